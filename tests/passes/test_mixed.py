@@ -8,22 +8,18 @@ import pytest
 from hypothesis import given, settings
 
 import perfc
-from perfc.analyzers.steps.kernels import Autocasting, kernel_times
-from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.api import typed
 from perfc.errors import PassError, PerfcError
 from perfc.ir.graph import Module
 from perfc.ir.graphs.verify import verify
 from perfc.ir.op import Kind
 from perfc.ir.tensors.types import DType, TensorType
-from perfc.machine import load_machine
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.precision.mixed import Mixed
 from perfc.passes.precision.retype import Retype
 from perfc.passes.precision.what_if import what_if
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from tests.analyzers.predicted_step import predict_module
 from tests.passes.random_graphs import modules
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
@@ -66,21 +62,6 @@ def test_kernels_are_those_of_the_wide_model(name: str, runtime: str) -> None:
 
 
 @pytest.mark.parametrize("runtime", ["eager", "inductor"])
-@pytest.mark.parametrize("name", ["resnet50", "vit-b16"])
-def test_kernels_add_up_to_the_step(name: str, runtime: str) -> None:
-    report = perfc.analyze(
-        MODELS / f"{name}.onnx.gz", "rtx4090", dims={"batch": 64}, runtime=runtime, dtype="amp-f16"
-    )
-    every = range(len(report.roofline.kernels))
-    autocast = Autocasting.of(report.source, "amp-f16")
-    times = kernel_times(report.roofline, report.kernels, report.module, every, autocast=autocast)
-    setting = Setting(Precision.AMP_F16, compiled=runtime == "inductor", version=(2, 9))
-    _, step = predict_module(canonical(name), {"batch": 64}, setting, load_machine("rtx4090"))
-    floor_s = sum(k.floor_s for k in report.roofline.kernels)
-    assert floor_s < step.time_s
-    assert sum(t.time_s for t in times.values()) == pytest.approx(step.time_s, rel=1e-6)
-
-
 def test_casts_cost_what_one_precision_throughout_does_not() -> None:
     def total_s(dtype: str) -> float:
         report = perfc.analyze(

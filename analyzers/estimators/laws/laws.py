@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
 from perfc.ir import Kind, Node, Value, record
+from perfc.ir.ops.movement.slice import Concat
+from perfc.passes.inference.placement import contiguous
 from perfc.passes.inference.strides import Strides
 from perfc.passes.runtimes import Framework
 
@@ -152,6 +154,8 @@ class Subjects:
 def addressing(node: Node, strides: StrideTable) -> tuple[float, float]:
     """Return 1 for operands whose axes do not merge, and 1 for those read across the result."""
     operands = [v for v in node.inputs if v is not None and strides.shapes.get(v)]
+    if isinstance(node.op, Concat):
+        return float(any(strides.of(v) != contiguous(strides.shapes[v]) for v in operands)), 0.0
     shape = strides.shapes.get(node.results[0], ()) if node.results else ()
     shape = shape or (strides.shapes[operands[0]] if operands else ())
     if not shape or not operands or any(_outside(v, shape, strides) for v in operands):

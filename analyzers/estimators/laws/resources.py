@@ -11,6 +11,7 @@ import numpy as np
 
 from perfc.ir import Env, Kind, Numbers, record
 from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
 from perfc.ir.problem.window import WindowOperation
 from perfc.passes.fusion.kernel import Algorithm, Helper
@@ -181,7 +182,7 @@ def _class_of(bound: KernelBound, env: Env, sheet: Sheet) -> tuple[str, Amounts]
             is_cast = isinstance(kernel.anchor.op, Cast)
             return "elementwise", {Resource.CONVERTED: is_cast * _elements(bound, env) * cycle_s}
         case Kind.MOVEMENT:
-            return "movement", {}
+            return "concatenation" if isinstance(kernel.anchor.op, Concat) else "movement", {}
         case Kind.GATHER:
             return "gather", {}
         case Kind.REDUCTION:

@@ -55,6 +55,7 @@ R = Resource
 CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
     ("elementwise", "half", "f32"): (*STREAM, R.OPERATIONS, R.CONVERTED, R.INDEXED, R.CROSSED),
     ("movement", "half", "f32"): (*STREAM, R.INDEXED, R.CROSSED),
+    ("concatenation", "half", "f32"): (*STREAM, R.INDEXED),
     ("layout", "half", "f32"): (R.RAMP, R.PADDED),
     ("statistics", "half", "f32"): (R.RAMP, R.CACHE),
     ("fill", "half", "tf32", "f32", "i32"): (R.RAMP,),

@@ -14,6 +14,7 @@ from typing import Any
 
 from perfc.analyzers.estimators.laws.indexing import along, merged
 from perfc.ir import DType, Module, record
+from perfc.passes.inference.placement import contiguous
 
 from .h200_operators import module_of
 
@@ -85,7 +86,8 @@ def rows(path: Path) -> Iterator[TraceRow]:
 def is_last(args: Mapping[str, Any]) -> bool:
     """Return True for a feature map whose channels are the densest axis."""
     dims, strides = args["Input Dims"][0], args["Input Strides"][0]
-    return len(dims) == 4 and strides[1] == 1 < dims[1]
+    is_map = len(dims) == 4 and all(isinstance(d, int) for d in dims)
+    return is_map and strides[1] == 1 < dims[1]
 
 
 def calls(path: Path) -> list[TraceRow]:
@@ -128,6 +130,8 @@ def described(
     """Return the model, the shares of its elements with hard addresses, and a helper's purpose."""
     dims, types = args.get("Input Dims") or [], args.get("Input type") or []
     strides, values = args.get("Input Strides") or [], args.get("Concrete Inputs") or []
+    if name == "cat" and dims and dims[0] and strides:
+        return joined(dims[0], strides[0])
     if not dims or not types or types[0] not in TYPES or not dims[0]:
         return None
     dtype, x = TYPES[types[0]], dims[0]
@@ -190,6 +194,18 @@ def binary(
     is_bias = len(dims[1]) == 4 and dims[1][0] == dims[1][2] == 1
     p = {"n": n, "c": c, "op": "add_bcast_row"}
     return _of("binary", p, dtype, indexed=1.0, helper="bias" if is_bias else "")
+
+
+def joined(
+    dims: list[list[int]], strides: list[list[int]]
+) -> tuple[Module, float, float, str] | None:
+    """Return tensors in 16 bits one after another along the axis that differs or comes last."""
+    if any(len(d) != len(dims[0]) for d in dims) or len(dims[0]) < 2:
+        return None
+    dense = all(tuple(s) == contiguous(tuple(d)) for d, s in zip(dims, strides, strict=True))
+    whole = [math.prod(d) // d[-1] for d in dims]
+    p = {"b": min(whole), "h": 1, "cs": [math.prod(d) // min(whole) for d in dims], "dim": 1}
+    return _of("concat", p, DType.F16, indexed=0.0 if dense else 1.0)
 
 
 def convolution(
