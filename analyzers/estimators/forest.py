@@ -23,7 +23,7 @@ from ..intervals.adapt import of_class, of_machine
 from ..intervals.conformal import EXTRAPOLATED
 from . import candidate_times, predictor
 from .estimator import Estimator, Execution
-from .selection import INSIDE, inside, is_integer_product, of_half_depth, serves_on, weighted
+from .selection import INSIDE, inside, is_narrow_product, of_half_depth, serves_on, weighted
 from .unfused import FUSED, bounded, parts
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def learned(
         row = rows_of[identity]
         if row is None:
             continue
-        if stores_integers and is_integer_product(row):
+        if stores_integers and is_narrow_product(row):
             row = of_half_depth(row, machine)
             halved.add(i)
         tf32 = bounds.kernels[i].tf32
@@ -204,7 +204,7 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
     known = predictor.known_classes(folder)
     weights_key = None
     if row is not None:
-        if execution.kernels.runtime.stores_integers and is_integer_product(row):
+        if execution.kernels.runtime.stores_integers and is_narrow_product(row):
             row = of_half_depth(row, machine)
         serves = serves_on(machine, execution.framework, folder)
         weights_key = weighted(row, machine, known, tf32=bound.tf32, serves=serves)

@@ -20,7 +20,7 @@ from ..features.lowering import Lowered, lower
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
 from . import candidate_times, predictor
-from .selection import INSIDE, inside, is_integer_product, of_half_depth, serves_on, weighted
+from .selection import INSIDE, inside, is_narrow_product, of_half_depth, serves_on, weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -144,7 +144,7 @@ def reasons(
     known = predictor.known_classes(folder)
     if row is None or machine.kind == "cpu":
         return None
-    if stores_integers and is_integer_product(row):
+    if stores_integers and is_narrow_product(row):
         row = of_half_depth(row, machine)
     tf32, serves = bounds.kernels[index].tf32, serves_on(machine, framework, folder)
     weights_key = weighted(row, machine, known, tf32=tf32, serves=serves)

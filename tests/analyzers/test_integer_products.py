@@ -9,7 +9,7 @@ import pytest
 import perfc
 from perfc.analyzers.estimate.estimate import Estimate
 from perfc.analyzers.estimators.forest import HALVED
-from perfc.analyzers.estimators.selection import is_integer_product, of_half_depth
+from perfc.analyzers.estimators.selection import is_narrow_product, of_half_depth
 from perfc.analyzers.features.lowering import Lowered
 from perfc.api import Report
 from perfc.machine import load_machine
@@ -29,9 +29,10 @@ def test_depth_follows_the_rates(target: str, depth: float) -> None:
 
 
 def test_weights_that_are_widened_are_no_integer_products() -> None:
-    assert is_integer_product(Lowered("matmul", "i8", SIZES))
-    assert not is_integer_product(Lowered("matmul", "i8", {**SIZES, "weight_bits": 4.0}))
-    assert not is_integer_product(Lowered("matmul", "f16", SIZES))
+    assert is_narrow_product(Lowered("matmul", "i8", SIZES))
+    assert is_narrow_product(Lowered("matmul", "f8e4m3", SIZES))
+    assert not is_narrow_product(Lowered("matmul", "i8", {**SIZES, "weight_bits": 4.0}))
+    assert not is_narrow_product(Lowered("matmul", "f16", SIZES))
 
 
 def test_engines_take_no_longer_in_integers_than_in_halves() -> None:
