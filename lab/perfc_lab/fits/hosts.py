@@ -103,8 +103,10 @@ CLASSES = {
     ),
     "paddle": HostClass(("paddle",)),
     "paddle-trt": HostClass(("paddle-trt",)),
-    "ort": HostClass(("ort",), (OTHER,)),
-    "ort-jetson": HostClass(("ort",), (OTHER,), boards=JETSON, helper_s=SLOW_HELPER_S),
+    "ort": HostClass(("ort", "ort-optimized"), (OTHER,)),
+    "ort-jetson": HostClass(
+        ("ort", "ort-optimized"), (OTHER,), boards=JETSON, helper_s=SLOW_HELPER_S
+    ),
     # TensorFlow 2 layer by layer, 58 to 92 µs a kernel, is no graph executor
     "tensorflow": HostClass(("tensorflow",), but="TensorRT's TensorFlow quantization"),
     "fastertransformer": HostClass(("fastertransformer",)),
