@@ -36,11 +36,11 @@ def check_machine(table: Runtime, machine: Machine) -> Machine:
 def usual_runtime(model: object, machine: Machine) -> Runtime:
     """Return the runtime of a model's format on a machine, else that of ONNX models there."""
     kind = "cpu" if machine.kind == "cpu" else "cuda"
-    own = (t for t in own_runtimes(model) if t.runs_on(kind, machine.vendor))
-    return next(own, on_device(runtime(DEFAULT), kind))
+    there = (t for t in runtimes_for(model) if t.runs_on(kind, machine.vendor))
+    return next(there, on_device(runtime(DEFAULT), kind))
 
 
-def own_runtimes(model: object) -> tuple[Runtime, ...]:
+def runtimes_for(model: object) -> tuple[Runtime, ...]:
     """Return the runtimes that a model's format is made for; none for ONNX."""
     from perfc.frontend import format_name
 

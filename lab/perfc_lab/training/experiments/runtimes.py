@@ -12,11 +12,13 @@ import numpy as np
 from perfc.analyzers.artefacts.artefact import Artefact, Ready
 from perfc.analyzers.runs.runtime_runs import NAME, RuntimeRun, estimated
 from perfc.machine import load_machine
+from perfc.passes.runtimes import DEFAULT
 from perfc.view.report import Grade
 
 from ...board import Score, score
 from ...splitting import fold_of, leave_out
 from ...tables import digests
+from ...tables.ort_runs import TABLE
 from ...tables.whole_models import ODD_GRAPHS, table_files
 from ..runs.chips_left_out import training_chips
 from ..runs.measured_runs import MeasuredRun, measured_runs
@@ -30,6 +32,7 @@ FOLDS = 5
 GRAPHS, CHIPS = "graphs left out, each once", "chip left out, perfc analyze"
 NEWER = "chip and newer left out, perfc analyze"
 ROWS = "rows left out, each once"
+SOURCES = "source and its networks left out, the default runtime of graphs"
 GRADES = tuple(grade.value for grade in Grade)
 Pair = tuple[MeasuredRun, RuntimeRun]
 Slice = tuple[str, Callable[[MeasuredRun, RuntimeRun], bool], float | None]
@@ -86,21 +89,23 @@ class RuntimeExperiment(Experiment):
     def held_out(self) -> str:
         """Graphs, then chips."""
         return (
-            "Every graph is held out once, with all its rows, then every row; the predictor `runs` "
-            "predicts them. Chips are held out alone and with all newer ones; `perfc analyze` "
-            "predicts up to 200 runs of each."
+            "Every graph is held out once, with all its rows, every source of ONNX Runtime with "
+            "its networks, then every row; the predictor `runs` predicts them. Chips are held out "
+            "alone and with all newer ones; `perfc analyze` predicts up to 200 runs of each."
         )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
         runs = every_run(folder, say)
-        data = digests(folder, [path.name for path in table_files(folder)])
+        names = [path.name for path in table_files(folder)]
+        data = digests(folder, [*names, *(p.name for p in folder.glob(TABLE))])
         return train_runs(self.name, runs, self.recipe, say, data=data, ready=ready)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
         """Graphs, then chips, then rows."""
         runs = every_run(folder, say)
         yield from figures(GRAPHS, self.graphs(runs, say))
+        yield from figures(SOURCES, self.sources(runs, say))
         yield from self.chips(folder, runs, say)
         yield from figures(ROWS, self.rows(runs, say))
 
@@ -130,6 +135,19 @@ class RuntimeExperiment(Experiment):
         dealt = np.random.default_rng(7).permutation(len(runs)) % FOLDS
         return self.left_out(runs, dealt.tolist(), ROWS, say)
 
+    def sources(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
+        """Rows of the default runtime by a model that has seen neither source nor network."""
+        pairs: list[Pair] = []
+        of_default = [run for run in runs if run.runtime == DEFAULT]
+        for source in sorted({run.row.source for run in of_default}):
+            test = [run for run in of_default if run.row.source == source]
+            graphs = {run.row.graph for run in test}
+            say(f"{self.name}: {SOURCES}, {source}")
+            train = [r for r in runs if r.row.source != source and r.row.graph not in graphs]
+            found = train_runs(self.name, train, self.recipe, say, leave_machines_out=False)
+            pairs += estimates(found, test)
+        return pairs
+
     def left_out(
         self, runs: Sequence[MeasuredRun], dealt: Sequence[int], split: str, say: Say
     ) -> list[Pair]:
@@ -156,9 +174,9 @@ def door_scores(split: str, chip: str, runs: Sequence[RunPrediction]) -> Iterato
 def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
     """Runs under runtimes that are known with their estimates, as a user's call gives them."""
     return [
-        (run, estimated(found, run.table, load_machine(how.target), how.runtime, run.stored))
+        (run, estimated(found, run.table, load_machine(target), run.runtime, run.stored))
         for run in runs
-        if (how := run.row.deployment).runtime in found.card.frameworks
+        if (target := run.row.deployment.target) and run.runtime in found.card.frameworks
     ]
 
 

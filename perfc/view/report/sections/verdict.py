@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.interval import Interval
-from perfc.deployment.device import own_runtimes
+from perfc.deployment.device import runtimes_for
 from perfc.ir import Dim, DType, TensorType, Value, evaluate, record
 from perfc.passes.memory.storage import BufferRole
 from perfc.passes.roofline.cost import Tier
@@ -166,8 +166,8 @@ class Verdict:
 def runtime_words(report: Report) -> str:
     """Return the title of the runtime, that it stands in for the model's own, a plain export."""
     how, title = report.deployment, runtime_title(report.kernels.runtime)
-    own = own_runtimes(report.model) if "runtime" in how.usual else ()
-    words = f"as under {title}" if own and how.table not in own else title
+    usual = runtimes_for(report.model) if "runtime" in how.usual else ()
+    words = f"as under {title}" if usual and how.table not in usual else title
     return words if optimizer_of(report) is None else f"{words}, plain export"
 
 
