@@ -76,7 +76,7 @@ CONVOLUTIONS = (
 )
 AMD = (
     LaunchRule(CONV, HALF, (LAST,), (), (BIAS,), HEURISTIC, "AMD"),
-    LaunchRule(CONV, HALF, (WIDE,), (IN, W), (OUT, BIAS), HEURISTIC, "AMD"),
+    LaunchRule(CONV, HALF, (WIDE,), (IN, W, M), (OUT, BIAS), HEURISTIC, "AMD"),
     LaunchRule(CONV, HALF, (STRIDED,), (IN,), (OUT, BIAS), PRODUCT, "AMD"),
     LaunchRule(CONV, HALF, (), (), (BIAS,), PRODUCT, "AMD"),
     LaunchRule(CONV, frozenset(), (), (), (BIAS,), HEURISTIC, "AMD"),

@@ -263,3 +263,15 @@ def test_channel_multipliers_in_16_bits_run_group_by_group() -> None:
     assert 8 * bound.counts.mac == 4 * 16 * 16 * 16 * 9
     alone = perfc.analyze(model, "h100", runtime="eager", dtype="f16", layout="channels-last")
     assert all(b.launches == 1 for b in alone.roofline.kernels)
+
+
+def test_miopen_transposes_around_convolutions() -> None:
+    """Traces of an MI300X: two or three transposes, a tensor set to a scalar, the convolution."""
+    assert labels(convolution(), "bf16", target="mi300x") == [
+        "layout nchw→nhwc",
+        "weight layout nchw→nhwc",
+        "fill",
+        "Conv",
+        "layout nhwc→nchw",
+    ]
+    assert labels(convolution(window=1), "bf16", target="mi300x") == ["Conv"]
