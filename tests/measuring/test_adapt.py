@@ -348,18 +348,6 @@ def test_a_processor_is_refused_at_once_where_nothing_could_be_corrected(
     assert not path.exists()
 
 
-@pytest.mark.parametrize(("target", "is_told"), [("rtx4090", True), ("l40s", False)])
-def test_runtimes_that_stay_as_they_are_are_named(
-    target: str, is_told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = tmp_path / "rows.csv"
-    rows.write_text("class,dtype,time_s,m,n,k\nmatmul,bf16,1e-4,2048,2048,2048\n")
-    args = ["adapt", "-t", target, "--from", str(rows), "-o", str(tmp_path / "my.toml")]
-    assert cli.run(args) == 0
-    kept = "unchanged: 16-bit kernels under cudagraph, eager, inductor"
-    assert (kept in capsys.readouterr().out) is is_told
-
-
 def test_shipped_targets_are_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["adapt", "--target", "a100"]) == 2
     assert "--output" in capsys.readouterr().err

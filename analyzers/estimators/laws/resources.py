@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from perfc.common.fitted import constants_next_to
 from perfc.ir import Env, Kind, Numbers, record
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.slice import Concat
@@ -79,6 +80,9 @@ class Resource(Enum):
     __hash__ = object.__hash__
 
 
+_START, _CACHED = constants_next_to(__file__)["amd_paces"].numbers
+AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
+"""Times of resources on GPUs of AMD over those on NVIDIA's at the rates of their sheets."""
 Amounts = Mapping[Resource, float]
 
 
@@ -128,7 +132,10 @@ def subject_of(
         Resource.INDEXED: indexed * elements * cycle_s,
         Resource.CROSSED: crossed * elements * cycle_s,
     }
-    return Subject(name, _type(bound), {**seconds, **amounts})
+    seconds |= amounts
+    if sheet.machine.vendor == "AMD":
+        seconds |= {r: seconds[r] * pace for r, pace in AMD_PACES.items() if r in seconds}
+    return Subject(name, _type(bound), seconds)
 
 
 def spilled(bound: KernelBound, sheet: Sheet) -> float:

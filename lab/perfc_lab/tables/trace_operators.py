@@ -213,7 +213,9 @@ def convolution(
 ) -> tuple[Module, float, float, str] | None:
     """Return a convolution, or the conversion of its input, filters or result."""
     (b, ci, h, w), (co, depth, k, wide) = dims[0], dims[1]
-    pad, stride, dilation = (ast.literal_eval(values[i])[0] for i in (2, 3, 4))
+    # MIOpen's have the bias first
+    first = 2 if values[2] else 3
+    pad, stride, dilation = (ast.literal_eval(v)[0] for v in values[first : first + 3])
     if k != wide:
         return None
     p = {"b": b, "ci": ci, "co": co, "h": h, "w": w, "k": k, "s": stride, "p": pad,

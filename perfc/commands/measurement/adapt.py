@@ -109,28 +109,7 @@ def command(
             f"{name:20} small x{c.small_ratio:.2f}, large x{c.large_ratio:.2f}, "
             f"then {c.low_ratio:.2f} to {c.high_ratio:.2f} of it"
         )
-    steps = answered_by_steps(target)
-    if steps:
-        say(f"unchanged: 16-bit kernels under {steps}, predicted from whole steps of this machine")
     say(f"written: {path}")
-
-
-def answered_by_steps(target: str) -> str:
-    """Return runtimes whose 16-bit kernels are predicted from whole steps of this machine."""
-    from perfc.analyzers.artefacts.artefact import SHIPPED, read_card
-    from perfc.analyzers.steps.kernels import MODES
-    from perfc.analyzers.steps.predict import weights_name
-    from perfc.machine import load_machine
-    from perfc.passes.runtimes import tables
-
-    name = load_machine(target).name
-    cards = {
-        t.name: SHIPPED / f"{weights_name(MODES[t.known_steps])}.json"
-        for t in tables()
-        if t.known_steps is not None
-    }
-    known = [r for r, p in cards.items() if p.is_file() and name in read_card(p).targets]
-    return ", ".join(known)
 
 
 def whole_models(target: str, runs: Measurements, predictor: str, output: Path) -> None:
