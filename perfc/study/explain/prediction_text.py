@@ -66,7 +66,7 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
     yield f"run: {run.time_s}, {INTERVAL} {ends}"
     yield f"  by {run.whole or 'the sum of its kernels'} (predicted)"
     if run.whole:
-        yield f"  x {run.run_factor:.3g}: measured runs of such networks over their kernels alone"
+        yield f"  x {run.run_factor:.3g}: measured runs over their kernels alone"
     yield f"  this kernel takes {share(part.share)} of the sum of the kernels"
     for other in run.others:
         says = f"{other.predictor} predicts {time_text(other.time_s)} ({other.ends})"

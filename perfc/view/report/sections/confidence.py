@@ -111,7 +111,7 @@ def residual(table: PredictionTable) -> str:
     if abs(table.run_factor - 1) < LEAST_RESIDUAL:
         return ""
     alone, factor = time_text(table.timeline.time_s), f"{table.run_factor:.2g} times that"
-    return f"kernels alone {alone}; measured runs of such networks took {factor}"
+    return f"kernels alone {alone}; measured runs took {factor}"
 
 
 def uncounted(report: Report) -> str:
