@@ -17,7 +17,7 @@ from .grouping import Grouping
 from .kernel import Alternative, Kernel
 
 R = TypeVar("R")
-MOST_SIZES, MOST_KERNELS = 32, 20_000
+MOST_SIZES, MOST_KERNELS = 256, 20_000
 """Results by sizes that a table retains, and most kernels of a table that retains some."""
 
 

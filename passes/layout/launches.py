@@ -95,7 +95,12 @@ def launched(
         )
         return launching.table_of(of_lists)
 
-    return table.once(("launched", *key), env, made)
+    def shared() -> KernelTable:
+        # what is computed of a table holds wherever the launches are the same
+        result = made()
+        return table.once(("shared", result.kernels), {}, lambda: result)
+
+    return table.once(("launched", *key), env, shared)
 
 
 def most(table: KernelTable) -> int:
