@@ -370,7 +370,7 @@ class LaunchWalk:
             "read_bits": 8 * read / max(read_count, 1.0),
             "write_bits": 8 * written / max(write_count, 1.0),
             "operands": float(sum(1 for v in kernel.reads if shape(v))),
-            "nodes": float(len(kernel.nodes)),
+            "nodes": float(len(kernel.nodes) - len(kernel.folded)),
         }
 
     def reduced(self, kernel: Kernel, largest: tuple[Dim, ...], out: tuple[Dim, ...]) -> float:

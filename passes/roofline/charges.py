@@ -22,8 +22,10 @@ from perfc.ir import (
     dim_sum,
     total_work,
 )
+from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.slice import Slice
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.problem import Attention, Problem, Product
 
 from ..fusion.kernel import Kernel
@@ -38,6 +40,21 @@ if TYPE_CHECKING:
 
 TIERS = {tier: i for i, tier in enumerate(Tier)}
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV})
+
+
+def merged_bias(anchor: Node, folded: Sequence[Node]) -> Value | None:
+    """Return the stored tensor that becomes the bias of a convolution without one; None else.
+
+    Merging a normalization or an addition into the filters of a convolution leaves a bias.
+    """
+    if len(anchor.inputs) > 2 and anchor.inputs[2] is not None:
+        return None
+    for node in reversed(folded):
+        if isinstance(node.op, BatchNormalization):
+            return node.inputs[2]
+        if isinstance(node.op, Add):
+            return next((v for v in node.inputs if v is not None and v.weight is not None), None)
+    return None
 
 
 class ByteSizes(dict[Type, Dim]):
@@ -79,6 +96,7 @@ class Charging:
         # equal applications share their costs, so that these are looked up by identity
         self.parts: dict[int, tuple[tuple[int, Dim], ...]] = {}
         self.sums: dict[tuple[int, ...], Work] = {}
+        self.biased: dict[tuple[int, Dim], tuple[Work, Work]] = {}
 
     def kernel(self, group: Group) -> Kernel:
         """Return the kernel of a finished group with its costs.
@@ -95,6 +113,9 @@ class Charging:
         if group.assigned:
             costs = [self._assigned(n, c, group) for n, c in zip(counted, costs, strict=True)]
         reads, is_shown = self._reads(counted, costs, results, group.assigned)
+        bias = merged_bias(group.anchor, [n for n in nodes if n in folded])
+        if bias is not None:
+            reads[bias] = self.sizes[bias.type]
         writes = tuple([v for v in results if v in self.written])
         if len(real) == 1 and writes and not is_shown:
             traffic = costs[0].traffic
@@ -106,6 +127,7 @@ class Charging:
             traffic = Traffic(added(tuple(reads.values())), added(given), is_bound)
         tiers = [c.tier for c in costs]
         work = self._typed(self._work(costs), group.anchor)
+        work = work if bias is None else self._biased(work, group.anchor.results[0].type)
         return Kernel(
             nodes,
             group.anchor,
@@ -121,6 +143,14 @@ class Charging:
             tuple(reads.values()),
             self._problem(group, nodes),
         )
+
+    def _biased(self, work: Work, result: Type) -> Work:
+        """Return work with an addition per element of a result; equal ones are shared."""
+        size = (isinstance(result, TensorType) and result.numel) or 0
+        key = id(work), size
+        if key not in self.biased:
+            self.biased[key] = work, replace(work, alu=dim_sum((work.alu, size)))
+        return self.biased[key][1]
 
     def _number(
         self,

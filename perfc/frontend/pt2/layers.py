@@ -180,10 +180,8 @@ def _adaptive_pool(c: AtenCall) -> list[str]:
         return [c.x] * len(c.outputs)
     value = batched(c, rank)
     if all(s == 1 for s in after) and len(c.outputs) == 1:
-        # PyTorch runs its kernel of a mean here
-        operator = "ReduceMax" if is_max else "ReduceMean"
-        mean = c.emit(operator, value, c.ints(*range(2, 2 + rank)), keepdims=1)
-        return unbatched(c, [mean], rank)
+        operator = "GlobalMaxPool" if is_max else "GlobalAveragePool"
+        return unbatched(c, [c.emit(operator, value)], rank)
     windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
     made = c.several(
         "MaxPool" if is_max else "AveragePool", (value,), len(c.outputs),
