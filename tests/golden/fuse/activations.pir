@@ -906,6 +906,373 @@ kernel 25: mul + sub (elementwise)
   reads %x12 %one: 1028 bytes
   writes %b12: 1024 bytes
 
+## litert
+kernel 0: matmul (matmul)
+  nodes %x0
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x0: 1024 bytes
+kernel 1: div (elementwise)
+  nodes %a0
+  256 sfu; f32
+  reads %x0 %sq: 1028 bytes
+  writes %a0: 1024 bytes
+kernel 2: erf (elementwise)
+  nodes %b0
+  256 sfu; f32
+  reads %a0: 1024 bytes
+  writes %b0: 1024 bytes
+kernel 3: add (elementwise)
+  nodes %d0
+  256 alu; f32
+  reads %b0 %one: 1028 bytes
+  writes %d0: 1024 bytes
+kernel 4: mul (elementwise)
+  nodes %e0
+  256 alu; f32
+  reads %x0 %d0: 2048 bytes
+  writes %e0: 1024 bytes
+kernel 5: mul (elementwise)
+  nodes %f0
+  256 alu; f32
+  reads %e0 %half: 1028 bytes
+  writes %f0: 1024 bytes
+kernel 6: matmul (matmul)
+  nodes %x1
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x1: 1024 bytes
+kernel 7: div (elementwise)
+  nodes %a1
+  256 sfu; f32
+  reads %x1 %sq: 1028 bytes
+  writes %a1: 1024 bytes
+kernel 8: erf (elementwise)
+  nodes %b1
+  256 sfu; f32
+  reads %a1: 1024 bytes
+  writes %b1: 1024 bytes
+kernel 9: add (elementwise)
+  nodes %d1
+  256 alu; f32
+  reads %b1 %one: 1028 bytes
+  writes %d1: 1024 bytes
+kernel 10: mul (elementwise)
+  nodes %e1
+  256 alu; f32
+  reads %x1 %half: 1028 bytes
+  writes %e1: 1024 bytes
+kernel 11: mul (elementwise)
+  nodes %f1
+  256 alu; f32
+  reads %e1 %d1: 2048 bytes
+  writes %f1: 1024 bytes
+kernel 12: matmul (matmul)
+  nodes %x2
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x2: 1024 bytes
+kernel 13: div (elementwise)
+  nodes %a2
+  256 sfu; f32
+  reads %x2 %sq: 1028 bytes
+  writes %a2: 1024 bytes
+kernel 14: erf (elementwise)
+  nodes %b2
+  256 sfu; f32
+  reads %a2: 1024 bytes
+  writes %b2: 1024 bytes
+kernel 15: add (elementwise)
+  nodes %d2
+  256 alu; f32
+  reads %b2 %one: 1028 bytes
+  writes %d2: 1024 bytes
+kernel 16: mul (elementwise)
+  nodes %e2
+  256 alu; f32
+  reads %d2 %half: 1028 bytes
+  writes %e2: 1024 bytes
+kernel 17: mul (elementwise)
+  nodes %f2
+  256 alu; f32
+  reads %x2 %e2: 2048 bytes
+  writes %f2: 1024 bytes
+kernel 18: matmul (matmul)
+  nodes %x3
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x3: 1024 bytes
+kernel 19: div (elementwise)
+  nodes %a3
+  256 sfu; f32
+  reads %x3 %sq: 1028 bytes
+  writes %a3: 1024 bytes
+kernel 20: erf (elementwise)
+  nodes %b3
+  256 sfu; f32
+  reads %a3: 1024 bytes
+  writes %b3: 1024 bytes
+kernel 21: add (elementwise)
+  nodes %d3
+  256 alu; f32
+  reads %b3 %one: 1028 bytes
+  writes %d3: 1024 bytes
+kernel 22: mul (elementwise)
+  nodes %e3
+  256 alu; f32
+  reads %x3 %d3: 2048 bytes
+  writes %e3: 1024 bytes
+kernel 23: mul (elementwise)
+  nodes %f3
+  256 alu; f32
+  reads %e3 %two: 1028 bytes
+  writes %f3: 1024 bytes
+kernel 24: matmul (matmul)
+  nodes %x4
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x4: 1024 bytes
+kernel 25: pow (elementwise)
+  nodes %p4
+  256 sfu; f32
+  reads %x4 %three: 1028 bytes
+  writes %p4: 1024 bytes
+kernel 26: mul (elementwise)
+  nodes %q4
+  256 alu; f32
+  reads %p4 %c: 1028 bytes
+  writes %q4: 1024 bytes
+kernel 27: add (elementwise)
+  nodes %s4
+  256 alu; f32
+  reads %x4 %q4: 2048 bytes
+  writes %s4: 1024 bytes
+kernel 28: mul (elementwise)
+  nodes %t4
+  256 alu; f32
+  reads %s4 %r: 1028 bytes
+  writes %t4: 1024 bytes
+kernel 29: tanh (elementwise)
+  nodes %u4
+  256 sfu; f32
+  reads %t4: 1024 bytes
+  writes %u4: 1024 bytes
+kernel 30: add (elementwise)
+  nodes %v4
+  256 alu; f32
+  reads %u4 %one: 1028 bytes
+  writes %v4: 1024 bytes
+kernel 31: mul (elementwise)
+  nodes %y4
+  256 alu; f32
+  reads %x4 %half: 1028 bytes
+  writes %y4: 1024 bytes
+kernel 32: mul (elementwise)
+  nodes %z4
+  256 alu; f32
+  reads %y4 %v4: 2048 bytes
+  writes %z4: 1024 bytes
+kernel 33: matmul (matmul)
+  nodes %x5
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x5: 1024 bytes
+kernel 34: pow (elementwise)
+  nodes %p5
+  256 sfu; f32
+  reads %x5 %three: 1028 bytes
+  writes %p5: 1024 bytes
+kernel 35: mul (elementwise)
+  nodes %q5
+  256 alu; f32
+  reads %p5 %c: 1028 bytes
+  writes %q5: 1024 bytes
+kernel 36: add (elementwise)
+  nodes %s5
+  256 alu; f32
+  reads %x5 %q5: 2048 bytes
+  writes %s5: 1024 bytes
+kernel 37: mul (elementwise)
+  nodes %t5
+  256 alu; f32
+  reads %s5 %r: 1028 bytes
+  writes %t5: 1024 bytes
+kernel 38: tanh (elementwise)
+  nodes %u5
+  256 sfu; f32
+  reads %t5: 1024 bytes
+  writes %u5: 1024 bytes
+kernel 39: add (elementwise)
+  nodes %v5
+  256 alu; f32
+  reads %u5 %one: 1028 bytes
+  writes %v5: 1024 bytes
+kernel 40: mul (elementwise)
+  nodes %y5
+  256 alu; f32
+  reads %x5 %v5: 2048 bytes
+  writes %y5: 1024 bytes
+kernel 41: mul (elementwise)
+  nodes %z5
+  256 alu; f32
+  reads %y5 %half: 1028 bytes
+  writes %z5: 1024 bytes
+kernel 42: matmul (matmul)
+  nodes %x6
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x6: 1024 bytes
+kernel 43: mul (elementwise)
+  nodes %p6
+  256 alu; f32
+  reads %x6: 1024 bytes
+  writes %p6: 1024 bytes
+kernel 44: mul (elementwise)
+  nodes %o6
+  256 alu; f32
+  reads %p6 %c: 1028 bytes
+  writes %o6: 1024 bytes
+kernel 45: add (elementwise)
+  nodes %q6
+  256 alu; f32
+  reads %o6 %one: 1028 bytes
+  writes %q6: 1024 bytes
+kernel 46: mul (elementwise)
+  nodes %n6
+  256 alu; f32
+  reads %x6 %r: 1028 bytes
+  writes %n6: 1024 bytes
+kernel 47: mul (elementwise)
+  nodes %t6
+  256 alu; f32
+  reads %n6 %q6: 2048 bytes
+  writes %t6: 1024 bytes
+kernel 48: tanh (elementwise)
+  nodes %u6
+  256 sfu; f32
+  reads %t6: 1024 bytes
+  writes %u6: 1024 bytes
+kernel 49: add (elementwise)
+  nodes %v6
+  256 alu; f32
+  reads %u6 %one: 1028 bytes
+  writes %v6: 1024 bytes
+kernel 50: mul (elementwise)
+  nodes %y6
+  256 alu; f32
+  reads %x6 %v6: 2048 bytes
+  writes %y6: 1024 bytes
+kernel 51: mul (elementwise)
+  nodes %z6
+  256 alu; f32
+  reads %y6 %half: 1028 bytes
+  writes %z6: 1024 bytes
+kernel 52: matmul (matmul)
+  nodes %x7
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x7: 1024 bytes
+kernel 53: sigmoid (elementwise)
+  nodes %a7
+  512 alu, 512 sfu; f32
+  reads %x7: 1024 bytes
+  writes %a7: 1024 bytes
+kernel 54: mul (elementwise)
+  nodes %b7
+  256 alu; f32
+  reads %x7 %a7: 2048 bytes
+  writes %b7: 1024 bytes
+kernel 55: matmul (matmul)
+  nodes %x8
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x8: 1024 bytes
+kernel 56: softplus (elementwise)
+  nodes %a8
+  256 alu, 512 sfu; f32
+  reads %x8: 1024 bytes
+  writes %a8: 1024 bytes
+kernel 57: tanh (elementwise)
+  nodes %d8
+  256 sfu; f32
+  reads %a8: 1024 bytes
+  writes %d8: 1024 bytes
+kernel 58: mul (elementwise)
+  nodes %b8
+  256 alu; f32
+  reads %x8 %d8: 2048 bytes
+  writes %b8: 1024 bytes
+kernel 59: matmul (matmul)
+  nodes %x9
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x9: 1024 bytes
+kernel 60: add + clip (elementwise)
+  nodes %a9 %d9
+  512 alu; f32
+  reads %x9 %three %six: 1032 bytes
+  writes %d9: 1024 bytes
+kernel 61: mul (elementwise)
+  nodes %b9
+  256 alu; f32
+  reads %x9 %d9: 2048 bytes
+  writes %b9: 1024 bytes
+kernel 62: div (elementwise)
+  nodes %e9
+  256 sfu; f32
+  reads %b9 %six: 1028 bytes
+  writes %e9: 1024 bytes
+kernel 63: matmul (matmul)
+  nodes %x10
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x10: 1024 bytes
+kernel 64: hard_sigmoid (elementwise)
+  nodes %a10
+  1024 alu; f32
+  reads %x10: 1024 bytes
+  writes %a10: 1024 bytes
+kernel 65: mul (elementwise)
+  nodes %b10
+  256 alu; f32
+  reads %x10 %a10: 2048 bytes
+  writes %b10: 1024 bytes
+kernel 66: matmul (matmul)
+  nodes %x11
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x11: 1024 bytes
+kernel 67: mul (elementwise)
+  nodes %a11
+  256 alu; f32
+  reads %x11 %r: 1028 bytes
+  writes %a11: 1024 bytes
+kernel 68: sigmoid (elementwise)
+  nodes %d11
+  512 alu, 512 sfu; f32
+  reads %a11: 1024 bytes
+  writes %d11: 1024 bytes
+kernel 69: mul (elementwise)
+  nodes %b11
+  256 alu; f32
+  reads %x11 %d11: 2048 bytes
+  writes %b11: 1024 bytes
+kernel 70: matmul (matmul)
+  nodes %x12
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x12: 1024 bytes
+kernel 71: mul (elementwise)
+  nodes %m12
+  256 alu; f32
+  reads %x12 %one: 1028 bytes
+  writes %m12: 1024 bytes
+kernel 72: sub (elementwise)
+  nodes %b12
+  256 alu; f32
+  reads %x12 %m12: 2048 bytes
+  writes %b12: 1024 bytes
+
 ## openvino
 kernel 0: matmul + div + … 2 more + mul (matmul)
   nodes %x0 %a0 %b0 %d0 %e0 %f0
@@ -1250,6 +1617,188 @@ kernel 44: mul (elementwise)
   reads %x12 %one: 1028 bytes
   writes %m12: 1024 bytes
 kernel 45: sub (elementwise)
+  nodes %b12
+  256 alu; f32
+  reads %x12 %m12: 2048 bytes
+  writes %b12: 1024 bytes
+
+## ort-optimized
+kernel 0: matmul (matmul)
+  nodes %x0
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x0: 1024 bytes
+kernel 1: div + erf + add + mul (elementwise, gelu)
+  nodes %a0 %b0 %d0 %e0 %f0
+  768 alu, 512 sfu; f32
+  reads %x0 %sq %one %half: 1036 bytes
+  writes %f0: 1024 bytes
+kernel 2: matmul (matmul)
+  nodes %x1
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x1: 1024 bytes
+kernel 3: div + erf + add + mul (elementwise, gelu)
+  nodes %a1 %b1 %d1 %e1 %f1
+  768 alu, 512 sfu; f32
+  reads %x1 %sq %one %half: 1036 bytes
+  writes %f1: 1024 bytes
+kernel 4: matmul (matmul)
+  nodes %x2
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x2: 1024 bytes
+kernel 5: div + erf + add + mul (elementwise, activation)
+  nodes %a2 %b2 %d2 %e2 %f2
+  768 alu, 512 sfu; f32
+  reads %x2 %sq %one %half: 1036 bytes
+  writes %f2: 1024 bytes
+kernel 6: matmul (matmul)
+  nodes %x3
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x3: 1024 bytes
+kernel 7: div + erf + add + mul (elementwise, gelu)
+  nodes %a3 %b3 %d3 %e3
+  512 alu, 512 sfu; f32
+  reads %x3 %sq %one: 1032 bytes
+  writes %e3: 1024 bytes
+kernel 8: mul (elementwise)
+  nodes %f3
+  256 alu; f32
+  reads %e3 %two: 1028 bytes
+  writes %f3: 1024 bytes
+kernel 9: matmul (matmul)
+  nodes %x4
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x4: 1024 bytes
+kernel 10: pow + mul + … 4 more + mul (elementwise, fast_gelu)
+  nodes %p4 %q4 %s4 %t4 %u4 %v4 %y4 %z4
+  1536 alu, 512 sfu; f32
+  reads %x4 %three %c %r %one %half: 1044 bytes
+  writes %z4: 1024 bytes
+kernel 11: matmul (matmul)
+  nodes %x5
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x5: 1024 bytes
+kernel 12: pow + mul + … 4 more + mul (elementwise, fast_gelu)
+  nodes %p5 %q5 %s5 %t5 %u5 %v5 %y5 %z5
+  1536 alu, 512 sfu; f32
+  reads %x5 %three %c %r %one %half: 1044 bytes
+  writes %z5: 1024 bytes
+kernel 13: matmul (matmul)
+  nodes %x6
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x6: 1024 bytes
+kernel 14: mul (elementwise)
+  nodes %p6
+  256 alu; f32
+  reads %x6: 1024 bytes
+  writes %p6: 1024 bytes
+kernel 15: mul (elementwise)
+  nodes %o6
+  256 alu; f32
+  reads %p6 %c: 1028 bytes
+  writes %o6: 1024 bytes
+kernel 16: add (elementwise)
+  nodes %q6
+  256 alu; f32
+  reads %o6 %one: 1028 bytes
+  writes %q6: 1024 bytes
+kernel 17: mul (elementwise)
+  nodes %n6
+  256 alu; f32
+  reads %x6 %r: 1028 bytes
+  writes %n6: 1024 bytes
+kernel 18: mul (elementwise)
+  nodes %t6
+  256 alu; f32
+  reads %n6 %q6: 2048 bytes
+  writes %t6: 1024 bytes
+kernel 19: tanh (elementwise)
+  nodes %u6
+  256 sfu; f32
+  reads %t6: 1024 bytes
+  writes %u6: 1024 bytes
+kernel 20: add (elementwise)
+  nodes %v6
+  256 alu; f32
+  reads %u6 %one: 1028 bytes
+  writes %v6: 1024 bytes
+kernel 21: mul (elementwise)
+  nodes %y6
+  256 alu; f32
+  reads %x6 %v6: 2048 bytes
+  writes %y6: 1024 bytes
+kernel 22: mul (elementwise)
+  nodes %z6
+  256 alu; f32
+  reads %y6 %half: 1028 bytes
+  writes %z6: 1024 bytes
+kernel 23: matmul (matmul)
+  nodes %x7
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x7: 1024 bytes
+kernel 24: sigmoid + mul (elementwise, quick_gelu)
+  nodes %a7 %b7
+  768 alu, 512 sfu; f32
+  reads %x7: 1024 bytes
+  writes %b7: 1024 bytes
+kernel 25: matmul (matmul)
+  nodes %x8
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x8: 1024 bytes
+kernel 26: softplus + tanh + mul (elementwise, activation)
+  nodes %a8 %d8 %b8
+  512 alu, 768 sfu; f32
+  reads %x8: 1024 bytes
+  writes %b8: 1024 bytes
+kernel 27: matmul (matmul)
+  nodes %x9
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x9: 1024 bytes
+kernel 28: add + clip + mul + div (elementwise, activation)
+  nodes %a9 %d9 %b9 %e9
+  768 alu, 256 sfu; f32
+  reads %x9 %three %six: 1032 bytes
+  writes %e9: 1024 bytes
+kernel 29: matmul (matmul)
+  nodes %x10
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x10: 1024 bytes
+kernel 30: hard_sigmoid + mul (elementwise, activation)
+  nodes %a10 %b10
+  1280 alu; f32
+  reads %x10: 1024 bytes
+  writes %b10: 1024 bytes
+kernel 31: matmul (matmul)
+  nodes %x11
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x11: 1024 bytes
+kernel 32: mul + sigmoid + mul (elementwise, quick_gelu)
+  nodes %a11 %d11 %b11
+  1024 alu, 512 sfu; f32
+  reads %x11 %r: 1028 bytes
+  writes %b11: 1024 bytes
+kernel 33: matmul (matmul)
+  nodes %x12
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x12: 1024 bytes
+kernel 34: mul (elementwise)
+  nodes %m12
+  256 alu; f32
+  reads %x12 %one: 1028 bytes
+  writes %m12: 1024 bytes
+kernel 35: sub (elementwise)
   nodes %b12
   256 alu; f32
   reads %x12 %m12: 2048 bytes
@@ -1714,4 +2263,136 @@ kernel 12: matmul + mul + sub (matmul)
   nodes %x12 %m12 %b12
   16384 mac, 512 alu; f32
   reads %x %w %one: 17412 bytes
+  writes %b12: 1024 bytes
+
+## xla
+kernel 0: matmul (matmul)
+  nodes %x0
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x0: 1024 bytes
+kernel 1: div + erf + add + mul (elementwise)
+  nodes %a0 %b0 %d0 %e0 %f0
+  768 alu, 512 sfu; f32
+  reads %x0 %sq %one %half: 1036 bytes
+  writes %f0: 1024 bytes
+kernel 2: matmul (matmul)
+  nodes %x1
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x1: 1024 bytes
+kernel 3: div + erf + add + mul (elementwise)
+  nodes %a1 %b1 %d1 %e1 %f1
+  768 alu, 512 sfu; f32
+  reads %x1 %sq %one %half: 1036 bytes
+  writes %f1: 1024 bytes
+kernel 4: matmul (matmul)
+  nodes %x2
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x2: 1024 bytes
+kernel 5: div + erf + add + mul (elementwise)
+  nodes %a2 %b2 %d2 %e2 %f2
+  768 alu, 512 sfu; f32
+  reads %x2 %sq %one %half: 1036 bytes
+  writes %f2: 1024 bytes
+kernel 6: matmul (matmul)
+  nodes %x3
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x3: 1024 bytes
+kernel 7: div + erf + add + mul (elementwise)
+  nodes %a3 %b3 %d3 %e3 %f3
+  768 alu, 512 sfu; f32
+  reads %x3 %sq %one %two: 1036 bytes
+  writes %f3: 1024 bytes
+kernel 8: matmul (matmul)
+  nodes %x4
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x4: 1024 bytes
+kernel 9: pow + mul + … 4 more + mul (elementwise)
+  nodes %p4 %q4 %s4 %t4 %u4 %v4 %y4 %z4
+  1536 alu, 512 sfu; f32
+  reads %x4 %three %c %r %one %half: 1044 bytes
+  writes %z4: 1024 bytes
+kernel 10: matmul (matmul)
+  nodes %x5
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x5: 1024 bytes
+kernel 11: pow + mul + … 4 more + mul (elementwise)
+  nodes %p5 %q5 %s5 %t5 %u5 %v5 %y5 %z5
+  1536 alu, 512 sfu; f32
+  reads %x5 %three %c %r %one %half: 1044 bytes
+  writes %z5: 1024 bytes
+kernel 12: matmul (matmul)
+  nodes %x6
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x6: 1024 bytes
+kernel 13: mul + add + … 3 more + mul (elementwise)
+  nodes %p6 %o6 %q6 %n6 %t6 %u6 %v6 %y6 %z6
+  2048 alu, 256 sfu; f32
+  reads %x6 %c %one %r %half: 1040 bytes
+  writes %z6: 1024 bytes
+kernel 14: matmul (matmul)
+  nodes %x7
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x7: 1024 bytes
+kernel 15: sigmoid + mul (elementwise)
+  nodes %a7 %b7
+  768 alu, 512 sfu; f32
+  reads %x7: 1024 bytes
+  writes %b7: 1024 bytes
+kernel 16: matmul (matmul)
+  nodes %x8
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x8: 1024 bytes
+kernel 17: softplus + tanh + mul (elementwise)
+  nodes %a8 %d8 %b8
+  512 alu, 768 sfu; f32
+  reads %x8: 1024 bytes
+  writes %b8: 1024 bytes
+kernel 18: matmul + add (matmul)
+  nodes %x9 %a9
+  16384 mac, 256 alu; f32
+  reads %x %w %three: 17412 bytes
+  writes %x9 %a9: 2048 bytes
+kernel 19: clip + mul + div (elementwise)
+  nodes %d9 %b9 %e9
+  512 alu, 256 sfu; f32
+  reads %a9 %six %x9: 2052 bytes
+  writes %e9: 1024 bytes
+kernel 20: matmul (matmul)
+  nodes %x10
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x10: 1024 bytes
+kernel 21: hard_sigmoid + mul (elementwise)
+  nodes %a10 %b10
+  1280 alu; f32
+  reads %x10: 1024 bytes
+  writes %b10: 1024 bytes
+kernel 22: matmul (matmul)
+  nodes %x11
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x11: 1024 bytes
+kernel 23: mul + sigmoid + mul (elementwise)
+  nodes %a11 %d11 %b11
+  1024 alu, 512 sfu; f32
+  reads %x11 %r: 1028 bytes
+  writes %b11: 1024 bytes
+kernel 24: matmul (matmul)
+  nodes %x12
+  16384 mac; f32
+  reads %x %w: 17408 bytes
+  writes %x12: 1024 bytes
+kernel 25: mul + sub (elementwise)
+  nodes %m12 %b12
+  512 alu; f32
+  reads %x12 %one: 1028 bytes
   writes %b12: 1024 bytes

@@ -87,7 +87,7 @@ kernel 8: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
-## fastertransformer, llamacpp, ort-tensorrt, paddle-trt, sglang, tensorrt, torchscript, trtllm, trtllm-compiled, vllm
+## fastertransformer, llamacpp, ort-optimized, ort-tensorrt, paddle-trt, sglang, tensorrt, torchscript, trtllm, trtllm-compiled, vllm
 kernel 0: ScatterND (gather)
   nodes %f1
   no operations; f32
@@ -149,7 +149,7 @@ kernel 11: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
-## inductor, inductor-cudagraph
+## inductor, inductor-cudagraph, xla
 kernel 0: ScatterND (gather, slice_update)
   nodes %f1
   no operations; f32
@@ -181,7 +181,7 @@ kernel 5: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
-## openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, tensorflow, tvm
+## litert, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, tensorflow, tvm
 kernel 0: ScatterND (gather)
   nodes %f1
   no operations; f32

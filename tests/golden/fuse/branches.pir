@@ -24,7 +24,7 @@ graph @main(%x: f32[n, 64]) {
   return %y
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, fastertransformer, llamacpp, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, sglang, tensorflow, torchscript, trainer, transformers, trtllm, trtllm-compiled, tvm, vllm
+## cudagraph, eager, eager-literal, eager-unfused, fastertransformer, litert, llamacpp, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, ort-optimized, paddle, sglang, tensorflow, torchscript, trainer, transformers, trtllm, trtllm-compiled, tvm, vllm
 kernel 0: ReduceMax (reduction)
   nodes %mx
   64*n alu; f32
@@ -57,7 +57,7 @@ alternative to kernels from 2 up to 3:
     reads %e0 %wb: 256*n + 16384 bytes
     writes %e: 256*n bytes
 
-## inductor, inductor-cudagraph, ort-tensorrt, paddle-trt, tensorrt
+## inductor, inductor-cudagraph, ort-tensorrt, paddle-trt, tensorrt, xla
 kernel 0: ReduceMax + Greater (reduction)
   nodes %mx %cond
   64*n + 1 alu; f32

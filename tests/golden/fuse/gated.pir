@@ -246,6 +246,103 @@ kernel 5: Add + Slice + … 2 more + Mul (movement)
   reads %down %x %sin: 2048*t + 1024 bytes
   writes %y: 1024*t bytes
 
+## litert, paddle, tensorflow
+kernel 0: Pow (elementwise)
+  nodes %sq
+  256*t sfu; f32
+  reads %x %two: 1024*t + 4 bytes
+  writes %sq: 1024*t bytes
+kernel 1: ReduceMean (reduction)
+  nodes %ms
+  256*t alu, t sfu; f32
+  reads %sq %last: 1024*t + 8 bytes
+  writes %ms: 4*t bytes
+kernel 2: Add (elementwise)
+  nodes %me
+  t alu; f32
+  reads %ms %eps: 4*t + 4 bytes
+  writes %me: 4*t bytes
+kernel 3: Sqrt (elementwise)
+  nodes %rt
+  t sfu; f32
+  reads %me: 4*t bytes
+  writes %rt: 4*t bytes
+kernel 4: Reciprocal (elementwise)
+  nodes %rr
+  t sfu; f32
+  reads %rt: 4*t bytes
+  writes %rr: 4*t bytes
+kernel 5: Mul (elementwise)
+  nodes %xn
+  256*t alu; f32
+  reads %x %rr: 1028*t bytes
+  writes %xn: 1024*t bytes
+kernel 6: Mul (elementwise)
+  nodes %nrm
+  256*t alu; f32
+  reads %xn %gamma: 1024*t + 1024 bytes
+  writes %nrm: 1024*t bytes
+kernel 7: MatMul (matmul)
+  nodes %gate
+  176128*t mac; f32
+  reads %nrm %wg: 1024*t + 704512 bytes
+  writes %gate: 2752*t bytes
+kernel 8: MatMul (matmul)
+  nodes %up
+  176128*t mac; f32
+  reads %nrm %wu: 1024*t + 704512 bytes
+  writes %up: 2752*t bytes
+kernel 9: Sigmoid (elementwise)
+  nodes %sg
+  1376*t alu, 1376*t sfu; f32
+  reads %gate: 2752*t bytes
+  writes %sg: 2752*t bytes
+kernel 10: Mul (elementwise)
+  nodes %silu
+  688*t alu; f32
+  reads %gate %sg: 5504*t bytes
+  writes %silu: 2752*t bytes
+kernel 11: Mul (elementwise)
+  nodes %prod
+  688*t alu; f32
+  reads %silu %up: 5504*t bytes
+  writes %prod: 2752*t bytes
+kernel 12: MatMul (matmul)
+  nodes %down
+  176128*t mac; f32
+  reads %prod %wd: 2752*t + 704512 bytes
+  writes %down: 1024*t bytes
+kernel 13: Add (elementwise)
+  nodes %res
+  256*t alu; f32
+  reads %down %x: 2048*t bytes
+  writes %res: 1024*t bytes
+kernel 14: Slice (movement)
+  nodes %lo
+  no operations; f32
+  reads %res %zero %h %ax: 512*t bytes
+  writes %lo: 512*t bytes
+kernel 15: Slice (movement)
+  nodes %hi
+  no operations; f32
+  reads %res %h %far %ax: 512*t bytes
+  writes %hi: 512*t bytes
+kernel 16: Neg (elementwise)
+  nodes %nh
+  128*t alu; f32
+  reads %hi: 512*t bytes
+  writes %nh: 512*t bytes
+kernel 17: Concat (movement)
+  nodes %rot
+  no operations; f32
+  reads %nh %lo: 1024*t bytes
+  writes %rot: 1024*t bytes
+kernel 18: Mul (elementwise)
+  nodes %y
+  256*t alu; f32
+  reads %rot %sin: 1024*t + 1024 bytes
+  writes %y: 1024*t bytes
+
 ## openvino
 kernel 0: Pow (elementwise)
   nodes %sq
@@ -370,6 +467,48 @@ kernel 11: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
+## ort-optimized
+kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
+  nodes %sq %ms %me %rt %rr %xn %nrm
+  769*t alu, 259*t sfu; f32
+  reads %x %two %last %eps %gamma: 1024*t + 1040 bytes
+  writes %nrm: 1024*t bytes
+kernel 1: MatMul (matmul, joined_products)
+  nodes %gate %up
+  352256*t mac; f32
+  reads %nrm %wg %wu: 1024*t + 1409024 bytes
+  writes %gate %up: 5504*t bytes
+kernel 2: Sigmoid + Mul (elementwise, quick_gelu)
+  nodes %sg %silu
+  2064*t alu, 1376*t sfu; f32
+  reads %gate: 2752*t bytes
+  writes %silu: 2752*t bytes
+kernel 3: Mul (elementwise)
+  nodes %prod
+  688*t alu; f32
+  reads %silu %up: 5504*t bytes
+  writes %prod: 2752*t bytes
+kernel 4: MatMul + Add + Slice (matmul)
+  nodes %down %res %lo %hi
+  176128*t mac, 256*t alu; f32
+  reads %prod %wd %x: 3776*t + 704512 bytes
+  writes %res: 1024*t bytes
+kernel 5: Neg (elementwise)
+  nodes %nh
+  128*t alu; f32
+  reads %res: 512*t bytes
+  writes %nh: 512*t bytes
+kernel 6: Concat (movement)
+  nodes %rot
+  no operations; f32
+  reads %nh %res: 1024*t bytes
+  writes %rot: 1024*t bytes
+kernel 7: Mul (elementwise)
+  nodes %y
+  256*t alu; f32
+  reads %rot %sin: 1024*t + 1024 bytes
+  writes %y: 1024*t bytes
+
 ## ort-tensorrt, paddle-trt, tensorrt
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
   nodes %sq %ms %me %rt %rr %xn %nrm
@@ -397,103 +536,6 @@ kernel 4: Concat (movement)
   reads %nh %res: 1024*t bytes
   writes %rot: 1024*t bytes
 kernel 5: Mul (elementwise)
-  nodes %y
-  256*t alu; f32
-  reads %rot %sin: 1024*t + 1024 bytes
-  writes %y: 1024*t bytes
-
-## paddle, tensorflow
-kernel 0: Pow (elementwise)
-  nodes %sq
-  256*t sfu; f32
-  reads %x %two: 1024*t + 4 bytes
-  writes %sq: 1024*t bytes
-kernel 1: ReduceMean (reduction)
-  nodes %ms
-  256*t alu, t sfu; f32
-  reads %sq %last: 1024*t + 8 bytes
-  writes %ms: 4*t bytes
-kernel 2: Add (elementwise)
-  nodes %me
-  t alu; f32
-  reads %ms %eps: 4*t + 4 bytes
-  writes %me: 4*t bytes
-kernel 3: Sqrt (elementwise)
-  nodes %rt
-  t sfu; f32
-  reads %me: 4*t bytes
-  writes %rt: 4*t bytes
-kernel 4: Reciprocal (elementwise)
-  nodes %rr
-  t sfu; f32
-  reads %rt: 4*t bytes
-  writes %rr: 4*t bytes
-kernel 5: Mul (elementwise)
-  nodes %xn
-  256*t alu; f32
-  reads %x %rr: 1028*t bytes
-  writes %xn: 1024*t bytes
-kernel 6: Mul (elementwise)
-  nodes %nrm
-  256*t alu; f32
-  reads %xn %gamma: 1024*t + 1024 bytes
-  writes %nrm: 1024*t bytes
-kernel 7: MatMul (matmul)
-  nodes %gate
-  176128*t mac; f32
-  reads %nrm %wg: 1024*t + 704512 bytes
-  writes %gate: 2752*t bytes
-kernel 8: MatMul (matmul)
-  nodes %up
-  176128*t mac; f32
-  reads %nrm %wu: 1024*t + 704512 bytes
-  writes %up: 2752*t bytes
-kernel 9: Sigmoid (elementwise)
-  nodes %sg
-  1376*t alu, 1376*t sfu; f32
-  reads %gate: 2752*t bytes
-  writes %sg: 2752*t bytes
-kernel 10: Mul (elementwise)
-  nodes %silu
-  688*t alu; f32
-  reads %gate %sg: 5504*t bytes
-  writes %silu: 2752*t bytes
-kernel 11: Mul (elementwise)
-  nodes %prod
-  688*t alu; f32
-  reads %silu %up: 5504*t bytes
-  writes %prod: 2752*t bytes
-kernel 12: MatMul (matmul)
-  nodes %down
-  176128*t mac; f32
-  reads %prod %wd: 2752*t + 704512 bytes
-  writes %down: 1024*t bytes
-kernel 13: Add (elementwise)
-  nodes %res
-  256*t alu; f32
-  reads %down %x: 2048*t bytes
-  writes %res: 1024*t bytes
-kernel 14: Slice (movement)
-  nodes %lo
-  no operations; f32
-  reads %res %zero %h %ax: 512*t bytes
-  writes %lo: 512*t bytes
-kernel 15: Slice (movement)
-  nodes %hi
-  no operations; f32
-  reads %res %h %far %ax: 512*t bytes
-  writes %hi: 512*t bytes
-kernel 16: Neg (elementwise)
-  nodes %nh
-  128*t alu; f32
-  reads %hi: 512*t bytes
-  writes %nh: 512*t bytes
-kernel 17: Concat (movement)
-  nodes %rot
-  no operations; f32
-  reads %nh %lo: 1024*t bytes
-  writes %rot: 1024*t bytes
-kernel 18: Mul (elementwise)
   nodes %y
   256*t alu; f32
   reads %rot %sin: 1024*t + 1024 bytes
@@ -576,4 +618,36 @@ kernel 5: Slice + Neg + Concat + Mul (movement)
   nodes %lo %hi %nh %rot %y
   384*t alu; f32
   reads %res %zero %h %ax %far %sin: 1024*t + 1024 bytes
+  writes %y: 1024*t bytes
+
+## xla
+kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction)
+  nodes %sq %ms %me %rt %rr %xn %nrm
+  769*t alu, 259*t sfu; f32
+  reads %x %two %last %eps %gamma: 1024*t + 1040 bytes
+  writes %nrm: 1024*t bytes
+kernel 1: MatMul (matmul)
+  nodes %gate
+  176128*t mac; f32
+  reads %nrm %wg: 1024*t + 704512 bytes
+  writes %gate: 2752*t bytes
+kernel 2: MatMul (matmul)
+  nodes %up
+  176128*t mac; f32
+  reads %nrm %wu: 1024*t + 704512 bytes
+  writes %up: 2752*t bytes
+kernel 3: Sigmoid + Mul (elementwise)
+  nodes %sg %silu %prod
+  2752*t alu, 1376*t sfu; f32
+  reads %gate %up: 5504*t bytes
+  writes %prod: 2752*t bytes
+kernel 4: MatMul + Add + Slice (matmul)
+  nodes %down %res %lo %hi
+  176128*t mac, 256*t alu; f32
+  reads %prod %wd %x: 3776*t + 704512 bytes
+  writes %res: 1024*t bytes
+kernel 5: Neg + Concat + Mul (movement)
+  nodes %nh %rot %y
+  384*t alu; f32
+  reads %res %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes

@@ -25,7 +25,7 @@ graph @main(%q: f32[2, 8, s, 64], %k: f32[2, 8, 64, s], %v: f32[2, 8, s, 64], %q
   return %o, %cast, %o2, %o3
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, llamacpp, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, sglang, tensorflow, trainer, transformers, trtllm, trtllm-compiled, vllm
+## cudagraph, eager, eager-literal, eager-unfused, litert, llamacpp, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, sglang, tensorflow, trainer, transformers, trtllm, trtllm-compiled, vllm
 kernel 0: MatMul (matmul)
   nodes %a
   1024*s*s mac; f32
@@ -107,7 +107,7 @@ kernel 15: MatMul (matmul)
   reads %cut %v: 64*s*s + 4096*s bytes
   writes %o3: 4096*s bytes
 
-## fastertransformer
+## fastertransformer, xla
 kernel 0: MatMul (matmul)
   nodes %a
   1024*s*s mac; f32
@@ -253,6 +253,68 @@ kernel 11: Greater + Where (elementwise)
   reads %t %half %zero: 64*s*s + 8 bytes
   writes %cut: 64*s*s bytes
 kernel 12: MatMul (matmul)
+  nodes %o3
+  1024*s*s mac; f32
+  reads %cut %v: 64*s*s + 4096*s bytes
+  writes %o3: 4096*s bytes
+
+## ort-optimized
+kernel 0: MatMul + Softmax + … 2 more + MatMul (attention, attention)
+  nodes %a %p %empty %clean %o
+  2048*s*s mac, 80*s*s alu, 16*s*s + 16*s sfu, 16*s*s integer; f32
+  reads %q %k %zero %v: 12288*s + 4 bytes
+  writes %o: 4096*s bytes
+kernel 1: MatMul (matmul)
+  nodes %b
+  1024*s*s mac; f32
+  reads %q2 %k: 8192*s bytes
+  writes %b: 64*s*s bytes
+kernel 2: Softmax (softmax)
+  nodes %r
+  64*s*s alu, 16*s*s + 16*s sfu; f32
+  reads %b: 64*s*s bytes
+  writes %r: 64*s*s bytes
+kernel 3: IsNaN (elementwise)
+  nodes %odd
+  16*s*s alu; f32
+  reads %r: 64*s*s bytes
+  writes %odd: 16*s*s bytes
+kernel 4: Cast (elementwise)
+  nodes %cast
+  16*s*s alu; b1
+  reads %odd: 16*s*s bytes
+  writes %cast: 64*s*s bytes
+kernel 5: Mul (elementwise)
+  nodes %kept
+  16*s*s alu; f32
+  reads %r %half: 64*s*s + 4 bytes
+  writes %kept: 64*s*s bytes
+kernel 6: MatMul (matmul)
+  nodes %o2
+  1024*s*s mac; f32
+  reads %kept %v: 64*s*s + 4096*s bytes
+  writes %o2: 4096*s bytes
+kernel 7: MatMul (matmul)
+  nodes %c
+  1024*s*s mac; f32
+  reads %q3 %k: 8192*s bytes
+  writes %c: 64*s*s bytes
+kernel 8: Softmax (softmax)
+  nodes %t
+  64*s*s alu, 16*s*s + 16*s sfu; f32
+  reads %c: 64*s*s bytes
+  writes %t: 64*s*s bytes
+kernel 9: Greater (elementwise)
+  nodes %big
+  16*s*s alu; f32
+  reads %t %half: 64*s*s + 4 bytes
+  writes %big: 16*s*s bytes
+kernel 10: Where (elementwise)
+  nodes %cut
+  16*s*s integer; b1
+  reads %big %zero %t: 80*s*s + 4 bytes
+  writes %cut: 64*s*s bytes
+kernel 11: MatMul (matmul)
   nodes %o3
   1024*s*s mac; f32
   reads %cut %v: 64*s*s + 4096*s bytes

@@ -79,7 +79,7 @@ kernel 10: Conv (conv)
   reads %md %wf: 25088*n + 4096 bytes
   writes %y: 25088*n bytes
 
-## fastertransformer, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, ort-tensorrt, paddle-trt, tensorrt
+## fastertransformer, litert, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, ort-optimized, ort-tensorrt, paddle-trt, tensorrt
 kernel 0: QuantizeLinear (quantize)
   nodes %xq
   100352*n alu; f32
@@ -259,6 +259,43 @@ kernel 3: MaxPool + QuantizeLinear + DequantizeLinear (pool)
   reads %rd %s %z: 100352*n + 5 bytes
   writes %md: 25088*n bytes
 kernel 4: Conv (conv)
+  nodes %y
+  200704*n mac; f32
+  reads %md %wf: 25088*n + 4096 bytes
+  writes %y: 25088*n bytes
+
+## xla
+kernel 0: QuantizeLinear + DequantizeLinear (quantize)
+  nodes %xq %xd
+  150528*n alu; f32
+  reads %x %s %z: 100352*n + 5 bytes
+  writes %xd: 100352*n bytes
+kernel 1: DequantizeLinear (quantize)
+  nodes %wdq
+  18432 alu; i8
+  reads %wq %s %z: 9221 bytes
+  writes %wdq: 36864 bytes
+kernel 2: Conv + Relu (conv)
+  nodes %c %r
+  7225344*n mac, 25088*n alu; f32
+  reads %xd %wdq: 100352*n + 36864 bytes
+  writes %r: 100352*n bytes
+kernel 3: QuantizeLinear + DequantizeLinear (quantize)
+  nodes %rq %rd
+  150528*n alu; f32
+  reads %r %s %z: 100352*n + 5 bytes
+  writes %rd: 100352*n bytes
+kernel 4: MaxPool (pool)
+  nodes %mp
+  18816*n alu; f32
+  reads %rd: 100352*n bytes
+  writes %mp: 25088*n bytes
+kernel 5: QuantizeLinear + DequantizeLinear (quantize)
+  nodes %mq %md
+  37632*n alu; f32
+  reads %mp %s %z: 25088*n + 5 bytes
+  writes %md: 25088*n bytes
+kernel 6: Conv (conv)
   nodes %y
   200704*n mac; f32
   reads %md %wf: 25088*n + 4096 bytes

@@ -165,8 +165,8 @@ kernel 12: Gemm (matmul)
 ## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
 kernel 0: Conv + BatchNormalization + Relu (conv, conv)
   nodes %c1 %n1 %r1, folded %n1
-  28901376*n mac, 100352*n alu; f32
-  reads %x %w1: 401408*n + 36864 bytes
+  28901376*n mac, 200704*n alu; f32
+  reads %x %w1 %pb: 401408*n + 36992 bytes
   writes %r1: 401408*n bytes
 kernel 1: Conv + Add + Relu (conv)
   nodes %c2 %a %r2
@@ -236,11 +236,68 @@ kernel 7: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
+## litert
+kernel 0: Conv (conv)
+  nodes %c1
+  28901376*n mac; f32
+  reads %x %w1: 401408*n + 36864 bytes
+  writes %c1: 401408*n bytes
+kernel 1: BatchNormalization (normalization)
+  nodes %n1
+  200704*n alu, 32 sfu; f32
+  reads %c1 %ps %pb %pm %pv: 401408*n + 512 bytes
+  writes %n1: 401408*n bytes
+kernel 2: Relu (elementwise)
+  nodes %r1
+  100352*n alu; f32
+  reads %n1: 401408*n bytes
+  writes %r1: 401408*n bytes
+kernel 3: Conv (conv)
+  nodes %c2
+  28901376*n mac, 100352*n alu; f32
+  reads %r1 %w2 %bias: 401408*n + 36992 bytes
+  writes %c2: 401408*n bytes
+kernel 4: Add + Relu (elementwise)
+  nodes %a %r2
+  200704*n alu; f32
+  reads %c2 %x: 802816*n bytes
+  writes %r2: 401408*n bytes
+kernel 5: Pad + Conv (conv, conv)
+  nodes %padded %dw
+  903168*n mac; f32
+  reads %r2 %pads %wd: 401408*n + 1152 bytes
+  writes %dw: 401408*n bytes
+kernel 6: Mul (elementwise)
+  nodes %m
+  100352*n alu; f32
+  reads %dw %scale: 401408*n + 128 bytes
+  writes %m: 401408*n bytes
+kernel 7: HardSigmoid (elementwise)
+  nodes %h
+  401408*n alu; f32
+  reads %m: 401408*n bytes
+  writes %h: 401408*n bytes
+kernel 8: Mul (elementwise)
+  nodes %hs
+  100352*n alu; f32
+  reads %m %h: 802816*n bytes
+  writes %hs: 401408*n bytes
+kernel 9: GlobalAveragePool (pool)
+  nodes %g %f
+  100352*n alu; f32
+  reads %hs: 401408*n bytes
+  writes %g: 128*n bytes
+kernel 10: Gemm (matmul)
+  nodes %y
+  320*n mac, 10*n alu; f32
+  reads %g %wf %bf: 128*n + 1320 bytes
+  writes %y: 40*n bytes
+
 ## openvino
 kernel 0: Conv + BatchNormalization + Relu (conv, conv)
   nodes %c1 %n1 %r1, folded %n1
-  28901376*n mac, 100352*n alu; f32
-  reads %x %w1: 401408*n + 36864 bytes
+  28901376*n mac, 200704*n alu; f32
+  reads %x %w1 %pb: 401408*n + 36992 bytes
   writes %r1: 401408*n bytes
 kernel 1: Conv + Add + Relu (conv)
   nodes %c2 %a %r2
@@ -276,8 +333,8 @@ kernel 6: Gemm (matmul)
 ## ort
 kernel 0: Conv + BatchNormalization (conv, conv)
   nodes %c1 %n1, folded %n1
-  28901376*n mac; f32
-  reads %x %w1: 401408*n + 36864 bytes
+  28901376*n mac, 100352*n alu; f32
+  reads %x %w1 %pb: 401408*n + 36992 bytes
   writes %n1: 401408*n bytes
 kernel 1: Relu (elementwise)
   nodes %r1
@@ -333,8 +390,8 @@ kernel 10: Gemm (matmul)
 ## ort-cpu, tensorflow
 kernel 0: Conv + BatchNormalization + Relu (conv, conv)
   nodes %c1 %n1 %r1, folded %n1
-  28901376*n mac, 100352*n alu; f32
-  reads %x %w1: 401408*n + 36864 bytes
+  28901376*n mac, 200704*n alu; f32
+  reads %x %w1 %pb: 401408*n + 36992 bytes
   writes %r1: 401408*n bytes
 kernel 1: Conv (conv)
   nodes %c2
@@ -385,8 +442,8 @@ kernel 9: Gemm (matmul)
 ## ort-cpu-blocked, ort-fused, paddle
 kernel 0: Conv + BatchNormalization + Relu (conv, conv)
   nodes %c1 %n1 %r1, folded %n1
-  28901376*n mac, 100352*n alu; f32
-  reads %x %w1: 401408*n + 36864 bytes
+  28901376*n mac, 200704*n alu; f32
+  reads %x %w1 %pb: 401408*n + 36992 bytes
   writes %r1: 401408*n bytes
 kernel 1: Conv + Add + Relu (conv)
   nodes %c2 %a %r2
@@ -419,6 +476,58 @@ kernel 6: GlobalAveragePool (pool)
   reads %hs: 401408*n bytes
   writes %g: 128*n bytes
 kernel 7: Gemm (matmul)
+  nodes %y
+  320*n mac, 10*n alu; f32
+  reads %g %wf %bf: 128*n + 1320 bytes
+  writes %y: 40*n bytes
+
+## ort-optimized
+kernel 0: Conv + BatchNormalization (conv, conv)
+  nodes %c1 %n1, folded %n1
+  28901376*n mac, 100352*n alu; f32
+  reads %x %w1 %pb: 401408*n + 36992 bytes
+  writes %n1: 401408*n bytes
+kernel 1: Relu (elementwise)
+  nodes %r1
+  100352*n alu; f32
+  reads %n1: 401408*n bytes
+  writes %r1: 401408*n bytes
+kernel 2: Conv (conv)
+  nodes %c2
+  28901376*n mac, 100352*n alu; f32
+  reads %r1 %w2 %bias: 401408*n + 36992 bytes
+  writes %c2: 401408*n bytes
+kernel 3: Add (elementwise)
+  nodes %a
+  100352*n alu; f32
+  reads %c2 %x: 802816*n bytes
+  writes %a: 401408*n bytes
+kernel 4: Relu (elementwise)
+  nodes %r2
+  100352*n alu; f32
+  reads %a: 401408*n bytes
+  writes %r2: 401408*n bytes
+kernel 5: Pad (movement)
+  nodes %padded
+  no operations; f32
+  reads %r2 %pads: 401408*n bytes
+  writes %padded: 430592*n bytes
+kernel 6: Conv + Mul (conv, conv)
+  nodes %dw %m, folded %m
+  903168*n mac; f32
+  reads %padded %wd: 430592*n + 1152 bytes
+  writes %m: 401408*n bytes
+kernel 7: HardSigmoid + Mul (elementwise, activation)
+  nodes %h %hs
+  501760*n alu; f32
+  reads %m: 401408*n bytes
+  writes %hs: 401408*n bytes
+kernel 8: GlobalAveragePool (pool)
+  nodes %g %f
+  100352*n alu; f32
+  reads %hs: 401408*n bytes
+  writes %g: 128*n bytes
+kernel 9: Gemm (matmul)
   nodes %y
   320*n mac, 10*n alu; f32
   reads %g %wf %bf: 128*n + 1320 bytes
@@ -508,6 +617,48 @@ kernel 5: GlobalAveragePool (pool)
   reads %hs: 401408*n bytes
   writes %g: 128*n bytes
 kernel 6: Gemm (matmul)
+  nodes %y
+  320*n mac, 10*n alu; f32
+  reads %g %wf %bf: 128*n + 1320 bytes
+  writes %y: 40*n bytes
+
+## xla
+kernel 0: Conv (conv)
+  nodes %c1
+  28901376*n mac; f32
+  reads %x %w1: 401408*n + 36864 bytes
+  writes %c1: 401408*n bytes
+kernel 1: BatchNormalization + Relu (normalization)
+  nodes %n1 %r1
+  301056*n alu, 32 sfu; f32
+  reads %c1 %ps %pb %pm %pv: 401408*n + 512 bytes
+  writes %r1: 401408*n bytes
+kernel 2: Conv + Add + Relu (conv)
+  nodes %c2 %a %r2
+  28901376*n mac, 301056*n alu; f32
+  reads %r1 %w2 %bias %x: 802816*n + 36992 bytes
+  writes %r2: 401408*n bytes
+kernel 3: Pad (movement)
+  nodes %padded
+  no operations; f32
+  reads %r2 %pads: 401408*n bytes
+  writes %padded: 430592*n bytes
+kernel 4: Conv (conv)
+  nodes %dw
+  903168*n mac; f32
+  reads %padded %wd: 430592*n + 1152 bytes
+  writes %dw: 401408*n bytes
+kernel 5: Mul + HardSigmoid + Mul (elementwise)
+  nodes %m %h %hs
+  602112*n alu; f32
+  reads %dw %scale: 401408*n + 128 bytes
+  writes %hs: 401408*n bytes
+kernel 6: GlobalAveragePool (pool)
+  nodes %g %f
+  100352*n alu; f32
+  reads %hs: 401408*n bytes
+  writes %g: 128*n bytes
+kernel 7: Gemm (matmul)
   nodes %y
   320*n mac, 10*n alu; f32
   reads %g %wf %bf: 128*n + 1320 bytes

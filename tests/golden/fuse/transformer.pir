@@ -325,6 +325,168 @@ kernel 8: MatMul (matmul)
   reads %ge %wd: 524288*n + 1048576 bytes
   writes %y: 131072*n bytes
 
+## litert
+kernel 0: MatMul (matmul)
+  nodes %q0
+  8388608*n mac; f32
+  reads %x %wq: 131072*n + 262144 bytes
+  writes %q0: 131072*n bytes
+kernel 1: Add (elementwise)
+  nodes %q1 %q2
+  32768*n alu; f32
+  reads %bq %q0: 131072*n + 1024 bytes
+  writes %q1: 131072*n bytes
+kernel 2: Transpose (movement)
+  nodes %q
+  no operations; f32
+  reads %q1: 131072*n bytes
+  writes %q: 131072*n bytes
+kernel 3: MatMul (matmul)
+  nodes %k0 %k2
+  8388608*n mac; f32
+  reads %x %wk: 131072*n + 262144 bytes
+  writes %k0: 131072*n bytes
+kernel 4: Transpose (movement)
+  nodes %k
+  no operations; f32
+  reads %k0: 131072*n bytes
+  writes %k: 131072*n bytes
+kernel 5: MatMul (matmul)
+  nodes %v0 %v2
+  8388608*n mac; f32
+  reads %x %wv: 131072*n + 262144 bytes
+  writes %v0: 131072*n bytes
+kernel 6: Transpose (movement)
+  nodes %v
+  no operations; f32
+  reads %v0: 131072*n bytes
+  writes %v: 131072*n bytes
+kernel 7: MatMul (matmul)
+  nodes %s0
+  4194304*n mac; f32
+  reads %q %k: 262144*n bytes
+  writes %s0: 262144*n bytes
+kernel 8: Div (elementwise)
+  nodes %s1
+  65536*n sfu; f32
+  reads %s0 %eight: 262144*n + 4 bytes
+  writes %s1: 262144*n bytes
+kernel 9: Add (elementwise)
+  nodes %s2
+  65536*n alu; f32
+  reads %s1 %mask: 262656*n bytes
+  writes %s2: 262144*n bytes
+kernel 10: Softmax (softmax)
+  nodes %p
+  262144*n alu, 66048*n sfu; f32
+  reads %s2: 262144*n bytes
+  writes %p: 262144*n bytes
+kernel 11: MatMul (matmul)
+  nodes %o0
+  4194304*n mac; f32
+  reads %p %v: 393216*n bytes
+  writes %o0: 131072*n bytes
+kernel 12: Transpose (movement)
+  nodes %o1 %o2
+  no operations; f32
+  reads %o0: 131072*n bytes
+  writes %o1: 131072*n bytes
+kernel 13: MatMul (matmul)
+  nodes %o3
+  8388608*n mac; f32
+  reads %o1 %wo: 131072*n + 262144 bytes
+  writes %o3: 131072*n bytes
+kernel 14: Add (elementwise)
+  nodes %res
+  32768*n alu; f32
+  reads %o3 %x: 262144*n bytes
+  writes %res: 131072*n bytes
+kernel 15: ReduceMean (reduction)
+  nodes %mu
+  32768*n alu, 128*n sfu; f32
+  reads %res %last: 131072*n + 8 bytes
+  writes %mu: 512*n bytes
+kernel 16: Sub (elementwise)
+  nodes %d
+  32768*n alu; f32
+  reads %res %mu: 131584*n bytes
+  writes %d: 131072*n bytes
+kernel 17: Pow (elementwise)
+  nodes %sq
+  32768*n sfu; f32
+  reads %d %two: 131072*n + 4 bytes
+  writes %sq: 131072*n bytes
+kernel 18: ReduceMean (reduction)
+  nodes %var
+  32768*n alu, 128*n sfu; f32
+  reads %sq %last: 131072*n + 8 bytes
+  writes %var: 512*n bytes
+kernel 19: Add (elementwise)
+  nodes %ve
+  128*n alu; f32
+  reads %var %eps: 512*n + 4 bytes
+  writes %ve: 512*n bytes
+kernel 20: Sqrt (elementwise)
+  nodes %sd
+  128*n sfu; f32
+  reads %ve: 512*n bytes
+  writes %sd: 512*n bytes
+kernel 21: Div (elementwise)
+  nodes %nn
+  32768*n sfu; f32
+  reads %d %sd: 131584*n bytes
+  writes %nn: 131072*n bytes
+kernel 22: Mul (elementwise)
+  nodes %ng
+  32768*n alu; f32
+  reads %nn %gamma: 131072*n + 1024 bytes
+  writes %ng: 131072*n bytes
+kernel 23: Add (elementwise)
+  nodes %ln
+  32768*n alu; f32
+  reads %ng %beta: 131072*n + 1024 bytes
+  writes %ln: 131072*n bytes
+kernel 24: MatMul (matmul)
+  nodes %u0
+  33554432*n mac; f32
+  reads %ln %wu: 131072*n + 1048576 bytes
+  writes %u0: 524288*n bytes
+kernel 25: Add (elementwise)
+  nodes %u
+  131072*n alu; f32
+  reads %u0 %bu: 524288*n + 4096 bytes
+  writes %u: 524288*n bytes
+kernel 26: Div (elementwise)
+  nodes %e0
+  131072*n sfu; f32
+  reads %u %root2: 524288*n + 4 bytes
+  writes %e0: 524288*n bytes
+kernel 27: Erf (elementwise)
+  nodes %e1
+  131072*n sfu; f32
+  reads %e0: 524288*n bytes
+  writes %e1: 524288*n bytes
+kernel 28: Add (elementwise)
+  nodes %e2
+  131072*n alu; f32
+  reads %e1 %one: 524288*n + 4 bytes
+  writes %e2: 524288*n bytes
+kernel 29: Mul (elementwise)
+  nodes %e3
+  131072*n alu; f32
+  reads %u %e2: 1048576*n bytes
+  writes %e3: 524288*n bytes
+kernel 30: Mul (elementwise)
+  nodes %ge
+  131072*n alu; f32
+  reads %e3 %half: 524288*n + 4 bytes
+  writes %ge: 524288*n bytes
+kernel 31: MatMul (matmul)
+  nodes %y
+  33554432*n mac; f32
+  reads %ge %wd: 524288*n + 1048576 bytes
+  writes %y: 131072*n bytes
+
 ## llamacpp, sglang, trtllm, trtllm-compiled, vllm
 kernel 0: MatMul (matmul)
   nodes %q0
@@ -626,6 +788,43 @@ kernel 16: MatMul (matmul)
   reads %ge %wd: 524288*n + 1048576 bytes
   writes %y: 131072*n bytes
 
+## ort-optimized
+kernel 0: MatMul + Add + … 4 more + Transpose (matmul, joined_products)
+  nodes %q0 %q1 %q2 %q %k0 %k2 %k %v0 %v2 %v
+  25165824*n mac, 32768*n alu; f32
+  reads %x %wq %bq %wk %wv: 131072*n + 787456 bytes
+  writes %q1 %k0 %v0: 393216*n bytes
+kernel 1: MatMul + Div + … 3 more + Transpose (attention, attention)
+  nodes %s0 %s1 %s2 %p %o0 %o1 %o2
+  8388608*n mac, 327680*n alu, 131584*n sfu; f32
+  reads %q1 %k0 %eight %mask %v0: 393728*n + 4 bytes
+  writes %o0: 131072*n bytes
+kernel 2: MatMul (matmul)
+  nodes %o3
+  8388608*n mac; f32
+  reads %o0 %wo: 131072*n + 262144 bytes
+  writes %o3: 131072*n bytes
+kernel 3: Add + ReduceMean + … 7 more + Add (reduction, skip_norm)
+  nodes %res %mu %d %sq %var %ve %sd %nn %ng %ln
+  196736*n alu, 65920*n sfu; f32
+  reads %o3 %x %last %two %eps %gamma %beta: 262144*n + 2064 bytes
+  writes %ln: 131072*n bytes
+kernel 4: MatMul (matmul)
+  nodes %u0
+  33554432*n mac; f32
+  reads %ln %wu: 131072*n + 1048576 bytes
+  writes %u0: 524288*n bytes
+kernel 5: Add + Div + … 2 more + Mul (elementwise, bias_gelu)
+  nodes %u %e0 %e1 %e2 %e3 %ge
+  524288*n alu, 262144*n sfu; f32
+  reads %u0 %bu %root2 %one %half: 524288*n + 4108 bytes
+  writes %ge: 524288*n bytes
+kernel 6: MatMul (matmul)
+  nodes %y
+  33554432*n mac; f32
+  reads %ge %wd: 524288*n + 1048576 bytes
+  writes %y: 131072*n bytes
+
 ## ort-tensorrt, paddle-trt, tensorrt
 kernel 0: MatMul + Add + … 4 more + Transpose (matmul, joined_products)
   nodes %q0 %q1 %q2 %q %k0 %k2 %k %v0 %v2 %v
@@ -904,6 +1103,63 @@ kernel 14: MatMul + Add + … 3 more + Mul (matmul)
   reads %ln %wu %bu %root2 %one %half: 131072*n + 1052684 bytes
   writes %ge: 524288*n bytes
 kernel 15: MatMul (matmul)
+  nodes %y
+  33554432*n mac; f32
+  reads %ge %wd: 524288*n + 1048576 bytes
+  writes %y: 131072*n bytes
+
+## xla
+kernel 0: MatMul + Add + Transpose (matmul)
+  nodes %q0 %q1 %q2 %q
+  8388608*n mac, 32768*n alu; f32
+  reads %x %wq %bq: 131072*n + 263168 bytes
+  writes %q1: 131072*n bytes
+kernel 1: MatMul + Transpose (matmul)
+  nodes %k0 %k2 %k
+  8388608*n mac; f32
+  reads %x %wk: 131072*n + 262144 bytes
+  writes %k0: 131072*n bytes
+kernel 2: MatMul + Transpose (matmul)
+  nodes %v0 %v2 %v
+  8388608*n mac; f32
+  reads %x %wv: 131072*n + 262144 bytes
+  writes %v0: 131072*n bytes
+kernel 3: MatMul (matmul)
+  nodes %s0
+  4194304*n mac; f32
+  reads %q1 %k0: 262144*n bytes
+  writes %s0: 262144*n bytes
+kernel 4: Div + Add + Softmax (softmax)
+  nodes %s1 %s2 %p
+  327680*n alu, 131584*n sfu; f32
+  reads %s0 %eight %mask: 262656*n + 4 bytes
+  writes %p: 262144*n bytes
+kernel 5: MatMul + Transpose (matmul)
+  nodes %o0 %o1 %o2
+  4194304*n mac; f32
+  reads %p %v0: 393216*n bytes
+  writes %o0: 131072*n bytes
+kernel 6: MatMul + Add (matmul)
+  nodes %o3 %res
+  8388608*n mac, 32768*n alu; f32
+  reads %o0 %wo %x: 262144*n + 262144 bytes
+  writes %res: 131072*n bytes
+kernel 7: ReduceMean + Sub + … 6 more + Add (reduction)
+  nodes %mu %d %sq %var %ve %sd %nn %ng %ln
+  163968*n alu, 65920*n sfu; f32
+  reads %res %last %two %eps %gamma %beta: 131072*n + 2064 bytes
+  writes %ln: 131072*n bytes
+kernel 8: MatMul + Add (matmul)
+  nodes %u0 %u
+  33554432*n mac, 131072*n alu; f32
+  reads %ln %wu %bu: 131072*n + 1052672 bytes
+  writes %u: 524288*n bytes
+kernel 9: Div + Erf + Add + Mul (elementwise)
+  nodes %e0 %e1 %e2 %e3 %ge
+  393216*n alu, 262144*n sfu; f32
+  reads %u %root2 %one %half: 524288*n + 12 bytes
+  writes %ge: 524288*n bytes
+kernel 10: MatMul (matmul)
   nodes %y
   33554432*n mac; f32
   reads %ge %wd: 524288*n + 1048576 bytes

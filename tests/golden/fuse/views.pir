@@ -17,7 +17,7 @@ graph @main(%x: f32[4, 6], %n: i64[2], %m: i64[2], %k: i64[1]) {
   return %y, %z, %c, %e, %d
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, llamacpp, ort-tensorrt, paddle-trt, sglang, tensorrt, torchscript, trainer, transformers, trtllm, trtllm-compiled, vllm
+## cudagraph, eager, eager-literal, eager-unfused, llamacpp, ort-optimized, ort-tensorrt, paddle-trt, sglang, tensorrt, torchscript, trainer, transformers, trtllm, trtllm-compiled, vllm
 kernel 0: relu (elementwise)
   nodes %a
   24 alu; f32
@@ -49,7 +49,7 @@ kernel 5: exp (elementwise)
   reads %x: 96 bytes
   writes %e: 96 bytes
 
-## fastertransformer, inductor, inductor-cudagraph
+## fastertransformer, inductor, inductor-cudagraph, xla
 kernel 0: relu (elementwise)
   nodes %a
   24 alu; f32
@@ -76,7 +76,7 @@ kernel 4: exp (elementwise)
   reads %x: 96 bytes
   writes %e: 96 bytes
 
-## openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, tensorflow
+## litert, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, paddle, tensorflow
 kernel 0: relu (elementwise)
   nodes %a
   24 alu; f32
