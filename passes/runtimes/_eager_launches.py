@@ -85,7 +85,7 @@ AMD = (
 )
 PRODUCTS = (
     # counters of products whose work is divided: cuBLAS and cuDNN on Hopper
-    LaunchRule(Operation.PRODUCT, HALF, (("tiles", (3, inf)), ("capability", (90, 90))), (M,)),
+    LaunchRule(Operation.PRODUCT, HALF, (("tiles", (2.5, inf)), ("capability", (90, 90))), (M,)),
     LaunchRule(Operation.PRODUCT, TF32, (LARGE, ("capability", (90, 90))), (M,)),
     LaunchRule(Operation.ATTENTION, HALF, (("capability", (90, 90)),), (M,)),
 )
