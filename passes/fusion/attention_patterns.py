@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from perfc.ir import Kind, Node, TensorType, Value
-from perfc.ir.ops.elementwise.logic import IsNaN, Where
-from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.elementwise.elementwise import Add
+from perfc.ir.ops.elementwise.logic import Equal, IsNaN, Where
+from perfc.ir.ops.movement.movement import Transpose, Trilu
 
 from .neighbourhood import FACTORS, Neighbourhood, is_scalar
 
@@ -47,7 +50,27 @@ def scaled_attention(node: Node, near: Neighbourhood) -> Nodes | None:
         return None
     makers = [near.maker(v) for v in near.computed(scores)]
     is_split = all(m is not None and m in members and _scales(m) for m in makers)
-    return members if is_split else None
+    return [*members, *_causal_mask(members, near)] if is_split else None
+
+
+def _causal_mask(members: Collection[Node], near: Neighbourhood) -> Nodes:
+    """Return the nodes that write a causal mask for one attention alone.
+
+    Exporters spell out ``is_causal``, for which a framework's kernel has no mask in memory.
+    """
+    found: Nodes = []
+    stack = [(m, v) for m in members if isinstance(m.op, Add) for v in near.computed(m)]
+    while stack:
+        reader, v = stack.pop()
+        maker = near.maker(v)
+        if maker is None or maker in members or is_scalar(v):
+            continue
+        is_part = isinstance(maker.op, Where | Equal | Trilu) and near.lone(v) is reader
+        if not is_part or len(found) >= MAX_STEPS:
+            return []
+        found.append(maker)
+        stack += [(maker, operand) for operand in near.computed(maker)]
+    return found if any(isinstance(node.op, Trilu) for node in found) else []
 
 
 def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:

@@ -240,7 +240,7 @@ def test_a_normalisation_of_a_shared_result_is_not_folded() -> None:
 def test_cuda_joins_the_residual_that_relu_follows_and_cpu_does_not() -> None:
     body = "a = Conv<pads = [1, 1, 1, 1]>(x, K)  z = Add(a, r)  y = Relu(z)"
     m = module(body, MAPS + ", float[2, 8, 14, 14] r", OUT4)
-    assert labels(m, "ort") == [["Conv", "Add", "Relu"]]
+    assert labels(m, "ort-fused") == [["Conv", "Add", "Relu"]]
     assert labels(m, "ort-cpu") == [["Conv"], ["Add"], ["Relu"]]
 
 

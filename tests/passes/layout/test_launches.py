@@ -275,3 +275,19 @@ def test_miopen_transposes_around_convolutions() -> None:
         "layout nhwc→nchw",
     ]
     assert labels(convolution(window=1), "bf16", target="mi300x") == ["Conv"]
+
+
+def test_a_causal_mask_that_an_exporter_spells_out_is_no_launch() -> None:
+    """PyTorch passes ``is_causal`` to its kernel: nothing is written before it."""
+    mask = (
+        "o = Constant<value = float[1] {1.0}>() n = Constant<value_ints = [16, 16]>() "
+        "e = Expand(o, n) t = Trilu<upper = 0>(e) f = Constant<value_float = 0.0>() "
+        "l = Constant<value_float = -1e30>() q0 = Equal(t, f) m = Where(q0, l, f) "
+    )
+    text = (
+        "net (float[4, 8, 16, 64] q, float[4, 8, 64, 16] k, float[4, 8, 16, 64] v, float[1] z) "
+        f"=> (float[4, 8, 16, 64] y) {{ {mask} c = Constant<value_float = 0.35>() a = Mul(q, c) "
+        "b = Mul(k, c) s = MatMul(a, b) r = Add(s, m) p = Softmax(r) y = MatMul(p, v) }"
+    )
+    report = perfc.analyze(onnx.parser.parse_model(HEAD + text), "a100", runtime="eager")
+    assert [k.kind.value for k in report.kernels.kernels] == ["attention"]
