@@ -61,7 +61,6 @@ def test_kernels_are_those_of_the_wide_model(name: str, runtime: str) -> None:
     assert pairs == [(k.kind, k.pattern, k.anchor.loc, len(k.nodes)) for k in both[1]]
 
 
-@pytest.mark.parametrize("runtime", ["eager", "inductor"])
 def test_casts_cost_what_one_precision_throughout_does_not() -> None:
     def total_s(dtype: str) -> float:
         report = perfc.analyze(
