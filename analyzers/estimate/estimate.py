@@ -120,6 +120,19 @@ class Estimate(Timed):
         """Return the kernel after a gap."""
         return replace(self.waiting(gap), gap_s=gap.mid, wait_s=self.wait_s)
 
+    def relaunched_s(self, device_s: float, gap_s: float, factor: float = 1.0) -> float:
+        """Return the time with another time on the device and other gaps between launches.
+
+        Args:
+            device_s: time on the device.
+            gap_s: least time of all launches; a law has none, and what it waits for a queue.
+            factor: multiplier of a law's gap.
+        """
+        if self.predictor is Predictor.LAW:
+            return device_s + self.gap_s * factor
+        # a prediction whose launch is in its rates already does not wait for it once more
+        return max(device_s, min(gap_s, self.time_s))
+
     def waiting(self, host: Interval) -> Estimate:
         """Return the kernel after a wait for its host."""
         in_run = self.in_run and self.in_run + host

@@ -165,8 +165,17 @@ class PredictionTable:
             times_s: of `launched` kernels, by index.
             launch_factor: host time per launch, over the present one.
         """
-        now_s, fixed_s = [k.time_s for k in self.launched], self.timeline.fixed_s
-        return self.total.time_s * changed_ratio(now_s, times_s, fixed_s, self.host, launch_factor)
+        now_s = [k.time_s for k in self.launched]
+        ratio = changed_ratio(now_s, times_s, self.host, launch_factor)
+        return self.total.fixed_s + self.kernels_s * ratio
+
+    def time_of(self, other: PredictionTable) -> float:
+        """Return the time of another run with the run factor of this one."""
+        fixed_s = self.timeline.fixed_s
+        alone_s = self.timeline.time_s - fixed_s
+        factor = self.kernels_s / alone_s if alone_s > 0 else 1.0
+        of_fixed = self.total.fixed_s / fixed_s if fixed_s else 1.0
+        return other.total.fixed_s * of_fixed + other.kernels_s * factor
 
     def share(self, predictor: Predictor) -> float:
         """Return the share of the kernel time that one predictor gives."""

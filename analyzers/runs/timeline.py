@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 LEAST_S = 1e-15
 """Sum of lower bounds of a run that does nothing."""
+ROUNDING = 1e-9
+"""Relative difference of sums that is rounding."""
 
 
 @frozen
@@ -87,7 +89,8 @@ def timeline(kernels: Sequence[Estimate], host: Host | None) -> list[Estimate]:
 def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate], RunEstimate]:
     """Return kernels and run whose times sum up to the time of the run, to the last digit.
 
-    All parts are scaled in proportion, but no kernel to less than its lower bound.
+    All parts are scaled in proportion, but no kernel to less than its lower bound, and the fixed
+    time, a term that measured runs gave, to no more than it is.
 
     Args:
         kernels: with gaps and waits.
@@ -96,11 +99,14 @@ def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate
     sum_s = math.fsum([*(k.time_s for k in kernels), run.fixed_s])
     fixed_s, scaled = run.fixed_s, [*kernels]
     if run.time_s != sum_s > 0:
-        times_s = np.array([*(k.time_s for k in kernels), fixed_s])
-        floors_s = np.array([*(k.floor_s for k in kernels), 0.0])
+        times_s = np.array([k.time_s for k in kernels])
+        floors_s = np.array([k.floor_s for k in kernels])
         # kernels of several streams overlap
         floors_s *= min(run.time_s / max(float(floors_s.sum()), LEAST_S), 1.0)
-        *ends_s, fixed_s = above_floors(times_s, floors_s, run.time_s).tolist()
+        fixed_s *= min(run.time_s / sum_s, 1.0) if times_s.any() else run.time_s / sum_s
+        ends_s = above_floors(times_s, floors_s, run.time_s - fixed_s).tolist()
+        if math.fsum(ends_s) > (run.time_s - fixed_s) * (1 + ROUNDING):
+            fixed_s = max(run.time_s - math.fsum(ends_s), 0.0)
         equal: dict[tuple[int, float], Estimate] = {}
         for i, (kernel, end_s) in enumerate(zip(kernels, ends_s, strict=True)):
             key = id(kernel), end_s
@@ -115,23 +121,21 @@ def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate
 def changed_ratio(
     times_s: Sequence[float],
     changed_s: Mapping[int, float],
-    fixed_s: float,
     host: Host | None,
     launch_factor: float = 1.0,
 ) -> float:
-    """Return the time of the timeline with changed kernels over the present one.
+    """Return the time of all kernels with some changed, waits included, over the present one.
 
     Args:
         times_s: of the kernels on a device that never waits for its host.
         changed_s: the changed ones, by index.
-        fixed_s: time of the run outside of kernels.
         host: the host; None if it is never late.
         launch_factor: multiplier of the host's time per launch.
     """
 
     def total_s(each_s: Sequence[float], factor: float) -> float:
         waits_s = () if host is None else host.waits_s(each_s, factor)
-        return math.fsum([*each_s, *waits_s, fixed_s])
+        return math.fsum([*each_s, *waits_s])
 
     before_s = total_s(times_s, 1.0)
     then_s = [changed_s.get(i, time_s) for i, time_s in enumerate(times_s)]

@@ -392,7 +392,10 @@ def test_a_faster_kernel_shortens_the_run_but_not_below_the_hosts_pace() -> None
     doubled, run = spread(found, replace(run, time=Interval.exactly(168 * US)))
     whole = PredictionTable(tuple(doubled), run, launched=kernels, host=host, alone=waiting.total)
     assert whole.run_factor == pytest.approx(2)
-    assert whole.total_with({1: 12 * US}) == pytest.approx(2 * 66 * US)
+    # all of it by the kernels, as the fixed time is known: 164 of 80 µs
+    assert whole.total.fixed_s == pytest.approx(4 * US)
+    assert whole.total_with({1: 12 * US}) == pytest.approx((4 + 62 * 164 / 80) * US)
+    assert whole.time_of(plain) == pytest.approx((4 + 40 * 164 / 80) * US)
 
 
 def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:

@@ -254,7 +254,7 @@ class Subject:
         then = predicted(
             replace(self.report.execution, bounds=roof, kernels=kernels, module=module)
         )
-        then_s = self.report.prediction.run_factor * then.total.time_s
+        then_s = self.report.prediction.time_of(then)
         return Gain.of(self.now, (then_s, roof.floor_s), basis)
 
     def _fused(self, kernels: Sequence[Kernel]) -> Gain:

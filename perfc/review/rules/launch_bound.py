@@ -70,7 +70,7 @@ def replayed(subject: Subject) -> Gain:
     table, overhead = subject.report.prediction, subject.report.machine.launch_overhead_s
     gap_s = overhead.value * GRAPH_GAP if overhead is not None else 0.0
     times_s = {
-        i: max(k.device_s, min(k.time_s, b.launches * gap_s))
+        i: k.relaunched_s(k.device_s, b.launches * gap_s, 0.0)
         for i, (k, b) in enumerate(zip(table.launched, subject.kernels, strict=True))
     }
     then_s = table.total_with(times_s, GRAPH_GAP)

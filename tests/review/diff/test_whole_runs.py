@@ -42,10 +42,9 @@ def test_the_time_of_either_side_is_what_analyze_prints() -> None:
         low, high = found.intervals[metric]
         assert low <= after.value - before.value <= high
         assert low <= found.kernel_changes[metric] <= high, "what kernels say lies in it too"
-    moved_s = new.prediction.timeline.time_s - old.prediction.timeline.time_s
-    assert found.kernel_changes[Metric.TIME] == pytest.approx(
-        moved_s * old.prediction.run_factor
-    ), "changed kernels only"
+    alone = perfc.analyze(with_wider_stem(), "a100", predictor="kernels", **SETTING)
+    moved_s = old.prediction.time_of(alone.prediction) - old.prediction.total.time_s
+    assert found.kernel_changes[Metric.TIME] == pytest.approx(moved_s), "changed kernels only"
     assert 0 < found.surely[Metric.TIME] < found.kernel_changes[Metric.TIME]
 
 

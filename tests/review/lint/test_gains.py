@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
+from perfc.analyzers.estimate.estimate import Estimate, Predictor
+from perfc.analyzers.estimate.interval import Interval
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
@@ -159,7 +161,10 @@ def test_rules_that_compare_runs_speak_only_of_a_gain(
 def launched(*kernels: tuple[float, float, float]) -> Any:
     """Kernels with their time, what of it waits, and launches."""
     table = SimpleNamespace(
-        launched=[SimpleNamespace(device_s=t - w, time_s=t) for t, w, _ in kernels],
+        launched=[
+            Estimate(0.0, Interval.exactly(t), Predictor.LEARNED, "x", gap_s=w)
+            for t, w, _ in kernels
+        ],
         total_with=lambda times_s, factor: sum(times_s.values()) + factor,
     )
     overhead = SimpleNamespace(value=4.0)

@@ -78,7 +78,9 @@ def test_every_view_sums_up_to_the_run(runtime: str, target: str) -> None:
 def shares_of(views: Views) -> float:
     """Sum of the printed shares of the first screen's kernels and of its last line."""
     block = screen.render(views, 100).partition("where the time goes")[2].partition("\n\n")[0]
-    return math.fsum(float(line[1]) for line in map(SHARE.search, block.splitlines()[1:]) if line)
+    *rows, last = block.splitlines()[1:]
+    shown = [*(SHARE.findall(row)[:1] for row in rows), SHARE.findall(last)]
+    return math.fsum(float(share) for row in shown for share in row)
 
 
 @pytest.mark.parametrize("runtime", ["eager", "ort"])

@@ -195,8 +195,7 @@ class ChangedRun:
             return max(busy_s, waits_s)
         launched = self.table.launched[repeated.indices[0]]
         busy_s = launched.device_s * (busy_s / now_s if now_s else 1.0)
-        # a prediction whose launch is in its rates already does not wait for it once more
-        return max(busy_s, min(waits_s, launched.time_s))
+        return launched.relaunched_s(busy_s, waits_s, factor(kernel, Ceiling.LAUNCH))
 
 
 def section(view: Bottlenecks, total_s: float) -> Section:
