@@ -78,7 +78,7 @@ def format_name(model: object) -> str:
     if form is conversion and isinstance(given, str):
         source = source_of(given, head_of(given))
         return "" if source is None else source.extra
-    return form.__name__.rpartition(".")[2]  # type: ignore[attr-defined]
+    return str(form.__name__).rpartition(".")[2]  # type: ignore[attr-defined]
 
 
 def serialized(model: Any) -> str | os.PathLike[str] | bytes:
