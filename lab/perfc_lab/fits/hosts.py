@@ -41,8 +41,9 @@ from perfc_lab.tables.own_runs import own_runs
 from perfc_lab.tables.whole_models import WholeModel, whole_models
 from perfc_lab.training.runs.measured_runs import executed, typed
 
-LAUNCH_S, FIXED_S = 10e-6, 50e-6
-"""Centres of the priors of h and t."""
+LAUNCH_S, FIXED_S = 10e-6, 20e-6
+"""Centres of the priors of h and t; one launch and its synchronization take 16 to 22 µs on one H200
+(`datasets/h200/machine.csv.gz`, launch_roundtrip)."""
 SPREADS = {"launch": 1.0, "fixed": 1.5, "host": 0.3, "board": 0.5, "network": 0.25}
 """Standard deviations of the priors of logarithms."""
 ERROR, OUTLIER = 0.1, 0.15
