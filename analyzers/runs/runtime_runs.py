@@ -162,24 +162,6 @@ def on_processor(
     return RuntimeRun(time, execution.bounds.floor_s, is_own, True, law.runs, law.runs)
 
 
-def measured_configurations(
-    machine: Machine, *, folder: Path = artefact.SHIPPED
-) -> frozenset[tuple[str, str]]:
-    """Return precision and `run_key` of the runs that were measured on a machine's chip.
-
-    Args:
-        machine: the target.
-        folder: where weights lie.
-
-    Raises:
-        WeightsError: weights that are damaged or of another schema.
-    """
-    path = folder / f"{NAME}.json"
-    if machine.kind == "cpu" or not path.is_file():
-        return frozenset()
-    return configurations_at(_load(path), coordinates(Sheet(machine), SPREAD_OF))
-
-
 @lru_cache(maxsize=1024)
 def configurations_at(weights: Artefact, here: tuple[float, ...]) -> frozenset[tuple[str, str]]:
     """Return precision and `run_key` of the runs that were measured on chips at coordinates."""

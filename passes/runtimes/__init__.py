@@ -180,8 +180,6 @@ class Runtime:
         newest: name of the table of the newest version, where this is one of older ones.
         before: version from which on another table holds.
         measured_as: name of the runtime whose measured whole runs stand for its (default: its own).
-        merged_by: names of runtimes that run kernels of the same libraries and merge more, so that
-            this one is not expected to be the faster.
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
@@ -223,7 +221,6 @@ class Runtime:
     newest: str = ""
     before: tuple[int, int] | None = None
     measured_as: str = ""
-    merged_by: tuple[str, ...] = ()
     is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False

@@ -12,7 +12,6 @@ TABLE = replace(
     launch=LaunchMode.GRAPH,
     devices=GPU,
     measured_as="cudagraph",
-    merged_by=(),
     aliases=(),
     stands_for=frozenset(),
     formats=frozenset(),

@@ -26,7 +26,6 @@ TABLE = Runtime(
     stands_for=frozenset({"cpu", "cuda"}),
     steps=Steps.EAGER,
     measured_as="eager",
-    merged_by=("torchscript",),
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     formats=frozenset({"python", "pt2", "torch.export"}),
     aliases=("torch", "pytorch"),

@@ -28,7 +28,6 @@ TABLE = Runtime(
     max_nodes=12,
     framework=Framework.ORT,
     stands_for=frozenset({"cuda"}),
-    merged_by=("tensorrt",),
     aliases=("onnxruntime",),
     launches=LAUNCHES,
     source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider: "

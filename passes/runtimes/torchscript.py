@@ -14,7 +14,6 @@ TABLE = Runtime(
     views=STRIDED,
     framework=Framework.TORCH,
     tf32=Tf32.CONVOLUTIONS,
-    merged_by=("tensorrt",),
     aliases=("torch-jit", "libtorch"),
     launches=LAUNCHES,
     source="torch/csrc/jit: TensorExpr and NVFuser make one kernel of a chain of pointwise "

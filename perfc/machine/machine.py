@@ -152,7 +152,6 @@ class Machine:
         path: the file it was read from; of a slice that of its card and the profile's name.
         cluster: name of the cluster whose GPU it is; "" for a machine alone.
         slice: the profile of a card that it is; None for a whole card.
-        upgrade_of: name of a board of the same chip that is better in no rate; "" without one.
     """
 
     name: str
@@ -168,7 +167,6 @@ class Machine:
     path: Path
     cluster: str = ""
     slice: SliceProfile | None = None
-    upgrade_of: str = ""
 
     @property
     def label(self) -> str:

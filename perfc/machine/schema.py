@@ -136,7 +136,7 @@ class Reader:
         self._read_top()
         self._read_sources()
         for key, value in self.data.items():
-            if key in ("schema", "aliases", "upgrade_of", "source", *_TOP):
+            if key in ("schema", "aliases", "source", *_TOP):
                 continue
             if key in FITTED:
                 self._read_fitted(key, value)
@@ -160,10 +160,10 @@ class Reader:
         kind = self.data.get("kind")
         if isinstance(kind, str) and kind not in _KINDS:
             self.problems.append(f"kind is {kind!r}, must be one of {', '.join(_KINDS)}")
-        aliases, base = self.data.get("aliases", []), self.data.get("upgrade_of", "base")
-        for name in (self.data.get("name"), base, *(aliases if isinstance(aliases, list) else [0])):
+        aliases = self.data.get("aliases", [])
+        for name in (self.data.get("name"), *(aliases if isinstance(aliases, list) else [0])):
             if not isinstance(name, str) or len(name) > 64 or not NAME.fullmatch(name):
-                text = "name, aliases and upgrade_of must be of lower-case letters, digits, - and ."
+                text = "name and aliases must be of lower-case letters, digits, - and ."
                 self.problems.append(f"{text}: {str(name)[:64]!r}")
 
     def _read_sources(self) -> None:
@@ -392,6 +392,5 @@ def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
         memory,
         reader.facts,
         path,
-        upgrade_of=str(data.get("upgrade_of", "")),
     )
     return machine, []

@@ -85,27 +85,6 @@ def partition_of(machine: Machine) -> Partition | None:
     return next((p for p in partitions() if machine.name in p.cards), None)
 
 
-def container_of(machine: Machine) -> Path | None:
-    """Return the path of the smallest slice that contains a slice, else of its card.
-
-    None for a machine that is not a slice.
-    """
-    cut, card = machine.slice, machine.name.rpartition("/")[0]
-    if cut is None:
-        return None
-
-    def size(profile: SliceProfile) -> tuple[int, float, int]:
-        return profile.sm_count, profile.memory_share, profile.capacity_bytes
-
-    profiles = next((p.profiles for p in partitions() if card in p.cards), ())
-    larger = [
-        p for p in profiles
-        if size(p) != size(cut) and all(x >= y for x, y in zip(size(p), size(cut), strict=True))
-    ]  # fmt: skip
-    nearest = min(larger, key=size, default=None)
-    return machine.path.parent if nearest is None else machine.path.with_name(nearest.name)
-
-
 def partitions() -> Iterator[Partition]:
     """Yield the profiles of all files, the user's first.
 

@@ -152,7 +152,7 @@ def test_elementwise_kernels_in_a_row_are_found_where_the_runtime_leaves_them() 
     assert finding.nodes == ("sin", "abs")
     assert finding.gain is not None
     kernels_s = perfc.analyze(m, "a100").prediction.kernels_s
-    assert finding.gain.time_s == pytest.approx(0.5 * kernels_s, rel=0.1)
+    assert 0.4 * kernels_s < finding.gain.time_s < 0.7 * kernels_s
     assert found(m, "PF106", runtime="inductor") == []
 
 
