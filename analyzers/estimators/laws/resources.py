@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 HALVES = ("f16", "bf16")
 BLOCKED = {"half": (32, 64), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
+LEAST_BLOCK, PATCH = 8, 196
+"""Fewest channels in a block, and elements of a window that embeds patches."""
 UNALIGNED = "unaligned product"
 """Class of products with an extent that vectors cannot load whole."""
 TILE = 128
@@ -230,6 +232,13 @@ def _window(
     if problem.groups > 1:
         return "grouped convolution", {Resource.TAPS: results * taps * depth * cycle_s}
     block, width = BLOCKED[_type(bound)] if _type(bound) in BLOCKED else (BLOCK, TILE // 2)
+    # images and single channels have kernels of their own, patches have not
+    is_patch = problem.stride >= taps >= PATCH
+    block = (
+        block
+        if is_patch
+        else min(block, max(LEAST_BLOCK, 2 ** math.ceil(math.log2(max(depth, 1)))))
+    )
     padded = math.ceil(depth / block) * block * taps
     filters = math.ceil(at(problem.filters) / width) * width
     tiles = _tiles(positions, filters, padded, 1, bound, sheet, splits=(1,))

@@ -262,8 +262,10 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> Fit:
     """Return the law of one class, without its spread, and the errors of rows left out."""
     x = np.array([[r.subject.seconds.get(term, 0.0) for term in terms] for r in rows])
     time_s = np.array([r.time_s for r in rows])
-    tried = {order: left_out(x, time_s, order) for order in ORDERS}
-    order = min(ORDERS, key=lambda o: float(np.abs(tried[o]).mean()))
+    # waves of tiles start one after another
+    orders = ORDERS[:1] if Resource.WAVES in terms else ORDERS
+    tried = {order: left_out(x, time_s, order) for order in orders}
+    order = min(tried, key=lambda o: float(np.abs(tried[o]).mean()))
     c = coefficients(x, time_s, order)
     named = {
         term.value: float(f"{v:.3g}")
