@@ -194,6 +194,6 @@ def test_runs_of_a_runtime_answer_however_wide_their_range_is() -> None:
 def test_the_page_has_the_hosts_of_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "predict.md").read_text(encoding="utf-8")
     for name, host in read_records(FILE, HostTimes).items():
-        each = (host.launch_s, host.helper_s, host.fixed_s)
+        each = (host.launch_s, host.fixed_s)
         cells = [f"{1e6 * m:,.4g} ({1e6 * a:,.4g} to {1e6 * b:,.4g})" for a, m, b in each]
         assert f"| {name} | {' | '.join(cells)} |" in page

@@ -361,7 +361,7 @@ def page(hosts: Mapping[str, HostTimes]) -> str:
         "| --- | ---: | ---: | ---: |",
     ]
     for name, host in sorted(hosts.items()):
-        each = (host.launch_s, host.helper_s, host.fixed_s)
+        each = (host.launch_s, host.fixed_s)
         cells = (f"{1e6 * m:,.4g} ({1e6 * a:,.4g} to {1e6 * b:,.4g})" for a, m, b in each)
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
