@@ -357,8 +357,8 @@ def host_of(host: HostClass, rows: Sequence[Sample]) -> tuple[HostTimes, str]:
 def page(hosts: Mapping[str, HostTimes]) -> str:
     """Return the table of docs/predict.md: middle and ends in µs."""
     lines = [
-        "| runtime, boards | launch | inside an operator | run |",
-        "| --- | ---: | ---: | ---: |",
+        "| runtime, boards | launch | run |",
+        "| --- | ---: | ---: |",
     ]
     for name, host in sorted(hosts.items()):
         each = (host.launch_s, host.fixed_s)
