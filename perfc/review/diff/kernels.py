@@ -278,7 +278,11 @@ def uncertain(t: TimedKernel, metric: Metric, env: Mapping[str, int]) -> Uncerta
         else {n: v for n, v in row.parameters.items() if n not in derived}
     )
     is_at_floor = metric is Metric.TIME and amount.low <= t.bound.floor_s * (1 + SMALLEST)
-    return Uncertain((k.predictor.value, k.class_name), coordinates(place), amount, is_at_floor)
+    # laws have no semivariograms: errors of forests, which vary more between kernels, hold theirs
+    group = k.predictor.value, k.class_name
+    if row is not None and row.class_name in classes():
+        group = Predictor.LEARNED.value, row.class_name
+    return Uncertain(group, coordinates(place), amount, is_at_floor)
 
 
 def spread(
