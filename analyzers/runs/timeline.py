@@ -89,8 +89,8 @@ def timeline(kernels: Sequence[Estimate], host: Host | None) -> list[Estimate]:
 def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate], RunEstimate]:
     """Return kernels and run whose times sum up to the time of the run, to the last digit.
 
-    All parts are scaled in proportion, but no kernel to less than its lower bound, and the fixed
-    time, a term that measured runs gave, to no more than it is.
+    All parts are scaled in proportion, but no end of a kernel to less than its lower bound, and the
+    fixed time, a term that measured runs gave, to no more than it is.
 
     Args:
         kernels: with gaps and waits.
@@ -111,7 +111,8 @@ def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate
         for i, (kernel, end_s) in enumerate(zip(kernels, ends_s, strict=True)):
             key = id(kernel), end_s
             if key not in equal:
-                equal[key] = kernel.scaled(end_s / kernel.time_s) if kernel.time_s else kernel
+                part = kernel.scaled(end_s / kernel.time_s) if kernel.time_s else kernel
+                equal[key] = replace(part, time=part.time.at_least(float(floors_s[i])))
             scaled[i] = equal[key]
         sum_s = math.fsum([*(k.time_s for k in scaled), fixed_s])
     time = Interval(min(run.low_s, sum_s), sum_s, max(run.high_s, sum_s))

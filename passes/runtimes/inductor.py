@@ -33,6 +33,7 @@ TABLE = Runtime(
     framework=Framework.TORCH,
     tf32=Tf32.CONVOLUTIONS,
     steps=Steps.COMPILED,
+    measured_as="inductor",
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     lists=PYTORCH,
     launches=LAUNCHES,

@@ -8,6 +8,7 @@ from .inductor import TABLE as INDUCTOR
 TABLE = replace(
     INDUCTOR,
     name="inductor-cudagraph",
+    measured_as="",
     title="torch.compile (Inductor) in a CUDA graph",
     launch=LaunchMode.GRAPH,
     devices=GPU,

@@ -23,7 +23,6 @@ from perfc.analyzers.estimators.fitted_rates.efficiencies import (
     Ratios,
     of_machine,
 )
-from perfc.analyzers.estimators.fitted_rates.layout import channels, size
 from perfc.analyzers.estimators.fitted_rates.subject import (
     LONGEST_OP,
     MOST_OPERANDS,
@@ -274,14 +273,3 @@ def test_rates_of_a_target_are_those_of_the_runtime() -> None:
     }  # fmt: skip
     assert found.ratios == {"gemm": Ratios(1.0, 1.0)}, "ends lie around the prediction"
     assert of_machine(SimpleNamespace(facts=facts), "tensorrt") is None  # type: ignore[arg-type]
-
-
-def test_copies_into_blocks_read_and_write_a_tensor() -> None:
-    n = symbol("n")
-    four = Value("a", TensorType(DType.F32, (n, 24, 5, 5)))
-    assert size(four, {"n": 2}) == 2 * 2 * 24 * 25 * 4
-    assert size(Value("a", UNKNOWN), {}) == 0.0
-    assert channels(four) == 24
-    assert channels(Value("a", TensorType(DType.F32, (1, n, 5, 5)))) == 1
-    assert channels(Value("a", TensorType(DType.F32, (1, 24, 5)))) == 1
-    assert channels(Value("a", UNKNOWN)) == 1
