@@ -30,7 +30,7 @@ from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.runs.host import FILE, OTHER, HostTimes, launch_counts
 from perfc.analyzers.runs.prediction import predicted
 from perfc.analyzers.runs.run_table import precision, stored_element
-from perfc.common.fitted import as_toml
+from perfc.common.fitted import as_toml, read_records
 from perfc.common.whole_file import write_output
 from perfc.errors import PerfcError
 from perfc.frontend.collector import paused_collector
@@ -380,9 +380,14 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     args = parser.parse_args()
     every = list(samples(args.data, lambda _: None))
-    found = dict(OTHER_HOSTS)
+    found, known = dict(OTHER_HOSTS), read_records(FILE, HostTimes)
     for name, host in CLASSES.items():
-        found[name], words = host_of(host, [s for s in every if s.is_of(host)])
+        rows = [s for s in every if s.is_of(host)]
+        if not rows:
+            found[name] = known[name]
+            print(f"{name}: no runs, times as before")
+            continue
+        found[name], words = host_of(host, rows)
         print(f"{name}: {words}")
     print(page(found))
     comment = "Hosts of runs by runtime; written by lab/perfc_lab/fits/hosts.py."
