@@ -186,12 +186,11 @@ class Report(StoredTensors, Presentation):
     def execution(self) -> Execution:
         """Kernels, machine and runtime: the input of estimators."""
         from perfc.analyzers.estimators import Execution
-        from perfc.analyzers.steps.kernels import Autocasting
 
         # steps of modules that were measured whole are not of trainers' kernels
         module = None if self.kernels.runtime.is_trainer else self.module
         return Execution(
-            self.roofline, self.kernels, module, Autocasting.of(self.source, self.dtype),
+            self.roofline, self.kernels, module,
             host_launch_s=self.deployment.host_launch, framework=self.deployment.serving.value,
             analyses=replace(self.analyses, instruments=()),
         )  # fmt: skip

@@ -36,6 +36,7 @@ from perfc.analyzers.runs.energy import Energy
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate as tabulate_launches
 from perfc.analyzers.steps.launch_kind import LaunchKind
+from perfc.analyzers.steps.launches import launches
 from perfc.analyzers.steps.setting import Setting, precision_of
 from perfc.api import typed
 from perfc.frontend import load
@@ -49,7 +50,6 @@ from perfc_lab.papers.perf_graph import EDGES, GRAPH, NODES, edge_table, graph_v
 from perfc_lab.training.runs.end_to_end import Plan, Spent, inference, training
 from perfc_lab.whole_runs.boosted_totals import totals
 from perfc_lab.whole_runs.launch_columns import RUNS, linear_runs
-from tests.analyzers.predicted_step import predict_module
 
 RELATIVE = 1e-6
 """What processors and versions of NumPy may differ by."""
@@ -191,25 +191,20 @@ def spent(energy: Energy | None) -> str:
 def steps(
     path: Path, target: str, precision: str, mode: str, dims: Mapping[str, int]
 ) -> Iterator[str]:
-    """Every launch of a step, and what the factor of the first of each kind depends on."""
+    """Every launch of a run, and what the factor of the first of each kind depends on."""
     am, machine, setting = Analyses(), load_machine(target), setting_of(precision, mode)
     module = am.apply(Canonicalize(setting.training), typed(path, dims, am=am))
-    launches, result = predict_module(module, module.defaults(), setting, machine)
-    table = tabulate_launches(columns(launches), setting, Sheet(machine))
+    listed = launches(module, am, setting, [module.defaults()])[1]
+    table = tabulate_launches(columns(listed), setting, Sheet(machine))
     shown: set[LaunchKind] = set()
-    for i, launch in enumerate(launches):
+    for i, launch in enumerate(listed):
         yield (
-            f"{launch.kind.value}, {text(launch.times)} times: {text(result.launch_s[i])} s, "
+            f"{launch.kind.value}, {text(launch.times)} times: "
             f"scale {text(table.scale_s[i])} s, floor {text(table.floor_s[i])} s"
         )
         if launch.kind not in shown:
             yield from numbers(zip(table.names, table.values[i].tolist(), strict=True))
         shown.add(launch.kind)
-    strange = ", extrapolating" if result.is_extrapolating else ""
-    yield (
-        f"step: floor {text(result.floor_s)} s, {text(result.time_s)} s in {text(result.low_s)} s "
-        f"to {text(result.high_s)} s{strange}"
-    )
 
 
 def setting_of(precision: str, mode: str) -> Setting:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.roofline.roofline import RooflineTable
 
-    from ..steps.kernels import Autocasting
-
 
 @frozen
 class Execution:
@@ -32,7 +30,6 @@ class Execution:
         kernels: the kernels it is of, with their runtime.
         module: typed and canonical, what the kernels are of; without it nobody knows what whole
             steps taught.
-        autocast: what runs under it, None where nothing does.
         folder: where the weights of the operator predictor lie.
         host_launch_s: what the host takes for each launch, None where nobody says.
         framework: whose kernels run, where it is known.
@@ -42,7 +39,6 @@ class Execution:
     bounds: RooflineTable
     kernels: KernelTable
     module: Module | None = None
-    autocast: Autocasting | None = None
     folder: Path = artefact.SHIPPED
     host_launch_s: float | None = None
     framework: str = ""

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.roofline.roofline import RooflineTable
 
-    from ..steps.kernels import Autocasting
-
 
 HOST_BOUND = 0.05
 """Share of a run in waits for the host from which it is host-bound; short kernels always wait."""
@@ -194,7 +192,6 @@ def predict(
     *,
     source: Module | None = None,
     module: Module | None = None,
-    autocast: Autocasting | None = None,
     folder: Path = artefact.SHIPPED,
 ) -> PredictionTable:
     """Return the predictions for every kernel of a roofline.
@@ -204,10 +201,9 @@ def predict(
         kernels: its kernels, with their runtime.
         source: the module as read, for nodes that only a host runs; left out by default.
         module: the module of the kernels, for fits to whole steps; left out by default.
-        autocast: the nodes that run under autocast; None without it.
         folder: folder of the operator predictor's weights.
     """
-    return predicted(Execution(bounds, kernels, module, autocast, folder), source)
+    return predicted(Execution(bounds, kernels, module, folder), source)
 
 
 def predicted(execution: Execution, source: Module | None = None) -> PredictionTable:

@@ -105,11 +105,6 @@ def merged(table: Array) -> Array:
     return np.insert(unique, 1, times, axis=1)
 
 
-def linear(launches: Sequence[Launch], batches: tuple[int, int]) -> LinearColumns:
-    """Return launches counted at two batches."""
-    return LinearColumns(batches, merged(tabulated(launches, 2)))
-
-
 def columns(launches: Sequence[Launch]) -> Columns:
     """Return launches counted at one environment, one row each, in order."""
     table = tabulated(launches, 1)

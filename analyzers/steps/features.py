@@ -9,7 +9,7 @@ import numpy as np
 from ..features import physics
 from ..features.classes import Amounts
 from ..features.table import KernelBatch
-from .launch_kind import LaunchKind, LaunchRole
+from .launch_kind import LaunchKind
 
 if TYPE_CHECKING:
     from ..features.classes import Array
@@ -24,9 +24,8 @@ FRAGMENT = 8
 MOST_PADDING = 4.0
 TRAINING_PASSES = 3.0
 """Work of a training step over its forward pass: forward, gradient of inputs, gradient of weights.
-It scales launches of the forward pass if the gradients are not listed."""
+It scales launches of the forward pass, as gradients are not listed."""
 LAUNCH_S = 2e-6
-ROLE = "role"
 SPECIAL_COST = 4.0
 """Vector operations per exponential."""
 
@@ -35,18 +34,14 @@ def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
     """Return the lower bounds of launches in seconds, ``[launches]``.
 
     Products, convolutions and attention count their arithmetic and the traffic of narrow operands
-    and results. Launches that a better compiler would fuse into them count 0, as do gradients: a
-    training step counts at least a forward pass.
+    and results. Launches that a better compiler would fuse into them count 0.
     """
     a = columns.amounts
     none = np.zeros(len(columns))
     least = Amounts(
         a["mac"], a["floor_mac"], none, none, a["least_read_bytes"], a["least_write_bytes"]
     )  # fmt: skip
-    floor_s = physics.floor_s(least, setting.precision.dtype, sheet)
-    is_forward = columns.traits[ROLE] <= LaunchRole.FORWARD.number
-    result: Array = np.where(is_forward, floor_s, 0.0)
-    return result
+    return physics.floor_s(least, setting.precision.dtype, sheet)
 
 
 SHARED = (
@@ -66,7 +61,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
 
     The scale is the roofline of one launch at data sheet rates. Products are padded for tensor
     cores, and depthwise convolutions run on the vector unit. It is three times as large for a
-    training step whose gradients are not listed. Launches of a listed step have a role.
+    training step.
     """
     a, traits = columns.amounts, columns.traits
     dtype = setting.precision.dtype
@@ -79,9 +74,7 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
     matrix_s *= np.where(depthwise, np.maximum(rate / vector, 1.0), padding)
     device_s = nbytes / sheet.device_bytes_per_s
     vector_s = (a["alu"] + SPECIAL_COST * a["sfu"]) / vector
-    role = traits[ROLE]
-    is_listed = role > 0
-    passes = np.where(setting.training & ~is_listed, TRAINING_PASSES, 1.0)
+    passes = TRAINING_PASSES if setting.training else 1.0
     scale_s = passes * (np.maximum.reduce([matrix_s, device_s, vector_s]) + LAUNCH_S)
     tiles = np.ceil(a["m"] / TILE) * np.ceil(traits["n"] / TILE) * a["groups"]
     features: dict[str, Array] = {
@@ -113,8 +106,6 @@ def tabulate(columns: Columns, setting: Setting, sheet: Sheet) -> KernelBatch:
         "log2_bytes_per_l2": np.log2((nbytes + 1) / max(sheet.l2_bytes, 1.0)),
         "log2_waves": np.log2((tiles + 1) / sheet.sm_count),
     }
-    if is_listed.any():
-        features[ROLE] = role
     features |= constants(len(columns), setting, sheet)
     values = np.stack(list(features.values()), axis=1).astype(np.float32)
     floor_s = floors_s(columns, setting, sheet)

@@ -40,25 +40,3 @@ class LaunchKind(Enum):
 
 
 NUMBERS = {kind: i for i, kind in enumerate(LaunchKind)}
-
-
-class LaunchRole(Enum):
-    """Role of a launch in a training step; gradients of convolutions run separate kernels.
-
-    The number is the value of a feature. It is 0 for a launch outside a listed step.
-    """
-
-    FORWARD = 1
-    """The forward pass and the loss."""
-    DATA_GRADIENT = 2
-    """Gradient of a convolution with respect to its feature maps."""
-    FILTER_GRADIENT = 3
-    """Gradient of a convolution with respect to its filters."""
-    BACKWARD = 4
-    """Any other part of the backward pass."""
-    OPTIMIZER = 5
-
-    @property
-    def number(self) -> int:
-        """Return the value of the feature."""
-        return self.value

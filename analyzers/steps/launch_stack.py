@@ -8,8 +8,6 @@ import numpy as np
 
 from perfc.ir import entity
 
-from .features import ROLE
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -51,10 +49,6 @@ class SumStack:
         """Return sums by step, ``[steps]``."""
         return np.bincount(self.row, per_launch, len(self)).astype(np.float64)
 
-    def means(self, share: Array) -> Array:
-        """Return mean features of launches by step, weighted by shares, ``[steps, features]``."""
-        return np.stack([self.total(share * column) for column in self.values.T], axis=1)
-
     def take(self, chosen: NDArray[np.bool_]) -> SumStack:
         """Return the steps that a mask selects."""
         launches = chosen[self.row]
@@ -64,30 +58,3 @@ class SumStack:
             self.floor_s[launches], place[self.row[launches]], self.configuration[chosen],
             self.known, self.time_s[chosen],
         )  # fmt: skip
-
-    def thinned(self, least_share: float) -> SumStack:
-        """Merge launches below a share of their step's scale, by kind and role.
-
-        A merged launch has the sum of their scales and the mean of their features by scale.
-        """
-        small = self.scale_s < least_share * self.total(self.scale_s)[self.row]
-        if not small.any():
-            return self
-        keys = [self.row[small], self.kind[small]]
-        if ROLE in self.names:
-            keys.append(self.values[small, self.names.index(ROLE)].astype(np.intp))
-        merged, back = np.unique(np.stack(keys), axis=1, return_inverse=True)
-        back, weight = back.reshape(-1), self.scale_s[small]
-        scale_s = np.bincount(back, weight)
-        means = [np.bincount(back, weight * column) / scale_s for column in self.values[small].T]
-        return SumStack(
-            self.names,
-            np.concatenate([self.values[~small], np.stack(means, axis=1).astype(np.float32)]),
-            np.concatenate([self.kind[~small], merged[1]]),
-            np.concatenate([self.scale_s[~small], scale_s]),
-            np.concatenate([self.floor_s[~small], np.bincount(back, self.floor_s[small])]),
-            np.concatenate([self.row[~small], merged[0]]),
-            self.configuration,
-            self.known,
-            self.time_s,
-        )

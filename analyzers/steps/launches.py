@@ -54,7 +54,7 @@ AMOUNTS = (
 )  # fmt: skip
 TRAITS = (
     "n", "k", "window", "stride", "channels", "inner", "reduced", "permuted",
-    "read_bits", "write_bits", "operands", "nodes", "role",
+    "read_bits", "write_bits", "operands", "nodes",
 )  # fmt: skip
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from perfc.ir import entity
 
 from ..artefacts.forest import Forest
-from ..steps.predict import walked
 from .kernel_sums import KindRates, LaunchSums, Pruned, effective_sheet, tabulated_runs
 from .memory import OffsetMemory
 from .pooled import pooled
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
     from ..graph.rows import Measurements
 
 
+CHUNK = 4096
+"""Rows that a forest evaluates at once, to limit memory."""
+
+
 @dataclass(eq=False)
 class Trees:
     """A forest that sums its trees for every row."""
@@ -31,7 +34,8 @@ class Trees:
 
     def __call__(self, values: NDArray[np.float32]) -> Array:
         """Return the sum of the trees for every row, ``[rows]``."""
-        return walked(self.forest, values)
+        chunks = [self.forest(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]
+        return np.concatenate(chunks) if chunks else np.zeros(0)
 
 
 @entity

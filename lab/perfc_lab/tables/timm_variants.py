@@ -7,12 +7,10 @@ model had that was run, and no two forms of one graph have the same number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.features.rows import DataError
-from perfc.ir.op import Kind
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.tensors.types import TensorType
 
@@ -24,9 +22,6 @@ ROUNDING = 5e3
 """Half of the last digit of a table in millions of parameters."""
 NEARER = 0.5
 """Part of the distance of the graph as it is that a folded form is off at most."""
-ANOTHER_MODEL = 1.5
-"""Factor beyond which numbers of parameters tell of another model: versions of timm define a name
-otherwise (densenet264, ecaresnext50t_32x4d). Counts of tensors that modules share are 1.44 off."""
 LEARNED_OF_NORM = 3
 """Operands of a normalisation before its statistics, which no optimiser changes."""
 
@@ -45,43 +40,12 @@ def read_variants(path: Path) -> tuple[list[Module], Analyses]:
         return variants(_canonical(path, am), am), am
 
 
-def read_trained(path: Path) -> tuple[Module, Analyses]:
-    """A model file as it is trained, its parameters kept apart, and the analyses that made it.
-
-    Raises:
-        PerfcError: the file cannot be read, or contradicts itself.
-    """
-    from perfc.passes.manager import Analyses
-
-    am = Analyses()
-    return _canonical(path, am, keeps_parameters=True), am
-
-
-def _canonical(path: Path, am: Analyses, *, keeps_parameters: bool = False) -> Module:
+def _canonical(path: Path, am: Analyses) -> Module:
     from perfc.frontend import load
     from perfc.passes.inference.shapes import Shapes
     from perfc.passes.rewriting.canonicalize import Canonicalize
 
-    return am.apply(Canonicalize(keeps_parameters), am.apply(Shapes(), load(path)))
-
-
-def require_parameters(module: Module, stated: Iterable[float]) -> None:
-    """Refuse rows of another model of the same name, told by its parameters.
-
-    A graph's constants may look like parameters, and parameters may be read through operators, so
-    that its number lies between that of the matrices that products read and that of all tensors.
-
-    Raises:
-        DataError: a stated number is far outside.
-    """
-    most, least = parameters(module), matrix_parameters(module)
-    for number in stated:
-        if not least / ANOTHER_MODEL <= number <= most * ANOTHER_MODEL:
-            raise DataError(
-                f"{number / 1e6:.1f} million parameters were run",
-                where=Path(module.origin.path).name,
-                hint=f"the graph of that name has {least / 1e6:.1f} to {most / 1e6:.1f} million",
-            )
+    return am.apply(Canonicalize(), am.apply(Shapes(), load(path)))
 
 
 def variants(module: Module, am: Analyses) -> list[Module]:
@@ -112,15 +76,6 @@ def parameters(module: Module) -> int:
         is_norm = isinstance(node.op, BatchNormalization)
         operands = node.inputs[:LEARNED_OF_NORM] if is_norm else node.inputs
         count += sum(map(_learned, operands))
-    return count
-
-
-def matrix_parameters(module: Module) -> int:
-    """Elements of learned matrices, counted wherever a product or a convolution reads them."""
-    count = 0
-    for node in module.graph:
-        if node.op.kind in (Kind.CONV, Kind.MATMUL):
-            count += sum(map(_learned, node.inputs[1:2]))
     return count
 
 

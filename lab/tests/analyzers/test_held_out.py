@@ -31,7 +31,6 @@ from perfc_lab.tables.architectures import (
     unseen_families,
 )
 from perfc_lab.training.experiments import neusight_runs, operators, slices
-from perfc_lab.training.experiments.steps import figure_of
 from perfc_lab.training.export import cut, every, layer_units, parsed
 from perfc_lab.training.graphs.statistics import statistics
 from perfc_lab.training.protocols import (
@@ -301,11 +300,6 @@ def test_slices_of_products_are_by_type_protocol_and_maker() -> None:
     assert said("a100-sxm4-80gb", "i8", Protocol.GRAPH) == ["all, NVIDIA"]
     assert said("a100-sxm4-80gb", "bf16", Protocol.KERNELS) == []
     assert said("arc-pro-b60", "f16", Protocol.KERNELS) == ["all, Intel"]
-
-
-def test_figures_of_steps_need_steps() -> None:
-    with pytest.raises(DataError, match="no steps to test: a split, a slice"):
-        figure_of([], "a split", "a slice", None, "")
 
 
 def test_exported_models_are_kept_where_caches_are(

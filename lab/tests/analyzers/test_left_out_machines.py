@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from perfc.analyzers.features.distance import distance, place
 from perfc.analyzers.runs.run_table import Network
 from perfc.analyzers.runs.runtime_runs import ROUNDED
-from perfc_lab.training.runs import chips_left_out, step_fit
+from perfc_lab.training.runs import chips_left_out
 from perfc_lab.training.runs.run_stack import LEAST_LEFT_OUT
 
 DTYPE = "f16"
@@ -98,24 +98,3 @@ def test_a_chip_is_held_out_with_all_newer_ones() -> None:
     assert chips_left_out.training_chips("l4", names) == names - {"l4", "h100-sxm5-80gb"}
     # one chip alone is too few to fit factors on
     assert chips_left_out.training_chips("t4", names) == names - {"t4"}
-
-
-def test_steps_of_a_machine_are_as_far_as_the_nearest_other(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    setting = SimpleNamespace(precision=SimpleNamespace(dtype=DTYPE))
-    rows: list[Any] = [SimpleNamespace(target=n, setting=setting) for n in NAMES for _ in range(3)]
-    monkeypatch.setattr(step_fit, "learn", lambda stack, _: stack)
-    monkeypatch.setattr(step_fit, "tested", lambda model, part: (model.wrong(part), part.rows))
-    monkeypatch.setattr(step_fit, "widths", lambda spread, part, share: spread + share)
-    monkeypatch.setattr(step_fit, "learned", lambda found: {"": found})
-    stack: Any = Stack(np.arange(len(rows)))
-    spread: Any = 0.5
-    recipe: Any = None
-    groups: Any = step_fit.calibrate_unseen(stack, rows, spread, recipe)
-    for i, (name, (one,)) in enumerate(zip(NAMES, groups, strict=True)):
-        here = np.arange(3 * i, 3 * i + 3)
-        assert one.distance == pytest.approx(apart(name, {*NAMES} - {name}))
-        assert one.residual.tolist() == (here / 1000).tolist()
-        assert one.spread.tolist() == (here + 0.5).tolist()
-        assert one.category.tolist() == [0, 0, 0]

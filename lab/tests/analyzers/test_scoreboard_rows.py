@@ -3,101 +3,17 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from perfc.analyzers.features.rows import Protocol, Rows
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.steps.columns import LinearColumns
-from perfc.analyzers.steps.predict import StepEstimate
-from perfc.analyzers.steps.setting import RunMode, Setting
 from perfc_lab.datasets import ecnas
 from perfc_lab.datasets.ecnas import EcNasRuns
-from perfc_lab.tables.architectures import family
-from perfc_lab.tables.timm import StepRow
 from perfc_lab.training import power
-from perfc_lab.training.experiments import steps
-from perfc_lab.training.experiments.steps import FAMILIES, RANDOM, StepExperiment
-
-# Steps
-
-TIMM = ("resnet", "vit", "vgg", "swin", "deit", "beit", "pit", "cait")
-NAMES = [f"{family}{i}" for family in TIMM for i in range(5)]
-
-
-def rows() -> list[StepRow]:
-    columns = LinearColumns((32, 64), np.zeros((1, 1)))
-    return [
-        StepRow(name, columns, Setting(compiled=compiled), target, 8, 1.0)
-        for name in NAMES
-        for target in ("rtx3090", "rtx4090")
-        for compiled in (False, True)
-    ]
-
-
-@pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[StepRow], dict[str, Any]]]:
-    """What was trained on; every step is predicted to take 1.1 s in 0.9 to 1.2 s."""
-    calls: list[tuple[list[StepRow], dict[str, Any]]] = []
-
-    def train(name: str, taught: Sequence[StepRow], recipe: object, **more: Any) -> str:
-        calls.append((list(taught), {**more, "recipe": recipe}))
-        return name
-
-    def estimated(found: str, tested: Sequence[StepRow]) -> list[tuple[StepRow, StepEstimate]]:
-        taught = {(r.architecture, r.target) for r in calls[-1][0]}
-        assert not taught & {(r.architecture, r.target) for r in tested}
-        said = StepEstimate(np.ones(1), 1.1, 0.9, 1.2, 0.5, False, found)
-        return [(r, said) for r in tested]
-
-    monkeypatch.setattr(steps, "train_steps", train)
-    monkeypatch.setattr(steps, "estimated", estimated)
-    monkeypatch.setattr(steps, "every_row", lambda folder, say, training: tuple(rows()))
-    return calls
-
-
-def test_steps_are_held_out_by_architecture_by_family_and_by_machine(
-    trained: list[tuple[list[StepRow], dict[str, Any]]], tmp_path: Path
-) -> None:
-    """40 architectures on two machines: three draws of six, every family once, either machine."""
-    experiment = StepExperiment("step-eager", "title", RunMode.EAGER)
-    said: list[str] = []
-    found = list(experiment.evaluate(tmp_path, said.append))
-    assert [(f.split, f.slice, f.rows) for f in found] == [
-        (RANDOM, "eager, rtx3090", 18), (RANDOM, "eager, rtx4090", 18), (RANDOM, "eager", 36),
-        (FAMILIES, "eager, rtx3090", 40), (FAMILIES, "eager, rtx4090", 40), (FAMILIES, "eager", 80),
-        ("unseen machine rtx3090", "eager, rtx3090", 40),
-        ("unseen machine rtx4090", "eager, rtx4090", 40),
-    ]  # fmt: skip
-    assert all(f.mape == pytest.approx(0.1) and f.coverage == f.floor_holds == 1 for f in found)
-    assert [f.goal for f in found] == [0.10] * 3 + [0.14] * 3 + [None] * 2
-    random, families, machines = trained[:3], trained[3:-2], trained[-2:]
-    assert all(not r.setting.compiled for taught, _ in trained for r in taught)
-    assert all(how["group"] is str and how["recipe"] is experiment.recipe for _, how in random)
-    assert all(how["group"] is family for _, how in families)
-    assert all(how["recipe"] is experiment.by_family for _, how in families)
-    assert all(how["leave_machines_out"] is False for _, how in (*random, *families))
-    assert [{r.target for r in taught} for taught, _ in machines] == [{"rtx4090"}, {"rtx3090"}]
-    assert any(line == "step-eager: without rtx3090" for line in said)
-
-
-def test_one_machine_is_not_left_out(
-    trained: list[tuple[list[StepRow], dict[str, Any]]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    own = tuple(r for r in rows() if r.target == "rtx3090")
-    monkeypatch.setattr(steps, "every_row", lambda folder, say, training: own)
-    found = list(StepExperiment("x", "title", RunMode.COMPILED).evaluate(tmp_path, lambda _: None))
-    assert [(f.split, f.slice) for f in found] == [
-        (RANDOM, "compiled, rtx3090"), (FAMILIES, "compiled, rtx3090"),
-    ]  # fmt: skip
-
 
 # Power
 

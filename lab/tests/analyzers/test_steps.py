@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.steps.columns import columns
+from perfc.analyzers.steps.columns import LinearColumns, columns, tabulated
 from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.launches import Launch, LaunchWalk, launches
@@ -19,7 +19,6 @@ from perfc.machine import load_machine
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost
-from perfc_lab.tables.timm import BATCHES, TimmLine, lower
 
 MODELS = Path(__file__).parents[3] / "examples" / "models"
 SETTINGS = (
@@ -30,10 +29,10 @@ SETTINGS = (
 )
 
 
-def listed(name: str, setting: Setting, batch: int = 8) -> tuple[list[Launch], float]:
+def listed(name: str, setting: Setting, *batches: int) -> tuple[list[Launch], float]:
     am = Analyses()
     module = am.apply(Canonicalize(), typed(MODELS / f"{name}.onnx.gz", am=am))
-    envs = [{s.name: batch for s in module.symbols}]
+    envs = [{s.name: batch for s in module.symbols} for batch in batches or (8,)]
     work = am.get(Cost(), module).work
     from perfc.ir.symbolic.evaluate import evaluate
 
@@ -50,10 +49,8 @@ def test_every_multiply_accumulate_is_in_one_launch(name: str, setting: Setting)
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("name", ["resnet50", "swin-t"])
 def test_amounts_grow_linearly_with_the_batch(name: str, setting: Setting) -> None:
-    row = TimmLine(name, name, setting, "rtx4090", 8, 1.0)
-    between = lower(MODELS / f"{name}.onnx.gz", [row])[0]
-    beyond = between.at(4 * BATCHES[1])
-    direct = columns(listed(name, setting, 4 * BATCHES[1])[0])
+    beyond = LinearColumns((32, 64), tabulated(listed(name, setting, 32, 64)[0], 2)).at(256)
+    direct = columns(listed(name, setting, 256)[0])
     for amount in ("mac", "read_bytes", "write_bytes", "m"):
         expected = (direct.amounts[amount] * direct.times).sum()
         assert (beyond.amounts[amount] * beyond.times).sum() == pytest.approx(expected, rel=1e-9)

@@ -13,7 +13,7 @@ from perfc.frontend import load
 from perfc.passes.inference.shapes import Shapes
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc_lab.tables.timm import TABLE, measured, step_rows
+from perfc_lab.tables.timm import TABLE, measured
 from perfc_lab.tables.timm_variants import forms, parameters, variants
 
 pd = pytest.importorskip("pandas")
@@ -56,27 +56,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_rows_without_time_machine_or_graph_are_left_out(folder: Path) -> None:
-    said: list[str] = []
-    found = step_rows(folder, said.append)
-    assert [(r.target, r.batch, r.time_s) for r in found] == [("rtx3090", 64, 0.04)] * 2
+def test_rows_without_time_or_of_processors_are_left_out(folder: Path) -> None:
+    found = list(measured(folder))
+    assert [(r.target, r.batch, r.time_s) for r in found] == [("rtx3090", 64, 0.04)] * 3
     assert found[1].setting.channels_last
     assert found[1].setting.version == (1, 13)
-    assert "1 rows have no graph" in said[-1]
-    assert len(list(measured(folder))) == 3
 
 
-def test_a_graph_that_does_not_read_is_said_and_left_out(folder: Path) -> None:
-    (folder / "models" / "timm__absent__224.onnx.gz").write_bytes(b"nothing")
-    said: list[str] = []
-    assert len(step_rows(folder, said.append)) == 2
-    assert "left out" in said[0]
-
-
-def test_tables_and_graphs_that_are_missing_are_one_clear_line(folder: Path) -> None:
-    shutil.rmtree(folder / "models")
-    with pytest.raises(DataError, match="no graphs"):
-        step_rows(folder)
+def test_tables_that_are_missing_are_one_clear_line(folder: Path) -> None:
     (folder / TABLE).unlink()
     with pytest.raises(DataError, match="no such table"):
         list(measured(folder))

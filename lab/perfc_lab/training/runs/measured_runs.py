@@ -17,7 +17,6 @@ from perfc.analyzers.runs.run_table import (
     stored_element,
     tabulated,
 )
-from perfc.analyzers.steps.kernels import Autocasting
 from perfc.deployment.extents import sized
 from perfc.errors import PerfcError, TargetError
 from perfc.frontend import load
@@ -137,9 +136,8 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
     then = replace(how, runtime=merged_then(how.table, row.framework).name, tf32=tf32)
     kernels = replace(then.launched(module, machine, env, am, source), runtime=how.table)
     bound = bounds(kernels, machine, env, tf32=tf32)
-    autocast = Autocasting.of(source, how.dtype)
     return Execution(
-        bound, kernels, module, autocast,
+        bound, kernels, module,
         host_launch_s=how.host_launch, framework=how.serving.value,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Factors of launches learned from the times of whole steps, through their sum.
+"""Factors of launches, fitted to the times of whole runs through their sum.
 
 A step is ``T = Σ times · scale · multiplier(kind) · exp(forest(features))``; only T is measured.
 First the multipliers: non-negative least squares on relative errors, reweighted towards absolute
@@ -11,24 +11,16 @@ coordinate descent for non-negative least squares; the bound is Gershgorin's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.analyzers.artefacts.forest import Forest
-from perfc.analyzers.features.rows import DataError
-from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.steps.features import tabulate
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.steps.launch_stack import Configuration, SumStack
+from perfc.analyzers.steps.launch_stack import SumStack
 from perfc.ir.record import frozen
-from perfc.machine import load_machine
 
-from ...tables.timm import StepRow
 from ..libraries import xgboost
-from ..xgboost_forest import forest_of
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -52,10 +44,6 @@ class SumRecipe:
         leaf_penalty: L2, in steps.
         knee: knee of the pseudo-Huber loss in ``log(T / measured)``.
         ridge: pull of a setting's multipliers towards those of all.
-        spread_trees: number of trees of the spread, four levels deep.
-        folds: that residuals for calibration come from.
-        least_share: minimum share of a step's scale; launches below it are learned from together.
-        likens: whether a step is corrected by what steps of like launches were off.
     """
 
     trees: int = 400
@@ -65,89 +53,7 @@ class SumRecipe:
     leaf_penalty: float = 2.0
     knee: float = 0.15
     ridge: float = 0.3
-    spread_trees: int = 60
-    folds: int = 3
     seed: int = 0
-    least_share: float = 0.0
-    likens: bool = False
-
-
-def stacked(rows: Sequence[StepRow]) -> SumStack:
-    """Steps as one table.
-
-    Raises:
-        DataError: there are none.
-    """
-    if not rows:
-        raise DataError("no steps to learn from")
-    sheets = {name: Sheet(load_machine(name)) for name in {r.target for r in rows}}
-    configurations = [configuration_of(r) for r in rows]
-    known = tuple(sorted(set(configurations)))
-    values, kind, scale_s, floor_s, index = [], [], [], [], []
-    names: tuple[str, ...] = ()
-    for i, row in enumerate(rows):
-        columns = row.columns.at(row.batch)
-        table = tabulate(columns, row.setting, sheets[row.target])
-        names = table.names
-        values.append(table.values)
-        kind.append(columns.kind.astype(np.int64))
-        scale_s.append(table.scale_s * columns.times)
-        floor_s.append(table.floor_s * columns.times)
-        index.append(np.full(len(columns), i))
-    place = {k: i for i, k in enumerate(known)}
-    return SumStack(
-        names,
-        np.concatenate(values),
-        np.concatenate(kind),
-        np.concatenate(scale_s),
-        np.concatenate(floor_s),
-        np.concatenate(index),
-        np.array([place[k] for k in configurations]),
-        known,
-        np.array([r.time_s for r in rows]),
-    )
-
-
-def configuration_of(row: StepRow) -> Configuration:
-    """Machine, precision and way of running."""
-    return row.target, row.setting.precision.value, row.setting.way
-
-
-@dataclass(frozen=True, eq=False)
-class SumModel:
-    """What was learned of sums.
-
-    Args:
-        multipliers: ``[configurations, kinds]``.
-        booster: booster of the forest, as trained.
-    """
-
-    multipliers: Array
-    booster: Any
-
-    def launch_s(self, stack: SumStack) -> Array:
-        """Time of every launch, at least its floor."""
-        matrix = xgboost().DMatrix(stack.values, feature_names=list(stack.names), nthread=1)
-        factor = np.exp(self.booster.predict(matrix, output_margin=True).astype(np.float64))
-        scale_s = stack.scale_s * self.multipliers[stack.configuration[stack.row], stack.kind]
-        found: Array = np.maximum(scale_s * factor, stack.floor_s)
-        return found
-
-    def forest(self) -> Forest:
-        """The forest for NumPy."""
-        return forest_of(self.booster)
-
-
-def learn(stack: SumStack, recipe: SumRecipe) -> SumModel:
-    """Multipliers, then trees.
-
-    Raises:
-        MissingExtraError: xgboost is not installed.
-    """
-    stack = stack.thinned(recipe.least_share)
-    table = multipliers(stack, recipe)
-    scale_s = stack.scale_s * table[stack.configuration[stack.row], stack.kind]
-    return SumModel(table, boost(stack, scale_s, recipe))
 
 
 def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
@@ -220,19 +126,6 @@ def boost(stack: SumStack, scale_s: Array, recipe: SumRecipe) -> Any:
         "seed": recipe.seed,
     }
     return _trained(stack, settings, recipe.trees, loss)
-
-
-def spread_of(stack: SumStack, share: Array, residual: Array, recipe: SumRecipe) -> Any:
-    """Trees whose share-weighted mean over a step is the log of its expected error."""
-    wanted = np.log(np.abs(residual) + 1e-3)
-    settings = {"max_depth": 4, "eta": 0.15, "min_child_weight": 20.0, "max_bin": 64}
-    library = xgboost()
-    matrix = library.QuantileDMatrix(
-        stack.values, wanted[stack.row], weight=share, feature_names=list(stack.names),
-        max_bin=64, nthread=1,
-    )  # fmt: skip
-    options = {"tree_method": "hist", "nthread": 1, "seed": recipe.seed, **settings}
-    return library.train(options, matrix, num_boost_round=recipe.spread_trees)
 
 
 def _trained(stack: SumStack, settings: Mapping[str, object], trees: int, loss: Any) -> Any:
