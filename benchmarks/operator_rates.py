@@ -27,7 +27,7 @@ CLASSES = {
 
 def measured_halves() -> dict[tuple[str, str], list[tuple[float, bool, OperatorRow]]]:
     """Return predicted over measured, and whether the interval holds, by family and type."""
-    found = defaultdict(list)
+    by_family = defaultdict(list)
     for row in halves()[1]:
         layout = "channels-last" if row.is_last else "channels-first"
         report = perfc.analyze(
@@ -38,13 +38,13 @@ def measured_halves() -> dict[tuple[str, str], list[tuple[float, bool, OperatorR
         dtype = "half" if row.dtype in ("fp16", "bf16") else row.dtype
         family = f"{row.family} last" if row.is_last else row.family
         is_held = total.low_s <= row.time_s <= total.high_s
-        found[family, dtype].append((total.time_s / row.time_s, is_held, row))
-    return found
+        by_family[family, dtype].append((total.time_s / row.time_s, is_held, row))
+    return by_family
 
 
 def sums(path: Path) -> dict[str, tuple[float, float]]:
     """Return measured and predicted seconds of a trace by class."""
-    found: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    totals: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
     for row in trace_operators.calls(path):
         is_tf32 = "f32" in path.name and "conv" in row.name
         report = perfc.analyze(
@@ -52,18 +52,18 @@ def sums(path: Path) -> dict[str, tuple[float, float]]:
             host_launch=0.0, layout="channels-last" if row.is_last else "channels-first",
         )  # fmt: skip
         name = CLASSES.get(row.name, "element-wise")
-        measured_s, predicted_s = found[name]
+        measured_s, predicted_s = totals[name]
         predicted = sum(k.time_s for k in report.prediction.kernels) * row.count
-        found[name] = measured_s + row.time_s * row.count, predicted_s + predicted
-    return found
+        totals[name] = measured_s + row.time_s * row.count, predicted_s + predicted
+    return totals
 
 
 def main() -> None:
     """Print the table."""
-    found = measured_halves()
-    every = [one for rows in found.values() for one in rows]
+    by_family = measured_halves()
+    every = [one for rows in by_family.values() for one in rows]
     print("family               type   n  median  least   most  held")
-    for (family, dtype), rows in sorted(found.items()):
+    for (family, dtype), rows in sorted(by_family.items()):
         ratios = [ratio for ratio, _, _ in rows]
         middle, held = float(np.median(ratios)), sum(is_held for _, is_held, _ in rows)
         outside = "" if 0.8 <= middle <= 1.25 else " *"

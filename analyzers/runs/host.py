@@ -20,7 +20,7 @@ from perfc.passes.runtimes import LaunchMode, Steps, of_steps, recorded
 
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
-from .timeline import Host
+from .timeline import RunHost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -182,7 +182,7 @@ def launches_of(execution: Execution) -> float:
     return math.fsum(launch_counts(execution))
 
 
-def host_of(execution: Execution) -> Host | None:
+def host_of(execution: Execution) -> RunHost | None:
     """Return the host of a run; None if nothing waits for it, or nothing is launched.
 
     A launch overhead of zero stands for kernels alone, without the host of a run.
@@ -193,10 +193,10 @@ def host_of(execution: Execution) -> Host | None:
         return None
     launch = launch_cost(machine, runtime, execution.host_launch_s) or Interval.exactly(0.0)
     helper = times.helper_s[1] / times.launch_s[1] if times.launch_s[1] else 1.0
-    return Host(launch, launch_counts(execution, helper), Interval(*times.fixed_s))
+    return RunHost(launch, launch_counts(execution, helper), Interval(*times.fixed_s))
 
 
-def host_note(host: Host, runtime: Runtime, *, is_given: bool = False) -> str:
+def host_note(host: RunHost, runtime: Runtime, *, is_given: bool = False) -> str:
     """Return the note that a run takes longer than its kernels because of its host."""
     better = "" if is_given else "; --host-launch says better"
     ends = f"{1e6 * host.launch.low:.0f} to {1e6 * host.launch.high:.0f}"

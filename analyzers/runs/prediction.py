@@ -25,7 +25,7 @@ from .host import host_note, host_of
 from .launch_gap import QUEUE_GAP, launch_gap
 from .overlap import overlap
 from .recurrence import chained
-from .timeline import Host, changed_ratio, spread, timeline
+from .timeline import RunHost, changed_ratio, spread, timeline
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -68,7 +68,7 @@ class PredictionTable:
     notes: tuple[str, ...] = ()
     bounds: RooflineTable | None = field(default=None, compare=False, repr=False)
     launched: tuple[Estimate, ...] = field(default=(), repr=False)
-    host: Host | None = None
+    host: RunHost | None = None
     alone: RunEstimate | None = None
     whole: str = ""
     others: tuple[CandidateRun, ...] = ()
@@ -124,7 +124,7 @@ class PredictionTable:
     def at_factor_of(self, other: PredictionTable) -> tuple[Estimate, ...]:
         """Return the kernels as the run factor of another run of the same kind has them."""
         return tuple(
-            k.scaled(other.scale / own).above(k.floor_s) if (own := _ratio(k, alone)) else k
+            k.scaled(other.scale / ratio).above(k.floor_s) if (ratio := _ratio(k, alone)) else k
             for k, alone in zip(self.kernels, self.launched, strict=True)
         )
 

@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 
 
 @frozen
-class Host:
+class RunHost:
     """Host of a run.
 
     Args:
@@ -68,7 +68,7 @@ class Host:
             yield wait_s
 
 
-def timeline(kernels: Sequence[Estimate], host: Host | None) -> list[Estimate]:
+def timeline(kernels: Sequence[Estimate], host: RunHost | None) -> list[Estimate]:
     """Return the kernels with their waits for the host; equal kernels wait equally long.
 
     Args:
@@ -122,7 +122,7 @@ def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate
 def changed_ratio(
     times_s: Sequence[float],
     changed_s: Mapping[int, float],
-    host: Host | None,
+    host: RunHost | None,
     launch_factor: float = 1.0,
 ) -> float:
     """Return the time of all kernels with some changed, waits included, over the present one.

@@ -43,7 +43,7 @@ class Helper(Enum):
     __hash__ = object.__hash__
 
 
-class Algorithm(Enum):
+class ConvAlgorithm(Enum):
     """Choice of the kernel of a convolution."""
 
     TUNED = "tuned"
@@ -95,7 +95,7 @@ class Kernel:
     read_parts: tuple[Dim, ...] = ()
     problem: Problem | None = None
     helper: Helper | None = None
-    algorithm: Algorithm | None = None
+    algorithm: ConvAlgorithm | None = None
 
     @property
     def kind(self) -> Kind:

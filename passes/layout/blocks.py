@@ -22,7 +22,7 @@ from perfc.ir.problem import SlidingWindow
 
 from ..fusion.fuse import KernelTable
 from ..fusion.kernel import Kernel
-from .helpers import Around, Helpers
+from .helper_launches import Around, Helpers
 
 BLOCK = 16
 """Channels in a block, of processors with 512-bit vectors; a multiple of the 8 of others."""

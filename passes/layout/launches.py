@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
+from functools import cached_property
 
-from perfc.ir import DType, Env, Kind, Module, Numbers, Op, Shape, TensorType, Value, entity
+from perfc.ir import DType, Env, Kind, Module, Numbers, Op, Shape, TensorType, Value, cached_entity
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad, ConvGrad
+from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.problem import Product, Rows, SlidingWindow, Span
 from perfc.machine import Machine, Unit
 
@@ -15,18 +17,18 @@ from ..fusion.fuse import KernelTable
 from ..fusion.kernel import Alternative, Kernel
 from ..inference.placement import viewed
 from ..inference.strides import StrideTable, is_channels_last, strides_of
-from ..runtimes import Arithmetic, Framework, KernelTraits, LaunchRule, Layout, Operation, Tf32
+from ..runtimes import Arithmetic, Framework, KernelTraits, LaunchRule, Layout, RuleOperation, Tf32
 from .blocks import with_reorders
 from .casts import Casts, OperandCast
-from .helpers import Helpers
+from .helper_launches import Helpers
 from .lists import over_lists
 
 HALVES = frozenset({DType.F16, DType.BF16})
 TILE = 128 * 256
 """Elements of the result that one block of a large product computes."""
-GRADIENTS: Mapping[type[Op], Operation] = {
-    ConvDataGrad: Operation.DATA_GRADIENT,
-    ConvFilterGrad: Operation.FILTER_GRADIENT,
+GRADIENTS: Mapping[type[Op], RuleOperation] = {
+    ConvDataGrad: RuleOperation.DATA_GRADIENT,
+    ConvFilterGrad: RuleOperation.FILTER_GRADIENT,
 }
 FEATURE_MAPS: Mapping[type[Op], int] = {ConvDataGrad: 3, ConvFilterGrad: 1}
 """Operands of gradients that are the feature map of the forward pass; the first of others."""
@@ -77,22 +79,9 @@ def launched(
             return with_reorders(of_lists, helpers)
         if not has_rules:
             return of_lists
-        strides: StrideTable | None = None
-        if module is not None and runtime.is_strided:
-            last = layout is Layout.CHANNELS_LAST
-            strides = table.once(
-                ("strides", last), {}, lambda: strides_of(module, table, last=last)
-            )
-        puts_last = runtime.puts_last
-        is_last = puts_last is not None and (
-            layout is Layout.CHANNELS_LAST
-            or (machine.vendor != "AMD" and puts_last(table.kernels, at))
-        )
         is_like = len(casts) == len(table.kernels)
         of_kernel = dict(zip(table.kernels, casts, strict=True)) if is_like else {}
-        launching = Launching(
-            table, machine, units, tf32, at, helpers, strides, layout, is_last, of_kernel
-        )
+        launching = Launching(table, machine, units, tf32, at, helpers, module, layout, of_kernel)
         return launching.table_of(of_lists)
 
     def shared() -> KernelTable:
@@ -112,7 +101,7 @@ def most(table: KernelTable) -> int:
     return max((*(k.identity for k in table.kernels), *inner), default=-1)
 
 
-@entity
+@cached_entity
 class Launching:
     """Inserts the helper launches of one table.
 
@@ -123,9 +112,8 @@ class Launching:
         tf32: which f32 products may use TF32.
         at: evaluates extents.
         helpers: makes the launches.
-        strides: how values lie; None without views.
+        module: module of the kernels, for views that are copied; None leaves copies out.
         layout: order of feature maps that the model is run with.
-        is_last: the runtime itself puts channels last.
         casts: of operands, by kernel.
     """
 
@@ -135,13 +123,30 @@ class Launching:
     tf32: Tf32
     at: Numbers
     helpers: Helpers
-    strides: StrideTable | None
+    module: Module | None
     layout: Layout
-    is_last: bool
     casts: Mapping[Kernel, tuple[OperandCast, ...]]
     rules: dict[tuple[int, KernelTraits], LaunchRule | None] = field(
         default_factory=dict[tuple[int, KernelTraits], "LaunchRule | None"]
     )
+
+    @cached_property
+    def strides(self) -> StrideTable | None:
+        """How values lie; None without views."""
+        module, table = self.module, self.table
+        if module is None or not table.runtime.is_strided:
+            return None
+        last = self.layout is Layout.CHANNELS_LAST
+        return table.once(("strides", last), {}, lambda: strides_of(module, table, last=last))
+
+    @cached_property
+    def is_last(self) -> bool:
+        """True if the runtime itself puts channels last."""
+        puts_last = self.table.runtime.puts_last
+        return puts_last is not None and (
+            self.layout is Layout.CHANNELS_LAST
+            or (self.machine.vendor != "AMD" and puts_last(self.table.kernels, self.at))
+        )
 
     def table_of(self, table: KernelTable) -> KernelTable:
         """Return the table with the launches around its kernels."""
@@ -193,7 +198,7 @@ class Launching:
         v = first.inputs[0] if first.inputs else None
         if v is None or v not in self.strides.strides:
             return ()
-        either = kind in NEEDS_DENSE or operation_of(kernel) is Operation.BATCH_NORM
+        either = kind in NEEDS_DENSE or operation_of(kernel) is RuleOperation.BATCH_NORM
         return () if self.lies_dense(v, either=either) else (v,)
 
     def folds(self, v: Value, inner: int) -> bool:
@@ -264,7 +269,7 @@ class Launching:
         rounded = self.tf32.of(kernel.kind) and "tf32" in self.units
         return Arithmetic.TF32 if rounded else Arithmetic.F32
 
-    def traits(self, kernel: Kernel, operation: Operation) -> KernelTraits:
+    def traits(self, kernel: Kernel, operation: RuleOperation) -> KernelTraits:
         """Return the numbers of a kernel that rules compare."""
         at, problem = self.at, kernel.problem
         capability = self.machine.capability
@@ -314,22 +319,22 @@ def _extents(v: Value) -> Shape:
     return (v.type.shape or ()) if isinstance(v.type, TensorType) else ()
 
 
-def operation_of(kernel: Kernel) -> Operation | None:
+def operation_of(kernel: Kernel) -> RuleOperation | None:
     """Return the class of a kernel that rules distinguish; None for the others."""
     match kernel.problem:
         case SlidingWindow() as w if isinstance(kernel.anchor.op, ConvGrad):
             return GRADIENTS.get(type(kernel.anchor.op)) if w.groups == 1 else None
         case SlidingWindow() as w if kernel.kind is Kind.CONV:
             if w.is_depthwise:
-                return Operation.DEPTHWISE
-            return Operation.GROUPED if w.groups > 1 else Operation.CONVOLUTION
+                return RuleOperation.DEPTHWISE
+            return RuleOperation.GROUPED if w.groups > 1 else RuleOperation.CONVOLUTION
         case Rows(span=Span.CHANNEL):
-            return Operation.BATCH_NORM
+            return RuleOperation.BATCH_NORM
         case Product() if kernel.kind is Kind.MATMUL:
-            return Operation.PRODUCT
+            return RuleOperation.PRODUCT
         case _ if kernel.kind is Kind.ATTENTION:
-            return Operation.ATTENTION
-        case _ if kernel.anchor.op.mnemonic == "pad":
-            return Operation.PAD
+            return RuleOperation.ATTENTION
+        case _ if isinstance(kernel.anchor.op, Pad):
+            return RuleOperation.PAD
         case _:
             return None

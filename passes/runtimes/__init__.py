@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from enum import Enum
 from functools import cache
 from importlib import import_module
 
@@ -23,71 +22,15 @@ from ._engine_kind import StaticShare as StaticShare
 from ._launch_rules import Arithmetic as Arithmetic
 from ._launch_rules import KernelTraits as KernelTraits
 from ._launch_rules import LaunchRule as LaunchRule
-from ._launch_rules import Operation as Operation
+from ._launch_rules import RuleOperation as RuleOperation
 from ._list_limits import CHUNK as CHUNK
 from ._list_limits import ListLimit as ListLimit
-
-
-class LaunchMode(Enum):
-    """Launch mechanism of kernels."""
-
-    EAGER = "eager"
-    """The host launches each; its overhead shows when kernels are short."""
-    GRAPH = "graph"
-    """Recorded once and replayed; the gap between kernels is the device's own."""
-
-
-class Framework(Enum):
-    """Software that executes a model, named as in `perfc measure` and profiles."""
-
-    TORCH = "torch"
-    ORT = "ort"
-    TENSORRT = "tensorrt"
-    OTHER = ""
-
-
-class Tf32(Enum):
-    """Which products of f32 the matrix units may round to TF32, as files have it."""
-
-    NONE = False
-    CONVOLUTIONS = "convolutions"
-    """PyTorch's default: cuDNN may use TF32, cuBLAS may not."""
-    ALL = True
-
-    @property
-    def title(self) -> str:
-        """Name in reports."""
-        return {Tf32.NONE: "off", Tf32.ALL: "on"}.get(self, f"{self.value} alone")
-
-    def of(self, kind: Kind) -> bool:
-        """Return True if kernels of a kind may use TF32."""
-        return self is Tf32.ALL or (self is Tf32.CONVOLUTIONS and kind is Kind.CONV)
-
-
-class Serving(Enum):
-    """Whose kernels of attention and quantised products run, where models leave them open."""
-
-    TRTLLM = "trtllm"
-    VLLM = "vllm"
-    SGLANG = "sglang"
-    ANY = ""
-
-
-class Steps(Enum):
-    """Ways of running PyTorch whose whole steps were measured."""
-
-    EAGER = "eager"
-    """Operator by operator."""
-    COMPILED = "compiled"
-    """Through torch.compile with its default backend."""
-
-
-class Layout(Enum):
-    """Memory layout of feature maps."""
-
-    CHANNELS_FIRST = "channels-first"
-    CHANNELS_LAST = "channels-last"
-
+from ._modes import Framework as Framework
+from ._modes import LaunchMode as LaunchMode
+from ._modes import Layout as Layout
+from ._modes import Serving as Serving
+from ._modes import Steps as Steps
+from ._modes import Tf32 as Tf32
 
 DEFAULT = "ort"
 SERVING_DEFAULT, LOCAL_DEFAULT = "vllm", "llamacpp"

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from math import inf
 
-from ..fusion.kernel import Algorithm, Helper
-from ._launch_rules import F32, HALF, TF32, LaunchRule, Operation
+from ..fusion.kernel import ConvAlgorithm, Helper
+from ._launch_rules import F32, HALF, TF32, LaunchRule, RuleOperation
 
-CONV, GROUPED, DEPTHWISE = Operation.CONVOLUTION, Operation.GROUPED, Operation.DEPTHWISE
+CONV, GROUPED, DEPTHWISE = RuleOperation.CONVOLUTION, RuleOperation.GROUPED, RuleOperation.DEPTHWISE
 IN = OUT = Helper.LAYOUT
 W, M, BIAS = Helper.WEIGHT_LAYOUT, Helper.FILL, Helper.BIAS
-PRODUCT, HEURISTIC, DIRECT = Algorithm.PRODUCT, Algorithm.HEURISTIC, Algorithm.DIRECT
+PRODUCT, HEURISTIC, DIRECT = ConvAlgorithm.PRODUCT, ConvAlgorithm.HEURISTIC, ConvAlgorithm.DIRECT
 
 FIRST, LAST = ("channels_last", (0, 0)), ("channels_last", (1, 1))
 IMAGE, BROAD = ("depth", (1, 4)), ("channels", (64, inf))
@@ -64,7 +64,7 @@ CONVOLUTIONS = (
         CONV, F32, (WIDE, ("batch", (4, 7)), ("channels", (112, inf))), (W,), (BIAS,), HEURISTIC
     ),
     LaunchRule(CONV, F32, (), (), (BIAS,), HEURISTIC),
-    LaunchRule(DEPTHWISE, HALF | TF32 | F32, (LAST,), (), (BIAS,), Algorithm.DIRECT_LAST),
+    LaunchRule(DEPTHWISE, HALF | TF32 | F32, (LAST,), (), (BIAS,), ConvAlgorithm.DIRECT_LAST),
     LaunchRule(DEPTHWISE, HALF, (FIRST, MULTIPLIED, FEW), (), (BIAS,), HEURISTIC, by_group=True),
     LaunchRule(DEPTHWISE, HALF, (), (), (BIAS,), DIRECT),
     LaunchRule(DEPTHWISE, TF32 | F32, (), (), (), DIRECT),
@@ -85,15 +85,17 @@ AMD = (
 )
 PRODUCTS = (
     # counters of products whose work is divided: cuBLAS and cuDNN on Hopper
-    LaunchRule(Operation.PRODUCT, HALF, (("tiles", (2.5, inf)), ("capability", (90, 90))), (M,)),
-    LaunchRule(Operation.PRODUCT, TF32, (LARGE, ("capability", (90, 90))), (M,)),
-    LaunchRule(Operation.ATTENTION, HALF, (("capability", (90, 90)),), (M,)),
+    LaunchRule(
+        RuleOperation.PRODUCT, HALF, (("tiles", (2.5, inf)), ("capability", (90, 90))), (M,)
+    ),
+    LaunchRule(RuleOperation.PRODUCT, TF32, (LARGE, ("capability", (90, 90))), (M,)),
+    LaunchRule(RuleOperation.ATTENTION, HALF, (("capability", (90, 90)),), (M,)),
 )
 OTHERS = (
-    LaunchRule(Operation.BATCH_NORM, HALF, (), (Helper.STATISTICS, Helper.STATISTICS)),
-    LaunchRule(Operation.PAD, before=(M,)),
-    LaunchRule(Operation.PAD, before=(M,), maker="AMD"),
+    LaunchRule(RuleOperation.BATCH_NORM, HALF, (), (Helper.STATISTICS, Helper.STATISTICS)),
+    LaunchRule(RuleOperation.PAD, before=(M,)),
+    LaunchRule(RuleOperation.PAD, before=(M,), maker="AMD"),
     # at::linear adds the bias inside of the product of dense operands only
-    LaunchRule(Operation.PRODUCT, where=(("strided", (1, 1)),), after=(BIAS,)),
+    LaunchRule(RuleOperation.PRODUCT, where=(("strided", (1, 1)),), after=(BIAS,)),
 )
 LAUNCHES = (*CONVOLUTIONS, *AMD, *OTHERS, *PRODUCTS)

@@ -10,11 +10,11 @@ from math import inf
 
 from ..fusion.kernel import Helper
 from ._eager_launches import HEURISTIC, IN, LAST, ODD, OUT, PRODUCT, STRIDED, WIDE, M, W
-from ._launch_rules import HALF, TF32, LaunchRule, Operation
+from ._launch_rules import HALF, TF32, LaunchRule, RuleOperation
 
 SUMS = Helper.SUMS
 AREA, DEEP = ("pixels", (2, inf)), ("depth", (512, inf))
-DATA, FILTERS = Operation.DATA_GRADIENT, Operation.FILTER_GRADIENT
+DATA, FILTERS = RuleOperation.DATA_GRADIENT, RuleOperation.FILTER_GRADIENT
 UNALIGNED = ("alignment", (1, 4)), DEEP
 COPIED = ("copied_weights", (1, 1))
 GRADIENTS = (

@@ -12,16 +12,16 @@ from perfc.ir import Kind, Numbers, Phase
 from perfc.ir.ops.convolution.conv_grad import ConvGrad
 from perfc.ir.problem import SlidingWindow
 
-from ..fusion.kernel import Algorithm, Helper, Kernel
+from ..fusion.kernel import ConvAlgorithm, Helper, Kernel
 from ._eager_launches import AMD, CONVOLUTIONS, IMAGE, LAST, POINT, PRODUCTS
 from ._gradient_launches import COPIED, GRADIENTS
-from ._launch_rules import LaunchRule, Operation
+from ._launch_rules import LaunchRule, RuleOperation
 
-CONV, GROUPED = Operation.CONVOLUTION, Operation.GROUPED
+CONV, GROUPED = RuleOperation.CONVOLUTION, RuleOperation.GROUPED
 IN, W = Helper.LAYOUT, Helper.WEIGHT_LAYOUT
-HEURISTIC, DIRECT = Algorithm.HEURISTIC, Algorithm.DIRECT
+HEURISTIC, DIRECT = ConvAlgorithm.HEURISTIC, ConvAlgorithm.DIRECT
 LAUNCHES = (
-    LaunchRule(CONV, where=(LAST, POINT), algorithm=Algorithm.PRODUCT),
+    LaunchRule(CONV, where=(LAST, POINT), algorithm=ConvAlgorithm.PRODUCT),
     LaunchRule(CONV, where=(LAST, COPIED, IMAGE), before=(IN, W), algorithm=HEURISTIC),
     LaunchRule(CONV, where=(LAST, COPIED), before=(W,), algorithm=HEURISTIC),
     LaunchRule(CONV, where=(LAST,), algorithm=HEURISTIC),

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from perfc.ir import record
 
-from ..fusion.kernel import Algorithm, Helper
+from ..fusion.kernel import ConvAlgorithm, Helper
 
 Range = tuple[float, float]
 ANY: Range = (-inf, inf)
 
 
-class Operation(Enum):
+class RuleOperation(Enum):
     """Classes of kernels that rules distinguish."""
 
     CONVOLUTION = "convolution"
@@ -102,12 +102,12 @@ class LaunchRule:
         by_group: each group of channels is a launch.
     """
 
-    operation: Operation
+    operation: RuleOperation
     types: frozenset[Arithmetic] = frozenset()
     where: tuple[tuple[str, Range], ...] = ()
     before: tuple[Helper, ...] = ()
     after: tuple[Helper, ...] = ()
-    algorithm: Algorithm | None = None
+    algorithm: ConvAlgorithm | None = None
     maker: str = "NVIDIA"
     by_group: bool = False
 
@@ -116,7 +116,7 @@ class LaunchRule:
         return replace(self, after=tuple([h for h in self.after if h is not helper]))
 
     def matches(
-        self, operation: Operation, arithmetic: Arithmetic, traits: KernelTraits, maker: str
+        self, operation: RuleOperation, arithmetic: Arithmetic, traits: KernelTraits, maker: str
     ) -> bool:
         """Return True if the rule applies to a kernel."""
         return (

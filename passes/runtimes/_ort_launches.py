@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..fusion.kernel import Algorithm, Helper
+from ..fusion.kernel import ConvAlgorithm, Helper
 from ._eager_launches import CONVOLUTIONS, PRODUCTS
 from ._launch_rules import LaunchRule
 
@@ -22,7 +22,7 @@ LAUNCHES: tuple[LaunchRule, ...] = (
 )
 TIMED = tuple(
     [
-        replace(r, algorithm=Algorithm.TUNED) if r.algorithm is Algorithm.HEURISTIC else r
+        replace(r, algorithm=ConvAlgorithm.TUNED) if r.algorithm is ConvAlgorithm.HEURISTIC else r
         for r in LAUNCHES
     ]
 )

@@ -2,7 +2,7 @@
 
 from perfc.ir import Kind
 
-from ..fusion.kernel import Algorithm
+from ..fusion.kernel import ConvAlgorithm
 from . import (
     NVIDIA_GPU,
     STRIDED,
@@ -10,7 +10,7 @@ from . import (
     Framework,
     LaunchMode,
     LaunchRule,
-    Operation,
+    RuleOperation,
     Runtime,
     Serving,
 )
@@ -56,10 +56,10 @@ TABLE = Runtime(
     # formats are chosen by layer, with algorithms that were timed
     launches=(
         # images come as planes, and 16-bit types and bytes lie in vectors of channels inside
-        LaunchRule(Operation.CONVOLUTION, VECTORS, (IMAGE,), (IN,), (), Algorithm.TUNED),
-        LaunchRule(Operation.CONVOLUTION, algorithm=Algorithm.TUNED),
-        LaunchRule(Operation.GROUPED, algorithm=Algorithm.TUNED),
-        LaunchRule(Operation.DEPTHWISE, algorithm=Algorithm.DIRECT),
+        LaunchRule(RuleOperation.CONVOLUTION, VECTORS, (IMAGE,), (IN,), (), ConvAlgorithm.TUNED),
+        LaunchRule(RuleOperation.CONVOLUTION, algorithm=ConvAlgorithm.TUNED),
+        LaunchRule(RuleOperation.GROUPED, algorithm=ConvAlgorithm.TUNED),
+        LaunchRule(RuleOperation.DEPTHWISE, algorithm=ConvAlgorithm.DIRECT),
     ),
     source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
     "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",

@@ -2,24 +2,28 @@
 
 from perfc.ir import Kind
 
-from ..fusion.kernel import Algorithm, Helper
-from . import STRIDED, LaunchMode, LaunchRule, Operation, Runtime
+from ..fusion.kernel import ConvAlgorithm, Helper
+from . import STRIDED, LaunchMode, LaunchRule, RuleOperation, Runtime
 from ._eager_launches import POINT
 from ._launch_rules import HALF
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
 _LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
-_W, _TUNED = Helper.WEIGHT_LAYOUT, Algorithm.TUNED
+_W, _TUNED = Helper.WEIGHT_LAYOUT, ConvAlgorithm.TUNED
 _LAUNCHES = (
     LaunchRule(
-        Operation.CONVOLUTION, where=(POINT, ("stride", (1, 1))), algorithm=Algorithm.PRODUCT
+        RuleOperation.CONVOLUTION,
+        where=(POINT, ("stride", (1, 1))),
+        algorithm=ConvAlgorithm.PRODUCT,
     ),
     # 3 channels are padded to 4 or 8
-    LaunchRule(Operation.CONVOLUTION, HALF, (("depth", (3, 3)),), (Helper.LAYOUT, _W), (), _TUNED),
+    LaunchRule(
+        RuleOperation.CONVOLUTION, HALF, (("depth", (3, 3)),), (Helper.LAYOUT, _W), (), _TUNED
+    ),
     # parameters come as [h, w, i, o]; cuDNN takes [o, h, w, i] or [o, i, h, w]
-    LaunchRule(Operation.CONVOLUTION, before=(_W,), algorithm=_TUNED),
-    LaunchRule(Operation.GROUPED, before=(_W,), algorithm=_TUNED),
-    LaunchRule(Operation.DEPTHWISE, before=(_W,), algorithm=Algorithm.DIRECT),
+    LaunchRule(RuleOperation.CONVOLUTION, before=(_W,), algorithm=_TUNED),
+    LaunchRule(RuleOperation.GROUPED, before=(_W,), algorithm=_TUNED),
+    LaunchRule(RuleOperation.DEPTHWISE, before=(_W,), algorithm=ConvAlgorithm.DIRECT),
 )
 
 TABLE = Runtime(

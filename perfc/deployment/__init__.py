@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from perfc.deployment import step as step_fields
 from perfc.deployment.device import usual_engine, usual_runtime
 from perfc.deployment.fields import ANY_RUNTIME, READERS, VERSION, Mode
+from perfc.deployment.keywords import KEYS, with_axes
+from perfc.deployment.keywords import DeploymentKeywords as DeploymentKeywords
 from perfc.errors import ParseError
 from perfc.frontend import is_configuration
 from perfc.ir import DType, Env, Module, record
@@ -375,63 +377,3 @@ class Deployment:
                 f"those of {offer} were",
             )
             raise ParseError(message, where=where("runtime_version"), hint=hint)
-
-
-class DeploymentKeywords(TypedDict, total=False):
-    """Fields of a deployment as keyword arguments; see ``Deployment``."""
-
-    runtime: str
-    framework: str | Serving
-    runtime_version: str
-    dtype: str
-    tf32: bool | str | Tf32 | None
-    layout: str | Layout
-    streams: int
-    mode: str | Mode
-    train: str
-    loss: str
-    update: str | OptimizerLaunch
-    freeze: str | Sequence[str]
-    lora_rank: int
-    lora: str | Sequence[str]
-    accumulate: int
-    master_weights: bool
-    checkpointing: str | RecomputePolicy
-    keep: float
-    dropout: float
-    host_launch: str | float | None
-    reserve: str | int | Reserve
-    parallel: Parallel | Mapping[str, object]
-    dims: Mapping[str, int] | None
-    batch: int | None
-    seq: int | None
-
-
-AXES = ("batch", "seq")
-"""Extents that apply to every model, whatever its symbols are called."""
-KEYS = (*READERS, *AXES)
-"""Keys of files and keyword arguments."""
-
-
-def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -> dict[str, object]:
-    """Move ``AXES`` into the extents.
-
-    Args:
-        values: values by field name, and of ``AXES``; None means not given.
-        where: the place of a key, for messages.
-
-    Raises:
-        ParseError: two sizes for one extent.
-    """
-    fields = {name: value for name, value in values.items() if name not in AXES}
-    sizes = {name: values[name] for name in AXES if values.get(name) is not None}
-    if not sizes:
-        return fields
-    dims = fields.get("dims") or {}
-    if not isinstance(dims, Mapping):
-        return fields
-    for name, value in sizes.items():
-        if dims.get(name, value) != value:
-            message = f"{name} is given as {value} and as {dims[name]}"
-            raise ParseError(message, where=where(name), hint="give one of them")
-    return {**fields, "dims": {**dims, **sizes}}

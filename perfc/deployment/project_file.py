@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from perfc.common.toml_file import line_of, parse, read_text
+from perfc.deployment.keywords import with_axes
 from perfc.errors import ParseError
 from perfc.ir import record
 
@@ -102,8 +103,6 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
             hint = suggestion(key, written)
             raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
         values[name] = value
-    from perfc.deployment import with_axes
-
     values = with_axes(values, place)
     target = values.get("target")
     if isinstance(target, str):

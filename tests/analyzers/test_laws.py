@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import perfc
 from perfc.analyzers.estimate.estimate import Predictor
-from perfc.analyzers.estimators.laws.law import Law, law_of, laws
-from perfc.analyzers.estimators.laws.resources import Resource, Subject, alignment
+from perfc.analyzers.estimators.laws.law import KernelLaw, law_of, laws
+from perfc.analyzers.estimators.laws.resources import KernelResources, Resource, alignment
 
 MEASURED = {
     ("matmul", 1968e-6): {"m": 2969, "n": 4727, "k": 8169},
@@ -37,9 +37,9 @@ def test_more_of_a_resource_is_never_faster(
     key: str, amounts: dict[Resource, float], factor: float
 ) -> None:
     name, _, dtype = key.rpartition(", ")
-    subject = Subject(name, dtype, amounts)
+    subject = KernelResources(name, dtype, amounts)
     law = law_of(subject)
-    assert isinstance(law, Law)
+    assert isinstance(law, KernelLaw)
     assert law.low[0] <= 1 <= law.high[0]
     time = law.interval(subject)
     assert time.low <= time.mid <= time.high

@@ -27,7 +27,7 @@ from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.analyzers.runs.overlap import overlap
 from perfc.analyzers.runs.prediction import PredictionTable, notes, total
 from perfc.analyzers.runs.recurrence import chained, chained_s
-from perfc.analyzers.runs.timeline import Host, spread, timeline
+from perfc.analyzers.runs.timeline import RunHost, spread, timeline
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.machine import load_machine
 from perfc.passes.roofline.ceilings import KernelBound
@@ -194,22 +194,22 @@ def test_what_is_said_of_a_host_wins_over_what_was_measured_and_that_over_all_ho
 def test_a_device_faster_than_its_host_waits_for_each_launch() -> None:
     """Launches of 20 µs: kernels start at 0, 20, 40 and 60 µs, the one of 60 µs hides the next."""
     kernels = [kernel_of(time_us) for time_us in (4, 5, 6, 60, 7)]
-    host = Host(Interval(8 * US, 20 * US, 40 * US), (1.0,) * 5)
+    host = RunHost(Interval(8 * US, 20 * US, 40 * US), (1.0,) * 5)
     found = timeline(kernels, host)
     assert [k.wait_s / US for k in found] == pytest.approx([0, 16, 15, 14, 0])
     assert [k.device_s / US for k in found] == pytest.approx([4, 5, 6, 60, 7])
     assert ends(found[1].time) == pytest.approx(us(2.5 + 6.4, 5 + 16, 10 + 32))
-    assert sum(k.time_s for k in timeline(kernels, Host(host.launch, (1, 1, 2, 1, 1)))) == (
+    assert sum(k.time_s for k in timeline(kernels, RunHost(host.launch, (1, 1, 2, 1, 1)))) == (
         pytest.approx((20 + 20 + 20 + 20 + 60 + 7) * US)
     ), "the last launch of a kernel does half of it"
     assert timeline(kernels, None) == kernels
-    assert timeline(kernels, Host(Interval.exactly(0.0), (1.0,) * 5)) == kernels
+    assert timeline(kernels, RunHost(Interval.exactly(0.0), (1.0,) * 5)) == kernels
 
 
 def test_equal_kernels_wait_equally_long() -> None:
     """The first of three never waits, the others 15 µs each."""
     kernels = [kernel_of(5)] * 3
-    found = timeline(kernels, Host(Interval.exactly(20 * US), (1.0,) * 3))
+    found = timeline(kernels, RunHost(Interval.exactly(20 * US), (1.0,) * 3))
     assert {id(k) for k in found} == {id(found[0])}
     assert found[0].wait_s == pytest.approx(10 * US)
 
@@ -227,7 +227,7 @@ def test_parts_of_kernels_and_the_fixed_time_sum_up_to_the_run(
         Estimate(t * low * US, Interval.exactly((t + gap) * US), Predictor.LAW, "x", gap_s=gap * US)
         for t, low, gap in drawn
     ]
-    late = timeline(kernels, Host(Interval.exactly(20 * US), (1.0,) * len(kernels)))
+    late = timeline(kernels, RunHost(Interval.exactly(20 * US), (1.0,) * len(kernels)))
     before_s = math.fsum([*(k.time_s for k in late), fixed_us * US])
     floor_s = math.fsum(k.floor_s for k in kernels)
     for ratio in (factor, 1.0, 1 / factor):
@@ -261,11 +261,11 @@ def test_runtimes_without_measured_runs_launch_like_other_engines(tmp_path: Path
 
 def test_the_note_of_a_host_says_how_long_a_launch_takes() -> None:
     eager = runtime_named("eager")
-    assert host_note(Host(Interval(20e-6, 30e-6, 48e-6), (12.0,)), eager) == (
+    assert host_note(RunHost(Interval(20e-6, 30e-6, 48e-6), (12.0,)), eager) == (
         "the device waits for its host: 12 launches, 30 µs each (20 to 48; --host-launch says "
         "better); --runtime cudagraph records them"
     )
-    assert host_note(Host(Interval(20e-6, 25e-6, 31e-6), (12.0,)), eager, is_given=True) == (
+    assert host_note(RunHost(Interval(20e-6, 25e-6, 31e-6), (12.0,)), eager, is_given=True) == (
         "the device waits for its host: 12 launches, 25 µs each (20 to 31); --runtime cudagraph "
         "records them"
     )
@@ -381,7 +381,7 @@ def test_a_faster_kernel_shortens_the_run_but_not_below_the_hosts_pace() -> None
     assert plain.total_with({}) == pytest.approx(44 * US)
     assert plain.total_with({1: 12 * US}) == pytest.approx(26 * US)
     # 50 µs after the first launch comes the last one
-    host = Host(Interval.exactly(50 * US), (1.0, 1.0))
+    host = RunHost(Interval.exactly(50 * US), (1.0, 1.0))
     late = timeline(kernels, host)
     found, run = spread(late, run_of(84, 84, 84, fixed=4))
     waiting = PredictionTable(tuple(found), run, launched=kernels, host=host)

@@ -13,8 +13,9 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.commands.analysis.predict import FORMER_FLAGS
-from perfc.deployment import KEYS, Deployment
+from perfc.deployment import Deployment
 from perfc.deployment.fields import READERS
+from perfc.deployment.keywords import KEYS
 from perfc.passes.runtimes import runtimes
 from perfc.review.check.lock.baseline import BaselineCase
 from perfc.study.former_names import Former

@@ -10,13 +10,13 @@ from perfc.common.fitted import read_records
 from perfc.ir import record
 
 from ...estimate.interval import Interval
-from .resources import Resource, Subject
+from .resources import KernelResources, Resource
 
 FILE = Path(__file__).with_name("laws.toml")
 
 
 @record
-class Law:
+class KernelLaw:
     """A fitted law of one class of kernels and element type.
 
     Args:
@@ -42,7 +42,7 @@ class Law:
     machines: tuple[str, ...]
     source: str
 
-    def parts_s(self, subject: Subject) -> dict[Resource, float]:
+    def parts_s(self, subject: KernelResources) -> dict[Resource, float]:
         """Return the time of each resource by itself."""
         return {
             resource: c * subject.seconds.get(resource, 0.0)
@@ -50,7 +50,7 @@ class Law:
             if (c := self.coefficients.get(resource.value))
         }
 
-    def time_s(self, subject: Subject) -> float:
+    def time_s(self, subject: KernelResources) -> float:
         """Return the likeliest time of one launch."""
         parts = self.parts_s(subject)
         ramp = parts.pop(Resource.RAMP, 0.0)
@@ -60,7 +60,7 @@ class Law:
         joined = sum((t / longest) ** self.overlap for t in parts.values())
         return ramp + longest * float(joined ** (1 / self.overlap))
 
-    def interval(self, subject: Subject) -> Interval:
+    def interval(self, subject: KernelResources) -> Interval:
         """Return the time of one launch with the ends that hold nine in ten kernels."""
         time_s = self.time_s(subject)
         ramp = self.parts_s(subject).get(Resource.RAMP, 0.0) / time_s if time_s else 0.0
@@ -69,11 +69,11 @@ class Law:
 
 
 @cache
-def laws() -> Mapping[str, Law]:
+def laws() -> Mapping[str, KernelLaw]:
     """Return every law by class and element type, as `lab/perfc_lab/fits/kernel_laws.py` wrote."""
-    return read_records(FILE, Law)
+    return read_records(FILE, KernelLaw)
 
 
-def law_of(subject: Subject) -> Law | None:
+def law_of(subject: KernelResources) -> KernelLaw | None:
     """Return the law of a kernel; None if none was fitted to its class and type."""
     return laws().get(f"{subject.name}, {subject.dtype}")

@@ -21,8 +21,8 @@ from ..candidate_times import distance_to
 from ..estimator import Estimator, Execution
 from ..selection import INSIDE, weighted
 from .indexing import along, merged
-from .law import Law, law_of
-from .resources import UNALIGNED, Subject, subject_of
+from .law import KernelLaw, law_of
+from .resources import UNALIGNED, KernelResources, subject_of
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
@@ -47,7 +47,7 @@ class LawReason:
     """
 
     name: str
-    law: Law
+    law: KernelLaw
     terms: tuple[tuple[str, float], ...]
 
 
@@ -87,7 +87,7 @@ class Laws(Estimator):
         return LawReason(f"{subject.name}, {subject.dtype}", law, terms)
 
 
-def estimated(execution: Execution, index: int, subject: Subject | None) -> Estimate | None:
+def estimated(execution: Execution, index: int, subject: KernelResources | None) -> Estimate | None:
     """Return the time of all launches of a kernel; None without a law."""
     law = None if subject is None else law_of(subject)
     if subject is None or law is None:
@@ -136,7 +136,7 @@ class Subjects:
         if execution.module is not None and is_eager:
             self.strides = execution.analyses.get(Strides(table.name), execution.module)
 
-    def of(self, index: int, hardness: tuple[float, float]) -> Subject | None:
+    def of(self, index: int, hardness: tuple[float, float]) -> KernelResources | None:
         """Return the class and the resources of one launch of a kernel."""
         env = self.bounds.env_of(index)
         indexed, crossed = hardness
@@ -174,7 +174,7 @@ def addressing(node: Node, strides: StrideTable) -> tuple[float, float]:
 
 def _outside(v: Value, shape: Extents, strides: StrideTable) -> bool:
     """Return True if an operand does not broadcast to the result."""
-    own = strides.shapes[v]
-    return len(own) > len(shape) or any(
-        a not in (1, b) for a, b in zip(reversed(own), reversed(shape), strict=False)
+    extents = strides.shapes[v]
+    return len(extents) > len(shape) or any(
+        a not in (1, b) for a, b in zip(reversed(extents), reversed(shape), strict=False)
     )

@@ -15,7 +15,7 @@ from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
 from perfc.ir.problem.window import WindowOperation
-from perfc.passes.fusion.kernel import Algorithm, Helper
+from perfc.passes.fusion.kernel import ConvAlgorithm, Helper
 
 from ...features import power_limit, reach, tiling
 from ...features.lowering import shape, stored_type
@@ -89,7 +89,7 @@ Amounts = Mapping[Resource, float]
 
 
 @record
-class Subject:
+class KernelResources:
     """A kernel as a law sees it.
 
     Args:
@@ -105,7 +105,7 @@ class Subject:
 
 def subject_of(
     bound: KernelBound, env: Env, sheet: Sheet, *, indexed: float = 0.0, crossed: float = 0.0
-) -> Subject | None:
+) -> KernelResources | None:
     """Return the class and the resources of one launch; None for kernels of no class.
 
     Args:
@@ -137,7 +137,7 @@ def subject_of(
     seconds |= amounts
     if sheet.machine.vendor == "AMD":
         seconds |= {r: seconds[r] * pace for r, pace in AMD_PACES.items() if r in seconds}
-    return Subject(name, _type(bound), seconds)
+    return KernelResources(name, _type(bound), seconds)
 
 
 def spilled(bound: KernelBound, sheet: Sheet) -> float:
@@ -225,7 +225,7 @@ def _window(
     if problem.form is WindowOperation.POOL:
         return "pool", {Resource.TAPS: results * taps * cycle_s}
     if problem.is_depthwise:
-        is_last = bound.kernel.algorithm is Algorithm.DIRECT_LAST
+        is_last = bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST
         name = "depthwise convolution channels last" if is_last else "depthwise convolution"
         return name, {Resource.TAPS: results * taps * cycle_s}
     depth = at(problem.depth)

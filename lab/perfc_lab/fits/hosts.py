@@ -135,7 +135,7 @@ OTHER_HOSTS = {
 
 
 @dataclass(frozen=True)
-class Lowered:
+class HostRun:
     """A run on its machine.
 
     Args:
@@ -155,11 +155,11 @@ class Lowered:
 
 
 @dataclass(frozen=True)
-class Sample:
+class HostSample:
     """A measured run, as measured and as lowered."""
 
     row: WholeModel
-    run: Lowered
+    run: HostRun
 
     def is_of(self, host: HostClass) -> bool:
         """Return True if the host is of a class."""
@@ -175,7 +175,7 @@ class Sample:
         return self.row.source, self.row.deployment.target
 
 
-def samples(data: Path, say: Callable[[str], None]) -> Iterator[Sample]:
+def samples(data: Path, say: Callable[[str], None]) -> Iterator[HostSample]:
     """Yield the measured runs of small batches whose graph and target are there."""
     graphs = model_folder(data)
     by_graph: dict[str, list[WholeModel]] = {}
@@ -188,7 +188,7 @@ def samples(data: Path, say: Callable[[str], None]) -> Iterator[Sample]:
     for graph, rows in sorted(by_graph.items()):
         say(graph)
         with paused_collector():
-            am, known, sources = Analyses(), dict[object, Lowered](), dict[object, Module]()
+            am, known, sources = Analyses(), dict[object, HostRun](), dict[object, Module]()
             for row in rows:
                 how, dims = row.deployment, tuple(sorted(row.deployment.dims.items()))
                 key = how.target, how.runtime, how.runtime_version, how.dtype, how.rounded, dims
@@ -200,10 +200,10 @@ def samples(data: Path, say: Callable[[str], None]) -> Iterator[Sample]:
                 except PerfcError as error:
                     say(f"left out: {error}")
                     continue
-                yield Sample(row, known[key])
+                yield HostSample(row, known[key])
 
 
-def lowered(source: Module, row: WholeModel, am: Analyses) -> Lowered:
+def lowered(source: Module, row: WholeModel, am: Analyses) -> HostRun:
     """Return what a sample has besides its row.
 
     Raises:
@@ -218,7 +218,7 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> Lowered:
         if b.kernel.anchor.op.kind is Kind.CONV
     )
     operators = math.fsum(launch_counts(execution, 0.0))
-    return Lowered(
+    return HostRun(
         precision(row.deployment, stored_element(source), execution.bounds),
         math.fsum(of_convolutions) > CONVOLUTIONAL * math.fsum(times_s),
         math.fsum(times_s),
@@ -229,7 +229,7 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> Lowered:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class HostFit:
     """Host of a class.
 
     Args:
@@ -244,7 +244,7 @@ class Fit:
     hosts: dict[object, float]
     waits: np.ndarray
 
-    def ratios(self, rows: Sequence[Sample], helper_s: float) -> np.ndarray:
+    def ratios(self, rows: Sequence[HostSample], helper_s: float) -> np.ndarray:
         """Return measured times over those of the host."""
         host_s = [self.launch_s * r.run.operators + helper_s * r.run.helpers for r in rows]
         return np.array([r.row.time_s for r in rows]) / (np.array(host_s) + self.fixed_s)
@@ -256,7 +256,7 @@ def numbered(keys: Sequence[object]) -> tuple[np.ndarray, dict[object, int]]:
     return np.array([numbers[key] for key in keys]), numbers
 
 
-def fitted(rows: Sequence[Sample], helper_s: float) -> Fit:
+def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
     """Return the host of runs, by robust least squares in the logarithm with normal priors."""
     of_board = [(r.row.deployment.target, r.run.stored, r.run.is_convolutional) for r in rows]
     of_network = [(r.row.graph, r.run.stored, r.row.deployment.target) for r in rows]
@@ -293,10 +293,10 @@ def fitted(rows: Sequence[Sample], helper_s: float) -> Fit:
     waits = waiting > device
     late = [r for r, is_late in zip(rows, waits, strict=True) if is_late]
     (middle_s,) = percentiles(launch_s[host[waits]], late, 50) if late else [np.median(launch_s)]
-    return Fit(middle_s, fixed_s, dict(zip(hosts, launch_s, strict=True)), waits)
+    return HostFit(middle_s, fixed_s, dict(zip(hosts, launch_s, strict=True)), waits)
 
 
-def percentiles(values: np.ndarray, rows: Sequence[Sample], *wanted: float) -> list[float]:
+def percentiles(values: np.ndarray, rows: Sequence[HostSample], *wanted: float) -> list[float]:
     """Return percentiles of values of rows; a host counts as the root of its rows."""
     repeats = Counter(r.host for r in rows)
     weights = np.array([repeats[r.host] ** -0.5 for r in rows])
@@ -305,7 +305,7 @@ def percentiles(values: np.ndarray, rows: Sequence[Sample], *wanted: float) -> l
     return np.interp(np.array(wanted) / 100 * weights.sum(), below, values[order]).tolist()
 
 
-def spread(fit: Fit, rows: Sequence[Sample], helper_s: float) -> np.ndarray:
+def spread(fit: HostFit, rows: Sequence[HostSample], helper_s: float) -> np.ndarray:
     """Return the 5th and 95th percentile of measured over fitted time around 1, or wider ones."""
     late = [r for r, waits in zip(rows, fit.waits, strict=True) if waits]
     if len(late) < FEW:
@@ -314,7 +314,7 @@ def spread(fit: Fit, rows: Sequence[Sample], helper_s: float) -> np.ndarray:
     return np.array([min(low, ASSUMED[0]), 1.0, max(high, ASSUMED[2])])
 
 
-def left_out(fit: Fit, rows: Sequence[Sample], helper_s: float) -> str:
+def left_out(fit: HostFit, rows: Sequence[HostSample], helper_s: float) -> str:
     """Return the error of runs that wait for their host, each host left out."""
     ratios: list[float] = []
     inside: list[bool] = []
@@ -333,7 +333,7 @@ def left_out(fit: Fit, rows: Sequence[Sample], helper_s: float) -> str:
     return f"hosts left out {off:.0%} off, {np.mean(inside):.0%} of {len(ratios)} inside"
 
 
-def host_of(host: HostClass, rows: Sequence[Sample]) -> tuple[HostTimes, str]:
+def host_of(host: HostClass, rows: Sequence[HostSample]) -> tuple[HostTimes, str]:
     """Return the times of a class, and how well they hold."""
     fit = fitted(rows, host.helper_s)
     launch_s = fit.launch_s * spread(fit, rows, host.helper_s)

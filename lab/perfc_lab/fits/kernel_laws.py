@@ -25,8 +25,8 @@ from scipy.optimize import least_squares  # type: ignore[import-untyped]
 from scipy.stats import norm, t  # type: ignore[import-untyped]
 
 import perfc
-from perfc.analyzers.estimators.laws.law import FILE, Law
-from perfc.analyzers.estimators.laws.resources import Resource, Subject, subject_of
+from perfc.analyzers.estimators.laws.law import FILE, KernelLaw
+from perfc.analyzers.estimators.laws.resources import KernelResources, Resource, subject_of
 from perfc.analyzers.features.sheet import Sheet
 from perfc.common.fitted import as_toml
 from perfc.errors import TargetError
@@ -100,15 +100,15 @@ class LawRow:
         others: launches around it.
     """
 
-    subject: Subject
+    subject: KernelResources
     time_s: float
     machine: str
     source: str
-    others: tuple[Subject, ...] = ()
+    others: tuple[KernelResources, ...] = ()
 
 
 @record
-class Fit:
+class LawFit:
     """A law with the errors of its rows.
 
     Args:
@@ -118,7 +118,7 @@ class Fit:
         weights: 1 for operators that were drawn, less for kernels of one network, which are alike.
     """
 
-    law: Law
+    law: KernelLaw
     errors: Array
     ramps: Array
     weights: Array
@@ -187,7 +187,7 @@ def traced(path: Path, step: int) -> Iterator[LawRow]:
         made = row_of(bounds, r.time_s, source, helper, at, **shares)
         if made is not None:
             yield replace(made, others=())
-    fill = Subject(Helper.FILL.value, "half", {Resource.RAMP: 1e-6})
+    fill = KernelResources(Helper.FILL.value, "half", {Resource.RAMP: 1e-6})
     for time_s in trace_operators.fills(path)[::step]:
         yield LawRow(fill, time_s, load_machine("h200").name, source)
 
@@ -245,7 +245,7 @@ def left_out(x: Array, time_s: Array, order: float) -> Array:
     return errors
 
 
-def alone(rows: Sequence[LawRow], known: Mapping[str, Fit]) -> list[LawRow]:
+def alone(rows: Sequence[LawRow], known: Mapping[str, LawFit]) -> list[LawRow]:
     """Return rows without the time of launches around them, by laws that are known already."""
     result: list[LawRow] = []
     for r in rows:
@@ -258,7 +258,7 @@ def alone(rows: Sequence[LawRow], known: Mapping[str, Fit]) -> list[LawRow]:
     return result
 
 
-def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> Fit:
+def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     """Return the law of one class, without its spread, and the errors of rows left out."""
     x = np.array([[r.subject.seconds.get(term, 0.0) for term in terms] for r in rows])
     time_s = np.array([r.time_s for r in rows])
@@ -275,13 +275,13 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> Fit:
     machines = tuple(sorted({r.machine for r in rows if r.source != CALLED}))
     source = ", ".join(sorted({r.source for r in rows}))
     error = float(np.median(np.abs(np.expm1(tried[order]))))
-    law = Law(named, order, (1.0, 1.0), (1.0, 1.0), len(rows), error, machines, source)
+    law = KernelLaw(named, order, (1.0, 1.0), (1.0, 1.0), len(rows), error, machines, source)
     ramps = np.minimum(c[0] * x[:, 0] / law_s(x, c, order), 1.0)
     weights = np.array([1.0 if r.source == DRAWN else ALIKE for r in rows])
-    return Fit(law, tried[order], ramps, weights)
+    return LawFit(law, tried[order], ramps, weights)
 
 
-def with_spreads(fits: Mapping[str, Fit]) -> dict[str, Law]:
+def with_spreads(fits: Mapping[str, LawFit]) -> dict[str, KernelLaw]:
     """Return laws with ends that hold nine in ten of the rows left out.
 
     Short and long kernels have spreads of their own, few rows that of all classes as well. The
@@ -318,7 +318,7 @@ def with_spreads(fits: Mapping[str, Fit]) -> dict[str, Law]:
     }
 
 
-def widened(fit: Fit, spreads: Sequence[float]) -> list[float]:
+def widened(fit: LawFit, spreads: Sequence[float]) -> list[float]:
     """Return spreads as Student's distribution widens them for few rows."""
     n = len(fit.errors) + PRIOR_ROWS
     factor = t.ppf(QUANTILES[1], n - 1) / norm.ppf(QUANTILES[1]) * math.sqrt(1 + 1 / n)
@@ -339,7 +339,7 @@ def main() -> None:
         found += traced(path, 1)
     if options.data:
         found += eager_calls(options.data)
-    fits: dict[str, Fit] = {}
+    fits: dict[str, LawFit] = {}
     for (name, *types), terms in CLASSES.items():
         rows = [r for r in found if r.subject.name == name and r.subject.dtype in types]
         rows = alone(rows, fits)

@@ -33,7 +33,6 @@ EVERY = "all"
 """Name that stands for every target."""
 C = TypeVar("C", bound=Callable[..., Any])
 
-
 _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "target": (("-t", "--target"), {
         "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": joined,
@@ -187,7 +186,7 @@ class DeploymentOptions:
         Raises:
             ParseError: the file is malformed.
         """
-        from perfc.deployment import KEYS
+        from perfc.deployment.keywords import KEYS
         from perfc.deployment.project_file import ProjectValues, deployment_in
 
         if self.file is None:
@@ -388,8 +387,8 @@ def deployment_options(
 
     decorated: Callable[P, R] = wrapped
     present = {param.name for param in getattr(function, "__click_params__", ())}
-    rest = *_axis_options(), dim_option, _value_option, config_option, _isolated_option
-    for option in reversed((*_field_options(present), *rest)):
+    rest = dim_option, _value_option, config_option, _isolated_option
+    for option in reversed((*_field_options(present), *_axis_options(), *rest)):
         decorated = option(decorated)
     return decorated
 

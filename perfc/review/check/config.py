@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 
 from perfc.common.repository import from_here
 from perfc.common.toml_file import line_of, parse, read_text
-from perfc.deployment import KEYS, Deployment, project_file, with_axes
+from perfc.deployment import Deployment, project_file
+from perfc.deployment.keywords import KEYS, with_axes
 from perfc.errors import ParseError
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record

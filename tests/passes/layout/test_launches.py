@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 import perfc
 from perfc.ir import Phase
 from perfc.measuring.measure.fitting.align import inner_launches
-from perfc.passes.fusion.kernel import Algorithm, Helper
+from perfc.passes.fusion.kernel import ConvAlgorithm, Helper
 
 RESNET = "examples/models/resnet50.onnx.gz"
 
@@ -146,7 +146,7 @@ def test_a_helper_launch_is_a_kernel_with_bytes_and_a_bound() -> None:
     assert turned.kernel.anchor.name == "conv"
     assert turned.counts.read_bytes == turned.counts.write_bytes == 2 * 4 * 64 * 16 * 16
     assert 0 < turned.floor_s <= turned.sustained_s
-    assert each["Conv"].kernel.algorithm is Algorithm.HEURISTIC
+    assert each["Conv"].kernel.algorithm is ConvAlgorithm.HEURISTIC
     writers = {v for k in report.kernels.kernels for v in k.writes}
     made = [v for k in report.kernels.kernels for v in k.reads if v in writers]
     assert len(made) == 6, "a chain: activation, layouts, convolution, bias, activation"
@@ -258,7 +258,7 @@ def test_channel_multipliers_in_16_bits_run_group_by_group() -> None:
     """PyTorch launches a convolution a group for small batches; work and traffic are divided."""
     model = convolution(channels=8, filters=16, groups=8, batch=4)
     report = perfc.analyze(model, "h100", runtime="eager", dtype="f16")
-    (bound,) = (b for b in report.roofline.kernels if b.kernel.algorithm is Algorithm.HEURISTIC)
+    (bound,) = (b for b in report.roofline.kernels if b.kernel.algorithm is ConvAlgorithm.HEURISTIC)
     assert bound.launches == 8
     assert 8 * bound.counts.mac == 4 * 16 * 16 * 16 * 9
     alone = perfc.analyze(model, "h100", runtime="eager", dtype="f16", layout="channels-last")

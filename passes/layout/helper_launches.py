@@ -22,6 +22,7 @@ from perfc.ir import (
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Contiguous
+from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.shape import ConstantOfShape
 from perfc.ir.problem import SlidingWindow
 
@@ -199,7 +200,7 @@ class Around:
                 result = Value(v.name, TensorType(DType.F32, shape))
                 return self.launch(helper, Cast(to=DType.F32), (v,), result, (v,))
             case Helper.FILL:
-                is_pad = self.kernel.anchor.op.mnemonic == "pad"
+                is_pad = isinstance(self.kernel.anchor.op, Pad)
                 return self.filled(self.kernel.anchor.results[0].type if is_pad else ONE)
             case _:
                 return None

@@ -1,0 +1,68 @@
+"""Ways in which runtimes execute kernels, one choice each."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from perfc.ir import Kind
+
+
+class LaunchMode(Enum):
+    """Launch mechanism of kernels."""
+
+    EAGER = "eager"
+    """The host launches each; its overhead shows when kernels are short."""
+    GRAPH = "graph"
+    """Recorded once and replayed; the gap between kernels is the device's own."""
+
+
+class Framework(Enum):
+    """Software that executes a model, named as in `perfc measure` and profiles."""
+
+    TORCH = "torch"
+    ORT = "ort"
+    TENSORRT = "tensorrt"
+    OTHER = ""
+
+
+class Tf32(Enum):
+    """Which products of f32 the matrix units may round to TF32, as files have it."""
+
+    NONE = False
+    CONVOLUTIONS = "convolutions"
+    """PyTorch's default: cuDNN may use TF32, cuBLAS may not."""
+    ALL = True
+
+    @property
+    def title(self) -> str:
+        """Name in reports."""
+        return {Tf32.NONE: "off", Tf32.ALL: "on"}.get(self, f"{self.value} alone")
+
+    def of(self, kind: Kind) -> bool:
+        """Return True if kernels of a kind may use TF32."""
+        return self is Tf32.ALL or (self is Tf32.CONVOLUTIONS and kind is Kind.CONV)
+
+
+class Serving(Enum):
+    """Whose kernels of attention and quantised products run, where models leave them open."""
+
+    TRTLLM = "trtllm"
+    VLLM = "vllm"
+    SGLANG = "sglang"
+    ANY = ""
+
+
+class Steps(Enum):
+    """Ways of running PyTorch whose whole steps were measured."""
+
+    EAGER = "eager"
+    """Operator by operator."""
+    COMPILED = "compiled"
+    """Through torch.compile with its default backend."""
+
+
+class Layout(Enum):
+    """Memory layout of feature maps."""
+
+    CHANNELS_FIRST = "channels-first"
+    CHANNELS_LAST = "channels-last"

@@ -1,0 +1,74 @@
+"""Names that files and keyword arguments have for the fields of a deployment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypedDict
+
+from perfc.errors import ParseError
+from perfc.machine import Reserve
+from perfc.machine.parallel import Parallel
+from perfc.passes.runtimes import Layout, Serving, Tf32
+from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
+
+from .fields import READERS, Mode
+
+
+class DeploymentKeywords(TypedDict, total=False):
+    """Fields of a deployment as keyword arguments; see ``Deployment``."""
+
+    runtime: str
+    framework: str | Serving
+    runtime_version: str
+    dtype: str
+    tf32: bool | str | Tf32 | None
+    layout: str | Layout
+    streams: int
+    mode: str | Mode
+    train: str
+    loss: str
+    update: str | OptimizerLaunch
+    freeze: str | Sequence[str]
+    lora_rank: int
+    lora: str | Sequence[str]
+    accumulate: int
+    master_weights: bool
+    checkpointing: str | RecomputePolicy
+    keep: float
+    dropout: float
+    host_launch: str | float | None
+    reserve: str | int | Reserve
+    parallel: Parallel | Mapping[str, object]
+    dims: Mapping[str, int] | None
+    batch: int | None
+    seq: int | None
+
+
+AXES = ("batch", "seq")
+"""Extents that apply to every model, whatever its symbols are called."""
+KEYS = (*READERS, *AXES)
+"""Keys of files and keyword arguments."""
+
+
+def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -> dict[str, object]:
+    """Move ``AXES`` into the extents.
+
+    Args:
+        values: values by field name, and of ``AXES``; None means not given.
+        where: the place of a key, for messages.
+
+    Raises:
+        ParseError: two sizes for one extent.
+    """
+    fields = {name: value for name, value in values.items() if name not in AXES}
+    sizes = {name: values[name] for name in AXES if values.get(name) is not None}
+    if not sizes:
+        return fields
+    dims = fields.get("dims") or {}
+    if not isinstance(dims, Mapping):
+        return fields
+    for name, value in sizes.items():
+        if dims.get(name, value) != value:
+            message = f"{name} is given as {value} and as {dims[name]}"
+            raise ParseError(message, where=where(name), hint="give one of them")
+    return {**fields, "dims": {**dims, **sizes}}
