@@ -72,7 +72,7 @@ def main() -> None:
         "On the V100 in single precision kernels fill the epoch, and the powers agree. In mixed "
         "precision its kernels are busy for more than twice our time: `conclusions.py` shows half "
         "precision convert layouts for 70 % of a convolution. With the measured usage in place of "
-        "ours the V100 is within a sixth. The A100 stays above: by what an idle board draws, which "
+        "ours the V100 is within a fifth. The A100 stays above: by what an idle board draws, which "
         "is a fixed share of the limit where a target states none, and by its busy power."
     )
 

@@ -32,6 +32,7 @@ def analysed(gpu: str, precision: str, batch: int) -> Report:
         thesis.TARGETS[gpu],
         dims={"batch": batch},
         runtime="eager",
+        layout=thesis.LAYOUT,
         dtype=tables.DTYPES[precision],
     )
 

@@ -138,7 +138,9 @@ class Result:
 @cache
 def result(gpu: str, c: Case, direction: str, precision: str) -> Result:
     """Analyse one configuration."""
-    found = perfc.analyze(model(c, direction, precision), thesis.TARGETS[gpu], runtime="eager")
+    found = perfc.analyze(
+        model(c, direction, precision), thesis.TARGETS[gpu], runtime="eager", layout=thesis.LAYOUT
+    )
     return Result(found.roofline.kernels)
 
 

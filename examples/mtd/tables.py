@@ -77,6 +77,7 @@ def step(gpu: str, batch: int, precision: str) -> Report:
         thesis.TARGETS[gpu],
         dims={"batch": batch},
         runtime="eager",
+        layout=thesis.LAYOUT,
         dtype=AUTOCAST[precision],
         train="adam",
         loss="mse",

@@ -13,6 +13,8 @@ from perfc.study.expenses.offers import all_offers
 
 TARGETS = {"V100": "v100-sxm2-16gb", "A100": "a100-sxm4-40gb"}
 """Section 3.3.1.1: JUWELS cluster and booster, four GPUs a node."""
+LAYOUT = "channels-last"
+"""Order of the input and of feature maps in TensorFlow: height, width, channels."""
 
 TRAINABLE, NON_TRAINABLE = 3_525_650, 3_360
 """Section 3.4.2."""

@@ -9,12 +9,14 @@ from typing import ClassVar
 
 from perfc.ir import Env, Kind, Module, Node, TensorType, Value, entity, evaluate, frozen, record
 from perfc.ir.ops.attention.attention import Attention
+from perfc.ir.ops.convolution.conv_grad import ConvDataGrad
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.pad import Pad
-from perfc.ir.ops.movement.slice import Slice, Split
+from perfc.ir.ops.movement.slice import Concat, Slice, Split
 from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.ops.normalization.normalization_grad import BatchNormalizationGrad
 from perfc.ir.ops.resampling.resize import Resize
 
 from .. import Analysis
@@ -76,13 +78,14 @@ class Strides(Analysis[StrideTable]):
 
     Transposes permute strides, slices keep them, expansions set them to 0; a reshape is a view
     where every new axis lies within axes that are dense among themselves, else it copies.
-    Elementwise results and batch normalisation keep the order of their first operand of the same
-    shape, attention that of queries; attention that an exporter split leaves heads inside of
-    positions; everything else writes contiguous results. Left out: channels-last results of
-    convolutions, which only the chosen layout decides.
+    Elementwise results and batch normalisation keep the order of their first operand of the
+    same shape, attention that of queries; attention that an exporter split leaves heads inside
+    of positions; concatenations, windows and their gradients keep channels last; everything
+    else writes contiguous results. Left out: channels-last results of convolutions, which only
+    the chosen layout decides.
 
     Source: PyTorch, aten/src/ATen/TensorUtils.cpp, ``computeStride``; TensorIterator's rule for
-    the layout of results.
+    the layout of results; TensorShape.cpp, ``compute_output_memory_format`` of ``cat``.
     """
 
     requires: ClassVar = (Fuse,)
@@ -184,21 +187,27 @@ class StrideWalk:
         elif is_fused and not isinstance(node.op, Attention):
             self.attended(node.results[0])
         elif node.op.kind in (Kind.ELEMENTWISE, Kind.ATTENTION) or isinstance(
-            node.op, BatchNormalization | Cast
+            node.op, BatchNormalization | BatchNormalizationGrad | Cast
         ):
             self.keeps_order(node)
+        elif isinstance(node.op, ConvDataGrad):
+            self.keeps_layout(node, node.inputs[3:4])
+        elif isinstance(node.op, Concat):
+            self.keeps_layout(node, node.inputs)
         elif node.op.kind in (Kind.CONV, Kind.POOL) or isinstance(node.op, Resize | Pad):
-            self.keeps_layout(node)
+            self.keeps_layout(node, node.inputs[:1])
 
-    def keeps_layout(self, node: Node) -> None:
-        """Results have their channels last where the first operand has."""
-        v, result = node.inputs[0], node.results[0]
-        shape, strides = self.shapes.get(v) if v else None, self.strides.get(v) if v else None
-        new = self.shapes.get(result, ())
-        if shape is None or strides is None or len(shape) != len(new) or len(new) < FEATURE_MAP:
-            return
-        if strides == channels_last(shape):
-            self.strides[result] = channels_last(new)
+    def keeps_layout(self, node: Node, operands: Sequence[Value | None]) -> None:
+        """Results have their channels last where all operands have."""
+        result = node.results[0]
+        shape = self.shapes.get(result, ())
+        if len(shape) >= FEATURE_MAP and all(
+            v is not None
+            and len(self.shapes.get(v, ())) == len(shape)
+            and self.strides.get(v) == channels_last(self.shapes[v])
+            for v in operands
+        ):
+            self.strides[result] = channels_last(shape)
 
     def view(self, node: Node, source: Value) -> None:
         """A view's strides, or a copy."""

@@ -59,11 +59,11 @@ EXPECTED = {
         r"DIPPM, eq\. 4\.2 +1g\.5gb",
         r"convnext_base 128 +7g\.40gb +26439 +7g\.40gb",
     ],
-    "energy": [r"V100 single 32 .* 259", r"A100 mixed 64 .* 4\.0 +17\.0 +108", r"CO2"],
+    "energy": [r"V100 single 32 .* 259", r"A100 mixed 64 .* 5\.1 +17\.0 +108", r"CO2"],
     "inference": [
         r"V100 single .* 8\.1 %",
         r"A100 mixed .* 6\.4 % +7_5GB +7_5GB",
-        r"0\.30\s+\(A100\s+single\)",
+        r"0\.35\s+\(A100\s+single\)",
     ],
     "cloud_cost": [
         r"AWS p3\.2xlarge +1 x V100 +3\.06 +6\.38 +19\.52 +19\.52",

@@ -291,3 +291,15 @@ def test_a_causal_mask_that_an_exporter_spells_out_is_no_launch() -> None:
     )
     report = perfc.analyze(onnx.parser.parse_model(HEAD + text), "a100", runtime="eager")
     assert [k.kind.value for k in report.kernels.kernels] == ["attention"]
+
+
+def test_concatenations_and_gradients_keep_channels_last() -> None:
+    for train in ("", "sgd"):
+        report = perfc.analyze(
+            "examples/mtd/unet.onnx.gz", "a100", runtime="eager", layout="channels-last",
+            train=train, loss="mse" if train else "", dims={"batch": 4},
+        )  # fmt: skip
+        places = {k.anchor.name for k in report.kernels.kernels if k.helper is Helper.LAYOUT}
+        # of half a concatenation's gradient, a view, cuDNN has a copy
+        assert all(name.endswith(".up.grad") for name in places)
+        assert bool(places) is bool(train)
