@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from perfc.ir import Dim, DType, Kind, Node, TensorType, Traffic, Value, Work, entity
 from perfc.ir.problem import Backward, Problem, SlidingWindow
 from perfc.ir.problem.window import MOST_GAIN
 
-from ..roofline.cost import Tier
+if TYPE_CHECKING:
+    from ..roofline.cost import Tier
 
 HOST = frozenset({Kind.SHAPE, Kind.CONTAINER})
 """Kinds that launch nothing on the device."""

@@ -79,12 +79,13 @@ FOLDERS = {
     )),
     "perfc.ir.problem", "perfc.machine", "perfc.passes",
     *(f"perfc.passes.{one}" for one in (
-        "fusion", "inference", "memory", "memory.allocators", "precision", "rewriting", "roofline",
-        "runtimes", "training",
+        "fusion", "inference", "layout", "memory", "memory.allocators", "precision", "rewriting",
+        "roofline", "runtimes", "training",
     )),
     *(f"perfc.analyzers{one}" for one in (
-        "", ".artefacts", ".estimate", ".estimators", ".estimators.fitted_rates", ".features",
-        ".features.classes", ".graph", ".intervals", ".runs", ".steps", ".whole_runs",
+        "", ".artefacts", ".estimate", ".estimators", ".estimators.fitted_rates",
+        ".estimators.laws", ".features", ".features.classes", ".intervals", ".runs", ".steps",
+        ".whole_runs",
     )),
     "perfc.view",
     *(f"perfc.view.report{one}" for one in ("", ".formats", ".memory_sections", ".sections")),
