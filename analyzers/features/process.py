@@ -190,12 +190,8 @@ class Process:
         expected: Array = self.covariance(self.placed(rows), self.known) @ self.weights
         return expected
 
-    def deviation(self, rows: RowPositions) -> Array:
-        """Return the standard deviation of measured from expected values, ``[rows]``."""
-        return self.expected_and_deviation(rows)[1]
-
     def expected_and_deviation(self, rows: RowPositions) -> tuple[Array, Array]:
-        """`beyond` and `deviation` of rows, whose similarity with those known is computed once."""
+        """Return `beyond` and the standard deviation of measured values from it, ``[rows]``."""
         covariance = self.covariance(self.placed(rows), self.known)
         alone = float((self.amplitudes**2).sum()) + self.noise**2
         known = np.array([self._known_of(row) for row in covariance])

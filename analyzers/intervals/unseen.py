@@ -74,33 +74,23 @@ Groups = Sequence[Sequence[LeftOut]]
 """Machines that are apart as one, as those of one chip, or one machine run in several ways."""
 
 
-def learned(
-    groups: Groups,
-    names: Sequence[str] = (),
-    *,
-    freedom: int | None = None,
-    borrowed: float = BORROWED_MACHINES,
-) -> Mapping[str, Unseen]:
+def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
     """Return the result for each category with enough rows, and for all rows under ``""``.
 
     Args:
         groups: rows by machine, at least one group.
         names: names of the categories.
-        freedom: degrees of freedom of the error machines share; by default the category's machines.
-        borrowed: weight of all categories, in machines, against the category's own.
     """
     everything = shared_error(groups)
-    result = {"": unseen([(groups, 1.0)], everything, freedom or len(groups))}
+    result = {"": unseen([(groups, 1.0)], everything, len(groups))}
     for index, name in enumerate(names):
         members = of_category(groups, index)
         if members:
-            share = len(members) / (len(members) + borrowed)
+            share = len(members) / (len(members) + BORROWED_MACHINES)
             error = float(
                 np.hypot(share**0.5 * shared_error(members), (1 - share) ** 0.5 * everything)
             )
-            result[name] = unseen(
-                [(members, share), (groups, 1 - share)], error, freedom or len(members)
-            )
+            result[name] = unseen([(members, share), (groups, 1 - share)], error, len(members))
     return result
 
 

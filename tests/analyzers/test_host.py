@@ -183,12 +183,11 @@ def test_published_latencies_at_batch_one_lie_in_the_range() -> None:
 
 
 def test_runs_of_a_runtime_answer_however_wide_their_range_is() -> None:
-    """ONNX Runtime was timed on no chip like MI300X, and the sum of kernels knows less."""
+    """ONNX Runtime was timed on no chip like MI300X: a run is its kernels, in a wide interval."""
     found = perfc.analyze(RESNET, "mi300x", runtime="ort").prediction
-    summed = perfc.analyze(RESNET, "mi300x", runtime="ort", predictor="kernels").prediction
-    assert (found.total.predictor, summed.total.predictor) == (RUNS, "")
-    width, narrower = (one.total.high_s / one.total.low_s for one in (found, summed))
-    assert width > narrower
+    assert found.total.predictor == RUNS
+    assert found.run_factor == pytest.approx(1.0, abs=0.05)
+    assert found.total.high_s / found.total.low_s > 3
 
 
 def test_the_page_has_the_hosts_of_the_table() -> None:

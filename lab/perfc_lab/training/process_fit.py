@@ -86,31 +86,42 @@ def fitted_process(
         options={"maxiter": recipe.steps},
     ).x  # fmt: skip
     parameters = FittedParameters.of(form, likeliest)
-    width = deviation * parameters.reach
-    known = RowPositions(
-        rows.kinds, ((rows.places - centre) / width).astype(np.float16).astype(np.float32)
-    )
     process = Process(
-        form, centre, width, parameters.amplitudes, known, np.zeros(len(beyond)), parameters.noise
-    )
+        form, centre, deviation * parameters.reach, parameters.amplitudes,
+        rows.take(np.zeros(0, np.int64)), np.zeros(0), parameters.noise,
+    )  # fmt: skip
+    return conditioned(process, rows, beyond)
+
+
+def conditioned(process: Process, rows: RowPositions, beyond: Array) -> Process:
+    """Return a process with the same parameters that knows other rows.
+
+    Args:
+        process: process whose parameters are fitted.
+        rows: places as they are tabulated.
+        beyond: logarithm of what was measured over what was expected, of each.
+    """
+    beyond = np.clip(beyond, -MOST_BEYOND, MOST_BEYOND)
+    places = process.placed(rows).places.astype(np.float16).astype(np.float32)
+    known = RowPositions(rows.kinds, places)
     covariance = process.covariance(known, known)
-    covariance[np.diag_indices_from(covariance)] += parameters.noise**2 + JITTER
+    covariance[np.diag_indices_from(covariance)] += process.noise**2 + JITTER
     weights = np.asarray(np.linalg.solve(covariance, beyond), np.float64)
-    return replace(process, weights=weights)
+    return replace(process, known=known, weights=weights)
 
 
 def scale(form: SimilarityAspects, places: NDArray[np.float32]) -> tuple[Array, Array]:
-    """Deviation of each column, infinite where rows do not differ, and its mean.
+    """Return the deviation of each column, infinite where rows do not differ, and its mean.
 
-    Columns in one unit all have 1.
+    It is 1 for all columns in one unit, so that a row differs in what no known row differs in.
     """
     values = places.astype(np.float64)
     deviation = values.std(axis=0)
-    is_same = deviation <= LEAST_WIDTH
+    deviation = np.where(deviation <= LEAST_WIDTH, np.inf, deviation)
     for near in form.near.values():
         if near.is_one_unit:
             deviation[near.columns] = 1.0
-    return np.where(is_same, np.inf, deviation), values.mean(axis=0)
+    return deviation, values.mean(axis=0)
 
 
 def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:

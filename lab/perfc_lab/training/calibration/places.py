@@ -19,7 +19,6 @@ from perfc.analyzers.features.distance import place
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.runs.runtime_runs import CLASS as RUN
-from perfc.analyzers.steps.predict import CLASS as STEP
 from perfc.common.whole_file import write_whole
 from perfc.machine import load_machine
 
@@ -34,7 +33,7 @@ def places_of(card: Card) -> Places:
     """
     found: dict[str, tuple[tuple[float, ...], ...]] = {}
     for dtype in card.places:
-        if card.class_name in (STEP, RUN):
+        if card.class_name == RUN:
             found[dtype] = tuple(place(t, dtype) for t in card.targets)
             continue
         names = sorted({target for target, own, _ in card.configurations if own == dtype})

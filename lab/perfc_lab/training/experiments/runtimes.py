@@ -11,7 +11,6 @@ import numpy as np
 
 from perfc.analyzers.artefacts.artefact import Artefact, Ready
 from perfc.analyzers.runs.runtime_runs import NAME, RuntimeRun, estimated
-from perfc.machine import load_machine
 from perfc.passes.runtimes import DEFAULT
 from perfc.view.report import Grade
 
@@ -20,16 +19,13 @@ from ...splitting import fold_of, leave_out
 from ...tables import digests
 from ...tables.ort_runs import TABLE
 from ...tables.whole_models import ODD_GRAPHS, table_files
-from ..runs.chips_left_out import training_chips
 from ..runs.measured_runs import MeasuredRun, measured_runs
-from ..runs.run_forests import RuntimeRecipe
-from ..runs.run_stack import chips, is_left_out
-from ..runs.runtime_fit import train_runs
+from ..runs.run_fit import RunRecipe, chips_left_out, train_runs
 from ..runs.unseen_gpu import RunPrediction, predictions
 from . import Experiment, Say
 
 FOLDS = 5
-GRAPHS, CHIPS = "graphs left out, each once", "chip left out, perfc analyze"
+GRAPHS = "graphs left out, each once"
 NEWER = "chip and newer left out, perfc analyze"
 ROWS = "rows left out, each once"
 SOURCES = "source and its networks left out, the default runtime of graphs"
@@ -46,7 +42,7 @@ def under(runtime: str, stored: str = "") -> Slice:
     """Rows of a runtime, in one precision or in all."""
     return (
         f"{runtime}, {stored}" if stored else runtime,
-        lambda run, _: run.runtime == runtime and stored in ("", run.stored),
+        lambda run, _: run.table.runtime == runtime and stored in ("", run.table.stored),
         None if stored else GOAL,
     )
 
@@ -59,7 +55,7 @@ TOGETHER: tuple[Slice, ...] = (
 
 def slices(runs: Sequence[MeasuredRun]) -> Iterator[Slice]:
     """Each runtime, and each of its precisions where it has several; then slices of all."""
-    known = {(run.runtime, run.stored) for run in runs}
+    known = {(run.table.runtime, run.table.stored) for run in runs}
     for runtime in sorted({name for name, _ in known}):
         yield under(runtime)
         precisions = sorted(stored for name, stored in known if name == runtime)
@@ -83,7 +79,7 @@ class RuntimeExperiment(Experiment):
 
     name: str
     title: str
-    recipe: RuntimeRecipe = field(default_factory=RuntimeRecipe)
+    recipe: RunRecipe = field(default_factory=RunRecipe)
 
     @property
     def held_out(self) -> str:
@@ -91,7 +87,7 @@ class RuntimeExperiment(Experiment):
         return (
             "Every graph is held out once, with all its rows, every source of ONNX Runtime with "
             "its networks, then every row; the predictor `runs` predicts them. Chips are held out "
-            "alone and with all newer ones; `perfc analyze` predicts up to 200 runs of each."
+            "with all newer ones; `perfc analyze` predicts up to 200 runs of each."
         )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
@@ -110,20 +106,15 @@ class RuntimeExperiment(Experiment):
         yield from figures(ROWS, self.rows(runs, say))
 
     def chips(self, folder: Path, runs: Sequence[MeasuredRun], say: Say) -> Iterator[Score]:
-        """Yield scores of ``perfc.analyze`` on each chip, held out alone and with newer ones."""
-        names = chips(runs)
-        every, pairs = {*names}, list(zip(runs, names, strict=True))
-        asked: dict[str, list[RunPrediction]] = {CHIPS: [], NEWER: []}
-        for chip in sorted(c for c in every if is_left_out(np.array(names) == c)):
-            targets = sorted({r.row.deployment.target for r, c in pairs if c == chip})
-            for split, known in (CHIPS, every - {chip}), (NEWER, training_chips(chip, every)):
-                say(f"{self.name}: {chip}, {split}")
-                train = [r for r, c in pairs if c in known]
-                weights = train_runs(self.name, train, self.recipe, say)
-                asked[split] += (found := predictions(weights, folder, targets))
-                yield from door_scores(split, chip, found)
-        for split, found in asked.items():
-            yield from door_scores(split, "all chips", found)
+        """Yield scores of ``perfc.analyze`` on each chip, held out with all newer ones."""
+        every = list[RunPrediction]()
+        for chip, train, tested in chips_left_out(runs):
+            say(f"{self.name}: {chip}, {NEWER}")
+            weights = train_runs(self.name, train, self.recipe, say)
+            targets = sorted({run.row.deployment.target for run in tested})
+            every += (found := predictions(weights, folder, targets))
+            yield from door_scores(NEWER, chip, found)
+        yield from door_scores(NEWER, "all chips", every)
 
     def graphs(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
         """Every row by a model that has not seen its graph."""
@@ -138,7 +129,7 @@ class RuntimeExperiment(Experiment):
     def sources(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
         """Rows of the default runtime by a model that has seen neither source nor network."""
         pairs: list[Pair] = []
-        of_default = [run for run in runs if run.runtime == DEFAULT]
+        of_default = [run for run in runs if run.table.runtime == DEFAULT]
         for source in sorted({run.row.source for run in of_default}):
             test = [run for run in of_default if run.row.source == source]
             graphs = {run.row.graph for run in test}
@@ -174,9 +165,9 @@ def door_scores(split: str, chip: str, runs: Sequence[RunPrediction]) -> Iterato
 def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
     """Runs under runtimes that are known with their estimates, as a user's call gives them."""
     return [
-        (run, estimated(found, run.table, load_machine(target), run.runtime, run.stored))
+        (run, estimated(found, run.table))
         for run in runs
-        if (target := run.row.deployment.target) and run.runtime in found.card.frameworks
+        if run.table.runtime in found.card.frameworks
     ]
 
 

@@ -44,18 +44,11 @@ class MeasuredRun:
 
     Args:
         row: what was measured.
-        stored: its precision, one of `run_table.ORDER`.
-        table: its kernels and the run.
+        table: its facts.
     """
 
     row: WholeModel
-    stored: str
     table: RunTable
-
-    @property
-    def runtime(self) -> str:
-        """Name under which predictions look for measured runs."""
-        return self.row.deployment.table.measured_name
 
 
 def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]:
@@ -86,7 +79,7 @@ def of_graph(
 ) -> Iterator[MeasuredRun]:
     """The rows of one graph; those that differ in nothing but their times share a table."""
     modules: dict[object, Module] = {}
-    known: dict[object, tuple[str, RunTable]] = {}
+    known: dict[object, RunTable] = {}
     am = Analyses()
     for row in rows:
         how = row.deployment
@@ -103,7 +96,7 @@ def of_graph(
         except PerfcError as error:
             say(f"left out: {error}")
             continue
-        yield MeasuredRun(row, *known[key])
+        yield MeasuredRun(row, known[key])
 
 
 def typed(path: Path, dims: Mapping[str, int]) -> Module:
@@ -142,8 +135,8 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
     )  # fmt: skip
 
 
-def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTable]:
-    """Precision and table of a run.
+def lowered(source: Module, row: WholeModel, am: Analyses) -> RunTable:
+    """Return the facts of a run.
 
     Raises:
         PerfcError: no such target, or a precision that the model cannot be put in.
@@ -152,4 +145,4 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> tuple[str, RunTabl
     bound = execution.bounds
     stored = precision(how, stored_element(source), bound)
     table = predicted(execution, source)
-    return stored, tabulated(execution, table, how, stored, leading_extent(source, bound.env))
+    return tabulated(execution, table, how, stored, leading_extent(source, bound.env))

@@ -1,26 +1,19 @@
 """Factors of launches, fitted to the times of whole runs through their sum.
 
-A step is ``T = Σ times · scale · multiplier(kind) · exp(forest(features))``; only T is measured.
-First the multipliers: non-negative least squares on relative errors, reweighted towards absolute
-ones. Then trees: of a step's loss in ``r = log(T / measured)``, each launch gets the share it has
-in T, so that its gradient is ``ψ(r) · share``. The Hessian of the sum is bounded by its diagonal
-with the same share (the rows of ``w wᵀ`` sum to ``w``), so a leaf's Newton step is the
-share-weighted mean of ψ. Source: Friedman 2001, gradient boosting; Franc, Hlaváč and Navara 2005,
-coordinate descent for non-negative least squares; the bound is Gershgorin's.
+A run is ``T = Σ times · scale · multiplier(kind)``; only T is measured. The multipliers are
+non-negative least squares on relative errors, reweighted towards absolute ones. Source: Franc,
+Hlaváč and Navara 2005, coordinate descent for non-negative least squares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.launch_stack import SumStack
 from perfc.ir.record import frozen
-
-from ..libraries import xgboost
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
@@ -102,37 +95,3 @@ def non_negative(matrix: Array, vector: Array) -> Array:
         if np.abs(x - before).max() <= 1e-6 * np.abs(x).max():
             break
     return x
-
-
-def boost(stack: SumStack, scale_s: Array, recipe: SumRecipe) -> Any:
-    """Trees of ``log(time / scale)`` of launches, from the loss of their sums."""
-    measured = np.log(stack.time_s)
-
-    def loss(margin: Array, _: object) -> tuple[Array, Array]:
-        launch_s = scale_s * np.exp(margin)
-        total = stack.total(launch_s)
-        share = launch_s / total[stack.row]
-        error = np.log(total) - measured
-        bend = 1 / np.sqrt(1 + (error / recipe.knee) ** 2)
-        return (error * bend)[stack.row] * share, bend[stack.row] * share + 1e-9
-
-    settings = {
-        "max_depth": recipe.depth,
-        "eta": recipe.learning_rate,
-        "lambda": recipe.leaf_penalty,
-        "colsample_bytree": recipe.columns,
-        "base_score": 0.0,
-        "max_bin": 64,
-        "seed": recipe.seed,
-    }
-    return _trained(stack, settings, recipe.trees, loss)
-
-
-def _trained(stack: SumStack, settings: Mapping[str, object], trees: int, loss: Any) -> Any:
-    library = xgboost()
-    matrix = library.QuantileDMatrix(
-        stack.values, stack.time_s[stack.row], feature_names=list(stack.names),
-        max_bin=64, nthread=1,
-    )  # fmt: skip
-    options = {"tree_method": "hist", "nthread": 1, **settings}
-    return library.train(options, matrix, num_boost_round=trees, obj=loss)

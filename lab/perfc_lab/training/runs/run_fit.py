@@ -1,0 +1,302 @@
+"""Trains the predictor of whole runs: a process of what they take beyond their kernels.
+
+Held-out graphs calibrate the intervals of machines that were measured, held-out chips those of
+others: each chip with all newer ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from perfc.analyzers.artefacts.artefact import FORMAT, Artefact, Ready, schema_of
+from perfc.analyzers.artefacts.card import Card
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.features.distance import SAME_CHIP, distance, place
+from perfc.analyzers.features.rows import DataError, Protocol
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.intervals.conformal import Bands, Calibration, Unseen, band, of_category
+from perfc.analyzers.runs.run_process import FORM, positions
+from perfc.analyzers.runs.run_table import COLUMNS, RATES_OF
+from perfc.analyzers.runs.runtime_runs import (
+    CLASS,
+    NETWORKS,
+    PROCESS,
+    PUBLICATION,
+    PUBLICATIONS,
+    residual,
+)
+from perfc.ir.record import frozen
+from perfc.machine import load_machine
+
+from ...splitting import leave_out
+from ..libraries import versions
+from ..process_fit import ProcessRecipe, conditioned, fitted_process
+from .measured_runs import MeasuredRun
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+    from perfc.analyzers.features.process import Process, RowPositions
+
+LEAST_OWN = 6
+"""Rows of a machine, a precision and a runtime, to count as measured."""
+LENT_ROWS = 10
+"""Rows of all runtimes in the finite-sample correction of a runtime's band."""
+LEAST_LEFT_OUT = 50
+"""Rows of a chip that is held out to calibrate others."""
+LEAST_GRAPHS = 10
+"""Graphs, so that some can be held out twice."""
+LEAST_CHIPS = 2
+"""Chips that a process for a newer one is fitted on; the oldest chips are held out alone."""
+NOTES = (
+    "what whole runs take beyond their kernels, from similar runs; no kernel was timed alone",
+    "intervals calibrated on held-out graphs, and on held-out chips",
+)
+
+
+@frozen
+class RunRecipe:
+    """How runs are fitted.
+
+    Args:
+        folds: of the graphs, that calibrate.
+        process: how the process is fitted.
+        seed: of the folds.
+    """
+
+    folds: int = 5
+    process: ProcessRecipe = field(default_factory=ProcessRecipe)
+    seed: int = 0
+
+
+def train_runs(
+    name: str,
+    runs: Sequence[MeasuredRun],
+    recipe: RunRecipe,
+    say: Callable[[str], None],
+    *,
+    data: Mapping[str, str] | None = None,
+    leave_machines_out: bool = True,
+    ready: Ready | None = None,
+) -> Artefact:
+    """Train on all runs given; those held out for testing must not be among them.
+
+    Args:
+        name: of the predictor.
+        runs: under all runtimes.
+        recipe: how.
+        say: reports progress.
+        data: digests of the tables, for the card.
+        leave_machines_out: calibrate for unseen machines too, which fits once for each chip.
+        ready: told name and schema before anything is trained.
+
+    Raises:
+        DataError: there are too few graphs.
+    """
+    graphs = len(networks(runs))
+    if graphs < LEAST_GRAPHS:
+        raise DataError(f"runs of {graphs} graphs", hint=f"at least {LEAST_GRAPHS}")
+    if ready is not None:
+        ready(name, schema_of(CLASS, (), COLUMNS))
+    names = runtimes(runs)
+    process, places = fitted(runs, names, recipe), np.array([run.table.places for run in runs])
+    fold = balanced([run.table.network_id for run in runs], recipe.folds, recipe.seed)
+    scores = np.zeros(len(runs))
+    for one, train, tested in leave_out(runs, fold.tolist()):
+        scores[fold == one] = scores_of(process, train, tested, say)
+    unseen = of_chips(process, runs, say) if leave_machines_out else None
+    category = np.array([names.index(run.table.runtime) for run in runs])
+    bands = {
+        one: Bands(of_category(scores[category == i], scores, extra_rows=LENT_ROWS), unseen)
+        for i, one in enumerate(names)
+    }
+    return Artefact(
+        card(name, runs, Calibration(Bands(band(scores), unseen), bands), data or {}),
+        NO_FOREST,
+        NO_FOREST,
+        places.min(axis=0),
+        places.max(axis=0),
+        np.median(places, axis=0),
+        more={
+            NETWORKS: networks(runs),
+            **publications(runs),
+            **{f"{PROCESS}{n}": array for n, array in process.arrays().items()},
+        },
+    )
+
+
+NO_FOREST = Forest(
+    COLUMNS, np.array([-1], np.int8), np.zeros(1, np.float32), np.zeros(1, np.int32),
+    np.zeros(1, np.int32), 0.0,
+)  # fmt: skip
+"""One leaf, as the files of every predictor have two forests."""
+
+
+def fitted(runs: Sequence[MeasuredRun], names: Sequence[str], recipe: RunRecipe) -> Process:
+    """Return the process that knows some runs."""
+    return fitted_process(FORM, known(runs, names), beyond(runs), recipe.process)
+
+
+def known(runs: Sequence[MeasuredRun], names: Sequence[str]) -> RowPositions:
+    """Return the positions of runs, their graphs included."""
+    numbers = {one: i for i, one in enumerate(networks(runs).tolist())}
+    return positions([run.table for run in runs], names, numbers)
+
+
+def beyond(runs: Sequence[MeasuredRun]) -> Array:
+    """Return the logarithm of the time of runs over their timelines, ``[runs]``."""
+    return np.log([run.row.time_s / run.table.kernels_s for run in runs])
+
+
+def scores_of(
+    process: Process,
+    train: Sequence[MeasuredRun],
+    tested: Sequence[MeasuredRun],
+    say: Callable[[str], None],
+) -> Array:
+    """Return the errors of held-out runs over their expected ones, ``[runs]``.
+
+    The parameters of the process are those of all runs (Rasmussen and Williams 2006, section
+    5.4.2): a few numbers, whose fit takes longer than all else.
+
+    Args:
+        process: of all runs.
+        train: runs that predict.
+        tested: runs of graphs, or of a chip, that are not among them.
+        say: reports progress.
+    """
+    names = runtimes([*train, *tested])
+    rest = conditioned(process, known(train, names), beyond(train))
+    expected, spread, _ = residual(rest, positions([run.table for run in tested], names))
+    alone = beyond(tested)
+    say(f"held out: {percent(alone - expected)}, kernels {percent(alone)}")
+    return np.asarray((alone - expected) / spread)
+
+
+def percent(wrong: Array) -> str:
+    """Return the mean error of runs, and their number."""
+    return f"{np.abs(np.expm1(-wrong)).mean():.1%} of {len(wrong):,}"
+
+
+def of_chips(
+    process: Process, runs: Sequence[MeasuredRun], say: Callable[[str], None]
+) -> Unseen | None:
+    """Return the band of errors on held-out chips, each counting the same; None without any."""
+    every = [scores_of(process, train, tested, say) for _, train, tested in chips_left_out(runs)]
+    if not every:
+        return None
+    weights = np.concatenate([np.full(len(one), 1 / len(one)) for one in every])
+    return Unseen(0.0, band(np.concatenate(every), weights))
+
+
+def chips_left_out(
+    runs: Sequence[MeasuredRun],
+) -> Iterator[tuple[str, list[MeasuredRun], list[MeasuredRun]]]:
+    """Yield each chip with enough runs, the runs of chips that are not newer, and its own."""
+    chip = chips(runs)
+    for one in sorted(set(chip)):
+        known = training_chips(one, set(chip))
+        train = [run for run, name in zip(runs, chip, strict=True) if name in known]
+        tested = [run for run, name in zip(runs, chip, strict=True) if name == one]
+        if train and is_left_out(chip, one):
+            yield one, train, tested
+
+
+def training_chips(chip: str, names: Collection[str]) -> set[str]:
+    """Return the chips that are not newer than a held-out one; all others if those are few."""
+    generation = {n: Sheet(load_machine(n)).generation for n in names}
+    older = {n for n in names if n != chip and generation[n] <= generation[chip]}
+    return older if len(older) >= LEAST_CHIPS else set(names) - {chip}
+
+
+def is_left_out(chip: Sequence[str], one: str) -> bool:
+    """Return True if a chip, of those of all runs, is held out to calibrate others."""
+    return LEAST_LEFT_OUT <= chip.count(one) < len(chip)
+
+
+def chips(runs: Sequence[MeasuredRun]) -> list[str]:
+    """Return the first machine, by name, of the chip that each run's machine has."""
+    names = sorted({run.row.deployment.target for run in runs})
+    places = {name: place(name, RATES_OF) for name in names}
+    first = {
+        name: next(o for o in names if distance(places[o], places[name]) <= SAME_CHIP)
+        for name in names
+    }
+    return [first[run.row.deployment.target] for run in runs]
+
+
+def balanced(groups: Sequence[int], parts: int, seed: int) -> NDArray[np.int64]:
+    """Return the part of every run, so that parts have as many runs each as they can.
+
+    Groups of most runs come first, each into the part with the fewest so far: two similar graphs
+    with a third of all runs are in two parts.
+
+    Args:
+        groups: graph of each run; runs of one are in one part.
+        parts: number of parts.
+        seed: of the order of groups of equally many runs.
+    """
+    _, graph, rows = np.unique(groups, return_inverse=True, return_counts=True)
+    order = np.random.default_rng(seed).permutation(len(rows))
+    part, load = np.zeros(len(rows), np.int64), np.zeros(parts)
+    for one in order[np.argsort(-rows[order], kind="stable")]:
+        part[one] = np.argmin(load)
+        load[part[one]] += rows[one]
+    return np.asarray(part[graph])
+
+
+def networks(runs: Sequence[MeasuredRun]) -> NDArray[np.int64]:
+    """Return the `network_id` of each graph by its index, ``[graphs]``."""
+    return np.array(sorted({run.table.network_id for run in runs}), np.int64)
+
+
+def runtimes(runs: Sequence[MeasuredRun]) -> tuple[str, ...]:
+    """Return the runtimes, sorted."""
+    return tuple(sorted({run.table.runtime for run in runs}))
+
+
+def publications(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
+    """Return the titles of publications, and the number of that of each run, ``[runs]``."""
+    titles, numbers = np.unique([run.row.source for run in runs], return_inverse=True)
+    text = np.frombuffer("\n".join(titles).encode(), np.uint8)
+    return {PUBLICATIONS: text, PUBLICATION: numbers.astype(np.uint8)}
+
+
+def card(
+    name: str,
+    runs: Sequence[MeasuredRun],
+    calibration: Calibration,
+    data: Mapping[str, str],
+) -> Card:
+    """Return the card of the weights."""
+    counts = Counter((r.row.deployment.target, r.table.stored, r.table.runtime) for r in runs)
+    measured = [how for how, rows in counts.items() if rows >= LEAST_OWN]
+    targets = tuple(sorted({target for target, *_ in counts}))
+    return Card(
+        name=name,
+        class_name=CLASS,
+        format=FORMAT,
+        schema=schema_of(CLASS, (), COLUMNS),
+        parameters=(),
+        features=COLUMNS,
+        protocols=(Protocol.STEP,),
+        frameworks=runtimes(runs),
+        dtypes=tuple(sorted({stored for _, stored, _ in counts})),
+        targets=targets,
+        configurations=tuple(sorted(measured)),
+        places={RATES_OF: tuple(place(t, RATES_OF) for t in targets)},
+        bases={"factor": 0.0, "spread": 0.0},
+        calibration=calibration,
+        split="graphs in five parts, each held out once; chips held out with all newer ones",
+        data=data,
+        metrics={},
+        versions=versions(),
+        rows=len(runs),
+        notes=NOTES,
+    )  # fmt: skip
