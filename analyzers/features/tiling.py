@@ -44,6 +44,9 @@ POWER_EXPONENT, WIDTH_EXPONENT = _EXPONENTS["power"], _EXPONENTS["width"]
 SMALL_TILE_EXPONENT = _EXPONENTS["small_tile"]
 ROTATED = 8.0
 """Copies of the weights that a benchmark walks through, so that they lie in no cache."""
+HEIGHT, WIDTH = np.array(TILES, float).T[:, :, None, None]
+GAIN = np.minimum(1.0, (HEIGHT * WIDTH / 16384) ** SMALL_TILE_EXPONENT)
+"""Tiles, ``[tiles, splits, products]``, and the share of the rate that small ones reach."""
 OVERLAP = _EXPONENTS["overlap"]
 """Exponent of the sum of traffic and products: 1 is one after the other, infinite the larger."""
 
@@ -127,19 +130,16 @@ def tile_s(
     sm, clock, l2 = sheet.sm_count, sheet.clock_hz, L2_SHARE * sheet.l2_bytes_per_s
     power = (sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0)) / 0.8e12
     rate = flop_per_s * min(max(MATRIX_SHARE * power**-POWER_EXPONENT, 0.3), 0.97)
-    best = np.full(m.shape, np.inf)
     partial_s = batch * m * n * 4 / l2
     split = np.array(splits)[:, None]
     depth = np.ceil(k / split / STEP) * STEP
-    for height, width in TILES:
-        tiles = batch * np.ceil(m / height) * np.ceil(n / width)
-        gain = min(1.0, (height * width / 16384) ** SMALL_TILE_EXPONENT)
-        staged = (height * product.x_bits + width * product.w_bits) / 8
-        waves = np.ceil(tiles * split / sm)
-        products_s = waves * depth * (sm * 2 * height * width / rate / gain)
-        staging_s = tiles * split * depth * staged / l2
-        serial_s = waves * depth * (SERIAL_CLOCKS / clock)
-        time_s = np.maximum(np.maximum(products_s, staging_s), serial_s)
-        gathered_s = time_s + SPLIT_CLOCKS / clock + (split + 1) * partial_s
-        best = np.minimum(best, np.where(split > 1, gathered_s, time_s).min(axis=0))
+    tiles = batch * np.ceil(m / HEIGHT) * np.ceil(n / WIDTH)
+    staged = (HEIGHT * product.x_bits + WIDTH * product.w_bits) / 8
+    waves = np.ceil(tiles * split / sm)
+    products_s = waves * depth * (sm * 2 * HEIGHT * WIDTH / rate / GAIN)
+    staging_s = tiles * split * depth * staged / l2
+    serial_s = waves * depth * (SERIAL_CLOCKS / clock)
+    time_s = np.maximum(np.maximum(products_s, staging_s), serial_s)
+    gathered_s = time_s + SPLIT_CLOCKS / clock + (split + 1) * partial_s
+    best: Array = np.where(split > 1, gathered_s, time_s).min(axis=(0, 1))
     return best

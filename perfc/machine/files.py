@@ -52,7 +52,7 @@ def _content(path: Path) -> bytes:
 
 def _machine(path: Path) -> Machine:
     """Return the machine in a file; files of the installation are read once."""
-    if path.parent in (SHIPPED, CLUSTERS):
+    if path.parent in (SHIPPED, CLUSTERS) and path.is_file():
         return _shipped_machine(path, path.stat().st_mtime_ns)
     return _read(path)[0]
 
@@ -232,7 +232,7 @@ def load(name: str | os.PathLike[str]) -> Machine:
     if text == HOST:
         return _read(host_path())[0]
     if not isinstance(name, str) or text.endswith(".toml") or "/" in text or os.sep in text:
-        return _read(Path(text))[0]
+        return _machine(Path(text))
     wanted = spelled(text)
     path = _find(wanted) or _like(wanted)
     if path is not None:
