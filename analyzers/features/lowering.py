@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from perfc.ir import Env, Kind, Numbers, TensorType, Value, evaluate
+from perfc.ir import Env, Kind, Numbers, TensorType, Value
 from perfc.ir.ops.attention.rotary import GemmaRotaryEmbedding, RotaryEmbedding
 from perfc.ir.problem import (
     Attention,
@@ -302,7 +302,7 @@ def _rowwise(problem: Rows, bound: KernelBound, env: Env) -> Lowered | None:
     at, kernel = Numbers(env), bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if problem.span is Span.CHANNEL:
-        extents = shape(kernel.anchor.inputs[0], env) or (1,)
+        extents = shape(kernel.anchor.inputs[0], at) or (1,)
         rows = elements / max(extents[-1], 1)
     if not rows or not elements:
         return None
@@ -313,12 +313,12 @@ def _rowwise(problem: Rows, bound: KernelBound, env: Env) -> Lowered | None:
 
 def _mapping(bound: KernelBound, env: Env) -> Lowered | None:
     """Elements written, as rows of the last axis; tensors and bytes moved; operations."""
-    kernel = bound.kernel
-    extents = shape(kernel.writes[0] if kernel.writes else None, env)
+    at, kernel = Numbers(env), bound.kernel
+    extents = shape(kernel.writes[0] if kernel.writes else None, at)
     if extents is None or not math.prod(extents):
         return None
     numel, columns = math.prod(extents), float(extents[-1]) if extents else 1.0
-    whole = [v for v in kernel.reads if math.prod(shape(v, env) or (0,)) >= numel]
+    whole = [v for v in kernel.reads if math.prod(shape(v, at) or (0,)) >= numel]
     parameters = {
         "rows": numel / columns,
         "cols": columns,
@@ -354,14 +354,14 @@ def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
 
 def _streaming(bound: KernelBound, env: Env) -> Lowered | None:
     """Elements and bytes of the operand, which is larger than the result."""
-    kernel = bound.kernel
+    at, kernel = Numbers(env), bound.kernel
     if not kernel.reads or not kernel.writes:
         return None
-    extents = shape(kernel.anchor.inputs[0] if kernel.anchor.inputs else None, env)
+    extents = shape(kernel.anchor.inputs[0] if kernel.anchor.inputs else None, at)
     if extents is None or not math.prod(extents):
         return None
     numel = math.prod(extents)
-    full = sum(math.prod(shape(v, env) or (0,)) >= numel for v in kernel.reads)
+    full = sum(math.prod(shape(v, at) or (0,)) >= numel for v in kernel.reads)
     operands = dict.fromkeys(("operands", "tensor_operands"), full if bound.is_gradient else 1.0)
     row = {**operands, **_stream(bound, numel)}
     return Lowered("elementwise", stored_type(kernel.writes[0]), row)
@@ -384,8 +384,8 @@ def stored_type(value: Value) -> str:
     return value.type.dtype.code if isinstance(value.type, TensorType) else "f32"
 
 
-def shape(value: Value | None, env: Env) -> tuple[int, ...] | None:
+def shape(value: Value | None, at: Numbers) -> tuple[int, ...] | None:
     """The extents of a tensor as numbers, None where its rank is not known."""
     if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
         return None
-    return tuple(int(evaluate(d, env)) for d in value.type.shape)
+    return tuple(int(at(d)) for d in value.type.shape)

@@ -13,6 +13,7 @@ from ...estimate.interval import Interval
 from .resources import KernelResources, Resource
 
 FILE = Path(__file__).with_name("laws.toml")
+BY_NAME = tuple((resource.value, resource) for resource in Resource)
 
 
 @record
@@ -46,13 +47,17 @@ class KernelLaw:
         """Return the time of each resource by itself."""
         return {
             resource: c * subject.seconds.get(resource, 0.0)
-            for resource in Resource
-            if (c := self.coefficients.get(resource.value))
+            for name, resource in BY_NAME
+            if (c := self.coefficients.get(name))
         }
 
     def time_s(self, subject: KernelResources) -> float:
         """Return the likeliest time of one launch."""
-        parts = self.parts_s(subject)
+        return self.joined_s(self.parts_s(subject))
+
+    def joined_s(self, parts: Mapping[Resource, float]) -> float:
+        """Return the likeliest time of one launch from the time of each resource by itself."""
+        parts = {**parts}
         ramp = parts.pop(Resource.RAMP, 0.0)
         longest = max(parts.values(), default=0.0)
         if not longest:
@@ -62,8 +67,9 @@ class KernelLaw:
 
     def interval(self, subject: KernelResources) -> Interval:
         """Return the time of one launch with the ends that hold nine in ten kernels."""
-        time_s = self.time_s(subject)
-        ramp = self.parts_s(subject).get(Resource.RAMP, 0.0) / time_s if time_s else 0.0
+        parts = self.parts_s(subject)
+        time_s = self.joined_s(parts)
+        ramp = parts.get(Resource.RAMP, 0.0) / time_s if time_s else 0.0
         low, high = (short**ramp * long ** (1 - ramp) for short, long in (self.low, self.high))
         return Interval(time_s * low, time_s, time_s * high)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Kind, Node, Value, record
+from perfc.ir import Kind, Node, Numbers, Value, record
 from perfc.ir.ops.movement.slice import Concat
 from perfc.passes.inference.placement import contiguous
 from perfc.passes.inference.strides import Strides
@@ -68,7 +68,7 @@ class Laws(Estimator):
             hardness = subjects.hardness(bound.kernel)
             key = bound.kernel.identity, bound.device_bytes, id(bound.floor), hardness
             if key not in firsts:
-                firsts[key] = estimated(execution, i, subjects.of(i, hardness))
+                firsts[key] = estimated(execution, i, subjects.of(i, hardness), subjects.sheet)
             estimate = firsts[key]
             if estimate is not None:
                 result[i] = estimate
@@ -87,7 +87,9 @@ class Laws(Estimator):
         return LawReason(f"{subject.name}, {subject.dtype}", law, terms)
 
 
-def estimated(execution: Execution, index: int, subject: KernelResources | None) -> Estimate | None:
+def estimated(
+    execution: Execution, index: int, subject: KernelResources | None, sheet: Sheet
+) -> Estimate | None:
     """Return the time of all launches of a kernel; None without a law."""
     law = None if subject is None else law_of(subject)
     if subject is None or law is None:
@@ -96,7 +98,7 @@ def estimated(execution: Execution, index: int, subject: KernelResources | None)
     is_own = machine.name in law.machines
     # weights know no product whose rows vectors cannot load
     is_rough = law.error > ROUGH and subject.name != UNALIGNED
-    if is_rough and not is_own and is_learned(execution, index):
+    if is_rough and not is_own and is_learned(execution, index, sheet):
         return None
     is_near = is_own or machine.vendor == "NVIDIA"
     width = 1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR
@@ -107,7 +109,7 @@ def estimated(execution: Execution, index: int, subject: KernelResources | None)
     )  # fmt: skip
 
 
-def is_learned(execution: Execution, index: int) -> bool:
+def is_learned(execution: Execution, index: int, sheet: Sheet) -> bool:
     """Return True if weights were learned from such kernels on this machine, or one like it."""
     bound, machine, folder = execution.bounds.kernels[index], execution.machine, execution.folder
     row = lower(bound, execution.bounds.env_of(index))
@@ -117,7 +119,7 @@ def is_learned(execution: Execution, index: int) -> bool:
     if key is None:
         return False
     card = predictor.select(*key, INSIDE, machine.name, folder).card
-    return key[1] in card.dtypes and distance_to(card, key[1], Sheet(machine)) <= NEAR
+    return key[1] in card.dtypes and distance_to(card, key[1], sheet) <= NEAR
 
 
 class Subjects:
@@ -130,25 +132,29 @@ class Subjects:
     def __init__(self, execution: Execution) -> None:
         self.bounds = execution.bounds
         self.sheet = Sheet(execution.machine)
+        self.at = Numbers(self.bounds.env)
         table = execution.kernels.runtime
         self.strides: StrideTable | None = None
         is_eager = table.framework is Framework.TORCH and not table.epilogue
         if execution.module is not None and is_eager:
             self.strides = execution.analyses.get(Strides(table.name), execution.module)
+        self.known = execution.kernels.once("addressing", {}, dict[Node, tuple[float, float]])
 
     def of(self, index: int, hardness: tuple[float, float]) -> KernelResources | None:
         """Return the class and the resources of one launch of a kernel."""
-        env = self.bounds.env_of(index)
         indexed, crossed = hardness
         bound = self.bounds.kernels[index]
-        return subject_of(bound, env, self.sheet, indexed=indexed, crossed=crossed)
+        at = Numbers(self.bounds.envs[index]) if self.bounds.envs else self.at
+        return subject_of(bound, at, self.sheet, indexed=indexed, crossed=crossed)
 
     def hardness(self, kernel: Kernel) -> tuple[float, float]:
         """Return the shares of elements with computed addresses, and read across the result."""
         node = kernel.anchor
         if self.strides is None or node.op.kind not in (Kind.ELEMENTWISE, Kind.MOVEMENT):
             return 0.0, 0.0
-        return addressing(node, self.strides)
+        if node not in self.known:
+            self.known[node] = addressing(node, self.strides)
+        return self.known[node]
 
 
 def addressing(node: Node, strides: StrideTable) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Env, Kind, Numbers, record
+from perfc.ir import Kind, Numbers, record
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
@@ -104,13 +104,13 @@ class KernelResources:
 
 
 def subject_of(
-    bound: KernelBound, env: Env, sheet: Sheet, *, indexed: float = 0.0, crossed: float = 0.0
+    bound: KernelBound, at: Numbers, sheet: Sheet, *, indexed: float = 0.0, crossed: float = 0.0
 ) -> KernelResources | None:
     """Return the class and the resources of one launch; None for kernels of no class.
 
     Args:
         bound: the kernel on a machine.
-        env: values of symbols.
+        at: evaluates formulas.
         sheet: the machine.
         indexed: share of its elements whose address is computed.
         crossed: share of its elements that are read along another axis than written.
@@ -118,12 +118,12 @@ def subject_of(
     c = bound.counts
     if bound.is_gradient or c.write_bytes <= 0 or not bound.launches:
         return None
-    made = _class_of(bound, env, sheet)
+    made = _class_of(bound, at, sheet)
     if made is None:
         return None
     name, amounts = made
     cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
-    elements = _elements(bound, env)
+    elements = _elements(bound, at)
     seconds = {
         Resource.RAMP: 1e-6,
         Resource.DEVICE: spilled(bound, sheet) / reach.memory_bytes_per_s(sheet),
@@ -150,8 +150,8 @@ def spilled(bound: KernelBound, sheet: Sheet) -> float:
     return max(bound.device_bytes / bound.launches, min(2 * beyond, nbytes))
 
 
-def _elements(bound: KernelBound, env: Env) -> float:
-    extents = shape(bound.kernel.writes[0], env) if bound.kernel.writes else None
+def _elements(bound: KernelBound, at: Numbers) -> float:
+    extents = shape(bound.kernel.writes[0], at) if bound.kernel.writes else None
     return float(math.prod(extents or ()))
 
 
@@ -165,23 +165,23 @@ def _type(bound: KernelBound) -> str:
     return "half" if codes & {*HALVES} else min(codes, default="f32")
 
 
-def _class_of(bound: KernelBound, env: Env, sheet: Sheet) -> tuple[str, Amounts] | None:
+def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> tuple[str, Amounts] | None:
     cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
-    at, kernel = Numbers(env), bound.kernel
+    kernel = bound.kernel
     match kernel.helper:
         case Helper.LAYOUT | Helper.WEIGHT_LAYOUT:
-            blocks = blocked(shape(kernel.anchor.inputs[0], env) or ())
-            item = bound.counts.write_bytes / max(_elements(bound, env), 1.0)
+            blocks = blocked(shape(kernel.anchor.inputs[0], at) or ())
+            item = bound.counts.write_bytes / max(_elements(bound, at), 1.0)
             return "layout", {Resource.PADDED: 2 * blocks * item / sheet.l2_bytes_per_s}
         case Helper.STATISTICS | Helper.FILL:
             return kernel.helper.value, {}
         case Helper.BIAS:
-            return "elementwise", {Resource.INDEXED: _elements(bound, env) * cycle_s}
+            return "elementwise", {Resource.INDEXED: _elements(bound, at) * cycle_s}
     match kernel.problem:
         case SlidingWindow() as problem:
             return _window(problem, bound, at, sheet)
         case Rows() as problem if kernel.kind in (Kind.NORMALIZATION, Kind.SOFTMAX):
-            return _rows(problem, bound, env, sheet)
+            return _rows(problem, bound, at, sheet)
         case Product() as problem:
             return _product(problem, bound, at, sheet)
         case Attention() as problem:
@@ -189,16 +189,16 @@ def _class_of(bound: KernelBound, env: Env, sheet: Sheet) -> tuple[str, Amounts]
     match kernel.kind:
         case Kind.ELEMENTWISE | Kind.QUANTIZE:
             is_cast = isinstance(kernel.anchor.op, Cast)
-            return "elementwise", {Resource.CONVERTED: is_cast * _elements(bound, env) * cycle_s}
+            return "elementwise", {Resource.CONVERTED: is_cast * _elements(bound, at) * cycle_s}
         case Kind.MOVEMENT:
             return "concatenation" if isinstance(kernel.anchor.op, Concat) else "movement", {}
         case Kind.GATHER:
             return "gather", {}
         case Kind.REDUCTION:
-            source = shape(kernel.anchor.inputs[0], env) or ()
+            source = shape(kernel.anchor.inputs[0], at) or ()
             return "reduction", {Resource.TAPS: math.prod(source) * cycle_s}
         case Kind.POOL:
-            planes = math.prod((shape(kernel.writes[0], env) or ())[:2])
+            planes = math.prod((shape(kernel.writes[0], at) or ())[:2])
             return "resampling", {Resource.LONGEST: planes / sheet.clock_hz}
     return None
 
@@ -246,8 +246,8 @@ def _window(
     return name, tiles
 
 
-def _rows(problem: Rows, bound: KernelBound, env: Env, sheet: Sheet) -> tuple[str, Amounts] | None:
-    at, kernel = Numbers(env), bound.kernel
+def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> tuple[str, Amounts] | None:
+    kernel = bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if not rows or not elements:
         return None
@@ -255,7 +255,7 @@ def _rows(problem: Rows, bound: KernelBound, env: Env, sheet: Sheet) -> tuple[st
     name = "softmax" if kernel.kind is Kind.SOFTMAX else "row normalization"
     match problem.span:
         case Span.CHANNEL:
-            extents = shape(kernel.anchor.inputs[0], env) or (1, 1)
+            extents = shape(kernel.anchor.inputs[0], at) or (1, 1)
             return "batch normalization", {Resource.ROWS: math.prod(extents[:2]) * cycle_s}
         case Span.GROUP:
             name = "group normalization"

@@ -30,7 +30,7 @@ from perfc.analyzers.estimators.laws.resources import KernelResources, Resource,
 from perfc.analyzers.features.sheet import Sheet
 from perfc.common.fitted import as_toml
 from perfc.errors import TargetError
-from perfc.ir import DType, Module, record
+from perfc.ir import DType, Module, Numbers, record
 from perfc.machine import load_machine
 from perfc.passes.fusion.kernel import Helper
 from perfc.passes.roofline.roofline import RooflineTable
@@ -144,8 +144,8 @@ def row_of(
     **shares: float,
 ) -> LawRow | None:
     """Return a measured operator, or one of its helpers alone; None for kernels of no class."""
-    sheet = Sheet(bounds.machine)
-    found = [(k.kernel.helper, subject_of(k, bounds.env, sheet)) for k in bounds.kernels]
+    sheet, at_sizes = Sheet(bounds.machine), Numbers(bounds.env)
+    found = [(k.kernel.helper, subject_of(k, at_sizes, sheet)) for k in bounds.kernels]
     if helper is not None:
         alone = [s for of, s in found if of is helper and s is not None]
         if not alone:
@@ -154,7 +154,7 @@ def row_of(
     main = [k for k in bounds.kernels if k.kernel.helper is None]
     if len(main) != 1:
         return None
-    subject = subject_of(main[0], bounds.env, sheet, **shares)
+    subject = subject_of(main[0], at_sizes, sheet, **shares)
     others = tuple([s for of, s in found if of is not None and s is not None])
     if subject is None:
         return None

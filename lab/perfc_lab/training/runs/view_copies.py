@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perfc.analyzers.features.lowering import Lowered, shape
+from perfc.ir import Numbers
 from perfc.ir.op import Kind
 from perfc.passes.inference.placement import viewed
 
@@ -71,5 +72,5 @@ def row(n: float, read_bytes: float, write_bytes: float, operands: int) -> Lower
 
 def elements(value: Value | None, env: Mapping[str, int]) -> float:
     """Elements of a tensor, 0 where its shape is not known."""
-    extents = shape(value, env)
+    extents = shape(value, Numbers(env))
     return float(math.prod(extents)) if extents is not None else 0.0
