@@ -123,7 +123,7 @@ def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
 
 
 def tile_s(
-    product: TiledProduct, flop_per_s: float, sheet: Sheet, splits: Sequence[int] = SPLITS
+    product: TiledProduct, flop_per_s: Array | float, sheet: Sheet, splits: Sequence[int] = SPLITS
 ) -> Array:
     """Return the least time over tiles and splits of the reduction."""
     m, n, k, batch = product.m, product.n, product.k, product.batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
@@ -22,7 +22,7 @@ from ..estimator import Estimator, Execution
 from ..selection import INSIDE, weighted
 from .indexing import along, merged
 from .law import KernelLaw, law_of
-from .resources import UNALIGNED, KernelResources, subject_of
+from .resources import UNALIGNED, KernelResources, resources_of
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
@@ -61,24 +61,16 @@ class Laws(Estimator):
         if execution.machine.kind == "cpu":
             return {}
         subjects = Subjects(execution)
-        firsts: dict[tuple[object, ...], Estimate | None] = {}
-        result: dict[int, Estimate] = {}
-        for i in wanted:
-            bound = execution.bounds.kernels[i]
-            hardness = subjects.hardness(bound.kernel)
-            key = bound.kernel.identity, bound.device_bytes, id(bound.floor), hardness
-            if key not in firsts:
-                firsts[key] = estimated(execution, i, subjects.of(i, hardness), subjects.sheet)
-            estimate = firsts[key]
-            if estimate is not None:
-                result[i] = estimate
-        return result
+        keys = {i: subjects.key(i) for i in wanted}
+        first = {key: i for i, key in reversed(keys.items())}
+        each = zip(first.items(), subjects.of([*first.values()]), strict=True)
+        times = {key: estimated(execution, i, one, subjects.sheet) for (key, i), one in each}
+        return {i: time for i, key in keys.items() if (time := times[key]) is not None}
 
     def why(self, execution: Execution, index: int) -> LawReason | None:
         """Return the law of a kernel and the time of each resource."""
         subjects = Subjects(execution)
-        kernel = execution.bounds.kernels[index].kernel
-        subject = subjects.of(index, subjects.hardness(kernel))
+        (subject,) = subjects.of([index])
         law = None if subject is None else law_of(subject)
         if subject is None or law is None:
             return None
@@ -140,12 +132,26 @@ class Subjects:
             self.strides = execution.analyses.get(Strides(table.name), execution.module)
         self.known = execution.kernels.once("addressing", {}, dict[Node, tuple[float, float]])
 
-    def of(self, index: int, hardness: tuple[float, float]) -> KernelResources | None:
-        """Return the class and the resources of one launch of a kernel."""
-        indexed, crossed = hardness
+    def of(self, indices: Iterable[int]) -> list[KernelResources | None]:
+        """Return the class and the resources of one launch of kernels."""
+        bounds = self.bounds
+        return resources_of(
+            (
+                (
+                    bounds.kernels[i],
+                    Numbers(bounds.envs[i]) if bounds.envs else self.at,
+                    *self.hardness(bounds.kernels[i].kernel),
+                )
+                for i in indices
+            ),
+            self.sheet,
+        )
+
+    def key(self, index: int) -> tuple[object, ...]:
+        """Return what the resources of a kernel depend on."""
         bound = self.bounds.kernels[index]
-        at = Numbers(self.bounds.envs[index]) if self.bounds.envs else self.at
-        return subject_of(bound, at, self.sheet, indexed=indexed, crossed=crossed)
+        hardness = self.hardness(bound.kernel)
+        return bound.kernel.identity, bound.device_bytes, id(bound.floor), hardness
 
     def hardness(self, kernel: Kernel) -> tuple[float, float]:
         """Return the shares of elements with computed addresses, and read across the result."""

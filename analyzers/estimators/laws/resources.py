@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -86,6 +86,24 @@ _START, _CACHED = constants_next_to(__file__)["amd_paces"].numbers
 AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
 """Times of resources on GPUs of AMD over those on NVIDIA's at the rates of their sheets."""
 Amounts = Mapping[Resource, float]
+Classified: TypeAlias = "tuple[str, Amounts] | tuple[str, Amounts, Tiles] | None"
+
+
+@record
+class Tiles:
+    """Products of one launch, whose time is that of their best tiling.
+
+    Args:
+        extents: rows, columns, depth and products.
+        bits: of an element.
+        flop_per_s: rate of the unit that multiplies.
+        splits: parts that the reduction may be split into.
+    """
+
+    extents: tuple[float, float, float, float]
+    bits: float
+    flop_per_s: float
+    splits: tuple[int, ...]
 
 
 @record
@@ -96,32 +114,52 @@ class KernelResources:
         name: class of the law.
         dtype: element type of its data: ``half``, ``tf32``, ``f32``.
         seconds: time of each resource by itself.
+        tiles: its products, whose time is not among ``seconds`` yet; None without any.
     """
 
     name: str
     dtype: str
     seconds: Amounts
+    tiles: Tiles | None = None
 
 
-def subject_of(
-    bound: KernelBound, at: Numbers, sheet: Sheet, *, indexed: float = 0.0, crossed: float = 0.0
-) -> KernelResources | None:
-    """Return the class and the resources of one launch; None for kernels of no class.
+def resources_of(
+    kernels: Iterable[tuple[KernelBound, Numbers, float, float]], sheet: Sheet
+) -> list[KernelResources | None]:
+    """Return the class and the resources of one launch of kernels; None for those of no class.
 
     Args:
-        bound: the kernel on a machine.
-        at: evaluates formulas.
+        kernels: each on the machine, with what evaluates its formulas, and its shares of elements
+            whose address is computed, and that are read along another axis than written.
         sheet: the machine.
-        indexed: share of its elements whose address is computed.
-        crossed: share of its elements that are read along another axis than written.
     """
+    result = [_resources(*kernel, sheet) for kernel in kernels]
+    tiled = [(i, one.tiles) for i, one in enumerate(result) if one and one.tiles]
+    for splits in {tiles.splits for _, tiles in tiled}:
+        same = [(i, tiles) for i, tiles in tiled if tiles.splits == splits]
+        m, n, k, batch = np.array([tiles.extents for _, tiles in same]).T
+        bits, rates = np.array([(tiles.bits, tiles.flop_per_s) for _, tiles in same]).T
+        nothing = np.zeros(len(same))
+        products = tiling.TiledProduct(m, n, k, batch, nothing, nothing, nothing, bits, bits)
+        times_s = tiling.tile_s(products, rates, sheet, splits).tolist()
+        for (i, _), time_s in zip(same, times_s, strict=True):
+            one = result[i]
+            assert one is not None
+            seconds = {**one.seconds, Resource.PRODUCTS: time_s}
+            result[i] = KernelResources(one.name, one.dtype, seconds)
+    return result
+
+
+def _resources(
+    bound: KernelBound, at: Numbers, indexed: float, crossed: float, sheet: Sheet
+) -> KernelResources | None:
     c = bound.counts
     if bound.is_gradient or c.write_bytes <= 0 or not bound.launches:
         return None
     made = _class_of(bound, at, sheet)
     if made is None:
         return None
-    name, amounts = made
+    name, amounts, *tiles = made
     cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
     elements = _elements(bound, at)
     seconds = {
@@ -137,7 +175,7 @@ def subject_of(
     seconds |= amounts
     if sheet.machine.vendor == "AMD":
         seconds |= {r: seconds[r] * pace for r, pace in AMD_PACES.items() if r in seconds}
-    return KernelResources(name, _type(bound), seconds)
+    return KernelResources(name, _type(bound), seconds, *tiles)
 
 
 def spilled(bound: KernelBound, sheet: Sheet) -> float:
@@ -165,7 +203,7 @@ def _type(bound: KernelBound) -> str:
     return "half" if codes & {*HALVES} else min(codes, default="f32")
 
 
-def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> tuple[str, Amounts] | None:
+def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
     kernel = bound.kernel
     match kernel.helper:
@@ -214,9 +252,7 @@ def blocked(extents: tuple[int, ...]) -> float:
     return float(batch * blocks * BLOCK * BLOCK)
 
 
-def _window(
-    problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Sheet
-) -> tuple[str, Amounts] | None:
+def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
     taps, positions = at(problem.taps), at(problem.positions)
     results = positions * at(problem.out_channels)
@@ -241,12 +277,11 @@ def _window(
     )
     padded = math.ceil(depth / block) * block * taps
     filters = math.ceil(at(problem.filters) / width) * width
-    tiles = _tiles(positions, filters, padded, 1, bound, sheet, splits=(1,))
     name = "convolution" if taps > 1 else "pointwise convolution"
-    return name, tiles
+    return name, *_tiles((positions, filters, padded, 1), bound, sheet, splits=(1,))
 
 
-def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> tuple[str, Amounts] | None:
+def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     kernel = bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if not rows or not elements:
@@ -282,38 +317,29 @@ def alignment(extent: float, most: int = 8) -> int:
     return min(whole & -whole, most) if whole else most
 
 
-def _product(
-    problem: Product, bound: KernelBound, at: Numbers, sheet: Sheet
-) -> tuple[str, Amounts] | None:
+def _product(problem: Product, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
     if problem.weight_bits or problem.is_grouped or not bound.counts.mac:
         return None
     whole = 8 if _type(bound) == "half" else 4
     is_whole = alignment(math.gcd(int(n), int(k)), whole) == whole
     name = "product" if is_whole else UNALIGNED
-    return name, _tiles(m, n, k, batch, bound, sheet)
+    return name, *_tiles((m, n, k, batch), bound, sheet)
 
 
 def _tiles(
-    rows: float,
-    columns: float,
-    depth: float,
-    batch: float,
+    extents: tuple[float, float, float, float],
     bound: KernelBound,
     sheet: Sheet,
-    splits: Sequence[int] = tiling.SPLITS,
-) -> Amounts:
-    """Return the time of the best tiling, and the length of a reduction that is not split."""
-    item = bound.dtype.bits / 8
-    m, n, k, products = (np.array([x]) for x in (rows, columns, depth, batch))
-    nothing, bits = np.zeros(1), np.array([8.0 * item])
-    problem = tiling.TiledProduct(m, n, k, products, nothing, nothing, nothing, bits, bits)
-    tile_s = tiling.tile_s(problem, _rate(bound, sheet), sheet, splits)
-    return {
-        Resource.PRODUCTS: float(tile_s[0]),
+    splits: tuple[int, ...] = tiling.SPLITS,
+) -> tuple[Amounts, Tiles]:
+    """Return the waves, the length of a reduction that is not split, and the products."""
+    rows, columns, depth, batch = extents
+    amounts = {
         Resource.WAVES: waves(rows, columns, batch, sheet) * 1e3 / sheet.clock_hz,
         Resource.LONGEST: depth / sheet.clock_hz,
     }
+    return amounts, Tiles(extents, float(bound.dtype.bits), _rate(bound, sheet), splits)
 
 
 def waves(rows: float, columns: float, batch: float, sheet: Sheet) -> int:
@@ -323,9 +349,7 @@ def waves(rows: float, columns: float, batch: float, sheet: Sheet) -> int:
     return math.ceil(tiles / sheet.sm_count)
 
 
-def _attention(
-    problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet
-) -> tuple[str, Amounts] | None:
+def _attention(problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     queries, keys = float(at(problem.query_len)), float(at(problem.kv_len))
     if queries < 2 or problem.window or problem.cache_bits:
         return None

@@ -26,7 +26,7 @@ from scipy.stats import norm, t  # type: ignore[import-untyped]
 
 import perfc
 from perfc.analyzers.estimators.laws.law import FILE, KernelLaw
-from perfc.analyzers.estimators.laws.resources import KernelResources, Resource, subject_of
+from perfc.analyzers.estimators.laws.resources import KernelResources, Resource, resources_of
 from perfc.analyzers.features.sheet import Sheet
 from perfc.common.fitted import as_toml
 from perfc.errors import TargetError
@@ -141,11 +141,13 @@ def row_of(
     source: str,
     helper: Helper | None = None,
     at: int = 0,
-    **shares: float,
+    indexed: float = 0.0,
+    crossed: float = 0.0,
 ) -> LawRow | None:
     """Return a measured operator, or one of its helpers alone; None for kernels of no class."""
     sheet, at_sizes = Sheet(bounds.machine), Numbers(bounds.env)
-    found = [(k.kernel.helper, subject_of(k, at_sizes, sheet)) for k in bounds.kernels]
+    each = resources_of([(k, at_sizes, 0.0, 0.0) for k in bounds.kernels], sheet)
+    found = [(k.kernel.helper, one) for k, one in zip(bounds.kernels, each, strict=True)]
     if helper is not None:
         alone = [s for of, s in found if of is helper and s is not None]
         if not alone:
@@ -154,7 +156,7 @@ def row_of(
     main = [k for k in bounds.kernels if k.kernel.helper is None]
     if len(main) != 1:
         return None
-    subject = subject_of(main[0], at_sizes, sheet, **shares)
+    (subject,) = resources_of([(main[0], at_sizes, indexed, crossed)], sheet)
     others = tuple([s for of, s in found if of is not None and s is not None])
     if subject is None:
         return None
