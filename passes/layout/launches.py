@@ -132,7 +132,7 @@ class Launching:
 
     @cached_property
     def strides(self) -> StrideTable | None:
-        """How values lie; None without views."""
+        """Strides of values; None without views."""
         module, table = self.module, self.table
         if module is None or not table.runtime.is_strided:
             return None
