@@ -260,11 +260,12 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
         return None
     if problem.form is WindowOperation.POOL:
         return "pool", {Resource.TAPS: results * taps * cycle_s}
-    if problem.is_depthwise:
+    depth = at(problem.depth)
+    # filters of one channel have no depth to sum over, as those of one group of a launch by group
+    if problem.is_depthwise or depth == 1:
         is_last = bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST
         name = "depthwise convolution channels last" if is_last else "depthwise convolution"
         return name, {Resource.TAPS: results * taps * cycle_s}
-    depth = at(problem.depth)
     if problem.groups > 1:
         return "grouped convolution", {Resource.TAPS: results * taps * depth * cycle_s}
     block, width = BLOCKED[_type(bound)] if _type(bound) in BLOCKED else (BLOCK, TILE // 2)
