@@ -1,4 +1,4 @@
-"""What runs take beyond their kernels, as a Gaussian process of similar measured runs.
+"""Time of runs beyond their kernels, by a Gaussian process of similar measured runs.
 
 ``log(T / timeline)`` is a sum of functions (`perfc.analyzers.features.process`), `TERMS`: one
 correlates runs of one runtime on similar machines, one those of similar sizes among them, and so
