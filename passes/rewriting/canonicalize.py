@@ -34,7 +34,8 @@ class Canonicalize(Transform):
     """Constant folding on types, branch inlining, identity and dead-code removal.
 
     A node whose results are all known, or that reads stored tensors only, runs once at load time
-    in every runtime: its results become stored tensors that are not parameters.
+    in every runtime: its results become stored tensors that are not parameters. Attention that
+    projects its input becomes a product and attention.
 
     Args:
         keeps_parameters: keep nodes that depend on parameters alone, as in training, where
@@ -110,7 +111,7 @@ class Folding:
         regions = tuple([self.graph(r) for r in node.regions])
         if ins != node.inputs or regions != node.regions:
             node = Node(node.op, ins, node.outputs, regions, node.loc)
-        nodes.append(node)
+        nodes += split(node) or (node,)
 
     @staticmethod
     def changes_nothing(node: Node, ins: Inputs) -> bool:
@@ -164,6 +165,15 @@ class Folding:
             return None
         taken = ins[0].known.item if ins[0].known is not None else None
         return None if taken is None else node.regions[0 if taken else 1]
+
+
+def split(node: Node) -> tuple[Node, ...]:
+    """Return the operators that a node stands for; empty for all but attention that projects."""
+    if node.op.kind is not Kind.ATTENTION:
+        return ()
+    from .projections import projected
+
+    return projected(node)
 
 
 def iterated(body: Graph) -> Iterator[Value]:

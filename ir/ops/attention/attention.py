@@ -125,6 +125,14 @@ class AttentionLike(Op):
             None if scores is None else work_of_scores(self.formulas, scores, self.mac_dtype(ins))
         )
 
+    def after_projection(self) -> type[AttentionLike] | None:
+        """Return the operator that takes ``input @ weights`` in place of these two operands.
+
+        Its attributes and other operands have the same names. None if this operator does not
+        project its input, or not in one product of its element type.
+        """
+        return None
+
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         scores = self.scores(ins)
         return {} if scores is None else scores.letters()

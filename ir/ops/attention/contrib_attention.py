@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -27,6 +28,7 @@ from ... import (
 from ...symbolic.fresh import data_extent
 from .attention import (
     PROJECTED_SCORES,
+    SCORES,
     SOFTMAX_ALU,
     AttentionLike,
     Scores,
@@ -98,6 +100,9 @@ class ProjectedAttention(AttentionLike):
     scale: float | None = None
     unidirectional: int = 0
 
+    def after_projection(self) -> type[AttentionLike] | None:
+        return QkvAttention if "weights" in self.operands else None
+
     def given(self, ins: Inputs, name: str) -> int | None:
         """Return the position of an optional operand of this variant, None if it is not given."""
         index = self.operands.index(name) if name in self.operands else None
@@ -112,9 +117,12 @@ class ProjectedAttention(AttentionLike):
         added = [self.given(ins, name) for name in ("mask_index", "attention_bias")]
         return SOFTMAX_ALU + sum(index is not None for index in added)
 
+    def _joint(self, ins: Inputs) -> Dim | None:
+        return axis(ranked(ins, 1, 2), 1)
+
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim | None]:
         """Return widths of queries and of values over all heads, and of Q, K and V together."""
-        together = axis(ranked(ins, 1, 2), 1)
+        together = self._joint(ins)
         bias = self.given(ins, "bias")
         if together is None and bias is not None:
             together = axis(ranked(ins, bias, 1), 0)
@@ -165,6 +173,36 @@ class ProjectedAttention(AttentionLike):
         if past is None or x is None or not self.past_present_share_buffer:
             return each_once(ins, outs)
         return cached_traffic(ins, outs, (past,), (1,), (self._past(ins).used, x[1]))
+
+
+@frozen
+class QkvAttention(ProjectedAttention):
+    """com.microsoft Attention after its projection.
+
+    Shapes:  qkv[b, s, j]; else as com.microsoft Attention.
+    Work:    as AttentionLike; z = j for the bias of the projection.
+    Source:  onnxruntime contrib_ops/cuda/bert/attention.cc: a product by cuBLAS before it.
+    """
+
+    mnemonic = "qkv_attention"
+    onnx = ()
+    operands = (
+        *("qkv", "bias?", "mask_index?", "past?", "attention_bias?", "past_sequence_length?"),
+        *("beam_width?", "cache_indirection?"),
+    )
+    formulas = SCORES
+    weights_at = ()
+    cache_at = 3
+
+    def visible(self) -> tuple[bool, int]:
+        return self.unidirectional == 1, 0
+
+    def _joint(self, ins: Inputs) -> Dim | None:
+        return axis(ranked(ins, 0, 3), 2)
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        n = super().scores(ins)
+        return None if n is None else replace(n, i=0, j=0)
 
 
 @frozen

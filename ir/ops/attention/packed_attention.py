@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from ... import (
@@ -10,6 +11,7 @@ from ... import (
     Inputs,
     Positive,
     Positives,
+    Shape,
     TensorType,
     Types,
     first_dtype,
@@ -17,6 +19,7 @@ from ... import (
     has,
     tensor,
 )
+from ...problem import Attention as Problem
 from .attention import (
     PROJECTED_SCORES,
     SCORES,
@@ -35,8 +38,22 @@ def fewest_keys(n: Dim, b: Dim) -> Dim:
     return n // b
 
 
+class Packed(AttentionLike):
+    """Attention of tokens packed without padding, whose sequences are in ``token_offset``."""
+
+    def _offsets(self, ins: Inputs) -> Shape | None:
+        return ranked(ins, self.operands.index("token_offset"), 2)
+
+    def problem(self, ins: Inputs, outs: Types) -> Problem | None:
+        """Return the extents with sequences of equal lengths; None before a projection."""
+        offsets, n = self._offsets(ins), self.scores(ins)
+        if offsets is None or n is None or self.after_projection() is not None:
+            return None
+        return Problem(offsets[0], n.h, n.h, n.t, n.t, n.d, n.v)
+
+
 @frozen
-class PackedMultiHeadAttention(AttentionLike):
+class PackedMultiHeadAttention(Packed):
     """MultiHeadAttention over packed tokens.
 
     Shapes:  query[n, h*d], key[n, h*d], value[n, h*v], or query[n, h, 3, d] with all three;
@@ -71,7 +88,7 @@ class PackedMultiHeadAttention(AttentionLike):
         return (TensorType(first_dtype(ins, 0, 1), (n, self._widths(ins)[1])),)
 
     def scores(self, ins: Inputs) -> Scores | None:
-        q, offsets = tensor(ins, 0).shape, ranked(ins, 4, 2)
+        q, offsets = tensor(ins, 0).shape, self._offsets(ins)
         if q is None or offsets is None:
             return None
         (width, of_v), h, n, b = self._widths(ins), self.num_heads, q[0], offsets[0]
@@ -80,7 +97,7 @@ class PackedMultiHeadAttention(AttentionLike):
 
 
 @frozen
-class PackedAttention(AttentionLike):
+class PackedAttention(Packed):
     """com.microsoft Attention over packed tokens.
 
     Shapes:  input[n, i], weights[i, j], token_offset[b, t] -> output[n, h*v].
@@ -90,8 +107,8 @@ class PackedAttention(AttentionLike):
     """
 
     mnemonic = "packed_attention"
-    onnx = ("com.microsoft::PackedAttention",)
-    operands = (
+    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::PackedAttention",)
+    operands: ClassVar[tuple[str, ...]] = (
         *("input", "weights", "bias", "token_offset", "cumulative_sequence_length"),
         "attention_bias?",
     )
@@ -101,8 +118,15 @@ class PackedAttention(AttentionLike):
     qkv_hidden_sizes: Positives = ()
     scale: float | None = None
 
+    def after_projection(self) -> type[AttentionLike] | None:
+        return PackedQkvAttention if "weights" in self.operands else None
+
+    def _joint(self, ins: Inputs) -> Dim | None:
+        """Return the width of queries, keys and values together."""
+        return axis(ranked(ins, 1, 2), 1)
+
     def _widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim]:
-        joint = either(axis(ranked(ins, 1, 2), 1), axis(ranked(ins, 2, 1), 0))
+        joint = either(self._joint(ins), axis(ranked(ins, self.operands.index("bias"), 1), 0))
         if len(self.qkv_hidden_sizes) == 3:
             return self.qkv_hidden_sizes[0], self.qkv_hidden_sizes[2], joint
         return joint // 3, joint // 3, joint
@@ -112,12 +136,36 @@ class PackedAttention(AttentionLike):
         return (TensorType(first_dtype(ins, 0, 1), (n, self._widths(ins)[1])),)
 
     def scores(self, ins: Inputs) -> Scores | None:
-        x, w, offsets = ranked(ins, 0, 2), ranked(ins, 1, 2), ranked(ins, 3, 2)
-        if x is None or w is None or offsets is None:
+        x, offsets = ranked(ins, 0, 2), self._offsets(ins)
+        if x is None or offsets is None or self._joint(ins) is None:
             return None
         (q, v, joint), h, (n, i), b = self._widths(ins), self.num_heads, x, offsets[0]
-        t, ops = fewest_keys(n, b), SOFTMAX_ALU + int(has(ins, 5))
+        ops = SOFTMAX_ALU + int(has(ins, self.operands.index("attention_bias")))
+        t = fewest_keys(n, b)
         return Scores(1, h, n, t, q // h, v // h, n * t, ops, 1, joint, i, joint, b != 1)
+
+
+@frozen
+class PackedQkvAttention(PackedAttention):
+    """com.microsoft PackedAttention after its projection.
+
+    Shapes:  qkv[n, j], token_offset[b, t] -> output[n, h*v].
+    Work:    as PackedMultiHeadAttention; z = j for the bias of the projection.
+    Traffic: each operand once, the result once.
+    Source:  onnxruntime contrib_ops/cuda/bert/packed_attention.cc: a product by cuBLAS before it.
+    """
+
+    mnemonic = "packed_qkv_attention"
+    onnx = ()
+    operands = (*("qkv", "bias", "token_offset", "cumulative_sequence_length", "attention_bias?"),)
+    formulas = SCORES
+
+    def _joint(self, ins: Inputs) -> Dim | None:
+        return axis(ranked(ins, 0, 2), 1)
+
+    def scores(self, ins: Inputs) -> Scores | None:
+        n = super().scores(ins)
+        return None if n is None else replace(n, i=0, j=0)
 
 
 @frozen

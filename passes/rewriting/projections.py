@@ -1,0 +1,37 @@
+"""Attention that projects its input, written out as the product and the attention after it."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+from perfc.errors import ShapeError
+from perfc.ir import Node, Value
+from perfc.ir.ops.attention.attention import AttentionLike
+from perfc.ir.ops.contraction.matmul import MatMul
+
+
+def projected(node: Node) -> tuple[Node, ...]:
+    """Return the product for queries, keys and values, and the attention that takes it.
+
+    Empty if the operator does not project its input in one product.
+
+    Source: onnxruntime contrib_ops/cuda/bert/attention.cc and packed_attention.cc: a product by
+    cuBLAS, then LaunchAttentionKernel or fused attention.
+    """
+    op = node.op
+    if not isinstance(op, AttentionLike) or (rest := op.after_projection()) is None:
+        return ()
+    given = dict(zip(op.operands, node.inputs, strict=False))
+    product, operands = MatMul(), (given["input"], given["weights"])
+    try:
+        type_ = product.infer(operands)[0]
+    except ShapeError:  # the attention itself does not compare the two widths
+        return ()
+    name = f"{node.name}.qkv"
+    qkv = Value(name, type_)
+    others = tuple([given.get(operand) for operand in rest.operands[1:]])
+    attention = rest(**{f.name: getattr(op, f.name) for f in fields(rest)})
+    return (
+        Node(product, operands, (qkv,), (), replace(node.loc, name=name, op_type="MatMul")),
+        Node(attention, (qkv, *others), node.outputs, (), node.loc),
+    )
