@@ -152,7 +152,7 @@ def test_a_measured_run_tells_nothing_of_the_host_that_is_asked_for(
         ).prediction.total
         for b in (1, 64)
     )
-    assert 0.9 * one.low_s < latency_s < one.high_s
+    assert one.low_s < latency_s < one.high_s
     assert many.high_s / many.low_s < one.high_s / one.low_s
 
 
@@ -179,7 +179,8 @@ def test_published_latencies_at_batch_one_lie_in_the_range() -> None:
             RESNET, target, runtime="eager", dtype=dtype, predictor="kernels"
         ).prediction.total
         assert total.low_s < time_s < total.high_s
-        assert abs(total.time_s / time_s - 1) < 0.4
+        # the host of another publication takes 6.03 ms on the T4: no host is within 25 % of both
+        assert abs(total.time_s / time_s - 1) < 0.3
 
 
 def test_runs_of_a_runtime_answer_however_wide_their_range_is() -> None:
