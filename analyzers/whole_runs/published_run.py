@@ -92,7 +92,7 @@ def of_law(table: PredictionTable, execution: Execution, law: RunLaw) -> float:
         kernel = bound.kernel
         phase, doing = kernel.anchor.loc.phase, Doing.of(kernel)
         if phase is Phase.OPTIMIZER:
-            time_s += float(evaluate(kernel.traffic.nbytes, env)) / rate
+            time_s += bound.launches * evaluate(kernel.traffic.nbytes, env) / rate
             continue
         time_s += factors[doing] * estimate.time_s
         layers += phase is Phase.FORWARD and doing is Doing.EXPERTS

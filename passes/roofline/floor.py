@@ -74,7 +74,9 @@ class Floors:
             self.entries[key] = peak
         return peak
 
-    def times_s(self, n: Demand, dtype: DType, *, is_chosen: bool = False) -> dict[Ceiling, Any]:
+    def times_s(
+        self, n: Demand, dtype: DType, *, is_chosen: bool = False, parts: float = 1
+    ) -> dict[Ceiling, Any]:
         """Return the lower bound in seconds under each ceiling; ceilings without work are left out.
 
         All bytes pass L1. A cache that keeps data between kernels may hold a kernel's operands at
@@ -85,6 +87,7 @@ class Floors:
             n: operations and bytes of one launch.
             dtype: element type of the products.
             is_chosen: whether indices select the rows that are read.
+            parts: launches in a row over parts of one list, which share what a cache holds.
         """
         times: dict[Ceiling, Any] = {}
         if is_some(n.floor_mac):
@@ -103,7 +106,7 @@ class Floors:
             return times
         far = n.read_bytes * (not is_chosen)
         for ceiling, bytes_per_s, held in self.levels:
-            least = nbytes
+            least, held = nbytes, held / parts
             if ceiling is not Ceiling.L1:
                 least = excess(far, held) + excess(written, held) if held else far + written
             times[ceiling] = least / bytes_per_s

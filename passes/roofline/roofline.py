@@ -260,7 +260,8 @@ class Rates(Floors):
         """Floor and sustained times of a kernel, all launches together."""
         dtype = kernel.mac_dtype
         sustained = self.sustained_s(kernel, c, dtype, device_bytes, env)
-        floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER)
+        parts = launches if kernel.kind is Kind.OPTIMIZER else 1
+        floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER, parts=parts)
         floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
         once = max(sustained.values(), default=0.0)
         gap = launches * max(gap_s - once, 0.0)
