@@ -138,18 +138,20 @@ def tabulated(
         stored: its `precision`.
         batch: leading extent of its first input.
     """
-    assert execution.module is not None
+    module = execution.module
+    assert module is not None
     kernels, bounds, alone = execution.kernels, execution.bounds, table.timeline
     first: dict[int, int] = {}
     for i, bound in enumerate(bounds.kernels):
         first.setdefault(bound.kernel.identity, i)
     at = [*first.values()]
     columns = kernels.once(
-        ("columns", *at), bounds.env, lambda: columns_at(kernels, execution.module, bounds.env, at)
+        ("columns", *at), bounds.env, lambda: columns_at(kernels, module, bounds.env, at)
     )
     place = {identity: i for i, identity in enumerate(first)}
     which = [place[bound.kernel.identity] for bound in bounds.kernels]
-    time_s = np.bincount(which, [k.time_s for k in table.launched], len(at))
+    times_s = np.array([k.time_s for k in table.launched], np.float64)
+    time_s = np.asarray(np.bincount(which, times_s, len(at)), np.float64)
     launches = math.fsum(bound.launches for bound in bounds.kernels)
     each_s = max(alone.time_s, LEAST_S) / max(launches, 1.0)
     sizes = (math.log(each_s), math.log(max(launches, 1.0)), math.log(max(batch, 1)))
@@ -157,14 +159,14 @@ def tabulated(
         kernels.runtime.measured_name,
         stored,
         float("{}.{:02}".format(*(deployment.version or (0, 0)))),
-        network_id(execution.module),
+        network_id(module),
         np.array([
             *sizes, *extents(columns, time_s), *coordinates(Sheet(execution.machine), RATES_OF),
             *shares(columns, time_s),
         ]),
         alone.time_s,
         bounds.floor_s,
-        host_sides(execution, math.fsum([*(k.time_s for k in table.launched), alone.fixed_s])),
+        host_sides(execution, math.fsum([*times_s, alone.fixed_s])),
     )  # fmt: skip
 
 
