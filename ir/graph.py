@@ -85,9 +85,10 @@ class Phase(Enum):
 class Loc:
     """Origin of a node: its name and operator in the model file.
 
-    ``is_expanded`` marks a node that was expanded from a function body; ``phase`` is the part
-    of a training step; nodes of a model file are in the forward pass. ``source`` is the file and
-    line of the code that the node comes from, as in ``pkg/model.py:42``.
+    ``is_expanded`` marks a node that stands for a part of a node of the file, such as one of a
+    function body; ``phase`` is the part of a training step; nodes of a model file are in the
+    forward pass. ``source`` is the file and line of the code that the node comes from, as in
+    ``pkg/model.py:42``.
     """
 
     name: str = ""

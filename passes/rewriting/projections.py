@@ -27,11 +27,12 @@ def projected(node: Node) -> tuple[Node, ...]:
         type_ = product.infer(operands)[0]
     except ShapeError:  # the attention itself does not compare the two widths
         return ()
-    name = f"{node.name}.qkv"
-    qkv = Value(name, type_)
+    # both have the name of the node in the file, whose numbers are their sums
+    loc = replace(node.loc, name=node.name, op_type="MatMul", is_expanded=True)
+    qkv = Value(f"{node.name}.qkv", type_)
     others = tuple([given.get(operand) for operand in rest.operands[1:]])
     attention = rest(**{f.name: getattr(op, f.name) for f in fields(rest)})
     return (
-        Node(product, operands, (qkv,), (), replace(node.loc, name=name, op_type="MatMul")),
+        Node(product, operands, (qkv,), (), loc),
         Node(attention, (qkv, *others), node.outputs, (), node.loc),
     )

@@ -9,12 +9,13 @@ from onnx import TensorProto, helper
 import perfc
 from perfc.analyzers.features.lowering import lower
 from perfc.api import typed
-from perfc.ir import dim_sum
+from perfc.ir import dim_sum, evaluate
 from perfc.ir.graph import Module
 from perfc.ir.graphs.verify import verify
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost
+from perfc.view.annotate.properties import annotate
 
 F16, I32 = TensorProto.FLOAT16, TensorProto.INT32
 HEADS, WIDTH = 4, 64
@@ -71,7 +72,7 @@ def test_a_product_and_the_rest_count_what_one_operator_did(
 ) -> None:
     whole, parts = both(op, shapes, attributes)
     verify(parts)
-    assert [n.name for n in parts.graph] == ["a.qkv", "a"]
+    assert [n.name for n in parts.graph] == ["a", "a"]
     assert [n.loc.op_type for n in parts.graph] == ["MatMul", op]
     assert [v.type for v in parts.graph.outputs] == [v.type for v in whole.graph.outputs]
     before, after = (Analyses().get(Cost(), m) for m in (whole, parts))
@@ -103,3 +104,15 @@ def test_what_no_product_computes_stays() -> None:
     shapes = {"x": X, "w": (32, 96), "b": (96,), **GLOBAL}
     whole, parts = both("LongformerAttention", shapes, {"window": 2})
     assert parts is whole
+
+
+def test_the_node_of_the_file_has_the_sum_of_both() -> None:
+    proto = onnx.load_from_string(model(*CASES[6]))
+    report = perfc.analyze(proto, "a100")
+    annotate(proto, report)
+    (node,) = proto.graph.node
+    properties = {p.key: p.value for p in node.metadata_props}
+    assert properties["perfc.kernel"] == "0: MatMul; 1: PackedAttention"
+    assert int(properties["perfc.mac"]) == evaluate(report.cost.work.mac, report.env)
+    both = sum(k.time_s for k in report.prediction.kernels)
+    assert float(properties["perfc.predicted_s"]) == pytest.approx(both)

@@ -147,7 +147,7 @@ def explain(report: Report, wanted: str) -> Explanation:
         index=index,
         total=sum(1 for _ in walk(graph)),
         op_type=requested.loc.op_type or requested.op.mnemonic,
-        mnemonic=requested.op.mnemonic,
+        mnemonic=shown.op.mnemonic,
         defined_in=module_file(type(requested.op)),
         doc=documentation(cls),
         attributes=_attributes(shown),

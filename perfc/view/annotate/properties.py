@@ -124,10 +124,9 @@ class NumbersByNode:
         label = node.name or next((o for o in node.output if o), node.op_type)
         if is_call and label + "/" in self.by_call:
             return self.by_call[label + "/"]
-        if label in self.by_call:
-            return self.by_call[label]
         producers = (self.by_output.get(o) for o in node.output if o)
-        return tuple(dict.fromkeys(n for n in producers if n is not None))
+        made = (*self.by_call.get(label, ()), *(n for n in producers if n is not None))
+        return tuple(dict.fromkeys(made))
 
 
 def annotate(model: onnx.ModelProto, report: Report) -> None:
