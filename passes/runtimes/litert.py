@@ -20,6 +20,6 @@ TABLE = Runtime(
     formats=frozenset({"tflite"}),
     trains=False,
     aliases=("tflite", "xnnpack"),
-    source="tensorflow/lite/delegates/xnnpack/README.md: convolutions, fully connected layers, "
-    "additions and pooling with fused RELU, RELU6 and RELU_N1_TO_1; on by default",
+    source="tflite/delegates/xnnpack/README.md: convolutions, fully connected layers, additions "
+    "and pooling with fused RELU, RELU6 and RELU_N1_TO_1; register.cc: on by default",
 )

@@ -19,8 +19,7 @@ TABLE = replace(
     aliases=(),
     measured_as=ort.TABLE.name,
     optimizes=ort.TABLE.name,
-    source="onnxruntime/python/tools/transformers: fusion_attention.py (queries, keys and values "
-    "as one product, biases and transpositions in Attention), fusion_skiplayernorm.py, "
-    "fusion_biasgelu.py; attention as modules write it, not as torch exports "
-    "scaled_dot_product_attention",
+    source="onnxruntime.transformers.optimizer 1.32, run on a BERT of 12 layers: 12 Attention "
+    "(queries, keys and values as one product), 12 BiasGelu, 24 SkipLayerNormalization; attention "
+    "as modules write it, not as torch exports scaled_dot_product_attention",
 )

@@ -53,8 +53,7 @@ TABLE = Runtime(
     trains=False,
     launches=_LAUNCHES,
     aliases=("jax",),
-    source="openxla/xla: instruction fusion and multi-output fusion of loops; gpu/transforms/"
-    "cudnn_fused_conv_rewriter.cc, gemm_rewriter.cc: bias and activation join convolutions and "
-    "cuBLASLt products; layout_assignment.cc, cudnn_pad_for_convolutions.cc: layouts; "
-    "debug_options_flags.cc: command buffers, no cuDNN attention by default",
+    source="openxla/xla: layout_assignment.cc, cudnn_pad_for_convolutions.cc: layouts; "
+    "debug_options_flags.cc: cuBLAS products, command buffers. Unchecked: which loops fuse, and "
+    "which convolutions and products take their bias and activation along",
 )
