@@ -113,7 +113,7 @@ def test_a_notebook_shows_the_first_screen_with_charts(resnet: perfc.Report) -> 
             assert limit.title in words
     assert quantity(v.expected.mid, Unit.SECOND) in words
     assert quantity(v.floor_s, Unit.SECOND) in words
-    for said in ("where the time goes", "what would help", "Conv 3x3 + Relu", "activations during"):
+    for said in ("where the time goes", "what would help", "Conv 3x3", "activations during"):
         assert said in words
     widths = [
         float(match[1])

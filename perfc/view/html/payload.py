@@ -234,15 +234,21 @@ def graph(report: Report, wires: Wiring) -> Json:
     whole = drawing(len(wires.nodes), wires.edges)
     anchors = [-1] * len(wires.nodes)
     position = {n: i for i, n in enumerate(wires.nodes)}
+    named = {n.name: i for i, n in enumerate(wires.nodes)}
+    helpers: list[tuple[int, int]] = []
     for i, k in enumerate(report.kernels.kernels):
         if k.anchor in position:
             anchors[position[k.anchor]] = i
+        elif k.anchor.name in named:
+            helpers.append((i, named[k.anchor.name]))
     return {
         "names": [text(n.name) for n in wires.nodes],
         "ops": ops,
         **values(wires),
         "kernel": [-1 if k is None else k for k in wires.kernels],
         "anchor": anchors,
+        # helper launches, each with the node that it serves
+        "helpers": helpers,
         "home": home,
         "modules": [text(m.name) for m in modules],
         "parent": [number_of[parents[m]] if m in parents else -1 for m in modules],

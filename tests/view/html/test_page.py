@@ -127,6 +127,7 @@ def test_page_and_json_agree(resnet: perfc.Report, resnet_page: str) -> None:
     table = kernels["table"]
     assert len(table["rows"]) == len(rows)
     led = [k for k in graph["anchor"] if k >= 0]
+    led += [k for k, _ in graph["helpers"]]
     assert sorted(led) == list(range(len(rows)))
     for r, names in zip(rows, named(graph, len(rows)), strict=True):
         assert sorted(r["nodes"]) == sorted(names)
@@ -134,13 +135,16 @@ def test_page_and_json_agree(resnet: perfc.Report, resnet_page: str) -> None:
 
 def named(graph: dict[str, object], count: int) -> list[list[str]]:
     """Names of the nodes of each kernel."""
-    names, kernels = graph["names"], graph["kernel"]
+    names, kernels, helpers = graph["names"], graph["kernel"], graph["helpers"]
     assert isinstance(names, list)
     assert isinstance(kernels, list)
+    assert isinstance(helpers, list)
     found: list[list[str]] = [[] for _ in range(count)]
     for name, k in zip(names, kernels, strict=True):
         if k >= 0:
             found[k].append(name)
+    for k, node in helpers:
+        found[k].append(names[node])
     return found
 
 
@@ -198,11 +202,13 @@ def test_two_analyses_make_one_page(resnet: perfc.Report) -> None:
         sum(page["kernels"]["time_s"]) for r, page in ((resnet, reports[1]), (new, reports[0]))
     )
     assert before == pytest.approx(resnet.prediction.kernels_s, rel=1e-3)
-    assert sum(comparison["delta_s"]) == pytest.approx(after - before, rel=1e-3)
     names = [c["name"] for c in comparison["table"]["columns"]]
-    column = names.index("delta_s")
-    total = sum(r[column] for r in comparison["table"]["rows"])
+    column, rows = names.index("delta_s"), comparison["table"]["rows"]
+    total = sum(r[column] for r in rows)
     assert total == pytest.approx(after - before, rel=1e-3)
+    # no kernel of the new run stands for one that it has not
+    gone = sum(r[column] for r, k in zip(rows, comparison["kernels"], strict=True) if k is None)
+    assert sum(comparison["delta_s"]) == pytest.approx(after - before - gone, rel=1e-3)
     assert all(r is not None for r in comparison["row_of"])
 
 

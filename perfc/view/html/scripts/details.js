@@ -13,7 +13,9 @@ function ceilingBars(kernel) {
 }
 
 function nodesOf(kernel) {
-  const nodes = shown.graph.kernel.flatMap((k, node) => (k === kernel ? [node] : []));
+  const { helpers, kernel: kernelOf } = shown.graph;
+  const nodes = [...kernelOf.map((k, node) => [k, node]), ...helpers]
+    .flatMap(([k, node]) => (k === kernel ? [node] : []));
   const items = nodes.slice(0, 40).map((node) => element("li", {},
     element("a", { href: "#graph", onclick: () => focusNode(node) },
       `${at(shown.graph.ops, node)} ${shown.graph.names[node]}`)));

@@ -3,6 +3,7 @@
 function nodeNames() {
   const names = shown.kernels.time_s.map(() => []);
   shown.graph.kernel.forEach((k, node) => { if (k >= 0) names[k].push(shown.graph.names[node]); });
+  shown.graph.helpers.forEach(([k, node]) => names[k].push(shown.graph.names[node]));
   return names.map((n) => n.join(" "));
 }
 
