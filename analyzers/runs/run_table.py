@@ -15,9 +15,9 @@ from ..estimate.interval import Interval
 from ..features.distance import coordinates
 from ..features.network_id import network_id
 from ..features.sheet import Sheet
+from ..steps.columns import columns_at
 from ..steps.features import log2
 from ..steps.launch_kind import LaunchKind
-from ..steps.stored import columns_at
 from .host import host_sides
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def tabulated(
         first.setdefault(bound.kernel.identity, i)
     at = [*first.values()]
     columns = kernels.once(
-        ("columns", *at), bounds.env, lambda: columns_at(kernels, module, bounds.env, at)
+        ("columns", *at), bounds.env, lambda: columns_at(kernels, bounds.env, at)
     )
     place = {identity: i for i, identity in enumerate(first)}
     which = [place[bound.kernel.identity] for bound in bounds.kernels]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.ir import entity
+from perfc.ir import Env, entity
+from perfc.passes.inference.strides import StrideTable
 
 from .launch_kind import LaunchKind
-from .launches import AMOUNTS, TRAITS, Launch
+from .launches import AMOUNTS, TRAITS, Launch, LaunchWalk
 
 if TYPE_CHECKING:
+    from perfc.passes.fusion.fuse import KernelTable
+
     from ..features.classes import Array
 
 PLAIN = {"groups": 1.0, "window": 1.0, "stride": 1.0}
@@ -115,3 +118,15 @@ def columns(launches: Sequence[Launch]) -> Columns:
         {name: amounts[:, i] for i, name in enumerate(AMOUNTS)},
         {name: traits[:, i] for i, name in enumerate(TRAITS)},
     )
+
+
+def columns_at(table: KernelTable, env: Env, at: Iterable[int]) -> Columns:
+    """Return extents of some kernels, whatever the machine.
+
+    Args:
+        table: the kernels.
+        env: values of the symbols.
+        at: indices of kernels.
+    """
+    walk = LaunchWalk(table, None, StrideTable({}, {}, {}), False, [table.numbers(env)])
+    return columns([walk.compared(table.kernels[i]) for i in at])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir import Dim, Env, Kind, Module, Numbers, TensorType, Type, Value, record
@@ -278,8 +279,29 @@ class LaunchWalk:
             *[self.write_bits(v, policy) for v in kernel.writes if self.compiled],
         )  # fmt: skip
 
+    def compared(self, kernel: Kernel) -> Launch:
+        """Return the launch of a kernel by its extents alone, its place left open."""
+        extents, work = geometry(kernel), kernel.work
+        amounts = {
+            "mac": self.amount(work.mac),
+            "m": self.amount(extents.m),
+            "groups": self.amount(extents.groups),
+        }
+        largest = self.largest(kernel)
+        channels = self.number(largest[1]) if len(largest) > 1 else 1.0
+        traits = {
+            "n": self.number(extents.n),
+            "k": self.depth(kernel, amounts, extents.n, extents.k),
+            "window": self.number(extents.window),
+            "stride": float(extents.stride),
+            "channels": channels,
+            "reduced": self.reduced(kernel, largest),
+        }
+        times = self.number(kernel.repeat)
+        return Launch(kind_of(kernel, extents, channels), -1, amounts, traits, times)
+
     def counted(self, kernel: Kernel) -> Launch:
-        """The launch of a kernel, its place left open."""
+        """Return the launch of a kernel, its place left open."""
         policy = self.policy(kernel)
         reads = self.stored_bytes(
             [
@@ -288,34 +310,21 @@ class LaunchWalk:
             ]
         )
         writes = self.written(kernel, policy)
-        extents = geometry(kernel)
         work, gain = kernel.work, kernel.winograd_gain
         amounts = {
-            "mac": self.amount(work.mac),
             "floor_mac": tuple([n / gain for n in self.amount(work.floor_mac)]),
             "alu": self.amount(work.alu),
             "sfu": self.amount(work.sfu),
             "read_bytes": reads,
             "write_bytes": writes,
-            "m": self.amount(extents.m),
-            "groups": self.amount(extents.groups),
         }
         if kernel.kind in PRODUCTS:
             parts = list(zip(kernel.reads, kernel.read_parts, strict=True))
             amounts["least_read_bytes"] = self.least(parts)
             amounts["least_write_bytes"] = self.least([(v, _nbytes(v)) for v in kernel.writes])
-        largest = self.largest(kernel)
-        channels = self.number(largest[1]) if len(largest) > 1 else 1.0
-        depth = self.depth(kernel, amounts, extents.n, extents.k)
-        traits = self.traits(kernel, largest, reads[0], writes[0]) | {
-            "n": self.number(extents.n),
-            "k": depth,
-            "window": self.number(extents.window),
-            "stride": float(extents.stride),
-            "channels": channels,
-        }
-        times = self.number(kernel.repeat)
-        return Launch(kind_of(kernel, extents, channels), -1, amounts, traits, times)
+        launch = self.compared(kernel)
+        traits = {**launch.traits, **self.traits(kernel, reads[0], writes[0])}
+        return replace(launch, amounts={**launch.amounts, **amounts}, traits=traits)
 
     def stored_bytes(self, parts: Sequence[tuple[Value, Dim, int]]) -> Amount:
         """Bytes of parts of values in other widths than their types say."""
@@ -356,16 +365,13 @@ class LaunchWalk:
         most = max(parts, key=lambda r: self.number(r[1]), default=None)
         return shape(most[0]) if most is not None else ()
 
-    def traits(
-        self, kernel: Kernel, largest: tuple[Dim, ...], read: float, written: float
-    ) -> dict[str, float]:
-        """Return the traits of every kernel: extents, types and operands."""
+    def traits(self, kernel: Kernel, read: float, written: float) -> dict[str, float]:
+        """Return the traits of every kernel: layout, types and operands."""
         out = shape(kernel.writes[0]) if kernel.writes else ()
         read_count = sum(self.number(product(shape(v))) for v in kernel.reads)
         write_count = sum(self.number(product(shape(v))) for v in kernel.writes)
         return {
             "inner": self.number(out[-1]) if out else 1.0,
-            "reduced": self.reduced(kernel, largest, out),
             "permuted": self.strides.permuted_share(kernel),
             "read_bits": 8 * read / max(read_count, 1.0),
             "write_bits": 8 * written / max(write_count, 1.0),
@@ -373,10 +379,11 @@ class LaunchWalk:
             "nodes": float(len(kernel.nodes) - len(kernel.folded)),
         }
 
-    def reduced(self, kernel: Kernel, largest: tuple[Dim, ...], out: tuple[Dim, ...]) -> float:
+    def reduced(self, kernel: Kernel, largest: tuple[Dim, ...]) -> float:
         """Return the number of elements that are reduced to one."""
         match kernel.kind:
             case Kind.REDUCTION:
+                out = shape(kernel.writes[0]) if kernel.writes else ()
                 return self.number(product(largest)) / max(self.number(product(out)), 1.0)
             case Kind.SOFTMAX:
                 return self.number(largest[-1]) if largest else 1.0

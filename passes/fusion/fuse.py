@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar, cast
 
-from perfc.ir import Env, Module, Node, frozen
+from perfc.ir import Env, Module, Node, Numbers, frozen
 
 from .. import Analysis
 from ..manager import Analyses
@@ -53,6 +53,10 @@ class KernelTable:
                 del self.memo[next(iter(self.memo))]
             self.memo[key] = result()
         return cast(R, self.memo[key])
+
+    def numbers(self, env: Env) -> Numbers:
+        """Return what evaluates formulas at sizes and retains their values."""
+        return self.once("numbers", env, lambda: Numbers(env))
 
     @cached_property
     def served(self) -> tuple[int, ...]:

@@ -125,7 +125,8 @@ def bounds(
 ) -> RooflineTable:
     """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
-    at, sizes, counts = table.once("counts", env, lambda: evaluated(table, env))
+    at = table.numbers(env)
+    sizes, counts = table.once("counts", env, lambda: evaluated(table, at))
     charged = device_traffic(table.kernels, counts, sizes, machine)
     overhead = machine.launch_overhead_s
     gap_s = overhead.value if overhead is not None else 0.0
@@ -148,15 +149,13 @@ def bounds(
     return RooflineTable(machine, tuple(bounded), weights_s, dict(env), table.runtime.streams)
 
 
-def evaluated(
-    table: KernelTable, env: Env
-) -> tuple[Numbers, dict[Value, float], list[LaunchCounts]]:
-    """Return values of formulas, bytes of values and the formulas of each kernel as numbers."""
-    at, once = Numbers(env), dict[int, LaunchCounts]()
+def evaluated(table: KernelTable, at: Numbers) -> tuple[dict[Value, float], list[LaunchCounts]]:
+    """Return bytes of values and the formulas of each kernel as numbers."""
+    once = dict[int, LaunchCounts]()
     counts = [
         once.get(k.identity) or once.setdefault(k.identity, counts_at(k, at)) for k in table.kernels
     ]
-    return at, value_bytes(table, at), counts
+    return value_bytes(table, at), counts
 
 
 def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
@@ -234,7 +233,7 @@ def weight_floor(
 
 def streamed_weights(table: KernelTable, sizes: Mapping[Value, float], env: Env) -> float:
     """Return the bytes of weights that every run reads."""
-    at = Numbers(env)
+    at = table.numbers(env)
     unsure = {i for a in table.alternatives for i in range(a.first, a.last)}
     parts: dict[Value, float] = {}
     for i, k in enumerate(table.kernels):

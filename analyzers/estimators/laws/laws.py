@@ -124,7 +124,7 @@ class Subjects:
     def __init__(self, execution: Execution) -> None:
         self.bounds = execution.bounds
         self.sheet = Sheet(execution.machine)
-        self.at = Numbers(self.bounds.env)
+        self.at = execution.kernels.numbers(self.bounds.env)
         table = execution.kernels.runtime
         self.strides: StrideTable | None = None
         is_eager = table.framework is Framework.TORCH and not table.epilogue
