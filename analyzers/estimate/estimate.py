@@ -95,11 +95,11 @@ class Estimate(Timed):
         """Return the part of the time in which the device is busy."""
         return self.time_s - self.idle_s
 
-    def scaled(self, factor: float) -> Estimate:
-        """Return the estimate with every part of its time scaled."""
+    def scaled(self, factor: float, least_s: float = 0.0) -> Estimate:
+        """Return the estimate with every part of its time scaled, and no end below a time."""
         return replace(
             self,
-            time=self.time * factor,
+            time=(self.time * factor).at_least(least_s),
             wait_s=self.wait_s * factor,
             gap_s=self.gap_s * factor,
             in_run=self.in_run and self.in_run * factor,
@@ -118,7 +118,8 @@ class Estimate(Timed):
 
     def spaced(self, gap: Interval) -> Estimate:
         """Return the kernel after a gap."""
-        return replace(self.waiting(gap), gap_s=gap.mid, wait_s=self.wait_s)
+        in_run = self.in_run and self.in_run + gap
+        return replace(self, time=self.time + gap, in_run=in_run, gap_s=gap.mid)
 
     def relaunched_s(self, device_s: float, gap_s: float, factor: float = 1.0) -> float:
         """Return the time with another time on the device and other gaps between launches.

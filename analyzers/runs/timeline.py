@@ -111,8 +111,8 @@ def spread(kernels: Sequence[Estimate], run: RunEstimate) -> tuple[list[Estimate
         for i, (kernel, end_s) in enumerate(zip(kernels, ends_s, strict=True)):
             key = id(kernel), end_s
             if key not in equal:
-                part = kernel.scaled(end_s / kernel.time_s) if kernel.time_s else kernel
-                equal[key] = replace(part, time=part.time.at_least(float(floors_s[i])))
+                factor = end_s / kernel.time_s if kernel.time_s else 1.0
+                equal[key] = kernel.scaled(factor, float(floors_s[i]))
             scaled[i] = equal[key]
         sum_s = math.fsum([*(k.time_s for k in scaled), fixed_s])
     time = Interval(min(run.low_s, sum_s), sum_s, max(run.high_s, sum_s))

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import DType, Env, Kind, Module, Numbers, Value, frozen
+from perfc.ir import Dim, DType, Env, Kind, Module, Numbers, Value, frozen
 from perfc.ir.problem import Experts, SlidingWindow
 from perfc.machine import Machine, Unit, load_machine
 
@@ -160,13 +160,14 @@ def evaluated(table: KernelTable, at: Numbers) -> tuple[dict[Value, float], list
 
 def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
     """Bytes of each value that kernels read or write."""
+    formulas = table.once("bytes", {}, lambda: byte_formulas(table))
+    return {v: at(nbytes) for v, nbytes in formulas.items()}
+
+
+def byte_formulas(table: KernelTable) -> dict[Value, Dim]:
+    """Return the bytes of each value that kernels read or write as formulas."""
     nbytes = ByteSizes()
-    sizes: dict[Value, float] = {}
-    for k in table.kernels:
-        for v in (*k.reads, *k.writes):
-            if v not in sizes:
-                sizes[v] = at(nbytes[v.type])
-    return sizes
+    return {v: nbytes[v.type] for k in table.kernels for v in (*k.reads, *k.writes)}
 
 
 def counted(kernel: Kernel, env: Env) -> LaunchCounts:
@@ -234,14 +235,22 @@ def weight_floor(
 def streamed_weights(table: KernelTable, sizes: Mapping[Value, float], env: Env) -> float:
     """Return the bytes of weights that every run reads."""
     at = table.numbers(env)
-    unsure = {i for a in table.alternatives for i in range(a.first, a.last)}
     parts: dict[Value, float] = {}
-    for i, k in enumerate(table.kernels):
-        if k.repeat == 1 and i not in unsure:
-            for v, part in zip(k.reads, reads_at(k, at), strict=True):
-                if v.weight is not None:
-                    parts[v] = max(parts.get(v, 0.0), min(part, sizes[v]))
+    for k in table.once("weighted", {}, lambda: weighted(table)):
+        for v, part in zip(k.reads, reads_at(k, at), strict=True):
+            if v.weight is not None:
+                parts[v] = max(parts.get(v, 0.0), min(part, sizes[v]))
     return math.fsum(parts.values())
+
+
+def weighted(table: KernelTable) -> list[Kernel]:
+    """Return the kernels that read weights once in every run."""
+    unsure = {i for a in table.alternatives for i in range(a.first, a.last)}
+    return [
+        k
+        for i, k in enumerate(table.kernels)
+        if k.repeat == 1 and i not in unsure and any(v.weight is not None for v in k.reads)
+    ]
 
 
 class Rates(Floors):

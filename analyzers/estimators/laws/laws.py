@@ -64,7 +64,7 @@ class Laws(Estimator):
         keys = {i: subjects.key(i) for i in wanted}
         first = {key: i for i, key in reversed(keys.items())}
         each = zip(first.items(), subjects.of([*first.values()]), strict=True)
-        times = {key: estimated(execution, i, one, subjects.sheet) for (key, i), one in each}
+        times = {key: estimated(execution, i, one, subjects) for (key, i), one in each}
         return {i: time for i, key in keys.items() if (time := times[key]) is not None}
 
     def why(self, execution: Execution, index: int) -> LawReason | None:
@@ -80,7 +80,7 @@ class Laws(Estimator):
 
 
 def estimated(
-    execution: Execution, index: int, subject: KernelResources | None, sheet: Sheet
+    execution: Execution, index: int, subject: KernelResources | None, subjects: Subjects
 ) -> Estimate | None:
     """Return the time of all launches of a kernel; None without a law."""
     law = None if subject is None else law_of(subject)
@@ -90,7 +90,7 @@ def estimated(
     is_own = machine.name in law.machines
     # weights know no product whose rows vectors cannot load
     is_rough = law.error > ROUGH and subject.name != UNALIGNED
-    if is_rough and not is_own and is_learned(execution, index, sheet):
+    if is_rough and not is_own and subjects.is_learned(index):
         return None
     is_near = is_own or machine.vendor == "NVIDIA"
     width = 1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR
@@ -99,19 +99,6 @@ def estimated(
         bound.floor_s, time.at_least(bound.floor_s), Predictor.LAW, subject.name,
         is_measured=is_near, is_own=is_own,
     )  # fmt: skip
-
-
-def is_learned(execution: Execution, index: int, sheet: Sheet) -> bool:
-    """Return True if weights were learned from such kernels on this machine, or one like it."""
-    bound, machine, folder = execution.bounds.kernels[index], execution.machine, execution.folder
-    row = lower(bound, execution.bounds.env_of(index))
-    if row is None:
-        return False
-    key = weighted(row, machine, predictor.known_classes(folder), tf32=bound.tf32)
-    if key is None:
-        return False
-    card = predictor.select(*key, INSIDE, machine.name, folder).card
-    return key[1] in card.dtypes and distance_to(card, key[1], sheet) <= NEAR
 
 
 class Subjects:
@@ -123,7 +110,8 @@ class Subjects:
 
     def __init__(self, execution: Execution) -> None:
         self.bounds = execution.bounds
-        self.sheet = Sheet(execution.machine)
+        self.sheet, self.folder = Sheet(execution.machine), execution.folder
+        self.learned = dict[tuple[str, str], bool]()
         self.at = execution.kernels.numbers(self.bounds.env)
         table = execution.kernels.runtime
         self.strides: StrideTable | None = None
@@ -152,6 +140,21 @@ class Subjects:
         bound = self.bounds.kernels[index]
         hardness = self.hardness(bound.kernel)
         return bound.kernel.identity, bound.device_bytes, id(bound.floor), hardness
+
+    def is_learned(self, index: int) -> bool:
+        """Return True if weights were learned from such kernels on this machine, or one like it."""
+        bound, machine = self.bounds.kernels[index], self.sheet.machine
+        row = lower(bound, self.bounds.env_of(index))
+        if row is None:
+            return False
+        key = weighted(row, machine, predictor.known_classes(self.folder), tf32=bound.tf32)
+        if key is None:
+            return False
+        if key not in self.learned:
+            card = predictor.select(*key, INSIDE, machine.name, self.folder).card
+            is_near = distance_to(card, key[1], self.sheet) <= NEAR
+            self.learned[key] = key[1] in card.dtypes and is_near
+        return self.learned[key]
 
     def hardness(self, kernel: Kernel) -> tuple[float, float]:
         """Return the shares of elements with computed addresses, and read across the result."""
