@@ -106,9 +106,9 @@ class Floors:
             return times
         far = n.read_bytes * (not is_chosen)
         for ceiling, bytes_per_s, held in self.levels:
-            least, held = nbytes, held / parts
+            least, room = nbytes, held / parts
             if ceiling is not Ceiling.L1:
-                least = excess(far, held) + excess(written, held) if held else far + written
+                least = excess(far, room) + excess(written, room) if room else far + written
             times[ceiling] = least / bytes_per_s
         return times
 
@@ -118,7 +118,7 @@ def is_some(amount: Any) -> bool:
     return not isinstance(amount, NUMBERS) or amount != 0
 
 
-def excess(nbytes: Any, held_bytes: int) -> Any:
+def excess(nbytes: Any, held_bytes: float) -> Any:
     """Return the bytes that exceed a cache's capacity, or 0.
 
     Written without a maximum, for numbers and arrays alike; halving a double is exact.

@@ -50,8 +50,7 @@ def known_extent(ins: Inputs, index: int) -> Dim | None:
 class Past:
     """Keys in the cache from earlier calls.
 
-    ``used`` is their number, None if data dependent; ``held`` is the extent of the
-    buffer.
+    ``used`` is their number, None if data dependent; ``held`` is the extent of the buffer.
     """
 
     used: Dim | None
@@ -147,20 +146,17 @@ class ProjectedAttention(AttentionLike):
         b, s = either(axis(x, 0)), either(axis(x, 1))
         _, v, _ = self.widths(ins)
         dtype = self.result_dtype(ins)
-        out = TensorType(dtype, (b, s, v))
         held = self._past(ins).held
         total = held if self.past_present_share_buffer and held != 0 else held + s
         state = (2, b, self.num_heads, total, v // self.num_heads)
-        return out, TensorType(dtype, state)
+        return TensorType(dtype, (b, s, v)), TensorType(dtype, state)
 
     def scores(self, ins: Inputs) -> Scores | None:
         x, weights = ranked(ins, 0, 3), [ranked(ins, i, 2) for i in self.weights_at]
-        if x is None or None in weights:
-            return None
         q, v, together = self.widths(ins)
-        b, s, i = x
-        if together is None:
+        if x is None or None in weights or together is None:
             return None
+        b, s, i = x
         past = self._past(ins)
         h, t = self.num_heads, past.least + s
         u = unmasked_pairs(s, t, past.least, None, 0 if self.unidirectional else None)
