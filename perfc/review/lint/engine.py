@@ -52,17 +52,25 @@ class Linted:
     def beyond(self, old: Linted, least: float) -> Linted:
         """Return findings that ``old`` lacks, or whose gain grew by ``least`` of the run.
 
-        Findings match by rule and place, or by rule and message, as names may change.
+        Findings match by rule and place, or by rule and message, as names may change; those with
+        equal bounds of their gains first.
         """
-        before: dict[object, list[Finding]] = {}
-        for f in old.findings:
-            before.setdefault(f.fingerprint, []).append(f)
-        unmatched = [f for f in self.findings if not _is_in(before, f.fingerprint, f, least)]
-        left: dict[object, list[Finding]] = {}
-        for f in (f for fs in before.values() for f in fs):
-            left.setdefault(_words(f), []).append(f)
-        new = [f for f in unmatched if not _is_in(left, _words(f), f, least)]
+        new, left = list(self.findings), list(old.findings)
+        for key in (_place, _amount, _words):
+            before: dict[object, list[Finding]] = {}
+            for f in left:
+                before.setdefault(key(f), []).append(f)
+            new = [f for f in new if not _is_in(before, key(f), f, least)]
+            left = [f for fs in before.values() for f in fs]
         return replace(self, findings=tuple(new), known=len(self.findings) - len(new))
+
+
+def _place(finding: Finding) -> str:
+    return finding.fingerprint
+
+
+def _amount(finding: Finding) -> tuple[object, ...]:
+    return *_words(finding), finding.gain and f"{finding.gain.floor_s:.4g}"
 
 
 def _words(finding: Finding) -> tuple[str, str]:
