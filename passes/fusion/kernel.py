@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfc.ir import Dim, DType, Kind, Node, TensorType, Traffic, Value, Work, entity
 from perfc.ir.problem import Backward, Problem, SlidingWindow
@@ -98,6 +99,20 @@ class Kernel:
     problem: Problem | None = None
     helper: Helper | None = None
     algorithm: ConvAlgorithm | None = None
+
+    def divided(self, count: Dim, **changed: Any) -> Kernel:
+        """Return the average of ``count`` launches that do its work together, fields changed."""
+        work, traffic = self.work, self.traffic
+        each = {name: getattr(work, name) // count for name in ("mac", "alu", "sfu", "integer")}
+        nbytes = traffic.read_bytes // count, traffic.write_bytes // count
+        return replace(
+            self,
+            work=replace(work, **each),
+            traffic=Traffic(*nbytes, traffic.is_bound),
+            repeat=self.repeat * count,
+            read_parts=tuple([part // count for part in self.read_parts]),
+            **changed,
+        )
 
     @property
     def kind(self) -> Kind:

@@ -13,10 +13,8 @@ from perfc.ir import (
     Op,
     Shape,
     TensorType,
-    Traffic,
     Type,
     Value,
-    Work,
     mutable,
 )
 from perfc.ir.ops.elementwise.cast import Cast
@@ -283,17 +281,8 @@ def of_group(kernel: Kernel) -> Kernel:
     window = kernel.problem
     if not isinstance(window, SlidingWindow):
         return kernel
-    groups, work, traffic = window.groups, kernel.work, kernel.traffic
-    return replace(
-        kernel,
-        work=Work(work.mac // groups, work.alu // groups, dtype=work.dtype, is_bound=work.is_bound),
-        traffic=Traffic(
-            traffic.read_bytes // groups, traffic.write_bytes // groups, traffic.is_bound
-        ),
-        read_parts=tuple([part // groups for part in kernel.read_parts]),
-        repeat=kernel.repeat * groups,
-        problem=window._replace(in_channels=window.depth, out_channels=window.filters, groups=1),
-    )
+    one = window._replace(in_channels=window.depth, out_channels=window.filters, groups=1)
+    return kernel.divided(window.groups, problem=one)
 
 
 def order_title(helper: Helper, v: Value, *, last: bool) -> str:

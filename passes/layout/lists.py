@@ -72,20 +72,7 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
         launch_count(sizes, limit.tensors[depth - 1], limit.chunks) if op.is_list else len(sizes)
         for sizes in groups.values()
     )
-    if count <= 1:
-        return kernel
-    work, traffic = kernel.work, kernel.traffic
-    return replace(
-        kernel,
-        work=replace(work, alu=work.alu // count, sfu=work.sfu // count),
-        traffic=replace(
-            traffic,
-            read_bytes=traffic.read_bytes // count,
-            write_bytes=traffic.write_bytes // count,
-        ),
-        repeat=kernel.repeat * count,
-        read_parts=tuple([nbytes // count for nbytes in kernel.read_parts]),
-    )
+    return kernel if count <= 1 else kernel.divided(count)
 
 
 def _elements(v: Value | None, at: Numbers) -> float:

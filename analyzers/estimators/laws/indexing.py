@@ -6,6 +6,8 @@ Source: PyTorch, aten/src/ATen/TensorIterator.cpp, ``reorder_dimensions`` and
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,3 +43,23 @@ def merged(shape: Extents, steps: list[Extents]) -> int:
         count += 1
         last = shape[axis], step
     return count
+
+
+def hardness(shape: Extents, tensors: Sequence[tuple[Extents, Extents]]) -> tuple[float, float]:
+    """Return 1 for tensors whose axes do not merge, and 1 for those read across the result.
+
+    Args:
+        shape: extents of the result.
+        tensors: extents and strides of each tensor.
+
+    >>> hardness((8, 4), [((8, 4), (4, 1)), ((8, 4), (1, 8))])
+    (1.0, 1.0)
+    """
+    steps = [along(shape, *one) for one in tensors]
+    axes = [a for a in range(len(shape)) if shape[a] != 1]
+    densest = {
+        min(axes, key=lambda a: step[a] or math.inf)
+        for step, (extents, _) in zip(steps, tensors, strict=True)
+        if axes and math.prod(extents) == math.prod(shape)
+    }
+    return float(merged(shape, steps) > 1), float(len(densest) > 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from .. import predictor
 from ..candidate_times import distance_to
 from ..estimator import Estimator, Execution
 from ..selection import INSIDE, weighted
-from .indexing import along, merged
+from .indexing import hardness
 from .law import KernelLaw, law_of
 from .resources import UNALIGNED, KernelResources, resources_of
 
@@ -175,16 +174,8 @@ def addressing(node: Node, strides: StrideTable) -> tuple[float, float]:
     shape = shape or (strides.shapes[operands[0]] if operands else ())
     if not shape or not operands or any(_outside(v, shape, strides) for v in operands):
         return 0.0, 0.0
-    steps = [along(shape, strides.shapes[v], strides.of(v)) for v in (node.results[0], *operands)
-             if v in strides.shapes]  # fmt: skip
-    axes = [a for a in range(len(shape)) if shape[a] != 1]
-    whole = [
-        along(shape, strides.shapes[v], strides.of(v))
-        for v in (node.results[0], *operands)
-        if v in strides.shapes and math.prod(strides.shapes[v]) == math.prod(shape)
-    ]
-    densest = {min(axes, key=lambda a: step[a] or math.inf) for step in whole} if axes else set()
-    return float(merged(shape, steps) > 1), float(len(densest) > 1)
+    tensors = [v for v in (node.results[0], *operands) if v in strides.shapes]
+    return hardness(shape, [(strides.shapes[v], strides.of(v)) for v in tensors])
 
 
 def _outside(v: Value, shape: Extents, strides: StrideTable) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from perfc.analyzers.estimators.laws.indexing import along, merged
+from perfc.analyzers.estimators.laws.indexing import hardness
 from perfc.ir import DType, Module, record
 from perfc.passes.inference.placement import contiguous
 
@@ -51,13 +51,18 @@ class TraceRow:
     is_last: bool = False
 
 
-def rows(path: Path) -> Iterator[TraceRow]:
-    """Yield the kernels of operators that perfc can describe in one node."""
+def opened(path: Path) -> tuple[str, list[Any], dict[object, Any]]:
+    """Return the device of a trace, its events, and its operators by number."""
     with gzip.open(path) as file:
         data = json.load(file)
-    device = data["deviceProperties"][0]["name"]
     events = data["traceEvents"]
     calls = {e["args"].get("External id"): e for e in events if e.get("cat") == "cpu_op"}
+    return data["deviceProperties"][0]["name"], events, calls
+
+
+def rows(path: Path) -> Iterator[TraceRow]:
+    """Yield the kernels of operators that perfc can describe in one node."""
+    device, events, calls = opened(path)
     groups: dict[tuple[str, str, str], list[float]] = {}
     first: dict[tuple[str, str, str], Mapping[str, Any]] = {}
     seen: Counter[tuple[int, str]] = Counter()
@@ -92,10 +97,7 @@ def is_last(args: Mapping[str, Any]) -> bool:
 
 def calls(path: Path) -> list[TraceRow]:
     """Return operators with the time of all their kernels together, a row for equal calls."""
-    with gzip.open(path) as file:
-        data = json.load(file)
-    device, events = data["deviceProperties"][0]["name"], data["traceEvents"]
-    cpu = {e["args"].get("External id"): e for e in events if e.get("cat") == "cpu_op"}
+    device, events, cpu = opened(path)
     spent: dict[int, float] = {}
     for e in events:
         if e.get("cat") in ("kernel", "gpu_memset") and e["args"].get("External id") in cpu:
@@ -119,9 +121,7 @@ def calls(path: Path) -> list[TraceRow]:
 
 def fills(path: Path) -> list[float]:
     """Return the times of memset nodes in seconds."""
-    with gzip.open(path) as file:
-        events = json.load(file)["traceEvents"]
-    return [float(e["dur"]) * 1e-6 for e in events if e.get("cat") == "gpu_memset"]
+    return [float(e["dur"]) * 1e-6 for e in opened(path)[1] if e.get("cat") == "gpu_memset"]
 
 
 def described(
@@ -135,7 +135,7 @@ def described(
     if not dims or not types or types[0] not in TYPES or not dims[0]:
         return None
     dtype, x = TYPES[types[0]], dims[0]
-    indexed, crossed = hardness(dims, strides)
+    indexed, crossed = addressing(dims, strides)
     match name:
         case "cudnn_convolution" | "miopen_convolution":
             return convolution(kernel, dims, values, dtype)
@@ -228,21 +228,12 @@ def convolution(
     return _of(family, p, dtype, helper=helper)
 
 
-def hardness(dims: list[Any], strides: list[Any]) -> tuple[float, float]:
-    """Return 1 for operands whose axes do not merge, and for those read across the result."""
-    tensors = [(tuple(d), tuple(s)) for d, s in zip(dims, strides, strict=False) if d and s]
+def addressing(dims: list[Any], strides: list[Any]) -> tuple[float, float]:
+    """Return the shares of elements with computed addresses, and read across the result."""
     tensors = [
-        (d, s) for d, s in tensors if len(d) == len(s) and all(isinstance(x, int) for x in d)
+        (tuple(d), tuple(s))
+        for d, s in zip(dims, strides, strict=False)
+        if d and s and len(d) == len(s) and all(isinstance(x, int) for x in d)
     ]
-    if not tensors:
-        return 0.0, 0.0
-    shape = max((d for d, _ in tensors), key=math.prod)
-    steps = [along(shape, d, s) for d, s in tensors]
-    inner = [a for a in range(len(shape)) if shape[a] != 1]
-    if not inner:
-        return 0.0, 0.0
-    whole = [
-        s for s, (d, _) in zip(steps, tensors, strict=True) if math.prod(d) == math.prod(shape)
-    ]
-    densest = {min(inner, key=lambda a: s[a] or math.inf) for s in whole}
-    return float(merged(shape, steps) > 1), float(len(densest) > 1)
+    shape = max((d for d, _ in tensors), key=math.prod, default=())
+    return hardness(shape, tensors)
