@@ -130,8 +130,9 @@ def test_memory_is_weighed_against_the_machine() -> None:
 @pytest.mark.parametrize(
     ("target", "dtype", "reason"),
     [
-        ("a100", "", "no measured TF32 convolution on any machine"),
-        ("h100", "f16", "no measured f16 convolution on NVIDIA H100 SXM5 80 GB"),
+        ("a100", "", "no convolution was measured on NVIDIA A100 SXM4 80 GB: its law is of other"),
+        # eight images take less time on the device than their launches
+        ("h100", "f16", "host-bound, and the launch overhead of the host is assumed"),
         ("generic-x86-64", "", "the rate of matrix units is assumed on a desktop x86-64 processor"),
     ],
 )
@@ -208,7 +209,9 @@ def test_rates_that_did_not_repeat_are_a_reason_against_confidence(tmp_path: Pat
     text = re.sub(r"(?m)^name = .*|^aliases = .*", "", text, count=2)
     path = tmp_path / "mine.toml"
     path.write_text('name = "mine"\n' + text.lstrip(), encoding="utf-8")
-    report = perfc.analyze(MODELS.format("gpt2"), path, batch=1, seq=16, predictor="kernels")
+    # without a host, which so few tokens wait for
+    setting = {"runtime": "cudagraph", "predictor": "kernels"}
+    report = perfc.analyze(MODELS.format("gpt2"), path, batch=1, seq=16, **setting)  # type: ignore[arg-type]
     found = Verdict.of(report).confidence
     assert found is not None
     assert found.grade is not Grade.HIGH
