@@ -5,17 +5,19 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from types import ModuleType
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def modules(package: str) -> Iterator[ModuleType]:
-    """Yield every module of an imported package, by name."""
+@cache
+def modules(package: str) -> tuple[ModuleType, ...]:
+    """Return every module of an imported package, by name; its folder is listed once."""
     folder = importlib.import_module(package)
-    for info in sorted(pkgutil.iter_modules(folder.__path__), key=lambda i: i.name):
-        yield importlib.import_module(f"{package}.{info.name}")
+    names = sorted(info.name for info in pkgutil.iter_modules(folder.__path__))
+    return tuple([importlib.import_module(f"{package}.{name}") for name in names])
 
 
 def instances(package: str, of: type[T]) -> Iterator[T]:

@@ -86,7 +86,7 @@ def estimated(
     if subject is None or law is None:
         return None
     bound, machine = execution.bounds.kernels[index], execution.machine
-    is_own = machine.name in law.machines
+    is_own, floor_s = machine.name in law.machines, bound.floor_s
     # weights know no product whose rows vectors cannot load
     is_rough = law.error > ROUGH and subject.name != UNALIGNED
     if is_rough and not is_own and subjects.is_learned(index):
@@ -95,7 +95,7 @@ def estimated(
     width = 1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR
     time = law.interval(subject).widened(width) * bound.launches
     return Estimate(
-        bound.floor_s, time.at_least(bound.floor_s), Predictor.LAW, subject.name,
+        floor_s, time.at_least(floor_s), Predictor.LAW, subject.name,
         is_measured=is_near, is_own=is_own,
     )  # fmt: skip
 
@@ -110,6 +110,7 @@ class Subjects:
     def __init__(self, execution: Execution) -> None:
         self.bounds = execution.bounds
         self.sheet, self.folder = Sheet(execution.machine), execution.folder
+        self.classes = predictor.known_classes(self.folder)
         self.learned = dict[tuple[str, str], bool]()
         self.at = execution.kernels.numbers(self.bounds.env)
         table = execution.kernels.runtime
@@ -146,7 +147,7 @@ class Subjects:
         row = lower(bound, self.bounds.env_of(index))
         if row is None:
             return False
-        key = weighted(row, machine, predictor.known_classes(self.folder), tf32=bound.tf32)
+        key = weighted(row, machine, self.classes, tf32=bound.tf32)
         if key is None:
             return False
         if key not in self.learned:
