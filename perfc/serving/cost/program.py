@@ -181,15 +181,33 @@ def estimated(
         machine: target machine.
         framework: runtime whose kernels are estimated.
     """
+    return estimated_parts(program, [wanted], envs, machine, framework)[0]
+
+
+def estimated_parts(
+    program: Program,
+    parts: Sequence[Sequence[int]],
+    envs: Sequence[Env],
+    machine: Machine,
+    framework: str,
+) -> list[list[KernelCost]]:
+    """Return the cost of each of several parts of a pass; otherwise as `estimated`.
+
+    What stays in caches is that of all parts in order.
+    """
+    wanted = sorted(i for part in parts for i in part)
     if not wanted:
-        return [KernelCost(0.0, 0.0, 0.0, 0.0, 0.0)] * len(envs)
+        return [[KernelCost(0.0, 0.0, 0.0, 0.0, 0.0)] * len(envs) for _ in parts]
     kernels, each = _estimates_at(program, wanted, envs, machine, framework)
-    counts = [program.counts[i] for i in wanted]
-    width = len(wanted)
-    return [
-        _summed(kernels[at : at + width], each[at : at + width], counts, machine)
-        for at in range(0, len(kernels), width)
-    ]
+    place = {index: at for at, index in enumerate(wanted)}
+
+    def summed(part: Sequence[int], first: int) -> KernelCost:
+        at = [first + place[i] for i in part]
+        counts = [program.counts[i] for i in part]
+        return _summed([kernels[i] for i in at], [each[i] for i in at], counts, machine)
+
+    firsts = range(0, len(kernels), len(wanted))
+    return [[summed(part, first) for first in firsts] for part in parts]
 
 
 def each_alone(program: Program, env: Env, machine: Machine, framework: str) -> list[KernelCost]:

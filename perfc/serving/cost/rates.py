@@ -19,7 +19,7 @@ from perfc.passes.fusion.kernel import Kernel
 from ..host import AMD, numbers_of
 from .conversions import longer, multiplies_halves, weight_bytes
 from .grouped import attentions, cached_elements
-from .program import Env, KernelCost, Program, estimated
+from .program import Env, KernelCost, Program, estimated, estimated_parts
 
 EARLY = (0, 6)
 """Newest version of vLLM whose kernels on AMD GPUs were measured."""
@@ -90,14 +90,9 @@ def limited(
     kernels = program.table.kernels
     products = [i for i in wanted if multiplies_halves(kernels[i])]
     rest = [i for i in wanted if i not in products]
-    pairs = zip(
-        estimated(program, products, envs, machine, framework),
-        estimated(program, rest, envs, machine, framework),
-        envs,
-        strict=True,
-    )
+    parts = estimated_parts(program, [products, rest], envs, machine, framework)
     result: list[KernelCost] = []
-    for matmuls, other, env in pairs:
+    for matmuls, other, env in zip(*parts, envs, strict=True):
         each_s = [program.counts[i] * _least_s(kernels[i], env, machine, rates) for i in products]
         slowed = longer(matmuls, math.fsum(each_s) - matmuls.time_s)
         sums = [a + b for a, b in zip(astuple(slowed), astuple(other), strict=True)]
