@@ -303,12 +303,8 @@ class LaunchWalk:
     def counted(self, kernel: Kernel) -> Launch:
         """Return the launch of a kernel, its place left open."""
         policy = self.policy(kernel)
-        reads = self.stored_bytes(
-            [
-                (v, part, self.read_bits(v, policy))
-                for v, part in zip(kernel.reads, kernel.read_parts, strict=True)
-            ]
-        )
+        parts = list(zip(kernel.reads, kernel.read_parts, strict=True))
+        reads = self.stored_bytes([(v, part, self.read_bits(v, policy)) for v, part in parts])
         writes = self.written(kernel, policy)
         work, gain = kernel.work, kernel.winograd_gain
         amounts = {
@@ -319,7 +315,6 @@ class LaunchWalk:
             "write_bytes": writes,
         }
         if kernel.kind in PRODUCTS:
-            parts = list(zip(kernel.reads, kernel.read_parts, strict=True))
             amounts["least_read_bytes"] = self.least(parts)
             amounts["least_write_bytes"] = self.least([(v, _nbytes(v)) for v in kernel.writes])
         launch = self.compared(kernel)
