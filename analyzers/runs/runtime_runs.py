@@ -83,7 +83,7 @@ def estimate(
     *,
     folder: Path = artefact.SHIPPED,
 ) -> RuntimeRun | None:
-    """Return the whole run; None if no run under such a runtime or precision was measured.
+    """Return the whole run; None without measured configurations of its runtime.
 
     Args:
         execution: its kernels and their module.
@@ -105,7 +105,9 @@ def estimate(
         return None
     weights = _load(path)
     stored = precision(deployment, element, execution.bounds)
-    if not stored or execution.kernels.runtime.measured_name not in weights.card.frameworks:
+    # a runtime of a few scattered runs has no configuration
+    known = {runtime for *_, runtime in weights.card.configurations}
+    if not stored or execution.kernels.runtime.measured_name not in known:
         return None
     return estimated(weights, tabulated(execution, table, deployment, stored, batch))
 
