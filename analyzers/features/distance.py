@@ -41,9 +41,16 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
     return (*(math.log2(n) for n in numbers), vendor(sheet))
 
 
-def squares(mine: Array, theirs: Array) -> Array:
-    """Squared distances of places from others; ``[mine, theirs]`` of two ``[rows, columns]``."""
-    result: Array = (mine**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1) - 2 * mine @ theirs.T
+def squares(mine: Array, mine_squared: Array, theirs: Array, theirs_squared: Array) -> Array:
+    """Return squared distances of places from others, ``[mine, theirs]``.
+
+    Args:
+        mine: ``[rows, columns]``.
+        mine_squared: square of each row's length.
+        theirs: the others.
+        theirs_squared: likewise.
+    """
+    result: Array = mine_squared[:, None] + theirs_squared - 2 * mine @ theirs.T
     return np.maximum(result, 0.0)
 
 

@@ -13,6 +13,7 @@ Experiments", 2015, section 2: few of the known rows tell the deviation of one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,17 @@ class RowPositions:
 
     kinds: NDArray[np.float32]
     places: NDArray[np.float32]
+    memo: dict[tuple[int, int], tuple[Array, Array]] = field(
+        default_factory=dict[tuple[int, int], "tuple[Array, Array]"], repr=False
+    )
+
+    def part(self, columns: slice) -> tuple[Array, Array]:
+        """Return some columns and the square of each row's length in them, computed once."""
+        key = columns.start, columns.stop
+        if key not in self.memo:
+            places = self.places[:, columns].astype(np.float64)
+            self.memo[key] = places, (places**2).sum(axis=1)
+        return self.memo[key]
 
     def take(self, chosen: NDArray[Any]) -> RowPositions:
         """Some of them."""
@@ -114,7 +126,7 @@ def similarities(
     }
     result[form.model] *= mine.kinds[:, -1][:, None] != NOBODY
     for aspect, near in form.near.items():
-        square = squares(*(r.places[:, near.columns].astype(np.float64) for r in (mine, theirs)))
+        square = squares(*mine.part(near.columns), *theirs.part(near.columns))
         scaled = np.sqrt(3.0 * square)
         result[aspect] = (1.0 + scaled) * np.exp(-scaled) if near.has_each else np.exp(-square)
     return result

@@ -239,8 +239,8 @@ class Likelihood:
             among = (one for one, all_of in zip(terms, self.form.terms, strict=True)
                      if aspect in all_of)  # fmt: skip
             of = 0.5 * pull * sum(among, start=np.zeros_like(pull))
-            columns = placed.places[:, near.columns].astype(np.float64)
-            square = squares(columns, columns)
+            columns, squared = placed.part(near.columns)
+            square = squares(columns, squared, columns, squared)
             if not near.has_each:
                 slopes.append(2.0 * float((of * square).sum()))
                 continue
