@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.steps.columns import Columns, LinearColumns, columns, linear, tabulated
+from perfc.analyzers.steps.columns import Columns, LinearColumns, columns, merged, tabulated
 from perfc.analyzers.steps.features import SHARED, divides, log2, padded, tabulate
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.analyzers.steps.launches import AMOUNTS, TRAITS, Launch
@@ -104,8 +104,7 @@ def test_what_a_launch_does_not_state_is_none_or_one() -> None:
 def test_amounts_lie_on_a_line_through_both_batches() -> None:
     """10 at batch 32 and 18 at 64: a quarter each; 2 without any, and never less than nothing."""
     one = Launch(LaunchKind.MATMUL, 0, {"mac": (10.0, 18.0), "m": (1.0, 9.0)}, {"n": 3.0}, 2.0)
-    made = linear([one, one], (32, 64))
-    assert isinstance(made, LinearColumns)
+    made = LinearColumns((32, 64), merged(tabulated([one, one], 2)))
     assert len(made.table) == 1
     for batch, mac, m in ((32, 10, 1), (64, 18, 9), (96, 26, 17), (0, 2, 0)):
         at: Columns = made.at(batch)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 HALVES = ("f16", "bf16")
 BLOCKED = {"half": (32, 64), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
+GROUP_BLOCK, GROUPED_TF32 = 16, 4
+"""Filters and channels of a group in whole blocks, and the time of TF32 over that of f16, as in the
+rows of grouped convolutions that the law is fitted to."""
 LEAST_BLOCK, PATCH = 8, 196
 """Fewest channels in a block, and elements of a window that embeds patches."""
 UNALIGNED = "unaligned product"
@@ -267,7 +270,12 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
         name = "depthwise convolution channels last" if is_last else "depthwise convolution"
         return name, {Resource.TAPS: results * taps * cycle_s}
     if problem.groups > 1:
-        return "grouped convolution", {Resource.TAPS: results * taps * depth * cycle_s}
+        per_group = math.prod(
+            math.ceil(n / GROUP_BLOCK) * GROUP_BLOCK for n in (at(problem.filters), depth)
+        )
+        slower = GROUPED_TF32 if _type(bound) == "tf32" else 1
+        products = positions * problem.groups * per_group * taps * slower
+        return "grouped convolution", {Resource.TAPS: products * cycle_s}
     block, width = BLOCKED[_type(bound)] if _type(bound) in BLOCKED else (BLOCK, TILE // 2)
     # images and single channels have kernels of their own, patches have not
     is_patch = problem.stride >= taps >= PATCH
