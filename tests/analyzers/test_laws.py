@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 import perfc
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.laws.law import KernelLaw, law_of, laws
+from perfc.analyzers.estimators.laws.laws import Subjects
 from perfc.analyzers.estimators.laws.resources import KernelResources, Resource, alignment
 
+RESNET = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 MEASURED = {
     ("matmul", 1968e-6): {"m": 2969, "n": 4727, "k": 8169},
     ("matmul", 304e-6): {"m": 2969, "n": 4728, "k": 8168},
@@ -67,3 +70,14 @@ def test_names_of_laws_and_resources_are_known() -> None:
 
 def test_alignment_is_the_power_of_two() -> None:
     assert [alignment(n) for n in (1, 6, 12, 64, 4727)] == [1, 2, 4, 8, 1]
+
+
+@pytest.mark.parametrize("runtime", ["ort", "cudagraph"])
+def test_kernels_have_the_resources_that_each_has_alone(runtime: str) -> None:
+    run = perfc.analyze(RESNET, "a100", runtime=runtime, batch=3).execution
+    subjects = Subjects(run)
+    alone = [subjects.of([i])[0] for i in run.indices]
+    assert subjects.of(run.indices) == alone
+    products = [one for one in alone if one and one.name.endswith("convolution")]
+    assert products
+    assert all(one.seconds[Resource.PRODUCTS] > 0 for one in products)
