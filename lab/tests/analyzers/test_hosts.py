@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from perfc.deployment import Deployment
-from perfc_lab.fits.hosts import FEW, HELPER_S, HostClass, Lowered, Sample, host_of
+from perfc_lab.fits.hosts import FEW, HELPER_S, HostClass, HostRun, HostSample, host_of
 from perfc_lab.tables.whole_models import WholeModel
 
 US = 1e-6
 
 
-def runs(launch_us: float, fixed_us: float, factors: dict[str, float]) -> list[Sample]:
+def runs(launch_us: float, fixed_us: float, factors: dict[str, float]) -> list[HostSample]:
     """Return runs of networks at batches; kernels take a third longer than estimated."""
     made = []
     for source, factor in factors.items():
@@ -23,7 +23,9 @@ def runs(launch_us: float, fixed_us: float, factors: dict[str, float]) -> list[S
                 time_us = max(1.33 * device_us, host_us) + fixed_us
                 how = Deployment("a100", runtime="ort", dtype="f16", dims={"batch": batch})
                 row = WholeModel(f"{network}.onnx.gz", how, time_us * US, source)
-                made.append(Sample(row, Lowered("f16", True, device_us * US, operators, 10, 8.0)))
+                made.append(
+                    HostSample(row, HostRun("f16", True, device_us * US, operators, 10, 8.0))
+                )
     return made
 
 
@@ -55,6 +57,6 @@ def test_classes_of_boards_do_not_overlap() -> None:
         for runtime in {r for c in CLASSES.values() for r in c.runtimes}:
             how = Deployment(target, runtime=runtime)
             row = WholeModel("x.onnx.gz", how, 1.0)
-            sample = Sample(row, Lowered("f16", True, 1.0, 1, 0, generation))
+            sample = HostSample(row, HostRun("f16", True, 1.0, 1, 0, generation))
             assert sum(sample.is_of(host) for host in CLASSES.values()) <= 1
     assert np.isinf(CLASSES["tensorrt"].below)
