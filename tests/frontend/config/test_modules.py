@@ -10,6 +10,7 @@ import pytest
 
 import perfc
 from perfc.analyzers.estimators.laws.indexing import merged
+from perfc.analyzers.estimators.laws.laws import Subjects
 from perfc.api import Report
 from perfc.errors import PerfcError
 from perfc.frontend.config import code_of
@@ -118,11 +119,13 @@ def test_versions_of_the_library_are_those_of_its_runtime_alone(tmp_path: Path) 
 
 def test_kernels_on_strided_operands_compute_addresses(tmp_path: Path) -> None:
     result = report(tmp_path)
-    times = {
-        k.anchor.results[0].name.removeprefix("layers.1.0.attention."): e.time_s - e.wait_s
-        for k, e in zip(result.kernels.kernels, result.prediction.kernels, strict=True)
+    subjects = Subjects(result.execution)
+    computed = {
+        k.anchor.results[0].name.removeprefix("layers.1.0."): subjects.hardness(k)[0]
+        for k in result.kernels.kernels
     }
-    # products with cosines step through heads inside of positions, those with sines do not
-    assert times["q_rotary.cos"] > times["q_rotary.sin"]
-    assert times["layers.1.0.norm.f32"] > times["layers.1.0.norm.narrow"]
+    # heads inside of positions; cosines and weights that are broadcast
+    assert computed["attention.q_rotary.negative"] == computed["attention.q_rotary.cos"] == 1
+    assert computed["norm.normed"] == 1
+    assert computed["norm.square"] == computed["residual"] == 0
     assert merged((4, 8, 2), [(16, 2, 1), (2, 8, 1)]) == 3
