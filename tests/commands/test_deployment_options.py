@@ -219,7 +219,7 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("diff", ["--to-runtime", "x"], "--to-runtime: no runtime 'x'"),
         ("diff", ["--to-mode", "training"], "--to-mode: a training step needs an optimiser"),
         ("analyze", ["--mode", "training"], "--mode: a training step needs an optimiser (--train"),
-        ("analyze", ["--runtime", "tvm", "--runtime-version", "2"], "versions of tvm were not"),
+        ("analyze", ["--runtime", "tvm", "--runtime-version", "2.4"], "versions of tvm were not"),
         ("analyze", ["--runtime", "eager", "--runtime-version", "x"], "'x' is no version"),
         ("predict", [*OURS, "--runtime", "ort"], "no whole runs under ort were measured"),
         ("predict", [*OURS, "--runtime", "cudagraph"], "no whole runs under cudagraph were"),
