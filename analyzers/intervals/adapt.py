@@ -46,7 +46,6 @@ DRAWS = 20
 LEAST_TEST = 3
 WORTH = 0.1
 """A step of the learning curve is worth its kernels if it takes this share of the error away."""
-COVER = 0.9
 
 
 class AdaptError(PerfcError):

@@ -66,8 +66,6 @@ class Band:
 
 LEVELS = Band((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
 """Quantiles of a distribution that is right."""
-FURTHEST_LEVEL = 1e-4
-"""Least share of times that is left below an interval, or above it."""
 
 
 def grown(distance: float) -> float:

@@ -177,11 +177,6 @@ def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...
     )
 
 
-def launches_of(execution: Execution) -> float:
-    """Return the number of launches of a run that a framework dispatches."""
-    return math.fsum(launch_counts(execution))
-
-
 def host_of(execution: Execution) -> RunHost | None:
     """Return the host of a run; None if nothing waits for it, or nothing is launched.
 

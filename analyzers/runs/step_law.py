@@ -103,26 +103,12 @@ def law() -> StepLaw:
 
 
 def read(text: str) -> StepLaw:
-    """Return the fit in a text that `as_toml` wrote."""
+    """Return the fit in the text of its file."""
     data = tomllib.loads(text)
     factors = {KernelTrait(name): float(value) for name, value in data["factors"].items()}
     measured = tuple((str(t), str(p)) for t, p in data["measured"])
     band = Band(float(data["low"]), float(data["high"]))
     return StepLaw(factors, band, measured, int(data["steps"]), int(data["architectures"]))
-
-
-def as_toml(fit: StepLaw) -> str:
-    """Return the text of a fit's file."""
-    measured = ", ".join(f'["{target}", "{stored}"]' for target, stored in fit.measured)
-    factors = "\n".join(
-        f"{p.value} = {fit.factors[p]:.4g}" for p in KernelTrait if p in fit.factors
-    )
-    return (
-        "# Steps of convolutional networks; written by lab/perfc_lab/fits/published_steps.py.\n"
-        f"low = {fit.band.low:.4g}\nhigh = {fit.band.high:.4g}\n"
-        f"measured = [{measured}]\nsteps = {fit.steps}\narchitectures = {fit.architectures}\n\n"
-        f"[factors]\n{factors}\n"
-    )
 
 
 def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, ...]:

@@ -21,7 +21,7 @@ from statistics import mean, median
 import perfc
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.runs.run_table import precision, stored_element
-from perfc.analyzers.runs.step_law import as_toml, is_convolutional, sums_s
+from perfc.analyzers.runs.step_law import KernelTrait, StepLaw, is_convolutional, sums_s
 from perfc.common.whole_file import write_output
 from perfc.deployment.fields import KERNELS
 from perfc_lab.tables.published_steps import PublishedStep, published_steps
@@ -34,6 +34,20 @@ from perfc_lab.training.runs.published_steps import (
     reasons,
     with_band,
 )
+
+
+def as_toml(fit: StepLaw) -> str:
+    """Return the text of a fit's file."""
+    measured = ", ".join(f'["{target}", "{stored}"]' for target, stored in fit.measured)
+    factors = "\n".join(
+        f"{p.value} = {fit.factors[p]:.4g}" for p in KernelTrait if p in fit.factors
+    )
+    return (
+        "# Steps of convolutional networks; written by lab/perfc_lab/fits/published_steps.py.\n"
+        f"low = {fit.band.low:.4g}\nhigh = {fit.band.high:.4g}\n"
+        f"measured = [{measured}]\nsteps = {fit.steps}\narchitectures = {fit.architectures}\n\n"
+        f"[factors]\n{factors}\n"
+    )
 
 
 def summed(step: PublishedStep, folder: Path) -> SummedStep:

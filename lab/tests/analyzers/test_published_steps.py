@@ -13,10 +13,11 @@ import perfc
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.intervals.conformal import Band
 from perfc.analyzers.runs import step_law
-from perfc.analyzers.runs.step_law import KernelTrait, StepLaw, as_toml, is_convolutional, law, read
+from perfc.analyzers.runs.step_law import KernelTrait, StepLaw, is_convolutional, law, read
 from perfc.deployment import Deployment
 from perfc.errors import ModelError
 from perfc.passes.runtimes import Layout, Tf32
+from perfc_lab.fits.published_steps import as_toml
 from perfc_lab.tables.published_steps import GRAPHS, PublishedStep, SkipReason, published_steps
 from perfc_lab.training.runs.published_steps import (
     SummedStep,

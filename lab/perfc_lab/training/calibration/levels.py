@@ -12,7 +12,7 @@ from perfc.analyzers.estimators.predictor import possible
 from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
-from perfc.analyzers.intervals.conformal import FURTHEST_LEVEL, LEVELS, Band, of_category
+from perfc.analyzers.intervals.conformal import LEVELS, Band, of_category
 from perfc.machine import load_machine
 
 from ..evaluate import CallerContext
@@ -55,6 +55,10 @@ def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Ban
         if len(own):
             bands[name] = of_category(own, shares)
     return {name: _sound(one) for name, one in bands.items()}
+
+
+FURTHEST_LEVEL = 1e-4
+"""Least share of times that is left below an interval, or above it."""
 
 
 def _sound(one: Band) -> Band:
