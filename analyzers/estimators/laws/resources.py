@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 HALVES = ("f16", "bf16")
 BLOCKED = {"half": (32, 64), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
-GROUP_BLOCK, GROUPED_TF32 = 16, 4
-"""Filters and channels of a group in whole blocks, and the time of TF32 over that of f16, as in the
-rows of grouped convolutions that the law is fitted to."""
 LEAST_BLOCK, PATCH = 8, 196
 """Fewest channels in a block, and elements of a window that embeds patches."""
 UNALIGNED = "unaligned product"
@@ -85,9 +82,12 @@ class Resource(Enum):
     __hash__ = object.__hash__
 
 
-_START, _CACHED = constants_next_to(__file__)["amd_paces"].numbers
+_FITTED = constants_next_to(__file__)
+_START, _CACHED = _FITTED["amd_paces"].numbers
 AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
 """Times of resources on GPUs of AMD over those on NVIDIA's at the rates of their sheets."""
+GROUP_BLOCK, GROUPED_TF32 = _FITTED["grouped_blocks"].numbers
+"""Filters and channels of a group in whole blocks, and the time of TF32 over that of f16."""
 Amounts = Mapping[Resource, float]
 Classified: TypeAlias = "tuple[str, Amounts] | tuple[str, Amounts, Tiles] | None"
 
