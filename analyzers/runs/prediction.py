@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.ir import Module, frozen
 from perfc.passes.runtimes import LaunchMode
 
-from ..artefacts import artefact
 from ..estimate.estimate import CandidateRun, Estimate, Predictor, RunEstimate
 from ..estimate.interval import Interval
 from ..estimators import Execution, estimates
@@ -184,26 +182,6 @@ class PredictionTable:
 
 def _ratio(kernel: Estimate, alone: Estimate) -> float:
     return (kernel.time_s - kernel.wait_s) / alone.time_s if alone.time_s else 0.0
-
-
-def predict(
-    bounds: RooflineTable,
-    kernels: KernelTable,
-    *,
-    source: Module | None = None,
-    module: Module | None = None,
-    folder: Path = artefact.SHIPPED,
-) -> PredictionTable:
-    """Return the predictions for every kernel of a roofline.
-
-    Args:
-        bounds: the roofline.
-        kernels: its kernels, with their runtime.
-        source: the module as read, for nodes that only a host runs; left out by default.
-        module: the module of the kernels, for fits to whole steps; left out by default.
-        folder: folder of the operator predictor's weights.
-    """
-    return predicted(Execution(bounds, kernels, module, folder), source)
 
 
 def predicted(execution: Execution, source: Module | None = None) -> PredictionTable:

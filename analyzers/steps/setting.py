@@ -187,12 +187,6 @@ class Setting:
         return RunMode.CHANNELS_LAST if self.channels_last else RunMode.EAGER
 
     @property
-    def way(self) -> str:
-        """Return framework, version, and the layout if weights of the mode cover several."""
-        lies = ", channels last" if self.training and self.channels_last else ""
-        return self.framework + lies
-
-    @property
     def framework(self) -> str:
         """Return the name and version of the framework."""
         return f"{self.engine or 'torch'} {self.version[0]}.{self.version[1]}"

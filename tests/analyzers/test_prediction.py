@@ -12,10 +12,11 @@ import pytest
 
 import perfc
 from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.forest import learned
 from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.runs.energy import PowerModel, idle_w, power_model, share_of_cap
-from perfc.analyzers.runs.prediction import PredictionTable, predict
+from perfc.analyzers.runs.prediction import PredictionTable, predicted
 from perfc.machine import load_machine
 from perfc.view.report import Format, collect, render
 
@@ -53,7 +54,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def of(report: perfc.Report, folder: Path) -> PredictionTable:
-    return predict(report.roofline, report.kernels, source=report.source, folder=folder)
+    return predicted(Execution(report.roofline, report.kernels, folder=folder), report.source)
 
 
 @pytest.mark.parametrize("target", ["a100", "t4", "mi210", "generic-x86-64"])

@@ -13,6 +13,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.fitted_rates import Efficiencies
 from perfc.analyzers.estimators.fitted_rates.classes import Term
 from perfc.analyzers.estimators.fitted_rates.subject import (
@@ -30,7 +31,7 @@ from perfc.analyzers.intervals.adapt import (
     of_machine,
     posterior,
 )
-from perfc.analyzers.runs.prediction import predict
+from perfc.analyzers.runs.prediction import predicted
 from perfc.machine import load_machine, validate
 from perfc.measuring.adapt import adapt_target, lowered, probes, read, residuals
 from perfc.measuring.measure.fitting import fit_file
@@ -130,7 +131,7 @@ def test_adapted_target_is_valid_and_predicts_what_was_measured(
     adapt_target("l40s", rows, path, folder=weights)
     assert validate(path) == []
     before, after = (
-        predict(r.roofline, r.kernels, folder=weights).kernels
+        predicted(Execution(r.roofline, r.kernels, folder=weights)).kernels
         for r in (
             perfc.analyze(BERT, t, dims={"batch": 32}, runtime="eager", dtype="bf16")
             for t in ("l40s", str(path))

@@ -21,9 +21,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from perfc.analyzers.estimators import Execution
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs.energy import idle_w, power_model
-from perfc.analyzers.runs.prediction import PredictionTable, predict
+from perfc.analyzers.runs.prediction import PredictionTable, predicted
 from perfc.analyzers.steps.setting import Precision, RunMode, Setting
 from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, estimate
 from perfc.analyzers.whole_runs.shipped import newest
@@ -203,7 +204,7 @@ class Model:
         module = self.retyped[dtype]
         env = {**module.defaults(), **self.env(batch)}
         fused = self.am.get(Fuse(runtime), module)
-        table = predict(bounds(fused, machine, env), fused, source=self.source, module=module)
+        table = predicted(Execution(bounds(fused, machine, env), fused, module), self.source)
         cost = self.am.get(Cost(), module)
         weights = float(cost.weight_bytes) if isinstance(cost.weight_bytes, int) else 0.0
         peak = self.am.get(Liveness(), module).peak(env)[0]

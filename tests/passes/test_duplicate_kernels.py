@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfc.analyzers.runs.prediction import PredictionTable, predict
+from perfc.analyzers.estimators import Execution
+from perfc.analyzers.runs.prediction import PredictionTable, predicted
 from perfc.frontend import load
 from perfc.ir.graph import Module
 from perfc.machine import load_machine
@@ -31,7 +32,7 @@ def told_apart(table: KernelTable) -> KernelTable:
 
 def results(table: KernelTable, module: Module, target: str) -> tuple[RooflineTable, object]:
     roof = bounds(table, load_machine(target), module.defaults())
-    found: PredictionTable = predict(roof, table, source=module, module=module)
+    found: PredictionTable = predicted(Execution(roof, table, module), module)
     return roof, (found.kernels, found.energies, found.total, found.notes)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimate.interval import Interval
-from perfc.analyzers.estimators import candidate_times, predictor
+from perfc.analyzers.estimators import Execution, candidate_times, predictor
 from perfc.analyzers.estimators.forest import columns_of
 from perfc.analyzers.estimators.selection import INSIDE, computed
 from perfc.analyzers.features.lowering import Lowered
@@ -32,7 +32,7 @@ from perfc.analyzers.intervals.summing import (
     sides_of,
 )
 from perfc.analyzers.runs.launch_gap import launch_gap
-from perfc.analyzers.runs.prediction import predict
+from perfc.analyzers.runs.prediction import predicted
 from perfc.frontend import load
 from perfc.ir.graph import Module, Value
 from perfc.ir.record import record
@@ -201,7 +201,7 @@ class Plan:
 
 def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
     """One forward pass under the plan's runtime."""
-    found = predict(plan.bounds, plan.kernels, source=plan.source, folder=folder)
+    found = predicted(Execution(plan.bounds, plan.kernels, folder=folder), plan.source)
     below, above = sides_of(found.kernels)
     kernels = Spent(found.total.time_s, (below,), (above,))
     copies = spent(plan, list(plan.copies()), folder)
@@ -210,7 +210,7 @@ def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
     """Forward and backward pass of a plan that trains."""
-    found = predict(plan.bounds, plan.kernels, folder=folder)
+    found = predicted(Execution(plan.bounds, plan.kernels, folder=folder))
     passes: list[Spent] = []
     for backward in (False, True):
         of_pass = [

@@ -45,8 +45,8 @@ class Forecast:
         wait_s: part of the time that waits for the host.
         gap_s: part of the time between launches.
         bound: limiting ceiling, or launch.
-        predictor: fitted to this machine and runtime, learned on several machines, fitted to whole
-            steps, or the roofline.
+        predictor: fitted to this machine and runtime, a law of its class, learned on several
+            machines, or the roofline.
         class_name: class of the measured kernels it is based on.
         is_extrapolating: True if no measured kernel is similar.
         is_measured: True if kernels of the class were measured on this or a similar machine.
