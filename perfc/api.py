@@ -27,7 +27,7 @@ from perfc.passes.memory.liveness import Liveness, LivenessTable
 from perfc.passes.precision.retype import Retype
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost, CostTable
-from perfc.passes.roofline.roofline import RooflineTable, bounds
+from perfc.passes.roofline.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
 from perfc.view.presentation import Presentation
 from perfc.view.stored import StoredTensors
@@ -315,7 +315,11 @@ def analyzed(
     am.get(Liveness(), module)
     machine, env = load_machine(how.target), source.defaults()
     kernels = how.launched(module, machine, env, am, source)
-    roofline = bounds(kernels, machine, env, tf32=how.rounded)
+    roofline = am.stands_for(
+        Roofline(how.target, how.table_name, how.rounded),
+        module,
+        lambda: bounds(kernels, machine, env, tf32=how.rounded),
+    )
     return Report(
         source.origin.path, source, module, sizes, env, machine, am.get(Cost(), module), kernels,
         roofline, how, predictor, model, values, am,

@@ -27,7 +27,7 @@ from perfc.ir.problem import SlidingWindow
 from ..fusion.kernel import Helper, Kernel
 from ..roofline.cost import Counting
 from ..runtimes import LaunchRule
-from .casts import OperandCast
+from .autocast_launches import OperandCast
 
 AXES = {3: ("ncw", "nwc"), 4: ("nchw", "nhwc"), 5: ("ncdhw", "ndhwc")}
 """Orders of the axes of feature maps by rank: channels first, channels last."""

@@ -18,8 +18,8 @@ from ..fusion.kernel import Alternative, Kernel
 from ..inference.placement import viewed
 from ..inference.strides import StrideTable, is_channels_last, strides_of
 from ..runtimes import Arithmetic, Framework, KernelTraits, LaunchRule, Layout, RuleOperation, Tf32
+from .autocast_launches import Casts, OperandCast
 from .blocks import with_reorders
-from .casts import Casts, OperandCast
 from .helper_launches import Helpers
 from .lists import over_lists
 

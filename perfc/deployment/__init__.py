@@ -216,7 +216,7 @@ class Deployment:
             source: the module as read, for casts under autocast; None leaves them out.
         """
         from perfc.passes.fusion.fuse import Fuse
-        from perfc.passes.layout.casts import Casts, casts_of
+        from perfc.passes.layout.autocast_launches import Casts, casts_of
         from perfc.passes.layout.launches import launched
         from perfc.passes.rewriting.canonicalize import Canonicalize
 
