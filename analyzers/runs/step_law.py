@@ -207,7 +207,9 @@ def step_time(
     stored = precision(deployment, stored_element(source), execution.bounds)
     band = known.band if known.knows(execution.machine, stored) else UNMEASURED
     kernels = enumerate(zip(table.launched, each, strict=True))
-    time_s = table.total_with({i: factor * kernel.time_s for i, (kernel, factor) in kernels})
+    time_s = table.total_with(
+        {i: max(factor * kernel.time_s, kernel.floor_s) for i, (kernel, factor) in kernels}
+    )
     ends = (time_s * math.exp(end) for end in (band.low, 0.0, band.high))
     time = Interval(*ends).at_least(execution.bounds.floor_s)
     return time, band is known.band
