@@ -158,9 +158,9 @@ def test_a_page_says_what_is_held_out_and_which_command_wrote_it(
 
 
 def test_a_page_of_several_experiments_has_a_table_for_each() -> None:
-    steps = [e for n, e in NAMED.items() if n.startswith("step-")]
-    found = scoreboard.board({e: [FIGURE] for e in steps}).written("markdown", "Written by hand.")
-    assert found.count("\n## ") == found.count("| random | all |") == len(steps) == 4
+    several = list(NAMED.values())[:4]
+    found = scoreboard.board({e: [FIGURE] for e in several}).written("markdown", "Written by hand.")
+    assert found.count("\n## ") == found.count("| random | all |") == len(several) == 4
     assert found.startswith("# ")
     assert found.count("Written by hand.") == 1
 
