@@ -9,8 +9,8 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_025_000,
-    LABORATORY: 232_289,
+    PRODUCT: 1_035_000,
+    LABORATORY: 235_000,
     ("benchmarks",): 79_043,
 }
 """Folders, with the most tokens of code that they may have."""

@@ -265,7 +265,7 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
         return "pool", {Resource.TAPS: results * taps * cycle_s}
     depth = at(problem.depth)
     # filters of one channel have no depth to sum over, as those of one group of a launch by group
-    if problem.is_depthwise or depth == 1:
+    if problem.is_depthwise or depth <= 1:
         is_last = bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST
         name = "depthwise convolution channels last" if is_last else "depthwise convolution"
         return name, {Resource.TAPS: results * taps * cycle_s}
@@ -278,12 +278,8 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
         return "grouped convolution", {Resource.TAPS: products * cycle_s}
     block, width = BLOCKED[_type(bound)] if _type(bound) in BLOCKED else (BLOCK, TILE // 2)
     # images and single channels have kernels of their own, patches have not
-    is_patch = problem.stride >= taps >= PATCH
-    block = (
-        block
-        if is_patch
-        else min(block, max(LEAST_BLOCK, 2 ** math.ceil(math.log2(max(depth, 1)))))
-    )
+    if not problem.stride >= taps >= PATCH:
+        block = min(block, max(LEAST_BLOCK, 2 ** math.ceil(math.log2(depth))))
     padded = math.ceil(depth / block) * block * taps
     filters = math.ceil(at(problem.filters) / width) * width
     name = "convolution" if taps > 1 else "pointwise convolution"

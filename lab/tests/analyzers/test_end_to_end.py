@@ -78,9 +78,13 @@ graph @main(%x: f32[100, 8], %z: f32[100, 8], %s: f32[8], %m: f32[100, 1]) {{
     assert moved == [(tensor * read, tensor * written) for read, written in traffic]
 
 
-def test_a_faster_machine_takes_less(plan: Plan) -> None:
-    slow = Plan.of(GPT2, "p4", {}, "eager-literal", tf32=Tf32.NONE)
-    assert inference(slow).whole.time_s > 1.5 * inference(plan).whole.time_s
+def test_a_faster_machine_takes_less() -> None:
+    # a batch that hosts do not limit: that of the P4 is as fast as that of the V100
+    slow, fast = (
+        Plan.of(GPT2, target, {"batch": 16}, "eager-literal", tf32=Tf32.NONE)
+        for target in ("p4", "v100-pcie-32gb")
+    )
+    assert inference(slow).whole.time_s > 1.5 * inference(fast).whole.time_s
 
 
 def test_layers_are_the_difference_of_two_cuts() -> None:

@@ -119,9 +119,11 @@ def test_transformers_waits_for_its_host_in_every_step() -> None:
     engine = Engine.of(model, machine, precision_of("float16", None), Parallel(), "transformers")
     each, ends = 2 * 8 + 10 + 5 + 3 + 6, 8 + 2
     assert engine.cost.launches((), 1) == 32 * each + ends
-    assert engine.law.launch_s == pytest.approx(30e-6)
-    assert 1 / engine.cost.step_s((), 1, 32.0) == pytest.approx(25.5, rel=0.1)
-    assert (engine.law.tpot_low, engine.law.tpot_high) == pytest.approx((2 / 3, 1.6))
+    # eager hosts of boards from Ampere on, 43 published runs; this host was a sixth faster
+    assert engine.law.launch_s == pytest.approx(36e-6)
+    step_s, published_s = engine.cost.step_s((), 1, 32.0), 1 / 25.5
+    assert published_s == pytest.approx(step_s, rel=0.2)
+    assert engine.law.tpot_low * step_s < published_s < engine.law.tpot_high * step_s
     busy = engine.cost.step_s((), 256, 2048.0)
     assert busy > engine.law.launch_s * engine.cost.launches((), 1), "launched meanwhile"
 
