@@ -9,7 +9,7 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_035_000,
+    PRODUCT: 1_035_500,
     LABORATORY: 235_000,
     ("benchmarks",): 79_043,
 }
