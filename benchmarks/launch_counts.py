@@ -68,7 +68,7 @@ def expected(row: Mapping[str, str], models: Path) -> Counter[str] | None:
 
 
 def main() -> None:
-    """Print the errors by precision, and each row if asked."""
+    """Print the errors by precision, and each row with `--rows`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", type=Path)
     parser.add_argument("--rows", action="store_true", help="print every row")

@@ -20,9 +20,12 @@ from perfc_lab.tables import trace_operators
 from perfc_lab.tables.h200_operators import FILE, OperatorRow, halves
 
 CLASSES = {
-    "native_batch_norm": "batch norm", "cudnn_convolution": "convolution", "addmm": "products",
-    "max_pool2d_with_indices": "pooling", "native_layer_norm": "layer norm",
-}  # fmt: skip
+    "native_batch_norm": "batch norm",
+    "cudnn_convolution": "convolution",
+    "addmm": "products",
+    "max_pool2d_with_indices": "pooling",
+    "native_layer_norm": "layer norm",
+}
 
 
 def measured_halves() -> dict[tuple[str, str], list[tuple[float, bool, OperatorRow]]]:
@@ -31,9 +34,14 @@ def measured_halves() -> dict[tuple[str, str], list[tuple[float, bool, OperatorR
     for row in halves()[1]:
         layout = "channels-last" if row.is_last else "channels-first"
         report = perfc.analyze(
-            row.module, "h200", runtime="cudagraph", predictor="kernels",
-            tf32=row.dtype == "tf32", layout=layout, host_launch=0.0,
-        )  # fmt: skip
+            row.module,
+            "h200",
+            runtime="cudagraph",
+            predictor="kernels",
+            tf32=row.dtype == "tf32",
+            layout=layout,
+            host_launch=0.0,
+        )
         total = report.prediction.total
         dtype = "half" if row.dtype in ("fp16", "bf16") else row.dtype
         family = f"{row.family} last" if row.is_last else row.family
@@ -48,9 +56,14 @@ def sums(path: Path) -> dict[str, tuple[float, float]]:
     for row in trace_operators.calls(path):
         is_tf32 = "f32" in path.name and "conv" in row.name
         report = perfc.analyze(
-            row.module, "h200", runtime="cudagraph", predictor="kernels", tf32=is_tf32,
-            host_launch=0.0, layout="channels-last" if row.is_last else "channels-first",
-        )  # fmt: skip
+            row.module,
+            "h200",
+            runtime="cudagraph",
+            predictor="kernels",
+            tf32=is_tf32,
+            host_launch=0.0,
+            layout="channels-last" if row.is_last else "channels-first",
+        )
         name = CLASSES.get(row.name, "element-wise")
         measured_s, predicted_s = totals[name]
         predicted = sum(k.time_s for k in report.prediction.kernels) * row.count

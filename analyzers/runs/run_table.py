@@ -40,9 +40,15 @@ SIZES = (
 """Mean time of a launch, launches, batch, longest attended row, and mean extents of products: all
 change smoothly with the batch."""
 MACHINE = (
-    "log2_matrix", "log2_vector", "log2_bandwidth", "log2_l2", "log2_sms", "log2_clock",
-    "log2_power", "vendor",
-)  # fmt: skip
+    "log2_matrix",
+    "log2_vector",
+    "log2_bandwidth",
+    "log2_l2",
+    "log2_sms",
+    "log2_clock",
+    "log2_power",
+    "vendor",
+)
 """Coordinates of the machine, `perfc.analyzers.features.distance.coordinates`."""
 SHARES = tuple(f"time_{kind.name.lower()}" for kind in LaunchKind)
 """Square roots of the shares of time by kind of launch."""
@@ -160,14 +166,18 @@ def tabulated(
         stored,
         float("{}.{:02}".format(*(deployment.version or (0, 0)))),
         network_id(module),
-        np.array([
-            *sizes, *extents(columns, time_s), *coordinates(Sheet(execution.machine), RATES_OF),
-            *shares(columns, time_s),
-        ]),
+        np.array(
+            [
+                *sizes,
+                *extents(columns, time_s),
+                *coordinates(Sheet(execution.machine), RATES_OF),
+                *shares(columns, time_s),
+            ]
+        ),
         alone.time_s,
         bounds.floor_s,
         host_sides(execution, math.fsum([*times_s, alone.fixed_s])),
-    )  # fmt: skip
+    )
 
 
 def extents(columns: Columns, time_s: Array) -> Array:

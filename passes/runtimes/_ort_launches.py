@@ -2,7 +2,7 @@
 
 Source: onnxruntime core/providers/cuda/nn/conv.cc: the bias is an addition of its own by default
 (``fuse_conv_bias=0``), after depthwise convolutions too; cuDNN converts as for PyTorch. cuDNN 9 is
-asked for its heuristic's choice; before, ``cudnn_conv_algo_search=EXHAUSTIVE`` timed all.
+uses its heuristic's choice; before, ``cudnn_conv_algo_search=EXHAUSTIVE`` timed all.
 contrib_ops/cuda/fused_conv.cc: with an activation, one call adds the bias as well.
 """
 

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 import perfc
 from perfc import cli
+from perfc.deployment import Deployment
 from perfc.errors import ParseError
 from perfc.machine import CONTEXT_BYTES, Reserve, capacity_of, load_machine
 from perfc.machine.capacity import MARGIN
@@ -108,12 +109,13 @@ def test_the_largest_batch_leaves_context_and_margin() -> None:
     assert whole.capacity_bytes is not None
     assert whole.margin_bytes == int(MARGIN * whole.capacity_bytes)
     assert whole.total_bytes + whole.margin_bytes <= whole.capacity_bytes
-    # what the allocator holds in pieces jumps with the batch, so that both are no ratio
-    reserved = Way("", perfc.analyze(RESNET, "a100", reserve="20GiB"))
+    # unfused, what the allocator holds in pieces jumps by 18 GiB at a batch between the two
+    fused = Deployment(runtime="ort-fused")
+    reserved = Way("", perfc.analyze(RESNET, "a100", deployment=fused, reserve="20GiB"))
     less = reserved.largest()
     assert reserved.holds(less)
     assert not reserved.holds(less + 1)
-    assert less < Way("", report).largest()
+    assert less < 0.8 * Way("", perfc.analyze(RESNET, "a100", deployment=fused)).largest()
 
 
 def test_a_reserve_counts_in_every_command(capsys: pytest.CaptureFixture[str]) -> None:

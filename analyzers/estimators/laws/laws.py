@@ -95,9 +95,13 @@ def estimated(
     width = 1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR
     time = law.interval(subject).widened(width) * bound.launches
     return Estimate(
-        floor_s, time.at_least(floor_s), Predictor.LAW, subject.name,
-        is_measured=is_near, is_own=is_own,
-    )  # fmt: skip
+        floor_s,
+        time.at_least(floor_s),
+        Predictor.LAW,
+        subject.name,
+        is_measured=is_near,
+        is_own=is_own,
+    )
 
 
 class Subjects:

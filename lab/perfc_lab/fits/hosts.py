@@ -20,6 +20,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -48,8 +49,8 @@ SPREADS = {"launch": 1.0, "fixed": 1.5, "host": 0.3, "board": 0.5, "network": 0.
 """Standard deviations of the priors of logarithms."""
 ERROR, OUTLIER = 0.1, 0.15
 """Standard deviation of the logarithm of a measured time; error from which it counts linearly."""
-SHARPNESS = 6.0
-"""Exponent of the smooth maximum of device and host."""
+SHARPNESS = 6.0  # exponent of the smooth maximum of device and host
+COMMENT = "Hosts of runs by runtime; written by lab/perfc_lab/fits/hosts.py."
 LARGEST_BATCH = 16
 """Batch from which runs say nothing of hosts."""
 FEW = 5
@@ -89,48 +90,51 @@ class HostClass:
 
 
 JETSON, AMPERE, HOPPER = "jetson-", 8.0, 9.0
+on_jetson = partial(HostClass, boards=JETSON, helper_s=SLOW_HELPER_S)
 CLASSES = {
     "eager-hopper": HostClass(("eager",), ("eager-literal",), HOPPER),
     "eager-ampere": HostClass(("eager",), ("eager-literal",), AMPERE, HOPPER),
     "eager-older": HostClass(("eager",), ("eager-literal",), 1.0, AMPERE),
-    "eager-jetson": HostClass(
-        ("eager",), ("eager-literal",), boards=JETSON, helper_s=SLOW_HELPER_S
-    ),
+    "eager-jetson": on_jetson(("eager",), ("eager-literal",)),
     "torchscript-ampere": HostClass(("torchscript",), (), AMPERE),
     "torchscript-older": HostClass(("torchscript",), (), 0.0, AMPERE),
     "tensorrt": HostClass(("tensorrt", "ort-tensorrt")),
-    "tensorrt-jetson": HostClass(
-        ("tensorrt", "ort-tensorrt"), boards=JETSON, helper_s=SLOW_HELPER_S
-    ),
+    "tensorrt-jetson": on_jetson(("tensorrt", "ort-tensorrt")),
     "paddle": HostClass(("paddle",)),
     "paddle-trt": HostClass(("paddle-trt",)),
     "ort": HostClass(("ort", "ort-optimized"), (OTHER,)),
-    "ort-jetson": HostClass(
-        ("ort", "ort-optimized"), (OTHER,), boards=JETSON, helper_s=SLOW_HELPER_S
-    ),
+    "ort-jetson": on_jetson(("ort", "ort-optimized"), (OTHER,)),
     # TensorFlow 2 layer by layer, 58 to 92 µs a kernel, is no graph executor
     "tensorflow": HostClass(("tensorflow",), but="TensorRT's TensorFlow quantization"),
     "fastertransformer": HostClass(("fastertransformer",)),
 }
 OTHER_HOSTS = {
     "eager-other": HostTimes(
-        ("eager", "eager-literal"), (10e-6, 30e-6, 76e-6), (2e-6, 6e-6, 15e-6), (0.0, 5e-5, 2e-4),
+        ("eager", "eager-literal"),
+        (10e-6, 30e-6, 76e-6),
+        (2e-6, 6e-6, 15e-6),
+        (0.0, 5e-5, 2e-4),
         source="assumed: an eager kernel with its launch takes 12 to 14 µs on MI100, half of what "
         "it takes on NVIDIA GPUs (NeuSight)",
     ),
     "recorded": HostTimes(
-        ("cudagraph", "inductor-cudagraph"), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (5e-6, 9e-6, 15e-6),
+        ("cudagraph", "inductor-cudagraph"),
+        *((0.0, 0.0, 0.0),) * 2,
+        (5e-6, 9e-6, 15e-6),
         source="graphs of one kernel of 0.5 to 0.9 µs, 9.6 and 10.3 µs on one H200 "
         "(`datasets/h200/machine.csv.gz`, launch_graph)",
     ),
     "inductor": HostTimes(
-        ("inductor",), (8e-6, 15e-6, 24e-6), (3e-6, 6e-6, 13e-6), (3e-5, 4e-5, 1e-4),
+        ("inductor",),
+        (8e-6, 15e-6, 24e-6),
+        (3e-6, 6e-6, 13e-6),
+        (3e-5, 4e-5, 1e-4),
         source="assumed: a generated kernel takes 7 to 9 µs and each call 33 to 44 µs more "
         "(tritonbench #1017, 2026); a launch of ResNet-50 took 36 to 41 µs with PyTorch 2.0.1 on "
         "hosts of A100, V100 and T4 (transformers, perf_torch_compile.md); from Triton 3.0 on, "
         "which came with PyTorch 2.4, less than half of that (triton #3638)",
     ),
-}  # fmt: skip
+}
 """Hosts of which no runs that wait for them are known, or that nothing waits for."""
 
 
@@ -384,14 +388,12 @@ def main() -> None:
     for name, host in CLASSES.items():
         rows = [s for s in every if s.is_of(host)]
         if not rows:
-            found[name] = known[name]
-            print(f"{name}: no runs, times as before")
-            continue
-        found[name], words = host_of(host, rows)
+            found[name], words = known[name], "no runs, times as before"
+        else:
+            found[name], words = host_of(host, rows)
         print(f"{name}: {words}")
     print(page(found))
-    comment = "Hosts of runs by runtime; written by lab/perfc_lab/fits/hosts.py."
-    write_output(args.output, as_toml(found, comment))
+    write_output(args.output, as_toml(found, COMMENT))
 
 
 if __name__ == "__main__":

@@ -41,10 +41,10 @@ from ..tables.h200_operators import module_of
 TRACES = Path(h200_operators.FILE).parent / "traces"
 ORDERS = (1.0, 2.0, 4.0)
 QUANTILES = (0.03, 0.97)
-"""Of rows left out; terms and norms were chosen on them, so that new kernels lie further away."""
+"""Quantiles of rows left out: wide, as terms and norms were chosen on these rows."""
 PRIOR_ROWS, PRIOR_SPREAD = 3, 0.15
 """Rows that a usual spread counts as for a class of few."""
-DRAWN, ALIKE = "datasets/h200/operators", 0.2
+DRAWN, OF_ONE_NETWORK = "datasets/h200/operators", 0.2
 """Source of operators drawn at random, and the weight of others in the spreads of all classes."""
 MOST_PARTS = 25
 MOST_AROUND = 0.8
@@ -67,7 +67,10 @@ CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
     ("pool", "half", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
     ("depthwise convolution", "half", "tf32", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
     ("depthwise convolution channels last", "half", "tf32", "f32"): (
-        R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE,
+        R.RAMP,
+        R.ELEMENTS,
+        R.TAPS,
+        R.DEVICE,
     ),
     ("convolution", "half"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
     ("convolution", "tf32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
@@ -80,7 +83,7 @@ CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
     ("product", "tf32"): (*STREAM, R.PRODUCTS),
     ("unaligned product", "tf32"): (*STREAM, R.PRODUCTS),
     ("unaligned product", "half"): (*STREAM, R.PRODUCTS),
-}  # fmt: skip
+}
 """Resources of each class, and the element types that have one law together."""
 CALLS = {"mul": ("binary", "mul"), "relu": ("unary", "relu6")}
 """Operators of NeuSight's table, and what they are here."""
@@ -115,7 +118,7 @@ class LawFit:
         law: the law.
         errors: log measured over predicted of rows left out.
         ramps: share of the ramp in each row.
-        weights: 1 for operators that were drawn, less for kernels of one network, which are alike.
+        weights: 1 for operators that were drawn, less for the similar kernels of one network.
     """
 
     law: KernelLaw
@@ -173,8 +176,12 @@ def operators(chosen: Sequence[h200_operators.OperatorRow]) -> Iterator[LawRow]:
             yield made
 
 
-HELPERS = {"layout in": (Helper.LAYOUT, 0), "layout out": (Helper.LAYOUT, -1),
-           "weights": (Helper.WEIGHT_LAYOUT, 0), "statistics": (Helper.STATISTICS, 0)}  # fmt: skip
+HELPERS = {
+    "layout in": (Helper.LAYOUT, 0),
+    "layout out": (Helper.LAYOUT, -1),
+    "weights": (Helper.WEIGHT_LAYOUT, 0),
+    "statistics": (Helper.STATISTICS, 0),
+}
 
 
 def traced(path: Path, step: int) -> Iterator[LawRow]:
@@ -230,8 +237,11 @@ def coefficients(x: Array, time_s: Array, order: float) -> Array:
     for start in (0.0, 1.0, -1.0):
         found = least_squares(
             lambda z: np.log(law_s(x, np.exp(z), order) / time_s),
-            np.full(x.shape[1], start), loss="soft_l1", f_scale=0.15, bounds=(-9, 8),
-        )  # fmt: skip
+            np.full(x.shape[1], start),
+            loss="soft_l1",
+            f_scale=0.15,
+            bounds=(-9, 8),
+        )
         best = found if best is None or found.cost < best.cost else best
     return np.exp(np.asarray(best.x))
 
@@ -279,7 +289,7 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     error = float(np.median(np.abs(np.expm1(tried[order]))))
     law = KernelLaw(named, order, (1.0, 1.0), (1.0, 1.0), len(rows), error, machines, source)
     ramps = np.minimum(c[0] * x[:, 0] / law_s(x, c, order), 1.0)
-    weights = np.array([1.0 if r.source == DRAWN else ALIKE for r in rows])
+    weights = np.array([1.0 if r.source == DRAWN else OF_ONE_NETWORK for r in rows])
     return LawFit(law, tried[order], ramps, weights)
 
 

@@ -21,7 +21,7 @@ from perfc.ir import (
     TensorType,
     Value,
     record,
-)  # fmt: skip
+)
 from perfc.ir.ops import operator
 
 FILE = Path(__file__).parents[3] / "datasets" / "h200" / "operators.csv.gz"
@@ -30,10 +30,18 @@ SWEEP = FILE.with_name("mtd.csv.gz")
 SWEPT = "mtd_conv"
 TYPES = {"fp16": DType.F16, "bf16": DType.BF16, "fp32": DType.F32, "tf32": DType.F32}
 NAMES = {
-    "gelu_tanh": "gelu", "silu": "swish", "relu6": "clip", "clamp": "clip", "leaky": "leaky_relu",
-    "copy": "contiguous", "mul_scalar": "neg", "hardsigmoid": "hard_sigmoid",
-    "add_scalar": "neg", "add_bcast_row": "add", "mul_bcast_chan": "mul",
-}  # fmt: skip
+    "gelu_tanh": "gelu",
+    "silu": "swish",
+    "relu6": "clip",
+    "clamp": "clip",
+    "leaky": "leaky_relu",
+    "copy": "contiguous",
+    "mul_scalar": "neg",
+    "hardsigmoid": "hard_sigmoid",
+    "add_scalar": "neg",
+    "add_bcast_row": "add",
+    "mul_bcast_chan": "mul",
+}
 """Operators of perfc for functions of PyTorch, or others with the same operands and traffic."""
 
 
@@ -197,6 +205,9 @@ def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[
 
 def _conv(p: Mapping[str, Any]) -> Op:
     return operator("conv")(
-        group=p["g"], kernel_shape=(p["k"],) * 2, strides=(p["s"],) * 2, pads=(p["p"],) * 4,
+        group=p["g"],
+        kernel_shape=(p["k"],) * 2,
+        strides=(p["s"],) * 2,
+        pads=(p["p"],) * 4,
         dilations=(p["d"],) * 2,
-    )  # type: ignore[call-arg]  # fmt: skip
+    )  # type: ignore[call-arg]

@@ -123,8 +123,8 @@ def deployment_of(row: Mapping[str, str]) -> Deployment | None:
     dims = {"batch": int(float(row["batch"]))}
     if row["seq_len"]:
         dims["seq"] = int(float(row["seq_len"]))
-    stated = VERSION.match(row["runtime_version"])
-    version = f"{stated[1]}.{stated[2]}" if stated else ORT_VERSION
+    match = VERSION.match(row["runtime_version"])
+    version = f"{match[1]}.{match[2]}" if match else ORT_VERSION
     is_older = of_version(table, tuple(map(int, version.split(".")))) is not table
     return Deployment(
         target,

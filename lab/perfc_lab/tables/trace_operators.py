@@ -83,9 +83,17 @@ def rows(path: Path) -> Iterator[TraceRow]:
             module, indexed, crossed, helper = made
             mean = sum(times) / len(times) * 1e-6
             yield TraceRow(
-                short, module, kernel, device, mean, len(times), indexed, crossed, helper,
+                short,
+                module,
+                kernel,
+                device,
+                mean,
+                len(times),
+                indexed,
+                crossed,
+                helper,
                 is_last(first[name, kernel, _]),
-            )  # fmt: skip
+            )
 
 
 def is_last(args: Mapping[str, Any]) -> bool:
@@ -174,9 +182,14 @@ def described(
 
 
 def _of(
-    family: str, p: Mapping[str, Any], dtype: DType, *,
-    indexed: float = 0.0, crossed: float = 0.0, helper: str = "",
-) -> tuple[Module, float, float, str] | None:  # fmt: skip
+    family: str,
+    p: Mapping[str, Any],
+    dtype: DType,
+    *,
+    indexed: float = 0.0,
+    crossed: float = 0.0,
+    helper: str = "",
+) -> tuple[Module, float, float, str] | None:
     module = module_of(family, p, dtype)
     return None if module is None else (module, indexed, crossed, helper)
 
@@ -218,8 +231,19 @@ def convolution(
     pad, stride, dilation = (ast.literal_eval(v)[0] for v in values[first : first + 3])
     if k != wide:
         return None
-    p = {"b": b, "ci": ci, "co": co, "h": h, "w": w, "k": k, "s": stride, "p": pad,
-         "d": dilation, "g": ci // depth, "bias": 0}  # fmt: skip
+    p = {
+        "b": b,
+        "ci": ci,
+        "co": co,
+        "h": h,
+        "w": w,
+        "k": k,
+        "s": stride,
+        "p": pad,
+        "d": dilation,
+        "g": ci // depth,
+        "bias": 0,
+    }
     helper = ""
     if any(word in kernel for word in LAYOUTS):
         is_out = LAYOUTS[1] in kernel

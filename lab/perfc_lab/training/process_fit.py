@@ -87,9 +87,14 @@ def fitted_process(
     ).x  # fmt: skip
     parameters = FittedParameters.of(form, likeliest)
     process = Process(
-        form, centre, deviation * parameters.reach, parameters.amplitudes,
-        rows.take(np.zeros(0, np.int64)), np.zeros(0), parameters.noise,
-    )  # fmt: skip
+        form,
+        centre,
+        deviation * parameters.reach,
+        parameters.amplitudes,
+        rows.take(np.zeros(0, np.int64)),
+        np.zeros(0),
+        parameters.noise,
+    )
     return conditioned(process, rows, beyond)
 
 

@@ -58,15 +58,15 @@ def test_a_covariance_that_rounding_spoils_is_unlikely_not_an_error() -> None:
 
 def test_what_a_runtime_adds_is_known_of_runs_that_nobody_measured() -> None:
     runs, beyond = measured(160)
-    known, asked = np.arange(120), np.arange(120, 160)
+    known, queried = np.arange(120), np.arange(120, 160)
     process = fitted_process(
         FORM, runs.take(known), beyond[known], ProcessRecipe(rows=80, steps=40)
     )
     kinds = runs.kinds.copy()
     kinds[:, -1] = NOBODY
-    told = process.beyond(Runs(kinds, runs.places).take(asked))
-    usual = np.abs(beyond[asked] - beyond[known].mean()).mean()
-    assert np.abs(told - beyond[asked]).mean() < 0.2 * usual
+    told = process.beyond(Runs(kinds, runs.places).take(queried))
+    usual = np.abs(beyond[queried] - beyond[known].mean()).mean()
+    assert np.abs(told - beyond[queried]).mean() < 0.2 * usual
 
 
 def test_likeness_goes_from_none_to_all() -> None:
@@ -83,13 +83,13 @@ def test_likeness_goes_from_none_to_all() -> None:
     assert similarity[Aspect.VERSION][0, 1] == 0.0
 
 
-def test_the_graph_that_is_asked_of_is_none_of_those_known() -> None:
+def test_the_graph_that_is_queried_of_is_none_of_those_known() -> None:
     runs, _ = measured(4)
-    asked = Runs(runs.kinds.copy(), runs.places)
-    asked.kinds[:, -1] = NOBODY
+    queried = Runs(runs.kinds.copy(), runs.places)
+    queried.kinds[:, -1] = NOBODY
     assert similarities(FORM, runs, runs)[Aspect.GRAPH][0, 0] == 1.0
-    assert not similarities(FORM, asked, runs)[Aspect.GRAPH].any()
-    assert not similarities(FORM, asked, asked)[Aspect.GRAPH].any()
+    assert not similarities(FORM, queried, runs)[Aspect.GRAPH].any()
+    assert not similarities(FORM, queried, queried)[Aspect.GRAPH].any()
 
 
 def test_what_is_stored_tells_the_same() -> None:
@@ -101,15 +101,15 @@ def test_what_is_stored_tells_the_same() -> None:
 
 def test_the_deviation_is_that_of_all_rows_where_few_are_known() -> None:
     runs, beyond = measured(LOCAL)
-    asked = Runs(np.column_stack([runs.kinds[:, :-1], np.full(LOCAL, NOBODY)]), runs.places + 0.2)
+    queried = Runs(np.column_stack([runs.kinds[:, :-1], np.full(LOCAL, NOBODY)]), runs.places + 0.2)
     process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=40, steps=20))
-    known, placed = process.known, process.placed(asked)
+    known, placed = process.known, process.placed(queried)
     covariance = process.covariance(known, known) + process.noise**2 * np.eye(LOCAL)
     ours = process.covariance(placed, known)
     # as a row is alike with itself in every aspect but its model, which nobody knows: all of it
     alone = (process.amplitudes**2).sum() + process.noise**2
     variance = alone - (ours * np.linalg.solve(covariance, ours.T).T).sum(axis=1)
-    assert process.expected_and_deviation(asked)[1] == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert process.expected_and_deviation(queried)[1] == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
 def test_a_run_far_from_all_others_is_known_least() -> None:

@@ -12,14 +12,33 @@ from perfc_lab.tables.ort_runs import published_runs
 from perfc_lab.tables.whole_models import WholeModel
 
 COLUMNS = (
-    "source", "source_file", "device", "runtime", "runtime_version", "precision", "mode", "model",
-    "input_shape", "seq_len", "batch", "latency_ms", "includes_io", "note", "graph",
-)  # fmt: skip
+    "source",
+    "source_file",
+    "device",
+    "runtime",
+    "runtime_version",
+    "precision",
+    "mode",
+    "model",
+    "input_shape",
+    "seq_len",
+    "batch",
+    "latency_ms",
+    "includes_io",
+    "note",
+    "graph",
+)
 BERT = {
-    "source": "a/b", "device": "T4", "runtime": "onnxruntime", "precision": "fp16",
-    "mode": "inference", "model": "bert-base-cased", "seq_len": "128.0", "batch": "2.0",
+    "source": "a/b",
+    "device": "T4",
+    "runtime": "onnxruntime",
+    "precision": "fp16",
+    "mode": "inference",
+    "model": "bert-base-cased",
+    "seq_len": "128.0",
+    "batch": "2.0",
     "latency_ms": "3.5",
-}  # fmt: skip
+}
 IMAGE = {**BERT, "model": "timm/resnet18", "seq_len": "", "input_shape": "3x224x224"}
 
 

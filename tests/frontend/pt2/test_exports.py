@@ -16,11 +16,18 @@ def test_a_module_is_predicted_as_its_export(runtime: str, tmp_path: Path) -> No
     """The exporter merges normalizations into filters, as these runtimes do."""
     nn = torch.nn
     net = nn.Sequential(
-        nn.Conv2d(3, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU6(),
-        nn.Conv2d(32, 32, 3, 1, 1, groups=32, bias=False), nn.BatchNorm2d(32), nn.ReLU6(),
-        nn.Conv2d(32, 64, 1, bias=False), nn.BatchNorm2d(64),
-        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
-    ).eval()  # fmt: skip
+        nn.Conv2d(3, 32, 3, 2, 1, bias=False),
+        nn.BatchNorm2d(32),
+        nn.ReLU6(),
+        nn.Conv2d(32, 32, 3, 1, 1, groups=32, bias=False),
+        nn.BatchNorm2d(32),
+        nn.ReLU6(),
+        nn.Conv2d(32, 64, 1, bias=False),
+        nn.BatchNorm2d(64),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(64, 10),
+    ).eval()
     path = tmp_path / "net.onnx"
     torch.onnx.export(net, (torch.zeros(8, 3, 64, 64),), path, dynamo=False)
     for target in ("l4", "a100"):

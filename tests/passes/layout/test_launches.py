@@ -109,7 +109,7 @@ HEAD = '<ir_version: 8, opset_import: ["" : 18]> '
 
 
 def test_products_of_views_that_cannot_be_merged_copy_them() -> None:
-    """at::matmul reshapes batched operands, and at::linear adds the bias apart from such ones."""
+    """at::matmul reshapes batched operands, and at::linear launches their bias separately."""
     turned = "t = Transpose<perm=[0, 2, 1, 3]>(x) u = Transpose<perm=[0, 2, 3, 1]>(x)"
     text = f"net (float[4, 16, 8, 32] x) => (float[4, 8, 16, 16] y) {{ {turned} y = MatMul(t, u) }}"
     assert names(text) == ["copy", "copy", "MatMul"]
@@ -192,9 +192,13 @@ def test_gradients_of_convolutions_change_layout() -> None:
 def test_layouts_of_a_backward_pass(layout: str, few: int, most: int) -> None:
     # 151 in the same trace
     report = perfc.analyze(
-        RESNET, "a100", runtime="eager", train="sgd", batch=32,
+        RESNET,
+        "a100",
+        runtime="eager",
+        train="sgd",
+        batch=32,
         layout=layout,
-    )  # fmt: skip
+    )
     changes = {Helper.LAYOUT, Helper.WEIGHT_LAYOUT}
     backward = [k for k in report.kernels.kernels if k.anchor.loc.phase is Phase.BACKWARD]
     assert few <= sum(k.helper in changes for k in backward) <= most
@@ -296,9 +300,14 @@ def test_a_causal_mask_that_an_exporter_spells_out_is_no_launch() -> None:
 def test_concatenations_and_gradients_keep_channels_last() -> None:
     for train in ("", "sgd"):
         report = perfc.analyze(
-            "examples/mtd/unet.onnx.gz", "a100", runtime="eager", layout="channels-last",
-            train=train, loss="mse" if train else "", dims={"batch": 4},
-        )  # fmt: skip
+            "examples/mtd/unet.onnx.gz",
+            "a100",
+            runtime="eager",
+            layout="channels-last",
+            train=train,
+            loss="mse" if train else "",
+            dims={"batch": 4},
+        )
         places = {k.anchor.name for k in report.kernels.kernels if k.helper is Helper.LAYOUT}
         # of half a concatenation's gradient, a view, cuDNN has a copy
         assert all(name.endswith(".up.grad") for name in places)

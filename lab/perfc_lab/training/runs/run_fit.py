@@ -94,7 +94,7 @@ def train_runs(
         say: reports progress.
         data: digests of the tables, for the card.
         leave_machines_out: calibrate for unseen machines too, which fits once for each chip.
-        ready: told name and schema before anything is trained.
+        ready: called with name and schema before anything is trained.
 
     Raises:
         DataError: there are too few graphs.
@@ -132,9 +132,13 @@ def train_runs(
 
 
 NO_FOREST = Forest(
-    COLUMNS, np.array([-1], np.int8), np.zeros(1, np.float32), np.zeros(1, np.int32),
-    np.zeros(1, np.int32), 0.0,
-)  # fmt: skip
+    COLUMNS,
+    np.array([-1], np.int8),
+    np.zeros(1, np.float32),
+    np.zeros(1, np.int32),
+    np.zeros(1, np.int32),
+    0.0,
+)
 """One leaf, as the files of every predictor have two forests."""
 
 
@@ -299,4 +303,4 @@ def card(
         versions=versions(),
         rows=len(runs),
         notes=NOTES,
-    )  # fmt: skip
+    )
