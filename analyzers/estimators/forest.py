@@ -83,14 +83,13 @@ def learned(
     known = predictor.known_classes(folder)
     serves = serves_on(machine, framework, folder)
     groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
-    rows_of: dict[tuple[int, int], Lowered | None] = {}
+    rows_of: dict[int, Lowered | None] = {}
     halved: set[int] = set()
     for i in wanted if known and machine.kind != "cpu" else ():
-        env = bounds.env_of(i)
-        identity = bounds.kernels[i].kernel.identity, id(env)
-        if identity not in rows_of:
-            rows_of[identity] = lower(bounds.kernels[i], env)
-        row = rows_of[identity]
+        first = bounds.firsts[i]
+        if first not in rows_of:
+            rows_of[first] = lower(bounds.kernels[i], bounds.at(i))
+        row = rows_of[first]
         if row is None:
             continue
         if stores_integers and is_narrow_product(row):
@@ -234,9 +233,8 @@ def predicted(
     machine = bounds.machine
     weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
     sheet = Sheet.of_class(class_name, machine)
-    firsts: dict[tuple[int, int], int] = {}
-    each = [bounds.kernels[i] for i, _ in rows]
-    of = [firsts.setdefault((k.kernel.identity, id(k.floor)), len(firsts)) for k in each]
+    firsts: dict[int, int] = {}
+    of = [firsts.setdefault(bounds.firsts[i], len(firsts)) for i, _ in rows]
     distinct = list(dict(zip(of, rows, strict=True)).values())
     columns = columns_of([r.parameters for _, r in distinct])
     card = weights.card

@@ -68,41 +68,40 @@ class Lowered(NamedTuple):
     parameters: Mapping[str, float]
 
 
-def lower(bound: KernelBound, env: Env) -> Lowered | None:
+def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
     """The row of a kernel or of what it goes back through; None of no class or without a size."""
     if bound.counts.write_bytes <= 0:
         return None
-    kind = bound.kernel.kind
+    at, kind = env if isinstance(env, Numbers) else Numbers(env), bound.kernel.kind
     match forward_of(bound.kernel.problem):
         case Product() as problem:
-            return _product(problem, bound, env)
+            return _product(problem, bound, at)
         case LinearAttention() as problem:
-            return _linear_attention(problem, bound, env)
+            return _linear_attention(problem, bound, at)
         case SlidingWindow() as problem if problem.carried != 0:
-            return _causal_convolution(problem, bound, env)
+            return _causal_convolution(problem, bound, at)
         case SlidingWindow() as problem if kind is Kind.CONV:
-            extents = convolution(problem, env)
+            extents = convolution(problem, at)
             return None if extents is None else Lowered("convolution", bound.dtype.code, extents)
         case Attention() as problem:
-            return _attention(problem, bound, env)
+            return _attention(problem, bound, at)
         case MixedAttention() as problem:
-            return _mixed_attention(problem, bound, env)
+            return _mixed_attention(problem, bound, at)
         case Experts() as problem:
-            return _experts(problem, bound, env)
+            return _experts(problem, bound, at)
         case Rows() if bound.is_gradient:
-            return _streaming(bound, env)
+            return _streaming(bound, at)
         case Rows() as problem if kind in ROWWISE:
-            return _rowwise(problem, bound, env)
+            return _rowwise(problem, bound, at)
         case Collective() as problem:
-            return _collective(problem, bound, env)
+            return _collective(problem, bound, at)
     if kind in MAPPING:
-        return _mapping(bound, env)
-    return _streaming(bound, env) if kind in STREAMING else None
+        return _mapping(bound, at)
+    return _streaming(bound, at) if kind in STREAMING else None
 
 
-def _product(problem: Product, bound: KernelBound, env: Env) -> Lowered | None:
+def _product(problem: Product, bound: KernelBound, at: Numbers) -> Lowered | None:
     """Taken only where the extents give the products that the kernel does."""
-    at = Numbers(env)
     batch, m, n, k = (
         float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k)
     )  # fmt: skip
@@ -127,16 +126,15 @@ def _product(problem: Product, bound: KernelBound, env: Env) -> Lowered | None:
     return Lowered("matmul", dtype, parameters)
 
 
-def _causal_convolution(problem: SlidingWindow, bound: KernelBound, env: Env) -> Lowered | None:
+def _causal_convolution(problem: SlidingWindow, bound: KernelBound, at: Numbers) -> Lowered | None:
     """Tokens of a sequence, on average, and channels; of types that were not measured any."""
-    at = Numbers(env)
     sequences, channels = float(at(problem.carried)), float(at(problem.in_channels))
     positions = float(at(problem.positions))
     dtype = stored_type(bound.kernel.writes[0])
     if min(sequences, channels, positions) < 1:
         return None
     if dtype not in MEASURED_STATES:
-        extents = convolution(problem, env)
+        extents = convolution(problem, at)
         return None if extents is None else Lowered("convolution", bound.dtype.code, extents)
     parameters = {
         "batch": sequences,
@@ -147,9 +145,8 @@ def _causal_convolution(problem: SlidingWindow, bound: KernelBound, env: Env) ->
     return Lowered("causal_convolution", TWIN.get(dtype, dtype), parameters)
 
 
-def _linear_attention(problem: LinearAttention, bound: KernelBound, env: Env) -> Lowered | None:
+def _linear_attention(problem: LinearAttention, bound: KernelBound, at: Numbers) -> Lowered | None:
     """Return parameters of linear attention; None for unmeasured types and extents below 1."""
-    at = Numbers(env)
     sequences, tokens = float(at(problem.sequences)), float(at(problem.tokens))
     parameters = {
         "batch": sequences,
@@ -168,9 +165,8 @@ def _linear_attention(problem: LinearAttention, bound: KernelBound, env: Env) ->
     return Lowered("linear_attention", TWIN.get(dtype, dtype), parameters)
 
 
-def convolution(problem: SlidingWindow, env: Env) -> dict[str, float] | None:
+def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
     """Return extents in two directions, others folded into the first; None if one is 0."""
-    at = Numbers(env)
     spatial = [int(at(d)) for d in problem.in_extents]
     (out_h, out_w), (kernel_h, kernel_w) = (
         (math.prod(each[:-1]), each[-1] if each else 0)
@@ -202,9 +198,8 @@ def convolution(problem: SlidingWindow, env: Env) -> dict[str, float] | None:
     return {name: float(value) for name, value in parameters.items()}
 
 
-def _attention(problem: Attention, bound: KernelBound, env: Env) -> Lowered | None:
+def _attention(problem: Attention, bound: KernelBound, at: Numbers) -> Lowered | None:
     """Extents of the scores; one query is a decoding step."""
-    at = Numbers(env)
     counted = {
         "batch": float(at(problem.batch)),
         "heads": float(at(problem.heads)),
@@ -240,10 +235,10 @@ def is_latent(parameters: Mapping[str, float]) -> bool:
     return extents == EXPANDED and shared == parameters["heads"] and bool(parameters["causal"])
 
 
-def _mixed_attention(problem: MixedAttention, bound: KernelBound, env: Env) -> Lowered | None:
+def _mixed_attention(problem: MixedAttention, bound: KernelBound, at: Numbers) -> Lowered | None:
     """Chunks of the first half, sequences of the second."""
-    chunk = _attention(problem.prefill, bound, env)
-    tokens = _attention(problem.decode, bound, env)
+    chunk = _attention(problem.prefill, bound, at)
+    tokens = _attention(problem.decode, bound, at)
     if chunk is None or tokens is None:
         return chunk or tokens
     if (chunk.class_name, tokens.class_name) != ("attention_prefill", "attention_decode"):
@@ -256,11 +251,10 @@ def _mixed_attention(problem: MixedAttention, bound: KernelBound, env: Env) -> L
     return Lowered("mixed_attention", chunk.dtype, parameters)
 
 
-def _experts(problem: Experts, bound: KernelBound, env: Env) -> Lowered | None:
+def _experts(problem: Experts, bound: KernelBound, at: Numbers) -> Lowered | None:
     """Extents of the routed products."""
     from .classes.experts import choice_of
 
-    at = Numbers(env)
     counted = {
         "tokens": float(at(problem.tokens)), "hidden": float(at(problem.hidden)),
         "inner": float(at(problem.inner)), "chosen": float(at(problem.chosen)),
@@ -275,18 +269,18 @@ def _experts(problem: Experts, bound: KernelBound, env: Env) -> Lowered | None:
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
 
 
-def _collective(problem: Collective, bound: KernelBound, env: Env) -> Lowered | None:
-    parameters = exchange(problem, env)
+def _collective(problem: Collective, bound: KernelBound, at: Numbers) -> Lowered | None:
+    parameters = exchange(problem, at)
     if parameters is None:
         return None
     return Lowered("collective", stored_type(bound.kernel.writes[0]), parameters)
 
 
-def exchange(problem: Collective, env: Env) -> dict[str, float] | None:
+def exchange(problem: Collective, at: Numbers) -> dict[str, float] | None:
     """The whole message of one rank, and how many take part; None where nothing is exchanged."""
     from .classes.collective import Operation
 
-    nbytes = float(Numbers(env)(problem.nbytes))
+    nbytes = float(at(problem.nbytes))
     if nbytes < 1 or problem.ranks < 2:
         return None
     return {
@@ -297,9 +291,9 @@ def exchange(problem: Collective, env: Env) -> dict[str, float] | None:
     }
 
 
-def _rowwise(problem: Rows, bound: KernelBound, env: Env) -> Lowered | None:
+def _rowwise(problem: Rows, bound: KernelBound, at: Numbers) -> Lowered | None:
     """Rows and their length; of statistics that are given, rows of the last axis."""
-    at, kernel = Numbers(env), bound.kernel
+    kernel = bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if problem.span is Span.CHANNEL:
         extents = shape(kernel.anchor.inputs[0], at) or (1,)
@@ -311,9 +305,9 @@ def _rowwise(problem: Rows, bound: KernelBound, env: Env) -> Lowered | None:
     return Lowered(ROWWISE[kernel.kind], dtype, row)
 
 
-def _mapping(bound: KernelBound, env: Env) -> Lowered | None:
+def _mapping(bound: KernelBound, at: Numbers) -> Lowered | None:
     """Elements written, as rows of the last axis; tensors and bytes moved; operations."""
-    at, kernel = Numbers(env), bound.kernel
+    kernel = bound.kernel
     extents = shape(kernel.writes[0] if kernel.writes else None, at)
     if extents is None or not math.prod(extents):
         return None
@@ -352,9 +346,9 @@ def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
     }
 
 
-def _streaming(bound: KernelBound, env: Env) -> Lowered | None:
+def _streaming(bound: KernelBound, at: Numbers) -> Lowered | None:
     """Elements and bytes of the operand, which is larger than the result."""
-    at, kernel = Numbers(env), bound.kernel
+    kernel = bound.kernel
     if not kernel.reads or not kernel.writes:
         return None
     extents = shape(kernel.anchor.inputs[0] if kernel.anchor.inputs else None, at)

@@ -237,7 +237,7 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
         if same not in firsts:
             here = adapt.corrected(estimate, bound.launches, corrections)
             if estimate.predictor is not Predictor.FITTED:
-                here = here if machine.kind == "cpu" else chained(here, bound, bounds.env_of(i))
+                here = here if machine.kind == "cpu" else chained(here, bound, bounds.at(i))
                 # laws are those of kernels in a graph, their least time included
                 if estimate.predictor is not Predictor.LAW:
                     here = here.launched(launch * bound.launches)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Env, evaluate
+from perfc.ir import Numbers
 from perfc.ir.problem import Recurrence
 
 from ..estimate.interval import Interval
@@ -25,21 +25,21 @@ STEP_S = Interval(*constants_next_to(__file__)["recurrent_step_s"].numbers)
 """Time from one step to the next: a product that needs the state before it, and a barrier."""
 
 
-def chained_s(kernel: Kernel, env: Env) -> Interval | None:
+def chained_s(kernel: Kernel, at: Numbers) -> Interval | None:
     """Return the latency of the steps of a recurrent kernel; None for other kernels.
 
     The two directions run concurrently. The computation of a step is left out; the roofline has it.
     """
     match kernel.problem:
         case Recurrence(steps):
-            count = float(evaluate(steps, env))
+            count = float(at(steps))
             return STEP_S * count if count else None
     return None
 
 
-def chained(estimate: Estimate, bound: KernelBound, env: Env) -> Estimate:
+def chained(estimate: Estimate, bound: KernelBound, at: Numbers) -> Estimate:
     """Return a kernel's estimate with the latency of its recurrent steps, which is assumed."""
-    steps = chained_s(bound.kernel, env)
+    steps = chained_s(bound.kernel, at)
     if steps is None:
         return estimate
     return replace(

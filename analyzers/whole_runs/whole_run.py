@@ -157,7 +157,9 @@ def under_runtime(
     rows = f"{run.rows:,} runs, {run.runs:,} with {deployment.runtime}"
     words = f"the {runtime_runs.NAME} predictor, trained on {rows}"
     bounds = execution.bounds
-    is_chained = any(chained_s(b.kernel, bounds.env) is not None for b in bounds.kernels)
+    is_chained = any(
+        chained_s(k.kernel, bounds.at(i)) is not None for i, k in enumerate(bounds.kernels)
+    )
     own_host = execution.kernels.runtime.is_dispatched and (
         given_host(execution.machine, execution.host_launch_s) is not None
     )

@@ -55,9 +55,19 @@ class RooflineTable:
     streams: int = 1
     envs: tuple[Mapping[str, int], ...] = ()
 
-    def env_of(self, index: int) -> Mapping[str, int]:
-        """The symbols of one kernel."""
-        return self.envs[index] if self.envs else self.env
+    def at(self, index: int) -> Numbers:
+        """Return what evaluates formulas of one kernel."""
+        return self._numbers[id(self.envs[index] if self.envs else self.env)]
+
+    @cached_property
+    def _numbers(self) -> dict[int, Numbers]:
+        return {id(env): Numbers(env) for env in (self.env, *self.envs)}
+
+    @cached_property
+    def firsts(self) -> tuple[int, ...]:
+        """Return for each kernel the index of the first that equals it: they share their floor."""
+        first: dict[int, int] = {}
+        return tuple([first.setdefault(id(k.floor), i) for i, k in enumerate(self.kernels)])
 
     @cached_property
     def floor_s(self) -> float:

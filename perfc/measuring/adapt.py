@@ -17,7 +17,7 @@ from perfc.common.choice import member
 from perfc.common.extras import require_pyarrow
 from perfc.common.whole_file import lines_of
 from perfc.errors import PerfcError
-from perfc.ir import Kind, Origin, dtype_named, record
+from perfc.ir import Kind, Numbers, Origin, dtype_named, record
 from perfc.machine import Machine, Unit
 from perfc.machine.files import whole_card
 from perfc.measuring.measure.fitting.fit_file import replace_target
@@ -338,7 +338,7 @@ def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:
         case "matmul" if s.mac and y.shape:
             return "matmul", product(s, y)
         case "conv":
-            extents = None if s.window is None else convolution(s.window, {})
+            extents = None if s.window is None else convolution(s.window, Numbers({}))
             return None if extents is None else ("convolution", extents)
         case "elementwise" | "movement":
             whole = [o for o in s.operands if o is not None and o.numel >= y.numel]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.errors import ParseError, TargetError
-from perfc.ir import record
+from perfc.ir import Numbers, record
 from perfc.ir.problem import Collective, Exchange
 from perfc.machine import Machine, load_machine
 
@@ -107,7 +107,7 @@ def collective(
         hint = f"there are {', '.join(operations())}"
         raise ParseError(f"no collective {operation[:32]!r}", where="--operation", hint=hint)
     check_sizes(nbytes, ranks, nodes)
-    parameters = exchange(Collective(Exchange(operation), nbytes, ranks, nodes), {}) or {}
+    parameters = exchange(Collective(Exchange(operation), nbytes, ranks, nodes), Numbers({})) or {}
     columns = {name: np.array([value]) for name, value in parameters.items()}
     rows: list[CollectiveRow] = []
     for machine in machines:

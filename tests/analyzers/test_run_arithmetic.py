@@ -29,6 +29,7 @@ from perfc.analyzers.runs.prediction import PredictionTable, notes, total
 from perfc.analyzers.runs.recurrence import chained, chained_s
 from perfc.analyzers.runs.timeline import RunHost, spread, timeline
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.ir import Numbers
 from perfc.machine import load_machine
 from perfc.passes.roofline.ceilings import KernelBound
 from perfc.passes.roofline.roofline import GRAPH_GAP
@@ -318,27 +319,27 @@ lstm (float[7, 2, 64] x, float[1, 256, 64] w, float[1, 256, 64] r) => (float[7, 
 
 def test_seven_steps_take_seven_times_one_for_each_launch() -> None:
     (kernel,) = perfc.analyze(LSTM, "a100", runtime="eager").roofline.kernels
-    found = chained_s(kernel.kernel, {})
+    found = chained_s(kernel.kernel, Numbers({}))
     assert found is not None
     assert ends(found) == us(7, 35, 210)
     alone = Estimate(
         1e-9, Interval(1 * US, 2 * US, 3 * US), Predictor.ROOFLINE, "recurrent",
         in_run=Interval.exactly(0.0),
     )  # fmt: skip
-    once = chained(alone, kernel, {})
+    once = chained(alone, kernel, Numbers({}))
     assert ends(once.time) == us(8, 37, 213)
     assert (once.is_extrapolating, once.is_measured, once.in_run) == (True, False, None)
     twice = KernelBound(
         kernel.kernel, kernel.counts, 2.0, kernel.floor, kernel.sustained, 0.0, 0.0, kernel.dtype
     )
-    assert ends(chained(alone, twice, {}).time) == us(15, 72, 423)
+    assert ends(chained(alone, twice, Numbers({})).time) == us(15, 72, 423)
 
 
 def test_other_kernels_have_no_steps() -> None:
     kernel = bound({})
     estimate = Estimate(1e-9, Interval.exactly(1 * US), Predictor.LEARNED, "elementwise")
-    assert chained_s(kernel.kernel, {}) is None
-    assert chained(estimate, kernel, {}) is estimate
+    assert chained_s(kernel.kernel, Numbers({})) is None
+    assert chained(estimate, kernel, Numbers({})) is estimate
 
 
 # Sums

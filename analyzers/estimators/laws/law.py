@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from perfc.common.fitted import read_records
-from perfc.ir import record
+from perfc.ir import frozen
 
 from ...estimate.interval import Interval
 from .resources import KernelResources, Resource
 
+if TYPE_CHECKING:
+    from ...features.classes import Array
+
 FILE = Path(__file__).with_name("laws.toml")
-BY_NAME = tuple((resource.value, resource) for resource in Resource)
 
 
-@record
+@frozen
 class KernelLaw:
     """A fitted law of one class of kernels and element type.
 
@@ -43,35 +48,42 @@ class KernelLaw:
     machines: tuple[str, ...]
     source: str
 
+    @cached_property
+    def row(self) -> Array:
+        """Return the coefficient of each resource, in the order of `Resource`."""
+        return np.array([self.coefficients.get(resource.value, 0.0) for resource in Resource])
+
     def parts_s(self, subject: KernelResources) -> dict[Resource, float]:
-        """Return the time of each resource by itself."""
-        return {
-            resource: c * subject.seconds.get(resource, 0.0)
-            for name, resource in BY_NAME
-            if (c := self.coefficients.get(name))
-        }
+        """Return the time of each resource by itself that a law counts."""
+        each = zip(Resource, self.row.tolist(), strict=True)
+        return {r: c * subject.seconds.get(r, 0.0) for r, c in each if c}
 
     def time_s(self, subject: KernelResources) -> float:
         """Return the likeliest time of one launch."""
-        return self.joined_s(self.parts_s(subject))
-
-    def joined_s(self, parts: Mapping[Resource, float]) -> float:
-        """Return the likeliest time of one launch from the time of each resource by itself."""
-        parts = {**parts}
-        ramp = parts.pop(Resource.RAMP, 0.0)
-        longest = max(parts.values(), default=0.0)
-        if not longest:
-            return ramp
-        joined = sum((t / longest) ** self.overlap for t in parts.values())
-        return ramp + longest * float(joined ** (1 / self.overlap))
+        return self.interval(subject).mid
 
     def interval(self, subject: KernelResources) -> Interval:
         """Return the time of one launch with the ends that hold nine in ten kernels."""
-        parts = self.parts_s(subject)
-        time_s = self.joined_s(parts)
-        ramp = parts.get(Resource.RAMP, 0.0) / time_s if time_s else 0.0
-        low, high = (short**ramp * long ** (1 - ramp) for short, long in (self.low, self.high))
-        return Interval(time_s * low, time_s, time_s * high)
+        return intervals_of([(self, subject)])[0]
+
+
+def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[Interval]:
+    """Return times of one launch with the ends that hold nine in ten kernels, each by its law."""
+    if not kernels:
+        return []
+    laws = [law for law, _ in kernels]
+    seconds = np.array([[s.seconds.get(r, 0.0) for r in Resource] for _, s in kernels])
+    parts = seconds * np.array([law.row for law in laws])
+    ramp, others = parts[:, 0], parts[:, 1:]
+    order = np.array([law.overlap for law in laws])
+    longest = np.maximum(others.max(axis=1), np.finfo(np.float64).tiny)
+    joined = ((others / longest[:, None]) ** order[:, None]).sum(axis=1) ** (1 / order)
+    time_s = ramp + longest * joined
+    share = ramp / np.maximum(time_s, np.finfo(np.float64).tiny)
+    short, long = np.array([(law.low, law.high) for law in laws]).transpose(2, 1, 0)
+    low, high = short**share * long ** (1 - share)
+    ends = np.stack([time_s * low, time_s, time_s * high], axis=1)
+    return [Interval(*one) for one in ends.tolist()]
 
 
 @cache

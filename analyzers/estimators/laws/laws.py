@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Kind, Node, Numbers, Value, record
+from perfc.ir import Kind, Node, Value, record
 from perfc.ir.ops.movement.slice import Concat
 from perfc.passes.inference.placement import contiguous
 from perfc.passes.inference.strides import Strides
 from perfc.passes.runtimes import Framework
 
 from ...estimate.estimate import Estimate, Predictor
+from ...estimate.interval import Interval
 from ...features.lowering import lower
 from ...features.sheet import Sheet
 from .. import predictor
@@ -20,13 +21,15 @@ from ..candidate_times import distance_to
 from ..estimator import Estimator, Execution
 from ..selection import INSIDE, weighted
 from .indexing import hardness
-from .law import KernelLaw, law_of
+from .law import KernelLaw, intervals_of, law_of
 from .resources import UNALIGNED, KernelResources, resources_of
 
 if TYPE_CHECKING:
+    from perfc.machine import Machine
     from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.inference.placement import Extents
     from perfc.passes.inference.strides import StrideTable
+    from perfc.passes.roofline.roofline import KernelBound
 
 _FITTED = constants_next_to(__file__)
 ROUGH, NEAR = _FITTED["rough_law"].numbers
@@ -62,9 +65,14 @@ class Laws(Estimator):
         subjects = Subjects(execution)
         keys = {i: subjects.key(i) for i in wanted}
         first = {key: i for i, key in reversed(keys.items())}
-        each = zip(first.items(), subjects.of([*first.values()]), strict=True)
-        times = {key: estimated(execution, i, one, subjects) for (key, i), one in each}
-        return {i: time for i, key in keys.items() if (time := times[key]) is not None}
+        each = zip(first.values(), subjects.of([*first.values()]), strict=True)
+        followed = {i: (law, one) for i, one in each if one and (law := subjects.law(i, one))}
+        once = intervals_of([*followed.values()])
+        times = {
+            i: estimated(execution.bounds.kernels[i], law, one.name, execution.machine, time)
+            for (i, (law, one)), time in zip(followed.items(), once, strict=True)
+        }
+        return {i: times[first[key]] for i, key in keys.items() if first[key] in times}
 
     def why(self, execution: Execution, index: int) -> LawReason | None:
         """Return the law of a kernel and the time of each resource."""
@@ -79,26 +87,18 @@ class Laws(Estimator):
 
 
 def estimated(
-    execution: Execution, index: int, subject: KernelResources | None, subjects: Subjects
-) -> Estimate | None:
-    """Return the time of all launches of a kernel; None without a law."""
-    law = None if subject is None else law_of(subject)
-    if subject is None or law is None:
-        return None
-    bound, machine = execution.bounds.kernels[index], execution.machine
+    bound: KernelBound, law: KernelLaw, name: str, machine: Machine, once: Interval
+) -> Estimate:
+    """Return the time of all launches of a kernel of a class with a law from that of one launch."""
     is_own, floor_s = machine.name in law.machines, bound.floor_s
-    # weights know no product whose rows vectors cannot load
-    is_rough = law.error > ROUGH and subject.name != UNALIGNED
-    if is_rough and not is_own and subjects.is_learned(index):
-        return None
     is_near = is_own or machine.vendor == "NVIDIA"
     width = 1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR
-    time = law.interval(subject).widened(width) * bound.launches
+    time = once.widened(width) * bound.launches
     return Estimate(
         floor_s,
         time.at_least(floor_s),
         Predictor.LAW,
-        subject.name,
+        name,
         is_measured=is_near,
         is_own=is_own,
     )
@@ -116,7 +116,6 @@ class Subjects:
         self.sheet, self.folder = Sheet(execution.machine), execution.folder
         self.classes = predictor.known_classes(self.folder)
         self.learned = dict[tuple[str, str], bool]()
-        self.at = execution.kernels.numbers(self.bounds.env)
         table = execution.kernels.runtime
         self.strides: StrideTable | None = None
         is_eager = table.framework is Framework.TORCH and not table.epilogue
@@ -127,28 +126,26 @@ class Subjects:
     def of(self, indices: Iterable[int]) -> list[KernelResources | None]:
         """Return the class and the resources of one launch of kernels."""
         bounds = self.bounds
-        return resources_of(
-            (
-                (
-                    bounds.kernels[i],
-                    Numbers(bounds.envs[i]) if bounds.envs else self.at,
-                    *self.hardness(bounds.kernels[i].kernel),
-                )
-                for i in indices
-            ),
-            self.sheet,
-        )
+        kernels = [(bounds.kernels[i], bounds.at(i)) for i in indices]
+        return resources_of([(b, at, *self.hardness(b.kernel)) for b, at in kernels], self.sheet)
 
     def key(self, index: int) -> tuple[object, ...]:
         """Return what the resources of a kernel depend on."""
-        bound = self.bounds.kernels[index]
-        hardness = self.hardness(bound.kernel)
-        return bound.kernel.identity, bound.device_bytes, id(bound.floor), hardness
+        return self.bounds.firsts[index], self.hardness(self.bounds.kernels[index].kernel)
+
+    def law(self, index: int, subject: KernelResources) -> KernelLaw | None:
+        """Return the law of a kernel; None without one that is better than what was learned."""
+        law = law_of(subject)
+        # weights know no product whose rows vectors cannot load
+        is_rough = law is not None and law.error > ROUGH and subject.name != UNALIGNED
+        if law and is_rough and self.sheet.name not in law.machines and self.is_learned(index):
+            return None
+        return law
 
     def is_learned(self, index: int) -> bool:
         """Return True if weights were learned from such kernels on this machine, or one like it."""
         bound, machine = self.bounds.kernels[index], self.sheet.machine
-        row = lower(bound, self.bounds.env_of(index))
+        row = lower(bound, self.bounds.at(index))
         if row is None:
             return False
         key = weighted(row, machine, self.classes, tf32=bound.tf32)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from perfc.ir import Dim, DType, record
+from perfc.ir import Dim, DType, Numbers, record
 from perfc.ir.ops.convolution.window import touched
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.problem.window import MOST_GAIN, WindowOperation
@@ -215,7 +215,7 @@ def convolved(o: CallOperands) -> CallWork:
         [seen(image, window), filters, *added], [result], mac=mac,
         floor_mac=mac / gain_of(o, window.winograd_gain), alu=float(result.numel * len(added)),
     )  # fmt: skip
-    return CallWork(counts, image.dtype, "convolution", convolution(window, {}))
+    return CallWork(counts, image.dtype, "convolution", convolution(window, Numbers({})))
 
 
 def gradients(o: CallOperands) -> CallWork:
