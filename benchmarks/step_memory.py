@@ -239,7 +239,7 @@ def estimated(model: torch.nn.Module, args: tuple[Any, ...], path: Path) -> tupl
 def peak(report: perfc.Report) -> tuple[int, str]:
     """The most bytes that are alive in a step, and the node at that moment."""
     table = report.analyses.get(Storages(report.deployment.table_name), report.module)
-    line = [sum(by_role.values()) for by_role in table.live(report.env)]
+    line = table.live_bytes(report.env)
     at = max(range(len(line)), key=line.__getitem__)
     return line[at], table.names[at]
 

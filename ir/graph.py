@@ -87,15 +87,27 @@ class Loc:
 
     ``is_expanded`` marks a node that stands for a part of a node of the file, such as one of a
     function body; ``phase`` is the part of a training step; nodes of a model file are in the
-    forward pass. ``source`` is the file and line of the code that the node comes from, as in
-    ``pkg/model.py:42``.
+    forward pass. ``frames`` are the lines of code that call it, outermost first, as in
+    ``pkg/model.py:42``. ``in_file`` is its name in the model file where ``name`` has the path of
+    its module in the program instead; else "".
     """
 
     name: str = ""
     op_type: str = ""
     is_expanded: bool = False
     phase: Phase = Phase.FORWARD
-    source: str = ""
+    frames: tuple[str, ...] = ()
+    in_file: str = ""
+
+    @property
+    def source(self) -> str:
+        """Return the innermost line of code that the node comes from; "" if unknown."""
+        return self.frames[-1] if self.frames else ""
+
+    @property
+    def stored_name(self) -> str:
+        """Return the name in the model file."""
+        return self.in_file or self.name
 
 
 NOWHERE = Loc()

@@ -93,8 +93,8 @@ class Tape:
         types: Types = op.infer(ins)
         stem = name or f"{self.place.name}{self.suffix}"
         values = [Value(self.fresh(stem), t) for t in types[:count]]
-        name, source = f"{self.place.name}{self.suffix}", self.place.source
-        loc = Loc(name, title_of(op), False, self.phase, source)
+        name, frames = f"{self.place.name}{self.suffix}", self.place.frames
+        loc = Loc(name, title_of(op), False, self.phase, frames)
         self.nodes.append(Node(op, ins, tuple(values), (), loc))
         return tuple(values)
 

@@ -21,14 +21,14 @@ class NodeError(PerfcError):
 def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
     """Find the node called ``wanted`` and its position; nodes of subgraphs follow their owner.
 
-    Tries in this order: a node's name, one of its outputs, its position (``12`` or ``#12``), a part
-    of exactly one node's name.
+    Tries in this order: a node's name in the program or the file, one of its outputs, its position
+    (``12`` or ``#12``), a part of exactly one node's name, with ``layer1.0`` for ``layer1/0``.
 
     Raises:
         NodeError: no match or several; the message lists candidates.
     """
     nodes = list(walk(graph))
-    exact = [(i, n) for i, n in enumerate(nodes) if wanted == n.name]
+    exact = [(i, n) for i, n in enumerate(nodes) if wanted in (n.name, n.loc.stored_name)]
     if len(exact) == 1:
         return exact[0]
     for i, node in enumerate(nodes):
@@ -37,8 +37,8 @@ def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
     number = wanted.removeprefix("#")
     if number.isdecimal() and len(number) < 9 and int(number) < len(nodes):
         return int(number), nodes[int(number)]
-    folded = wanted.lower()
-    partial = exact or [(i, n) for i, n in enumerate(nodes) if folded in n.name.lower()]
+    folded = _dotted(wanted)
+    partial = exact or [(i, n) for i, n in enumerate(nodes) if folded in _dotted(n.name)]
     if len(partial) == 1:
         return partial[0]
     if partial:
@@ -47,6 +47,10 @@ def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
             hint=f"say one of {_listed(partial)}",
         )
     raise NodeError(f"no node {wanted!r}", hint=_close(nodes, wanted))
+
+
+def _dotted(name: str) -> str:
+    return name.lower().replace("/", ".")
 
 
 def _listed(candidates: list[tuple[int, Node]]) -> str:

@@ -295,12 +295,16 @@ class _Parser:
         lex = self.lex
         lex.expect("(")
         name, op_type, is_expanded, phase = lex.string(), "", False, Phase.FORWARD
-        source = ""
+        frames: list[str] = []
+        in_file = ""
         if lex.eat(","):
             op_type = lex.string()
         while lex.eat(","):
             if lex.eat("at"):
-                source = lex.string()
+                frames.append(lex.string())
+                continue
+            if lex.eat("in_file"):
+                in_file = lex.string()
                 continue
             later = next((p for p in Phase if lex.eat(p.value)), None)
             if later is None:
@@ -308,7 +312,7 @@ class _Parser:
                 is_expanded = True
             phase = later or phase
         lex.expect(")")
-        return Loc(name, op_type, is_expanded, phase, source)
+        return Loc(name, op_type, is_expanded, phase, tuple(frames), in_file)
 
 
 def _near(mnemonic: str) -> str:

@@ -181,17 +181,19 @@ def attribute(value: object) -> str:
 def _loc(loc: Loc, has_source: bool) -> str:
     if loc is NOWHERE or loc == NOWHERE:
         return ""
-    source = loc.source if has_source else ""
+    frames = loc.frames if has_source else ()
+    in_file = loc.in_file if has_source else ""
     is_forward = loc.phase is Phase.FORWARD
     parts = [json.dumps(loc.name)]
-    if loc.op_type or loc.is_expanded or not is_forward or source:
+    if loc.op_type or loc.is_expanded or not is_forward or frames or in_file:
         parts.append(json.dumps(loc.op_type))
     if loc.is_expanded:
         parts.append("expanded")
     if not is_forward:
         parts.append(loc.phase.value)
-    if source:
-        parts.append(f"at {json.dumps(source)}")
+    parts += [f"at {json.dumps(frame)}" for frame in frames]
+    if in_file:
+        parts.append(f"in_file {json.dumps(in_file)}")
     return f" loc({', '.join(parts)})"
 
 

@@ -63,7 +63,7 @@ def differentiate(
             continue
         if not any(incoming):
             continue
-        tape.place = Loc(node.name, node.loc.op_type, source=node.loc.source)
+        tape.place = Loc(node.name, node.loc.op_type, frames=node.loc.frames)
         is_wanted = tuple(v in alive for v in node.inputs)
         adjoint = Adjoint(node, incoming, is_wanted, tape)
         parts = node.op.gradient(adjoint) if not node.regions else None

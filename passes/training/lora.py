@@ -76,12 +76,12 @@ def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
         return LoraModule([node], [])
     a = factor(tape, w, "lora_A", (inner, rank))
     b = factor(tape, w, "lora_B", (rank, outer))
-    tape.place, tape.suffix, tape.nodes = Loc(node.name, source=node.loc.source), ".lora", []
+    tape.place, tape.suffix, tape.nodes = Loc(node.name, frames=node.loc.frames), ".lora", []
     down = tape.apply(MatMul(), x, a)
     up = tape.scaled(tape.apply(MatMul(), down, b), ALPHA / rank)
     plain = Value(tape.fresh(f"{y.name}.base"), y.type)
     base = Node(node.op, node.inputs, (plain,), (), node.loc)
-    loc = Loc(f"{node.name}.lora", "Add", False, node.loc.phase, node.loc.source)
+    loc = Loc(f"{node.name}.lora", "Add", False, node.loc.phase, node.loc.frames)
     made = [base, *tape.nodes, Node(Add(), (plain, up), (y,), (), loc)]
     tape.nodes = []
     return LoraModule(made, [a, b])

@@ -237,7 +237,7 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
         )
         for i, (t, size) in enumerate(zip(items, sizes, strict=True))
     ]
-    loc = Loc(node.name, "Split", source=node.loc.source)
+    loc = Loc(node.name, "Split", frames=node.loc.frames)
     split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(made), (), loc)
     changes: Changes = {node: [split]}
     for reader, place in zip(readers, found_at, strict=True):

@@ -179,7 +179,7 @@ class GraphBuilder:
 
     def node(
         self, op_type: str, inputs: Sequence[str], outputs: Sequence[str], name: str,
-        attributes: Mapping[str, Any], domain: str = "", source: str = "",
+        attributes: Mapping[str, Any], domain: str = "", frames: Sequence[str] = (),
     ) -> None:  # fmt: skip
         """Append a node.
 
@@ -190,13 +190,13 @@ class GraphBuilder:
             name: name with the path of its module.
             attributes: values by name; None is left out.
             domain: domain of the operator.
-            source: line of the program that called it.
+            frames: lines of the program that call it, outermost first.
         """
         given = list(inputs)
         while given and not given[-1]:
             given.pop()
         made = [self.attribute(k, v) for k, v in attributes.items() if v is not None]
-        props = {SOURCE: source} if source else {}
+        props = {SOURCE: "\n".join(frames)} if frames else {}
         self.graph.node.append(
             ProtoNode(name, op_type, domain, "", given, list(outputs), made, props)
         )

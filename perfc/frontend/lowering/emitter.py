@@ -103,14 +103,14 @@ class Emitter:
         scope: values around it.
         name: name of its first result.
         path: name of its nodes, with the path of its module.
-        source: line of the program that called it.
+        frames: lines of the program that call it, outermost first.
         made: number of its nodes.
     """
 
     scope: ValueScope
     name: str
     path: str
-    source: str = field(default="", init=False)
+    frames: tuple[str, ...] = field(default=(), init=False)
     made: int = field(default=0, init=False)
 
     @property
@@ -142,7 +142,7 @@ class Emitter:
         """Append a node and return its results."""
         names = [self.builder.fresh(self.name) for _ in range(count)]
         path = self.place(op_type)
-        self.builder.node(op_type, tuple(inputs), names, path, attributes, domain, self.source)
+        self.builder.node(op_type, tuple(inputs), names, path, attributes, domain, self.frames)
         return names
 
     def place(self, op_type: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from perfc.errors import ModelError
-from perfc.ir import Loc, Poly, TensorType, Value, entity
+from perfc.ir import Poly, TensorType, Value, entity
 
 from ..reading import proto
 
@@ -52,18 +52,6 @@ class Functions:
             if actual is not None:
                 result[a.name] = actual
         return result
-
-    @staticmethod
-    def location(
-        function: proto.Function, call: proto.ProtoNode, prefix: str, outer: Loc | None
-    ) -> Loc | None:
-        """Return the location of the body's nodes: that of an expanded operator is its name."""
-        if outer is not None:
-            return outer
-        if function.domain == EXPANDED:
-            name = call.name or next((o for o in call.output if o), call.op_type)
-            return Loc(prefix + name, call.op_type, is_expanded=True, source=call.line)
-        return None
 
 
 EXPANDED = "expanded by perfc"

@@ -30,6 +30,7 @@ from .attributes import (
 from .functions import Functions, domain_key, expansion, without
 from .learned import unlearned
 from .order import label, ordered_subgraphs, topological
+from .placement import Placement
 from .symbols import SymbolTable
 
 MAX_INLINED = 100_000
@@ -89,6 +90,7 @@ class Lowering:
     read: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
     constants: Contents = field(default_factory=Contents)
     tensors: Tensors = field(default_factory=Tensors)
+    placement: Placement = field(default_factory=Placement)
     inlined: int = 0
 
     def module(self) -> Module:
@@ -233,7 +235,7 @@ class Lowering:
             )
         regions = self.regions(cls, source, scope)
         outputs = tuple([self.result(name, source, scope) for name in source.output])
-        loc = scope.call or Loc(scope.prefix + source.name, source.op_type, source=source.line)
+        loc = scope.call or self.placement.of(source, scope.prefix, inputs)
         nodes.append(Node(built.op, tuple(inputs), outputs, regions, loc))
 
     def operator(
@@ -354,12 +356,11 @@ class Lowering:
         weights: list[Value],
     ) -> None:
         """Put a function's nodes in place of its call."""
-        name = label(source)
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"functions call each other deeper than {MAX_DEPTH}: {source.op_type}")
         inner = NameScope(
             {domain_key(d): v for d, v in function.opset_import} or scope.opsets,
-            prefix=f"{scope.prefix}{name}/",
+            prefix=f"{scope.prefix}{label(source)}/",
             renamed={
                 formal: scope.full(actual)
                 for formal, actual in zip(function.output, source.output, strict=False)
@@ -371,7 +372,7 @@ class Lowering:
                 if actual in scope.declared
             },
             arguments=self.functions.arguments(function, source, scope.arguments),
-            call=self.functions.location(function, source, scope.prefix, scope.call),
+            call=scope.call or self.placement.of_call(source, function, scope.prefix),
             depth=scope.depth + 1,
             call_depth=scope.call_depth + 1,
         )
@@ -379,8 +380,7 @@ class Lowering:
             value = self.input(actual, source, scope)
             if value is not None:
                 inner.values[formal] = value
-        given = set(inner.values)
-        missing = {f for f in function.input if f not in given}
+        missing = set(function.input) - inner.values.keys()
         for node in topological(function.node, inner.find, missing):
             trimmed = without(node, missing)
             self.node(trimmed, inner, nodes, weights)

@@ -125,14 +125,14 @@ class AtenCall(Emitter):
         scope: names around it.
         name: name of its first result.
         path: name of its nodes, with the path of its module.
-        source: line of the program that called it.
+        frames: lines of the program that call it, outermost first.
         operator: name of its operator without overload and trailing underscore.
         args: arguments by name.
         outputs: names of its results in the program.
     """
 
     scope: ProgramScope
-    source: str
+    frames: tuple[str, ...]
     operator: str
     args: dict[str, tuple[str, Any]]
     outputs: list[str]

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from perfc.errors import ModelError
@@ -16,6 +16,7 @@ from ..lowering.builder import GraphBuilder, is_small
 from ..lowering.elements import stored_bytes
 from ..lowering.emitter import reading
 from ..reading.proto import ProtoModel, SymbolRange, ValueInfo
+from ..reading.provenance import place_of
 from ..source import one_line
 from .archive import read_archive
 from .autocast import enter_region, retype
@@ -42,10 +43,6 @@ VIEWS = re.compile(
     r"|unsqueeze|squeeze|expand|split|split_with_sizes|chunk|unbind|diagonal|alias|detach|movedim"
 )
 """Operators whose results are views of their first operand."""
-LINE = re.compile(r'File "([^"]*)", line (\d+)')
-"""File and line of a frame of a stack trace."""
-OF_TORCH = re.compile(r"-packages/torch/|/torch/(nn|_\w+|functional|utils|export)\b|^<")
-"""Source files of PyTorch, and code without a file."""
 
 
 def read_program(model: str | bytes, root: str = "") -> ProtoModel:
@@ -220,12 +217,12 @@ def lower_node(
     """Lower a call of an operator; one without a lowering becomes an unknown operator."""
     args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
     stem = scope.prefix + outputs[0]
-    path, source = place_of(node["metadata"], stem, scope.builder.root)
+    path, frames = place_of(node["metadata"], stem, scope.builder.root)
     space, _, name = operator.partition("::")
     plain = name if name.startswith("__") else name.rstrip("_")
     raws = [raw for a in node["inputs"] for raw in names_of(a["arg"])]
     retype(scope, plain, args, raws, outputs)
-    call = AtenCall(scope, stem, path, source, plain, args, outputs)
+    call = AtenCall(scope, stem, path, frames, plain, args, outputs)
     lowering = LOWERINGS.find(f"{plain}.{overload}", plain)
     given = [a["arg"] for a in node["inputs"]]
     if space == "higher_order" and name in FLOWS:
@@ -291,40 +288,3 @@ def inline(
     for raw, result in zip(outputs, results, strict=True):
         scope.values[raw] = inner.values[result]
         scope.metas[raw] = replace(scope.meta(raw), dtype=inner.meta(result).dtype)
-
-
-def place_of(metadata: Mapping[str, str], name: str, root: str) -> tuple[str, str]:
-    """Return the name of a node with the path of its module, and its line of source.
-
-    The line is that of the innermost frame that is not of PyTorch.
-
-    >>> place_of({"nn_module_stack": "a,,R;b,layer1.0,B", "stack_trace": ""}, "relu", "")
-    ('layer1/0/relu', '')
-    """
-    stack = str(metadata.get("nn_module_stack", "")).rpartition(";")[2].split(",")
-    module = stack[1].partition("@")[0] if len(stack) > 1 else ""
-    path = "/".join([*module.split("."), name]) if module else name
-    trace = str(metadata.get("stack_trace", ""))
-    at = trace.rfind('File "')
-    while at >= 0:
-        frame = LINE.match(trace, at)
-        if frame is not None and (file := file_from(root, frame[1])):
-            return path, f"{file}:{frame[2]}"
-        at = trace.rfind('File "', 0, at)
-    return path, ""
-
-
-@lru_cache(1 << 12)
-def file_from(root: str, path: str) -> str:
-    """Return a source file named from a folder or from its package; empty for one of PyTorch.
-
-    >>> file_from("/home/me", "/home/me/pkg/net.py"), file_from("/", "/v/site-packages/timm/a.py")
-    ('pkg/net.py', 'timm/a.py')
-    """
-    plain = path.replace("\\", "/")
-    if OF_TORCH.search(plain):
-        return ""
-    inside, _, installed = plain.rpartition("-packages/")
-    if inside:
-        return installed
-    return plain.removeprefix(f"{root.rstrip('/')}/").removeprefix("./")

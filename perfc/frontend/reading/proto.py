@@ -221,7 +221,7 @@ _FIELD_OF_TYPE = {
 
 
 SOURCE = "source"
-"""Property of a node: file and line of the code that it comes from."""
+"""Property of a node: files and lines of the code that calls it, one a line of text."""
 
 
 @mutable
@@ -236,11 +236,6 @@ class ProtoNode:
     output: list[str] = field(default_factory=list)
     attribute: list[Attribute] = field(default_factory=list)
     metadata_props: Mapping[str, str] = NO_PROPS
-
-    @property
-    def line(self) -> str:
-        """Return the file and line of the code that the node comes from; empty if unknown."""
-        return self.metadata_props.get(SOURCE, "")
 
 
 @mutable

@@ -104,7 +104,7 @@ class NameIndex:
         for node in walk(graph):
             for v in node.results:
                 names.makers.setdefault(v.name, node)
-            name = node.loc.name
+            name = node.loc.stored_name
             if name:
                 names.below.setdefault(name, set()).add(node)
                 if name in names.by_name:

@@ -86,9 +86,9 @@ class NumbersByNode:
             for v in node.results:
                 by_output.setdefault(v.name, node)
             if node.loc.is_expanded:
-                by_call.setdefault(node.loc.name, []).append(node)
+                by_call.setdefault(node.loc.stored_name, []).append(node)
             else:
-                prefix, slash, _ = node.loc.name.rpartition("/")
+                prefix, slash, _ = node.loc.stored_name.rpartition("/")
                 while slash:
                     by_call.setdefault(prefix + "/", []).append(node)
                     prefix, slash, _ = prefix.rpartition("/")

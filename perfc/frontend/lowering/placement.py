@@ -1,0 +1,59 @@
+"""Names of nodes by their modules in the program, where the file has them, and lines of code."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import field, replace
+
+from perfc.ir.graph import Loc, Value
+from perfc.ir.record import mutable
+
+from ..reading import proto
+from ..reading.provenance import place_of
+from .functions import EXPANDED
+from .order import label
+
+
+@mutable
+class Placement:
+    """Places of the nodes of one model.
+
+    Args:
+        root: folder that files of sources are named from.
+        used: names of nodes so far, as several nodes stand for one call of the program.
+    """
+
+    root: str = field(default_factory=lambda: os.path.realpath(os.curdir))
+    used: set[str] = field(default_factory=set[str])
+
+    def of_call(self, source: proto.ProtoNode, function: proto.Function, prefix: str) -> Loc | None:
+        """Return the location of a body's nodes; None for those of a function of the file."""
+        if function.domain != EXPANDED:
+            return None
+        return replace(self.of(replace(source, name=label(source)), prefix), is_expanded=True)
+
+    def of(self, source: proto.ProtoNode, prefix: str, inputs: Iterable[Value | None] = ()) -> Loc:
+        """Return the location of a node.
+
+        Args:
+            source: the node in the file.
+            prefix: of the calls around it.
+            inputs: values that it reads.
+        """
+        stored, props = prefix + source.name, source.metadata_props
+        if not props:
+            return Loc(stored, source.op_type)
+        if proto.SOURCE in props:
+            frames = tuple(props[proto.SOURCE].split("\n"))
+            return Loc(stored, source.op_type, frames=frames)
+        parameter = next((v.name for v in inputs if v and v.weight and v.weight.is_parameter), "")
+        path, frames = place_of(props, source.name, self.root, parameter)
+        name = prefix + path
+        if name in self.used:
+            name = f"{name}.{source.op_type}"
+        if name in self.used:
+            name = stored
+        self.used.add(name)
+        in_file = stored if stored != name else ""
+        return Loc(name, source.op_type, frames=frames, in_file=in_file)

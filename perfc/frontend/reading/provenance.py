@@ -1,0 +1,79 @@
+"""Provenance of a node: the path of its module in the program, and the lines that call it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+DYNAMO = "pkg.torch.onnx."
+"""Prefix of what `torch.onnx.export` writes of a node. Source: torch/onnx/_internal/exporter."""
+FUSED_NORM = "pkg.onnxscript.rewriter.rule_name"
+"""Key of nodes that a rewriting made, whose module is that of the last node it replaced."""
+FRAME = re.compile(r'File "([^"\n]*)", line (\d+)')
+"""File and line of a frame of a stack trace."""
+SCOPE = re.compile(r"'([^']*)'")
+OF_TORCH = re.compile(r"-packages/torch/|/torch/(nn|_\w+|functional|utils|export)\b|^<")
+"""Source files of PyTorch, and code without a file."""
+MOST_FRAMES = 16
+"""Innermost frames of a call that stay, as recursive programs have any number."""
+
+
+def place_of(
+    metadata: Mapping[str, str], name: str, root: str, parameter: str = ""
+) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a node with the path of its module, and the lines that call it.
+
+    Args:
+        metadata: of a node of an exported program, or of an ONNX file written from one.
+        name: of the node.
+        root: folder that files are named from.
+        parameter: name of a parameter that it reads, which is of its module.
+
+    Returns:
+        The name, and ``file:line`` of each frame outside of PyTorch, outermost first.
+
+    >>> place_of({"nn_module_stack": "a,,R;b,layer1.0,B", "stack_trace": ""}, "relu", "")
+    ('layer1/0/relu', ())
+    >>> place_of({DYNAMO + "name_scopes": "['', 'a', 'a.0', 'conv2d_1']"}, "node_Conv_3", "")
+    ('a/0/conv2d_1', ())
+    """
+    module = ""
+    if scopes := SCOPE.findall(metadata.get(DYNAMO + "name_scopes", "")):
+        *modules, name = scopes
+        module = modules[-1] if modules else ""
+        if FUSED_NORM in metadata and "." in parameter:
+            module, name = parameter.rpartition(".")[0], ""
+    elif stack := str(metadata.get("nn_module_stack", "")):
+        parts = stack.rpartition(";")[2].split(",")
+        module = parts[1].partition("@")[0] if len(parts) > 1 else ""
+    path = "/".join([p for p in (*module.split("."), name) if p])
+    trace = str(metadata.get("stack_trace") or metadata.get(DYNAMO + "stack_trace", ""))
+    return path, frames_of(trace, root)
+
+
+@lru_cache(1 << 12)
+def frames_of(trace: str, root: str) -> tuple[str, ...]:
+    """Return ``file:line`` of the frames of a stack trace that are not of PyTorch.
+
+    >>> frames_of('File "net.py", line 3, in f; File "/x-packages/torch/a.py", line 1', "")
+    ('net.py:3',)
+    """
+    frames = [(file_from(root, m[1]), m[2]) for m in FRAME.finditer(trace)]
+    return tuple([f"{file}:{line}" for file, line in frames if file][-MOST_FRAMES:])
+
+
+@lru_cache(1 << 12)
+def file_from(root: str, path: str) -> str:
+    """Return a source file named from a folder or from its package; empty for one of PyTorch.
+
+    >>> file_from("/home/me", "/home/me/pkg/net.py"), file_from("/", "/v/site-packages/timm/a.py")
+    ('pkg/net.py', 'timm/a.py')
+    """
+    plain = path.replace("\\", "/")
+    if OF_TORCH.search(plain):
+        return ""
+    inside, _, installed = plain.rpartition("-packages/")
+    if inside:
+        return installed
+    return plain.removeprefix(f"{root.rstrip('/')}/").removeprefix("./")
