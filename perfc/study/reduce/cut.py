@@ -58,7 +58,7 @@ class Cutter:
         wanted = {v.name for v in node.results}
         for candidate in self.nodes:
             label = candidate.name or (candidate.outputs[0].name if candidate.outputs else "")
-            if label and (node.loc.stored_name == label or node.loc.stored_name.startswith(label + "/")):
+            if label and f"{node.loc.stored_name}/".startswith(label + "/"):
                 return candidate
             if any(wanted & _made_in(sub) for sub in candidate.subgraphs(recursive=True)):
                 return candidate
