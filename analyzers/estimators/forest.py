@@ -4,32 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
 from perfc.ir import record
-from perfc.passes.runtimes import LaunchMode
 
-from ..artefacts import artefact
 from ..artefacts.implementations import known_framework
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
-from ..features.lowering import Lowered, lower
+from ..features.lowering import Lowered
 from ..features.sheet import Sheet
 from ..intervals.adapt import of_class, of_machine
 from ..intervals.conformal import EXTRAPOLATED
 from . import candidate_times, predictor
 from .estimator import Estimator, Execution
-from .selection import INSIDE, inside, is_narrow_product, of_half_depth, serves_on, weighted
+from .selection import INSIDE, DescribedKernel, DescribedKernels, inside, weighted, weights_of
 from .unfused import FUSED, bounded, parts
 
 if TYPE_CHECKING:
-    from perfc.machine import Machine
-    from perfc.passes.roofline.roofline import RooflineTable
-
     from ..features.classes import Array
     from .forest_reason import ForestReason
 
@@ -46,32 +40,16 @@ class Forests(Estimator):
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
         """Times of the kernels of classes with weights, on machines that are no processors."""
-        return learned(
-            execution.bounds, wanted, launch=execution.kernels.runtime.launch,
-            framework=execution.framework,
-            stores_integers=execution.kernels.runtime.stores_integers, folder=execution.folder,
-        )  # fmt: skip
+        return learned(execution, wanted)
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
         """The physical estimate, the factor, the nearest rows and what moved it."""
         from .forest_reason import reasons
 
-        return reasons(
-            execution.bounds, index, launch=execution.kernels.runtime.launch,
-            framework=execution.framework,
-            stores_integers=execution.kernels.runtime.stores_integers, folder=execution.folder,
-        )  # fmt: skip
+        return reasons(execution, index)
 
 
-def learned(
-    bounds: RooflineTable,
-    wanted: Iterable[int],
-    *,
-    launch: LaunchMode = LaunchMode.GRAPH,
-    framework: str = "",
-    stores_integers: bool = False,
-    folder: Path = artefact.SHIPPED,
-) -> dict[int, Estimate]:
+def learned(execution: Execution, wanted: Iterable[int]) -> dict[int, Estimate]:
     """Estimates of the kernels ``wanted`` that a class with weights knows, by their index.
 
     Equal kernels are predicted once, and all of a class and element type together.
@@ -79,31 +57,22 @@ def learned(
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
-    machine = bounds.machine
-    known = predictor.known_classes(folder)
-    serves = serves_on(machine, framework, folder)
+    bounds, described = execution.bounds, DescribedKernels(execution)
     groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
-    rows_of: dict[int, Lowered | None] = {}
+    of_first: dict[int, DescribedKernel | None] = {}
     halved: set[int] = set()
-    for i in wanted if known and machine.kind != "cpu" else ():
+    for i in wanted:
         first = bounds.firsts[i]
-        if first not in rows_of:
-            rows_of[first] = lower(bounds.kernels[i], bounds.at(i))
-        row = rows_of[first]
-        if row is None:
-            continue
-        if stores_integers and is_narrow_product(row):
-            row = of_half_depth(row, machine)
-            halved.add(i)
-        tf32 = bounds.kernels[i].tf32
-        weights_key = weighted(row, machine, known, tf32=tf32, serves=serves)
-        if weights_key is not None:
-            groups.setdefault(weights_key, []).append((i, row))
+        if first not in of_first:
+            of_first[first] = described(i)
+        if kernel := of_first[first]:
+            groups.setdefault(kernel.weights, []).append((i, kernel.row))
+            halved |= {i} if kernel.is_halved else set()
     result: dict[int, Estimate] = {}
-    for (class_name, dtype), rows in groups.items():
-        result |= predicted(bounds, class_name, dtype, rows, launch, framework, folder)
-        if class_name in FUSED and not is_known(class_name, dtype, machine, folder):
-            result |= no_slower_than_parts(bounds, rows, result, launch, folder)
+    for weights_key, rows in groups.items():
+        result |= predicted(execution, *weights_key, rows)
+        if weights_key[0] in FUSED and not is_known(execution, *weights_key):
+            result |= no_slower_than_parts(execution, rows, result)
     return result | widened({i: result[i] for i in halved if i in result})
 
 
@@ -124,36 +93,32 @@ def widened(estimates: Mapping[int, Estimate]) -> dict[int, Estimate]:
     return {i: wide[id(one)] for i, one in estimates.items()}
 
 
-def is_known(class_name: str, dtype: str, machine: Machine, folder: Path) -> bool:
+def is_known(execution: Execution, class_name: str, dtype: str) -> bool:
     """Return True if shipped rows or the user's own cover a class in an element type."""
-    card = predictor.select(class_name, dtype, INSIDE, machine.name, folder).card
-    adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name)
+    card = weights_of(execution, class_name, dtype).card
+    adapted = of_class(of_machine(execution.machine), Predictor.LEARNED.value, class_name)
     return dtype in card.dtypes or adapted is not None
 
 
 def no_slower_than_parts(
-    bounds: RooflineTable,
-    rows: Sequence[tuple[int, Lowered]],
-    estimates: Mapping[int, Estimate],
-    launch: LaunchMode,
-    folder: Path,
+    execution: Execution, rows: Sequence[tuple[int, Lowered]], estimates: Mapping[int, Estimate]
 ) -> dict[int, Estimate]:
     """Fused kernels in a type that none was measured in, bounded by their parts.
 
     Parts are in full precision, which nothing faster exceeds. Equal kernels keep one estimate.
     """
-    machine = bounds.machine
-    known = predictor.known_classes(folder)
+    bounds, machine = execution.bounds, execution.machine
+    known = predictor.known_classes(execution.folder)
 
     def separate_time(row: Lowered) -> Interval | None:
         weights_key = weighted(row, machine, known, tf32=False)
         if weights_key is None:
             return None
         class_name, dtype = weights_key
-        weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
+        weights = weights_of(execution, class_name, dtype)
         times = predictor.predict_with(
             weights, columns_of([row.parameters]), dtype, Sheet.of_class(class_name, machine),
-            inside(weights.card, launch, machine.name),
+            inside(weights.card, execution.kernels.runtime.launch, machine.name),
         )  # fmt: skip
         return Interval(*(float(t[0]) for t in (times.low_s, times.time_s, times.high_s)))
 
@@ -197,41 +162,24 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
-    machine, folder = execution.machine, execution.folder
-    bound = execution.bounds.kernels[index]
-    row = lower(bound, execution.bounds.env)
-    known = predictor.known_classes(folder)
-    weights_key = None
-    if row is not None:
-        if execution.kernels.runtime.stores_integers and is_narrow_product(row):
-            row = of_half_depth(row, machine)
-        serves = serves_on(machine, execution.framework, folder)
-        weights_key = weighted(row, machine, known, tf32=bound.tf32, serves=serves)
-    if row is None or weights_key is None:
+    kernel = DescribedKernels(execution)(index)
+    if kernel is None:
         return None
-    card = predictor.select(*weights_key, INSIDE, machine.name, folder).card
+    card = weights_of(execution, *kernel.weights).card
     launch = execution.kernels.runtime.launch
-    types = (
-        {weights_key[1], row.dtype} if {weights_key[1], row.dtype} == HALVES else {weights_key[1]}
-    )
+    types = {kernel.weights[1], kernel.row.dtype}
+    types = types if types == HALVES else {kernel.weights[1]}
     machines = dict.fromkeys(target for target, dtype, _ in card.configurations if dtype in types)
-    return MeasuredBasis(
-        *weights_key, tuple(machines), inside(card, launch, machine.name) in card.protocols
-    )
+    is_timed_so = inside(card, launch, execution.machine.name) in card.protocols
+    return MeasuredBasis(*kernel.weights, tuple(machines), is_timed_so)
 
 
 def predicted(
-    bounds: RooflineTable,
-    class_name: str,
-    dtype: str,
-    rows: Sequence[tuple[int, Lowered]],
-    launch: LaunchMode,
-    framework: str,
-    folder: Path,
+    execution: Execution, class_name: str, dtype: str, rows: Sequence[tuple[int, Lowered]]
 ) -> dict[int, Estimate]:
     """Kernels of one class and element type."""
-    machine = bounds.machine
-    weights = predictor.select(class_name, dtype, INSIDE, machine.name, folder)
+    bounds, machine = execution.bounds, execution.machine
+    weights = weights_of(execution, class_name, dtype)
     sheet = Sheet.of_class(class_name, machine)
     firsts: dict[int, int] = {}
     of = [firsts.setdefault(bounds.firsts[i], len(firsts)) for i, _ in rows]
@@ -242,6 +190,7 @@ def predicted(
     is_measured = dtype in card.dtypes and machine_distance <= candidate_times.FAR
     # corrections are of what a recorded graph takes
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
+    launch = execution.kernels.runtime.launch
     protocol = INSIDE if is_adapted else inside(card, launch, machine.name)
     each = [bounds.kernels[i] for i, _ in distinct]
     times = [k.kernel.times for k in each]
@@ -252,7 +201,7 @@ def predicted(
         ]
     )
     timed = candidate_times.timed_as(card, protocol)
-    whose = known_framework(card, dtype, sheet, timed, framework)
+    whose = known_framework(card, dtype, sheet, timed, execution.framework)
     prediction = predictor.predict_with(
         weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s
     )

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.ir import record
 from perfc.machine import load_machine
-from perfc.passes.runtimes import LaunchMode
 
-from ..artefacts import artefact
 from ..artefacts.implementations import candidate_kernels, known_framework
 from ..features.distance import distance
-from ..features.lowering import Lowered, lower
+from ..features.lowering import Lowered
 from ..features.sheet import Sheet
 from ..features.table import class_of, complete, tabulate
 from . import candidate_times, predictor
-from .selection import INSIDE, inside, is_narrow_product, of_half_depth, serves_on, weighted
+from .selection import DescribedKernels, inside, weights_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from perfc.passes.roofline.roofline import RooflineTable
 
     from ..artefacts.artefact import Artefact
     from ..artefacts.forest import Forest
     from ..artefacts.implementations import Meant
     from ..features.classes import KernelClass
     from ..intervals.mixture import Mixture
+    from .estimator import Execution
 
 NEAREST = 3
 MOVES = 5
@@ -125,39 +121,23 @@ class ForestReason:
     times: float = 1.0
 
 
-def reasons(
-    bounds: RooflineTable,
-    index: int,
-    *,
-    launch: LaunchMode = LaunchMode.GRAPH,
-    framework: str = "",
-    stores_integers: bool = False,
-    folder: Path = artefact.SHIPPED,
-) -> ForestReason | None:
+def reasons(execution: Execution, index: int) -> ForestReason | None:
     """Why the operator predictor says what it says of a kernel; None where it says nothing.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
-    machine = bounds.machine
-    row = lower(bounds.kernels[index], bounds.env)
-    known = predictor.known_classes(folder)
-    if row is None or machine.kind == "cpu":
+    kernel = DescribedKernels(execution)(index)
+    if kernel is None:
         return None
-    if stores_integers and is_narrow_product(row):
-        row = of_half_depth(row, machine)
-    tf32, serves = bounds.kernels[index].tf32, serves_on(machine, framework, folder)
-    weights_key = weighted(row, machine, known, tf32=tf32, serves=serves)
-    if weights_key is None:
-        return None
-    name, dtype = weights_key
-    weights = predictor.select(name, dtype, INSIDE, machine.name, folder, cells=True)
+    (name, dtype), row, machine = kernel.weights, kernel.row, execution.machine
+    weights = weights_of(execution, name, dtype, cells=True)
     card, sheet = weights.card, Sheet.of_class(name, machine)
     kind = class_of(name)
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
-    wanted = inside(card, launch, machine.name)
+    wanted = inside(card, execution.kernels.runtime.launch, machine.name)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
-    whose = known_framework(card, dtype, sheet, protocol, framework)
+    whose = known_framework(card, dtype, sheet, protocol, execution.framework)
     parts = candidate_kernels(card, columns, dtype, sheet, protocol, whose)
     each, _ = predictor.possible(weights, columns, dtype, sheet, wanted, whose)
     usual = parts[int(np.argmin(np.abs(each.middle[:, 0] - each.least_error())))]
@@ -177,7 +157,7 @@ def reasons(
         round(candidate_times.distance_to(card, dtype, sheet), 6),
         neighbours(weights, Lowered(name, dtype, parameters), sheet),
         moves(weights, factor, table.values[0]),
-        bounds.kernels[index].kernel.times,
+        execution.bounds.kernels[index].kernel.times,
     )
 
 

@@ -6,10 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.ir import record
 from perfc.machine import Unit
 from perfc.passes.runtimes import LaunchMode
 
-from ..features.lowering import Lowered
+from ..features.lowering import Lowered, lower
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from . import predictor
@@ -17,7 +18,9 @@ from . import predictor
 if TYPE_CHECKING:
     from perfc.machine import Machine
 
+    from ..artefacts.artefact import Artefact
     from ..artefacts.card import Card
+    from .estimator import Execution
 
 TENSOR_CORES = frozenset({"matmul", "convolution"})
 """Classes whose f32 products run as TF32 where that is allowed."""
@@ -110,3 +113,55 @@ def inside(card: Card, launch: LaunchMode, target: str) -> Protocol:
         return Protocol.KERNELS if launch is LaunchMode.EAGER else INSIDE
     of_target = {one.protocol for one in card.implementations if one.target == target}
     return Protocol.KERNELS if of_target == {Protocol.KERNELS} else INSIDE
+
+
+@record
+class DescribedKernel:
+    """A kernel as weights know it.
+
+    Args:
+        row: its class and extents.
+        weights: class and element type of the weights.
+        is_halved: whether it stands for an integer product of twice the depth.
+    """
+
+    row: Lowered
+    weights: tuple[str, str]
+    is_halved: bool
+
+
+class DescribedKernels:
+    """Kernels of one run as weights know them.
+
+    Args:
+        execution: the kernels on their machine.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        self.execution, machine = execution, execution.machine
+        self.known = predictor.known_classes(execution.folder) if machine.kind != "cpu" else ()
+        self.serves = serves_on(machine, execution.framework, execution.folder)
+
+    def __call__(self, index: int) -> DescribedKernel | None:
+        """Return a kernel; None where no class with weights knows it."""
+        bounds, machine = self.execution.bounds, self.execution.machine
+        row = lower(bounds.kernels[index], bounds.at(index)) if self.known else None
+        if row is None:
+            return None
+        is_halved = self.execution.kernels.runtime.stores_integers and is_narrow_product(row)
+        row = of_half_depth(row, machine) if is_halved else row
+        tf32 = bounds.kernels[index].tf32
+        key = weighted(row, machine, self.known, tf32=tf32, serves=self.serves)
+        return None if key is None else DescribedKernel(row, key, is_halved)
+
+
+def weights_of(
+    execution: Execution, class_name: str, dtype: str, *, cells: bool = False
+) -> Artefact:
+    """Return the weights of a class for kernels of a run.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
+    """
+    name, folder = execution.machine.name, execution.folder
+    return predictor.select(class_name, dtype, INSIDE, name, folder, cells=cells)

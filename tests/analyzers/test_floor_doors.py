@@ -280,10 +280,10 @@ def test_an_analysis_takes_its_own_floor_for_that_of_a_class(
         MODELS / "bert-base.onnx.gz", target, dims={"batch": 4}, dtype="f16", runtime="tensorrt"
     )
     every = range(len(report.roofline.kernels))
-    before = learned(report.roofline, every)
+    before = learned(report.execution, every)
     for kind in {type(kind) for kind in classes().values()}:
         monkeypatch.setattr(kind, "floor_s", impossible)
-    after = learned(report.roofline, every)
+    after = learned(report.execution, every)
     assert after
     assert after == before
     for i, found in after.items():

@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,8 @@ def test_machines_nobody_measured_get_wider_intervals(weights: Path) -> None:
     def width(target: str) -> float:
         path = MODELS / "bert-base.onnx.gz"
         report = perfc.analyze(path, target, dims={"batch": 32}, runtime="eager", dtype="bf16")
-        found = learned(report.roofline, range(len(report.roofline.kernels)), folder=weights)
+        execution = replace(report.execution, folder=weights)
+        found = learned(execution, execution.indices)
         longest = max(found.values(), key=lambda k: k.time_s)
         return longest.high_s / longest.time_s
 
@@ -205,6 +207,7 @@ def test_energy_is_unknown_where_nobody_fitted_the_power() -> None:
 def test_loading_and_predicting_500_kernels_is_quick(weights: Path) -> None:
     code = f"""
 import perfc, time
+from dataclasses import replace
 from pathlib import Path
 report = perfc.analyze({str(MODELS / "gpt2.onnx.gz")!r}, "a100", runtime="eager", dtype="bf16")
 bounds = report.roofline
@@ -212,7 +215,8 @@ while len(bounds.kernels) < 500:
     bounds = type(bounds)(bounds.machine, bounds.kernels * 2, 0.0, bounds.env)
 start = time.process_time()
 from perfc.analyzers.estimators.forest import learned
-found = learned(bounds, range(len(bounds.kernels)), folder=Path({str(weights)!r}))
+run = replace(report.execution, bounds=bounds, folder=Path({str(weights)!r}))
+found = learned(run, run.indices)
 print(time.process_time() - start, len(found))
 """
     done = subprocess.run(

@@ -45,14 +45,14 @@ def product_of(report: perfc.Report) -> int:
 
 def test_scale_and_factor_give_the_prediction(bert: perfc.Report, folder: Path) -> None:
     index = product_of(bert)
-    found = reasons(bert.roofline, index, folder=folder)
+    found = reasons(replace(bert.execution, folder=folder), index)
     assert found is not None
-    predicted = learned(bert.roofline, [index], folder=folder)[index]
+    predicted = learned(replace(bert.execution, folder=folder), [index])[index]
     assert found.scale_s * found.factor == pytest.approx(predicted.time_s, rel=1e-3)
 
 
 def test_nearest_rows_are_near_and_of_the_machine(bert: perfc.Report, folder: Path) -> None:
-    found = reasons(bert.roofline, product_of(bert), folder=folder)
+    found = reasons(replace(bert.execution, folder=folder), product_of(bert))
     assert found is not None
     assert found.machine_distance == 0
     first, *others = found.neighbours
@@ -65,14 +65,14 @@ def test_nearest_rows_are_near_and_of_the_machine(bert: perfc.Report, folder: Pa
 
 
 def test_features_are_ordered_by_what_they_move(bert: perfc.Report, folder: Path) -> None:
-    found = reasons(bert.roofline, product_of(bert), folder=folder)
+    found = reasons(replace(bert.execution, folder=folder), product_of(bert))
     assert found is not None
     sizes = [abs(math.log(m.ratio)) for m in found.moves]
     assert sizes == sorted(sizes, reverse=True)
 
 
 def test_text_names_rows_and_features(bert: perfc.Report, folder: Path) -> None:
-    found = reasons(bert.roofline, product_of(bert), folder=folder)
+    found = reasons(replace(bert.execution, folder=folder), product_of(bert))
     assert found is not None
     text = "\n".join(reason_lines(found))
     assert "nearest training rows" in text
@@ -85,7 +85,7 @@ def test_kernels_that_may_be_meant_are_told_with_their_times(
     rows = [matmul_rows("h100-sxm5-80gb", seed=i, framework=n) for i, n in enumerate("ab")]
     slower = replace(rows[1], time_s=2.0 * rows[1].time_s)
     save(train("matmul", [rows[0], slower], QUICK, ("n", "k")), tmp_path)
-    found = reasons(bert.roofline, product_of(bert), folder=tmp_path)
+    found = reasons(replace(bert.execution, folder=tmp_path), product_of(bert))
     assert found is not None
     assert [one.framework for one in found.candidates] == ["a", "b"]
     first, second = (one.time_s for one in found.candidates)
@@ -100,7 +100,7 @@ def test_kernels_that_may_be_meant_are_told_with_their_times(
 def test_a_class_without_weights_has_no_reasons(bert: perfc.Report, folder: Path) -> None:
     kernels = bert.roofline.kernels
     index = next(i for i, b in enumerate(kernels) if b.kernel.kind.value == "gather")
-    assert reasons(bert.roofline, index, folder=folder) is None
+    assert reasons(replace(bert.execution, folder=folder), index) is None
 
 
 def test_explanation_says_what_a_kernel_will_take_and_why(bert: perfc.Report) -> None:
