@@ -22,6 +22,8 @@ class Framework(Enum):
     TORCH = "torch"
     ORT = "ort"
     TENSORRT = "tensorrt"
+    OPENVINO = "openvino"
+    LITERT = "litert"
     OTHER = ""
 
 

@@ -2,7 +2,7 @@
 
 from perfc.ir import Kind
 
-from . import CPU, LaunchMode, Runtime
+from . import CPU, Framework, LaunchMode, Runtime
 
 _CLAMPS = frozenset({"relu", "clip"})
 
@@ -16,6 +16,8 @@ TABLE = Runtime(
     epilogue_tags=dict.fromkeys((Kind.CONV, Kind.MATMUL, Kind.ELEMENTWISE, Kind.POOL), _CLAMPS),
     patterns=("quantized", "gemm", "padded_conv"),
     stores_integers=True,
+    framework=Framework.LITERT,
+    stands_for=frozenset({"cpu"}),
     devices=CPU,
     formats=frozenset({"tflite"}),
     trains=False,

@@ -2,7 +2,7 @@
 
 from perfc.ir import Kind
 
-from . import CPU, LaunchMode, Runtime
+from . import CPU, Framework, LaunchMode, Runtime
 
 TABLE = Runtime(
     name="openvino",
@@ -14,6 +14,8 @@ TABLE = Runtime(
         Kind.ELEMENTWISE: frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE}),
     },
     patterns=("quantized", "conv_affine", "padded_conv", "gemm", "gelu", "layer_norm"),
+    framework=Framework.OPENVINO,
+    stands_for=frozenset({"cpu"}),
     devices={**CPU, "cuda": frozenset({"Intel"})},
     formats=frozenset({"openvino"}),
     trains=False,

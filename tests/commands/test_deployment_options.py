@@ -230,7 +230,7 @@ def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) ->
         ("diff", ["--to-host-launch", "3 h"], "--to-host-launch: '3 h' is no duration"),
         ("measure", ["--host-launch", "3us"], "--host-launch: a model is measured as it is"),
         ("measure", ["--dtype", "f16"], "--dtype: a model is measured as it is stored"),
-        ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here (eager"),
+        ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here"),
         ("roofline", ["h100", "-t", "a100"], "give TARGET or --target"),
         ("sweep", [], "give a range: --batch 1:256"),
     ],

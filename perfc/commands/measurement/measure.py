@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from perfc.passes.runtimes import Framework
 
 
+COMPILED = "inductor"
+"""Runtime that stands for no session of its framework, but is measured as well."""
 DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
 """JSON document of the command, and the type that defines its schema."""
 DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:ReplayedOperator"),)
@@ -125,7 +127,9 @@ def command(
     if profiles:
         measurement = from_profiles(model, profiles, target, dict(how.dims))
     else:
-        protocol = replace(protocol, framework=executor(how, options.place("runtime")))
+        framework = executor(how, options.place("runtime"))
+        table = how.table.name if how.table.name == COMPILED else ""
+        protocol = replace(protocol, framework=framework, table=table, dtype=how.dtype)
         measurement = measure(model, target, dims=dict(how.dims), protocol=protocol)
     text = render(measurement, form, limit_rows, width())
     if form == "csv" and not measurement.has_target:
@@ -190,9 +194,13 @@ def as_stored(options: DeploymentOptions) -> Deployment:
     """
     from perfc.deployment import Deployment
     from perfc.deployment.fields import READERS
+    from perfc.passes.runtimes import Framework
 
     how, usual = options.deployment(), Deployment()
-    for field in [f for f in READERS if f not in ("target", "runtime", "dims")]:
+    chosen = ["target", "runtime", "dims"]
+    if how.table.framework in (Framework.TORCH, Framework.OPENVINO):
+        chosen.append("dtype")
+    for field in [f for f in READERS if f not in chosen]:
         if getattr(how, field) != getattr(usual, field):
             place = options.place(field)
             hint = "leave it out" if place.startswith("--") else "--isolated leaves the file out"
@@ -212,8 +220,10 @@ def executor(how: Deployment, place: str) -> Framework:
     from perfc.measuring.measure.process import PACKAGES
     from perfc.passes.runtimes import tables
 
-    if how.table.framework not in PACKAGES or not how.table.stands_for:
-        known = [t.name for t in tables() if t.framework in PACKAGES and t.stands_for]
+    known = [
+        t.name for t in tables() if t.framework in PACKAGES and (t.stands_for or t.name == COMPILED)
+    ]
+    if how.table.name not in known:
         hint = f"{', '.join(known)} can be, by their sessions"
         raise ParseError(f"{how.table.name} cannot be run here", where=place, hint=hint)
     return how.table.framework

@@ -23,7 +23,12 @@ from perfc.passes.runtimes import Framework
 from .tables.feeds import Input, write
 from .tables.weights import Runnable
 
-PACKAGES = {Framework.TORCH: ("torch", "gnn"), Framework.ORT: ("onnxruntime", "ort")}
+PACKAGES = {
+    Framework.TORCH: ("torch", "gnn"),
+    Framework.ORT: ("onnxruntime", "ort"),
+    Framework.OPENVINO: ("openvino", "paddle"),
+    Framework.LITERT: ("ai_edge_litert", "litert"),
+}
 """Frameworks that models are executed with: the package, and the extra that has it."""
 
 
@@ -33,6 +38,8 @@ class MeasurementProtocol:
 
     Args:
         framework: that executes it.
+        table: name of the runtime; "" for what stands for the framework.
+        dtype: precision that PyTorch and OpenVINO run it in; "" for their usual one.
         device: ``cpu`` or ``cuda:0``.
         threads: number of threads of the runtime's pool.
         repeat: runs at least.
@@ -44,6 +51,8 @@ class MeasurementProtocol:
     """
 
     framework: Framework = Framework.ORT
+    table: str = ""
+    dtype: str = ""
     device: str = "cpu"
     threads: int = 1
     repeat: int = 10
@@ -151,6 +160,8 @@ def execute(
         "model": str(model.path),
         "folder": str(folder),
         "runtime": protocol.framework.value,
+        "table": protocol.table,
+        "dtype": protocol.dtype,
         "device": protocol.device,
         "threads": protocol.threads,
         "repeat": protocol.repeat,

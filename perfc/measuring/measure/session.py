@@ -105,7 +105,8 @@ def measure_cases(
     """
     machine = target or default_target(protocol.device)
     done = list(reports) or [
-        analyze(model, machine, dims=b, runtime=table_of(protocol)) for b in bindings
+        analyze(model, machine, dims=b, runtime=table_of(protocol), dtype=protocol.dtype)
+        for b in bindings
     ]
     for report in done:
         check_stored(report)
@@ -170,7 +171,8 @@ def default_target(device: str) -> str:
 
 def table_of(protocol: MeasurementProtocol) -> str:
     """Return the fusion table of the runtime."""
-    return standing_for(protocol.framework, protocol.device.partition(":")[0]).name
+    usual = standing_for(protocol.framework, protocol.device.partition(":")[0])
+    return protocol.table or usual.name
 
 
 def allocator_of(protocol: MeasurementProtocol) -> AllocatorBehavior:

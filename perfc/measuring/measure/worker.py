@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,16 @@ WARM_S = 0.3
 MAX_WARM = 8
 PROFILED_EVENTS = 60_000
 """Maximum recorded kernel executions; the runtime stops at a million."""
+
+
+RUNNERS = {
+    "replay": ("replay", "ReplayRun"),
+    "torch": ("torch_runtime", "TorchRun"),
+    "ort": ("ort_runtime", "OrtRun"),
+    "openvino": ("openvino_runtime", "OpenVinoRun"),
+    "litert": ("litert_runtime", "LitertRun"),
+}
+"""Module and class that run a framework's models."""
 
 
 def main(request_path: str) -> int:
@@ -58,17 +69,8 @@ def main(request_path: str) -> int:
 
 def runtime(request: dict[str, Any]) -> Any:
     """Create the runner of the model, or of the operator of a trace."""
-    if request["runtime"] == "replay":
-        from .runtimes.replay import ReplayRun
-
-        return ReplayRun(request)
-    if request["runtime"] == "torch":
-        from .runtimes.torch_runtime import TorchRun
-
-        return TorchRun(request)
-    from .runtimes.ort_runtime import OrtRun
-
-    return OrtRun(request)
+    module, name = RUNNERS[request["runtime"]]
+    return getattr(import_module(f".runtimes.{module}", __package__), name)(request)
 
 
 def measured(run: Any, case: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:

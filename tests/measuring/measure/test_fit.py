@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import pytest
 
-from benchmarks.cpu_fit import choose, mean_error
 from perfc.analyzers.estimators.fitted_rates import Efficiencies, of_machine
 from perfc.analyzers.estimators.fitted_rates.classes import (
     Term,
@@ -29,7 +30,7 @@ from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
 from perfc.machine import load_machine, validate
 from perfc.measuring.measure.fitting import fit_file
-from perfc.measuring.measure.fitting.evaluate import leave_one_out, predict
+from perfc.measuring.measure.fitting.evaluate import PredictedRun, leave_one_out, predict
 from perfc.measuring.measure.fitting.fit import fit, samples_of, total_s
 from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
 from perfc.measuring.measure.tables import dataset
@@ -55,6 +56,10 @@ def kernel(model: int, part: int, m: int, k: int, n: int) -> KernelRow:
     terms = classify(of_row(row)).terms
     time_s = sum(terms.get(t, 0.0) * s for t, s in TRUTH.items())
     return replace(row, part_s=time_s, time_s=time_s, best_s=time_s)
+
+
+def mean_error(runs: Sequence[PredictedRun]) -> float:
+    return fmean(abs(run.error) for run in runs)
 
 
 def whole(kernels: list[KernelRow]) -> ModelRow:
@@ -243,16 +248,6 @@ def test_reductions_of_one_pattern_are_alike(
     before: tuple[int, ...], after: tuple[int, ...], expected: str
 ) -> None:
     assert reduced(before, after) == expected
-
-
-def test_models_to_fit_to_cover_the_classes(
-    rows: tuple[list[KernelRow], list[ModelRow]],
-) -> None:
-    kernels = list(rows[0])
-    kernels += [replace(kernel(9, p, 16, 16, 16), kind="softmax", op="softmax") for p in range(9)]
-    assert f"{9:016x}" in choose(kernels, 3)
-    assert len(choose(kernels, 3)) == 3
-    assert len(choose(kernels, 99)) == 7
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz", "r.parquet"])

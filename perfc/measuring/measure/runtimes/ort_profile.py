@@ -64,16 +64,20 @@ class ProfileReader:
         self.providers[provider] = self.providers.get(provider, 0) + 1
         self.last = name
         op = text(args, "op_name")
-        self.sample(self.samples, name, op, max(dur - below, 0.0) * 1e-6 + CUT_S)
+        sampled = self.sample(self.samples, name, op, max(dur - below, 0.0) * 1e-6 + CUT_S)
+        members = args.get("members")
+        if isinstance(members, list):
+            sampled.members = tuple(map(str, members))
 
-    def sample(self, where: dict[str, Sampled], name: str, op: str, time_s: float) -> None:
-        """Add a time under a name."""
+    def sample(self, where: dict[str, Sampled], name: str, op: str, time_s: float) -> Sampled:
+        """Add a time under a name, and return the times that are there."""
         sampled = where.get(name)
         if sampled is None:
             if len(where) >= MOST_NAMES:
                 raise ParseError("more than 200,000 names of kernels in a profile")
             sampled = where[name] = Sampled(name, op)
         sampled.add(self.run, time_s)
+        return sampled
 
 
 def reading(path: str | os.PathLike[str]) -> ProfileReader:
@@ -104,7 +108,13 @@ def profile(trace: ProfileReader, runs: Sequence[int]) -> Profile:
         kernel = timed.kernel(list(runs))
         kernels.append(
             RuntimeKernel(
-                name, sampled.op, kernel.time_s, kernel.iqr_s, kernel.best_s, kernel.calls
+                name,
+                sampled.op,
+                kernel.time_s,
+                kernel.iqr_s,
+                kernel.best_s,
+                kernel.calls,
+                sampled.members,
             )
         )
     run_s = [trace.run_s[r] for r in runs if r < len(trace.run_s)]

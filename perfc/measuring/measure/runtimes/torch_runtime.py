@@ -17,6 +17,7 @@ from typing import Any
 from .torch_ops import OPERATORS
 
 PROFILE = "torch-profile.json"
+TYPES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}
 LABEL = "perfc-node-"
 """Prefix of a node's range in PyTorch's profile."""
 
@@ -60,7 +61,10 @@ class TorchRun:
         self.values: dict[str, Any] = {}
         self.feeds: dict[str, Any] = {}
         self.outputs: dict[str, Any] = {}
+        self.graph: list[NodeStep] = []
         self.steps: list[NodeStep] = []
+        self.dtype = getattr(self.torch, TYPES[request["dtype"]]) if request.get("dtype") else None
+        self.compiled: Callable[..., Any] | None = None
         self.events: list[dict[str, object]] = []
         self.is_profiled = False
 
@@ -77,20 +81,19 @@ class TorchRun:
         for tensor in graph.initializer:
             array = numpy_helper.to_array(tensor, str(path.parent))
             self.values[tensor.name] = self.tensor(array)
-        self.steps = [NodeStep.of(n, self) for n in graph.node]
+        self.graph = [NodeStep.of(n, self) for n in graph.node]
         self.names = [o.name for o in graph.output]
-        last: dict[str, int] = {}
-        for i, s in enumerate(self.steps):
-            last.update(dict.fromkeys(s.inputs, i))
-        for name, i in last.items():
-            if name and name not in self.values and name not in self.names:
-                self.steps[i].frees.append(name)
 
     def tensor(self, array: Any) -> Any:
         """Copy an array to the device; integers for shapes stay on the host."""
         tensor = self.torch.from_numpy(array.copy())
         is_shape = array.dtype.kind in "iu" and array.size <= 16
-        return tensor if is_shape else tensor.to(self.device)
+        return tensor if is_shape else self.narrowed(tensor).to(self.device)
+
+    def narrowed(self, tensor: Any) -> Any:
+        """Return a tensor in the precision of the run."""
+        is_narrowed = self.dtype is not None and tensor.is_floating_point()
+        return tensor.to(self.dtype) if is_narrowed else tensor
 
     def feed(self, path: str) -> None:
         """Read the inputs of a case from a file."""
@@ -102,12 +105,48 @@ class TorchRun:
             tensor = self.torch.from_numpy(arrays[f"i{i}"])
             if not is_plain and number == 16:
                 tensor = tensor.view(self.torch.bfloat16)
-            self.feeds[name] = tensor.to(self.device)
+            self.feeds[name] = self.narrowed(tensor).to(self.device)
+        self.steps = self.graph
+        self.steps = self.without_shapes()
+        last: dict[str, int] = {}
+        for i, s in enumerate(self.steps):
+            s.frees.clear()
+            last.update(dict.fromkeys(s.inputs, i))
+        for name, i in last.items():
+            if name and name not in self.values and name not in self.names:
+                self.steps[i].frees.append(name)
+        if self.request.get("table") == "inductor" and not self.is_profiled:
+            from torch.fx.experimental.proxy_tensor import make_fx
+
+            traced = make_fx(lambda *feeds: self.results(dict(zip(self.feeds, feeds, strict=True))))
+            self.compiled = self.torch.compile(traced(*self.feeds.values()))
+
+    def without_shapes(self) -> list[NodeStep]:
+        """Return the steps without those on shapes, which PyTorch's modules take in Python.
+
+        Their results join the stored tensors.
+        """
+        known, left = set(self.values), []
+        values = {**self.values, **self.feeds}
+        for s in self.graph:
+            results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
+            named = dict(zip(s.outputs, results, strict=False))
+            values.update(named)
+            is_known = s.op in ("Shape", "Size") or known.issuperset(n for n in s.inputs if n)
+            if is_known and not any(v.is_floating_point() and v.numel() > 1 for v in results):
+                known.update(named)
+                self.values.update(named)
+            else:
+                left.append(s)
+        return left
 
     def step(self) -> None:
         """Run once."""
         begin = time.perf_counter()
-        if not self.is_profiled:
+        if self.compiled is not None:
+            self.outputs = self.compiled(*self.feeds.values())
+            self.synchronise()
+        elif not self.is_profiled:
             self.execute(lambda i: nullcontext())
             self.synchronise()
         elif self.device == "cpu":
@@ -125,7 +164,15 @@ class TorchRun:
 
     def execute(self, around: Callable[[int], AbstractContextManager[Any]]) -> None:
         """Run every node, each within ``around(index)``."""
-        values = {**self.values, **self.feeds}
+        self.outputs = self.results(self.feeds, around)
+
+    def results(
+        self,
+        feeds: Mapping[str, Any],
+        around: Callable[[int], AbstractContextManager[Any]] = lambda _: nullcontext(),
+    ) -> dict[str, Any]:
+        """Return the outputs of the model, each node run within ``around(index)``."""
+        values = {**self.values, **feeds}
         for i, s in enumerate(self.steps):
             with around(i):
                 results = s.run(self.torch, *[values[n] if n else None for n in s.inputs])
@@ -133,7 +180,7 @@ class TorchRun:
                 values[name] = value
             for name in s.frees:
                 values.pop(name, None)
-        self.outputs = {n: values[n] for n in self.names}
+        return {n: values[n] for n in self.names}
 
     def record(self, seconds: list[float], run_s: float) -> None:
         """Record the times of one run."""
@@ -161,7 +208,7 @@ class TorchRun:
             path = Path(self.request["folder"]) / PROFILE
             path.write_text(json.dumps(self.events), encoding="utf-8")
             made = PROFILE
-        self.values, self.feeds, self.outputs, self.steps = {}, {}, {}, []
+        self.values, self.feeds, self.outputs, self.steps, self.graph = {}, {}, {}, [], []
         return made
 
 

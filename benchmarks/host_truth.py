@@ -1,0 +1,300 @@
+"""Measures drawn networks on this processor, and scores the predictions of ``perfc analyze``.
+
+    perfc calibrate --quick -o here.toml
+    python -m benchmarks.host_truth measure --models ../shared/models --rows build/truth
+    python -m benchmarks.host_truth score --models ../shared/models --rows build/truth -t here.toml
+
+Measured networks lie in a folder for each setting, one file of kernels and one of the run for
+each, so that an interrupted campaign goes on and predictions are scored without measuring.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import random
+import re
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import copysign
+from pathlib import Path
+from statistics import fmean, median
+
+from perfc.api import Report, analyze
+from perfc.errors import PassError, PerfcError
+from perfc.ir import evaluate
+from perfc.measuring.measure.process import MeasurementProtocol, all_threads
+from perfc.measuring.measure.session import measure_cases
+from perfc.measuring.measure.tables import dataset, rows
+from perfc.passes.runtimes import runtime
+
+DATASET = Path(__file__).parents[1] / "datasets/cpu-epyc-2c/models.csv.gz"
+TARGET = "generic-x86-64"
+"""Machine that the bounds in measured rows are of."""
+LARGEST_MAC, LARGEST_WEIGHT_BYTES = 6e9, 1 << 30
+MOST_OF_A_FAMILY = 2
+MOST_SPREAD = 0.2
+"""Interquartile range over median above which a run is measured again."""
+
+
+class TooLargeError(PassError):
+    """A network has more work or weights than are measured here."""
+
+
+def family_of(name: str) -> str:
+    """Return the architecture up to its first number or separator: ``resnet`` of ``resnet50``."""
+    source, _, rest = name.removeprefix("legacy__").partition("__")
+    first = re.match(r"[a-z]+", rest or source)
+    return f"{source}:{first.group() if first else rest}"
+
+
+def drawn(models: Path, seed: int, without: Collection[str]) -> Iterator[Path]:
+    """Yield files in random order, few of each family, without those that were fitted."""
+    paths = sorted(p for p in models.iterdir() if ".onnx" in p.name or p.suffix == ".tflite")
+    random.Random(seed).shuffle(paths)
+    taken: Counter[str] = Counter()
+    for path in paths:
+        name = rows.model_name(path.name)
+        if name not in without and taken[family_of(name)] < MOST_OF_A_FAMILY:
+            taken[family_of(name)] += 1
+            yield path
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Runtime, type, threads and batch of the runs of one folder."""
+
+    runtime: str
+    dtype: str
+    threads: int
+    batch: int
+
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return f"{self.runtime}-{self.dtype}-t{self.threads}-b{self.batch}"
+
+    def report(self, path: Path, target: str) -> Report:
+        """Return the analysis of a network as ``perfc analyze`` makes it."""
+        dims, dtype = {"batch": self.batch}, "" if self.dtype in ("f32", "int8") else self.dtype
+        return analyze(path, target, dims=dims, runtime=self.runtime, dtype=dtype)
+
+
+def fitted_names(path: Path) -> set[str]:
+    """Return the networks of a dataset, which are not drawn."""
+    return {m.model for m in dataset.read(path, rows.ModelRow)} if path.is_file() else set()
+
+
+def measure_all(options: argparse.Namespace, setting: Setting) -> None:
+    """Measure networks until there are enough or the time is spent."""
+    folder, large = options.rows / setting.name, options.rows / "too-large"
+    for made in (folder, large):
+        made.mkdir(parents=True, exist_ok=True)
+    begin, good = time.monotonic(), 0
+    for path in drawn(options.models, options.seed, fitted_names(options.without)):
+        name = rows.model_name(path.name)
+        failed, done = folder / f"{name}.failed", folder / f"{name}-models.csv.gz"
+        if good >= options.count or failed.exists() or (large / name).exists():
+            continue
+        if not done.exists():
+            if time.monotonic() - begin > options.budget_s:
+                print("the time is spent; run again to go on")
+                break
+            try:
+                text = measure_one(setting, path, folder / f"{name}.csv.gz")
+            except TooLargeError:
+                (large / name).touch()
+                continue
+            except (PerfcError, MemoryError) as error:
+                text = f"{error}"[:160]
+                failed.write_text(text, encoding="utf-8")
+            print(f"{name}: {text}", flush=True)
+        good += done.exists()
+    print(f"{setting.name}: {good} networks")
+
+
+def measure_one(setting: Setting, path: Path, to: Path) -> str:
+    """Measure a network, write its rows and return its time in words.
+
+    Raises:
+        TooLargeError: more work or weights than are measured here.
+        PerfcError: the runtime cannot run it.
+    """
+    report = setting.report(path, TARGET)
+    mac = evaluate(report.cost.work.mac, report.env) / setting.batch
+    if mac > LARGEST_MAC or evaluate(report.weight_bytes, report.env) > LARGEST_WEIGHT_BYTES:
+        raise TooLargeError(f"{mac / 1e9:.1f} G multiply-accumulates")
+    protocol = MeasurementProtocol(
+        framework=runtime(setting.runtime).framework,
+        table=setting.runtime,
+        dtype="" if setting.dtype == "int8" else setting.dtype,
+        threads=setting.threads,
+        repeat=7,
+        min_time_s=0.5,
+        max_time_s=6.0,
+        limit_s=60.0,
+    )
+    for _ in range(2):
+        made = measure_cases(path, TARGET, [report.env], protocol, reports=[report])[0]
+        if made.total_iqr_s < MOST_SPREAD * made.total_s:
+            break
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    dataset.write(to, rows.kernel_rows(made))
+    dataset.write(dataset.models_file(to), [rows.model_row(made, date)])
+    return f"{made.total_s * 1e3:.2f} ms, quartiles {made.total_iqr_s / made.total_s:.0%} apart"
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A measured run with its prediction; memory is the growth of the process by the run."""
+
+    row: rows.ModelRow
+    report: Report
+    classes: Mapping[str, Sequence[float]]
+
+    @property
+    def ratio(self) -> float:
+        """Predicted over measured time."""
+        return self.report.prediction.total.time_s / self.row.time_s
+
+    @property
+    def is_held(self) -> bool:
+        """True if the measured time lies in the interval."""
+        time_ = self.report.prediction.total.time
+        return time_.low <= self.row.time_s <= time_.high
+
+    @property
+    def memory_ratio(self) -> float:
+        """Predicted over measured memory."""
+        growth = self.row.peak_rss_bytes - self.row.base_rss_bytes
+        return self.report.footprint.total_bytes / max(growth, 1)
+
+
+def scored(setting: Setting, path: Path, target: str, files: Path) -> Scored:
+    """Return the prediction of one measured run.
+
+    Raises:
+        PerfcError: it cannot be analyzed.
+    """
+    row = dataset.read(dataset.models_file(files), rows.ModelRow)[0]
+    report = setting.report(path, target)
+    kernels = dataset.read(files, rows.KernelRow) if files.exists() else []
+    return Scored(row, report, class_ratios(kernels, report))
+
+
+def class_ratios(measured: Sequence[rows.KernelRow], report: Report) -> dict[str, list[float]]:
+    """Return predicted over measured times by class, where both divide nodes in the same way."""
+    bounds, estimates = report.roofline.kernels, report.prediction.kernels
+    home = {n.name: i for i, b in enumerate(bounds) for n in b.kernel.nodes}
+    parts: dict[int, list[rows.KernelRow]] = defaultdict(list)
+    for row in measured:
+        parts[row.part].append(row)
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for part in parts.values():
+        names = {n for row in part for n in row.nodes.split()}
+        indices = {home[n] for n in names if n in home}
+        inside = {n.name for i in indices for n in bounds[i].kernel.nodes}
+        if indices and inside <= names and part[0].part_s > 0:
+            longest = max(indices, key=lambda i: bounds[i].time_s)
+            predicted_s = sum(estimates[i].time_s for i in indices)
+            ratios[bounds[longest].kernel.kind.value].append(predicted_s / part[0].part_s)
+    return ratios
+
+
+def kendall(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Kendall's rank correlation of pairs without ties; NaN for fewer than two."""
+    signs = [copysign(1, (a - c) * (b - d)) for i, (a, b) in enumerate(pairs) for c, d in pairs[:i]]
+    return fmean(signs) if signs else float("nan")
+
+
+def score_all(options: argparse.Namespace, setting: Setting) -> list[Scored]:
+    """Return the predictions of all measured runs of a setting, and print each."""
+    folder = options.rows / setting.name
+    found: list[Scored] = []
+    for done in sorted(folder.glob("*-models.csv.gz")):
+        name = done.name.removesuffix("-models.csv.gz")
+        paths = [
+            p
+            for e in (".onnx.gz", ".onnx", ".tflite")
+            if (p := options.models / f"{name}{e}").exists()
+        ]
+        if not paths or len(found) >= options.count:
+            continue
+        try:
+            one = scored(setting, paths[0], options.target, folder / f"{name}.csv.gz")
+        except PerfcError as error:
+            print(f"{name}: {error}"[:160])
+            continue
+        found.append(one)
+        if options.verbose:
+            print(
+                f"{name:56} {one.row.time_s * 1e3:9.2f} ms, predicted over measured "
+                f"{one.ratio:6.2f}, {'held' if one.is_held else 'missed':6}, "
+                f"memory {one.memory_ratio:5.2f}"
+            )
+    return found
+
+
+def show(setting: Setting, found: Sequence[Scored]) -> None:
+    """Print the figures of a setting."""
+    if not found:
+        print(f"{setting.name}: nothing is measured")
+        return
+    errors = [abs(one.ratio - 1) for one in found]
+    pairs = [(one.row.time_s, one.report.prediction.total.time_s) for one in found]
+    below = sum(one.report.roofline.floor_s <= one.row.time_s for one in found)
+    ratios = sorted(one.ratio for one in found)
+    memory = [one.memory_ratio for one in found if one.row.peak_rss_bytes > one.row.base_rss_bytes]
+    print(
+        f"{setting.name}: {len(found)} networks; error median {median(errors):.1%}, mean "
+        f"{fmean(errors):.1%}; predicted over measured {median(ratios):.2f} "
+        f"({ratios[0]:.2f} to {ratios[-1]:.2f}); held {fmean(o.is_held for o in found):.0%}; "
+        f"bounds below {below} of {len(found)}; Kendall {kendall(pairs):.3f}"
+    )
+    if memory:
+        print(
+            f"  memory over growth {median(memory):.2f} ({min(memory):.2f} to {max(memory):.2f}), "
+            f"median error {median(abs(m - 1) for m in memory):.1%}"
+        )
+    by_class: dict[str, list[float]] = defaultdict(list)
+    for one in found:
+        for kind, values in one.classes.items():
+            by_class[kind] += values
+    for kind, values in sorted(by_class.items(), key=lambda item: -len(item[1])):
+        error = median(abs(v - 1) for v in values)
+        print(
+            f"  {kind:16} {len(values):6} kernels, median error {error:7.1%}, "
+            f"ratio {median(values):6.2f}"
+        )
+
+
+def main() -> int:
+    """Measure or score the networks of one setting."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("do", choices=("measure", "score"))
+    parser.add_argument("--models", type=Path, required=True, help="folder of models")
+    parser.add_argument("--rows", type=Path, default=Path("build/truth"))
+    parser.add_argument("--runtime", default="ort-cpu-blocked")
+    parser.add_argument("--dtype", default="f32")
+    parser.add_argument("--threads", type=int, default=all_threads())
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--count", type=int, default=60, help="networks")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--budget-s", type=float, default=300.0)
+    parser.add_argument("--without", type=Path, default=DATASET, help="dataset that was fitted to")
+    parser.add_argument("-t", "--target", default="host")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    options = parser.parse_args()
+    setting = Setting(options.runtime, options.dtype, options.threads, options.batch)
+    if options.do == "measure":
+        measure_all(options, setting)
+    else:
+        show(setting, score_all(options, setting))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
