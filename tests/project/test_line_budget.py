@@ -9,9 +9,9 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_035_500,
+    PRODUCT: 1_037_150,
     LABORATORY: 235_000,
-    ("benchmarks",): 79_043,
+    ("benchmarks",): 77_393,
 }
 """Folders, with the most tokens of code that they may have."""
 SLACK = 2_000

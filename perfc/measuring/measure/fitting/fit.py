@@ -6,12 +6,10 @@ relative errors with coefficients that are not negative, so that more work never
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.estimators.fitted_rates import host_nodes
 from perfc.analyzers.estimators.fitted_rates.classes import Term, classify
 from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, MOVES, Efficiencies
 from perfc.analyzers.estimators.fitted_rates.subject import KernelSubject
@@ -21,7 +19,7 @@ from perfc.ir import record
 from ..tables.rows import KernelRow, ModelRow, subject_of
 
 if TYPE_CHECKING:
-    from perfc.api import Report
+    pass
 
 LEAST_SAMPLES = 6
 """A class with fewer kernels falls back on the next wider class."""
@@ -56,12 +54,6 @@ SPAN_S = 3e-8
 
 Key = tuple[str, str, int]
 """Model digest, values of the symbols, threads: one measured run."""
-
-
-def total_s(report: Report, efficiencies: Efficiencies) -> float:
-    """Predicted time of a whole run."""
-    times = efficiencies.times(report.roofline)
-    return math.fsum(times) + efficiencies.host_s * host_nodes(report.source, report.kernels)
 
 
 @record
