@@ -9,9 +9,9 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_037_150,
+    PRODUCT: 1_037_450,
     LABORATORY: 235_000,
-    ("benchmarks",): 77_393,
+    ("benchmarks",): 77_093,
 }
 """Folders, with the most tokens of code that they may have."""
 SLACK = 2_000
