@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 
 AGREEMENT = 0.05
 """Maximum deviation of the best round from the median before the case is measured again."""
+LAUNCH_ROUNDS = 5
+"""Rounds of a launch: where threads lie differs from one to the next."""
 MOST_OTHERS = 0.9
 """Maximum share of the processors that other programs are assumed to use, for bounds."""
+STEP = 2.0
+"""Maximum factor between a cache that the system reports and the step of the bandwidth."""
 _NAMES = {
     1: ("device",),
     2: ("l2", "device"),
@@ -95,9 +99,9 @@ class MeasuredCeiling:
 
     def is_settled(self, shared_rounds: int) -> bool:
         """Return True if no more rounds are needed; a shared level needs ``shared_rounds``."""
-        if self.varies:
-            return True
         spread = self.spread
+        if self.varies:
+            return spread.rounds >= LAUNCH_ROUNDS
         least = shared_rounds if self.is_shared else 2
         return spread.rounds >= least and spread.share(self.value) <= AGREEMENT
 
@@ -123,8 +127,8 @@ Samples = Mapping[tuple[Case, int], "Sample"]
 def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
     """Return memory levels, from the read sweep of all cores; an accelerator has two caches.
 
-    If the sweep shows no step, the caches reported by the system are used. Sizes that were
-    disturbed in every round would show a false step.
+    A processor's are the caches that the system reports, where the sweep shows their ends: the
+    same ones in every run. Sizes that were disturbed in every round would show a false step.
     """
     curve: dict[int, float] = {}
     for sample in _undisturbed(_of(samples, "stream.read", Scope.ALL)):
@@ -132,18 +136,26 @@ def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
     sizes = sorted(curve)
     rates = [curve[size] for size in sizes]
     steps = plateaus(sizes, rates, most=3 if device.kind == "cuda" else 4)
-    if len(steps) > 1:
+    reported = sorted(c for c in device.caches.values() if c)[-3:]
+    if len(steps) > 1 and (device.kind == "cuda" or len(reported) < 2):
         names = _NAMES[len(steps)]
         return tuple(SweepLevel(name, p.capacity) for name, p in zip(names, steps, strict=True))
-    reported = sorted(c for c in device.caches.values() if c)[-3:] or sizes[-1:]
-    capacities = (*reported, math.inf)
+    capacities = [*(reported or sizes[-1:]), math.inf]
     names = _NAMES[len(capacities)]
-    return tuple(SweepLevel(n, c, is_seen=False) for n, c in zip(names, capacities, strict=True))
+    seen = [p.capacity for p in steps]
+    return tuple(_level(n, c, seen) for n, c in zip(names, capacities, strict=True))
+
+
+def _level(name: str, reported: float, seen: list[float]) -> SweepLevel:
+    """Return a cache that the system reports, with the step that the sweep sees near its end."""
+    near = [s for s in seen if reported / STEP <= s <= reported * STEP and s < math.inf]
+    capacity = min(near, key=lambda s: abs(math.log(s / reported)), default=reported)
+    return SweepLevel(name, capacity, bool(near))
 
 
 def ceilings(samples: Samples, device: Device) -> tuple[MeasuredCeiling, ...]:
     """Return every measured ceiling, by key."""
-    all_ceilings = [*_rates(samples), *_links(samples)]
+    all_ceilings = [*_launches(_rates(samples)), *_links(samples)]
     steps = levels(samples, device)
     all_ceilings += _bandwidths(samples, steps, device)
     all_ceilings += _latencies(samples, steps, device)
@@ -204,27 +216,14 @@ def _iqr(values: list[float]) -> float:
 
 def _keys(samples: Samples) -> Iterator[tuple[str, str, Scope, str]]:
     """Yield key, probe, scope and note of every rate without a level."""
-    probes = {c.probe for c, _ in samples}
-    special = next((p for p in ("special.exp2", "special.exp") if p in probes), "")
     for scope, prefix in ((Scope.ALL, "sustained"), (Scope.ONE, "one_core")):
-        for name in PROBES:
-            if name not in probes:
-                continue
-            probe, what = PROBES[name], name.partition(".")[2]
-            match probe.quantity:
-                case ProbeQuantity.MATRIX:
-                    yield f"compute.matrix.{what}.{prefix}_flop_per_s", name, scope, ""
-                case ProbeQuantity.VECTOR:
-                    yield f"compute.vector.{what}.{prefix}_flop_per_s", name, scope, ""
-                case ProbeQuantity.DOT if what == "i8":
-                    note = "four-way dot products in registers"
-                    yield f"compute.vector.i8.{prefix}_flop_per_s", name, scope, note
-                case ProbeQuantity.SPECIAL if name == special:
-                    yield f"compute.special.f32.{prefix}_op_per_s", name, scope, what
-                case _:
-                    continue
+        for name, probe in PROBES.items():
+            # NumPy's product of f32 is of whole matrices, and has this key already
+            if probe.key and name != "packed.f32":
+                yield probe.key.format(prefix), name, scope, probe.note
     yield "device.clock_sustained_hz", "clock", Scope.ONE, ""
-    yield "device.launch_overhead_s", "launch.eager", Scope.ALL, ""
+    yield "device.launch_overhead_s", "launch.eager", Scope.ALL, "threads that spin"
+    yield "device.launch_wake_s", "launch.wake", Scope.ALL, "threads that sleep"
     yield "device.launch_graph_s", "launch.graph", Scope.ALL, ""
     yield "device.host_launch_s", "launch.framework", Scope.ALL, "operators of a small network"
 
@@ -238,6 +237,15 @@ def _rates(samples: Samples) -> Iterator[MeasuredCeiling]:
         ceiling = _ceiling(key, (s for s in chosen if s.case.size >= large), note)
         if ceiling is not None:
             yield ceiling
+
+
+def _launches(rates: Iterable[MeasuredCeiling]) -> Iterator[MeasuredCeiling]:
+    """Yield the rates; work goes to threads that sleep where those that spin are preempted."""
+    by_key = {c.key: c for c in rates}
+    spin, wake = (by_key.get(f"device.launch_{way}_s") for way in ("overhead", "wake"))
+    if spin is not None and wake is not None and wake.value < spin.value:
+        by_key[spin.key] = replace(wake, key=spin.key)
+    yield from by_key.values()
 
 
 def _links(samples: Samples) -> Iterator[MeasuredCeiling]:

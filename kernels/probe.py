@@ -35,6 +35,7 @@ class ProbeQuantity(Enum):
     LAUNCH = "launch"
     LINK = "link"
     CLOCK = "clock"
+    NETWORK = "network"
 
     @property
     def is_time(self) -> bool:
@@ -49,12 +50,18 @@ class Scope(Enum):
     ALL = "all"
 
 
+BOTH = (Scope.ALL, Scope.ONE)
+
+
 @record
 class Probe:
     """One kind of measurement.
 
     Args:
         id: ``matrix.f32``; names the samples.
+        key: key of its rate in a target file, with a place for the scope's word; empty if the
+            samples have another use.
+        note: what the file says of it.
         unit: unit of the result, ``flop/s``.
         sizes: measured sizes for a device; fewer if the second argument is True. Extents of a
             square product, bytes of all buffers together, 0 for probes without sizes.
@@ -71,9 +78,11 @@ class Probe:
     sizes: Callable[[Device, bool], tuple[int, ...]]
     work: float = 1.0
     dtype: str = ""
-    scopes: tuple[Scope, ...] = (Scope.ALL, Scope.ONE)
+    scopes: tuple[Scope, ...] = BOTH
     inputs: Callable[[int], Inputs] | None = None
     expected: Callable[[Inputs], ReferenceResult] | None = None
+    key: str = ""
+    note: str = ""
 
 
 @record
@@ -91,6 +100,10 @@ class Case:
 
 def _no_size(device: Device, quick: bool) -> tuple[int, ...]:
     return (0,)
+
+
+def _of_processors(device: Device, quick: bool) -> tuple[int, ...]:
+    return (0,) if device.kind == "cpu" else ()
 
 
 def _products(device: Device, quick: bool) -> tuple[int, ...]:
@@ -153,58 +166,39 @@ def _transfers(device: Device, quick: bool) -> tuple[int, ...]:
 
 def _matrix(dtype: str) -> Probe:
     scopes = (Scope.ALL, Scope.ONE) if dtype in ("f32", "f64") else (Scope.ALL,)
-    inputs, expected = reference.product(dtype)
+    key = f"compute.matrix.{dtype}.{{}}_flop_per_s"
+    pair = reference.product(dtype)
     return Probe(
-        f"matrix.{dtype}",
-        ProbeQuantity.MATRIX,
-        "flop/s",
-        _products,
-        2.0,
-        dtype,
-        scopes,
-        inputs,
-        expected,
+        f"matrix.{dtype}", ProbeQuantity.MATRIX, "flop/s", _products, 2.0, dtype, scopes, *pair, key
     )
 
 
-def _vector(dtype: str) -> Probe:
-    inputs, expected = reference.multiply_add(dtype)
+def _arithmetic(kind: str, dtype: str) -> Probe:
+    pair = reference.dot(dtype) if kind == "dot" else reference.multiply_add(dtype)
+    quantity = ProbeQuantity.DOT if kind == "dot" else ProbeQuantity.VECTOR
+    # two products of bf16 are the matrix unit's
+    key = f"compute.vector.{dtype}.{{}}_flop_per_s" if (kind, dtype) != ("dot", "bf16") else ""
+    note = "four-way dot products in registers" if kind == "dot" else ""
     return Probe(
-        f"fma.{dtype}",
-        ProbeQuantity.VECTOR,
-        "flop/s",
-        _no_size,
-        2.0,
-        dtype,
-        inputs=inputs,
-        expected=expected,
-    )
-
-
-def _dot(dtype: str) -> Probe:
-    inputs, expected = reference.dot(dtype)
-    return Probe(
-        f"dot.{dtype}",
-        ProbeQuantity.DOT,
-        "flop/s",
-        _no_size,
-        2.0,
-        dtype,
-        inputs=inputs,
-        expected=expected,
+        f"{kind}.{dtype}", quantity, "flop/s", _no_size, 2.0, dtype, BOTH, *pair, key, note
     )
 
 
 def _special(function: str) -> Probe:
-    inputs, expected = reference.unary(function)
+    name = {"exp": "", "exp2": "", "erf": "_erf"}.get(function)
+    key = "" if name is None else f"compute.special.f32.{{}}{name}_op_per_s"
+    pair = reference.unary(function)
     return Probe(
         f"special.{function}",
-        ProbeQuantity.SPECIAL,
-        "op/s",
-        _no_size,
-        dtype="f32",
-        inputs=inputs,
-        expected=expected,
+        *(ProbeQuantity.SPECIAL, "op/s", _no_size, 1.0, "f32", BOTH),
+        *(*pair, key, function),
+    )
+
+
+def _network(name: str, key: str, note: str, work: float = 2.0) -> Probe:
+    unit = "flop/s" if work > 1 else "bytes/s"
+    return Probe(
+        name, ProbeQuantity.NETWORK, unit, _of_processors, work, scopes=BOTH, key=key, note=note
     )
 
 
@@ -247,7 +241,13 @@ def _link(way: str) -> Probe:
 MATRIX_TYPES = ("f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "i8")
 VECTOR_TYPES = ("f64", "f32", "f16", "bf16", "i32")
 STREAMS = ("read", "copy", "write", "triad")
-SPECIAL_FUNCTIONS = ("exp", "exp2", "rsqrt", "sqrt", "reciprocal")
+SPECIAL_FUNCTIONS = ("exp", "exp2", "erf", "rsqrt", "sqrt", "reciprocal")
+SHAPES = (
+    ("packed", "", "192 × 384 × 384, packed"),
+    ("small", "_small", "60 × 64 × 64, packed"),
+    ("skinny", "_skinny", "8 × 256 × 1024, packed"),
+)
+"""Products of weights packed before, with the word of their key; numbers of NumPy's come first."""
 LAUNCHES = ("eager", "graph", "wake", "framework")
 """``eager`` hands work to what waits for it (a stream; threads that spin), ``graph`` repeats
 recorded work (on a processor: a call through a pointer), ``wake`` rouses threads that sleep,
@@ -257,10 +257,23 @@ PROBES: dict[str, Probe] = {
     p.id: p
     for p in (
         Probe("clock", ProbeQuantity.CLOCK, "Hz", _no_size, scopes=(Scope.ONE,)),
-        *(_vector(d) for d in VECTOR_TYPES),
-        *(_dot(d) for d in ("bf16", "i8")),
+        *(_arithmetic("fma", d) for d in VECTOR_TYPES),
+        *(_arithmetic("dot", d) for d in ("bf16", "i8")),
         *(_special(f) for f in SPECIAL_FUNCTIONS),
         *(_matrix(d) for d in MATRIX_TYPES),
+        *(
+            _network(f"{shape}.{d}", f"compute.matrix.{d}.{{}}{word}_flop_per_s", note)
+            for d in ("f32", "bf16", "i8")
+            for shape, word, note in SHAPES
+        ),
+        _network(
+            "direct.f32", "compute.matrix.f32.{}_direct_flop_per_s", "3 × 3, channels in blocks"
+        ),
+        _network("depthwise.f32", "compute.vector.f32.{}_depthwise_flop_per_s", "3 × 3, in blocks"),
+        _network("transposed.f32", "memory.l2.{}_transposed_bytes_per_s", "512 × 1024 of f32", 1.0),
+        _network(
+            "touched.pages", "memory.device.{}_touched_bytes_per_s", "new pages of 4 KiB", 1.0
+        ),
         *(_stream(k) for k in STREAMS),
         _latency(),
         *(_launch(w) for w in LAUNCHES),

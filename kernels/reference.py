@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -171,6 +172,8 @@ def unary(function: str) -> Pair:
                 values = np.exp(x)
             case "exp2":
                 values = np.exp2(x)
+            case "erf":
+                values = np.vectorize(math.erf)(x)
             case "sqrt":
                 values = np.sqrt(x)
             case "rsqrt":

@@ -166,6 +166,7 @@ class Cpu:
     def refuses(self, case: Case) -> str:
         """Return the reason why it cannot measure this case, "" if it can."""
         kind, _, what = case.probe.partition(".")
+        probe, kernel = PROBES[case.probe], case.probe.replace(".", "_")
         if kind == "matrix" or self.lib is None:
             if kind == "link":
                 return "a processor has no link to itself"
@@ -175,6 +176,8 @@ class Cpu:
                 return f"no instruction for {what}"
             case "special" if not hasattr(self.lib, f"special_{what}"):
                 return "a processor computes it from the others"
+            case _ if probe.quantity is ProbeQuantity.NETWORK and not hasattr(self.lib, kernel):
+                return f"no instruction for {what}"
             case "launch" if what == "framework":
                 return "a processor waits for no host"
             case "launch" if what in ("eager", "wake") and len(self.cpus) < 2:
@@ -277,6 +280,8 @@ class Cpu:
                 if case.size <= 64 << 20:
                     self._call("pointer_chase", task)
                 return KernelRun(self.lib, "pointer_chase", [task], cpus, 1.0, pointers)
+            case ProbeQuantity.NETWORK:
+                return self._network(case.probe, cpus)
             case ProbeQuantity.CLOCK:
                 return KernelRun(self.lib, "one_clock_each", [NativeTask()], cpus, 64.0)
             case ProbeQuantity.LAUNCH if what == "graph":
@@ -316,6 +321,25 @@ class Cpu:
         ]
         count = float(_L1_FLOATS * len(cpus))
         return KernelRun(self.lib, f"special_{what}", tasks, cpus, count, data)
+
+    def _network(self, probe: str, cpus: tuple[int, ...]) -> PreparedCase:
+        """Return a kernel with filled buffers, the first of them verified.
+
+        Raises:
+            MeasurementError: its answer is not that of plain loops.
+        """
+        import numpy as np
+
+        assert self.lib is not None
+        kernel, each = probe.replace(".", "_"), int(self.lib.network_bytes())
+        ready, count = (getattr(self.lib, f"{kernel}_{part}") for part in ("ready", "count"))
+        ready.restype = count.restype = ctypes.c_double
+        space = _aligned(np.zeros(each * len(cpus), np.uint8))
+        tasks = [NativeTask(space.ctypes.data + i * each, repeats=1) for i in range(len(cpus))]
+        errors = [ready(ctypes.c_void_p(t.a), int(t is tasks[0])) for t in tasks]
+        if any(errors):
+            raise MeasurementError(f"{probe}: the kernel's answer is off by {max(errors):.2g}")
+        return KernelRun(self.lib, kernel, tasks, cpus, count() * len(cpus), space)
 
     def _stream(self, what: str, case: Case, cpus: tuple[int, ...]) -> PreparedCase:
         assert self.lib is not None

@@ -48,6 +48,7 @@ _DEVICE = (
     "copy_power_w",
     "launch_overhead_s",
     "launch_graph_s",
+    "launch_wake_s",
     "host_launch_s",
     "warp_size",
     "max_threads_per_block",
@@ -57,11 +58,17 @@ _DEVICE = (
     "shared_memory_per_sm_bytes",
     "shared_memory_per_block_bytes",
 )
+_SCOPES = ("sustained", "one_core")
+_SHAPES = ("small", "skinny", "direct", "depthwise")
 _FLOP = (
     *("peak_flop_per_s", "sparse_flop_per_s", "sustained_flop_per_s"),
     *("flop_per_clock_per_sm", "one_core_flop_per_s", "energy_per_flop_j"),
+    *(f"{scope}_{shape}_flop_per_s" for scope in _SCOPES for shape in _SHAPES),
 )
-_OP = ("peak_op_per_s", "sustained_op_per_s", "op_per_clock_per_sm", "one_core_op_per_s")
+_OP = (
+    *("peak_op_per_s", "sustained_op_per_s", "op_per_clock_per_sm", "one_core_op_per_s"),
+    *(f"{scope}_erf_op_per_s" for scope in _SCOPES),
+)
 _LEVEL = (
     "capacity_bytes",
     "bandwidth_bytes_per_s",
@@ -69,6 +76,7 @@ _LEVEL = (
     "one_core_bandwidth_bytes_per_s",
     "latency_s",
     "energy_per_byte_j",
+    *(f"{scope}_{way}_bytes_per_s" for scope in _SCOPES for way in ("transposed", "touched")),
 )
 _CACHE = (*_LEVEL, "bytes_per_clock", "bytes_per_clock_per_sm")
 _DRAM = (*_LEVEL, "usable_bytes", "pin_bandwidth_bytes_per_s")

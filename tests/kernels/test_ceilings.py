@@ -100,3 +100,35 @@ def test_without_a_step_the_stated_caches_are_the_levels() -> None:
     # nothing shows where a cache ends: all that was measured may lie in it
     unknown = levels(flat, replace(device, caches={}))
     assert unknown == (SweepLevel("l2", 1 << 24, False), SweepLevel("device", math.inf, False))
+
+
+def test_caches_that_the_system_reports_are_the_levels_where_the_sweep_is_unclear() -> None:
+    caches = {"l1": 1 << 16, "l2": 1 << 21, "l3": 32 << 20}
+    device = replace(Fake().device, kind="cpu", caches=caches)
+
+    def read(size: int) -> Sample:
+        # nothing shows where the second level ends; the third is shared with another machine
+        rate = 4e11 if size <= 1 << 16 else 2e11 if size <= 20 << 20 else 4e10
+        return sample("stream.read", size, 0, rate)
+
+    found = levels(keyed(*(read(1 << k) for k in range(13, 29))), device)
+    assert [(level.name, level.is_seen) for level in found] == [
+        ("l1", True), ("l2_private", False), ("l2", True), ("device", False)
+    ]  # fmt: skip
+    assert found[1].capacity == 1 << 21
+    assert 16 << 20 <= found[2].capacity < 32 << 20
+
+
+def test_work_goes_to_threads_that_sleep_where_those_that_spin_are_preempted() -> None:
+    def launches(spin_s: float, wake_s: float) -> dict[str, MeasuredCeiling]:
+        times = {"launch.eager": spin_s, "launch.wake": wake_s}
+        made = (sample(p, 0, i, t) for p, t in times.items() for i in range(2))
+        timed = [replace(s, count=1.0, series=Series(1, (times[s.case.probe],) * 3)) for s in made]
+        return {c.key: c for c in ceilings(keyed(*timed), replace(Fake().device, kind="cpu"))}
+
+    key = "device.launch_overhead_s"
+    assert launches(8e-8, 3e-7)[key].note == "threads that spin"
+    preempted = launches(7e-4, 8e-6)
+    assert (preempted[key].value, preempted[key].note) == (8e-6, "threads that sleep")
+    assert preempted["device.launch_wake_s"].value == 8e-6
+    assert not preempted[key].is_settled(3)

@@ -13,6 +13,7 @@ import pytest
 from perfc.common.cache_folder import cache_folder
 from perfc.errors import TargetError
 from perfc.kernels.backends import blas, compiled, host
+from perfc.kernels.backends.backend import MeasurementError
 from perfc.kernels.backends.cpu import Cpu, DispatchRun
 from perfc.kernels.backends.numpy_runs import NumpyProduct
 from perfc.kernels.probe import PROBES, Case, Probe, ProbeQuantity, Scope, cases
@@ -219,3 +220,20 @@ def test_buffers_of_one_case_are_released_before_the_next(cpu: Cpu, following: s
     assert cpu.arenas[Scope.ALL].map is not None
     cpu.prepare(Case(following, 1 << 20, Scope.ONE))
     assert cpu.arenas[Scope.ALL].map is None
+
+
+@needs_compiler
+@pytest.mark.parametrize("scope", Scope)
+def test_kernels_of_networks_are_verified_before_they_are_timed(
+    cpu: Cpu, scope: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [p.id for p in PROBES.values() if p.quantity is ProbeQuantity.NETWORK]
+    for name in names:
+        if not cpu.refuses(case := Case(name, 0, scope)):
+            assert cpu.prepare(case).count > 1e4
+    # a vector of the other width: what the kernel reads is not what plain loops wrote
+    broken = SimpleNamespace(network_bytes=lambda: 64, direct_f32_count=lambda: 1.0)
+    broken.direct_f32_ready = lambda a, check: 3.5 * check
+    monkeypatch.setattr(cpu, "lib", broken)
+    with pytest.raises(MeasurementError, match=r"direct\.f32: the kernel's answer is off by 3\.5"):
+        cpu.prepare(Case("direct.f32", 0, scope))

@@ -84,31 +84,46 @@ static void release(Pool *pool) {
 /* Where other programs have the processors, a round takes a turn of the scheduler, and a thousand
    of them seconds: after so many seconds the rest is taken to be like what was seen. */
 #define ENOUGH_S 0.05
+#define BATCH 8
+#define MOST_BATCHES 4096
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
 
 /* Seconds for `repeats` rounds of: hand work to count - 1 others, wait until all are done.
-   The others spin, or block in the kernel when `blocks` is set. Below zero: no threads. */
+   The others spin, or block in the kernel when `blocks` is set. Below zero: no threads.
+   The median of batches counts: a virtual machine preempts whoever spins now and then, for
+   thousands of rounds. */
 double dispatch(int count, int blocks, int64_t repeats) {
     Pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
     pool.blocks = blocks;
-    int others = count - 1, made = 0;
+    int others = count - 1, made = 0, batches = 0;
     pthread_t *threads = calloc((size_t)count, sizeof *threads);
-    if (!threads) return -1;
+    double *times = calloc(MOST_BATCHES, sizeof *times);
+    if (!threads || !times) return -1;
     while (made < others && !pthread_create(threads + made, NULL, serve, &pool)) made++;
-    double start = 0;
-    int64_t r = 0;
-    /* The first round waits until all have started: it is not timed. */
-    for (; made == others && r < repeats + 1; r++) {
-        if (r == 1) start = seconds_now();
-        if (r > 1 && r % 16 == 1 && seconds_now() - start > ENOUGH_S) break;
+    double start = 0, before = 0;
+    /* The first batch waits until all have started: it is not timed. */
+    for (int64_t r = 0; made == others && batches < MOST_BATCHES; r++) {
+        if (r % BATCH == 0 && r > 0) {
+            double now = seconds_now();
+            if (r > BATCH) times[batches++] = now - before;
+            else start = now;
+            if (batches * (int64_t)BATCH >= repeats || (batches && now - start > ENOUGH_S)) break;
+            before = seconds_now();
+        }
         release(&pool);
         for (long spins = 0; atomic_load(&pool.done) < (r + 1) * others; spins++)
             if (spins > 1000000) sched_yield();
     }
-    double time = seconds_now() - start;
-    if (r > 1) time *= (double)repeats / (double)(r - 1);
+    qsort(times, (size_t)batches, sizeof *times, ascending);
+    double time = batches ? times[batches / 2] / BATCH * (double)repeats : -1;
     atomic_store(&pool.quit, 1);
     release(&pool);
     for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);
     free(threads);
-    return made == others ? time : -1;
+    free(times);
+    return time;
 }

@@ -39,6 +39,21 @@ static inline f32v sqrt_vector(f32v x) {
     return y;
 }
 
+/* Source: Abramowitz & Stegun 1964, 7.1.26; absolute error below 1.5e-7. */
+static inline f32v erf_vector(f32v x) {
+    i32v sign = (i32v)x & ((i32v){0} - 0x7fffffff - 1);
+    f32v y = (f32v)((i32v)x ^ sign), nine = (f32v){0} + 9.0f;
+    i32v far = y > nine;
+    y = (f32v)(((i32v)y & ~far) | ((i32v)nine & far));
+    f32v t = 1.0f / (1.0f + 0.3275911f * y);
+    f32v p = 1.061405429f * t - 1.453152027f;
+    p = p * t + 1.421413741f;
+    p = p * t - 0.284496736f;
+    p = (p * t + 0.254829592f) * t;
+    return (f32v)((i32v)(1.0f - p * exp_vector(-y * y)) | sign);
+}
+
 OVER_BUFFER(special_exp, exp_vector(x))
+OVER_BUFFER(special_erf, erf_vector(x))
 OVER_BUFFER(special_sqrt, sqrt_vector(x))
 OVER_BUFFER(special_reciprocal, 1.0f / x)
