@@ -144,7 +144,7 @@ class Cpu:
         self.lib: ctypes.CDLL | None = None
         device = host.describe(self.cpus)
         state = {**device.state, "blas": blas.description()}
-        notes = list[str]()
+        notes = list(device.notes)
         try:
             if not compiler:
                 raise compiled.NoCompilerError("compiled kernels are off")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
@@ -12,6 +13,9 @@ from pathlib import Path
 from .backend import Device
 
 _SYSTEM = Path("/sys/devices/system/cpu")
+_GROUPS, _OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+LOADED = 0.5
+"""Share of the processors that others may use on average before a prediction says so."""
 _GROUP_FILES = {
     False: ("memory.max", "memory.current", "memory.stat"),
     True: ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"),
@@ -45,18 +49,46 @@ def processors(threads: int = 0) -> tuple[int, ...]:
         if siblings not in seen:
             seen.add(siblings)
             one_each.append(cpu)
-    quota = _quota()
-    count = threads or min(len(one_each), quota or len(one_each))
+    count = threads or int(min(len(one_each), max(quota(), 1)))
     chosen = one_each if count <= len(one_each) else allowed
     return tuple(chosen[:count])
 
 
-def _quota() -> int:
-    """Return the processors that the control group grants, 0 without a limit."""
-    quota, _, period = _text(Path("/sys/fs/cgroup/cpu.max")).partition(" ")
-    if quota.isdecimal() and period.isdecimal() and int(period):
-        return max(int(quota) // int(period), 1)
-    return 0
+def quota(root: Path = _GROUPS, groups: Path = _OWN_GROUPS) -> float:
+    """Return the processors that control groups around this process grant, infinite if all.
+
+    Args:
+        root: where control groups are mounted, of the first version under ``cpu``.
+        groups: file that lists the groups of this process.
+    """
+    granted = math.inf
+    for folder, is_first in _around("cpu", root, groups):
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if is_first else ("cpu.max",)
+        parts = " ".join(_text(folder / n) for n in names).split()
+        if len(parts) == 2 and all(map(str.isdecimal, parts)) and int(parts[1]):
+            granted = min(granted, int(parts[0]) / int(parts[1]))
+    return granted
+
+
+def restrictions(cpus: tuple[int, ...]) -> str:
+    """Return what leaves a process fewer threads than the machine has, "" if nothing does."""
+    every, granted = os.cpu_count() or 1, quota()
+    reasons = list[str]()
+    if hasattr(os, "sched_getaffinity") and (allowed := len(os.sched_getaffinity(0))) < every:
+        reasons.append(f"{allowed} of {every} processors may be used")
+    if granted < every:
+        reasons.append(f"the control group grants {granted:.3g} of {every} processors")
+    if len(cpus) < min(every, granted) and not reasons:
+        reasons.append(f"two or more of {every} processors share a core")
+    threads = "1 thread" if len(cpus) == 1 else f"{len(cpus)} threads"
+    return f"{threads}: {', '.join(reasons)}" if reasons else ""
+
+
+def load() -> str:
+    """Return what other programs use, on average over a minute; "" if little or unknown."""
+    first = _text(Path("/proc/loadavg")).partition(" ")[0]
+    share = min(float(first or 0) / (os.cpu_count() or 1), 1.0)
+    return f"other programs use {cores_used(share)}" if share > LOADED else ""
 
 
 def _size(text: str) -> int:
@@ -98,30 +130,34 @@ def memory() -> tuple[int, int]:
     return total, free
 
 
-def memory_limits(
-    root: Path = Path("/sys/fs/cgroup"), groups: Path = Path("/proc/self/cgroup")
-) -> Iterator[tuple[int, int]]:
+def memory_limits(root: Path = _GROUPS, groups: Path = _OWN_GROUPS) -> Iterator[tuple[int, int]]:
     """Yield bytes that control groups around this process grant, and the free part.
 
     Args:
         root: where control groups are mounted, of the first version under ``memory``.
         groups: file that lists the groups of this process.
     """
+    for folder, is_first in _around("memory", root, groups):
+        limit, used, cache = (_text(folder / n) for n in _GROUP_FILES[is_first])
+        if limit.isdecimal() and used.isdecimal():
+            idle = re.findall(r"^(?:total_)?inactive_file (\d+)$", cache, re.MULTILINE)
+            in_use = max(int(used) - max(map(int, idle), default=0), 0)
+            yield int(limit), max(int(limit) - in_use, 0)
+
+
+def _around(controller: str, root: Path, groups: Path) -> Iterator[tuple[Path, bool]]:
+    """Yield the control groups around this process; True for those of the first version."""
     for line in _text(groups).splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        if controllers and "memory" not in controllers.split(","):
+        if controllers and controller not in controllers.split(","):
             continue
-        base = root / "memory" if controllers else root
+        base = root / controller if controllers else root
         # inside a container the path is that of the host, and the root is the container's group
         group = base / path.strip("/")
         for folder in (group, *group.parents):
             if folder.is_relative_to(base):
-                limit, used, cache = (_text(folder / n) for n in _GROUP_FILES[bool(controllers)])
-                if limit.isdecimal() and used.isdecimal():
-                    idle = re.findall(r"^(?:total_)?inactive_file (\d+)$", cache, re.MULTILINE)
-                    in_use = max(int(used) - max(map(int, idle), default=0), 0)
-                    yield int(limit), max(int(limit) - in_use, 0)
+                yield folder, bool(controllers)
 
 
 def describe(cpus: tuple[int, ...]) -> Device:
@@ -150,6 +186,7 @@ def describe(cpus: tuple[int, ...]) -> Device:
         features=frozenset(features.split()),
         clock_max_hz=float(highest) * 1e3 if highest.isdecimal() else 0.0,
         state=state,
+        notes=tuple(filter(None, [restrictions(cpus)])),
     )
 
 

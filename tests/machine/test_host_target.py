@@ -98,3 +98,16 @@ def test_measure_compares_with_this_machine(
     assert "target host" in out
     assert "predicted" in out
     assert len(probed) == 1
+
+
+def test_a_prediction_says_what_restricts_this_machine_now(
+    probed: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host.host, "quota", lambda: 0.5)
+    monkeypatch.setattr(host.host, "load", lambda: "other programs use 90 % of a core")
+    load_machine("host")
+    err = capsys.readouterr().err
+    assert "note: 1 thread: " in err
+    assert "grants 0.5 of " in err
+    assert "note: other programs use 90 % of a core: a run beside them takes longer" in err
+    assert len(probed) == 1

@@ -40,6 +40,10 @@ def host_file(probe: Callable[[Path], None] | None = None) -> Path:
     path = folder() / f"{HOST}.toml"
     if not is_whole(path):
         (probe or quick_probe)(path)
+    restricted = host.restrictions(host.processors())
+    for line in (restricted, host.load() and f"{host.load()}: a run beside them takes longer"):
+        if line:
+            say(f"note: {line}", is_error=True)
     return path
 
 
