@@ -91,6 +91,7 @@ def command(
     `perfc diff model.onnx --batch 1 --to-batch 8`. PyTorch modules are named package.module:Name,
     at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
+    from perfc.review.code.changed_lines import code_change
     from perfc.review.diff import both, compare, document, to_csv, to_json, views_of
 
     limit = parse_top(top)
@@ -104,7 +105,8 @@ def command(
         raise click.UsageError(f"{which} for traces")
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
     first, second = sides(options, old, new, {**changed, "dims": parse_dims(to_dims)})
-    difference = compare(*both(first, second), (str(first.model), str(second.model)))
+    labels = (str(first.model), str(second.model))
+    difference = compare(*both(first, second), labels, code_change(first.model, second.model))
     views = views_of(difference)
     if form == "html":
         from perfc.view.html import comparison_of, comparison_page

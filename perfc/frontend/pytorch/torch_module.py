@@ -105,7 +105,12 @@ def exported(
 
 
 def archive_of(
-    model: Any, call: Call, batch: int, *, has_lengths: bool = False
+    model: Any,
+    call: Call,
+    batch: int,
+    *,
+    has_lengths: bool = False,
+    constructed: Mapping[int, str] | None = None,
 ) -> tuple[bytes, int | None]:
     """Return the archive of a call of a PyTorch module, and the batch of the call.
 
@@ -114,6 +119,7 @@ def archive_of(
         call: arguments of the call.
         batch: batch size of the export if PyTorch cannot export it with a symbolic one.
         has_lengths: whether the second axis of tokens becomes a symbol where it can.
+        constructed: call stacks of the constructions of modules, by their identity.
 
     Raises:
         ModelError: PyTorch cannot export the module.
@@ -136,7 +142,10 @@ def archive_of(
                 try:
                     from .torch_program import program
 
-                    return program(model, given, extent, has_lengths=has_lengths), call.batch
+                    made = program(
+                        model, given, extent, has_lengths=has_lengths, constructed=constructed
+                    )
+                    return made, call.batch
                 except Exception as error:
                     failed = failed or error
     raise ModelError(f"PyTorch cannot export it: {why(failed)}") from None

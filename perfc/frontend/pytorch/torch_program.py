@@ -15,6 +15,7 @@ from perfc.ir.symbolic.evaluate import solved
 from ..formats import ReadOptions
 from ..lowering import lowered
 from ..pt2.program import read_program
+from .constructions import with_constructions
 from .torch_inputs import Call, is_tensor, mapped
 
 MOST_BATCH = 1 << 16
@@ -22,7 +23,12 @@ MOST_BATCH = 1 << 16
 
 
 def program(
-    model: Any, given: Call, batch: int | None = None, *, has_lengths: bool = False
+    model: Any,
+    given: Call,
+    batch: int | None = None,
+    *,
+    has_lengths: bool = False,
+    constructed: Mapping[int, str] | None = None,
 ) -> bytes:
     """Return the archive of the program of a module at example inputs.
 
@@ -34,6 +40,7 @@ def program(
         given: tensors and scalars.
         batch: first extent of tensors that becomes a symbol; None for none.
         has_lengths: whether the second axis of tokens becomes a symbol where it can.
+        constructed: call stacks of the constructions of modules, by their identity.
 
     Raises:
         Exception: whatever PyTorch raises at first.
@@ -54,9 +61,11 @@ def program(
         shapes = {name: mapped(axes, value) for name, value in given.bound(model).items()}
 
     def traced(*, strict: bool) -> bytes:
-        return archived(torch.export.export(
+        made = torch.export.export(
             model, given.args, dict(given.kwargs), dynamic_shapes=shapes, strict=strict
-        ))  # fmt: skip
+        )
+        with_constructions(made, model, constructed or {})
+        return archived(made)
 
     try:
         return traced(strict=False)

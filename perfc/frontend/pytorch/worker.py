@@ -19,11 +19,12 @@ from typing import Any
 from perfc.errors import ModelError
 
 from ..reading.module_name import SOURCE_FOLDERS
+from .constructions import record_constructions
 from .named import TENSOR
 from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
 from .torch_module import archive_of, is_torch_module, why
 
-MOST_FRAMES = 3
+MOST_FRAMES = 8
 """Innermost frames of the user in a stack trace."""
 YOUNG_OBJECTS = 100_000
 """Objects that the garbage collector lets be made before it looks for garbage."""
@@ -88,6 +89,7 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     import torch
 
     with_helpers()
+    constructed = record_constructions()
     where, _, name = str(request["name"]).rpartition(":")
     dims = request["dims"]
     with torch.device("meta"):
@@ -101,7 +103,8 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
         given = given_call(request["inputs"]) or call_of(request["input"], request["examples"])
         call = given or default_call(model, where, dims)
         call.bound(model)
-        data, batch = archive_of(model, call, max(int(dims.get("batch", 1)), 1), has_lengths=True)
+        batch = max(int(dims.get("batch", 1)), 1)
+        data, batch = archive_of(model, call, batch, has_lengths=True, constructed=constructed)
     archive.write_bytes(data)
     return {"batch": batch}
 

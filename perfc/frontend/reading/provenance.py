@@ -15,7 +15,7 @@ FRAME = re.compile(r'File "([^"\n]*)", line (\d+)')
 SCOPE = re.compile(r"'([^']*)'")
 OF_TORCH = re.compile(r"-packages/torch/|/torch/(nn|_\w+|functional|utils|export)\b|^<")
 """Source files of PyTorch, and code without a file."""
-MOST_FRAMES = 16
+MOST_FRAMES = 24
 """Innermost frames of a call that stay, as recursive programs have any number."""
 
 

@@ -11,6 +11,7 @@ from perfc.errors import PerfcError
 from perfc.ir.syntax.names import symbol_key
 from perfc.review.diff.figures import ESTIMATES
 
+from ..code.changed_lines import code_change
 from ..code.model import CodeModel
 from .lock.lineage import at_revision
 from .verdict import UNDECIDED, BaselineStatus, LimitExceeded, Outcome, Result
@@ -36,7 +37,8 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
     dims = {name: value for name, value in case.dims if symbol_key(name) in known}
     try:
         how = replace(case.deployment, dims=dims)
-        return compare(*both(SideSetting(old, how), SideSetting(new, how)))
+        sides = both(SideSetting(old, how), SideSetting(new, how))
+        return compare(*sides, change=code_change(old, new))
     except PerfcError:
         # what the revision does not have, or cannot be read there, has nothing to be compared with
         return None

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from perfc.ir import Node
 
 from .changes import MANY, Change, Edit, Status
 from .figures import Metric
 from .kernels import NOTHING, KernelPair, TotalCost
+
+if TYPE_CHECKING:
+    from ..code.changed_lines import CodeChange
 
 EXPLAINED = 0.9
 """Share of the change that the named changes account for."""
@@ -30,7 +34,8 @@ class Culprit:
         parameters: added elements of weights.
         count: number of equal causes.
         share: share of the change of the blamed metric, by absolute value.
-        source: file and line of the code of the node.
+        source: file and line of the code of the node; the changed one if it is known.
+        nodes: what changed, before and after.
     """
 
     name: str
@@ -41,6 +46,7 @@ class Culprit:
     count: int = 1
     share: float = 0.0
     source: str = ""
+    nodes: tuple[tuple[Node, ...], tuple[Node, ...]] = ((), ())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -100,10 +106,28 @@ def by_edit(
                 if n is not None
             ),
             source=e.head.node.loc.source,
+            nodes=(
+                tuple([c.old for c in e.changes if c.old is not None]),
+                tuple([c.new for c in e.changes if c.new is not None]),
+            ),
         )
         for k, e in enumerate(edits)
     ]
     return ranked(merged(culprits), whole_of(pairs))
+
+
+def at_changed_lines(blame: Blame, change: CodeChange) -> Blame:
+    """Name each cause by the changed line that is nearest to the code of its nodes."""
+    culprits = [
+        replace(c, source=change.nearest(frames_of(c.nodes[1]), frames_of(c.nodes[0])) or c.source)
+        for c in blame.culprits
+    ]
+    return replace(blame, culprits=tuple(culprits))
+
+
+def frames_of(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """Return the lines of code of nodes, each once."""
+    return tuple(dict.fromkeys(frame for n in nodes for frame in n.loc.frames))
 
 
 def source_of(nodes: Iterable[Node]) -> str:
@@ -113,8 +137,11 @@ def source_of(nodes: Iterable[Node]) -> str:
 
 def by_kernel(pairs: Sequence[KernelPair]) -> Blame:
     """Attribute changes to kernels, with equal ones merged, if no node was edited."""
-    culprits = [Culprit(p.name, p.label, "", p.delta, source=source_of(p.nodes))
-                for p in pairs if not p.is_same]  # fmt: skip
+    culprits = [
+        Culprit(p.name, p.label, "", p.delta, source=source_of(p.nodes), nodes=((), tuple(p.nodes)))
+        for p in pairs
+        if not p.is_same
+    ]
     return ranked(merged(culprits), whole_of(pairs))
 
 
@@ -131,6 +158,10 @@ def merged(culprits: Sequence[Culprit]) -> list[Culprit]:
             delta=sum((c.delta for c in g), NOTHING),
             parameters=sum(c.parameters for c in g),
             count=len(g),
+            nodes=(
+                tuple([n for c in g for n in c.nodes[0]]),
+                tuple([n for c in g for n in c.nodes[1]]),
+            ),
         )
         for g in groups.values()
     ]

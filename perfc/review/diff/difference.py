@@ -11,7 +11,7 @@ from perfc.analyzers.intervals.difference import NINE_IN_TEN, ONE_SIDED
 from perfc.ir import Module, Node, Numbers, Value
 
 from .align import Alignment, align
-from .blame import Blame, by_edit, by_kernel
+from .blame import Blame, at_changed_lines, by_edit, by_kernel
 from .changes import Change, Edit, changes, edits
 from .figures import ESTIMATES, Figure, Metric, figures
 from .kernels import KernelPair, kernel_pairs, spread
@@ -19,6 +19,8 @@ from .labels import DiffSide, Labels
 
 if TYPE_CHECKING:
     from perfc.api import Report
+
+    from ..code.changed_lines import CodeChange
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,19 @@ class Difference:
         )
 
 
-def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Difference:
+def compare(
+    old: Report,
+    new: Report,
+    labels: tuple[str, str] = ("", ""),
+    change: CodeChange | None = None,
+) -> Difference:
     """Compare two analyses.
+
+    Args:
+        old: the first.
+        new: the second.
+        labels: their names.
+        change: what changed in their code, whose lines causes are named by.
 
     >>> import perfc
     >>> one = perfc.analyze("examples/models/resnet50.onnx.gz")
@@ -92,6 +105,7 @@ def compare(old: Report, new: Report, labels: tuple[str, str] = ("", "")) -> Dif
     pairs = kernel_pairs(old, new, alignment, is_comparable=is_comparable(old, new))
     is_edited = any(not c.is_carried for c in changed)
     blame = by_edit(groups, pairs, parameters(old, new), order) if is_edited else by_kernel(pairs)
+    blame = blame if change is None else at_changed_lines(blame, change)
     products = sum(ours.mac(a) > 0 and theirs.mac(b) > 0 for a, b in alignment.pairs)
     every = max(
         sum(side.mac(n) > 0 for n in report.cost.nodes)

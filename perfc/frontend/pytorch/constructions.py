@@ -1,0 +1,66 @@
+"""Lines of code that construct the modules of a program: its call stacks begin with them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import wraps
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+MOST_FRAMES = 12
+"""Innermost frames of the user around a construction."""
+
+
+def record_constructions() -> dict[int, str]:
+    """Return a table that fills with the call stack of every module that is made from now on.
+
+    Returns:
+        By identity of the module, as a stack trace is written.
+    """
+    kind: Any = import_module("torch.nn").Module
+    made, init = dict[int, str](), kind.__init__
+    foreign = (
+        os.path.dirname(import_module("torch").__file__ or ""),
+        os.path.dirname(__file__),
+        "<",
+    )
+
+    @wraps(init)
+    def recording(self: Any, *args: Any, **kwargs: Any) -> None:
+        frames: list[str] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and len(frames) < MOST_FRAMES:
+            file = frame.f_code.co_filename
+            if not file.startswith(foreign) and not _is_init_of(self, frame):
+                frames.append(f'File "{file}", line {frame.f_lineno}, in {frame.f_code.co_name}\n')
+            frame = frame.f_back
+        made[id(self)] = "  ".join(reversed(frames))
+        init(self, *args, **kwargs)
+
+    kind.__init__ = recording
+    return made
+
+
+def _is_init_of(module: Any, frame: FrameType) -> bool:
+    """Return True for the constructor of a module, which is not the line that constructs it."""
+    code = frame.f_code
+    return code.co_name == "__init__" and frame.f_locals.get(code.co_varnames[0]) is module
+
+
+def with_constructions(program: Any, model: Any, made: dict[int, str]) -> None:
+    """Put the lines that construct the modules of each node before the lines that call it.
+
+    Args:
+        program: a ``torch.export.ExportedProgram``, which is changed.
+        model: the module that it is of.
+        made: table of `record_constructions`.
+    """
+    modules = {path: made.get(id(module), "") for path, module in model.named_modules()}
+    for node in program.graph_module.graph.nodes:
+        stack = [*(node.meta.get("nn_module_stack") or {}).values()]
+        path = stack[-1][0].partition("@")[0] if stack else ""
+        if modules.get(path):
+            trace = node.meta.get("stack_trace") or ""
+            node.meta["stack_trace"] = f"{modules[path]}  {trace}".rstrip()

@@ -1,0 +1,232 @@
+"""Lines of code that changed between two versions of a model, and those that nodes come from."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+from enum import IntEnum
+from functools import cached_property
+from pathlib import Path
+
+from perfc.common.repository import git
+from perfc.ir import entity, record
+from perfc.ir.record import cached_entity
+
+from .imports import content, folder_of, parsed, sources_of
+from .model import CodeModel
+from .worktree import commit_of
+
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+SETTINGS = (".json", ".yaml", ".yml", ".toml", ".ini", ".cfg")
+"""Suffixes of files that a model may read its sizes from."""
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+class Relation(IntEnum):
+    """How near a changed line is to a line that a node comes from."""
+
+    ELSEWHERE = 0
+    SETTING = 1
+    """In a file that is not code."""
+    IMPORTED = 2
+    """In a source that the model imports."""
+    FILE = 3
+    """In the same file."""
+    NAME = 4
+    """It defines a name that the line's function uses."""
+    FUNCTION = 5
+    """In the same function."""
+    STATEMENT = 6
+    """In the same statement."""
+
+
+@record
+class ChangedLines:
+    """Adjacent lines that changed.
+
+    Args:
+        file: source relative to the folder of the model, as it is now.
+        old: first and last line before; the last is less than the first if lines were added.
+        new: the same now; the last is less than the first if lines were removed.
+    """
+
+    file: str
+    old: tuple[int, int]
+    new: tuple[int, int]
+
+    @property
+    def place(self) -> str:
+        """Return the file with the first line, as in ``pkg/model.py:42``."""
+        return f"{self.file}:{self.new[0]}"
+
+
+@cached_entity
+class Source:
+    """The syntax of one source file."""
+
+    tree: ast.Module | None
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int, ast.AST]]:
+        """Return first and last line of statements, functions and arguments."""
+        if self.tree is None:
+            return []
+        return [
+            (node.lineno, node.end_lineno or node.lineno, node)
+            for node in ast.walk(self.tree)
+            if isinstance(node, (ast.stmt, *FUNCTIONS))
+        ]
+
+    def around(self, line: int) -> Iterator[tuple[int, int, ast.AST]]:
+        """Yield what holds a line, the smallest first."""
+        holding = [span for span in self.spans if span[0] <= line <= span[1]]
+        yield from sorted(holding, key=lambda span: span[1] - span[0])
+
+    def statement(self, line: int) -> tuple[int, int]:
+        """Return first and last line of the simple statement of a line."""
+        for first, last, node in self.around(line):
+            if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+                return first, last
+        return line, line
+
+    def function(self, line: int) -> tuple[int, int] | None:
+        """Return first and last line of the function of a line."""
+        each = (s[:2] for s in self.around(line) if isinstance(s[2], FUNCTIONS))
+        return next(each, None)
+
+    def defined(self, lines: tuple[int, int]) -> set[str]:
+        """Return names that lines give a value, or that are functions or classes around them."""
+        names = set[str]()
+        for line in range(lines[0], max(lines) + 1):
+            for first, last, node in self.around(line):
+                match node:
+                    case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                        names.add(name)
+                    case ast.Assign() | ast.AnnAssign() | ast.AugAssign() if first <= line <= last:
+                        names |= {
+                            n.id if isinstance(n, ast.Name) else n.attr
+                            for n in ast.walk(node)
+                            if isinstance(n, (ast.Name, ast.Attribute))
+                            and isinstance(n.ctx, ast.Store)
+                        }
+        return names - {"__init__", "forward", "__call__"}
+
+    def used(self, line: int) -> set[str]:
+        """Return names that the function of a line uses, or its statement outside of functions."""
+        first, last = self.function(line) or self.statement(line)
+        return {
+            name
+            for node in (ast.walk(self.tree) if self.tree else ())
+            if isinstance(node, (ast.Name, ast.Attribute)) and first <= node.lineno <= last
+            for name in [node.id if isinstance(node, ast.Name) else node.attr]
+        }
+
+
+@entity
+class CodeChange:
+    """What changed in the code of a model.
+
+    Args:
+        hunks: changed lines.
+        folder: folder of the model, as it is now.
+        imported: sources that the model imports, relative to it.
+        sources: their syntax, as far as it was read.
+    """
+
+    hunks: Sequence[ChangedLines]
+    folder: Path
+    imported: frozenset[str]
+    sources: dict[str, Source] = field(default_factory=dict[str, Source])
+
+    def source(self, file: str) -> Source:
+        """Return the syntax of a file, as it is now."""
+        if file not in self.sources:
+            self.sources[file] = Source(parsed(content(self.folder / file)))
+        return self.sources[file]
+
+    def nearest(self, new: Iterable[str], old: Iterable[str] = ()) -> str:
+        """Return the changed line that is nearest to lines of code; "" if nothing changed.
+
+        Args:
+            new: lines that nodes come from now, as ``pkg/model.py:42``.
+            old: those of nodes that are gone.
+        """
+        now, before = [*map(_split, new)], [*map(_split, old)]
+        best = max(
+            self.hunks,
+            key=lambda h: max(self.relation(h, now), self.relation_before(h, before)),
+            default=None,
+        )
+        return best.place if best else ""
+
+    def relation(self, hunk: ChangedLines, frames: Iterable[tuple[str, int]]) -> Relation:
+        """Return how near changed lines are to the nearest of lines of code."""
+        own = self.source(hunk.file) if hunk.file.endswith(".py") else None
+        if own is None:
+            return Relation.SETTING if hunk.file.endswith(SETTINGS) else Relation.ELSEWHERE
+        is_near = hunk.file in self.imported
+        best = Relation.IMPORTED if is_near else Relation.ELSEWHERE
+        names = own.defined(hunk.new)
+        function = own.function(hunk.new[0])
+        for file, line in frames:
+            if names & self.source(file).used(line):
+                best = max(best, Relation.NAME)
+            if file != hunk.file:
+                continue
+            first, last = own.statement(line)
+            if first <= max(hunk.new) and hunk.new[0] <= last:
+                return Relation.STATEMENT
+            is_same = function is not None and function == own.function(line)
+            best = max(best, Relation.FUNCTION if is_same else Relation.FILE)
+        return best
+
+    def relation_before(self, hunk: ChangedLines, frames: Iterable[tuple[str, int]]) -> Relation:
+        """Return how near removed lines are to the nearest of lines of code of gone nodes."""
+        here = [line for file, line in frames if file == hunk.file]
+        if any(hunk.old[0] <= line <= hunk.old[1] for line in here):
+            return Relation.STATEMENT
+        return Relation.FILE if here else Relation.ELSEWHERE
+
+
+def _split(place: str) -> tuple[str, int]:
+    file, _, line = place.rpartition(":")
+    return file, int(line) if line.isdecimal() else 1
+
+
+def code_change(old: object, new: object) -> CodeChange | None:
+    """Return what changed between two versions of a model in code; None for other models.
+
+    Raises:
+        ModelError: git cannot be run.
+    """
+    if not (isinstance(old, CodeModel) and isinstance(new, CodeModel)) or not old.revision:
+        return None
+    folder = folder_of(new.module)
+    commits = [commit_of(folder, r) for r in (old.revision, new.revision) if r]
+    command = ["diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--relative", *commits]
+    hunks = [*hunks_of(git([*command, "--"], folder=str(folder)).stdout.decode("utf-8", "replace"))]
+    sources = [os.path.relpath(s, folder).replace(os.sep, "/") for s in sources_of(new.module)]
+    if not new.revision:
+        tracked = git(["ls-files", "--", *sources], folder=str(folder)).stdout.decode().split("\n")
+        hunks += [ChangedLines(s, (1, 0), (1, 1 << 20)) for s in sources if s not in tracked]
+    return CodeChange(hunks, folder, frozenset(sources))
+
+
+def hunks_of(diff: str) -> Iterator[ChangedLines]:
+    r"""Yield the changed lines of a diff without context.
+
+    >>> [h.place for h in hunks_of("--- a/n.py\n+++ b/n.py\n@@ -3 +4,2 @@ def f():\n")]
+    ['n.py:4']
+    """
+    file, before = "", ""
+    for line in diff.splitlines():
+        if line.startswith("--- "):
+            before = line[4:].removeprefix("a/")
+        elif line.startswith("+++ "):
+            file = before if line[4:] == os.devnull else line[4:].removeprefix("b/")
+        elif file and (m := HUNK.match(line)):
+            a, b, c, d = (int(n) if n else 1 for n in m.groups())
+            yield ChangedLines(file, (a, a + b - 1), (max(c, 1), c + d - 1))

@@ -1,0 +1,108 @@
+"""The changed line that a node comes from is found by its call stack and by names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from perfc.frontend.reading.module_name import NamedModule
+from perfc.review.code.changed_lines import CodeChange, code_change
+from perfc.review.code.model import CodeModel
+
+from .test_code_models import git
+
+NET = """\
+import torch.nn as nn
+from .sizes import WIDTH
+
+class Block(nn.Module):
+    def __init__(self, c, kernel=3):
+        super().__init__()
+        self.conv = nn.Conv2d(c, c, kernel)
+
+    def forward(self, x):
+        return self.conv(x)
+
+class Net(nn.Module):
+    def __init__(self, width=WIDTH):
+        super().__init__()
+        self.layer1 = nn.Sequential(
+            Block(width),
+            Block(width),
+        )
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x):
+        x = self.layer1(x)
+        return self.head(x)
+"""
+SIZES = "DEPTH = 2\nWIDTH = 16\n"
+CONV = ["pkg/net.py:16", "pkg/net.py:7", "pkg/net.py:22", "pkg/net.py:10"]
+"""Lines that construct and that call the convolution of the first block, outermost first."""
+HEAD = ["pkg/net.py:19", "pkg/net.py:23"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in (("__init__", ""), ("net", NET), ("sizes", SIZES), ("other", "A = 1\n")):
+        (tmp_path / "pkg").mkdir(exist_ok=True)
+        (tmp_path / f"pkg/{name}.py").write_text(text)
+    (tmp_path / "net.yaml").write_text("width: 16\n")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        git(tmp_path, *words)
+    return tmp_path
+
+
+def changed(project: Path, file: str, old: str, new: str) -> CodeChange:
+    path = project / file
+    path.write_text(path.read_text().replace(old, new, 1))
+    module = NamedModule("pkg.net:Net", folder=str(project))
+    made = code_change(CodeModel(module, "HEAD"), CodeModel(module))
+    assert made is not None
+    return made
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "frames", "place"),
+    [
+        ("pkg/net.py", "c, c, kernel)", "c, c, kernel, 2)", CONV, "pkg/net.py:7"),
+        (
+            "pkg/net.py",
+            "            Block(width),",
+            "            Block(width, 5),",
+            CONV,
+            "pkg/net.py:16",
+        ),
+        ("pkg/net.py", "width=WIDTH", "width=64", HEAD, "pkg/net.py:13"),
+        ("pkg/net.py", "kernel=3", "kernel=5", CONV, "pkg/net.py:5"),
+        ("pkg/net.py", "self.head(x)", "self.head(x.relu())", HEAD, "pkg/net.py:23"),
+        ("pkg/sizes.py", "WIDTH = 16", "WIDTH = 48", CONV, "pkg/sizes.py:2"),
+        ("net.yaml", "16", "48", CONV, "net.yaml:1"),
+    ],
+)
+def test_the_changed_line_is_named(
+    project: Path, file: str, old: str, new: str, frames: list[str], place: str
+) -> None:
+    assert changed(project, file, old, new).nearest(frames) == place
+
+
+def test_of_two_changes_each_node_has_its_nearest(project: Path) -> None:
+    changed(project, "pkg/net.py", "nn.Linear(width, 10)", "nn.Linear(width, 100)")
+    change = changed(project, "pkg/net.py", "kernel=3", "kernel=5")
+    assert change.nearest(CONV) == "pkg/net.py:5"
+    assert change.nearest(HEAD) == "pkg/net.py:19"
+
+
+def test_a_change_that_the_model_does_not_import_is_the_last_choice(project: Path) -> None:
+    changed(project, "pkg/other.py", "A = 1", "A = 2")
+    change = changed(project, "pkg/sizes.py", "DEPTH = 2", "DEPTH = 3")
+    assert change.nearest(CONV) == "pkg/sizes.py:1"
+
+
+def test_without_a_change_no_line_is_named(project: Path) -> None:
+    assert changed(project, "net.yaml", "16", "16").nearest(CONV) == ""
+
+
+def test_files_of_a_model_have_no_code(project: Path) -> None:
+    assert code_change("a.onnx", "b.onnx") is None
