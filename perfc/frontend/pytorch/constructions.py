@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from functools import wraps
 from importlib import import_module
 from types import FrameType
@@ -49,7 +50,7 @@ def _is_init_of(module: Any, frame: FrameType) -> bool:
     return code.co_name == "__init__" and frame.f_locals.get(code.co_varnames[0]) is module
 
 
-def with_constructions(program: Any, model: Any, made: dict[int, str]) -> None:
+def with_constructions(program: Any, model: Any, made: Mapping[int, str]) -> None:
     """Put the lines that construct the modules of each node before the lines that call it.
 
     Args:

@@ -103,8 +103,8 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
         given = given_call(request["inputs"]) or call_of(request["input"], request["examples"])
         call = given or default_call(model, where, dims)
         call.bound(model)
-        batch = max(int(dims.get("batch", 1)), 1)
-        data, batch = archive_of(model, call, batch, has_lengths=True, constructed=constructed)
+        wanted = max(int(dims.get("batch", 1)), 1)
+        data, batch = archive_of(model, call, wanted, has_lengths=True, constructed=constructed)
     archive.write_bytes(data)
     return {"batch": batch}
 
