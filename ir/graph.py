@@ -87,9 +87,9 @@ class Loc:
 
     ``is_expanded`` marks a node that stands for a part of a node of the file, such as one of a
     function body; ``phase`` is the part of a training step; nodes of a model file are in the
-    forward pass. ``frames`` are the lines of code that construct its module and
-    that call it, outermost first, as in ``pkg/model.py:42``. ``in_file`` is its name in the model file where ``name`` has the path of
-    its module in the program instead; else "".
+    forward pass. ``frames`` are the lines of code that construct its module and that call it,
+    outermost first, as in ``pkg/model.py:42``. ``in_file`` is its name in the model file where
+    ``name`` has the path of its module in the program instead; else "".
     """
 
     name: str = ""
