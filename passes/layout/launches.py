@@ -126,8 +126,8 @@ class Launching:
     module: Module | None
     layout: Layout
     casts: Mapping[Kernel, tuple[OperandCast, ...]]
-    rules: dict[tuple[int, KernelTraits], LaunchRule | None] = field(
-        default_factory=dict[tuple[int, KernelTraits], "LaunchRule | None"]
+    rules: dict[tuple[int, bool], LaunchRule | None] = field(
+        default_factory=dict[tuple[int, bool], "LaunchRule | None"]
     )
 
     @cached_property
@@ -240,19 +240,29 @@ class Launching:
         operation = operation_of(kernel)
         if operation is None:
             return None
-        traits = self.traits(kernel, operation)
-        key = kernel.identity, traits
+        key = kernel.identity, self.is_reordered(kernel)
         if key not in self.rules:
-            arithmetic, vendor = self.arithmetic(kernel), self.machine.vendor
-            self.rules[key] = next(
-                (
-                    r
-                    for r in self.table.runtime.launches
-                    if r.matches(operation, arithmetic, traits, vendor)
-                ),
-                None,
-            )
+            traits, arithmetic = self.traits(kernel, is_reordered=key[1]), self.arithmetic(kernel)
+            known, vendor = self.table.runtime.launches, self.machine.vendor
+            rules = (r for r in known if r.matches(operation, arithmetic, traits, vendor))
+            self.rules[key] = next(rules, None)
         return self.rules[key]
+
+    def is_reordered(self, kernel: Kernel) -> bool:
+        """Return True for channels last, or the left operand of a product that is not dense.
+
+        Of what rules compare, all else is equal in equal kernels.
+        """
+        match kernel.problem:
+            case SlidingWindow():
+                # cuDNN brings the gradient of the result into the order of the feature map
+                v = kernel.anchor.inputs[FEATURE_MAPS.get(type(kernel.anchor.op), 0)]
+                if v is None or self.strides is None:
+                    return self.is_last
+                return self.is_last or is_channels_last(self.strides, v)
+            case Product():
+                return self.is_strided(kernel)
+        return False
 
     def arithmetic(self, kernel: Kernel) -> Arithmetic:
         """Return the type in which a machine multiplies for a kernel."""
@@ -269,13 +279,13 @@ class Launching:
         rounded = self.tf32.of(kernel.kind) and "tf32" in self.units
         return Arithmetic.TF32 if rounded else Arithmetic.F32
 
-    def traits(self, kernel: Kernel, operation: RuleOperation) -> KernelTraits:
+    def traits(self, kernel: Kernel, *, is_reordered: bool) -> KernelTraits:
         """Return the numbers of a kernel that rules compare."""
-        at, problem = self.at, kernel.problem
-        capability = self.machine.capability
-        match problem:
+        at, capability = self.at, self.machine.capability
+        match kernel.problem:
             case SlidingWindow() as w:
-                return self.of_window(kernel, w, capability)
+                merged = len(kernel.nodes) > 1 + len(kernel.folded)
+                return self.of_window(w, capability, is_last=is_reordered, merged=merged)
             case Product() as p:
                 elements = at(p.products) * at(p.rows) * at(p.n)
                 tiles = elements / TILE / self.machine.sm_count
@@ -283,21 +293,17 @@ class Launching:
                     elements=elements,
                     tiles=tiles,
                     capability=capability,
-                    strided=self.is_strided(kernel),
+                    strided=is_reordered,
                 )
             case _:
                 return KernelTraits(capability=capability)
 
-    def of_window(self, kernel: Kernel, w: SlidingWindow, capability: float) -> KernelTraits:
+    def of_window(
+        self, w: SlidingWindow, capability: float, *, is_last: bool, merged: bool
+    ) -> KernelTraits:
         """Return the numbers of a convolution."""
         at = self.at
         pixels = math.prod(at(d) for d in w.out_extents)
-        # cuDNN brings the gradient of the result into the order of the feature map
-        v = kernel.anchor.inputs[FEATURE_MAPS.get(type(kernel.anchor.op), 0)]
-        last = self.is_last or (
-            v is not None and self.strides is not None and is_channels_last(self.strides, v)
-        )
-        first = self.layout is Layout.CHANNELS_FIRST
         return KernelTraits(
             window=max((at(d) for d in w.extents), default=1),
             stride=w.stride,
@@ -309,9 +315,9 @@ class Launching:
             batch=at(w.batch),
             elements=at(w.batch) * at(w.out_channels) * pixels,
             capability=capability,
-            channels_last=last,
-            copied_weights=last and first,
-            merged=len(kernel.nodes) > 1 + len(kernel.folded),
+            channels_last=is_last,
+            copied_weights=is_last and self.layout is Layout.CHANNELS_FIRST,
+            merged=merged,
         )
 
 
