@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from perfc.errors import ParseError, reason_of
+
+from .cache_folder import cache_folder
+from .whole_file import write_whole
 
 LARGEST_BYTES = 1 << 20
 MOST_PARTS = 64
@@ -55,6 +61,31 @@ def parse(text: str, path: Path) -> dict[str, object]:
         where = f"{path}:{line[1]}" if line else str(path)
         reason = re.sub(r" \(at .*\)$", "", reason_of(error))
         raise ParseError(f"not valid TOML: {reason[:1].lower()}{reason[1:]}", where=where) from None
+
+
+def remembered(text: str) -> dict[str, object]:
+    """Return the tables of a TOML text, which the user's cache has as JSON after the first time.
+
+    Entries are named by the digest of the text. Dates become texts.
+
+    Raises:
+        ValueError: not TOML.
+    """
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    with suppress(OSError, ValueError, RuntimeError):
+        if isinstance(tree := json.loads(_cached(digest).read_bytes()), dict):
+            return tree
+    tree = tomllib.loads(text)
+    # a home folder may be missing or read-only
+    with suppress(OSError, RuntimeError):
+        path = _cached(digest)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(tree, default=str).encode())
+    return tree
+
+
+def _cached(digest: str) -> Path:
+    return cache_folder("toml") / f"{digest}.json"
 
 
 def written(tree: Mapping[str, object], comment: str = "") -> str:

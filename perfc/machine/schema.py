@@ -15,9 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from perfc.common.toml_file import remembered
 from perfc.errors import reason_of
 from perfc.ir import Origin
 
+from .folders import SHIPPED
 from .machine import Machine, MemoryLevel, Peak, Rate, Source, Spread, Unit
 from .magnitudes import implausible
 
@@ -380,7 +382,8 @@ def _number(value: object) -> float | None:
 def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
     """The machine, or all that is wrong with the file."""
     try:
-        data = cast("dict[str, object]", tomllib.loads(content.decode("utf-8")))
+        read = remembered if path.parent == SHIPPED else tomllib.loads
+        data = cast("dict[str, object]", read(content.decode("utf-8")))
     except (ValueError, RecursionError) as error:
         return None, [f"not TOML: {reason_of(error)}"]
     (reader := Reader(data)).read()

@@ -20,7 +20,7 @@ from perfc.errors import PerfcError
 from perfc.ir import Kind, Numbers, Origin, dtype_named, record
 from perfc.machine import Machine, Unit
 from perfc.machine.files import whole_card
-from perfc.measuring.measure.fitting.fit_file import replace_target
+from perfc.measuring.measure.fitting.fit_file import replace_target, without
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 
@@ -33,8 +33,7 @@ BELOW = 0.5
 """Fraction of the lower bound below which a measured time is rejected as implausible."""
 EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
 ROOFLINE, FITTED = Predictor.ROOFLINE.value, Predictor.FITTED.value
-_SECTION = re.compile(r"\s*\[")
-_OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
+OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
 LONGEST_S, LARGEST = 1e6, 1e18
 """Longest time of a kernel, and largest parameter; products of larger ones overflow."""
 _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
@@ -86,7 +85,7 @@ def adapt_target(
     except PerfcError as error:
         error.where = error.where or str(rows or target)
         raise
-    text = without(machine.path.read_text(encoding="utf-8"))
+    text = without(machine.path.read_text(encoding="utf-8"), OWN)
     replace_target(text.rstrip() + "\n" + rendered(result, len(measured), rows), output)
     return result
 
@@ -363,18 +362,6 @@ def product(s: KernelSubject, y: Operand) -> dict[str, float]:
         return {"m": y.numel / n, "n": n, "k": k, "batch": 1.0}
     m = float(y.shape[-2])
     return {"m": m, "n": n, "k": k, "batch": y.numel / (m * n)}
-
-
-def without(text: str) -> str:
-    """Remove the tables of an earlier adaptation from a target file."""
-    lines: list[str] = []
-    is_own = False
-    for line in text.splitlines():
-        if _SECTION.match(line):
-            is_own = bool(_OWN.match(line))
-        if not is_own:
-            lines.append(line)
-    return "\n".join(lines) + "\n"
 
 
 def rendered(result: Adaptation, count: int, rows: Path | None) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.common.cache_folder import cache_folder
+from perfc.common.toml_file import remembered
 from perfc.frontend.diffusion import export
 from perfc.kernels.backends import compiled
 from perfc.machine import load_machine
@@ -45,6 +48,17 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "cache" / "perfc"
+
+
+def test_the_tables_of_targets(damaged: Callable[[Path], None], cache: Path) -> None:
+    text = SHIPPED.read_text(encoding="utf-8")
+    tables = remembered(text)
+    (path,) = (cache / "toml").iterdir()
+    damaged(path)
+    assert remembered(text) == tables == json.loads(path.read_bytes())
+    assert tables == tomllib.loads(text)
+    changed = text.replace("schema = 1", "schema = 2")
+    assert remembered(changed) == tables | {"schema": 2}
 
 
 def test_the_file_of_this_machine(

@@ -136,7 +136,7 @@ def write(
         TargetError: the file would not be valid, or cannot be written.
     """
     name = source_of(runtime)
-    text = without_fit(base.path.read_text(encoding="utf-8"))
+    text = without(base.path.read_text(encoding="utf-8"), _FITTED)
     if efficiencies.host_s > 0:
         text = with_launch(text, efficiencies.host_s, name)
     replace_target(text.rstrip() + "\n" + rendered(efficiencies, name, source), output)
@@ -159,14 +159,14 @@ def replace_target(text: str, output: Path) -> None:
         raise TargetError(error.strerror or "cannot be written", where=str(output)) from None
 
 
-def without_fit(text: str) -> str:
-    """A target file without the tables of an earlier fit."""
+def without(text: str, tables: re.Pattern[str]) -> str:
+    """Return a target file without the tables whose headings match a pattern."""
     lines: list[str] = []
-    is_fitted = False
+    is_left_out = False
     for line in text.splitlines():
         if _SECTION.match(line):
-            is_fitted = bool(_FITTED.match(line))
-        if not is_fitted:
+            is_left_out = bool(tables.match(line))
+        if not is_left_out:
             lines.append(line)
     return "\n".join(lines) + "\n"
 
