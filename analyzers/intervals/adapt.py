@@ -105,7 +105,7 @@ class Correction:
 
 @record
 class LearningPoint:
-    """One step of a learning curve: error of kernels left out, after ``count`` measured ones."""
+    """One step of a learning curve: error of the kernels left out, as one run, after ``count``."""
 
     count: int
     error: float
@@ -119,11 +119,13 @@ class Adaptation:
         corrections: by name of a class, and of all others of a predictor under ``any``.
         curve: error of kernels left out against kernels measured, of the predictor of most rows.
         enough: kernels after which more were not worth their time; None where it still falls.
+        refused: predictors that stay as they are: kernels left out would be predicted worse.
     """
 
     corrections: Mapping[str, Correction]
     curve: tuple[LearningPoint, ...] = ()
     enough: int | None = None
+    refused: tuple[str, ...] = ()
 
 
 def place(predicted_s: float) -> float:
@@ -190,13 +192,17 @@ def adapt(rows: Sequence[KernelResidual]) -> Adaptation:
     for r in rows:
         groups.setdefault(r.predictor, []).append(r)
     corrections: dict[str, Correction] = {}
+    curves = {predictor: learning_curve(group) for predictor, group in groups.items()}
+    refused = [name for name, c in curves.items() if c and c[-1].error > c[0].error]
     for predictor, group in groups.items():
+        if predictor in refused:
+            continue
         fitted = posterior(group)
         for name in (*fitted.classes, ANY):
             count = sum(r.class_name == name for r in group)
             corrections[key(predictor, name)] = correction(fitted, name, count)
-    curve = learning_curve(max(groups.values(), key=len))
-    return Adaptation(corrections, curve, enough(curve))
+    curve = curves[max(groups, key=lambda name: len(groups[name]))]
+    return Adaptation(corrections, curve, enough(curve), tuple(refused))
 
 
 def key(predictor: str, class_name: str) -> str:
@@ -216,7 +222,7 @@ def correction(fitted: Posterior, name: str, samples: int) -> Correction:
 
 
 def learning_curve(rows: Sequence[KernelResidual], seed: int = 0) -> tuple[LearningPoint, ...]:
-    """Mean absolute error of kernels left out, after 0, 1, 2, 3, 5 … others are measured."""
+    """Mean error of the run of all kernels left out, after 0, 1, 2, 3, 5 … others are measured."""
     import random
 
     rng = random.Random(seed)
@@ -228,10 +234,12 @@ def learning_curve(rows: Sequence[KernelResidual], seed: int = 0) -> tuple[Learn
         for _ in range(DRAWS if count else 1):
             order = rng.sample(range(len(rows)), len(rows))
             fitted = posterior([rows[i] for i in order[:count]])
-            for i in order[count:]:
-                r = rows[i]
+            total_s = 0.0
+            others = [rows[i] for i in order[count:]]
+            for r in others:
                 expected = fitted.log_ratio(r.class_name, r.predicted_s) if count else 0.0
-                errors.append(abs(math.exp(expected - r.log_ratio) - 1))
+                total_s += math.exp(expected) * r.predicted_s
+            errors.append(abs(total_s / math.fsum(r.measured_s for r in others) - 1))
         points.append(LearningPoint(count, math.fsum(errors) / len(errors)))
     return tuple(points)
 

@@ -85,6 +85,9 @@ def adapt_target(
     except PerfcError as error:
         error.where = error.where or str(rows or target)
         raise
+    if not result.corrections:
+        hint = "measure more kernels, or other ones"
+        raise AdaptError("not written: kernels left out would be predicted worse", hint=hint)
     text = without(machine.path.read_text(encoding="utf-8"), OWN)
     replace_target(text.rstrip() + "\n" + rendered(result, len(measured), rows), output)
     return result

@@ -24,6 +24,7 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
     types,
 )
 from perfc.analyzers.intervals.adapt import (
+    Adaptation,
     AdaptError,
     KernelResidual,
     adapt,
@@ -352,3 +353,27 @@ def test_a_processor_is_refused_at_once_where_nothing_could_be_corrected(
 def test_shipped_targets_are_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["adapt", "--target", "a100"]) == 2
     assert "--output" in capsys.readouterr().err
+
+
+def test_a_correction_that_predicts_kernels_left_out_worse_is_refused() -> None:
+    # half take a fifth, half nearly twice: right in sum, but not in the middle
+    rows = [KernelResidual("matmul", 1e-4, 1e-4 * (0.2, 1.8)[i % 2]) for i in range(40)]
+    refused = adapt(rows)
+    assert refused.refused == ("learned",)
+    assert not refused.corrections
+    assert refused.curve[-1].error > refused.curve[0].error
+    slow = [KernelResidual("conv", 1e-4, 3e-4, "roofline") for _ in range(20)]
+    both = adapt([*rows, *slow])
+    assert both.refused == ("learned",)
+    assert both.corrections.keys() == {"roofline.conv", "roofline.any"}
+
+
+def test_a_target_is_not_written_where_every_correction_is_worse(
+    tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = table(tmp_path / "rows.csv", 1.5, 20, weights)
+    monkeypatch.setattr("perfc.measuring.adapt.adapt", lambda _: Adaptation({}, (), None, ("x",)))
+    path = tmp_path / "mine.toml"
+    with pytest.raises(AdaptError, match="not written: kernels left out would be predicted worse"):
+        adapt_target("l40s", rows, path, folder=weights)
+    assert not path.exists()

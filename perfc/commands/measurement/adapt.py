@@ -109,6 +109,8 @@ def command(
             f"{name:20} small x{c.small_ratio:.2f}, large x{c.large_ratio:.2f}, "
             f"then {c.low_ratio:.2f} to {c.high_ratio:.2f} of it"
         )
+    for name in done.refused:
+        say(f"{name}: not corrected, kernels left out would be predicted worse")
     say(f"written: {path}")
 
 
