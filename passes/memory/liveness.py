@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 
 from perfc.ir import (
@@ -60,8 +61,8 @@ class LivenessTable:
     weight_bytes: Dim
     is_bound: bool
 
-    def timeline(self, env: Env) -> list[int]:
-        """Return live activation bytes at every step."""
+    def timeline(self, env: Env, inside: AbstractSet[Value] = frozenset()) -> list[int]:
+        """Return live activation bytes at every step, without storage of values ``inside``."""
         memo: dict[Dim, int] = {}
         line: list[int] = []
         for d in self.live:
@@ -69,11 +70,22 @@ class LivenessTable:
             if nbytes is None:
                 nbytes = memo[d] = int(evaluate(d, env))
             line.append(nbytes)
+        born = {v: step for step, node in enumerate(self.steps) for v in node.results}
+        for home, shown in self.by_owner.items() if inside else ():
+            if home in born and inside.issuperset(shown):
+                nbytes = int(evaluate(storage(home.type) or 0, env))
+                for step in range(born[home], max(map(self.last_use.__getitem__, shown)) + 1):
+                    line[step] -= nbytes
         return line
 
-    def peak(self, env: Env) -> tuple[int, Node | None]:
-        """Return the largest live activation bytes, and the node that runs then."""
-        line = self.timeline(env)
+    def peak(self, env: Env, inside: AbstractSet[Value] = frozenset()) -> tuple[int, Node | None]:
+        """Return the largest live activation bytes, and the node that runs then.
+
+        Args:
+            env: values of the symbols.
+            inside: values that no storage holds, as those inside a kernel.
+        """
+        line = self.timeline(env, inside)
         if not line:
             return 0, None
         at = max(range(len(line)), key=line.__getitem__)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from perfc.ir import record
 
@@ -34,10 +39,14 @@ class PoolOf(Enum):
 
 @record
 class StaticShare:
-    """Default memory share of an engine, from the MiB it reserves for steps.
+    """Default memory share of an engine: by its ranks, or less what it reserves for steps.
 
     Args:
-        constant: for any model.
+        ranks: shares by the least number of ranks, descending.
+        above: memory in GiB above which ``ranks`` leave less, and what they leave there at most
+            and at least.
+        reserve: GiB for any model and for each rank, by the memory in GiB below which they hold.
+        constant: MiB for any model.
         token: for each token of the largest step with prompts.
         graph: for each sequence of the largest recorded step.
         rank: for each rank of an engine.
@@ -47,22 +56,35 @@ class StaticShare:
             for fewer than 4 ranks and for others, by the memory below which they hold, ascending.
     """
 
-    constant: float
-    token: float
-    graph: float
-    rank: float
-    least: float
-    least_from: float
-    sizes: tuple[tuple[float, int, int, int], ...]
+    ranks: Sequence[tuple[int, float]] = ()
+    above: tuple[float, float, float] = (math.inf, 0, 0)
+    reserve: Sequence[tuple[float, float, float]] = ()
+    constant: float = 0
+    token: float = 0
+    graph: float = 0
+    rank: float = 0
+    least: float = 0
+    least_from: float = math.inf
+    sizes: Sequence[tuple[float, int, int, int]] = ()
 
     def share(self, memory_mib: float, tokens: int, ranks: int) -> float:
-        """The share on a device.
+        """Return the share on a device.
 
         Args:
             memory_mib: memory of the device in MiB.
             tokens: number of tokens of the largest step with prompts; 0 for those of ``sizes``.
             ranks: number of ranks of the engine.
         """
+        memory_gib = memory_mib / 1024
+        if self.ranks:
+            share = next(share for least, share in self.ranks if ranks >= least)
+            above, most, least = self.above
+            if memory_gib > above:
+                share = min(share + most * (1 - share) / memory_gib, 1 - least / memory_gib)
+            return share
+        if self.reserve:
+            fixed, each = next(s for below, *s in self.reserve if memory_gib < below)
+            return max(round(1 - (fixed + each * ranks) / memory_gib, 3), 0.0)
         usual, few, many = next(s for below, *s in self.sizes if memory_mib < below)
         steps = self.constant + self.token * (tokens or usual) + self.rank * ranks
         steps += self.graph * (few if ranks < 4 else many)
@@ -117,7 +139,21 @@ class EngineKind:
         source: whose defaults these are.
         pool_of: what the share is of.
         static: how it chooses the share where nobody states one; None where ``utilization`` is it.
-        utilization_from: shares of later versions, by the first that has them.
+        assumed: version whose rules hold where none is given.
+        budgets: GiB of a GPU at least, tokens of a step and sequences under way, descending.
+        small: GPUs that have the last of ``budgets``, by how their names begin.
+        counts_graphs: whether the share of a device holds recorded graphs too.
+        context_bytes: what the share of a device holds of a context and its libraries.
+        logit_bytes: bytes for each logit of the largest step of decoding when memory is profiled.
+        similar: ratio of layers of two kinds below which their caches have groups of one size.
+        prints_concurrency: whether it prints its cache as users of the longest sequence.
+        extra_states: states that a sequence keeps where an earlier one may be read again.
+        steps_ahead: steps whose tokens a window holds beyond itself.
+        padding: multiples of the inner columns of a rank and of the hidden ones that 4-bit experts
+            are widened to, by architecture, maker, or "" for others.
+        state: element type of states; "" for that of the model.
+        states: the same by family of models; "config" for what its configuration says.
+        fuses_attention: whether prompts attend in one kernel where ``converts`` has two products.
         evicts: whether it starts requests all the same, when their prompts have room, and puts the
             last ones back where the pool is full: those begin anew.
         attends_jointly: whether prompts and decodes of a step attend in one kernel.
@@ -156,7 +192,20 @@ class EngineKind:
     source: str
     pool_of: PoolOf = PoolOf.DEVICE
     static: StaticShare | None = None
-    utilization_from: Mapping[tuple[int, ...], float] = field(default_factory=dict)
+    assumed: str = ""
+    budgets: Sequence[tuple[float, int, int]] = ()
+    small: Sequence[str] = ()
+    counts_graphs: bool = True
+    context_bytes: float | None = None
+    logit_bytes: float = 0
+    similar: float = 1
+    prints_concurrency: bool = False
+    extra_states: int = 0
+    steps_ahead: int = 1
+    padding: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    state: str = ""
+    states: Mapping[str, str] = field(default_factory=dict)
+    fuses_attention: bool = False
     evicts: bool = False
     attends_jointly: bool = False
     adapters: str = ""
@@ -178,10 +227,33 @@ class EngineKind:
     groups_caches: bool = False
     joins_ranks: bool = False
 
-    def of_version(self, version: tuple[int, ...]) -> EngineKind:
-        """The kind with the share of a version; of the measured one where ``version`` is empty."""
-        shares = [(v, s) for v, s in self.utilization_from.items() if version and v <= version]
-        return replace(self, utilization=max(shares)[1]) if shares else self
+    @classmethod
+    @cache
+    def of(cls, name: str, version: str = "") -> EngineKind:
+        """Return the kind of a runtime by the table of rules, as of the assumed version for ""."""
+        rules = dict(_rules()[name])
+        version = version or rules.get("assumed", "")
+        for later in rules.pop("versions", ()):
+            if release(later["from"]) <= (*release(version), math.inf):
+                rules |= {key: v for key, v in later.items() if key not in ("from", "source")}
+        for key, read in _READERS.items():
+            if key in rules:
+                rules[key] = read(rules[key])
+        return cls(**rules)
+
+    def on(self, name: str, memory_bytes: float) -> EngineKind:
+        """Return the kind with the budgets of steps on a GPU.
+
+        Args:
+            name: name of the GPU.
+            memory_bytes: its memory; 0 if unknown.
+        """
+        if not self.budgets or not memory_bytes:
+            return self
+        is_small = name.startswith(tuple(self.small)) if self.small else False
+        held = (b for b in self.budgets if memory_bytes >= b[0] * (1 << 30) and not is_small)
+        _, tokens, seqs = next(held, self.budgets[-1])
+        return replace(self, token_budget=tokens, max_num_seqs=seqs)
 
     def most_recorded(self, family: str, drafted: int = 0) -> float:
         """Tokens of the largest step of a family of models that is recorded, 0 where none is.
@@ -195,3 +267,28 @@ class EngineKind:
         return self.recorded_tokens or self.recording.most(
             family, self.max_num_seqs * (1 + drafted)
         )
+
+
+def release(version: str) -> tuple[float, ...]:
+    """Return the numbers of a version, at most three.
+
+    >>> release("v0.5.3rc1"), release("b6325")
+    ((0, 5, 3), (6325,))
+    """
+    return tuple(int(n) for n in re.findall(r"\d+", version)[:3])
+
+
+@cache
+def _rules() -> dict[str, dict[str, Any]]:
+    """Return the table of rules by runtime."""
+    return tomllib.loads(Path(__file__).with_name("engines.toml").read_text(encoding="utf-8"))
+
+
+_READERS: Mapping[str, Any] = {
+    "batching": Batching,
+    "pool_of": PoolOf,
+    "static": lambda table: StaticShare(**table),
+    "recording": lambda table: RecordedSteps(**table) if table else None,
+    "multiplies": frozenset,
+}
+"""Types of the values that TOML has none of."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from perfc.ir import Kind
 
-from . import NVIDIA_GPU, Batching, EngineKind, PoolOf, Serving
+from . import NVIDIA_GPU, EngineKind, Serving
 from .vllm import TABLE as VLLM
 
 TABLE = replace(
@@ -23,20 +23,7 @@ TABLE = replace(
     serving=Serving.TRTLLM,
     aliases=("tensorrt-llm",),
     devices=NVIDIA_GPU,
-    engine=EngineKind(
-        Batching.WHOLE_PROMPTS,
-        8192,
-        2048,
-        0.9,
-        True,
-        "TensorRT-LLM 1.0, LlmArgs: max_num_tokens, max_batch_size, GUARANTEED_NO_EVICT, "
-        "overlap scheduler; KvCacheConfig.free_gpu_memory_fraction and _torch/pyexecutor/_util.py: "
-        "a share of what the peak of a profiled run leaves",
-        pool_of=PoolOf.FREE,
-        adapters="max_loras",
-        is_ahead=True,
-        joins_ranks=True,
-    ),
+    engine=EngineKind.of("trtllm"),
     source="TensorRT-LLM, cpp/tensorrt_llm/kernels: customAllReduceKernels (all-reduce, residual, "
     "RMS norm and quantisation as one), fusedQKNormRopeKernel; CUDA graphs of decoding steps",
 )

@@ -4,17 +4,14 @@ from dataclasses import replace
 
 from perfc.ir import Kind
 
-from . import trtllm
-
-ENGINE = trtllm.TABLE.engine
-assert ENGINE is not None
+from . import EngineKind, trtllm
 
 TABLE = replace(
     trtllm.TABLE,
     name="trtllm-compiled",
     title="TensorRT-LLM before 0.12, engines that TensorRT compiles",
     epilogue={**trtllm.TABLE.epilogue, Kind.COLLECTIVE: frozenset()},
-    engine=replace(ENGINE, is_compiled=True),
+    engine=EngineKind.of("trtllm", "0.11"),
     aliases=(),
     newest=trtllm.TABLE.name,
     before=(0, 12),

@@ -10,22 +10,29 @@ from perfc.analyzers.runs.host import launch_cost
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.deployment.device import check_machine
 from perfc.errors import ParseError
-from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, runnable, verifying
-from perfc.ir import frozen
+from perfc.frontend.config import (
+    LanguageModel,
+    Parallel,
+    ServingPrecision,
+    runnable,
+    verifying,
+)
+from perfc.ir import dtype_named, frozen
 from perfc.machine import CONTEXT_BYTES, NOTHING, Machine, Reserve, capacity_of
-from perfc.passes.runtimes import EngineKind, LaunchMode, tables
+from perfc.passes.runtimes import EngineKind, LaunchMode, PoolOf, tables
 from perfc.passes.runtimes import runtime as table_of
 
 from .cost.drafts import DraftedCost, Speculation
 from .cost.images import ImagedCost, tower_cost
+from .cost.kv_groups import padding_bytes
 from .cost.memory import BLOCK_TOKENS, COLLECTIVE_BYTES, GRAPH_BYTES, MemoryPlan
 from .cost.step import StepCost
 from .host import HostModel, host_model_of, numbers_of
 from .simulation.scheduler import Limits
 
 
-def kind_of(name: str) -> EngineKind:
-    """Return the engine description of a runtime; `EngineKind.of_version` selects older versions.
+def kind_of(name: str, version: str = "") -> EngineKind:
+    """Return the engine description of a runtime by the rules of a version.
 
     Raises:
         ParseError: the runtime is unknown or does not serve.
@@ -35,7 +42,7 @@ def kind_of(name: str) -> EngineKind:
     if kind is None:
         hint = f"there are {', '.join(serving)}"
         raise ParseError(f"{name[:32]!r} does not serve", where="--runtime", hint=hint)
-    return kind
+    return EngineKind.of(name, version) if numbers_of(version) else kind
 
 
 def waiting(law: HostModel, host: Interval) -> HostModel:
@@ -53,6 +60,16 @@ def run_in(precision: ServingPrecision, machine: Machine, kind: EngineKind) -> S
     if kind.recording is None:
         return precision
     return runnable(precision, lambda code: not lacks(machine, kind, code))
+
+
+def with_states(
+    precision: ServingPrecision, model: LanguageModel, kind: EngineKind
+) -> ServingPrecision:
+    """Return the precision with the type of recurrent states by the engine's rule for a family."""
+    rule = kind.states.get(model.family, kind.state)
+    named = rule.removeprefix("config")
+    name = (model.state_type if named != rule else "") or named.strip()
+    return replace(precision, state=dtype_named(name) if name else precision.half)
 
 
 def lacks(machine: Machine, kind: EngineKind, code: str) -> bool:
@@ -119,7 +136,9 @@ class Engine:
             ParseError: ``host_launch_s`` is given for an engine that does not launch each kernel
                 from the host, or the largest recorded step for one that records no steps.
         """
-        usual = kind_of(runtime).of_version(numbers_of(version))
+        capacity = capacity_of(machine)
+        usable = 0 if capacity is None else capacity.usable_bytes
+        usual = kind_of(runtime, version).on(machine.name, usable)
         check_machine(table_of(runtime), machine)
         if overrides.get("utilization") is not None:
             usual = replace(usual, static=None)
@@ -135,7 +154,7 @@ class Engine:
             message = f"it does not apply to {runtime}, whose host overhead is fitted"
             raise ParseError(message, where="--host-launch", hint="only to transformers")
         drafts = (speculation or Speculation()).checked()
-        executed = run_in(precision, machine, kind)
+        executed = with_states(run_in(precision, machine, kind), model, kind)
         return cls(
             model, machine, executed, parallel.checked(), runtime, version, kind, known,
             speculation=drafts, images=images, reserve=reserve,
@@ -177,6 +196,7 @@ class Engine:
             model, self.machine, self.precision, parallel, self.runtime, serving, law,
             self.version, self.kind.most_recorded(model.family, model.drafted),
             self.kind.longest, overlaps=self.kind.overlaps_prompts,
+            fuses=self.kind.fuses_attention,
         )  # fmt: skip
 
     def _extra_launches_s(self, model: LanguageModel) -> float:
@@ -197,17 +217,34 @@ class Engine:
 
     def memory(self, isl: int, osl: int) -> MemoryPlan:
         """Return the memory plan of one rank for requests of these lengths."""
-        capacity = capacity_of(self.machine, self.reserve)
+        capacity, kind = capacity_of(self.machine, self.reserve), self.kind
         usable = capacity.usable_bytes if capacity is not None else 0
         demand = self.cost.demand(
-            isl + osl, min(self.kind.token_budget, 1 << 16), min(self.kind.max_num_seqs, 256)
+            isl + osl, min(kind.token_budget, 1 << 16), min(kind.max_num_seqs, 256)
         )
-        extra = replace(demand, activation_bytes=demand.activation_bytes + self.extra_bytes)
-        overhead = CONTEXT_BYTES + GRAPH_BYTES
-        if self.kind.joins_ranks and self.ranks > 1:
+        heads = self.model.decoder.heads if self.model.decoder is not None else ()
+        vocabulary = heads[-1].width if heads else 0
+        profiled = kind.logit_bytes * kind.max_num_seqs * vocabulary
+        states = 1 + self.speculation.tokens + kind.extra_states
+        demand = replace(
+            demand,
+            activation_bytes=max(demand.activation_bytes, profiled) + self.extra_bytes,
+            state_bytes=states * demand.state_bytes,
+            weight_bytes=demand.weight_bytes + padding_bytes(self),
+        )
+        context, overhead = kind.context_bytes, CONTEXT_BYTES + GRAPH_BYTES
+        if kind.joins_ranks and self.ranks > 1:
             overhead += COLLECTIVE_BYTES
+        # a share of the device need not count what no engine allocates
+        outside = 0.0 if kind.counts_graphs or kind.pool_of is not PoolOf.DEVICE else GRAPH_BYTES
+        outside += 0.0 if context is None else CONTEXT_BYTES - context
         return MemoryPlan(
-            float(usable), self._share(usable), extra, overhead, pool_of=self.kind.pool_of
+            float(usable),
+            self._share(usable),
+            demand,
+            overhead,
+            pool_of=kind.pool_of,
+            outside_bytes=outside,
         )
 
     def _share(self, usable_bytes: int) -> float:
@@ -215,7 +252,7 @@ class Engine:
         kind = self.kind
         if kind.static is None or not usable_bytes:
             return kind.utilization
-        is_usual = kind.token_budget == kind_of(self.runtime).token_budget
+        is_usual = kind.token_budget == kind_of(self.runtime, self.version).token_budget
         tokens = 0 if is_usual else kind.token_budget
         return kind.static.share(usable_bytes / (1 << 20), tokens, self.ranks)
 

@@ -27,7 +27,7 @@ ROCM, AMD = "-rocm", "AMD"
 """Suffix of a runtime with a host model of its own on AMD GPUs, and the vendor of these."""
 ENOUGH_ROWS = 100
 """Runs with disaggregated prefill below which the host model of servers is used instead."""
-VERSION = re.compile(r"v?(\d{1,6})(?:\.(\d{1,6}))?")
+VERSION = re.compile(r"[vb]?(\d{1,6})(?:\.(\d{1,6}))?")
 """Major and minor number at the start of a version."""
 FEW = 64
 """Number of sequences that each cost ``few_s`` more; later ones share loops and kernels."""

@@ -232,5 +232,5 @@ def _prefill_times(stage: StageCost, env: Env, engine: Engine) -> Times:
         times.append((share_of(kernel), run.time_s))
     if kind is not None and kind.converts:
         every = range(len(program.counts))
-        times.append((WorkShare.BETWEEN, between_s(program, every, env, machine)))
+        times.append((WorkShare.BETWEEN, between_s(program, every, env, machine, kind)))
     return times

@@ -263,7 +263,7 @@ def _engines(
     model, kind = query.model, kind_of(query.runtime)
     for machine in query.machines:
         formats = dtypes or ("", *_narrower(model, machine, kind))
-        for dtype, tensor, budget in product(formats, ranks, budgets or (kind.token_budget,)):
+        for dtype, tensor, budget in product(formats, ranks, budgets or (None,)):
             for expert in (1, tensor) if tensor > 1 and _has_experts(model) else (1,):
                 engine = engine_for(
                     model, str(machine.path), dtype, "", Parallel(tensor, 1, expert), query.runtime,

@@ -70,14 +70,17 @@ class MemoryView:
     vllm_kv_tokens: int | None = None
 
     @classmethod
-    def of(cls, engine: Engine, plan: MemoryPlan, load: Load, engines: int) -> MemoryView:
+    def of(
+        cls, engine: Engine, plan: MemoryPlan, load: Load, engines: int, longest: int = 0
+    ) -> MemoryView:
         """Return the view of a plan for a load on ``engines`` engines with separate pools."""
         d = plan.demand
         return cls(
             plan.capacity_bytes, d.weight_bytes, d.activation_bytes, plan.overhead_bytes,
             plan.pool_bytes, d.kv_bytes, plan.kv_tokens if d.kv_bytes else 0,
             engines * plan.sequences(sum(load.longest), load.cached_tokens, load.cached_share),
-            plan.longest(engine.model.context or LONGEST), vllm_kv_tokens(engine, plan.pool_bytes),
+            plan.longest(engine.model.context or LONGEST),
+            vllm_kv_tokens(engine, plan.pool_bytes, longest),
         )  # fmt: skip
 
     @property
@@ -102,7 +105,7 @@ class ServingReport:
         model: name of its configuration.
         target: name of the machine.
         runtime: serving runtime.
-        version: its version, "" for the newest that was measured.
+        version: its version, whose rules hold; by default the newest that was measured.
         measured_versions: major and minor numbers of the versions its host overhead is fitted to.
         parameters: parameters of the model.
         active_parameters: parameters that one token uses.
@@ -325,9 +328,11 @@ def report_of(
     plan = engine.memory(isl, osl)
     gpus = engines * engine.ranks + prefill_gpus
     precision, counts = engine.precision, parameters(replace(engine.model, adapters=None))
-    memory = MemoryView.of(engine, plan, load, engines * engine.parallel.attention_data)
+    copies = engines * engine.parallel.attention_data
+    memory = MemoryView.of(engine, plan, load, copies, longest or 0)
     base = ServingReport(
-        engine.model.name, engine.machine.name, engine.runtime, engine.version,
+        engine.model.name, engine.machine.name, engine.runtime,
+        engine.version or engine.kind.assumed,
         engine.law.versions, counts.resident, counts.active, precision.weights.value,
         precision.experts.value if precision.experts else "",
         precision.cached.code, engine.parallel, engines, gpus, engine.kind.token_budget,

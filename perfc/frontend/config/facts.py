@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 from perfc.ir import Module, TensorType, record, walk
@@ -103,18 +104,43 @@ def cache_bytes(
     A layer with a window holds the tokens before the next one that this one will see, one with
     chunks at most a chunk. Keys of an encoder's output are not counted.
     """
-    wide = precision.cached.bits
     bits = sum(
-        (token_elements(m, parallel, model.name) * wide + _indexed(m)) * _kept(m, tokens)
+        token_bits(m, precision, parallel, model.name) * _kept(m, tokens)
         for layer in layers_of(model, parallel, stage)
         for m in mixers(layer)
     )
-    return bits // 8
+    return int(bits) // 8
 
 
-def _indexed(m: object) -> int:
-    """Bits that a token leaves in the cache of a layer's indexer, whole on every rank."""
-    return index_bits(m.indexer) if isinstance(m, LatentAttention) else 0
+def cache_rates(
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
+) -> tuple[tuple[float, float], ...]:
+    """Return bytes that a token leaves on one machine, with the tokens up to which each adds up.
+
+    Finished chunks stay cached. Sources: vLLM, config/vllm.py, where chunked attention turns the
+    hybrid KV cache manager off; TensorRT-LLM, `modeling_llama.py`, which declares no window.
+    """
+    rates: dict[float, float] = {}
+    for layer in layers_of(model, parallel, stage):
+        for m in mixers(layer):
+            limit = m.window - 1 if isinstance(m, Attention) and m.window else math.inf
+            each = token_bits(m, precision, parallel, model.name) / 8
+            rates[limit] = rates.get(limit, 0.0) + each
+    return tuple(sorted(rates.items()))
+
+
+def token_bits(m: object, precision: ServingPrecision, parallel: Parallel, where: str) -> float:
+    """Return bits that a token leaves in the cache of a layer on one rank, scales included.
+
+    Eight bits of sparse latents have f32 scales for 128 and rotated parts in 16 bits. Sources:
+    vLLM, mla_attention.py and deepseek_v2.py; SGLang 0.5.9.
+    """
+    wide = precision.cached.bits
+    bits = token_elements(m, parallel, where) * (wide + precision.scale_bits)
+    if isinstance(m, LatentAttention) and m.indexer is not None:
+        bits += index_bits(m.indexer)
+        bits += (m.kv_rank // 4 + 8 * m.rope_dim) * (wide == 8)
+    return bits
 
 
 def layers_of(

@@ -293,6 +293,7 @@ class LanguageModel:
             where nobody says.
         cached_bytes: bytes that a token leaves in the caches of all layers, set by
             --kv-bytes-per-token; 0 for those of its layers.
+        state_type: element type of its states that the configuration names; "" for none.
     """
 
     name: str
@@ -311,6 +312,7 @@ class LanguageModel:
     expert_skew: float | None = None
     context: int = 0
     cached_bytes: int = 0
+    state_type: str = ""
 
     @property
     def assumption(self) -> str:

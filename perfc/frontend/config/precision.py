@@ -163,6 +163,7 @@ class ServingPrecision:
         group: as `Quantization` has it.
         rules: as `Quantization` has them.
         stored: as `Quantization` has it.
+        scale_bits: of the scales of a cached element.
     """
 
     weights: WeightFormat = WeightFormat.HALF
@@ -173,6 +174,7 @@ class ServingPrecision:
     group: int = 0
     rules: tuple[FormatRule, ...] = ()
     stored: WeightFile | None = None
+    scale_bits: float = 0.0
 
     @property
     def cached(self) -> DType:
@@ -291,19 +293,35 @@ def precision_of(
         half = DType.BF16
     elif plain in HALVES:
         half = HALVES[plain]
-    cached = dtype_named(cache) if cache else None
+    dtype, scale_bits = _cached(cache)
+    base = ServingPrecision(half=half, cache=dtype, scale_bits=scale_bits)
     if quantization is not None and quantization.experts and plain in ("", *_OF_EXPERTS):
         # gpt-oss: only experts are stored in four bits
         experts = WeightFormat(plain) if plain else quantization.experts
-        return ServingPrecision(
-            quantization.weights, half, cached, experts, rules=quantization.rules
-        )
+        q = quantization
+        return replace(base, weights=q.weights, experts=experts, rules=q.rules)
     if quantization is None or plain:
-        return ServingPrecision(weight_format(plain or "half"), half, cached)
+        return replace(base, weights=weight_format(plain or "half"))
     q = quantization
-    return ServingPrecision(
-        q.weights, half, cached, q.experts, group=q.group, rules=q.rules, stored=q.stored
+    return replace(
+        base, weights=q.weights, experts=q.experts, group=q.group, rules=q.rules, stored=q.stored
     )
+
+
+def _cached(name: str) -> tuple[DType | None, float]:
+    """Return element type and bits of scales of a cache; blocks of GGML hold their scales.
+
+    Raises:
+        ParseError: there is no type of this name.
+    """
+    plain = name.strip().lower()
+    if plain in BLOCKS:
+        block = BLOCKS[plain]
+        dtype = DType.I8 if block.bits > 4 else DType.I4
+        return dtype, block.bits_per_weight - dtype.bits
+    if plain == WeightFormat.NVFP4.value:
+        return DType.F4E2M1, 8 / WeightFormat.NVFP4.block
+    return (dtype_named(plain) if plain else None), 0.0
 
 
 _OF_EXPERTS = frozenset({WeightFormat.MXFP4.value, WeightFormat.MXFP4_F8.value})

@@ -100,6 +100,7 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
         (keys.inner("text_config") or keys).whole(*POSITIONS, default=0),
         quantization_of(keys), left_out,
         keys.whole(*PREDICTORS, default=0, least=0), tower=tower, context=_context(keys),
+        state_type=next(filter(None, map((keys.inner("text_config") or keys).text, STATES)), ""),
     )  # fmt: skip
 
 
@@ -188,6 +189,7 @@ def _dtype(keys: Keys) -> str:
     return plain if plain and plain != "auto" else "bfloat16"
 
 
+STATES = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 POSITIONS = ("max_position_embeddings", "n_positions", "n_ctx")
 STRETCHED = frozenset({"linear", "dynamic", "yarn"})
 """Scalings of rotary embeddings whose factor is of positions that the configuration states without

@@ -115,19 +115,6 @@ def chunks_of(program: Program) -> frozenset[int]:
     return frozenset(chunk_of(program, i) for i in range(len(program.counts))) - {0}
 
 
-def kept_tokens(program: Program, tokens: int) -> int:
-    """Return the tokens from which memory per token is computed: every layer caches all of them.
-
-    Finished chunks stay cached too. Sources: vLLM, config/vllm.py, where chunked attention turns
-    the hybrid KV cache manager off; TensorRT-LLM, `modeling_llama.py`, which declares no window.
-
-    Args:
-        program: a decode pass.
-        tokens: length of the whole sequence.
-    """
-    return min([tokens, *(chunk - 1 for chunk in chunks_of(program))])
-
-
 def lengths(program: Program, usual: tuple[float, ...], longest: int) -> tuple[float, ...]:
     """Return the context lengths to estimate kernels at: more of them with chunked attention.
 

@@ -50,7 +50,7 @@ def as_run(
     """
     run = multiplied(cost, program, wanted, env, machine, kind)
     is_converted = kind is not None and kind.converts
-    return longer(run, between_s(program, wanted, env, machine) if is_converted else 0.0)
+    return longer(run, between_s(program, wanted, env, machine, kind) if is_converted else 0.0)
 
 
 def multiplied(
@@ -62,7 +62,13 @@ def multiplied(
     return sooner(cost, saved_s(program, wanted, env, machine) if is_half else 0.0)
 
 
-def between_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine) -> float:
+def between_s(
+    program: Program,
+    wanted: Sequence[int],
+    env: Env,
+    machine: Machine,
+    kind: EngineKind | None = None,
+) -> float:
     """Return the seconds of traffic that prefill kernels have beyond their own estimates.
 
     Args:
@@ -70,9 +76,11 @@ def between_s(program: Program, wanted: Sequence[int], env: Env, machine: Machin
         wanted: indices of its kernels.
         env: values of its symbolic dimensions.
         machine: target machine.
+        kind: engine description; None if unknown.
     """
-    at = Numbers(env)
-    every = [program.counts[i] * _moved_bytes(program.table.kernels[i], at) for i in wanted]
+    at, fuses = Numbers(env), kind is not None and kind.fuses_attention
+    kernels = program.table.kernels
+    every = [program.counts[i] * _moved_bytes(kernels[i], at, fuses=fuses) for i in wanted]
     return math.fsum(every) / _bytes_per_s(machine)
 
 
@@ -158,7 +166,7 @@ def _bytes_per_s(machine: Machine) -> float:
 
 
 def score_bytes(program: Program, tokens: int, chunk: int, kind: EngineKind | None) -> float:
-    """Return the bytes of attention scores of a step with prompts; 0 if attention is fused.
+    """Return the bytes of attention scores of a step with prompts; of a mask if that is fused.
 
     The largest attention counts, with `WIDE` bytes per score: layers reuse the same memory.
 
@@ -170,6 +178,8 @@ def score_bytes(program: Program, tokens: int, chunk: int, kind: EngineKind | No
     """
     if kind is None or not kind.converts:
         return 0.0
+    if kind.fuses_attention:
+        return float(HALF * chunk * tokens)
     at = Numbers({"batch": 1, "seq": chunk, "past": tokens - chunk})
     problems = [k.problem for k in program.table.kernels]
     return max([WIDE * _scores(p, at) for p in problems if isinstance(p, Attention)], default=0.0)
@@ -179,13 +189,13 @@ def _scores(problem: Attention, at: Numbers) -> float:
     return at(problem.batch * problem.heads) * at(problem.query_len * problem.kv_len)
 
 
-def _moved_bytes(kernel: Kernel, at: Numbers) -> float:
+def _moved_bytes(kernel: Kernel, at: Numbers, *, fuses: bool) -> float:
     """Return one kernel's traffic beyond what it moves with `HALF` bytes per element."""
     read = zip(kernel.reads, kernel.read_parts, strict=True)
     halves = [at(part) for v, part in read if v.weight is None and v.is_real]
     halves += [_nbytes(v, at) for v in kernel.writes if v.is_real]
     match kernel.problem:
-        case Attention() as problem:
+        case Attention() as problem if not fuses:
             scores = _scores(problem, at)
             # written by the first product and widened; read and written by softmax; narrowed and
             # read by the second product

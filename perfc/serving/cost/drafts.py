@@ -153,6 +153,7 @@ class DraftedCost(StepCost):
             target, weight_bytes=target.weight_bytes + weights,
             kv_bytes=target.kv_bytes + small.kv_bytes,
             state_bytes=target.state_bytes + small.state_bytes,
+            caches=(*target.caches, *small.caches),
         )  # fmt: skip
 
     @property

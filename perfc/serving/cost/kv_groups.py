@@ -8,20 +8,21 @@ attention as large as those of states.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from perfc.frontend.config.facts import layers_of, state_bytes, token_elements
-from perfc.frontend.config.mixers import Mixer
+from perfc.frontend.config.facts import layers_of, state_bytes, token_bits
+from perfc.frontend.config.mixers import Experts, Mixer
 from perfc.frontend.config.model import Attention, LatentAttention, mixers
-from perfc.passes.runtimes import runtime
+from perfc.frontend.config.precision import WeightFormat
 
 from .memory import BLOCK_TOKENS
 
 if TYPE_CHECKING:
     from ..engine import Engine
 
-SIMILAR = 1.25
-"""Largest ratio of layers of two kinds whose groups are as large as the larger kind."""
+PADDED = frozenset({WeightFormat.MXFP4, WeightFormat.MXFP4_F8, WeightFormat.MXFP4_A4})
+STATE = ("state", 0)
 Kind = tuple[str, int]
 
 
@@ -35,49 +36,82 @@ def kind_of(mixer: Mixer) -> Kind | None:
         case LatentAttention():
             return "attention", 0
         case _:
-            return ("state", 0) if hasattr(mixer, "taps") else None
+            return STATE if hasattr(mixer, "taps") else None
 
 
-def groups_of(counts: list[int]) -> tuple[int, int]:
-    """Return the layers of a group and the number of groups, from the layers of each kind.
+def groups_of(counts: list[int], similar: float = 1.25) -> int:
+    """Return the layers of a group, from the layers of each kind; the last one may be padded.
 
-    >>> groups_of([10, 52]), groups_of([12, 36])
-    ((10, 7), (12, 4))
+    >>> groups_of([10, 52]), groups_of([12, 36]), groups_of([12, 14]), groups_of([12, 17], 1.5)
+    (10, 12, 14, 17)
     """
     size, most = min(counts), max(counts)
-    size = most if most < size * SIMILAR else size
-    return size, sum(-(-count // size) for count in counts)
+    return most if most < size * similar else size
 
 
-def vllm_kv_tokens(engine: Engine, pool_bytes: float) -> int | None:
+def vllm_kv_tokens(engine: Engine, pool_bytes: float, longest: int = 0) -> int | None:
     """Return vLLM's "GPU KV cache size" in tokens for a model with several kinds of caches.
 
     Args:
         engine: engine of one rank.
         pool_bytes: memory for caches and states.
+        longest: tokens of the longest sequence; 0 for the positions of the model.
 
     Returns:
         The number of tokens; None for another runtime, or where all layers have one kind.
     """
-    model, parallel, precision = engine.model, engine.parallel, engine.precision
-    kind = runtime(engine.runtime).engine
-    if kind is None or not kind.groups_caches:
-        return None
+    model, parallel, precision, rules = engine.model, engine.parallel, engine.precision, engine.kind
     counts: dict[Kind, int] = {}
-    widest = 0.0
+    token_bytes: dict[Kind, float] = {}
     for layer in layers_of(model, parallel):
         for mixer in mixers(layer):
             cached = kind_of(mixer)
             if cached is None:
                 continue
             counts[cached] = counts.get(cached, 0) + 1
-            elements = token_elements(mixer, parallel, model.name)
-            widest = max(widest, elements * precision.cached.bits / 8)
-    if len(counts) < 2 or not widest:
+            token_bytes[cached] = token_bits(mixer, precision, parallel, model.name) / 8
+    widest = max(token_bytes.values(), default=0.0)
+    if not rules.groups_caches or len(counts) < 2 or not widest:
         return None
-    size, groups = groups_of(list(counts.values()))
-    states = counts.get(("state", 0), 0)
+    size = groups_of(list(counts.values()), rules.similar)
+    groups = {kind: -(-count // size) for kind, count in counts.items()}
+    states = counts.get(STATE, 0)
     each = state_bytes(model, precision, parallel) / states if states else 0.0
     block = max(1, -(-int(each) // int(widest * BLOCK_TOKENS))) * BLOCK_TOKENS
-    blocks = max(0.0, pool_bytes) // (widest * block * size)
-    return int(blocks) // groups * block
+    page = widest * block
+    blocks = int(max(0.0, pool_bytes) // (page * size))
+    if not rules.prints_concurrency:
+        return blocks // sum(groups.values()) * block
+    longest = longest or model.context or block
+    ahead = rules.steps_ahead * rules.token_budget
+    request = 0
+    for kind, count in groups.items():
+        tokens = int(page // token_bytes[kind]) if token_bytes[kind] else 1
+        kept = min(kind[1] - 1 + ahead, longest) if kind[1] else longest
+        needed = -(-kept // tokens) + bool(kind[1])
+        if kind == STATE:
+            needed = 1 + engine.speculation.tokens + rules.extra_states
+        request += count * needed
+    return int(blocks / request * longest)
+
+
+def padding_bytes(engine: Engine) -> float:
+    """Return the bytes that 4-bit experts of a rank take beyond their columns, when loaded.
+
+    Source: vLLM, model_executor/layers/quantization/mxfp4.py, by backend.
+    """
+    padding, form, parallel = engine.kind.padding, engine.precision.of_experts, engine.parallel
+    if not padding or form not in PADDED or engine.model.decoder is None:
+        return 0.0
+    hidden, machine = engine.model.decoder.hidden, engine.machine
+    names = f"sm{machine.capability // 10}", machine.vendor
+    multiples = padding[next((name for name in names if name in padding), "")]
+    more = 0
+    for layer in layers_of(engine.model, parallel):
+        for e in mixers(layer):
+            if isinstance(e, Experts):
+                inner = e.inner if parallel.expert > 1 else -(-e.inner // parallel.tensor)
+                sizes = zip((inner, hidden), multiples, strict=True)
+                wide = math.prod([-(-n // m) * m for n, m in sizes]) - inner * hidden
+                more += -(-e.count // parallel.expert) * (2 + e.is_gated) * wide
+    return more * (form.bits / 8 + 1 / form.block)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from perfc.common.fitted import constants_next_to
 from perfc.ir import record
 from perfc.machine import CONTEXT_BYTES
@@ -25,12 +27,15 @@ class MemoryDemand:
         kv_bytes: KV cache of one token on one GPU.
         state_bytes: states of one sequence on one GPU, whatever its length.
         activation_bytes: activations of the largest step.
+        caches: bytes of a token by the tokens up to which they add up; empty for ``kv_bytes``
+            without an end.
     """
 
     weight_bytes: float
     kv_bytes: float
     state_bytes: float = 0.0
     activation_bytes: float = 0.0
+    caches: tuple[tuple[float, float], ...] = ()
 
 
 @record
@@ -44,6 +49,7 @@ class MemoryPlan:
         overhead_bytes: contexts, libraries, recorded graphs and buffers of collectives.
         block_tokens: tokens per page.
         pool_of: memory that the share applies to.
+        outside_bytes: part of ``overhead_bytes`` that lies outside a share of the device.
     """
 
     capacity_bytes: float
@@ -52,6 +58,7 @@ class MemoryPlan:
     overhead_bytes: float = CONTEXT_BYTES + GRAPH_BYTES
     block_tokens: int = BLOCK_TOKENS
     pool_of: PoolOf = PoolOf.DEVICE
+    outside_bytes: float = 0.0
 
     @property
     def pool_bytes(self) -> float:
@@ -61,7 +68,8 @@ class MemoryPlan:
         left = self.capacity_bytes - taken
         match self.pool_of:
             case PoolOf.DEVICE:
-                return self.capacity_bytes * self.utilization - taken
+                share = self.capacity_bytes * self.utilization - taken + self.outside_bytes
+                return min(share, left) if self.outside_bytes else share
             case PoolOf.STATIC:
                 free = self.capacity_bytes - (self.overhead_bytes - GRAPH_BYTES)
                 return min(free * self.utilization - d.weight_bytes, left)
@@ -97,11 +105,20 @@ class MemoryPlan:
 
         One page is free for the token after the last.
         """
-        each = self.demand.kv_bytes * self.block_tokens
-        left = self.pool_bytes - self.demand.state_bytes
-        if left <= 0 or each <= 0:
-            return most if left > 0 else 0
-        return min(max(int(left // each) - 1, 0) * self.block_tokens, most)
+        caches = self.demand.caches or ((math.inf, self.demand.kv_bytes),)
+        left, tokens = self.pool_bytes - self.demand.state_bytes, 0.0
+        if left <= 0:
+            return 0
+        for limit, _ in sorted(caches):
+            rate = math.fsum([each for end, each in caches if end >= limit])
+            reached = min(limit, tokens + left / rate if rate else math.inf)
+            left -= rate * (reached - tokens) if rate else 0.0
+            tokens = reached
+            if tokens < limit:
+                break
+        if math.isinf(tokens) or self.demand.kv_bytes <= 0:
+            return most
+        return min(max(int(tokens // self.block_tokens) - 1, 0) * self.block_tokens, most)
 
     def fits(self, tokens: int) -> bool:
         """Return True if the pool holds at least one sequence of so many tokens."""

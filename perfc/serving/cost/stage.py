@@ -6,18 +6,20 @@ once and equivalent kernels once; a step of any size is interpolated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
+from perfc.frontend.config.facts import cache_rates
 from perfc.ir import DType, evaluate
 from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind
 from perfc.passes.runtimes import runtime as table_of
 
 from ..simulation.scheduler import Chunk
-from .context import context_costs, kept_tokens, lengths
+from .context import context_costs, lengths
 from .conversions import as_run, longer, score_bytes, widening_s
 from .grid import MOST_SIZES, Grid, Parts, Surface, octaves, points
 from .grouped import Rereads
@@ -52,7 +54,7 @@ class StageCost:
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         cached: element type of the KV cache.
         rates: rates that its kernels do not exceed.
-        override_bytes: a token's cache bytes by --kv-bytes-per-token; 0 without it.
+        caches: bytes of a token, as `MemoryDemand` has them.
     """
 
     def __init__(
@@ -68,9 +70,9 @@ class StageCost:
         longest: int = 0,
         cached: DType = DType.BF16,
         rates: KernelRates = ANY,
-        override_bytes: float = 0.0,
+        caches: tuple[tuple[float, float], ...] = (),
     ) -> None:
-        self.rates, self.override_bytes = rates, override_bytes
+        self.rates, self.caches = rates, caches
         self.passes, self.machine, self.framework = passes, machine, framework
         self.rereads, self.kind, self.widened = rereads, kind, widened
         self.held_bytes, self.longest, self.cached = held_bytes, longest, cached
@@ -284,8 +286,6 @@ class StageCost:
             sequences: sequences in the largest decode step.
         """
         decode, prefill = self.passes.decode, self.passes.prefill
-        known = kept_tokens(decode, tokens)
-        held = [decode.cached_bytes({"decodes": 1, "context": c}) for c in (0, known)]
         live = (
             prefill.activation_bytes({"batch": 1, "seq": budget, "past": 0})
             + budget * self.held_bytes
@@ -294,8 +294,9 @@ class StageCost:
             + sequences * self.held_bytes,
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
-        kv_bytes = self.override_bytes or (held[1] - held[0]) / known
-        return MemoryDemand(weight_bytes, kv_bytes, held[0], max(live))
+        states = decode.cached_bytes({"decodes": 1, "context": 0})
+        kept = math.fsum([each * min(tokens, limit) for limit, each in self.caches])
+        return MemoryDemand(weight_bytes, kept / tokens, states, max(live), self.caches)
 
 
 @lru_cache(maxsize=256)
@@ -311,28 +312,32 @@ def stage_cost(
     rereads: Rereads = Rereads.NOWHERE,
     longest: int = 0,
     rates: KernelRates = ANY,
+    fuses: bool = False,
 ) -> StageCost:
     """Return the cached cost of a stage on a target, by the path of the target's file."""
     passes = passes_of(model, precision, parallel, runtime, stage)
     kind = table_of(runtime).engine
+    kind = None if kind is None else replace(kind, fuses_attention=fuses)
     how = parallel, runtime, stage, target, framework
     wide = precision.in_halves
     is_widened = kind is not None and kind.widens_beyond and precision != wide
     return StageCost(
         passes, load_machine(target), framework, rereads=rereads, kind=kind,
-        widened=stage_cost(model, wide, *how) if is_widened else None,
+        widened=stage_cost(model, wide, *how, fuses=fuses) if is_widened else None,
         held_bytes=held_bytes(model, precision, kind), longest=longest, cached=precision.cached,
-        rates=rates, override_bytes=override_bytes(model, parallel, stage),
+        rates=rates, caches=caches_of(model, precision, parallel, stage),
     )  # fmt: skip
 
 
-def override_bytes(model: LanguageModel, parallel: Parallel, stage: int) -> float:
-    """Return one rank's bytes of a token's caches by --kv-bytes-per-token; 0 without it."""
+def caches_of(
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel, stage: int
+) -> tuple[tuple[float, float], ...]:
+    """Return one rank's bytes of a token's caches, or those of --kv-bytes-per-token."""
     if not model.cached_bytes or model.decoder is None:
-        return 0.0
+        return cache_rates(model, precision, parallel, stage)
     layers = model.decoder.layers
     share = len(parallel.of_stage(layers, stage)) / max(len(layers), 1)
-    return model.cached_bytes * share / parallel.tensor
+    return ((math.inf, model.cached_bytes * share / parallel.tensor),)
 
 
 def held_bytes(model: LanguageModel, precision: ServingPrecision, kind: EngineKind | None) -> float:

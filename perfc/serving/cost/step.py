@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
 from perfc.ir import bits_of
@@ -36,6 +36,7 @@ class StepCost:
         recorded: tokens of the largest step that the engine records as a graph.
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         overlaps: True if stages compute successive chunks of one prompt at the same time.
+        fuses: True if prompts attend in one kernel, by `EngineKind.fuses_attention`.
     """
 
     overlaps: bool = False
@@ -54,6 +55,7 @@ class StepCost:
         longest: int = 0,
         *,
         overlaps: bool = False,
+        fuses: bool = False,
     ) -> None:
         self.law, self.recorded, self.overlaps = law, recorded, overlaps
         depth = parallel.pipeline
@@ -68,7 +70,13 @@ class StepCost:
         how = model, precision, parallel, table
         rates = rates_of(runtime, version, machine, model.max_positions)
         self.stages = tuple([
-            (stage_cost(*how, i, path, framework, rereads=rereads, longest=known, rates=rates), n)
+            (
+                stage_cost(
+                    *how, i, path, framework, rereads=rereads, longest=known, rates=rates,
+                    fuses=fuses,
+                ),
+                n,
+            )
             for i, n in chosen.items()
         ])  # fmt: skip
 
@@ -121,4 +129,7 @@ class StepCost:
     def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory demand of the fullest rank; arguments as for a stage."""
         each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
-        return MemoryDemand(*(max(values) for values in zip(*map(astuple, each), strict=True)))
+        fullest = max(each, key=lambda demand: demand.kv_bytes)
+        numbers = [astuple(replace(demand, caches=()))[:-1] for demand in each]
+        most = (max(values) for values in zip(*numbers, strict=True))
+        return MemoryDemand(*most, caches=fullest.caches)

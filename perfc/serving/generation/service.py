@@ -220,7 +220,10 @@ def viewed(
     floor_s = report.roofline.floor_s
     call_s = max(fit.call_s(table.kernels_s, launches, machine), floor_s)
     energy = None if table.energy is None else table.energy.power_w * call_s * calls
-    activations, _ = report.liveness.peak(report.env)
+    fused = [b.kernel for b in report.roofline.kernels if b.kernel.pattern == "attention"]
+    inside = {v for kernel in fused for node in kernel.nodes for v in node.results}
+    inside -= {v for kernel in fused for v in kernel.writes}
+    activations, _ = report.liveness.peak(report.env, inside)
     stored = int(evaluate(report.weight_bytes, report.env))
     return PartView(
         part.name, part.class_name, calls, batch, launches, call_s, call_s * calls,
