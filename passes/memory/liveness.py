@@ -72,7 +72,7 @@ class LivenessTable:
             line.append(nbytes)
         born = {v: step for step, node in enumerate(self.steps) for v in node.results}
         for home, shown in self.by_owner.items() if inside else ():
-            if home in born and inside.issuperset(shown):
+            if home in born and inside >= {*shown}:
                 nbytes = int(evaluate(storage(home.type) or 0, env))
                 for step in range(born[home], max(map(self.last_use.__getitem__, shown)) + 1):
                     line[step] -= nbytes

@@ -2,54 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
-OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "-t NAME": ("--gpu", "--gpus", "--device", "--devices", "--machine", "--hardware", "--hw",
-                "--accelerator", "--arch", "--on"),
-    "--batch N": ("--batch-size", "--batchsize", "--bs", "--batches", "-b"),
-    "--seq N": ("--seq-len", "--seqlen", "--sequence-length", "--seq-length", "--max-seq-len",
-                "--context", "--tokens", "--sequence"),
-    "--dtype f16": ("--fp16", "--half", "--f16", "--float16"),
-    "--dtype bf16": ("--bf16", "--bfloat16"),
-    "--dtype i8": ("--int8", "--i8"),
-    "--dtype f8e4m3": ("--fp8", "--f8"),
-    "--dtype f32": ("--fp32", "--f32", "--float32"),
-    "--dtype amp-f16": ("--amp",),
-    "--dtype NAME": ("--precision", "--data-type", "--quantization", "--type"),
-    "--runtime NAME": ("--backend", "--engine", "--compiler", "--provider"),
-    "--runtime tensorrt": ("--trt", "--tensorrt"),
-    "--output-format json": ("--json",),
-    "--output-format NAME": ("--format", "--fmt"),
-    "-o FILE": ("--out", "--output-file", "--save", "--html"),
-    "--dim NAME=N": ("--shape", "--shapes", "--input-shape", "--dims", "--size"),
-    "--train NAME": ("--training", "--optimizer", "--optimiser", "--backward"),
-    "--isl N": ("--input-len", "--input-length", "--prompt-tokens", "--input-tokens"),
-    "--osl N": ("--output-len", "--output-length", "--output-tokens", "--max-tokens",
-                "--new-tokens"),
-    "--concurrency N": ("--users", "--max-concurrency", "--clients"),
-    "--rate N": ("--qps", "--request-rate", "--rps"),
-    "--tp N": ("--tensor-parallel-size", "--tensor-parallel", "--tp-size"),
-    "--pp N": ("--pipeline-parallel-size", "--pipeline-parallel", "--pp-size"),
-    "--dp N": ("--data-parallel-size", "--data-parallel", "--dp-size"),
-    "--max-num-seqs N": ("--max-batch-size",),
-    "--token-budget N": ("--max-num-batched-tokens",),
-    "--utilization SHARE": ("--gpu-memory-utilization", "--mem-fraction-static"),
-    "--slo TIME": ("--latency", "--max-latency", "--deadline"),
-    "--model FILE": ("--onnx",),
-    "--full": ("--verbose", "-v"),
-}  # fmt: skip
+_NAMES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+OPTIONS: Mapping[str, list[str]] = _NAMES["options"]
 """Options of other tools, by the perfc option."""
-COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "analyze": ("profile", "report", "estimate", "run", "flops", "latency", "summary", "inspect",
-                "simulate", "analyse", "show"),
-    "measure": ("bench", "benchmark", "time"),
-    "fit": ("memory", "mem", "vram", "capacity"),
-    "targets": ("gpus", "devices", "machines", "hardware", "target", "list"),
-    "llm": ("serve", "serving", "inference"),
-    "cost": ("price", "prices", "energy"),
-    "--version": ("version",),
-}  # fmt: skip
+COMMANDS: Mapping[str, list[str]] = _NAMES["commands"]
 """Commands of other tools, by the perfc command."""
 SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pb", ".pt2")
 """Suffixes of model files."""

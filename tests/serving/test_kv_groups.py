@@ -11,10 +11,10 @@ from perfc.serving.cost.kv_groups import groups_of
 
 
 def test_groups_have_the_size_of_the_smallest_kind_unless_kinds_are_similar() -> None:
-    assert groups_of([12, 12]) == (12, 2)
-    assert groups_of([10, 52]) == (10, 7)
+    assert groups_of([12, 12]) == 12
+    assert groups_of([10, 52]) == 10
     # one padded group each, not three of one layer and a rest
-    assert groups_of([12, 14]) == (14, 2)
+    assert groups_of([12, 14]) == 14
 
 
 @pytest.mark.parametrize(

@@ -54,18 +54,40 @@ def test_tensorrt_llm_takes_its_share_of_what_weights_leave() -> None:
     assert of_rest.largest_concurrency > 2.4 * of_device.largest_concurrency
 
 
-@pytest.mark.parametrize(("version", "share"), [
-    ("", 0.90), ("0.10", 0.90), ("0.21.1", 0.90), ("0.22", 0.92), ("0.25.0", 0.92), ("1.0", 0.92),
-])  # fmt: skip
-def test_the_share_of_vllm_is_that_of_its_version(version: str, share: float) -> None:
+@pytest.mark.parametrize(
+    ("version", "share", "graphs"),
+    [("", 0.90, 0), ("0.10", 0.90, 0), ("0.20", 0.92, 1), ("0.25.0", 0.92, 1), ("1.0", 0.92, 1)],
+)
+def test_the_share_of_vllm_is_that_of_its_version(version: str, share: float, graphs: int) -> None:
+    """0.92 of the device with recorded graphs from 0.20 on, before 0.90 without them."""
+    rules = kind_of("vllm", version)
     found = served(runtime_version=version).memory
-    taken = found.weight_bytes + found.activation_bytes + found.overhead_bytes
-    assert (found.pool_bytes + taken) / found.capacity_bytes == pytest.approx(share)
+    taken = found.weight_bytes + found.activation_bytes + (rules.context_bytes or 0.0)
+    held = (found.pool_bytes + taken + graphs * GRAPH_BYTES) / found.capacity_bytes
+    assert held == pytest.approx(share)
 
 
-def test_a_stated_share_counts_for_any_version() -> None:
-    shares = {served(runtime_version=v, utilization=0.5).memory.pool_bytes for v in ("0.9", "0.22")}
-    assert len(shares) == 1
+@pytest.mark.parametrize(
+    ("target", "version", "limits"),
+    [
+        ("h100", "", (8192, 1024)),
+        ("a100", "0.8", (8192, 1024)),
+        ("a100", "", (2048, 256)),
+        ("l40s", "", (2048, 256)),
+        ("rtx4090", "", (2048, 256)),
+        ("b200", "0.27", (8192, 1024)),
+        ("b200", "0.28", (16384, 1024)),
+        ("gb10", "0.32", (8192, 1024)),
+        ("gb10", "0.33", (2048, 256)),
+    ],
+)
+def test_vllm_sizes_steps_by_the_memory_of_the_gpu(
+    target: str, version: str, limits: tuple[int, int]
+) -> None:
+    report = served(LLAMA, target, runtime_version=version)
+    assert (report.token_budget, report.max_num_seqs) == limits
+    given = served(LLAMA, target, runtime_version=version, token_budget=512)
+    assert (given.token_budget, given.max_num_seqs) == (512, limits[1])
 
 
 @pytest.mark.parametrize(("memory_mib", "tokens", "ranks", "share"), [
@@ -83,6 +105,27 @@ def test_sglang_leaves_to_steps_what_it_documents(
     static = kind_of("sglang").static
     assert static is not None
     assert static.share(memory_mib, tokens, ranks) == pytest.approx(share, abs=0.0011)
+
+
+@pytest.mark.parametrize(
+    ("version", "ranks", "share"),
+    [
+        # server_args.py of each: by ranks; 9.5 GiB and half of one a rank; MiB by sizes of steps
+        ("0.4.6", 1, 0.88),
+        ("0.4.6", 2, 0.87),
+        ("0.4.6", 8, 0.81),
+        ("0.5.2", 2, 0.868),
+        ("0.5.3", 2, 0.833),
+        ("", 2, 0.833),
+    ],
+)
+def test_sglang_has_three_rules_of_its_share(version: str, ranks: int, share: float) -> None:
+    static = kind_of("sglang", version).static
+    assert static is not None
+    assert static.share(81559, 0, ranks) == pytest.approx(share, abs=0.0011)
+    h200 = kind_of("sglang", "0.4.6").static
+    assert h200 is not None
+    assert h200.share(141 * 1024, 0, 1) == pytest.approx(1 - 18 / 141)
 
 
 def test_sglang_holds_weights_and_pool_in_its_share() -> None:
@@ -137,10 +180,14 @@ def test_what_is_held_back_leaves_the_pool_less() -> None:
 
 @pytest.mark.parametrize("context", [1000, 60_000])
 def test_scores_of_llamacpp_grow_with_the_context(context: int) -> None:
-    """512 tokens by the whole sequence by 32 heads in 32 bits: no flash attention."""
-    found = served(target="a6000", runtime="llamacpp", isl=context).memory.activation_bytes
+    """512 tokens by the whole sequence by 32 heads in 32 bits; flash attention has a mask alone."""
+    how = {"target": "a6000", "runtime": "llamacpp", "isl": context}
+    old, found = (
+        served(runtime_version=v, **how).memory.activation_bytes for v in ("b6000", "b6325")
+    )
     scores = 512 * (context + 100) * 32 * 4
-    assert scores < found < scores + 64 * (1 << 20)
+    assert scores < old < scores + 64 * (1 << 20)
+    assert found == pytest.approx(old - scores + 512 * (context + 100) * 2)
     fused = [
         served(target="a6000", isl=n, token_budget=512).memory.activation_bytes
         for n in (1000, 60_000)

@@ -7,7 +7,9 @@ reads it; AutoRound and Quark, their exported configurations.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from perfc.ir import record
@@ -45,92 +47,25 @@ class Method:
     is_of_experts: bool = False
 
 
-_INTEGERS = {"2": Form.I2, "3": Form.I3, "4": Form.I4, "8": Form.W8}
-_FLOAT8 = {"f8": Form.F8, "weight_block_size": Form.F8_BLOCK}
-_SCHEMES = {
-    "float8+": Form.F8, "float8": Form.W8, "float8 block+": Form.F8_BLOCK,
-    "float8 block": Form.W8, "int8+": Form.I8, "int8": Form.W8, "int4": Form.I4, "int4+": Form.I4,
-    "int3": Form.I3, "int2": Form.I2, "float4+": Form.NVFP4, "float4": Form.MXFP4,
-    "float4 of 32+": Form.MXFP4_A4, "float4 of 32": Form.MXFP4,
-    "fp8": Form.F8, "fp8_dynamic": Form.F8, "fp8_block": Form.F8_BLOCK, "w8a8": Form.I8,
-    "int8 w8a8": Form.I8, "w8a16": Form.W8, "w4a16": Form.I4, "w4a16_asym": Form.I4,
-    "w4a8": Form.I4, "nvfp4": Form.NVFP4, "nvfp4a16": Form.MXFP4, "mxfp4": Form.MXFP4_F8,
-    "mxfp4a16": Form.MXFP4,
-}  # fmt: skip
-"""Formats of compressed-tensors and Quark: type, bits, and a plus for quantized activations."""
-_ALGORITHMS = {
-    "fp8": Form.F8, "fp8_per_channel_per_token": Form.F8, "fp8_pb_wo": Form.F8_BLOCK,
-    "fp8_block_scales": Form.F8_BLOCK, "nvfp4": Form.NVFP4, "nvfp4_awq": Form.NVFP4,
-    "w4a8_nvfp4_fp8": Form.MXFP4_F8, "w4a8_mxfp4_fp8": Form.MXFP4_F8, "mxfp4": Form.MXFP4,
-    "w4a16_mxfp4": Form.MXFP4, "w4a16": Form.I4, "w4a16_awq": Form.I4, "w4a16_gptq": Form.I4,
-    "int4_awq": Form.I4, "w4a8_awq": Form.I4, "w8a16": Form.W8, "w8a16_gptq": Form.W8,
-    "w8a8_sq_per_channel": Form.I8, "int8_sq": Form.I8,
-    "w8a8_sq_per_tensor_plugin": Form.I8, "w8a8_sq_per_channel_per_token_plugin": Form.I8,
-    "w8a8_sq_per_channel_per_tensor_plugin": Form.I8,
-    "w8a8_sq_per_tensor_per_token_plugin": Form.I8,
-}  # fmt: skip
-_GPTQ = Method(
-    _INTEGERS, ("bits", "w_bit"), "4", ("group_size", "q_group_size"), overrides="dynamic",
-    only="modules_in_block_to_quantize",
-)  # fmt: skip
-_AWQ = Method(_INTEGERS, ("bits", "w_bit"), "4", ("group_size", "q_group_size"))
-_AUTO_ROUND = Method(_INTEGERS, ("bits",), "4", ("group_size",), overrides="extra_config")
-_SCHEMED = Method(_SCHEMES, skipped=("ignore", "exclude"))
-_MODELOPT = Method(
-    _ALGORITHMS, ("quant_algo",), "", ("group_size",), ("ignore", "exclude_modules"),
-    overrides="quantized_layers",
-)  # fmt: skip
-METHODS: dict[str, Method] = {
-    "aqlm": Method(_INTEGERS, skipped=("linear_weights_not_to_quantize",)),
-    "auto-round": _AUTO_ROUND, "intel/auto-round": _AUTO_ROUND,
-    "awq": _AWQ, "awq_marlin": _AWQ,
-    "bitnet": Method(_INTEGERS, usual="2"),
-    "bitsandbytes": Method(
-        {"load_in_8bit": Form.I8, "load_in_4bit": Form.NF4,
-         "bnb_4bit_use_double_quant": Form.NF4_NESTED},
-        ("load_in_8bit", "bnb_4bit_use_double_quant", "load_in_4bit"),
-        skipped=("llm_int8_skip_modules", "modules_to_not_convert"),
-    ),
-    "compressed-tensors": _SCHEMED,
-    "eetq": Method({"int8": Form.W8}, ("weights",), "int8"),
-    "fbgemm_fp8": Method(_FLOAT8, usual="f8"),
-    "fp8": Method(
-        _FLOAT8, ("weight_block_size",), "f8", ("weight_block_size",),
-        ("modules_to_not_convert", "ignored_layers"),
-    ),
-    "gptq": _GPTQ, "gptq_marlin": _GPTQ,
-    "higgs": Method(_INTEGERS, ("bits",), "4", ("group_size",)),
-    "hqq": Method(
-        _INTEGERS, ("quant_config.weight_quant_params.nbits", "nbits"), "4",
-        ("quant_config.weight_quant_params.group_size", "group_size"), ("skip_modules",),
-    ),
-    "modelopt": _MODELOPT, "modelopt_fp4": _MODELOPT, "modelopt_mixed": _MODELOPT,
-    "mxfp4": Method({"mxfp4": Form.MXFP4}, usual="mxfp4", is_of_experts=True),
-    "ptpc_fp8": Method(_FLOAT8, usual="f8"),
-    "quanto": Method(
-        {"int2": Form.I2, "int4": Form.I4, "int8": Form.W8, "float8": Form.W8},
-        ("weights", "weights_dtype"), "int8",
-    ),
-    "quark": _SCHEMED,
-    "torchao": Method(
-        {"int4weightonly": Form.I4, "int8weightonly": Form.W8, "int4woqint8act": Form.I4,
-         "float8weightonly": Form.W8, "int8dynamicactivationint8weight": Form.I8,
-         "int8dynamicactivationint4weight": Form.I4, "float8dynamicactivationint4weight": Form.I4,
-         "float8dynamicactivationfloat8weight": Form.F8,
-         "float8staticactivationfloat8weight": Form.F8,
-         "nvfp4inference": Form.NVFP4, "autoquant": Form.W8},
-        ("quant_type.default._type", "quant_type"), "",
-        ("quant_type.default._data.group_size", "quant_type_kwargs.group_size"),
-    ),
-}  # fmt: skip
-"""Readers by ``quant_method`` of a configuration, in lower case."""
-METHODS["compressed_tensors"] = METHODS["compressed-tensors"]
-METHODS["auto_round"] = _AUTO_ROUND
-_BY_KEY = {
-    "quant_algo": "modelopt", "load_in_4bit": "bitsandbytes", "load_in_8bit": "bitsandbytes",
-    "config_groups": "compressed-tensors", "quant_type": "torchao", "producer": "modelopt",
-}  # fmt: skip
-"""Methods that leave ``quant_method`` out, by a key that they have."""
+def _tables() -> tuple[dict[str, Mapping[str, Form]], dict[str, Method], dict[str, str]]:
+    """Return formats by type of each table, methods by name, and names of methods by a key."""
+    read = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+    def forms(types: dict[str, str]) -> Mapping[str, Form]:
+        return {name: Form(form) for name, form in types.items()}
+
+    tables = {name: forms(types) for name, types in read["types"].items()}
+    methods: dict[str, Method] = {}
+    for name, keys in read["methods"].items():
+        types, aliases = keys.pop("types"), keys.pop("aliases", ())
+        held = tables[types] if isinstance(types, str) else forms(types)
+        lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in keys.items()}
+        methods |= dict.fromkeys((name, *aliases), Method(held, **lists))
+    return tables, methods, read["by_key"]
+
+
+_TYPES, METHODS, _BY_KEY = _tables()
+_SCHEMES = _TYPES["schemes"]
 
 
 def quantization_of(keys: Keys) -> Quantization | None:

@@ -131,5 +131,5 @@ class StepCost:
         each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
         fullest = max(each, key=lambda demand: demand.kv_bytes)
         numbers = [astuple(replace(demand, caches=()))[:-1] for demand in each]
-        most = (max(values) for values in zip(*numbers, strict=True))
-        return MemoryDemand(*most, caches=fullest.caches)
+        weights, cached, states, live = map(max, zip(*numbers, strict=True))
+        return MemoryDemand(weights, cached, states, live, fullest.caches)
