@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
+from pathlib import Path
 
 from perfc.errors import ParseError
 from perfc.ir import DType, dtype_named, record
@@ -57,57 +59,35 @@ class WeightFormat(Enum):
     @property
     def bits(self) -> int:
         """Return the bits of one stored weight, without scales."""
-        return _BITS[self] if self in _BITS else BLOCKS[self.value].bits
+        ggml = self.ggml
+        return int(_FORMATS[self]["bits"]) if ggml is None else ggml.bits
 
     @property
     def block(self) -> int:
         """Return the number of weights along the contracted axis that share a scale; 0 for all."""
-        return BLOCKS[self.value].scaled if self.ggml else _BLOCKS.get(self, 0)
+        ggml = self.ggml
+        return int(_FORMATS[self].get("block", 0)) if ggml is None else ggml.scaled
 
     @property
     def ggml(self) -> GgmlType | None:
         """Return the tensor type of GGML; None for another format."""
-        return None if self in _BITS else BLOCKS[self.value]
+        return None if self in _FORMATS else BLOCKS[self.value]
 
     @property
     def multiplied(self) -> DType | None:
         """Element type of both factors of a product; None where it is that of activations."""
-        return _MULTIPLIED.get(self)
+        name = _FORMATS.get(self, {}).get("multiplied")
+        return dtype_named(name) if name else None
 
 
-_BITS = {
-    WeightFormat.HALF: 16, WeightFormat.F8: 8, WeightFormat.F8_BLOCK: 8, WeightFormat.I8: 8,
-    WeightFormat.W8: 8,    WeightFormat.I4: 4, WeightFormat.NVFP4: 4, WeightFormat.MXFP4: 4,
-    WeightFormat.MXFP4_F8: 4, WeightFormat.I3: 3, WeightFormat.I2: 2, WeightFormat.NF4: 4,
-    WeightFormat.NF4_NESTED: 4, WeightFormat.MXFP4_A4: 4,
-}  # fmt: skip
-_BLOCKS = {
-    WeightFormat.F8_BLOCK: 128, WeightFormat.W8: 128, WeightFormat.I4: 128, WeightFormat.NVFP4: 16,
-    WeightFormat.MXFP4: 32, WeightFormat.MXFP4_F8: 32, WeightFormat.I3: 128, WeightFormat.I2: 128,
-    WeightFormat.NF4: 64, WeightFormat.NF4_NESTED: 64, WeightFormat.MXFP4_A4: 32,
-}  # fmt: skip
-_MULTIPLIED = {
-    WeightFormat.F8: DType.F8E4M3FN, WeightFormat.F8_BLOCK: DType.F8E4M3FN,
-    WeightFormat.I8: DType.I8, WeightFormat.NVFP4: DType.F4E2M1,
-    WeightFormat.MXFP4_A4: DType.F4E2M1,
-}  # fmt: skip
-_WIDENED = {
-    WeightFormat.F8: WeightFormat.W8, WeightFormat.F8_BLOCK: WeightFormat.W8,
-    WeightFormat.I8: WeightFormat.W8, WeightFormat.NVFP4: WeightFormat.MXFP4,
-    WeightFormat.MXFP4_F8: WeightFormat.MXFP4, WeightFormat.MXFP4_A4: WeightFormat.MXFP4,
-}  # fmt: skip
-"""Formats of as many bits whose weights are widened, where a machine multiplies none so narrow."""
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_FORMATS = {WeightFormat(name): row for name, row in _TABLE.items()}
 WEIGHT_FORMATS = {
-    **{form.value: form for form in WeightFormat if form not in _BITS},
+    **{form.value: form for form in WeightFormat if form not in _FORMATS},
     "mxfp4": WeightFormat.MXFP4, "nvfp4": WeightFormat.MXFP4,
 }  # fmt: skip
 """Formats by tensor type of GGML; 4-bit floats are widened in its kernels."""
-_ALIASES = {
-    "fp8": "f8", "f8e4m3": "f8", "fp8-block": "f8-block", "int8": "i8", "int4": "i4", "awq": "i4",
-    "gptq": "i4", "fp4": "nvfp4", "f4e2m1": "nvfp4", "bf16": "half", "f16": "half",
-    "w8a16": "w8", "gptq-int8": "w8", "fp16": "half", "bfloat16": "half", "float16": "half",
-    "int3": "i3", "int2": "i2", "bitsandbytes": "nf4", "bnb-4bit": "nf4",
-}  # fmt: skip
+_ALIASES = {other: name for name, row in _TABLE.items() for other in row.get("aliases", ())}
 HALVES = {
     "float16": DType.F16, "f16": DType.F16, "fp16": DType.F16, "float32": DType.F16,
 }  # fmt: skip
@@ -260,7 +240,9 @@ def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servi
 
     def form(wanted: WeightFormat) -> WeightFormat:
         narrow = DType.F8E4M3FN if wanted is WeightFormat.MXFP4_F8 else wanted.multiplied
-        return wanted if narrow is None or takes(narrow.code) else _WIDENED[wanted]
+        if narrow is None or takes(narrow.code):
+            return wanted
+        return WeightFormat(_FORMATS[wanted]["widened"])
 
     weights = form(precision.weights)
     if precision.weights is WeightFormat.MXFP4 and takes(DType.F4E2M1.code):

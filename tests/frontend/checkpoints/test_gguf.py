@@ -132,7 +132,7 @@ def test_the_commands_take_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     write_gguf(Path(path))
     assert cli.run(["llm", path, "-t", "rtx4090", "--isl", "64", "--osl", "8"]) == 0
     shown = capsys.readouterr().out
-    assert "llamacpp · q4_k weights" in shown
+    assert "llamacpp b6325 · q4_k weights" in shown
     assert cli.run(["analyze", path, "-t", "rtx4090"]) == 0
     assert "llamacpp" in capsys.readouterr().out
 
