@@ -47,7 +47,7 @@ def _more_ranks(engine: Engine) -> Iterator[tuple[str, Engine]]:
 def _smaller_weights(engine: Engine) -> Iterator[tuple[str, Engine]]:
     for form in FORMATS:
         if form.bits < engine.precision.weights.bits:
-            smaller = replace(engine.precision, weights=form)
+            smaller = replace(engine.precision, weights=form, stored=None)
             precision = run_in(smaller, engine.machine, engine.kind)
             yield f"--dtype {form.value}", replace(engine, precision=precision)
 

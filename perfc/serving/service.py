@@ -11,6 +11,7 @@ from typing import ClassVar, Unpack
 
 from perfc.common.fitted import constants_next_to
 from perfc.errors import ModelError, ParseError
+from perfc.frontend.checkpoints.mixes import mix_named, mix_of
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
 from perfc.frontend.config.facts import parameters
 from perfc.ir import record
@@ -298,6 +299,8 @@ def engine_for(
         PerfcError: as ``llm``.
     """
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
+    if mix := mix_named(dtype):
+        precision = replace(precision, stored=mix_of(model, mix))
     return Engine.of(
         model, load_machine(target), precision, parallel, runtime, version,
         law=disaggregated_host_model(runtime, version) if is_disaggregated else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,6 +14,7 @@ from perfc.errors import ParseError
 from perfc.ir import DType, dtype_named, record
 
 from ..checkpoints.ggml_types import BLOCKS, GgmlType
+from ..checkpoints.mixes import WeightMix
 from ..checkpoints.stored import WeightFile
 
 
@@ -125,7 +127,7 @@ class Quantization:
     experts: WeightFormat | None = None
     group: int = 0
     rules: tuple[FormatRule, ...] = ()
-    stored: WeightFile | None = None
+    stored: WeightFile | WeightMix | None = None
 
 
 @record
@@ -153,7 +155,7 @@ class ServingPrecision:
     state: DType = DType.F32
     group: int = 0
     rules: tuple[FormatRule, ...] = ()
-    stored: WeightFile | None = None
+    stored: WeightFile | WeightMix | None = None
     scale_bits: float = 0.0
 
     @property
@@ -208,7 +210,7 @@ def weight_format(name: str) -> WeightFormat:
     plain = name.strip().lower().replace("_", "-")
     try:
         plain = _ALIASES.get(plain, plain)
-        blocks = plain.replace("-", "_")
+        blocks = re.sub(r"(_k)_[sml]$", r"\1", plain.replace("-", "_"))
         return WeightFormat(blocks if blocks in BLOCKS else plain)
     except ValueError:
         choice = ", ".join(f.value for f in WeightFormat)
