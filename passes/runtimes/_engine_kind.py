@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
 
@@ -231,7 +230,7 @@ class EngineKind:
     @cache
     def of(cls, name: str, version: str = "") -> EngineKind:
         """Return the kind of a runtime by the table of rules, as of the assumed version for ""."""
-        rules = dict(_rules()[name])
+        rules = dict(_RULES[name])
         version = version or rules.get("assumed", "")
         for later in rules.pop("versions", ()):
             if release(later["from"]) <= (*release(version), math.inf):
@@ -278,12 +277,7 @@ def release(version: str) -> tuple[float, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", version)[:3])
 
 
-@cache
-def _rules() -> dict[str, dict[str, Any]]:
-    """Return the table of rules by runtime."""
-    return tomllib.loads(Path(__file__).with_name("engines.toml").read_text(encoding="utf-8"))
-
-
+_RULES = data_next_to(__file__)
 _READERS: Mapping[str, Any] = {
     "batching": Batching,
     "pool_of": PoolOf,

@@ -34,6 +34,11 @@ class ConstantOrigin(StrEnum):
     """Plausible; no rows determine it."""
 
 
+def data_next_to(module: str) -> dict[str, Any]:
+    """Return the data of the TOML file that has the name of a module."""
+    return tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
 @dataclass(frozen=True, slots=True)
 class FittedConstant:
     """Constant with its origin.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
-_NAMES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+from perfc.common.fitted import data_next_to
+
+_NAMES = data_next_to(__file__)
 OPTIONS: Mapping[str, list[str]] = _NAMES["options"]
 """Options of other tools, by the perfc option."""
 COMMANDS: Mapping[str, list[str]] = _NAMES["commands"]

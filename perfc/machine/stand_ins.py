@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
+from perfc.common.fitted import data_next_to
 
-_TYPES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TYPES = data_next_to(__file__)
 SAME_MATRIX: dict[str, str] = _TYPES["same"]
 """Types that matrix units treat as another of the same width."""
 MATRIX_CHAIN: dict[str, list[str]] = _TYPES["matrix"]

@@ -5,10 +5,9 @@ Source: llama.cpp, ggml/include/ggml.h ``ggml_type`` and ggml/src/ggml-common.h 
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import DType, dtype_named, record
 
 
@@ -45,7 +44,7 @@ def _type(name: str, nbytes: int, *blocks: Any) -> GgmlType:
     return GgmlType(name, 1, nbytes, 8 * nbytes, dtype=dtype_named(name))
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE = data_next_to(__file__)
 TYPES: dict[int, GgmlType] = {int(number): _type(*values) for number, values in _TABLE.items()}
 """Types by number in a file; those of intermediate results are left out."""
 BLOCKS = {t.name: t for t in TYPES.values() if t.dtype is None}

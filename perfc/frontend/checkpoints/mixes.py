@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import DType, TensorType, cached_entity
 
 from .ggml_types import BLOCKS, TYPES, GgmlType
@@ -18,6 +17,7 @@ from .stored import StoredWeight
 if TYPE_CHECKING:
     from ..config.model import LanguageModel
 
+_TABLE = data_next_to(__file__)
 WIDE = next(t for t in TYPES.values() if t.dtype is DType.F32)
 LAYER = re.compile(r"(?:layers|decoder)\.(\d+)\.")
 
@@ -38,16 +38,10 @@ class WeightMix:
         return self.weights.get(name)
 
 
-@cache
-def _table() -> Mapping[str, Any]:
-    path = Path(__file__).with_name("gguf_mixes.toml")
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
 def mix_named(name: str) -> str:
     """Return the name of a mix as the table has it; "" for another format."""
     plain = name.strip().lower().replace("-", "_")
-    mixes = _table()["mixes"]
+    mixes = _TABLE["mixes"]
     return next((n for n in (plain, f"{plain}_m") if n in mixes), "")
 
 
@@ -73,7 +67,7 @@ class _Mix:
         from ..config.mixers import Attention, Experts
         from ..config.model import mixers
 
-        self.rules, self.is_tied = _table()["mixes"][name], is_tied
+        self.rules, self.is_tied = _TABLE["mixes"][name], is_tied
         self.base = re.sub(r"_[sml]$", "", name)
         layers = model.decoder.layers if model.decoder is not None else ()
         self.count = len(layers)
@@ -132,5 +126,5 @@ class _Mix:
         if not name:
             return WIDE
         if contracted % BLOCKS[name].elements:
-            name = _table()["fallback"].get(name, name)
+            name = _TABLE["fallback"].get(name, name)
         return BLOCKS[name] if contracted % BLOCKS[name].elements == 0 else WIDE

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import product
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
 
 MOST_CHARACTERS = 256
@@ -15,26 +16,8 @@ MOST_CHARACTERS = 256
 MOST_CHOICES = 256
 """Maximum number of expansions of one pattern's alternatives."""
 
-_ATTENTIONS = ("self_attn", "attention", "attn", "self_attention")
-_SCOPES = {
-    "attention": _ATTENTIONS, "mlp": ("mlp", "feed_forward"),
-    "moe.experts": ("mlp.experts.0", "block_sparse_moe.experts.0", "feed_forward.experts.0"),
-    "moe.shared": ("mlp.shared_experts", "mlp.shared_expert", "feed_forward.shared_expert"),
-    "mamba": ("mamba", "mixer"), "delta": ("linear_attn",),
-}  # fmt: skip
-"""Modules of checkpoints by part of a layer: under which names families hold its products."""
-_LEAVES = {
-    "qkv": ("q_proj", "k_proj", "v_proj", "qkv_proj", "query_key_value", "c_attn", "Wqkv"),
-    "query": ("q_proj", "q_b_proj"), "key": ("k_proj",), "value": ("v_proj",),
-    "kv": ("k_proj", "v_proj"), "latents": ("q_a_proj", "kv_a_proj_with_mqa"),
-    "expansion": ("kv_b_proj",), "output": ("o_proj", "out_proj", "dense", "c_proj"),
-    "gate_up": ("gate_proj", "up_proj", "gate_up_proj", "w1", "w3"),
-    "up": ("up_proj", "fc1", "dense_h_to_4h", "c_fc"),
-    "down": ("down_proj", "w2", "fc2", "dense_4h_to_h", "c_proj"),
-    "in": ("in_proj",), "out": ("out_proj",), "select": ("x_proj",), "time": ("dt_proj",),
-    "qkvz": ("in_proj_qkvz", "in_proj_qkv", "in_proj_z"),
-    "ba": ("in_proj_ba", "in_proj_b", "in_proj_a"),
-}  # fmt: skip
+_TABLE: Mapping[str, Mapping[str, list[str]]] = data_next_to(__file__)
+_SCOPES, _LEAVES = _TABLE["scopes"], _TABLE["leaves"]
 _PRODUCT = re.compile(r"^\w+\.(\d+)\.(?:\d+\.)+(attention|mlp|moe\.\w+|mamba|delta)(?:\.(\w+))?$")
 _LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks?)\.(\d+)(?:\.(.+))?$")
 _ATOM = re.compile(r"(\\.|\[\^?[^\]\\]*\]|[^\\\[\](){}|*+?^$])([*+?]?)")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
-from pathlib import Path
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 from perfc.ir import DType, dtype_named, record
 
@@ -82,7 +81,7 @@ class WeightFormat(Enum):
         return dtype_named(name) if name else None
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE = data_next_to(__file__)
 _FORMATS = {WeightFormat(name): row for name, row in _TABLE.items()}
 WEIGHT_FORMATS = {
     **{form.value: form for form in WeightFormat if form not in _FORMATS},

@@ -7,11 +7,10 @@ reads it; AutoRound and Quark, their exported configurations.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
 from ..checkpoints.stored import WeightFile
@@ -49,7 +48,7 @@ class Method:
 
 def _tables() -> tuple[dict[str, Mapping[str, Form]], dict[str, Method], dict[str, str]]:
     """Return formats by type of each table, methods by name, and names of methods by a key."""
-    read = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    read = data_next_to(__file__)
 
     def forms(types: dict[str, str]) -> Mapping[str, Form]:
         return {name: Form(form) for name, form in types.items()}

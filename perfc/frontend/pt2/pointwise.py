@@ -7,38 +7,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from perfc.common.fitted import data_next_to
+
 from ..lowering.builder import Meta
 from ..lowering.elements import DataType
 from .call import LOWERINGS, AtenCall, Lowering, lowers
 
-UNARY: Mapping[str, str] = {
-    "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh",
-    "atan": "Atan", "atanh": "Atanh", "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "erf": "Erf",
-    "exp": "Exp", "floor": "Floor", "log": "Log", "neg": "Neg", "reciprocal": "Reciprocal",
-    "relu": "Relu", "round": "Round", "sigmoid": "Sigmoid", "sign": "Sign", "sgn": "Sign",
-    "sin": "Sin", "sinh": "Sinh", "softplus": "Softplus", "softsign": "Softsign", "sqrt": "Sqrt",
-    "tan": "Tan", "tanh": "Tanh", "mish": "Mish", "hardswish": "HardSwish", "isnan": "IsNaN",
-    "isinf": "IsInf", "bitwise_not": "BitwiseNot", "logical_not": "Not", "absolute": "Abs",
-    "negative": "Neg", "expit": "Sigmoid", "special_expit": "Sigmoid", "selu": "Selu",
-}  # fmt: skip
-"""Operators of one operand, with that of ONNX."""
-
-BINARY: Mapping[str, str] = {
-    "mul": "Mul", "multiply": "Mul", "maximum": "Max", "minimum": "Min", "pow": "Pow",
-    "true_divide": "Div", "max.other": "Max", "min.other": "Min", "fmax": "Max", "fmin": "Min",
-    "float_power": "Pow",
-}  # fmt: skip
-"""Operators of two operands of the type of the result."""
-COMPARISONS: Mapping[str, str] = {
-    "eq": "Equal", "lt": "Less", "le": "LessOrEqual", "gt": "Greater", "ge": "GreaterOrEqual",
-}  # fmt: skip
-LOGICAL: Mapping[str, str] = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
-BITWISE: Mapping[str, tuple[str, str]] = {
-    "bitwise_and": ("BitwiseAnd", "And"), "bitwise_or": ("BitwiseOr", "Or"),
-    "bitwise_xor": ("BitwiseXor", "Xor"), "__and__": ("BitwiseAnd", "And"),
-    "__or__": ("BitwiseOr", "Or"), "__xor__": ("BitwiseXor", "Xor"),
-}  # fmt: skip
-"""Operators of whole numbers, and of booleans."""
+_TABLE = data_next_to(__file__)
+UNARY: Mapping[str, str] = _TABLE["unary"]
+BINARY: Mapping[str, str] = _TABLE["binary"]
+COMPARISONS: Mapping[str, str] = _TABLE["comparisons"]
+LOGICAL: Mapping[str, str] = _TABLE["logical"]
+BITWISE: Mapping[str, tuple[str, str]] = _TABLE["bitwise"]
 
 
 def unary(operator: str) -> Lowering:

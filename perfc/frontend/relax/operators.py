@@ -6,30 +6,16 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
+from perfc.common.fitted import data_next_to
+
 from ..lowering.builder import Size
 from ..lowering.elements import DataType
 from ..lowering.emitter import FARTHEST
 from .call import LOWERINGS, RelaxCall, lowers
 
-ELEMENTWISE: Mapping[str, str] = {
-    "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "power": "Pow",
-    "maximum": "Max", "minimum": "Min", "floor_mod": "Mod", "abs": "Abs", "acos": "Acos",
-    "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan", "atanh": "Atanh",
-    "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "exp": "Exp", "floor": "Floor", "log": "Log",
-    "negative": "Neg", "round": "Round", "sigmoid": "Sigmoid", "sign": "Sign", "sin": "Sin",
-    "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh", "erf": "Erf", "isnan": "IsNaN",
-    "isinf": "IsInf", "logical_not": "Not", "bitwise_not": "BitwiseNot", "nn.relu": "Relu",
-    "relu": "Relu", "nn.selu": "Selu", "nn.softplus": "Softplus", "nn.prelu": "PRelu",
-    "equal": "Equal", "less": "Less", "less_equal": "LessOrEqual", "greater": "Greater",
-    "greater_equal": "GreaterOrEqual", "logical_and": "And", "logical_or": "Or",
-    "logical_xor": "Xor", "bitwise_and": "BitwiseAnd", "bitwise_or": "BitwiseOr",
-    "bitwise_xor": "BitwiseXor",
-}  # fmt: skip
-"""Operators that are one elementwise operator of ONNX."""
-REDUCTIONS: Mapping[str, str] = {
-    "sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin",
-    "prod": "ReduceProd",
-}  # fmt: skip
+_TABLE: Mapping[str, Mapping[str, str]] = data_next_to(__file__)
+ELEMENTWISE, REDUCTIONS = _TABLE["elementwise"], _TABLE["reductions"]
+"""Operators that are one of ONNX."""
 
 
 def _elementwise(operator: str, c: RelaxCall) -> str:

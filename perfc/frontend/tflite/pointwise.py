@@ -5,34 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from perfc.common.fitted import data_next_to
+
 from ..lowering.builder import Meta
 from ..lowering.elements import DataType
 from ..lowering.emitter import FIRST
 from .call import LOWERINGS, FlatCall, FlatTensor, lowers
 
-UNARY: Mapping[str, str] = {
-    "LOGISTIC": "Sigmoid", "TANH": "Tanh", "RELU": "Relu", "EXP": "Exp", "NEG": "Neg",
-    "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "ABS": "Abs", "SIN": "Sin", "COS": "Cos",
-    "LOG": "Log", "SQRT": "Sqrt", "ELU": "Elu", "HARD_SWISH": "HardSwish", "SIGN": "Sign",
-    "LOGICAL_NOT": "Not",
-}  # fmt: skip
-"""Operators of one operand, with that of ONNX."""
-BINARY: Mapping[str, str] = {
-    "ADD": "Add", "SUB": "Sub", "MUL": "Mul", "DIV": "Div", "MAXIMUM": "Max", "MINIMUM": "Min",
-    "POW": "Pow", "FLOOR_MOD": "Mod", "EQUAL": "Equal", "LESS": "Less", "GREATER": "Greater",
-    "LESS_EQUAL": "LessOrEqual", "GREATER_EQUAL": "GreaterOrEqual", "LOGICAL_AND": "And",
-    "LOGICAL_OR": "Or", "BITWISE_XOR": "BitwiseXor", "ADD_N": "Sum", "PRELU": "PRelu",
-}  # fmt: skip
-"""Operators of several operands of any extents, with that of ONNX."""
-REDUCTIONS: Mapping[str, str] = {
-    "MEAN": "ReduceMean", "SUM": "ReduceSum", "REDUCE_MAX": "ReduceMax",
-    "REDUCE_MIN": "ReduceMin", "REDUCE_PROD": "ReduceProd", "REDUCE_ANY": "ReduceMax",
-    "REDUCE_ALL": "ReduceMin",
-}  # fmt: skip
-"""Operators over axes, with that of ONNX."""
-BOUNDS: Mapping[str, tuple[float, float]] = {
-    "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1), "RELU_0_TO_1": (0, 1),
-}  # fmt: skip
+_TABLE = data_next_to(__file__)
+UNARY: Mapping[str, str] = _TABLE["unary"]
+BINARY: Mapping[str, str] = _TABLE["binary"]
+REDUCTIONS: Mapping[str, str] = _TABLE["reductions"]
+BOUNDS: Mapping[str, tuple[float, float]] = _TABLE["bounds"]
 
 
 def _operands(c: FlatCall) -> tuple[list[str], bool]:
