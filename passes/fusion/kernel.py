@@ -59,6 +59,8 @@ class ConvAlgorithm(Enum):
     """The same for feature maps whose channels are the densest axis."""
     PRODUCT = "product"
     """One matrix product of the feature map as it lies."""
+    PLANES = "product of planes"
+    """A matrix product for each image, whose channels are planes."""
 
     __hash__ = object.__hash__
 

@@ -55,7 +55,7 @@ CONVOLUTIONS = (
         CONV, TF32, (ODD, ("pixels", (2, inf)), ("depth", (512, inf))), (IN,), (OUT, BIAS), PRODUCT
     ),
     LaunchRule(CONV, HALF | TF32, (FOURTH, MANY, NARROW), (IN,), (OUT, BIAS), PRODUCT),
-    LaunchRule(CONV, HALF | TF32, (), (), (BIAS,), PRODUCT),
+    LaunchRule(CONV, HALF | TF32, (), (), (BIAS,), ConvAlgorithm.PLANES),
     # filters are transformed before, as for Winograd's algorithm
     LaunchRule(
         CONV, F32, (WIDE, ("batch", (8, inf)), ("channels", (50, inf))), (W,), (BIAS,), HEURISTIC

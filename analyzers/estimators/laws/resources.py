@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from ...features.sheet import Sheet
 
 HALVES = ("f16", "bf16")
-BLOCKED = {"half": (32, 64), "tf32": (32, 128), "f32": (1, 32)}
+BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
-LEAST_BLOCK, PATCH = 8, 196
-"""Fewest channels in a block, and elements of a window that embeds patches."""
+LEAST_BLOCK, PATCH = 16, 196
+"""Channels of an image in a block, and elements of a window that embeds patches."""
+IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
+"""Most channels and elements of a window that cuDNN convolves on vector units in every type."""
 UNALIGNED = "unaligned product"
 """Class of products with an extent that vectors cannot load whole."""
 TILE = 128
@@ -37,8 +39,12 @@ BLOCKS = 8
 """Blocks of threads that run on a multiprocessor at the same time."""
 BLOCK = 32
 """Channels and positions that one block of threads transposes. Source: cuDNN, nchwToNhwcKernel."""
+FEW_ROWS = 16
+"""Most rows that one block of threads gathers one after another. Source: PyTorch, Indexing.cu."""
 WARP_COLUMNS = 1024
 """Longest row that softmax reads once into registers. Source: PyTorch, SoftMax.cu."""
+VECTOR_COLUMNS = 4
+"""Columns that normalization loads as one vector. Source: PyTorch, layer_norm_kernel.cu."""
 VECTOR_BYTES = 16
 """Width of the widest load; rows that are no multiple of it start misaligned."""
 
@@ -86,8 +92,8 @@ _FITTED = constants_next_to(__file__)
 _START, _CACHED = _FITTED["amd_paces"].numbers
 AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
 """Times of resources on GPUs of AMD over those on NVIDIA's at the rates of their sheets."""
-GROUP_BLOCK, GROUPED_TF32 = _FITTED["grouped_blocks"].numbers
-"""Filters and channels of a group in whole blocks, and the time of TF32 over that of f16."""
+GROUP_BLOCK, GROUPED_TF32, GROUPED_F32 = _FITTED["grouped_blocks"].numbers
+"""Filters and channels of a group in whole blocks, and times of TF32 and f32 over those of f16."""
 Amounts = Mapping[Resource, float]
 Classified: TypeAlias = "tuple[str, Amounts] | tuple[str, Amounts, Tiles] | None"
 
@@ -175,6 +181,9 @@ def _resources(
         Resource.INDEXED: indexed * elements * cycle_s,
         Resource.CROSSED: crossed * elements * cycle_s,
     }
+    if bound.kernel.kind is Kind.MOVEMENT:
+        # addresses of every axis are set up first
+        seconds[Resource.RAMP] *= 1 + indexed / 2
     seconds |= amounts
     if sheet.machine.vendor == "AMD":
         seconds |= {r: seconds[r] * pace for r, pace in AMD_PACES.items() if r in seconds}
@@ -229,12 +238,16 @@ def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
             return _attention(problem, bound, at, sheet)
     match kernel.kind:
         case Kind.ELEMENTWISE | Kind.QUANTIZE:
-            is_cast = isinstance(kernel.anchor.op, Cast)
-            return "elementwise", {Resource.CONVERTED: is_cast * _elements(bound, at) * cycle_s}
+            missing = spilled(bound, sheet) / bound.counts.nbytes
+            converted = missing * _elements(bound, at) if isinstance(kernel.anchor.op, Cast) else 0
+            return "elementwise", {Resource.CONVERTED: converted * cycle_s}
         case Kind.MOVEMENT:
             return "concatenation" if isinstance(kernel.anchor.op, Concat) else "movement", {}
         case Kind.GATHER:
-            return "gather", {}
+            index = math.prod(shape(kernel.anchor.inputs[1], at) or ())
+            name = "gather" if _elements(bound, at) > index else "element gather"
+            few = index if index <= FEW_ROWS else 0
+            return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}
         case Kind.REDUCTION:
             source = shape(kernel.anchor.inputs[0], at) or ()
             return "reduction", {Resource.TAPS: math.prod(source) * cycle_s}
@@ -267,23 +280,45 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
     # filters of one channel have no depth to sum over, as those of one group of a launch by group
     if problem.is_depthwise or depth <= 1:
         is_last = bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST
-        name = "depthwise convolution channels last" if is_last else "depthwise convolution"
-        return name, {Resource.TAPS: results * taps * cycle_s}
+        if not is_last:
+            return "depthwise convolution", {Resource.TAPS: results * taps * cycle_s}
+        # pairs of halves in one instruction
+        each = results * taps * cycle_s * (0.5 if _type(bound) == "half" else 1)
+        return "depthwise convolution channels last", {Resource.TAPS: each}
     if problem.groups > 1:
-        per_group = math.prod(
-            math.ceil(n / GROUP_BLOCK) * GROUP_BLOCK for n in (at(problem.filters), depth)
+        filters = math.ceil(at(problem.filters) / GROUP_BLOCK) * GROUP_BLOCK
+        block, slower = {"half": (GROUP_BLOCK, 1), "tf32": (GROUP_BLOCK, GROUPED_TF32)}.get(
+            _type(bound), (1, GROUPED_F32)
         )
-        slower = GROUPED_TF32 if _type(bound) == "tf32" else 1
+        per_group = filters * math.ceil(depth / block) * block
         products = positions * problem.groups * per_group * taps * slower
         return "grouped convolution", {Resource.TAPS: products * cycle_s}
+    if 1 < taps <= IMAGE_TAPS and depth <= IMAGE_CHANNELS:
+        extents = positions, math.ceil(at(problem.filters) / 32) * 32, depth * taps, 1
+        return "image convolution", *_tiles(extents, bound, sheet, (1,), is_vector=True)
     block, width = BLOCKED[_type(bound)] if _type(bound) in BLOCKED else (BLOCK, TILE // 2)
-    # images and single channels have kernels of their own, patches have not
-    if not problem.stride >= taps >= PATCH:
-        block = min(block, max(LEAST_BLOCK, 2 ** math.ceil(math.log2(depth))))
+    # images have kernels of their own, patches have not
+    if depth <= IMAGE_CHANNELS and not problem.stride >= taps >= PATCH:
+        block = min(block, LEAST_BLOCK)
     padded = math.ceil(depth / block) * block * taps
     filters = math.ceil(at(problem.filters) / width) * width
     name = "convolution" if taps > 1 else "pointwise convolution"
+    if bound.kernel.algorithm is ConvAlgorithm.PLANES:
+        return name, *_planes(problem, bound, at, sheet)
     return name, *_tiles((positions, filters, padded, 1), bound, sheet, splits=(1,))
+
+
+def _planes(
+    problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Sheet
+) -> tuple[Amounts, Tiles]:
+    """Return a product for each image, whose rows are as long as its positions."""
+    images = (shape(bound.kernel.anchor.inputs[0], at) or (1,))[0]
+    plane = at(problem.positions) / images
+    extents = plane, at(problem.filters), at(problem.depth), images
+    amounts, tiles = _tiles(extents, bound, sheet, splits=(1,))
+    is_odd = plane * bound.dtype.bits / 8 % VECTOR_BYTES
+    unaligned = 2 * math.prod(extents) / tiles.flop_per_s if is_odd else 0.0
+    return {**amounts, Resource.UNALIGNED: unaligned}, tiles
 
 
 def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
@@ -300,15 +335,23 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
         case Span.GROUP:
             name = "group normalization"
     columns = elements / rows
-    item = 2 if _type(bound) == "half" else 4
-    is_odd = columns > WARP_COLUMNS if name == "softmax" else True
-    misaligned = elements if is_odd and columns * item % VECTOR_BYTES else 0.0
-    again = 2 if is_odd and name == "softmax" else 0 if name == "softmax" else 1
+    blocks = math.ceil(rows / BLOCKS / sheet.sm_count)
+    longest = blocks * columns / sheet.clock_hz
+    if name == "softmax":
+        # rows of several warps have two sums over a block of threads each
+        wide = rows * 1e3 if columns > WARP_COLUMNS else 0.0
+        return name, {Resource.ROWS: rows * cycle_s, Resource.WAVES: wide * cycle_s}
+    if name == "group normalization":
+        missing = spilled(bound, sheet) / bound.counts.nbytes
+        return name, {Resource.LONGEST: longest * (1 + missing)}
+    is_odd = columns % VECTOR_COLUMNS > 0
     return name, {
+        # statistics of rows that vectors cannot load are a launch of their own
+        Resource.RAMP: 2e-6 if is_odd else 1e-6,
         Resource.ROWS: rows * cycle_s,
-        Resource.REREAD: again * bound.counts.read_bytes / sheet.l2_bytes_per_s,
-        Resource.LONGEST: math.ceil(rows / BLOCKS / sheet.sm_count) * columns / sheet.clock_hz,
-        Resource.UNALIGNED: misaligned * cycle_s,
+        Resource.REREAD: bound.counts.read_bytes / sheet.l2_bytes_per_s,
+        Resource.LONGEST: longest,
+        Resource.UNALIGNED: elements * cycle_s if is_odd else 0.0,
     }
 
 
@@ -337,6 +380,8 @@ def _tiles(
     bound: KernelBound,
     sheet: Sheet,
     splits: tuple[int, ...] = tiling.SPLITS,
+    *,
+    is_vector: bool = False,
 ) -> tuple[Amounts, Tiles]:
     """Return the waves, the length of a reduction that is not split, and the products."""
     rows, columns, depth, batch = extents
@@ -344,7 +389,8 @@ def _tiles(
         Resource.WAVES: waves(rows, columns, batch, sheet) * 1e3 / sheet.clock_hz,
         Resource.LONGEST: depth / sheet.clock_hz,
     }
-    return amounts, Tiles(extents, float(bound.dtype.bits), _rate(bound, sheet), splits)
+    rate = reach.single_flop_per_s(sheet) if is_vector else _rate(bound, sheet)
+    return amounts, Tiles(extents, float(bound.dtype.bits), rate, splits)
 
 
 def waves(rows: float, columns: float, batch: float, sheet: Sheet) -> int:
@@ -359,18 +405,18 @@ def _attention(problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet
     if queries < 2 or problem.window or problem.cache_bits:
         return None
     heads = float(at(problem.batch)) * float(at(problem.heads))
-    width = float(at(problem.head_dim)) + float(at(problem.value_dim))
+    widths = [math.ceil(at(d) / 64) * 64 for d in (problem.head_dim, problem.value_dim)]
     blocks = heads * math.ceil(queries / TILE)
     share = 0.5 if problem.is_causal and queries > TILE else 1.0
     filled = math.ceil(blocks / sheet.sm_count)
     rate = _rate(bound, sheet)
     depth = math.ceil(keys / TILE) * TILE
-    flop = share * 2 * TILE * depth * math.ceil(width / 64) * 64
+    flop = share * 2 * TILE * depth * sum(widths)
     return "attention", {
         Resource.WAVES: filled * 1e3 / sheet.clock_hz,
         Resource.LONGEST: share * depth / sheet.clock_hz,
         Resource.PRODUCTS: filled * flop * sheet.sm_count / rate,
-        Resource.ROWS: heads * queries * share * depth / (sheet.sm_count * sheet.clock_hz),
+        Resource.ROWS: blocks * TILE * share * depth / (sheet.sm_count * sheet.clock_hz),
     }
 
 
