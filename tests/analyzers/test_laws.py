@@ -13,7 +13,8 @@ import perfc
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.laws.law import KernelLaw, law_of, laws
 from perfc.analyzers.estimators.laws.laws import Subjects
-from perfc.analyzers.estimators.laws.resources import KernelResources, Resource, alignment
+from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
+from perfc.analyzers.estimators.laws.resources import alignment
 
 RESNET = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 MEASURED = {

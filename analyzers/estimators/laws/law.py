@@ -13,7 +13,7 @@ from perfc.common.fitted import read_records
 from perfc.ir import frozen
 
 from ...estimate.interval import Interval
-from .resources import KernelResources, Resource
+from .resource import KernelResources, Resource
 
 if TYPE_CHECKING:
     from ...features.classes import Array

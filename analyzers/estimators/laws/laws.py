@@ -22,7 +22,8 @@ from ..estimator import Estimator, Execution
 from ..selection import INSIDE, weighted
 from .indexing import hardness
 from .law import KernelLaw, intervals_of, law_of
-from .resources import UNALIGNED, KernelResources, resources_of
+from .resource import KernelResources
+from .resources import UNALIGNED, resources_of
 
 if TYPE_CHECKING:
     from perfc.machine import Machine

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from enum import Enum
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Kind, Numbers, record
+from perfc.ir import Kind, Numbers
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
@@ -19,6 +18,7 @@ from perfc.passes.fusion.kernel import ConvAlgorithm, Helper
 
 from ...features import power_limit, reach, tiling
 from ...features.lowering import shape, stored_type
+from .resource import Amounts, KernelResources, Resource, Tiles
 
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 HALVES = ("f16", "bf16")
 BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
+COPIED, BOXED = (32, 64), 9.0
+"""The same of 16 bits before the capability that copies boxes of 128 bytes of channels."""
 LEAST_BLOCK, PATCH = 16, 196
 """Channels of an image in a block, and elements of a window that embeds patches."""
 IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
@@ -47,89 +49,13 @@ VECTOR_COLUMNS = 4
 """Columns that normalization loads as one vector. Source: PyTorch, layer_norm_kernel.cu."""
 VECTOR_BYTES = 16
 """Width of the widest load; rows that are no multiple of it start misaligned."""
-
-
-class Resource(Enum):
-    """A resource whose time adds to that of a kernel, with what one unit of it is."""
-
-    RAMP = "ramp"
-    """Start and end of a launch on the device; 1 µs."""
-    DEVICE = "device"
-    """Bytes that miss the last cache, at the bandwidth of device memory."""
-    CACHE = "cache"
-    """All bytes, at the bandwidth of the last cache."""
-    ELEMENTS = "elements"
-    """Elements of the result; one a clock on each multiprocessor, as for the next five."""
-    OPERATIONS = "operations"
-    """Functions of elements, at the rates of vector and special units."""
-    CONVERTED = "converted"
-    """Elements of another type than those read; one a clock on each multiprocessor."""
-    INDEXED = "indexed"
-    """Elements whose address is computed, since strides or broadcasting separate axes."""
-    CROSSED = "crossed"
-    """Elements read along another axis than written."""
-    UNALIGNED = "unaligned"
-    """Elements in rows that vectors cannot load."""
-    PADDED = "padded"
-    """Bytes of a feature map with its channels and positions in whole blocks, as `CACHE`."""
-    TAPS = "taps"
-    """Elements of windows, for all results."""
-    REREAD = "reread"
-    """Bytes of rows that are read again after their statistics, from the last cache."""
-    ROWS = "rows"
-    """Rows, each with its own statistics."""
-    LONGEST = "longest"
-    """Elements that one block of threads takes one after another, for all its rows; one a clock."""
-    WAVES = "waves"
-    """Waves of tiles; a thousand clocks each."""
-    PRODUCTS = "products"
-    """Tiles of products, whole waves of them, at the rate of the matrix or vector unit."""
-
-    __hash__ = object.__hash__
-
-
 _FITTED = constants_next_to(__file__)
 _START, _CACHED = _FITTED["amd_paces"].numbers
 AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
 """Times of resources on GPUs of AMD over those on NVIDIA's at the rates of their sheets."""
 GROUP_BLOCK, GROUPED_TF32, GROUPED_F32 = _FITTED["grouped_blocks"].numbers
 """Filters and channels of a group in whole blocks, and times of TF32 and f32 over those of f16."""
-Amounts = Mapping[Resource, float]
 Classified: TypeAlias = "tuple[str, Amounts] | tuple[str, Amounts, Tiles] | None"
-
-
-@record
-class Tiles:
-    """Products of one launch, whose time is that of their best tiling.
-
-    Args:
-        extents: rows, columns, depth and products.
-        bits: of an element.
-        flop_per_s: rate of the unit that multiplies.
-        splits: parts that the reduction may be split into.
-    """
-
-    extents: tuple[float, float, float, float]
-    bits: float
-    flop_per_s: float
-    splits: tuple[int, ...]
-
-
-@record
-class KernelResources:
-    """A kernel as a law sees it.
-
-    Args:
-        name: class of the law.
-        dtype: element type of its data: ``half``, ``tf32``, ``f32``.
-        seconds: time of each resource by itself.
-        tiles: its products, whose time is not among ``seconds`` yet; None without any.
-    """
-
-    name: str
-    dtype: str
-    seconds: Amounts
-    tiles: Tiles | None = None
 
 
 def resources_of(
@@ -296,7 +222,9 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
     if 1 < taps <= IMAGE_TAPS and depth <= IMAGE_CHANNELS:
         extents = positions, math.ceil(at(problem.filters) / 32) * 32, depth * taps, 1
         return "image convolution", *_tiles(extents, bound, sheet, (1,), is_vector=True)
-    block, width = BLOCKED[_type(bound)] if _type(bound) in BLOCKED else (BLOCK, TILE // 2)
+    block, width = BLOCKED.get(_type(bound), COPIED)
+    if _type(bound) == "half" and sheet.generation < BOXED:
+        block, width = min(COPIED[0], 2 ** math.ceil(math.log2(max(depth, 8)))), COPIED[1]
     # images have kernels of their own, patches have not
     if depth <= IMAGE_CHANNELS and not problem.stride >= taps >= PATCH:
         block = min(block, LEAST_BLOCK)

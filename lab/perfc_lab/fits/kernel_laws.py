@@ -26,7 +26,8 @@ from scipy.stats import norm, t  # type: ignore[import-untyped]
 
 import perfc
 from perfc.analyzers.estimators.laws.law import FILE, KernelLaw
-from perfc.analyzers.estimators.laws.resources import KernelResources, Resource, resources_of
+from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
+from perfc.analyzers.estimators.laws.resources import resources_of
 from perfc.analyzers.features.sheet import Sheet
 from perfc.common.fitted import as_toml
 from perfc.errors import TargetError

@@ -1,0 +1,84 @@
+"""Names of physical resources, and a kernel by the time that each takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from perfc.ir import record
+
+
+class Resource(Enum):
+    """A resource whose time adds to that of a kernel, with what one unit of it is."""
+
+    RAMP = "ramp"
+    """Start and end of a launch on the device; 1 µs."""
+    DEVICE = "device"
+    """Bytes that miss the last cache, at the bandwidth of device memory."""
+    CACHE = "cache"
+    """All bytes, at the bandwidth of the last cache."""
+    ELEMENTS = "elements"
+    """Elements of the result; one a clock on each multiprocessor, as for the next five."""
+    OPERATIONS = "operations"
+    """Functions of elements, at the rates of vector and special units."""
+    CONVERTED = "converted"
+    """Elements of another type than those read; one a clock on each multiprocessor."""
+    INDEXED = "indexed"
+    """Elements whose address is computed, since strides or broadcasting separate axes."""
+    CROSSED = "crossed"
+    """Elements read along another axis than written."""
+    UNALIGNED = "unaligned"
+    """Elements in rows that vectors cannot load."""
+    PADDED = "padded"
+    """Bytes of a feature map with its channels and positions in whole blocks, as `CACHE`."""
+    TAPS = "taps"
+    """Elements of windows, for all results."""
+    REREAD = "reread"
+    """Bytes of rows that are read again after their statistics, from the last cache."""
+    ROWS = "rows"
+    """Rows, each with its own statistics."""
+    LONGEST = "longest"
+    """Elements that one block of threads takes one after another, for all its rows; one a clock."""
+    WAVES = "waves"
+    """Waves of tiles; a thousand clocks each."""
+    PRODUCTS = "products"
+    """Tiles of products, whole waves of them, at the rate of the matrix or vector unit."""
+
+    __hash__ = object.__hash__
+
+
+Amounts = Mapping[Resource, float]
+
+
+@record
+class Tiles:
+    """Products of one launch, whose time is that of their best tiling.
+
+    Args:
+        extents: rows, columns, depth and products.
+        bits: of an element.
+        flop_per_s: rate of the unit that multiplies.
+        splits: parts that the reduction may be split into.
+    """
+
+    extents: tuple[float, float, float, float]
+    bits: float
+    flop_per_s: float
+    splits: tuple[int, ...]
+
+
+@record
+class KernelResources:
+    """A kernel as a law sees it.
+
+    Args:
+        name: class of the law.
+        dtype: element type of its data: ``half``, ``tf32``, ``f32``.
+        seconds: time of each resource by itself.
+        tiles: its products, whose time is not among ``seconds`` yet; None without any.
+    """
+
+    name: str
+    dtype: str
+    seconds: Amounts
+    tiles: Tiles | None = None
