@@ -87,4 +87,4 @@ def test_large_products_of_machines_without_rows_stay_below_their_power() -> Non
 
 
 def test_machines_with_rows_know_their_power_themselves() -> None:
-    assert rate("t4", "f16", 585 / 1590 * 65e12) > flop_per_s("f16", sheet("t4"))
+    assert rate("t4", "f16", 4096) > flop_per_s("f16", sheet("t4"))
