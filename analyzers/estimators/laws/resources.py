@@ -12,7 +12,9 @@ from perfc.common.fitted import constants_next_to
 from perfc.ir import Kind, Numbers
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.slice import Concat
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
+from perfc.ir.problem.backward import forward_of
 from perfc.ir.problem.window import WindowOperation
 from perfc.passes.fusion.kernel import ConvAlgorithm, Helper
 
@@ -89,7 +91,7 @@ def _resources(
     bound: KernelBound, at: Numbers, indexed: float, crossed: float, sheet: Sheet
 ) -> KernelResources | None:
     c = bound.counts
-    if bound.is_gradient or c.write_bytes <= 0 or not bound.launches:
+    if c.write_bytes <= 0 or not bound.launches:
         return None
     made = _class_of(bound, at, sheet)
     if made is None:
@@ -153,7 +155,7 @@ def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
             return kernel.helper.value, {}
         case Helper.BIAS:
             return "elementwise", {Resource.INDEXED: _elements(bound, at) * cycle_s}
-    match kernel.problem:
+    match forward_of(kernel.problem):
         case SlidingWindow() as problem:
             return _window(problem, bound, at, sheet)
         case Rows() as problem if kernel.kind in (Kind.NORMALIZATION, Kind.SOFTMAX):
@@ -196,9 +198,12 @@ def blocked(extents: tuple[int, ...]) -> float:
 
 def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
-    taps, positions = at(problem.taps), at(problem.positions)
+    is_transposed = problem.form is WindowOperation.TRANSPOSED
+    # gradients of a stride leave out the positions between
+    taps, step = at(problem.taps), problem.stride if is_transposed else 1
+    positions = at(problem.positions) / step
     results = positions * at(problem.out_channels)
-    if problem.form is WindowOperation.TRANSPOSED or not taps or not positions:
+    if (is_transposed and not bound.is_gradient) or not taps or not positions:
         return None
     if problem.form is WindowOperation.POOL:
         return "pool", {Resource.TAPS: results * taps * cycle_s}
@@ -259,7 +264,14 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
     match problem.span:
         case Span.CHANNEL:
             extents = shape(kernel.anchor.inputs[0], at) or (1, 1)
-            return "batch normalization", {Resource.ROWS: math.prod(extents[:2]) * cycle_s}
+            each = {Resource.ROWS: math.prod(extents[:2]) * cycle_s}
+            op = kernel.anchor.op
+            if bound.is_gradient or (isinstance(op, BatchNormalization) and op.training_mode):
+                # sums over the batch first, then the result: operands are read twice
+                again = bound.counts.read_bytes / bound.counts.nbytes * spilled(bound, sheet)
+                device_s = (again + spilled(bound, sheet)) / reach.memory_bytes_per_s(sheet)
+                each |= {Resource.ELEMENTS: 2 * elements * cycle_s, Resource.DEVICE: device_s}
+            return "batch normalization", each
         case Span.GROUP:
             name = "group normalization"
     columns = elements / rows
