@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
 
 _FITTED = constants_next_to(__file__)
-ROUGH, NEAR = _FITTED["rough_law"].numbers
-"""Error of a law from which on what was learned on a machine as near as that comes first."""
+ROUGH, NEAR, FEW = _FITTED["rough_law"].numbers
+"""Error of a law from which on what was learned on a machine as near as that comes first, and the
+rows below which it does."""
 ELSEWHERE, OTHER_VENDOR = _FITTED["widths_elsewhere"].numbers
 """Logarithmic widths of intervals on machines without rows, relative to those with some."""
 
@@ -138,7 +139,9 @@ class Subjects:
         """Return the law of a kernel; None without one that is better than what was learned."""
         law = law_of(subject)
         # weights know no product whose rows vectors cannot load
-        is_rough = law is not None and law.error > ROUGH and subject.name != UNALIGNED
+        is_rough = (
+            law is not None and (law.error > ROUGH or law.rows < FEW) and subject.name != UNALIGNED
+        )
         if law and is_rough and self.sheet.name not in law.machines and self.is_learned(index):
             return None
         return law

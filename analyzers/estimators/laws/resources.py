@@ -23,6 +23,7 @@ from ...features.lowering import shape, stored_type
 from .resource import Amounts, KernelResources, Resource, Tiles
 
 if TYPE_CHECKING:
+    from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.roofline.roofline import KernelBound
 
     from ...features.sheet import Sheet
@@ -91,7 +92,8 @@ def _resources(
     bound: KernelBound, at: Numbers, indexed: float, crossed: float, sheet: Sheet
 ) -> KernelResources | None:
     c = bound.counts
-    if c.write_bytes <= 0 or not bound.launches:
+    is_step = bound.is_gradient and not _is_of_maps(bound.kernel)
+    if is_step or c.write_bytes <= 0 or not bound.launches:
         return None
     made = _class_of(bound, at, sheet)
     if made is None:
@@ -118,14 +120,25 @@ def _resources(
     return KernelResources(name, _type(bound), seconds, *tiles)
 
 
+def _is_of_maps(kernel: Kernel) -> bool:
+    """Return True for gradients of convolutions and batch norm, which have forward's laws."""
+    problem = forward_of(kernel.problem)
+    is_batch_norm = isinstance(problem, Rows) and problem.span is Span.CHANNEL
+    return is_batch_norm or isinstance(problem, SlidingWindow)
+
+
 def spilled(bound: KernelBound, sheet: Sheet) -> float:
-    """Return the bytes of one launch that pass device memory.
+    """Return the bytes of one launch that pass device memory."""
+    return max(bound.device_bytes / bound.launches, beyond(bound, sheet))
+
+
+def beyond(bound: KernelBound, sheet: Sheet) -> float:
+    """Return the bytes of one launch that its cache cannot hold.
 
     Last caches of several partitions hold what all of them read twice, so that half is left.
     """
     nbytes = bound.counts.nbytes
-    beyond = max(nbytes - sheet.l2_bytes / 2, 0.0)
-    return max(bound.device_bytes / bound.launches, min(2 * beyond, nbytes))
+    return float(min(2 * max(nbytes - sheet.l2_bytes / 2, 0.0), nbytes))
 
 
 def _elements(bound: KernelBound, at: Numbers) -> float:
@@ -166,7 +179,7 @@ def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
             return _attention(problem, bound, at, sheet)
     match kernel.kind:
         case Kind.ELEMENTWISE | Kind.QUANTIZE:
-            missing = spilled(bound, sheet) / bound.counts.nbytes
+            missing = beyond(bound, sheet) / bound.counts.nbytes
             converted = missing * _elements(bound, at) if isinstance(kernel.anchor.op, Cast) else 0
             return "elementwise", {Resource.CONVERTED: converted * cycle_s}
         case Kind.MOVEMENT:
@@ -282,7 +295,7 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
         wide = rows * 1e3 if columns > WARP_COLUMNS else 0.0
         return name, {Resource.ROWS: rows * cycle_s, Resource.WAVES: wide * cycle_s}
     if name == "group normalization":
-        missing = spilled(bound, sheet) / bound.counts.nbytes
+        missing = beyond(bound, sheet) / bound.counts.nbytes
         return name, {Resource.LONGEST: longest * (1 + missing)}
     is_odd = columns % VECTOR_COLUMNS > 0
     return name, {

@@ -12,8 +12,8 @@ from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.elementwise import Add, Div, Mul, Pow
-from perfc.ir.ops.elementwise.logic import IsNaN, Where
-from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.elementwise.logic import Equal, IsNaN, Where
+from perfc.ir.ops.movement.movement import Transpose, Trilu
 from perfc.ir.ops.normalization.softmax import Softmax
 
 from ...fusion.neighbourhood import is_scalar, number
@@ -208,8 +208,10 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
     by = [factor(end) for end in ends]
     split = by[0][1] * by[1][1] if by[0] and by[1] else None
     usual = split is None or is_near(split, 1 / math.sqrt(float(str(shape_of(q)[-1]))))
-    op = Attention(scale=None if usual else split)
-    ins = (q, keys, v, *((mask,) if mask is not None else ()))
+    causal = _causal_mask(mask, at)
+    op = Attention(scale=None if usual else split, is_causal=int(bool(causal)))
+    ins = (q, keys, v, *((mask,) if mask is not None and not causal else ()))
+    gone += [n for n in causal if at.is_inner([n])]
     loc = replace(product.loc, op_type="Attention")
     fused = Node(op, ins, product.outputs, (), loc)
     return {**{n: [] for n in (*gone, *cleaned)}, product: [*written, fused]}
@@ -225,6 +227,20 @@ def _masked(total: Node | None, at: Written) -> tuple[Node | None, Value | None]
         if scores is not None and mask is not None:
             return scores, mask
     return None, None
+
+
+def _causal_mask(mask: Value | None, at: Written) -> list[Node]:
+    """Return the nodes that write a causal mask and nothing else; empty if they do not."""
+    found: list[Node] = []
+    behind = [mask]
+    while behind:
+        node = at.maker(v := behind.pop(), Where, Equal, Trilu)
+        if node is not None:
+            found.append(node)
+            behind += () if node.op.is_exactly(Trilu) else node.inputs
+        elif v is not None and v in at.makers and not is_scalar(v):
+            return []
+    return found if any(n.op.is_exactly(Trilu) for n in found) else []
 
 
 def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:
