@@ -241,7 +241,7 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
                 # laws are those of kernels in a graph, their least time included
                 if estimate.predictor is not Predictor.LAW:
                     here = here.launched(launch * bound.launches)
-                elif not is_graph:
+                elif not is_graph and machine.kind != "cpu":
                     here = here.spaced(QUEUE_GAP * bound.launches)
             firsts[same] = here
         result.append(firsts[same])

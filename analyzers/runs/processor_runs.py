@@ -67,8 +67,9 @@ def laws() -> Mapping[str, ProcessorLaw]:
 
 
 def is_plain(table: PredictionTable) -> bool:
-    """Return True if every kernel is estimated by its roofline, without a machine's correction."""
-    return all(k.predictor is Predictor.ROOFLINE and k.correction == 1.0 for k in table.launched)
+    """Return True if no kernel is estimated by what this machine's runs taught."""
+    learned = (Predictor.ROOFLINE, Predictor.LAW)
+    return all(k.predictor in learned and k.correction == 1.0 for k in table.launched)
 
 
 def run_time(
@@ -77,7 +78,9 @@ def run_time(
     """Return the time of a run, and True if the fitted runs are of this machine."""
     launches = math.fsum(b.launches for b in execution.bounds.kernels)
     time_s = max(law.time_s(table.timeline.time_s, launches), execution.bounds.floor_s)
-    is_own = execution.machine.name in law.targets
+    # laws of kernels are at the rates of the machine
+    is_rated = not law.targets and execution.machine.device("clock_sustained_hz") is not None
+    is_own = is_rated or execution.machine.name in law.targets
     reach = law.reach * (1.0 if is_own or law.has_held_out_machines else UNMEASURED_WIDENING)
     time = Interval(time_s * math.exp(-reach), time_s, time_s * math.exp(reach))
     return time.at_least(execution.bounds.floor_s), is_own

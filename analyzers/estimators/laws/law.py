@@ -87,9 +87,9 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
 
 
 @cache
-def laws() -> Mapping[str, KernelLaw]:
+def laws(file: Path = FILE) -> Mapping[str, KernelLaw]:
     """Return every law by class and element type, as `lab/perfc_lab/fits/kernel_laws.py` wrote."""
-    return read_records(FILE, KernelLaw)
+    return read_records(file, KernelLaw)
 
 
 def law_of(subject: KernelResources) -> KernelLaw | None:

@@ -22,6 +22,8 @@ from ..estimator import Estimator, Execution
 from ..selection import INSIDE, weighted
 from .indexing import hardness
 from .law import KernelLaw, intervals_of, law_of
+from .processor_laws import known_law, on_processor
+from .processor_resources import ProcessorSeconds
 from .resource import KernelResources
 from .resources import UNALIGNED, resources_of
 
@@ -61,9 +63,9 @@ class Laws(Estimator):
     predictor = Predictor.LAW
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-        """Return the times of kernels of classes with laws, on machines that are no processors."""
+        """Return the times of kernels of classes with laws."""
         if execution.machine.kind == "cpu":
-            return {}
+            return on_processor(execution, wanted)
         subjects = Subjects(execution)
         keys = {i: subjects.key(i) for i in wanted}
         first = {key: i for i, key in reversed(keys.items())}
@@ -78,11 +80,15 @@ class Laws(Estimator):
 
     def why(self, execution: Execution, index: int) -> LawReason | None:
         """Return the law of a kernel and the time of each resource."""
-        subjects = Subjects(execution)
-        (subject,) = subjects.of([index])
-        law = None if subject is None else law_of(subject)
-        if subject is None or law is None:
+        if execution.machine.kind == "cpu":
+            found = known_law(execution, index, ProcessorSeconds(execution.machine))
+        else:
+            (one,) = Subjects(execution).of([index])
+            its = None if one is None else law_of(one)
+            found = None if one is None or its is None else (its, one)
+        if found is None:
             return None
+        law, subject = found
         parts = law.parts_s(subject).items()
         terms = tuple((resource.value, time_s) for resource, time_s in parts if time_s)
         return LawReason(f"{subject.name}, {subject.dtype}", law, terms)

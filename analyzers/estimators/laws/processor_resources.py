@@ -1,0 +1,126 @@
+"""Resources of kernels on processors, as seconds at the rates that were measured of the machine.
+
+Sources: Eigen, TensorCostModel.h, for who shares a kernel; onnxruntime, mlas/lib/mlasi.h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perfc.common.fitted import read_records
+from perfc.ir import record
+from perfc.machine import MemoryLevel, Peak, Unit
+
+from ..fitted_rates.classes import Class, Term, classify, traffic
+from .resource import KernelResources, Resource
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+
+    from ..fitted_rates.subject import KernelSubject
+
+RATES = Path(__file__).with_name("processor_rates.toml")
+START_CYCLES, BYTE_CYCLES, SPECIAL_CYCLES = 1e5, 11 / 64, 20
+"""Cost of each thread that shares a kernel, and a byte's and a function's."""
+LEAST_PRODUCTS = 65_536
+"""Multiply-accumulates for each thread of a product."""
+
+
+UNITS = {unit.value for unit in Unit}
+
+
+@record
+class ProcessorRate:
+    """The rate that gives a unit of work its seconds.
+
+    Args:
+        resource: name of the resource.
+        unit: unit or memory level of the target whose rate it is; "clock" for cycles.
+        count: its operations in a unit of work.
+        share: usual rate of machines that nobody measured, relative to that of the data sheet.
+        is_serial: whether one core does it, however many share the kernel.
+    """
+
+    resource: str
+    unit: str
+    count: float
+    share: float
+    is_serial: bool
+
+
+@cache
+def rates() -> Mapping[Term, ProcessorRate]:
+    """Return the rate of each unit of work."""
+    return {Term(name): rate for name, rate in read_records(RATES, ProcessorRate).items()}
+
+
+def second_of(rate: ProcessorRate, machine: Machine, dtype: str, threads: float) -> float:
+    """Return the seconds of a unit of work on some of the cores."""
+    cores = machine.sm_count
+    if rate.unit == "clock":
+        clock = machine.device("clock_sustained_hz") or machine.device("clock_boost_hz")
+        one = 2.5e9 if clock is None else clock.value
+        every = one * cores
+    else:
+        of: Peak | MemoryLevel
+        if rate.unit in UNITS:
+            of = machine.entry(Unit(rate.unit), dtype, allow_tf32=False)
+        else:
+            of = machine.level(rate.unit) or machine.memory[-1]
+        sustained = of.sustained
+        every = of.nominal.value * rate.share if sustained is None else sustained.value
+        key = "" if sustained is None else sustained.key.replace("sustained", "one_core")
+        alone = machine.facts.get(key)
+        one = every / cores if alone is None else min(alone.value, every)
+    share = 0.0 if rate.is_serial or cores == 1 else (threads - 1) / (cores - 1)
+    return rate.count / (one + (every - one) * share)
+
+
+def threads_of(subject: KernelSubject, cores: int) -> float:
+    """Return the number of threads that share a kernel."""
+    if subject.kind == "conv":
+        return cores
+    if subject.kind == "matmul":
+        return min(1 + subject.mac // LEAST_PRODUCTS, cores)
+    elements = subject.result.numel if subject.result is not None else 0.0
+    cycles = elements + BYTE_CYCLES * subject.nbytes + SPECIAL_CYCLES * subject.sfu
+    return min(max(cycles // START_CYCLES, 1), cores)
+
+
+class ProcessorSeconds:
+    """Resources of kernels on some cores of a machine.
+
+    Args:
+        machine: the machine.
+        cores: how many of its cores run kernels; all of them by default.
+    """
+
+    def __init__(self, machine: Machine, cores: int = 0) -> None:
+        self.machine, self.cores = machine, cores or machine.sm_count
+        self.known: dict[tuple[str, float], dict[Term, float]] = {}
+
+    def of(self, subject: KernelSubject) -> list[KernelResources]:
+        """Return the resources of a kernel under each of its names, the most specific first."""
+        kernel = classify(subject)
+        return self.named(kernel, subject.dtype, threads_of(subject, self.cores))
+
+    def of_copy(self, nbytes: float) -> list[KernelResources]:
+        """Return the resources of a copy into blocks of channels, or out of them."""
+        threads = min(max(BYTE_CYCLES * nbytes // START_CYCLES, 1), self.cores)
+        terms = {Term.LAUNCH: 1.0, **traffic(nbytes)}
+        return self.named(Class(("reorder",), terms), "f32", threads)
+
+    def named(self, kernel: Class, dtype: str, threads: float) -> list[KernelResources]:
+        """Return the resources of a kernel that so many threads share."""
+        key = dtype, threads
+        if key not in self.known:
+            each = rates().items()
+            self.known[key] = {t: second_of(r, self.machine, dtype, threads) for t, r in each}
+        second = self.known[key]
+        seconds = {Resource(rates()[t].resource): n * second[t] for t, n in kernel.terms.items()}
+        seconds[Resource.JOINED] = second[Term.LAUNCH] * (threads > 1)
+        seconds[Resource.SERIAL] = kernel.terms.get(Term.ELEMENT, 0.0) * second[Term.LAUNCH] / 1e3
+        return [KernelResources(name, dtype, seconds) for name in kernel.names]

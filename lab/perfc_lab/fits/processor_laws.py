@@ -1,0 +1,266 @@
+"""Laws of kernels on processors: coefficients of resources by runtime and class.
+
+    python -m perfc_lab.fits.processor_laws
+
+Writes `analyzers/estimators/laws/processor_laws.toml` and the entry of ONNX Runtime in
+`analyzers/runs/processor_runs.toml`. Rows are the kernels and runs of `DATASETS` at the rates of
+the target file next to them. A class is fitted by nonnegative least squares on relative errors,
+robust to outliers, with equal weights of machines. Spreads are those of networks that another
+half of the networks predicts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from perfc.analyzers.estimators.laws.law import KernelLaw
+from perfc.analyzers.estimators.laws.processor_laws import FILE
+from perfc.analyzers.estimators.laws.processor_resources import ProcessorSeconds
+from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
+from perfc.analyzers.runs import processor_runs
+from perfc.common.fitted import as_toml
+from perfc.common.toml_file import written
+from perfc.ir import record
+from perfc.machine import load_machine
+from perfc.measuring.measure.tables.dataset import read
+from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
+
+ROOT = Path(__file__).resolve().parents[3] / "datasets"
+DATASETS = {"cpu-epyc-2c": "ort", "cpu-genoa-2c": "ort"}
+"""Datasets, and the start of the names of their laws."""
+RUN = "ort-cpu-blocked"
+LEAST_ROWS, LEAST_NETWORKS, MOST_ROWS = 60, 4, 6000
+"""Rows and networks that a law needs, and rows of a machine that it is fitted to."""
+FEW_ROWS, FEW_NETWORKS, PRIOR_ROWS = 4, 2, 4
+"""Rows and networks that the factor of a law needs, and rows that a factor of 1 counts as."""
+SHORT_S = 0.01
+"""Time of runs whose kernels say what the profiler adds to each."""
+LONGER = 0.25
+"""Power of its time by which a long kernel weighs more."""
+OUTLIER = 0.15
+"""Relative error from which a row counts less."""
+ENDS = (0.05, 0.95)
+COVERAGE = 0.9
+UNKNOWN = (0.5, 1.0, 2.0)
+"""Ratios that count among those of each class."""
+COLUMNS = tuple(Resource)
+Array = NDArray[np.float64]
+Run = tuple[str, str, str, int]
+"""Dataset, network, extents and threads of a run."""
+
+
+@record
+class TimedKernel:
+    """A measured kernel.
+
+    Args:
+        run: the run that it is part of.
+        names: its resources under each name, the most specific first.
+        time_s: measured time; 0 where it was measured together with others.
+    """
+
+    run: Run
+    names: tuple[KernelResources, ...]
+    time_s: float
+
+
+@record
+class Fit:
+    """Coefficients of one class, with its rows."""
+
+    coefficients: Array
+    rows: int
+    machines: tuple[str, ...]
+
+
+Row = tuple[TimedKernel, KernelResources]
+"""A kernel, and its resources under one of its names."""
+
+
+def half(network: str) -> int:
+    """Return the half of a network, by its name."""
+    return hashlib.sha256(network.encode()).digest()[0] % 2
+
+
+def kernels_of(dataset: str) -> Iterator[TimedKernel]:
+    """Yield the kernels of a dataset, with the copies around them."""
+    machine = load_machine(str(ROOT / dataset / "target.toml"))
+    on = {n: ProcessorSeconds(machine, n) for n in range(1, machine.sm_count + 1)}
+    table = list(read(ROOT / dataset / "kernels.csv.gz", KernelRow))
+    added_s = profiler_s(dataset)
+    shared = Counter((r.model, r.dims, r.threads, r.part) for r in table)
+    known: dict[tuple[object, ...], tuple[KernelResources, ...]] = {}
+    for r in table:
+        if r.kernel < 0:
+            continue
+        run, at = (dataset, r.model, r.dims, r.threads), on[r.threads]
+        key = r.op, r.ops, r.operands, r.results, r.views, r.kind, r.threads
+        if key not in known:
+            known[key] = tuple(at.of(subject_of(r)))
+        alone = shared[r.model, r.dims, r.threads, r.part] == 1 and r.launches == 1
+        yield TimedKernel(run, known[key], corrected_s(r, added_s) * alone)
+        if r.moved_bytes:
+            is_clear = alone and "Reorder" in r.runtime_ops
+            yield TimedKernel(run, tuple(at.of_copy(r.moved_bytes)), r.inserted_s * is_clear)
+
+
+def profiler_s(dataset: str) -> dict[int, float]:
+    """Return the time that the profiler adds to each kernel, by number of threads."""
+    each: dict[int, list[float]] = defaultdict(list)
+    for m in read(ROOT / dataset / "models.csv.gz", ModelRow):
+        if m.time_s < SHORT_S:
+            each[m.threads].append((m.kernel_s - m.time_s) / m.runtime_kernels)
+    return {threads: max(float(np.median(some)), 0.0) for threads, some in each.items()}
+
+
+def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
+    """Return the time of a part without copies and without what the profiler adds."""
+    names = [op for op in row.runtime_ops.split("+") if "Reorder" not in op]
+    count = sum(int(op.partition("*")[2] or 1) for op in names)
+    time_s = row.part_s - row.inserted_s
+    return max(time_s - count * added_s[row.threads], 0.2 * time_s)
+
+
+def solved(x: Array, time_s: Array, weights: Array) -> Array:
+    """Return nonnegative coefficients of least relative error, robust to outliers."""
+    weight = weights / time_s
+    c: Array = np.zeros(x.shape[1])
+    for _ in range(4):
+        c, _ = nnls(x * weight[:, None], time_s * weight)
+        error = np.abs(x @ c / time_s - 1)
+        weight = weights / time_s / np.sqrt(np.maximum(error / OUTLIER, 1))
+    return c
+
+
+def amounts(kernel: KernelResources) -> list[float]:
+    """Return the seconds of all resources."""
+    return [kernel.seconds.get(r, 0.0) for r in COLUMNS]
+
+
+def fitted(kernels: Sequence[TimedKernel]) -> dict[str, Fit]:
+    """Return the coefficients of each name with enough rows."""
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for k in kernels:
+        for one in k.names if k.time_s > 0 else ():
+            groups[f"{DATASETS[k.run[0]]} {one.name}"].append((k, one))
+    result: dict[str, Fit] = {}
+    random = np.random.default_rng(0)
+    for name, rows in groups.items():
+        if len(rows) < LEAST_ROWS or len({k.run[1] for k, _ in rows}) < LEAST_NETWORKS:
+            continue
+        counts = Counter(k.run[0] for k, _ in rows)
+        chosen = [r for r in rows if random.random() < MOST_ROWS / counts[r[0].run[0]]]
+        time_s = np.array([k.time_s for k, _ in chosen])
+        weights = np.sqrt([1 / min(counts[k.run[0]], MOST_ROWS) for k, _ in chosen])
+        x = np.array([amounts(one) for _, one in chosen])
+        c = solved(x, time_s, weights * time_s**LONGER)
+        result[name] = Fit(c, len(rows), tuple(sorted(counts)))
+    return result | scaled(groups, result)
+
+
+def scaled(groups: Mapping[str, Sequence[Row]], known: Mapping[str, Fit]) -> dict[str, Fit]:
+    """Return laws of names of few rows: the next general one, times a factor."""
+    result: dict[str, Fit] = {}
+    for name, rows in groups.items():
+        is_few = len(rows) < FEW_ROWS or len({k.run[1] for k, _ in rows}) < FEW_NETWORKS
+        if name in known or is_few:
+            continue
+        start = DATASETS[rows[0][0].run[0]]
+        names = [f"{start} {one.name}" for one in rows[0][0].names]
+        general = next((n for n in names[names.index(name) :] if n in known), None)
+        if general is None:
+            continue
+        c = known[general].coefficients
+        logs = [math.log(k.time_s / max(float(np.dot(c, amounts(o))), 1e-9)) for k, o in rows]
+        factor = math.exp(float(np.median(logs)) * len(rows) / (len(rows) + PRIOR_ROWS))
+        result[name] = Fit(c * factor, len(rows), tuple(sorted({k.run[0] for k, _ in rows})))
+    return result
+
+
+def predicted(kernel: TimedKernel, fits: Mapping[str, Fit]) -> tuple[str, float]:
+    """Return the name of the law of a kernel, and its time; "" without one."""
+    for one in kernel.names:
+        name = f"{DATASETS[kernel.run[0]]} {one.name}"
+        if name in fits:
+            return name, float(np.dot(fits[name].coefficients, amounts(one)))
+    return "", 0.0
+
+
+def main() -> None:
+    """Fit and write the files."""
+    kernels = [k for dataset in DATASETS for k in kernels_of(dataset)]
+    parts = [[k for k in kernels if half(k.run[1]) == part] for part in (0, 1)]
+    errors: dict[str, list[float]] = defaultdict(list)
+    kinds: dict[str, list[float]] = defaultdict(list)
+    sums: dict[Run, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for part in (0, 1):
+        fits = fitted(parts[1 - part])
+        for k in parts[part]:
+            name, time_s = predicted(k, fits)
+            sums[k.run][0] += time_s
+            sums[k.run][1] += 1
+            if k.time_s > 0 and time_s > 0:
+                errors[name].append(k.time_s / time_s)
+                kinds[f"{k.run[0]} {name.partition('.')[0]}"].append(time_s / k.time_s - 1)
+    for kind, each in sorted(kinds.items()):
+        print(f"{kind}: {len(each)} kernels, median error {np.median(np.abs(each)):.1%}")
+    laws: dict[str, KernelLaw] = {}
+    for name, fit in fitted(kernels).items():
+        ratios = [*errors[name], *UNKNOWN]
+        low, high = (float(q) for q in np.quantile(ratios, ENDS))
+        low, high = min(low, 1.0), max(high, 1.0)
+        named = {
+            r.value: float(f"{c:.3g}")
+            for r, c in zip(COLUMNS, fit.coefficients, strict=True)
+            if c > 0
+        }
+        error = float(np.median(np.abs(1 / np.array(ratios) - 1)))
+        laws[name] = KernelLaw(
+            named, 1.0, (low, low), (high, high), fit.rows, error, fit.machines, "datasets"
+        )
+    FILE.write_text(as_toml(laws, "# laws of kernel times on processors"), encoding="utf-8")
+    whole(sums)
+
+
+def whole(sums: Mapping[Run, Sequence[float]]) -> None:
+    """Fit the time of a node, print the errors of runs, and write both."""
+    rows: list[tuple[float, float, float]] = []
+    machines: list[str] = []
+    for dataset in DATASETS:
+        for m in read(ROOT / dataset / "models.csv.gz", ModelRow):
+            run = dataset, m.model, m.dims, m.threads
+            if run in sums:
+                kernels_s, count = sums[run]
+                rows.append((m.time_s, kernels_s, count))
+                machines.append(f"{dataset}, {m.threads} threads")
+    measured, alone_s, launches = np.array(rows).T
+    nodes_s = np.linspace(0, 5e-6, 51)
+    ratios = (alone_s + nodes_s[:, None] * launches) / measured
+    best = int(np.abs(np.log(ratios)).mean(axis=1).argmin())
+    error = ratios[best] - 1
+    for machine in sorted(set(machines)):
+        mine = np.abs(error[np.array(machines) == machine])
+        print(f"{machine}: {len(mine)} runs, median {np.median(mine):.1%}, mean {mine.mean():.1%}")
+    reach = float(np.quantile(np.abs(np.log(ratios[best])), COVERAGE))
+    known = tomllib.loads(processor_runs.FILE.read_text(encoding="utf-8"))
+    known[RUN] = {
+        "targets": [], "factor": 1.0, "launch_s": float(f"{nodes_s[best]:.4g}"),
+        "reach": float(f"{reach:.4g}"), "runs": len(rows), "has_held_out_machines": False,
+    }  # fmt: skip
+    title = "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py."
+    processor_runs.FILE.write_text(written(known, title), encoding="utf-8")
+    print(json.dumps(known[RUN]))
+
+
+if __name__ == "__main__":
+    main()

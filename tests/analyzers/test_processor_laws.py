@@ -1,0 +1,49 @@
+"""Laws of kernels on processors, at the rates of a target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import perfc
+from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators.laws.law import laws
+from perfc.analyzers.estimators.laws.processor_laws import FILE, measured_runtimes
+from perfc.analyzers.estimators.laws.resource import Resource
+
+ROOT = Path(__file__).parents[2]
+MODEL = ROOT / "examples" / "models" / "resnet50.onnx.gz"
+TARGET = ROOT / "datasets" / "cpu-genoa-2c" / "target.toml"
+
+
+def test_kernels_of_a_calibrated_processor_are_laws() -> None:
+    prediction = perfc.analyze(MODEL, str(TARGET), batch=1).prediction
+    assert {k.predictor for k in prediction.kernels} == {Predictor.LAW}
+    # measured on two cores of that machine: 38.7 ms
+    assert prediction.total.low_s < 38.7e-3 < prediction.total.high_s
+    assert prediction.total.time_s == pytest.approx(38.7e-3, rel=0.25)
+
+
+def test_products_take_half_as_long_at_twice_the_rate(tmp_path: Path) -> None:
+    text = TARGET.read_text(encoding="utf-8")
+    faster = tmp_path / "faster.toml"
+    at = text.index("[compute.matrix.f32]")
+    matrix = text[at : text.index("[compute.special.f32]")]
+    doubled = matrix
+    for rate in ("2.028e+11", "9.94e+10", "2.952e+11"):
+        assert rate in matrix
+        doubled = doubled.replace(rate, f"{2 * float(rate):.4g}")
+    faster.write_text(text.replace(matrix, doubled), encoding="utf-8")
+    before, after = (
+        perfc.analyze(MODEL, str(t), batch=1).prediction.total.time_s for t in (TARGET, faster)
+    )
+    assert 0.5 < after / before < 0.75
+
+
+def test_laws_are_of_named_runtimes_and_resources() -> None:
+    starts = {*measured_runtimes().values()}
+    known = {r.value for r in Resource}
+    for name, law in laws(FILE).items():
+        assert name.split()[0] in starts
+        assert known.issuperset(law.coefficients)
