@@ -49,6 +49,8 @@ class StaticShare:
         token: for each token of the largest step with prompts.
         graph: for each sequence of the largest recorded step.
         rank: for each rank of an engine.
+        data: for each rank of data-parallel attention and sequence of the largest recorded step,
+            up to a number of these, and beyond it.
         least: from ``least_from`` of memory on.
         least_from: see ``least``.
         sizes: tokens of the largest step with prompts, and sequences of the largest recorded one
@@ -62,17 +64,19 @@ class StaticShare:
     token: float = 0
     graph: float = 0
     rank: float = 0
+    data: tuple[float, float, float] = (0, 0, 0)
     least: float = 0
     least_from: float = math.inf
     sizes: Sequence[tuple[float, int, int, int]] = ()
 
-    def share(self, memory_mib: float, tokens: int, ranks: int) -> float:
+    def share(self, memory_mib: float, tokens: int, ranks: int, data: int = 1) -> float:
         """Return the share on a device.
 
         Args:
             memory_mib: memory of the device in MiB.
             tokens: number of tokens of the largest step with prompts; 0 for those of ``sizes``.
             ranks: number of ranks of the engine.
+            data: ranks of data-parallel attention.
         """
         memory_gib = memory_mib / 1024
         if self.ranks:
@@ -86,7 +90,10 @@ class StaticShare:
             return max(round(1 - (fixed + each * ranks) / memory_gib, 3), 0.0)
         usual, few, many = next(s for below, *s in self.sizes if memory_mib < below)
         steps = self.constant + self.token * (tokens or usual) + self.rank * ranks
-        steps += self.graph * (few if ranks < 4 else many)
+        recorded = few if ranks < 4 else many
+        usual, most, beyond = self.data
+        each = self.graph + (usual if recorded <= most else beyond) * data * (data > 1)
+        steps += each * recorded
         if memory_mib > self.least_from:
             steps = max(steps, self.least)
         return max(round(1 - steps / memory_mib, 3), 0.0)
@@ -152,6 +159,8 @@ class EngineKind:
             are widened to, by architecture, maker, or "" for others.
         state: element type of states; "" for that of the model.
         states: the same by family of models; "config" for what its configuration says.
+        checks_longest: whether it starts only if one sequence of all positions has room.
+        sparse_cache: type of caches of sparse attention by default; "" for that of activations.
         fuses_attention: whether prompts attend in one kernel where ``converts`` has two products.
         evicts: whether it starts requests all the same, when their prompts have room, and puts the
             last ones back where the pool is full: those begin anew.
@@ -204,6 +213,8 @@ class EngineKind:
     padding: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     state: str = ""
     states: Mapping[str, str] = field(default_factory=dict)
+    checks_longest: bool = False
+    sparse_cache: str = ""
     fuses_attention: bool = False
     evicts: bool = False
     attends_jointly: bool = False

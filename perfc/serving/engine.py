@@ -24,7 +24,7 @@ from perfc.passes.runtimes import runtime as table_of
 
 from .cost.drafts import DraftedCost, Speculation
 from .cost.images import ImagedCost, tower_cost
-from .cost.kv_groups import padding_bytes
+from .cost.kv_groups import check_blocks, is_sparse, padding_bytes
 from .cost.memory import BLOCK_TOKENS, COLLECTIVE_BYTES, GRAPH_BYTES, MemoryPlan
 from .cost.step import StepCost
 from .host import HostModel, host_model_of, numbers_of
@@ -65,7 +65,9 @@ def run_in(precision: ServingPrecision, machine: Machine, kind: EngineKind) -> S
 def with_states(
     precision: ServingPrecision, model: LanguageModel, kind: EngineKind
 ) -> ServingPrecision:
-    """Return the precision with the type of recurrent states by the engine's rule for a family."""
+    """Return the precision with the engine's types of states and of sparse caches for a family."""
+    if kind.sparse_cache and precision.cache is None and is_sparse(model):
+        precision = replace(precision, cache=dtype_named(kind.sparse_cache))
     rule = kind.states.get(model.family, kind.state)
     named = rule.removeprefix("config")
     name = (model.state_type if named != rule else "") or named.strip()
@@ -190,6 +192,8 @@ class Engine:
         )  # fmt: skip
 
     def _cost_of(self, model: LanguageModel, parallel: Parallel) -> StepCost:
+        if self.kind.recording is not None:
+            check_blocks(model, self.precision, parallel)
         serving = table_of(self.runtime).serving.value
         law = replace(self.law, step_s=self.law.step_s + self._extra_launches_s(model))
         return StepCost(
@@ -254,7 +258,9 @@ class Engine:
             return kind.utilization
         is_usual = kind.token_budget == kind_of(self.runtime, self.version).token_budget
         tokens = 0 if is_usual else kind.token_budget
-        return kind.static.share(usable_bytes / (1 << 20), tokens, self.ranks)
+        return kind.static.share(
+            usable_bytes / (1 << 20), tokens, self.ranks, self.parallel.attention_data
+        )
 
     def limits(self, isl: int, osl: int, groups: int = 0) -> Limits:
         """Return the scheduling limits of one rank's engine for requests of these lengths.

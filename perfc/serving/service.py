@@ -28,7 +28,7 @@ from .cost.memory import MemoryPlan
 from .engine import Engine
 from .host import disaggregated_host_model
 from .options import ServingOptions, split
-from .output.notes import beyond_positions, longest_notes, notes_of
+from .output.notes import beyond_positions, longest_notes, notes_of, starting_notes
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, energy_j_per_token, expenses
 from .remedies import would_fit
@@ -345,7 +345,8 @@ def report_of(
         memory, plan.fits(isl + osl) and (longest or 0) <= memory.largest_context,
     )  # fmt: skip
     beyond = (*beyond_positions(engine.model, isl + osl),
-              *longest_notes(longest, memory.largest_context))  # fmt: skip
+              *longest_notes(longest, memory.largest_context),
+              *starting_notes(engine, longest, memory.largest_context))  # fmt: skip
     if not base.fits:
         remedies = " or ".join(would_fit(engine, max(isl, (longest or 0) - osl), osl))
         return replace(base, notes=(*((f"would fit: {remedies}",) if remedies else ()), *beyond))

@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from perfc.errors import ModelError
 from perfc.frontend.config.facts import layers_of, state_bytes, token_bits
-from perfc.frontend.config.mixers import Experts, Mixer
-from perfc.frontend.config.model import Attention, LatentAttention, mixers
-from perfc.frontend.config.precision import WeightFormat
+from perfc.frontend.config.mixers import Experts, Mixer, Mlp
+from perfc.frontend.config.model import Attention, LanguageModel, LatentAttention, mixers
+from perfc.frontend.config.precision import ServingPrecision, WeightFormat
+from perfc.machine.parallel import Parallel
 
 from .memory import BLOCK_TOKENS
 
@@ -115,3 +117,30 @@ def padding_bytes(engine: Engine) -> float:
                 wide = math.prod([-(-n // m) * m for n, m in sizes]) - inner * hidden
                 more += -(-e.count // parallel.expert) * (2 + e.is_gated) * wide
     return more * (form.bits / 8 + 1 / form.block)
+
+
+def is_sparse(model: LanguageModel) -> bool:
+    """Return True if a layer attends to tokens that an indexer chooses."""
+    every = [m for layer in layers_of(model) for m in mixers(layer)]
+    return any(isinstance(m, LatentAttention) and m.indexer is not None for m in every)
+
+
+def check_blocks(model: LanguageModel, precision: ServingPrecision, parallel: Parallel) -> None:
+    """Refuse ranks that cut the blocks of 8-bit floats.
+
+    Source: vLLM, fp8_utils.py ``validate_fp8_block_shape``; SGLang, fp8.py.
+
+    Raises:
+        ModelError: the inner columns of a rank are no multiple of a block.
+    """
+    for layer in layers_of(model, parallel):
+        for m in mixers(layer):
+            is_whole = isinstance(m, Experts) and parallel.expert > 1
+            if not isinstance(m, (Experts, Mlp)) or is_whole:
+                continue
+            form = precision.of_experts if isinstance(m, Experts) else precision.weights
+            if form is WeightFormat.F8_BLOCK and m.inner / parallel.tensor % form.block:
+                message = (
+                    f"{m.inner:,} columns on {parallel.tensor} ranks cut blocks of {form.block}"
+                )
+                raise ModelError(message, where=model.name, hint="--ep keeps experts whole")

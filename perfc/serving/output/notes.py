@@ -68,6 +68,16 @@ def longest_notes(longest: int | None, fitting: int) -> tuple[str, ...]:
     return (f"a sequence of {longest:,} tokens does not fit, one of {fitting:,} does",)
 
 
+def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[str, ...]:
+    """Return a note if the engine starts with a shorter longest sequence than its default."""
+    if longest is not None or not engine.kind.checks_longest:
+        return ()
+    if not 0 < fitting < engine.model.context:
+        return ()
+    most = f"--max-model-len {fitting} or less, not with its default of {engine.model.context:,}"
+    return (f"{engine.runtime} starts with {most}",)
+
+
 def _lacking(engine: Engine, code: str) -> str:
     """Return the machine or runtime that cannot multiply a type; "" if both can."""
     if not engine.machine.takes(code):

@@ -8,64 +8,16 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from perfc.common.fitted import data_next_to
 from perfc.common.plain_text import printable
 
 if TYPE_CHECKING:
     from ..sections.kernels import KernelRow
 
 Field: TypeAlias = "str | float | bool | Sequence[str] | None"
-HEADER = (
-    "index",
-    "label",
-    "nodes",
-    "kind",
-    "dtype",
-    "tier",
-    "launches",
-    "roofline_share",
-    "roofline_time_s",
-    "floor_s",
-    "sustained_s",
-    "launch_gap_s",
-    "bound",
-    "next_bound",
-    "margin",
-    "intensity_flop_per_byte",
-    "flop",
-    "mac",
-    "read_bytes",
-    "write_bytes",
-    "device_bytes",
-    "is_bound",
-    "predicted_s",
-    "predicted_low_s",
-    "predicted_high_s",
-    "predicted_wait_s",
-    "predicted_gap_s",
-    "predictor",
-    "predictor_class",
-    "is_extrapolating",
-    "is_measured",
-    "energy_j",
-    "energy_low_j",
-    "energy_high_j",
-    "power_w",
-)
-FORECAST = {
-    "predicted_s": "time_s",
-    "predicted_low_s": "low_s",
-    "predicted_high_s": "high_s",
-    "predicted_wait_s": "wait_s",
-    "predicted_gap_s": "gap_s",
-    "predictor": "predictor",
-    "predictor_class": "class_name",
-    "is_extrapolating": "is_extrapolating",
-    "is_measured": "is_measured",
-    "energy_j": "energy_j",
-    "energy_low_j": "energy_low_j",
-    "energy_high_j": "energy_high_j",
-    "power_w": "power_w",
-}
+_TABLE = data_next_to(__file__)
+HEADER: tuple[str, ...] = tuple(_TABLE["header"])
+FORECAST: dict[str, str] = _TABLE["forecast"]
 """Columns of the prediction; empty without one."""
 
 
