@@ -91,8 +91,8 @@ class StaticShare:
         usual, few, many = next(s for below, *s in self.sizes if memory_mib < below)
         steps = self.constant + self.token * (tokens or usual) + self.rank * ranks
         recorded = few if ranks < 4 else many
-        usual, most, beyond = self.data
-        each = self.graph + (usual if recorded <= most else beyond) * data * (data > 1)
+        each, most, beyond = self.data
+        each = self.graph + (each if recorded <= most else beyond) * data * (data > 1)
         steps += each * recorded
         if memory_mib > self.least_from:
             steps = max(steps, self.least)

@@ -7,32 +7,18 @@ from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 
+from perfc.common.fitted import data_next_to
+
 from ..lowering.builder import Size, packed
 from ..lowering.elements import DataType
 from ..lowering.emitter import FIRST
 from .call import LOWERINGS, HloCall, lowers
 
-ELEMENTWISE: Mapping[str, str] = {
-    "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "maximum": "Max",
-    "minimum": "Min", "power": "Pow", "remainder": "Mod", "negate": "Neg", "abs": "Abs",
-    "exponential": "Exp", "log": "Log", "sqrt": "Sqrt", "tanh": "Tanh", "logistic": "Sigmoid",
-    "sine": "Sin", "cosine": "Cos", "tan": "Tan", "floor": "Floor", "ceil": "Ceil",
-    "sign": "Sign", "erf": "Erf", "select": "Where", "round_nearest_even": "Round",
-}  # fmt: skip
-"""Operations that are one elementwise operator of ONNX."""
-LOGICAL: Mapping[str, tuple[str, str]] = {
-    "and": ("And", "BitwiseAnd"), "or": ("Or", "BitwiseOr"), "xor": ("Xor", "BitwiseXor"),
-    "not": ("Not", "BitwiseNot"),
-}  # fmt: skip
-"""Operations on truth values, and on whole numbers."""
-COMPARISONS: Mapping[str, str] = {
-    "EQ": "Equal", "LT": "Less", "LE": "LessOrEqual", "GT": "Greater", "GE": "GreaterOrEqual",
-}  # fmt: skip
-REDUCTIONS: Mapping[str, str] = {
-    "add": "ReduceSum", "maximum": "ReduceMax", "minimum": "ReduceMin", "multiply": "ReduceProd",
-    "or": "ReduceMax", "and": "ReduceMin",
-}  # fmt: skip
-"""Operators of ONNX by the operation of the body of a reduction."""
+_TABLE = data_next_to(__file__)
+ELEMENTWISE: Mapping[str, str] = _TABLE["elementwise"]
+LOGICAL: Mapping[str, tuple[str, str]] = _TABLE["logical"]
+COMPARISONS: Mapping[str, str] = _TABLE["comparisons"]
+REDUCTIONS: Mapping[str, str] = _TABLE["reductions"]
 
 
 def _elementwise(operator: str, c: HloCall) -> None:

@@ -7,55 +7,17 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 from perfc.ir import DType, dtype_named, record
 
 from .facts import Argument, OperatorCall, TensorArgument
 from .operators import OperatorSignature
 
-_WORDS = {
-    "unsigned char": "u8",
-    "signed char": "i8",
-    "byte": "u8",
-    "char": "i8",
-    "short": "i16",
-    "short int": "i16",
-    "int": "i32",
-    "long": "i64",
-    "long int": "i64",
-    "long long": "i64",
-    "unsigned int": "u32",
-    "unsigned short int": "u16",
-    "unsigned long int": "u64",
-    "c10::complex<float>": "c64",
-    "c10::complex<double>": "c128",
-    "c10::Float8_e8m0fnu": "f8e8m0",
-    "__half": "f16",
-    "__nv_bfloat16": "bf16",
-    "__hip_bfloat16": "bf16",
-    "c10::quint8": "u8",
-    "c10::qint8": "i8",
-    "c10::Float4_e2m1fn_x2": "f4e2m1",
-}
+_TABLE = data_next_to(__file__)
+_WORDS: dict[str, str] = _TABLE["words"]
 """Words of Kineto and of kernels that `dtype_named` does not know."""
-SCALAR_TYPES = (
-    "u8",
-    "i8",
-    "i16",
-    "i32",
-    "i64",
-    "f16",
-    "f32",
-    "f64",
-    "",
-    "c64",
-    "c128",
-    "b1",
-    "",
-    "",
-    "",
-    "bf16",
-)
+SCALAR_TYPES: list[str] = _TABLE["scalars"]
 """Element types by their number in ``c10/core/ScalarType.h``."""
 _OPAQUE = re.compile(r"OpaqueType<(\d+)")
 _BY_SIZE = {1: DType.U8, 2: DType.F16, 4: DType.F32, 8: DType.F64, 16: DType.C128}
