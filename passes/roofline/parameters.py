@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import Dim, DType, Graph, Kind, Module, Node, Op, TensorType, Value, dim_sum, frozen
 from perfc.ir.ops.control.control import If, Scan
 from perfc.ir.ops.elementwise.cast import Cast
@@ -41,20 +42,7 @@ ORDER = tuple(Role)
 STATISTICS = frozenset({"input_mean", "input_var"})
 QUANTIZATION = re.compile(r"(?<!norm_)scale|zero_point|absmax")
 """Names of operands that scale or shift a quantised one."""
-SETTINGS = frozenset(
-    {
-        *("M", "cond", "condition", "axes", "axis", "shape", "sizes", "roi", "repeats", "pads"),
-        *("constant_value", "starts", "ends", "steps", "split", "depth", "size", "values", "Pads"),
-        *("limit", "start", "delta", "max", "min", "training_mode", "ratio", "dft_length"),
-        *("frame_length", "frame_step", "indices", "k", "target_type", "output_shape", "I"),
-        *("image_shape", "block_shape", "iou_threshold", "score_threshold", "B_shape", "g_idx"),
-        *("max_output_boxes_per_class", "sequence_lens", "cos_cache", "sin_cache", "crop_size"),
-        *("initial_h", "initial_c", "position", "position_ids", "seqlens_k", "block_table"),
-        *("total_sequence_length", "slot_mapping", "cumulative_sequence_length", "past_seqlens"),
-        *("past_key", "past_value", "past", "key_cache", "value_cache", "past_sequence_length"),
-        *("mask_index", "key_padding_mask", "token_offset", "beam_width", "cache_indirection"),
-    }
-)
+SETTINGS = frozenset(data_next_to(__file__)["settings"])
 """Names of operands that are settings or state; none of them is learned."""
 MOVES = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.GATHER})
 """Kinds of operators whose results contain their input's elements unchanged."""
