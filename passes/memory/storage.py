@@ -58,6 +58,8 @@ class BufferRole(Enum):
     """Everything else: read soon after it is made."""
     WORKSPACE = "workspace"
     """Temporary memory of a kernel."""
+    COPY = "copies"
+    """Places of copies of stored tensors that were made while a model loaded."""
 
     __hash__ = object.__hash__
 

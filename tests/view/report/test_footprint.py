@@ -147,7 +147,10 @@ def test_the_device_view_adds_up(mlp: str) -> None:
     assert max(p.peak_bytes for p in view.phases) == view.live_bytes == max(view.line_bytes)
     assert view.fits
     processor = DeviceMemory.of(perfc.analyze(mlp, "cpu", batch=4))
-    assert "context" not in {p.name for p in processor.parts}
+    assert sum(p.nbytes for p in processor.parts) == processor.total_bytes
+    eager = DeviceMemory.of(perfc.analyze(mlp, "cpu", batch=4, runtime="eager"))
+    assert {"context", "allocator"} & {p.name for p in processor.parts} == {"context", "allocator"}
+    assert "context" not in {p.name for p in eager.parts}
 
 
 def test_the_curve_of_checkpointing_goes_from_nothing_kept_to_nothing_again(mlp: str) -> None:

@@ -27,6 +27,7 @@ WORDS = {
     "inputs": "inputs of the model",
     "activations": "intermediate results",
     "workspace": "workspace of matrix products",
+    "copies": "copies of weights made while loading, whose place the heap keeps",
     ALLOCATOR: "allocator overhead: rounding and fragmentation",
     CONTEXT: "driver and libraries, assumed",
 }

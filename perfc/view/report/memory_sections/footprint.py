@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.ir import Phase, record
 from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
 from perfc.passes.memory.allocators.by_framework import allocator_of
+from perfc.passes.memory.process import Process, process_of
 from perfc.passes.memory.storage import BufferRole, Storages, StorageTable
 from perfc.passes.runtimes import Framework
 
@@ -32,7 +34,8 @@ class Footprint:
         parts: live bytes at the peak by role, without empty roles.
         allocated_bytes: live bytes at the peak, rounded by the allocator.
         reserved_bytes: peak of bytes that the allocator reserves on the device.
-        context_bytes: memory of the driver and the libraries; 0 on a CPU.
+        context_bytes: memory of the driver and the libraries; on a processor that of the runtime,
+            where perfc knows it.
         capacity_bytes: memory reported by the driver, minus ``--reserve``; None if the target does
             not declare it.
         margin_bytes: safety margin of the capacity.
@@ -62,12 +65,12 @@ class Footprint:
     @property
     def live_bytes(self) -> int:
         """Live bytes at the peak."""
-        return sum(self.parts.values())
+        return sum(self.parts.values()) - self.parts.get(BufferRole.COPY, 0)
 
     @property
     def allocator_bytes(self) -> int:
         """Allocator overhead: rounding and fragmentation."""
-        return max(self.reserved_bytes - self.live_bytes, 0)
+        return max(self.reserved_bytes - sum(self.parts.values()), 0)
 
     @property
     def total_bytes(self) -> int:
@@ -126,11 +129,38 @@ def footprint(
     limits: tuple[int, int | None, int] = (0, None, 0)
     if capacity is not None:
         limits = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
-    return Footprint(
+    made = Footprint(
         parts, done.allocated_bytes, done.reserved_bytes, *limits, make.title,
         table.names[at] if line else "", table.phases[at] if line else Phase.FORWARD,
         tuple(s + workspace for s in line), done.reserved_line, table.phases, table.is_bound,
     )  # fmt: skip
+    if not shared or machine.kind != "cpu" or framework is not Framework.ORT:
+        return made
+    nodes = len(report.module.graph.nodes)
+    grown = report.analyses.once(
+        report.module,
+        ("process", report.deployment.table_name, *env.items()),
+        lambda: process_of(report.kernels.kernels, table, env, nodes),
+        lambda _: True,
+    )
+    return _of_process(made, grown)
+
+
+def _of_process(live: Footprint, grown: Process) -> Footprint:
+    """Return the footprint of a process on a processor, whose results lie in what it grows by."""
+    parts = {BufferRole.PARAMETER: grown.weight_bytes}
+    left = grown.run_bytes + grown.copy_bytes
+    for role, nbytes in live.parts.items():
+        if role is not BufferRole.PARAMETER:
+            parts[role] = min(nbytes, left)
+            left -= parts[role]
+    parts[BufferRole.COPY] = min(grown.copy_bytes, left)
+    return replace(
+        live,
+        parts={role: nbytes for role, nbytes in parts.items() if nbytes},
+        reserved_bytes=grown.grown_bytes - grown.library_bytes,
+        context_bytes=grown.library_bytes,
+    )
 
 
 def _replayed(
