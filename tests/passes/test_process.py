@@ -8,8 +8,8 @@ import pytest
 
 import perfc
 from perfc.ir import DType, TensorType, Value
+from perfc.passes.layout.process import Process, places, process_of
 from perfc.passes.memory.allocators.heap import FIRST_THRESHOLD, Heap
-from perfc.passes.memory.process import Process, places, process_of
 from perfc.passes.memory.storage import Buffer, BufferRole
 from perfc.view.report.memory_sections.footprint import table_of
 

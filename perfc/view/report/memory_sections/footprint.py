@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.ir import Phase, record
+from perfc.passes.layout.process import Process, process_of
 from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
 from perfc.passes.memory.allocators.by_framework import allocator_of
-from perfc.passes.memory.process import Process, process_of
 from perfc.passes.memory.storage import BufferRole, Storages, StorageTable
 from perfc.passes.runtimes import Framework
 

@@ -21,12 +21,12 @@ from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 
 from ..fusion.kernel import Kernel
-from ..layout.blocks import is_blocked_conv
-from .allocators.bfc import BfcArena
-from .allocators.blocks import MemoryBlock
-from .allocators.heap import Heap
-from .liveness import storage
-from .storage import Buffer, BufferRole, StorageTable
+from ..memory.allocators.bfc import BfcArena
+from ..memory.allocators.blocks import MemoryBlock
+from ..memory.allocators.heap import Heap
+from ..memory.liveness import storage
+from ..memory.storage import Buffer, BufferRole, StorageTable
+from .blocks import is_blocked_conv
 
 LIBRARY_BYTES = 15 << 20
 """Growth of a session of three nodes: pages of code and data that loading and running touch."""
