@@ -1,4 +1,4 @@
-"""What a process of ONNX Runtime on a processor grows by: libraries, weights, copies, the arena.
+"""Growth of a process of ONNX Runtime on a processor: libraries, weights, copies, the arena.
 
 Weights lie in mapped pages of their file until something changes them. A fused batch normalization
 makes new weights of a convolution, blocks of channels make them once more, with buffers between;

@@ -24,6 +24,8 @@ from perfc.measuring.measure.fitting.fit_file import replace_target, without
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 
+from .adapt_laws import by_law, runtime_of
+
 PRODUCT = 8192
 """Extent of the square matrix product that represents calibrate's matrix rates."""
 COPIED_BYTES = 1 << 28
@@ -122,6 +124,7 @@ def residuals(
     result = [r for kind, group in groups.items() for r in by_class(*kind, group, machine, folder)]
     result += by_roofline(others, machine)
     result += by_fit(measured, machine)
+    result += by_law([m.row for m in measured if m.row is not None], machine)
     if machine.kind == "cpu" and not result:
         targets = sorted({m.row.target for m in measured if m.row is not None})
         there = f"these were measured against {', '.join(targets)}" if targets else "there are none"
@@ -202,15 +205,10 @@ def by_roofline(group: Sequence[AdaptationSample], machine: Machine) -> Iterator
 def by_fit(group: Sequence[AdaptationSample], machine: Machine) -> Iterator[KernelResidual]:
     """Yield residuals against rates fitted on the machine under the same runtime."""
     from perfc.analyzers.estimators.fitted_rates import of_machine
-    from perfc.passes.runtimes import tables
 
     for row in (m.row for m in group if m.row is not None):
-        device = row.device.partition(":")[0]
-        table = next(
-            (t for t in tables() if t.framework.value == row.runtime and device in t.stands_for),
-            None,
-        )
-        efficiencies = None if table is None else of_machine(machine, table.name)
+        name = runtime_of(row)
+        efficiencies = of_machine(machine, name) if name else None
         fitted = None if efficiencies is None else efficiencies.kernel(subject_of(row))
         if fitted is not None and fitted.time_s > 0:
             predicted_s, time_s = fitted.time_s / row.launches, row.time_s / row.launches

@@ -260,8 +260,9 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
         rows.append(
             KernelRow(
                 schema=1, digest="0" * 16, model="bert", runtime="ort", version="onnxruntime 1",
-                device="cpu", threads=1, dims="batch=2", kernel=i, part=i, part_s=time_s,
-                time_s=time_s, iqr_s=0.0, best_s=time_s, inserted_s=0.0, floor_s=b.floor_s,
+                device="cpu", threads=report.machine.sm_count, dims="batch=2", kernel=i, part=i,
+                part_s=time_s, time_s=time_s, iqr_s=0.0, best_s=time_s, inserted_s=0.0,
+                floor_s=b.floor_s,
                 sustained_s=b.time_s, target=machine, label=k.label, kind=k.kind.value,
                 dtype=b.dtype.code, ops="+".join(operators(k)), views=0, runtime_ops="x", nodes="x",
                 launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
@@ -288,7 +289,7 @@ def test_a_processor_that_was_adapted_is_predicted_as_it_was_measured(
     rows_of_measure(rows, "generic-x86-64", slower)
     args = ["adapt", "-t", "generic-x86-64", "--from", str(rows), "-o", str(mine)]
     assert cli.run(args) == 0
-    assert "roofline.matmul" in capsys.readouterr().out
+    assert "law.gemm.stored" in capsys.readouterr().out
     assert validate(mine) == []
     before, after = (analysed(t, capsys) for t in ("generic-x86-64", mine))
     sums = [result["prediction"]["time_s"]["value"] for result in (before, after)]

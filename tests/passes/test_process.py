@@ -1,4 +1,4 @@
-"""What a process grows by: the heap of the C library, places of results, copies of weights."""
+"""Growth of a process: the heap of the C library, places of results, copies of weights."""
 
 from __future__ import annotations
 
