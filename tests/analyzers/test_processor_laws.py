@@ -28,17 +28,17 @@ def test_kernels_of_a_calibrated_processor_are_laws() -> None:
 def test_products_take_half_as_long_at_twice_the_rate(tmp_path: Path) -> None:
     text = TARGET.read_text(encoding="utf-8")
     faster = tmp_path / "faster.toml"
-    at = text.index("[compute.matrix.f32]")
-    matrix = text[at : text.index("[compute.special.f32]")]
-    doubled = matrix
-    for rate in ("2.028e+11", "9.94e+10", "2.952e+11"):
-        assert rate in matrix
+    at = text.index("[compute.vector.f32]")
+    vector = text[at : text.index("[compute.matrix.f32]")]
+    doubled = vector
+    for rate in ("2.362e+11", "1.182e+11", "2.952e+11"):
+        assert rate in vector
         doubled = doubled.replace(rate, f"{2 * float(rate):.4g}")
-    faster.write_text(text.replace(matrix, doubled), encoding="utf-8")
+    faster.write_text(text.replace(vector, doubled), encoding="utf-8")
     before, after = (
         perfc.analyze(MODEL, str(t), batch=1).prediction.total.time_s for t in (TARGET, faster)
     )
-    assert 0.5 < after / before < 0.75
+    assert 0.5 < after / before < 0.8
 
 
 def test_laws_are_of_named_runtimes_and_resources() -> None:
