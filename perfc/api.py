@@ -206,7 +206,7 @@ class Report(StoredTensors, Presentation):
         from perfc.analyzers.runs.prediction import predicted
         from perfc.analyzers.whole_runs.whole_run import with_whole
 
-        run, table = self.execution, predicted(self.execution, self.source)
+        run, table = self.execution, predicted(self.execution)
         return with_whole(table, self.source, run, self.deployment, predictor=self.predictor)
 
     @cached_property

@@ -229,10 +229,11 @@ def describe(error: Exception, args: Sequence[str]) -> str:
 
 def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
     """Return a replacement for an unknown option, "" if click's message is sufficient."""
+    from perfc.commands.shared.former import OPTIONS
     from perfc.common.other_names import option_for
 
-    if error.ctx is None:
-        return ""
+    if error.ctx is None or error.option_name in OPTIONS:
+        return OPTIONS.get(error.option_name, "")
     command = error.ctx.command
     if command is cli:
         return f"options follow a command, as in perfc analyze {' '.join(args)}"

@@ -25,8 +25,8 @@ from pathlib import Path
 import numpy as np
 
 import perfc
-from perfc.analyzers.estimate.estimate import Estimate, Predictor, Timed
-from perfc.analyzers.estimators import predictor, why
+from perfc.analyzers.estimate.estimate import Estimate, Timed
+from perfc.analyzers.estimators import predictor
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, tabulate
@@ -146,14 +146,9 @@ def model(
     )
     table = report.prediction
     rows = zip(report.roofline.kernels, table.kernels, table.energies, strict=True)
-    for i, (bound, result, energy) in enumerate(rows):
+    for bound, result, energy in rows:
         yield f"{bound.kernel.label}: sustained {text(bound.sustained_s)} s"
         yield f"  {estimated(result)}{spent(energy)}"
-        if result.predictor is Predictor.FITTED:
-            terms = why(report.execution, i, Predictor.FITTED)
-            assert isinstance(terms, tuple)
-            for term in terms:
-                yield f"    {term.name}: {text(term.amount)} take {text(term.time_s)} s"
     yield f"kernels: {timed(table.timeline)}, {text(table.wait_s + table.gap_s)} s waiting"
     yield f"run: {timed(table.total)}{spent(table.energy)}"
     yield from (f"note: {note}" for note in table.notes)

@@ -14,8 +14,6 @@ from .interval import Interval
 class Predictor(Enum):
     """Predictors of a kernel's time, the most trusted first."""
 
-    FITTED = "fitted"
-    """Rates fitted to kernels that this machine ran under this runtime."""
     LAW = "law"
     """Physical laws of a class of kernels, from the target's data sheet."""
     LEARNED = "learned"

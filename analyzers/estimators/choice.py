@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from ..estimate.estimate import Estimate, Predictor
 from .estimator import Estimator, Execution
-from .fitted import Fitted
 from .forest import Forests
 from .laws import Laws
 from .roofline import SustainedRoofline
 
-IN_ORDER: tuple[Estimator, ...] = (Fitted(), Laws(), Forests(), SustainedRoofline())
+IN_ORDER: tuple[Estimator, ...] = (Laws(), Forests(), SustainedRoofline())
 """A kernel is estimated by the first that knows it."""
 
 

@@ -8,14 +8,12 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from perfc.ir import Module, frozen
+from perfc.ir import frozen
 from perfc.passes.runtimes import LaunchMode
 
 from ..estimate.estimate import CandidateRun, Estimate, Predictor, RunEstimate
 from ..estimate.interval import Interval
 from ..estimators import Execution, estimates
-from ..estimators.fitted_rates import Efficiencies, host_nodes, of_machine
-from ..estimators.fitted_rates.efficiencies import WHOLE
 from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
@@ -27,7 +25,6 @@ from .timeline import RunHost, changed_ratio, spread, timeline
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
-    from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.roofline.roofline import RooflineTable
 
 
@@ -184,28 +181,20 @@ def _ratio(kernel: Estimate, alone: Estimate) -> float:
     return (kernel.time_s - kernel.wait_s) / alone.time_s if alone.time_s else 0.0
 
 
-def predicted(execution: Execution, source: Module | None = None) -> PredictionTable:
-    """Return the predictions of the kernels and of the run.
-
-    Args:
-        execution: kernels, machine and runtime.
-        source: the module as read, for the nodes that only a host runs; they are left out else.
-    """
+def predicted(execution: Execution) -> PredictionTable:
+    """Return the predictions of the kernels and of the run."""
     bounds, kernels, module = execution.bounds, execution.kernels, execution.module
     machine, runtime = bounds.machine, kernels.runtime
     launched = in_run(execution, estimates(execution))
-    efficiencies = of_machine(machine, runtime.name)
-    device = total(launched, bounds.floor_s, on_host(source, kernels, efficiencies), efficiencies)
+    device = total(launched, bounds.floor_s)
     left = overlap(launched, bounds, kernels, module) if runtime.streams > 1 and module else 1.0
     host = host_of(execution)
     waiting = timeline(launched, host)
-    # rates fitted to profiles of this machine include it
-    fixed = host.fixed if host and efficiencies is None else Interval.exactly(0.0)
-    fixed_s = device.fixed_s + fixed.mid
-    sum_s = math.fsum([*(k.time_s for k in waiting), fixed_s])
+    fixed = host.fixed if host else Interval.exactly(0.0)
+    sum_s = math.fsum([*(k.time_s for k in waiting), fixed.mid])
     time = device.time.slower_of(host.time) + fixed if host else device.time
     time = time * (left * sum_s / time.mid) if time.mid else time
-    run = replace(device, time=time.at_least(bounds.floor_s), fixed_s=fixed_s)
+    run = replace(device, time=time.at_least(bounds.floor_s), fixed_s=fixed.mid)
     in_time, run = spread(waiting, run)
     table = PredictionTable(
         tuple(in_time),
@@ -224,7 +213,7 @@ def predicted(execution: Execution, source: Module | None = None) -> PredictionT
 def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
     """Return the estimates of kernels in a run: with recurrent steps and launches.
 
-    The machine's corrections come first; fitted rates already include the rest.
+    The machine's corrections come first.
     """
     bounds, machine = execution.bounds, execution.machine
     corrections = adapt.of_machine(machine)
@@ -236,48 +225,24 @@ def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
         same = (bound.kernel.identity, id(estimate))
         if same not in firsts:
             here = adapt.corrected(estimate, bound.launches, corrections)
-            if estimate.predictor is not Predictor.FITTED:
-                here = here if machine.kind == "cpu" else chained(here, bound, bounds.at(i))
-                # laws are those of kernels in a graph, their least time included
-                if estimate.predictor is not Predictor.LAW:
-                    here = here.launched(launch * bound.launches)
-                elif not is_graph and machine.kind != "cpu":
-                    here = here.spaced(QUEUE_GAP * bound.launches)
+            here = here if machine.kind == "cpu" else chained(here, bound, bounds.at(i))
+            # laws are those of kernels in a graph, their least time included
+            if estimate.predictor is not Predictor.LAW:
+                here = here.launched(launch * bound.launches)
+            elif not is_graph and machine.kind != "cpu":
+                here = here.spaced(QUEUE_GAP * bound.launches)
             firsts[same] = here
         result.append(firsts[same])
     return result
 
 
-def on_host(
-    source: Module | None, kernels: KernelTable, efficiencies: Efficiencies | None
-) -> float:
-    """Return the fitted time of nodes that only a host runs, in seconds; 0 without a fit."""
-    if efficiencies is None or source is None:
-        return 0.0
-    return efficiencies.host_s * host_nodes(source, kernels)
-
-
-def total(
-    kernels: Sequence[Estimate],
-    floor_s: float,
-    fixed_s: float,
-    efficiencies: Efficiencies | None,
-) -> RunEstimate:
-    """Return the run as the sum of its kernels, with an interval.
-
-    If fitted rates give nearly all of it, the interval is that of whole runs that the fit held out.
-    Else it is the interval of the sum (`summing`).
-    """
-    time_s = max(math.fsum(k.time_s for k in kernels) + fixed_s, floor_s)
-    fitted_s = fixed_s + math.fsum(k.time_s for k in kernels if k.predictor is Predictor.FITTED)
-    whole = efficiencies.ratios.get(WHOLE) if efficiencies is not None else None
-    if whole is not None and fitted_s > 0.95 * time_s:
-        low_s, high_s = time_s * whole.low, time_s * whole.high
-    else:
-        below, above = sides_of(kernels)
-        low_s, high_s = time_s - half_width(below), time_s + half_width(above)
+def total(kernels: Sequence[Estimate], floor_s: float) -> RunEstimate:
+    """Return the run as the sum of its kernels, with the interval of the sum (`summing`)."""
+    time_s = max(math.fsum(k.time_s for k in kernels), floor_s)
+    below, above = sides_of(kernels)
+    low_s, high_s = time_s - half_width(below), time_s + half_width(above)
     time = Interval(max(low_s, floor_s), time_s, max(high_s, time_s))
-    return RunEstimate(floor_s, time, fixed_s)
+    return RunEstimate(floor_s, time, 0.0)
 
 
 def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterable[str]:
@@ -290,7 +255,7 @@ def notes(kernels: Sequence[Estimate], machine: Machine, runtime: str) -> Iterab
     if not any(k.is_measured for k in kernels):
         yield (
             f"no measurement of {runtime} on a machine like {machine.name}: wide intervals"
-            " (perfc calibrate --fit-from, perfc adapt)"
+            " (perfc adapt)"
         )
     elif bare > 0.1 * whole:
         part = f"{100 * bare / whole:.0f} %"

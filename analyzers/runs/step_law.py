@@ -20,7 +20,6 @@ from perfc.ir import Kind, Module, Phase, record
 from perfc.ir.problem.window import SlidingWindow
 from perfc.passes.runtimes import Layout
 
-from ..estimate.estimate import Predictor
 from ..estimate.interval import Interval
 from ..features.distance import SAME_CHIP, coordinates, distance, place
 from ..features.sheet import Sheet
@@ -158,7 +157,7 @@ def is_convolutional(sums: Mapping[tuple[KernelTrait, ...], float]) -> bool:
 
 def is_measured_here(table: PredictionTable) -> bool:
     """Return True if estimates use kernels measured on this machine, unlike those of the fit."""
-    return any(k.predictor is Predictor.FITTED or k.correction != 1.0 for k in table.launched)
+    return any(k.correction != 1.0 for k in table.launched)
 
 
 def factors(

@@ -88,19 +88,14 @@ _LINK = (
     *("bandwidth_bytes_per_s", "sustained_bandwidth_bytes_per_s"),
     "pageable_bandwidth_bytes_per_s",
 )
-EFFICIENCY = (
-    *("launch_s", "view_s", "mac_per_s", "element_per_s", "special_per_s", "bytes_per_s"),
-    *("mid_bytes_per_s", "far_bytes_per_s", "weight_bytes_per_s", "store_bytes_per_s"),
-    *("row_per_s", "moved_bytes_per_s", "low_ratio", "high_ratio"),
-)
-"""Rates of ``[efficiency."CLASS"]``, and how far measured times lie from those they give.
-
-They are fitted to measured kernels (``analyzers/estimators/fitted_rates``)."""
 ADAPTATION = ("small_ratio", "large_ratio", "low_ratio", "high_ratio")
 """Factors of ``[adaptation.CLASS]``: what corrects predictions learned on other machines."""
+FORMER = (
+    "efficiency: perfc no longer reads fitted rates; delete these tables, then"
+    " perfc adapt TARGET --from ROWS corrects predictions by measured kernels"
+)
 LEVELS = ("l1", "l2_private", "l2", "device")
 """Memory levels, nearest first; ``l2`` is the last cache before memory, whatever its name."""
-FITTED: dict[str, tuple[str, ...]] = {"efficiency": EFFICIENCY, "adaptation": ADAPTATION}
 _MATRIX_TYPES = ["f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2", "i8", "i4", "f4e2m1"]
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "device": _DEVICE,
@@ -148,8 +143,10 @@ class Reader:
         for key, value in self.data.items():
             if key in ("schema", "aliases", "source", *_TOP):
                 continue
-            if key in FITTED:
-                self._read_fitted(key, value)
+            if key == "efficiency":
+                self.problems.append(FORMER)
+            elif key == "adaptation":
+                self._read_adaptation(value)
             elif key not in ("device", "price", "compute", "memory", "link", "node"):
                 self.problems.append(f"{key}: unknown key")
             else:
@@ -218,16 +215,16 @@ class Reader:
             choices = [s.removeprefix(f"{parent}.") for s in _SECTIONS if s.startswith(parent)]
             self.problems.append(f"{at[:80]}: unknown table, one of {' '.join(choices)}")
 
-    def _read_fitted(self, kind: str, tables: object) -> None:
+    def _read_adaptation(self, tables: object) -> None:
         if not isinstance(tables, dict):
-            self.problems.append(f"{kind} must be tables [{kind}.CLASS]")
+            self.problems.append("adaptation must be tables [adaptation.CLASS]")
             return
         for name, table in cast("dict[str, object]", tables).items():
             if not _CLASS.fullmatch(name) or not isinstance(table, dict):
-                self.problems.append(f"{kind}.{name[:80]}: must be a table with a plain name")
+                self.problems.append(f"adaptation.{name[:80]}: must be a table with a plain name")
                 continue
             for key, value in cast("dict[str, object]", table).items():
-                self._read_number(f"{kind}.{name}", key, value, FITTED[kind])
+                self._read_number(f"adaptation.{name}", key, value, ADAPTATION)
 
     def _read_number(self, at: str, key: str, entry: object, known: tuple[str, ...]) -> None:
         full = f"{at}.{key}"[:120]
@@ -255,7 +252,7 @@ class Reader:
             return
         if _INTEGERS.search(key) and value != int(value):
             self.problems.append(f"{full}: value must be a whole number")
-        if not full.startswith(tuple(FITTED)) and (problem := implausible(full, value)):
+        if not full.startswith("adaptation") and (problem := implausible(full, value)):
             self.problems.append(problem)
         note = _text(fields.get("note", ""))
         if note is None:

@@ -210,7 +210,7 @@ class _Cut:
 
         Slices are not connected over NVLink, and fits to kernels of the whole card do not apply.
         """
-        return not key.startswith(("link.nvlink", "efficiency.", "adaptation."))
+        return not key.startswith(("link.nvlink", "adaptation."))
 
     def share(self, key: str) -> float:
         """Return the share of a card's number that the slice has."""

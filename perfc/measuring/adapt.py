@@ -20,11 +20,11 @@ from perfc.errors import PerfcError
 from perfc.ir import Kind, Numbers, Origin, dtype_named, record
 from perfc.machine import Machine, Unit
 from perfc.machine.files import whole_card
-from perfc.measuring.measure.fitting.fit_file import replace_target, without
+from perfc.measuring.calibrate.file import write
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 
-from .adapt_laws import by_law, runtime_of
+from .adapt_laws import by_law
 
 PRODUCT = 8192
 """Extent of the square matrix product that represents calibrate's matrix rates."""
@@ -34,7 +34,8 @@ MOST_ROWS = 1_000_000
 BELOW = 0.5
 """Fraction of the lower bound below which a measured time is rejected as implausible."""
 EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
-ROOFLINE, FITTED = Predictor.ROOFLINE.value, Predictor.FITTED.value
+ROOFLINE = Predictor.ROOFLINE.value
+SECTION = re.compile(r"\s*\[")
 OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
 LONGEST_S, LARGEST = 1e6, 1e18
 """Longest time of a kernel, and largest parameter; products of larger ones overflow."""
@@ -90,8 +91,8 @@ def adapt_target(
     if not result.corrections:
         hint = "measure more kernels, or other ones"
         raise AdaptError("not written: kernels left out would be predicted worse", hint=hint)
-    text = without(machine.path.read_text(encoding="utf-8"), OWN)
-    replace_target(text.rstrip() + "\n" + rendered(result, len(measured), rows), output)
+    text = without(machine.path.read_text(encoding="utf-8"))
+    write(output, text.rstrip() + "\n" + rendered(result, len(measured), rows))
     return result
 
 
@@ -100,8 +101,7 @@ def residuals(
 ) -> list[KernelResidual]:
     """Return residuals of measured kernels against the predictor that `perfc analyze` uses.
 
-    That is the roofline on CPUs and the operator predictor elsewhere, for classes with weights,
-    and rates fitted on the machine if the target has some.
+    That is the roofline on CPUs and the operator predictor elsewhere, for classes with weights.
 
     Raises:
         AdaptError: a time that is not positive or below its lower bound, an extent below 1, or no
@@ -123,7 +123,6 @@ def residuals(
             groups.setdefault(kind, []).append(row)
     result = [r for kind, group in groups.items() for r in by_class(*kind, group, machine, folder)]
     result += by_roofline(others, machine)
-    result += by_fit(measured, machine)
     result += by_law([m.row for m in measured if m.row is not None], machine)
     if machine.kind == "cpu" and not result:
         targets = sorted({m.row.target for m in measured if m.row is not None})
@@ -200,19 +199,6 @@ def by_roofline(group: Sequence[AdaptationSample], machine: Machine) -> Iterator
         kind = member(Kind, row.kind, "kind")
         predicted_s = row.sustained_s / row.launches * measured_share(machine.kind, kind).mid
         yield KernelResidual(kind.value, predicted_s, measured.time_s, ROOFLINE)
-
-
-def by_fit(group: Sequence[AdaptationSample], machine: Machine) -> Iterator[KernelResidual]:
-    """Yield residuals against rates fitted on the machine under the same runtime."""
-    from perfc.analyzers.estimators.fitted_rates import of_machine
-
-    for row in (m.row for m in group if m.row is not None):
-        name = runtime_of(row)
-        efficiencies = of_machine(machine, name) if name else None
-        fitted = None if efficiencies is None else efficiencies.kernel(subject_of(row))
-        if fitted is not None and fitted.time_s > 0:
-            predicted_s, time_s = fitted.time_s / row.launches, row.time_s / row.launches
-            yield KernelResidual(fitted.name, predicted_s, time_s, FITTED)
 
 
 def probes(machine: Machine) -> Iterator[AdaptationSample]:
@@ -363,6 +349,18 @@ def product(s: KernelSubject, y: Operand) -> dict[str, float]:
         return {"m": y.numel / n, "n": n, "k": k, "batch": 1.0}
     m = float(y.shape[-2])
     return {"m": m, "n": n, "k": k, "batch": y.numel / (m * n)}
+
+
+def without(text: str) -> str:
+    """Return a target file without an earlier adaptation."""
+    lines: list[str] = []
+    is_left_out = False
+    for line in text.splitlines():
+        if SECTION.match(line):
+            is_left_out = bool(OWN.match(line))
+        if not is_left_out:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def rendered(result: Adaptation, count: int, rows: Path | None) -> str:

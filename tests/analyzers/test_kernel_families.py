@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,18 +9,10 @@ import pytest
 from perfc.analyzers.estimators.fitted_rates.classes import (
     FAR_BYTES,
     NEAR_BYTES,
-    Class,
     Term,
     classify,
     padded,
     traffic,
-)
-from perfc.analyzers.estimators.fitted_rates.efficiencies import (
-    HOST,
-    MOVES,
-    Efficiencies,
-    Ratios,
-    of_machine,
 )
 from perfc.analyzers.estimators.fitted_rates.subject import (
     LONGEST_OP,
@@ -230,46 +221,3 @@ def test_a_window_is_read_from_operands_that_go_together() -> None:
         subject("conv", "conv group=0", read, written),
     ):
         assert wrong.window is None
-
-
-RATES = Efficiencies(
-    {
-        "gemm": {Term.LAUNCH: 1e-6, Term.MAC: 1e-9}, "gemm.stored": {Term.MAC: 2e-9},
-        HOST: {Term.LAUNCH: 3e-6}, MOVES: {Term.LAUNCH: 5e-6, Term.MOVED_BYTE: 1e-9},
-    }
-)  # fmt: skip
-
-
-def test_time_is_the_sum_of_quantities_over_the_most_specific_rates() -> None:
-    stored = subject("matmul", "matmul", "f32[8,64] f32[64,16]w", "f32[8,16]", 8192.0)
-    fitted = RATES.kernel(stored)
-    assert fitted is not None
-    assert (fitted.name, fitted.time_s) == ("gemm.stored", pytest.approx(2e-9 * 8192))
-    dynamic = subject("matmul", "matmul", "f32[8,64] f32[64,16]", "f32[8,16]", 8192.0, moved=1e3)
-    time_s = RATES.kernel_s(dynamic)
-    assert time_s == pytest.approx(1e-6 + 8192e-9 + 5e-6 + 1e-6)
-    assert RATES.kernel(subject("softmax", "softmax", "f32[4,8]", "f32[4,8]")) is None
-    assert RATES.kernel_s(subject("softmax", "softmax", "f32[4,8]", "f32[4,8]")) is None
-    assert (RATES.host_s, Efficiencies({}).host_s) == (3e-6, 0.0)
-    assert (RATES.moved_s(0.0), RATES.moved_s(-1.0), Efficiencies({}).moved_s(1.0)) == (0, 0, 0)
-    assert RATES.name_of(Class(("x", "gemm"), {})) == "gemm"
-    assert RATES.name_of(Class(("x",), {})) == ""
-
-
-def test_rates_of_a_target_are_those_of_the_runtime() -> None:
-    def rate(value: float, source: str = "fit-ort") -> Any:
-        return SimpleNamespace(value=value, source=source)
-
-    facts = {
-        "efficiency.gemm.launch_s": rate(2e-6), "efficiency.gemm.mac_per_s": rate(4e9),
-        "efficiency.conv.3d.mac_per_s": rate(2e9), "efficiency.gemm.low_ratio": rate(1.2),
-        "efficiency.gemm.high_ratio": rate(0.9), "efficiency.run.low_ratio": rate(0.5),
-        "efficiency.pool.mac_per_s": rate(1e9, "fit-eager"), "memory.l2.bytes_per_s": rate(1.0),
-    }  # fmt: skip
-    found = of_machine(SimpleNamespace(facts=facts), "ort")  # type: ignore[arg-type]
-    assert found is not None
-    assert found.seconds == {
-        "gemm": {Term.LAUNCH: 2e-6, Term.MAC: 2.5e-10}, "conv.3d": {Term.MAC: 5e-10},
-    }  # fmt: skip
-    assert found.ratios == {"gemm": Ratios(1.0, 1.0)}, "ends lie around the prediction"
-    assert of_machine(SimpleNamespace(facts=facts), "tensorrt") is None  # type: ignore[arg-type]

@@ -18,26 +18,11 @@ from perfc.analyzers.estimators.forest import learned
 from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.runs.energy import PowerModel, idle_w, power_model, share_of_cap
 from perfc.analyzers.runs.prediction import PredictionTable, predicted
-from perfc.machine import load_machine
 from perfc.view.report import Format, collect, render
 
 from . import flat_weights
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
-FITTED = """
-[source.fit-ort-cpu-blocked]
-origin = "measured"
-title = "perfc fit to kernels"
-
-[efficiency.elementwise]
-launch_s = { value = 1e-4, from = "fit-ort-cpu-blocked" }
-low_ratio = { value = 0.5, from = "fit-ort-cpu-blocked" }
-high_ratio = { value = 2.0, from = "fit-ort-cpu-blocked" }
-
-[efficiency.gemm]
-launch_s = { value = 1e-4, from = "fit-ort-cpu-blocked" }
-mac_per_s = { value = 1e10, from = "fit-ort-cpu-blocked" }
-"""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +40,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def of(report: perfc.Report, folder: Path) -> PredictionTable:
-    return predicted(Execution(report.roofline, report.kernels, folder=folder), report.source)
+    return predicted(Execution(report.roofline, report.kernels, folder=folder))
 
 
 @pytest.mark.parametrize("target", ["a100", "t4", "mi210", "generic-x86-64"])
@@ -103,26 +88,6 @@ def test_machine_without_kin_is_told_of(weights: Path) -> None:
 def test_processors_are_no_case_for_what_gpus_taught(weights: Path) -> None:
     report = perfc.analyze(MODELS / "bert-base.onnx.gz", "generic-x86-64", dtype="bf16")
     assert {k.predictor for k in of(report, weights).kernels} == {Predictor.LAW}
-
-
-def test_fitted_rates_of_the_target_come_first(tmp_path: Path, weights: Path) -> None:
-    base = load_machine("generic-x86-64").path.read_text(encoding="utf-8")
-    path = tmp_path / "mine.toml"
-    path.write_text(base + FITTED, encoding="utf-8")
-    model = MODELS / "bert-base.onnx.gz"
-    report = perfc.analyze(model, str(path), runtime="ort-cpu-blocked")
-    found = of(report, weights)
-    own = [k for k in found.kernels if k.predictor is Predictor.FITTED]
-    assert {k.class_name for k in own} == {"elementwise", "gemm"}
-    for k in own:
-        if k.class_name == "elementwise" and k.time_s == pytest.approx(1e-4):
-            assert (k.low_s, k.high_s) == pytest.approx((5e-5, 2e-4))
-    assert "fitted" in render(report, views=["prediction"])
-    # another runtime's kernels are others
-    assert (
-        of(perfc.analyze(model, str(path), runtime="openvino"), weights).share(Predictor.FITTED)
-        == 0
-    )
 
 
 def test_short_kernels_take_as_long_as_their_launch(bert: perfc.Report, weights: Path) -> None:

@@ -353,25 +353,25 @@ def kernel_of(
 
 def test_a_total_sums_kernels_and_host_and_ends_at_its_floor() -> None:
     """Kernels of one class that nobody measured here err together; classes apart, as 3, 4, 5."""
-    found = total([kernel_of(10), kernel_of(20)], 5 * US, 7 * US, None)
-    assert found.time.mid == pytest.approx(37 * US)
-    assert found.time.low == pytest.approx((37 - 15) * US)
-    assert found.time.high == pytest.approx((37 + 30) * US)
-    assert (found.floor_s, found.fixed_s) == (5 * US, 7 * US)
-    apart = total([kernel_of(3), kernel_of(4, name="softmax")], 0.0, 0.0, None)
+    found = total([kernel_of(10), kernel_of(20)], 5 * US)
+    assert found.time.mid == pytest.approx(30 * US)
+    assert found.time.low == pytest.approx((30 - 15) * US)
+    assert found.time.high == pytest.approx((30 + 30) * US)
+    assert (found.floor_s, found.fixed_s) == (5 * US, 0.0)
+    apart = total([kernel_of(3), kernel_of(4, name="softmax")], 0.0)
     assert apart.time.high == pytest.approx((7 + 5) * US)
     assert apart.time.low == pytest.approx((7 - 2.5) * US)
-    least = total([kernel_of(10)], 8 * US, 0.0, None)
+    least = total([kernel_of(10)], 8 * US)
     assert ends(least.time) == us(8, 10, 20)
-    assert ends(total([kernel_of(10)], 30 * US, 0.0, None).time) == us(30, 30, 40)
+    assert ends(total([kernel_of(10)], 30 * US).time) == us(30, 30, 40)
 
 
 def test_shares_of_predictors_are_of_the_kernels_time() -> None:
     kernels = kernel_of(10), kernel_of(30, Predictor.LAW)
-    table = PredictionTable(kernels, total(kernels, 0.0, 0.0, None))
+    table = PredictionTable(kernels, total(kernels, 0.0))
     assert table.share(Predictor.LEARNED) == 0.25
     assert table.share(Predictor.LAW) == 0.75
-    assert table.share(Predictor.FITTED) == 0.0
+    assert table.share(Predictor.ROOFLINE) == 0.0
     assert PredictionTable((), run_of(0, 0, 0)).share(Predictor.LEARNED) == 0.0
 
 
@@ -410,8 +410,7 @@ def test_notes_begin_where_more_than_a_tenth_is_unknown(tmp_path: Path) -> None:
     few = kernel_of(10, Predictor.ROOFLINE, is_measured=False)
     assert list(notes([known, few], machine, "eager")) == []
     assert list(notes([bare], machine, "eager")) == [
-        "no measurement of eager on a machine like toy: wide intervals"
-        " (perfc calibrate --fit-from, perfc adapt)"
+        "no measurement of eager on a machine like toy: wide intervals (perfc adapt)"
     ]
     assert list(notes([], machine, "eager")) == []
 

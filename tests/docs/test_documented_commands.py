@@ -44,8 +44,7 @@ SILENT = {"--model-explorer", "comment"}
 """What writes a file of another option, or has nothing to say where nothing changed."""
 
 ONLY_PARSED: Mapping[str, str] = {
-    r"calibrate (?!--device fake|--fit-from)": "measures a machine for minutes",
-    r"calibrate --fit-from": "needs the rows of three models, each measured for ten seconds",
+    r"calibrate (?!--device fake)": "measures a machine for minutes",
     r"measure": "runs a model for ten seconds, after a probe of the machine",
     r"adapt": "needs rows that were measured on the machine",
     r"data (export|fetch|build|import|stats)": "needs the network, or what it brought",
@@ -193,7 +192,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("measured.json", "weights/seernet-timm-time_s.json"):
         (folder / name).write_text("{}")
     card = (ROOT / "perfc/targets/l4.toml").read_text(encoding="utf-8")
-    for name in ("my", "my-card", "new", "fitted", "l4-measured"):
+    for name in ("my", "my-card", "new", "corrected", "l4-measured"):
         text = re.sub(r'^name = ".*"$', f'name = "{name}"', card, count=1, flags=re.MULTILINE)
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
     for name in ("examples", "perfc"):

@@ -123,6 +123,7 @@ WRONG = [
     ('vendor = "nobody"', "vendor = 3", "vendor must be"),
     ("schema = 1", 'schema = 1\ncolour = "red"', "colour: unknown key"),
     ("schema = 1", "schema = ", "not TOML"),
+    ("[compute.matrix.f16]", "[efficiency.conv]", "perfc adapt TARGET --from ROWS corrects"),
 ]
 """Replacements in `GOOD`, each with what is told of it."""
 
@@ -142,8 +143,8 @@ def test_a_wrong_file_is_refused_with_its_key(
 
 FURTHER = (
     ("[compute.vector.f32]", "[memory.l9]"), ("[device]", "[devices]"),
-    ("[memory.device]", "[memory.l1]"), ("[compute.matrix.f16]", "[efficiency.conv]"),
-    ("[compute.matrix.f16]", "[efficiency.'a b']"), ("[source.lab]", "[source.'a b']"),
+    ("[memory.device]", "[memory.l1]"), ("[compute.matrix.f16]", "[adaptation.conv]"),
+    ("[compute.matrix.f16]", "[adaptation.'a b']"), ("[source.lab]", "[source.'a b']"),
     ("[source.lab]", "[sources.lab]"), ('origin = "vendor"', "origin = 3"),
     ("date = 2020-01-01", 'day = "1"'), ('arch = "sm_00"', 'arch = ""'),
     ("[memory.device]", "[memory.device.more]"), ("[device]", "device = 3\n[link.nvlink]"),
@@ -467,7 +468,7 @@ def test_files_and_their_lines_are_bounded(tmp_path: Path) -> None:
 
 def test_problems_stand_with_their_lines_and_many_without(tmp_path: Path) -> None:
     wrong = GOOD.replace("sm_count", "sm_cont") + "".join(
-        f'[efficiency.c{i}]\nlaunch_s = {{ value = 0, from = "lab" }}\n' for i in range(120)
+        f'[adaptation.c{i}]\nlow_ratio = {{ value = 0, from = "lab" }}\n' for i in range(120)
     )
     told = validate(write(tmp_path, wrong))
     assert len(told) == 123

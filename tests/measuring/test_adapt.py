@@ -14,8 +14,6 @@ import perfc
 from perfc import cli
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators import Execution
-from perfc.analyzers.estimators.fitted_rates import Efficiencies
-from perfc.analyzers.estimators.fitted_rates.classes import Term
 from perfc.analyzers.estimators.fitted_rates.subject import (
     LaunchAmounts,
     of_texts,
@@ -35,7 +33,6 @@ from perfc.analyzers.intervals.adapt import (
 from perfc.analyzers.runs.prediction import predicted
 from perfc.machine import load_machine, validate
 from perfc.measuring.adapt import adapt_target, lowered, probes, read, residuals
-from perfc.measuring.measure.fitting import fit_file
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow
 
@@ -300,23 +297,6 @@ def test_a_processor_that_was_adapted_is_predicted_as_it_was_measured(
     node = next(k["nodes"][0] for k in after["kernels"] if k["kind"] == "matmul")
     assert cli.run(["explain", str(BERT), node, "-t", str(mine)]) == 0
     assert "correction measured on this machine (perfc adapt)" in capsys.readouterr().out
-
-
-def test_fitted_rates_are_corrected_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fitted, mine = tmp_path / "fitted.toml", tmp_path / "my.toml"
-    rates = {name: {Term.MAC: 1e-11, Term.BYTE: 2e-10} for name in ("gemm", "memory")}
-    made = Efficiencies(rates)
-    source = {"origin": "measured", "title": "t", "note": "n"}
-    fit_file.write(load_machine("generic-x86-64"), fitted, made, "ort-cpu-blocked", source)
-    rows_of_measure(tmp_path / "rows.csv.gz", str(fitted), 1.7)
-    adapt_target(str(fitted), tmp_path / "rows.csv.gz", mine)
-    table = ("--runtime", "ort-cpu-blocked")
-    before, after = (analysed(t, capsys, *table)["kernels"] for t in (fitted, mine))
-    both = [(b["predicted"], a["predicted"]) for b, a in zip(before, after, strict=True)]
-    answered = [(b, a) for b, a in both if b["predictor"] == "fitted" and b["time_s"] > 1e-5]
-    assert len(answered) > 20
-    for b, a in answered:
-        assert a["time_s"] / b["time_s"] == pytest.approx(1.7, rel=0.15)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from perfc.machine import load_machine
 from perfc.measuring import adapt
 from perfc.measuring.adapt import (
     COPIED_BYTES,
-    OWN,
     PRODUCT,
     AdaptationSample,
     check,
@@ -29,10 +28,10 @@ from perfc.measuring.adapt import (
     rendered,
     samples_of,
     table,
+    without,
 )
-from perfc.measuring.measure.fitting.fit_file import without
 from perfc.measuring.measure.tables.rows import subject_of
-from tests.measuring.measure.test_fit import kernel
+from tests.measuring.measure.test_kernel_rows import kernel
 from tests.measuring.trace.samples import chrome, kineto, operator, runtime, text_of
 from tests.measuring.trace.samples import kernel as kernel_event
 
@@ -207,8 +206,8 @@ def test_tables_of_an_earlier_adaptation_are_left_out() -> None:
         "name = 1\n[source.adapt]\ntitle = 2\n[source.adapted]\nkept = 3\n"
         '[adaptation.matmul]\nsmall_ratio = 4\n [ adaptation."a.b" ]\nx = 5\n[memory]\nkept = 6\n'
     )
-    assert without(text, OWN) == "name = 1\n[source.adapted]\nkept = 3\n[memory]\nkept = 6\n"
-    assert without("a = 1", OWN) == "a = 1\n"
+    assert without(text) == "name = 1\n[source.adapted]\nkept = 3\n[memory]\nkept = 6\n"
+    assert without("a = 1") == "a = 1\n"
 
 
 def test_corrections_are_written_with_their_source() -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from perfc.errors import TargetError
 from perfc.measuring.calibrate import host, run
-from perfc.measuring.measure.fitting.fit_file import FitResult
 
 
 def test_a_probe_writes_its_file_in_one_step(
@@ -40,12 +38,3 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(TargetError) as caught:
         host.quick_probe(tmp_path / "file" / "host.toml")
     assert caught.value.where == str(tmp_path / "file")
-
-
-@pytest.mark.parametrize(
-    ("errors", "mean"), [((), 0.0), ((0.5,), 0.5), ((-0.5, 0.1), 0.3), ((0.0, 0.0, 0.3), 0.1)]
-)
-def test_the_error_of_a_fit_is_the_mean_of_models(errors: tuple[float, ...], mean: float) -> None:
-    nothing: Any = None
-    outcomes: Any = tuple(SimpleNamespace(error=e) for e in errors)
-    assert FitResult(nothing, nothing, outcomes, "", 1).error == pytest.approx(mean)

@@ -204,7 +204,7 @@ class Model:
         module = self.retyped[dtype]
         env = {**module.defaults(), **self.env(batch)}
         fused = self.am.get(Fuse(runtime), module)
-        table = predicted(Execution(bounds(fused, machine, env), fused, module), self.source)
+        table = predicted(Execution(bounds(fused, machine, env), fused, module))
         cost = self.am.get(Cost(), module)
         weights = float(cost.weight_bytes) if isinstance(cost.weight_bytes, int) else 0.0
         peak = self.am.get(Liveness(), module).peak(env)[0]

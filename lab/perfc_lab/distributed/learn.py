@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
 from perfc.analyzers.runs.run_law import LEARNED, RunLaw
 from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.machine import load_machine
-from perfc.measuring.measure.fitting.nnls import nnls
 
 from . import RunRow
 from .predicted import cost_of
@@ -106,7 +106,7 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
     for _ in range(ROBUST):
         a = np.concatenate([slope * weight[:, None], np.diag(keep / width)])
         b = np.concatenate([wanted * weight, keep * base / width])
-        found = least + nnls(a, b - a @ least)
+        found = least + nnls(a, b - a @ least)[0]
         # rows far off, as those of a disturbed machine, count less: errors are taken as they are
         error = np.abs(slope @ found - wanted)
         weight = np.sqrt(_weights(rows) / np.maximum(error, ERROR) / ERROR)

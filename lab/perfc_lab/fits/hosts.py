@@ -214,7 +214,7 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> HostRun:
         PerfcError: no such target, or a precision that the model cannot have.
     """
     execution = executed(source, row, am)
-    each = predicted(execution, source).launched
+    each = predicted(execution).launched
     times_s = [k.time_s - k.gap_s for k in each]
     of_convolutions = (
         t

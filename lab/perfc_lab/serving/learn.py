@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from perfc.measuring.measure.fitting.nnls import nnls
+from scipy.optimize import nnls
+
 from perfc.serving.host import FACTORS, LEARNED, HostModel
 
 from . import ServedRow, ServingQuantity
@@ -120,7 +121,9 @@ def _numbers(
     for _ in range(ROUNDS):
         error = np.log(np.maximum(predicted, 1e-12) / y)
         weight = 1 / np.sqrt(y * np.maximum(predicted, y / 30)) / np.sqrt(1 + (error / FAR) ** 2)
-        x = nnls(np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start]))
+        x, _ = nnls(
+            np.vstack([a * weight[:, None], pull]), np.concatenate([y * weight, pull @ start])
+        )
         predicted = a @ x
     return {name: float(v) for name, v in zip(LEARNED, x, strict=True)}
 

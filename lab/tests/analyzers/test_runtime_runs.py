@@ -251,7 +251,7 @@ def test_default_total_is_of_the_run_where_its_runtime_was_measured(
 ) -> None:
     path = folder / "models" / "tv__net9.onnx.gz"
     report = perfc.analyze(path, "t4", runtime="paddle-trt", dtype="f16", batch=4096)
-    table = predicted(report.execution, report.source)
+    table = predicted(report.execution)
     execution = execution_of(report, weights)
     made = with_whole(table, report.source, execution, report.deployment)
     assert made.total.predictor == "runs"
@@ -260,7 +260,7 @@ def test_default_total_is_of_the_run_where_its_runtime_was_measured(
     assert "with paddle-trt" in made.whole
     assert made.notes == ()
     strange = perfc.analyze(path, "h100", runtime="paddle-trt", dtype="f16", batch=4096)
-    summed = predicted(strange.execution, strange.source)
+    summed = predicted(strange.execution)
     how = execution_of(strange, weights), strange.deployment
     far = with_whole(summed, strange.source, *how, predictor="runs")
     assert far.total.predictor == "runs"
@@ -272,7 +272,7 @@ def test_default_total_is_of_the_run_where_its_runtime_was_measured(
 def test_runtime_that_nobody_measured_is_left_to_its_kernels(folder: Path, weights: Path) -> None:
     path = folder / "models" / "tv__net3.onnx.gz"
     report = perfc.analyze(path, "t4", runtime="cudagraph", dtype="f16", batch=256)
-    table = predicted(report.execution, report.source)
+    table = predicted(report.execution)
     execution = execution_of(report, weights)
     assert with_whole(table, report.source, execution, report.deployment).total == table.total
     with pytest.raises(ModelError, match="no whole runs under cudagraph were measured"):

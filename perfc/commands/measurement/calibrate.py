@@ -12,9 +12,7 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import names as _names
 from ..shared.examples import examples
-from ..shared.names import Names
 from ..shared.output import output_option
 
 if TYPE_CHECKING:
@@ -65,19 +63,6 @@ _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-1
     default=None,
     help="Number of CPU cores (default: all).",
 )
-@click.option(
-    "--fit-from",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="ROWS",
-    help="Fit efficiencies to rows from `perfc measure --append` instead of measuring.",
-)
-@click.option(
-    "-t",
-    "--target",
-    type=Names(_names.targets),
-    metavar="TARGET",
-    help="With --fit-from: target that the rows were measured on (default: the output file).",
-)
 def command(
     device: str,
     output: Path | None,
@@ -85,20 +70,14 @@ def command(
     strict: bool,
     quick: bool,
     threads: int | None,
-    fit_from: Path | None,
-    target: str | None,
 ) -> int:
     """Measure the ceilings of this machine and write a target file.
 
     Raw samples are written as JSON lines next to the file. Every ceiling has its best and worst
     round, and one that varies is marked; only a failed probe leaves the file unwritten.
-    With --fit-from, the sustained efficiency of each kernel class is fitted and written, too.
     """
     from perfc.measuring.calibrate import UncertainError, calibrate
 
-    if fit_from is not None:
-        _fit(fit_from, target, output, threads)
-        return 0
     try:
         with _progress() as (tell, warn):
             done = calibrate(
@@ -120,22 +99,6 @@ def command(
     for line in _lines(done):
         say(line)
     return 0
-
-
-def _fit(rows: Path, target: str | None, output: Path | None, threads: int | None) -> None:
-    """Fit efficiencies and print how well they predict held-out models."""
-    from perfc.measuring.measure.fitting.fit_file import fit_from
-
-    if output is None:
-        raise click.UsageError("--fit-from needs --output, the target file to write")
-    done = fit_from(rows, target or str(output), output, threads=threads)
-    for o in sorted(done.outcomes, key=lambda o: -abs(o.error)):
-        say(f"{o.model:52} {o.dims:14} {o.time_s * 1e3:9.2f} ms  {o.error:+7.1%}")
-    models = len({o.model for o in done.outcomes})
-    say(
-        f"{output}: {len(done.efficiencies.seconds)} classes of {done.version} at {done.threads} "
-        f"threads; a model left out of {models}: {done.error:.1%} mean absolute error"
-    )
 
 
 @contextmanager

@@ -15,6 +15,10 @@ REMOVED: Mapping[str, str] = {
     "ask": "perfc analyze MODEL prints the answers, perfc mcp serves agents",
 }
 """Replacement of each removed command, as its error suggests."""
+OPTIONS: Mapping[str, str] = {
+    "--fit-from": "perfc adapt TARGET --from ROWS corrects a target by measured kernels",
+}
+"""Replacement of each removed option, as its error suggests."""
 RULE = "rule"
 VALUED = ("-o", "--output", "--output-format")
 """Options of the former `rule` that take a value."""

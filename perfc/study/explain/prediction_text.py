@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from perfc.analyzers.estimate.estimate import Predictor
-from perfc.analyzers.estimators.fitted import TermTime
 from perfc.analyzers.estimators.forest_reason import ForestReason
 from perfc.analyzers.estimators.laws import LawReason
 from perfc.analyzers.estimators.roofline import SustainedShare
@@ -16,7 +15,6 @@ from .prediction import PredictionPart
 NOTICEABLE = 0.05
 """Relative difference between a call and a kernel within the run that is mentioned."""
 SAYS = {
-    Predictor.FITTED: "by rates fitted to kernels of this machine and runtime",
     Predictor.LAW: "by a law of the resources that such kernels use",
     Predictor.LEARNED: "by the operator predictor, trained on kernels of several machines",
     Predictor.ROOFLINE: "by the roofline: no predictor covers such kernels",
@@ -47,8 +45,6 @@ def prediction_lines(part: PredictionPart) -> Iterator[str]:
                 f"  sustained {time_text(sustained_s)} x {ratio.mid:g}"
                 f" ({ratio.low:g} to {ratio.high:g}: measured over sustained time of such kernels)"
             )
-        case tuple(terms):
-            yield from map(term_line, terms)
     if p.correction != 1:
         yield f"  x {p.correction:.3g}: correction measured on this machine (perfc adapt)"
     if isinstance(part.reason, ForestReason):
@@ -73,12 +69,6 @@ def run_lines(part: PredictionPart) -> Iterator[str]:
         yield f"  {says}, not used: {other.reason}"
         yield f"    {other.words}"
         yield from (f"    extrapolates: {reason}" for reason in other.outside)
-
-
-def term_line(term: TermTime) -> str:
-    """Format a term of a fitted time."""
-    rate = f" at {1 / term.second_per_unit:.4g}" if term.name.endswith("per_s") else ""
-    return f"  {time_text(term.time_s):>10}  {term.amount:.6g}{rate} {term.name}"
 
 
 def law_lines(r: LawReason) -> Iterator[str]:

@@ -1,45 +1,18 @@
-"""Small arithmetic of measurements: robust fits, numbers of a dataset, what a prediction lacks."""
+"""Small arithmetic of measurements: numbers of a dataset, what a prediction lacks."""
 
 from __future__ import annotations
 
-import math
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
-from perfc.analyzers.estimators.fitted_rates import Efficiencies
-from perfc.analyzers.estimators.fitted_rates.classes import Term
-from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST
-from perfc.machine import load_machine
 from perfc.measuring.measure.fitting.align import common
 from perfc.measuring.measure.fitting.compare import Measurement
-from perfc.measuring.measure.fitting.fit_file import write
-from perfc.measuring.measure.fitting.nnls import robust
 from perfc.measuring.measure.tables.dataset import cell
 from perfc.measuring.ncu.metrics import PIPE_TENSOR, tensor_counters
 
-SOURCE = {"origin": "measured", "title": "a fit"}
 PRODUCTS = ("fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8")
-
-
-@pytest.mark.parametrize("far", [30.0, 1000.0])
-def test_a_robust_fit_is_hubers(far: float) -> None:
-    """Residuals beyond 1.5 deviations pull as hard as those at them (Huber 1964)."""
-    b = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, far])
-    (x,) = robust([[1.0]] * 10, b.tolist(), [1.0] * 10, [math.inf])
-    error = b - x
-    # the median of errors is 0.6745 deviations
-    bound = 1.5 * float(np.median(np.abs(error))) / 0.6745
-    assert abs(float(np.clip(error, -bound, bound).sum())) < 0.05
-    assert 5 < x < 7
-
-
-def test_weights_count_rows() -> None:
-    (x,) = robust([[1.0]] * 3, [1.0, 1.0, 4.0], [1.0, 1.0, 1e-9], [math.inf])
-    assert x == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +71,3 @@ def test_chips_without_double_precision_on_the_tensor_pipe_do_not_count_it(
 ) -> None:
     names = [f"sm__ops_path_tensor_src_{c}.sum" if c else PIPE_TENSOR for c in counted]
     assert tensor_counters(arch) == names
-
-
-def test_what_a_node_takes_on_the_host_becomes_the_launch_overhead(tmp_path: Path) -> None:
-    base = load_machine("generic-x86-64")
-    rates = {HOST: {Term.LAUNCH: 2.5e-6}, "gemm": {Term.MAC: 1e-11}}
-    made = write(base, tmp_path / "a.toml", Efficiencies(rates), "ort", SOURCE)
-    assert made.launch_overhead_s is not None
-    assert made.launch_overhead_s.value == 2.5e-6
-    none = {"gemm": {Term.MAC: 1e-11}}
-    made = write(base, tmp_path / "b.toml", Efficiencies(none), "ort", SOURCE)
-    assert made.launch_overhead_s == base.launch_overhead_s

@@ -16,7 +16,7 @@ from perfc.ir.tensors.types import DType
 from perfc.measuring.measure.tables import dataset, feeds
 from perfc.measuring.measure.tables.feeds import Input, contents, id_limit, inputs_of, numpy_type
 from perfc.measuring.measure.tables.rows import KernelRow
-from tests.measuring.measure.test_fit import kernel
+from tests.measuring.measure.test_kernel_rows import kernel
 
 
 def module(inputs: str, *lines: str) -> Any:

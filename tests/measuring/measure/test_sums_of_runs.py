@@ -13,22 +13,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from perfc.analyzers.estimators.fitted_rates.classes import Term
 from perfc.errors import ModelError, ParseError
 from perfc.measuring.measure import session
-from perfc.measuring.measure.fitting import fit
 from perfc.measuring.measure.fitting.attribute import Attribution, Union, part
-from perfc.measuring.measure.fitting.fit import (
-    FitSample,
-    less,
-    overhead_s,
-    runtime_count,
-    samples_of,
-    settled,
-    usual,
-)
-from perfc.measuring.measure.fitting.fit_file import models_beside, most_common
-from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
 from perfc.measuring.measure.memory import AllocatorBehavior
 from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel, Sampled
 from perfc.measuring.measure.profilers import recognise
@@ -46,145 +33,6 @@ from perfc.measuring.measure.tables.weights import (
 )
 from perfc.measuring.measure.trace import How, SourceNodes
 from perfc.passes.runtimes import Framework
-from tests.measuring.measure.test_fit import kernel, whole
-
-
-def run_of(**changes: Any) -> Any:
-    return replace(whole([kernel(0, 0, 16, 16, 16)]), **changes)
-
-
-@pytest.mark.parametrize(
-    ("time_s", "kernel_s", "count", "added_s", "factor"),
-    [
-        (1.0, 1.0, 10, 0.0, 1.0),
-        (1.0, 1.11, 10, 0.0, 1.0),
-        (1.11, 1.0, 10, 0.0, 1.0),
-        (1.0, 1.2, 10, 0.02, 1.0),
-        (1.2, 1.0, 10, 0.0, 1.2),
-        (1.0, 1.25, 10, 0.0, 0.8),
-        (4.0, 1.0, 10, 0.0, fit.LARGEST_FACTOR),
-        (1.0, 4.0, 10, 0.0, 1 / fit.LARGEST_FACTOR),
-        (1.0, 0.0, 10, 0.0, 1.0),
-    ],
-)
-def test_a_disturbed_run_is_scaled_within_limits(
-    time_s: float, kernel_s: float, count: int, added_s: float, factor: float
-) -> None:
-    run = run_of(time_s=time_s, kernel_s=kernel_s, runtime_kernels=count)
-    assert settled(run, added_s) == pytest.approx(factor)
-
-
-def test_something_is_always_left_of_a_time() -> None:
-    assert (less(1.0, 0.25), less(1.0, 2.0), less(1.0, 0.9)) == (0.75, 0.1, 0.1)
-
-
-@pytest.mark.parametrize(
-    ("text", "count", "moves"),
-    [("Conv", 1, 0), ("Conv+ReorderOutput*2", 3, 2), ("A*3+B*4", 7, 0), ("MemcpyToHost+x*y", 2, 1)],
-)
-def test_kernels_of_a_cell_are_counted(text: str, count: int, moves: int) -> None:
-    assert (runtime_count(text), runtime_count(text, fit.INSERTED)) == (count, moves)
-
-
-def test_what_profiling_adds_is_the_median_of_short_kernels() -> None:
-    def run(each_s: float, added_s: float) -> Any:
-        return run_of(time_s=10 * each_s, kernel_s=10 * (each_s + added_s), runtime_kernels=10)
-
-    assert overhead_s([]) == 0.0
-    assert overhead_s([run(1e-5, 2e-6), run(1e-5, 4e-6), run(1e-5, 3e-6)]) == pytest.approx(3e-6)
-    assert overhead_s([run(1e-5, 9e-5)]) == fit.MOST_OVERHEAD_S == 8e-6
-    assert overhead_s([run(1e-5, -1e-6)]) == 0.0
-    long = [run(1e-3, 7e-6)] * 6
-    assert overhead_s([*long, *[run(1e-5, 1e-6)] * 6]) == pytest.approx(1e-6)
-    many = [*[run(1e-5, 1e-6)] * 8, *[run(1e-4, 5e-6)] * 24]
-    assert overhead_s(many) == pytest.approx(1e-6)
-    assert overhead_s([run_of(runtime_kernels=0), run_of(kernel_s=0.0)]) == 0.0
-
-
-def test_samples_are_kernels_timed_alone_without_their_copies() -> None:
-    alone, host = kernel(0, 0, 64, 64, 64), replace(kernel(0, 1, 64, 64, 64), kernel=-1)
-    first, second = (replace(kernel(0, 2, 64, 64, 64), kernel=k) for k in (2, 3))
-    alone = replace(
-        alone, part_s=1e-3, best_s=8e-4, inserted_s=2e-4, runtime_ops="MatMul+ReorderOutput*2"
-    )
-    host = replace(host, part_s=6e-4, best_s=6e-4, runtime_ops="A*3")
-    run = run_of(time_s=1.0, kernel_s=1.0, runtime_kernels=1)
-    unknown = replace(alone, digest="f" * 16)
-    idle = replace(alone, part=9, part_s=0.0)
-    samples, others = samples_of([alone, host, first, second, unknown, idle], [run])
-    (sample,) = samples
-    assert sample.time_s == pytest.approx(8e-4)
-    assert sample.copied_s == pytest.approx(2e-4)
-    assert others == [pytest.approx(2e-4)]
-    (best,), _ = samples_of([alone], [run], best=True)
-    assert (best.time_s, best.copied_s) == (pytest.approx(6.4e-4), pytest.approx(1.6e-4))
-    slower = replace(run, time_s=1.4)
-    (scaled,), (waits,) = samples_of([alone, host], [slower])
-    assert (scaled.time_s, waits) == (pytest.approx(1.4 * 8e-4), pytest.approx(1.4 * 2e-4))
-
-
-def test_a_class_is_fitted_from_so_many_kernels_on() -> None:
-    def samples(count: int) -> list[FitSample]:
-        rows = [kernel(0, i, 16 * (i + 1), 64, 64) for i in range(count)]
-        return samples_of(rows, [whole(rows)])[0]
-
-    assert "gemm" not in fit.fit(samples(fit.LEAST_SAMPLES - 1)).seconds
-    result = fit.fit(samples(fit.LEAST_SAMPLES), host=[1e-6, 3e-6, 2e-6])
-    assert result.samples["gemm"] == fit.LEAST_SAMPLES == 6
-    assert result.seconds["host"] == {Term.LAUNCH: 2e-6}
-    with pytest.raises(ParseError, match="no kernel was timed alone: nothing to fit"):
-        fit.fit([])
-
-
-def test_rows_of_products_are_products_and_of_others_are_pieces() -> None:
-    assert usual("conv.3x3", Term.ROW) == usual("gemm", Term.ROW) == fit.USUAL[Term.ROW] == 3e-7
-    assert usual("elementwise.add", Term.ROW) == fit.SPAN_S == 3e-8
-    assert usual("transpose", Term.ROW) == fit.COPY_S == 3e-9
-    assert usual("transpose", Term.BYTE) == fit.USUAL[Term.BYTE] == 1e-9
-    assert fit.USUAL[Term.LAUNCH] == 2e-5
-    assert fit.USUAL[Term.VIEW] == 2e-6
-    assert {fit.USUAL[t] for t in (Term.ELEMENT, Term.SPECIAL)} == {5e-9}
-
-
-def test_each_term_is_held_by_a_weak_sample_that_it_costs_nothing() -> None:
-    terms = [Term.LAUNCH, Term.BYTE]
-    group = [({Term.BYTE: 7.0}, 5e-6), ({Term.LAUNCH: 1.0, Term.BYTE: 2.0}, 15e-6)]
-    rows, times, weights_ = fit.tabled("transpose", group, terms)
-    assert rows == [[0.0, 7.0], [1.0, 2.0], [1.0, 0.0], [0.0, 1.0]]
-    assert times == [5e-6, 15e-6, 0.0, 0.0]
-    expected = [1 / 1e-5**2, 1 / 2e-5**2, fit.RIDGE / 2e-5**2, fit.RIDGE / 1e-9**2]
-    assert weights_ == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_least_squares_without_negatives_satisfy_their_conditions(seed: int) -> None:
-    """Source: Karush 1939; Kuhn & Tucker 1951."""
-    rng = np.random.default_rng(seed)
-    a, b = rng.normal(size=(12, 5)), rng.normal(size=12)
-    x = nnls(a, b)
-    gradient = a.T @ (b - a @ x)
-    assert (x >= 0).all()
-    assert gradient[x > 0] == pytest.approx(0.0, abs=1e-8)
-    assert (gradient[x == 0] <= 1e-8).all()
-    within = bounded(a, b, np.full(5, 0.05))
-    assert (within >= 0).all()
-    assert (within <= 0.05).all()
-    assert bounded(a, b, np.full(5, 1e9)) == pytest.approx(x)
-
-
-def test_a_fit_that_is_exact_stays_within_its_limits() -> None:
-    assert robust([[1.0], [2.0]], [2.0, 4.0], [1.0, 1.0], [9.0]) == [pytest.approx(2.0)]
-    assert robust([[1.0], [2.0]], [2.0, 4.0], [1.0, 1.0], [1.5]) == [pytest.approx(1.5)]
-
-
-def test_models_lie_beside_kernels(tmp_path: Path) -> None:
-    with pytest.raises(ParseError, match="no rows of whole runs beside it"):
-        models_beside(tmp_path / "rows.csv")
-    (tmp_path / "models.csv").touch()
-    assert models_beside(tmp_path / "kernels.csv") == tmp_path / "models.csv"
-    (tmp_path / "kernels-models.csv").touch()
-    assert models_beside(tmp_path / "kernels.csv") == tmp_path / "kernels-models.csv"
-    assert most_common([1, 4, 4, 1, 2]) == 4
 
 
 def test_names_of_a_cell_are_bounded() -> None:

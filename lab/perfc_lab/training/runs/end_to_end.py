@@ -201,7 +201,7 @@ class Plan:
 
 def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
     """One forward pass under the plan's runtime."""
-    found = predicted(Execution(plan.bounds, plan.kernels, folder=folder), plan.source)
+    found = predicted(Execution(plan.bounds, plan.kernels, folder=folder))
     below, above = sides_of(found.kernels)
     kernels = Spent(found.total.time_s, (below,), (above,))
     copies = spent(plan, list(plan.copies()), folder)

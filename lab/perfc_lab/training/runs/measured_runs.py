@@ -144,5 +144,5 @@ def lowered(source: Module, row: WholeModel, am: Analyses) -> RunTable:
     how, execution = row.deployment, executed(source, row, am)
     bound = execution.bounds
     stored = precision(how, stored_element(source), bound)
-    table = predicted(execution, source)
+    table = predicted(execution)
     return tabulated(execution, table, how, stored, leading_extent(source, bound.env))

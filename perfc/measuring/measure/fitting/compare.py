@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.estimators.fitted_rates import of_machine
 from perfc.ir import record
 from perfc.passes.roofline.roofline import KernelBound
 
@@ -154,11 +153,9 @@ class Measurement:
 def compared(attribution: Attribution, report: Report) -> tuple[Compared, ...]:
     """Return every part with its analysis."""
     bounds, times = report.roofline.kernels, [k.time_s for k in report.prediction.kernels]
-    efficiencies = of_machine(report.machine, report.kernels.runtime.name)
-    host_s = efficiencies.host_s if efficiencies is not None else 0.0
-    rows: list[Compared] = []
-    for part in attribution.parts:
-        bound = tuple(bounds[i] for i in part.kernels)
-        time_s = math.fsum(times[i] for i in part.kernels) if bound else host_s * len(part.runtime)
-        rows.append(Compared(part, bound, time_s))
-    return tuple(rows)
+    return tuple(
+        Compared(
+            part, tuple(bounds[i] for i in part.kernels), math.fsum(times[i] for i in part.kernels)
+        )
+        for part in attribution.parts
+    )

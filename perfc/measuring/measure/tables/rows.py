@@ -300,7 +300,7 @@ def names(operators: Iterable[str]) -> str:
 
 
 def subject_of(row: KernelRow) -> KernelSubject:
-    """Return the kernel of a row for fitting efficiencies."""
+    """Return the kernel of a row."""
     return of_texts(
         row.kind, row.op, row.ops, row.views, row.dtype, row.operands, row.results,
         LaunchAmounts(

@@ -132,9 +132,7 @@ def known(report: Report, table: PredictionTable) -> str:
         return f"this network was measured on {where} ({', '.join(table.publications)})"
     if table.total.predictor:
         return "similar whole runs were measured"
-    measured_s = math.fsum(
-        k.time_s for k in table.kernels if k.is_own or k.predictor is Predictor.FITTED
-    )
+    measured_s = math.fsum(k.time_s for k in table.kernels if k.is_own)
     part = measured_s / table.kernels_s if table.kernels_s else 0.0
     if part >= LEAST_MEASURED:
         return f"kernels of these kinds were measured on {where}"
@@ -169,8 +167,6 @@ def of_kernel(report: Report, index: int, estimate: Estimate) -> str:
     where = machine_title(report.machine)
     noun = NOUNS.get(estimate.class_name, f"{estimate.class_name.replace('_', ' ')} kernel")
     match estimate.predictor:
-        case Predictor.FITTED:
-            return f"measured {noun}s on {where} vary widely around the fitted rates"
         case Predictor.ROOFLINE:
             return f"no predictor covers {noun}s on {where}: roofline only"
         case Predictor.LAW if not estimate.is_own:

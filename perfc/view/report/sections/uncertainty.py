@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from perfc.analyzers.estimate.estimate import Predictor
 from perfc.ir import Origin, record
 from perfc.machine import Machine, MemoryLevel, Peak, Rate
 from perfc.machine import Unit as Engine
@@ -118,7 +117,7 @@ def in_doubt(report: Report, table: PredictionTable) -> str:
     for bound, kernel in zip(report.roofline.kernels, table.kernels, strict=True):
         entry = binding_entry(bound, machine)
         rate = (entry.sustained or entry.nominal) if entry is not None else None
-        if rate is None or kernel.is_own or kernel.predictor is Predictor.FITTED:
+        if rate is None or kernel.is_own:
             continue
         if rate.origin is Origin.ASSUMED or rate.is_uncertain:
             why = "assumed" if rate.origin is Origin.ASSUMED else "measured but not reproducible"

@@ -1,17 +1,13 @@
-"""Efficiencies: fitted, written into a target file, read back, and used."""
+"""Rows of measured kernels: their classes, and as files."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 
-import numpy as np
 import pytest
 
-from perfc.analyzers.estimators.fitted_rates import Efficiencies, of_machine
 from perfc.analyzers.estimators.fitted_rates.classes import (
     Term,
     broadcast,
@@ -19,7 +15,6 @@ from perfc.analyzers.estimators.fitted_rates.classes import (
     permutation,
     reduced,
 )
-from perfc.analyzers.estimators.fitted_rates.efficiencies import HOST, MOVES
 from perfc.analyzers.estimators.fitted_rates.subject import (
     of_bound,
     operands,
@@ -28,11 +23,6 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
 )
 from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
-from perfc.machine import load_machine, validate
-from perfc.measuring.measure.fitting import fit_file
-from perfc.measuring.measure.fitting.evaluate import PredictedRun, leave_one_out, predict
-from perfc.measuring.measure.fitting.fit import fit, samples_of
-from perfc.measuring.measure.fitting.nnls import bounded, nnls, robust
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow
 from perfc.measuring.measure.tables.rows import subject_of as of_row
@@ -58,10 +48,6 @@ def kernel(model: int, part: int, m: int, k: int, n: int) -> KernelRow:
     return replace(row, part_s=time_s, time_s=time_s, best_s=time_s)
 
 
-def mean_error(runs: Sequence[PredictedRun]) -> float:
-    return fmean(abs(run.error) for run in runs)
-
-
 def whole(kernels: list[KernelRow]) -> ModelRow:
     total = sum(k.part_s for k in kernels)
     first = kernels[0]
@@ -83,94 +69,6 @@ def rows() -> tuple[list[KernelRow], list[ModelRow]]:
         for m in range(6)
     ]
     return [k for ks in models for k in ks], [whole(ks) for ks in models]
-
-
-def test_least_squares_are_not_negative() -> None:
-    rng = np.random.default_rng(0)
-    a = rng.random((50, 4))
-    assert nnls(a, a @ np.array([1.0, 0.0, 3.0, 0.5])) == pytest.approx([1, 0, 3, 0.5], abs=1e-8)
-    assert nnls(a, a @ np.array([1.0, -2.0, 3.0, 0.5])).min() >= 0
-    assert nnls(a, -a.sum(axis=1)) == pytest.approx([0, 0, 0, 0])
-
-
-def test_outliers_do_not_move_the_fit() -> None:
-    table = [[float(i)] for i in range(1, 30)]
-    times = [2.0 * i for i in range(1, 30)]
-    times[5] *= 40
-    weights = [1 / t**2 for t in times]
-    assert robust(table, times, weights, [9.0]) == pytest.approx([2.0], rel=1e-3)
-
-
-def test_coefficients_stay_within_their_limits() -> None:
-    rng = np.random.default_rng(1)
-    a = rng.random((60, 3))
-    result = bounded(a, a @ np.array([1.0, 5.0, 2.0]), np.array([9.0, 3.0, 9.0]))
-    assert result[1] == 3.0
-    assert result[0] > 1
-    assert result[2] > 2
-    assert result.max() <= 9
-
-
-def test_rates_are_recovered(rows: tuple[list[KernelRow], list[ModelRow]]) -> None:
-    kernels, models = rows
-    samples, host = samples_of(kernels, models)
-    result = fit(samples, host)
-    assert mean_error(predict(kernels, models, result)) < 0.02
-    assert result.seconds["gemm.stored"][Term.MAC] == pytest.approx(TRUTH[Term.MAC], rel=0.1)
-    left = leave_one_out(kernels, models, samples, host)
-    assert len(left) == 6
-    assert mean_error(left) < 0.05
-
-
-def test_what_profiling_adds_is_taken_off(rows: tuple[list[KernelRow], list[ModelRow]]) -> None:
-    kernels, models = rows
-    slower = [replace(k, part_s=k.part_s + 3e-6) for k in kernels]
-    told = [replace(m, kernel_s=m.time_s + 3e-6 * m.runtime_kernels) for m in models]
-    clean, noisy = samples_of(kernels, models)[0], samples_of(slower, told)[0]
-    assert [s.time_s for s in noisy] == pytest.approx([s.time_s for s in clean])
-
-
-def test_fit_stands_in_the_target_file(
-    rows: tuple[list[KernelRow], list[ModelRow]], tmp_path: Path
-) -> None:
-    kernels, models = rows
-    dataset.write(tmp_path / "kernels.csv.gz", kernels)
-    dataset.write(tmp_path / "models.csv.gz", models)
-    output = tmp_path / "mine.toml"
-    done = fit_file.fit_from(tmp_path / "kernels.csv.gz", "generic-x86-64", output)
-    assert validate(output) == []
-    read = of_machine(load_machine(output), TABLE)
-    assert read is not None
-    assert read.seconds.keys() == done.efficiencies.seconds.keys()
-    for name, rates in done.efficiencies.seconds.items():
-        for term, seconds in rates.items():
-            assert read.seconds[name][term] == pytest.approx(seconds, rel=1e-3)
-    assert of_machine(load_machine(output), "ort") is None
-    assert of_machine(load_machine("generic-x86-64"), TABLE) is None
-    again = tmp_path / "again.toml"
-    fit_file.fit_from(tmp_path / "kernels.csv.gz", str(output), again)
-    assert again.read_text().split() == output.read_text().split()
-    base = load_machine("generic-x86-64")
-    assert load_machine(output).memory == base.memory
-
-
-def test_too_few_models_are_refused(
-    rows: tuple[list[KernelRow], list[ModelRow]], tmp_path: Path
-) -> None:
-    dataset.write(tmp_path / "rows.csv", rows[0][:12])
-    dataset.write(tmp_path / "rows-models.csv", rows[1][:1])
-    with pytest.raises(ParseError, match="1 models at 1 threads"):
-        fit_file.fit_from(tmp_path / "rows.csv", "generic-x86-64", tmp_path / "x.toml")
-    assert not (tmp_path / "x.toml").exists()
-
-
-def test_prediction_is_never_below_the_floor(residual: str) -> None:
-    report = analyze(residual, "generic-x86-64", runtime=TABLE)
-    nothing = Efficiencies(
-        {"conv": {}, "gemm": {}, "memory": {}, MOVES: {}, HOST: {Term.LAUNCH: 1e-6}}
-    )
-    times = nothing.times(report.roofline)
-    assert times == pytest.approx([b.floor_s for b in report.roofline.kernels])
 
 
 def test_a_kernel_is_the_same_from_the_analysis_and_from_its_row(residual: str) -> None:
