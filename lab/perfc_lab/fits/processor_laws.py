@@ -75,7 +75,7 @@ class TimedKernel:
 
 
 @record
-class Fit:
+class ProcessorFit:
     """Coefficients of one class, with its rows."""
 
     coefficients: Array
@@ -147,13 +147,13 @@ def amounts(kernel: KernelResources) -> list[float]:
     return [kernel.seconds.get(r, 0.0) for r in COLUMNS]
 
 
-def fitted(kernels: Sequence[TimedKernel]) -> dict[str, Fit]:
+def fitted(kernels: Sequence[TimedKernel]) -> dict[str, ProcessorFit]:
     """Return the coefficients of each name with enough rows."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for k in kernels:
         for one in k.names if k.time_s > 0 else ():
             groups[f"{DATASETS[k.run[0]]} {one.name}"].append((k, one))
-    result: dict[str, Fit] = {}
+    result: dict[str, ProcessorFit] = {}
     random = np.random.default_rng(0)
     for name, rows in groups.items():
         if len(rows) < LEAST_ROWS or len({k.run[1] for k, _ in rows}) < LEAST_NETWORKS:
@@ -164,13 +164,15 @@ def fitted(kernels: Sequence[TimedKernel]) -> dict[str, Fit]:
         weights = np.sqrt([1 / min(counts[k.run[0]], MOST_ROWS) for k, _ in chosen])
         x = np.array([amounts(one) for _, one in chosen])
         c = solved(x, time_s, weights * time_s**LONGER)
-        result[name] = Fit(c, len(rows), tuple(sorted(counts)))
+        result[name] = ProcessorFit(c, len(rows), tuple(sorted(counts)))
     return result | scaled(groups, result)
 
 
-def scaled(groups: Mapping[str, Sequence[Row]], known: Mapping[str, Fit]) -> dict[str, Fit]:
+def scaled(
+    groups: Mapping[str, Sequence[Row]], known: Mapping[str, ProcessorFit]
+) -> dict[str, ProcessorFit]:
     """Return laws of names of few rows: the next general one, times a factor."""
-    result: dict[str, Fit] = {}
+    result: dict[str, ProcessorFit] = {}
     for name, rows in groups.items():
         is_few = len(rows) < FEW_ROWS or len({k.run[1] for k, _ in rows}) < FEW_NETWORKS
         if name in known or is_few:
@@ -183,11 +185,13 @@ def scaled(groups: Mapping[str, Sequence[Row]], known: Mapping[str, Fit]) -> dic
         c = known[general].coefficients
         logs = [math.log(k.time_s / max(float(np.dot(c, amounts(o))), 1e-9)) for k, o in rows]
         factor = math.exp(float(np.median(logs)) * len(rows) / (len(rows) + PRIOR_ROWS))
-        result[name] = Fit(c * factor, len(rows), tuple(sorted({k.run[0] for k, _ in rows})))
+        result[name] = ProcessorFit(
+            c * factor, len(rows), tuple(sorted({k.run[0] for k, _ in rows}))
+        )
     return result
 
 
-def predicted(kernel: TimedKernel, fits: Mapping[str, Fit]) -> tuple[str, float]:
+def predicted(kernel: TimedKernel, fits: Mapping[str, ProcessorFit]) -> tuple[str, float]:
     """Return the name of the law of a kernel, and its time; "" without one."""
     for one in kernel.names:
         name = f"{DATASETS[kernel.run[0]]} {one.name}"
