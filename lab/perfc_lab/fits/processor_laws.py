@@ -60,7 +60,7 @@ Run = tuple[str, str, str, int]
 
 
 @record
-class TimedKernel:
+class ProcessorKernel:
     """A measured kernel.
 
     Args:
@@ -83,7 +83,7 @@ class ProcessorFit:
     machines: tuple[str, ...]
 
 
-Row = tuple[TimedKernel, KernelResources]
+Row = tuple[ProcessorKernel, KernelResources]
 """A kernel, and its resources under one of its names."""
 
 
@@ -92,7 +92,7 @@ def half(network: str) -> int:
     return hashlib.sha256(network.encode()).digest()[0] % 2
 
 
-def kernels_of(dataset: str) -> Iterator[TimedKernel]:
+def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
     """Yield the kernels of a dataset, with the copies around them."""
     machine = load_machine(str(ROOT / dataset / "target.toml"))
     on = {n: ProcessorSeconds(machine, n) for n in range(1, machine.sm_count + 1)}
@@ -108,10 +108,10 @@ def kernels_of(dataset: str) -> Iterator[TimedKernel]:
         if key not in known:
             known[key] = tuple(at.of(subject_of(r)))
         alone = shared[r.model, r.dims, r.threads, r.part] == 1 and r.launches == 1
-        yield TimedKernel(run, known[key], corrected_s(r, added_s) * alone)
+        yield ProcessorKernel(run, known[key], corrected_s(r, added_s) * alone)
         if r.moved_bytes:
             is_clear = alone and "Reorder" in r.runtime_ops
-            yield TimedKernel(run, tuple(at.of_copy(r.moved_bytes)), r.inserted_s * is_clear)
+            yield ProcessorKernel(run, tuple(at.of_copy(r.moved_bytes)), r.inserted_s * is_clear)
 
 
 def profiler_s(dataset: str) -> dict[int, float]:
@@ -147,7 +147,7 @@ def amounts(kernel: KernelResources) -> list[float]:
     return [kernel.seconds.get(r, 0.0) for r in COLUMNS]
 
 
-def fitted(kernels: Sequence[TimedKernel]) -> dict[str, ProcessorFit]:
+def fitted(kernels: Sequence[ProcessorKernel]) -> dict[str, ProcessorFit]:
     """Return the coefficients of each name with enough rows."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for k in kernels:
@@ -191,7 +191,7 @@ def scaled(
     return result
 
 
-def predicted(kernel: TimedKernel, fits: Mapping[str, ProcessorFit]) -> tuple[str, float]:
+def predicted(kernel: ProcessorKernel, fits: Mapping[str, ProcessorFit]) -> tuple[str, float]:
     """Return the name of the law of a kernel, and its time; "" without one."""
     for one in kernel.names:
         name = f"{DATASETS[kernel.run[0]]} {one.name}"
