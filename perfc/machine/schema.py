@@ -92,7 +92,7 @@ ADAPTATION = ("small_ratio", "large_ratio", "low_ratio", "high_ratio")
 """Factors of ``[adaptation.CLASS]``: what corrects predictions learned on other machines."""
 FORMER = (
     "efficiency: perfc no longer reads fitted rates; delete these tables, then"
-    " perfc adapt TARGET --from ROWS corrects predictions by measured kernels"
+    " perfc adapt --target TARGET --from ROWS corrects predictions by measured kernels"
 )
 LEVELS = ("l1", "l2_private", "l2", "device")
 """Memory levels, nearest first; ``l2`` is the last cache before memory, whatever its name."""

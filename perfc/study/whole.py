@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.ir.syntax.names import symbol_name
 from perfc.passes.runtimes import Layout, Tf32
-from perfc.study.former_names import Former
 from perfc.view.report.sections.confidence import Confidence, confidence
 from perfc.view.report.sections.prediction import QUANTITIES
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit
@@ -33,38 +31,26 @@ OPTIMIZER = "sgd"
 """Optimizer of a training step that names none; printed with the answer."""
 
 
-class PredictKeywords(DeploymentKeywords, total=False):
-    """Fields of a deployment, and their former names."""
-
-    precision: str
-    compiled: bool
-    channels_last: bool
-    training: bool
-    version: tuple[int, int] | None
-
-
 def predict(
     model: Any,
-    target: str | int | None = None,
+    target: str | None = None,
     input: Sequence[int] | None = None,
-    device: str | None = None,
     *,
     inputs: Inputs | None = None,
     values: Mapping[str, Any] | None = None,
     predictor: str = "",
     quantity: str = "time_s",
     deployment: Deployment | None = None,
-    **keywords: Unpack[PredictKeywords],
+    **keywords: Unpack[DeploymentKeywords],
 ) -> WholeRun:
     """Predict a whole run of a model: the time, as ``perfc.analyze`` does, memory or energy.
 
     Args:
         model: a path, a serialized model, an ``onnx.ModelProto``, a ``torch.nn.Module`` or an
             IR module.
-        target: name or file of a target (default: ``a100``). A number is the former ``batch``.
+        target: name or file of a target (default: ``a100``).
         input: shape of one example, ``(3, 224, 224)``, or ``(128,)`` for a token sequence.
         inputs: several inputs of a PyTorch module; see ``perfc.analyze``.
-        device: former name of ``target``.
         values: contents of inputs that determine shapes, nested lists or arrays.
         predictor: predictor of the whole run, by name or card, as in ``perfc.analyze``.
         quantity: ``time_s``; ``memory_bytes``, ``energy_j`` and ``power_w`` need a card.
@@ -81,16 +67,9 @@ def predict(
     True
     """
     typed: dict[str, Any] = {**keywords}
-    if device is not None:
-        typed["device"] = device
-    if isinstance(target, str):
+    if target is not None:
         typed["target"] = target
-    elif target is not None:
-        typed["batch"] = target
-    former = Former.of(typed)
-    if note := former.note(lambda name, value: f"{name}={value!r}", str):
-        warnings.warn(note, DeprecationWarning, stacklevel=2)
-    how = (deployment or Deployment()).with_values(former.values)
+    how = (deployment or Deployment()).with_values(typed)
     return predict_as(
         model, how, input, inputs, values=values, predictor=predictor, quantity=quantity
     )

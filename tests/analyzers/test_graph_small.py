@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import perfc
-from perfc.study.whole import PredictKeywords
+from perfc.deployment.keywords import DeploymentKeywords
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18]>\n'
 
-EAGER: PredictKeywords = {"runtime": "eager", "dtype": "amp-f16"}
+EAGER: DeploymentKeywords = {"runtime": "eager", "dtype": "amp-f16"}
 
 
 def test_one_operator_has_no_tensor_that_another_reads() -> None:

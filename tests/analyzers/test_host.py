@@ -21,12 +21,12 @@ from perfc.analyzers.runs.runtime_runs import NAME as RUNS
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs.whole_run import OWN_HOST
 from perfc.common.fitted import read_records
+from perfc.deployment.keywords import DeploymentKeywords
 from perfc.machine import load_machine
 from perfc.passes.runtimes import runtime
-from perfc.study.whole import PredictKeywords
 
 RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
-EAGER: PredictKeywords = {"runtime": "eager", "dtype": "amp-f16"}
+EAGER: DeploymentKeywords = {"runtime": "eager", "dtype": "amp-f16"}
 
 
 def launch_of(target: str, name: str) -> Interval:

@@ -12,13 +12,11 @@ import pytest
 
 import perfc
 from perfc import cli
-from perfc.commands.analysis.predict import FORMER_FLAGS
 from perfc.deployment import Deployment
 from perfc.deployment.fields import READERS
 from perfc.deployment.keywords import KEYS
 from perfc.passes.runtimes import runtimes
 from perfc.review.check.lock.baseline import BaselineCase
-from perfc.study.former_names import Former
 from perfc.view.report import collect, document
 from perfc.view.report.formats import text
 
@@ -158,49 +156,6 @@ def test_a_whole_run_is_said_alike_too(
 
 OURS = ("--predictor", "physics-residual")
 EAGER = ("--runtime", "eager")
-FORMER = (
-    (["--compiled"], ["--runtime", "inductor"]),
-    (["--precision", "amp bf16"], ["--dtype", "amp-bf16"]),
-    (["--precision", "f32"], ["--dtype", "f32", "--no-tf32"]),
-    (["--precision", "tf32"], ["--dtype", "tf32"]),
-    (["--channels-last"], ["--layout", "channels-last"]),
-    (["--torch", "2.4"], ["--runtime-version", "2.4"]),
-    (["--training"], ["--mode", "training"]),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("former", "now"), FORMER)
-def test_former_names_are_noted_and_mean_the_same(
-    former: list[str], now: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    base = ["predict", str(RESNET), "-t", "rtx4090", "--output-format", "json"]
-    base += [] if "inductor" in now else ["--runtime", "eager"]
-    assert cli.run([*base, *former]) == 0
-    shown = capsys.readouterr()
-    assert shown.err.startswith("note: former names, gone with the next release: --")
-    assert shown.err.count("\n") == 1
-    assert all(word in shown.err for word in now)
-    old, new = json.loads(shown.out), json.loads(said(capsys, *base, *now))
-    assert old == new
-
-
-def test_former_keywords_are_noted_and_mean_the_same() -> None:
-    with pytest.warns(DeprecationWarning, match="former names, gone with the next release: "):
-        old = perfc.predict(
-            RESNET, 64, (3, 224, 224), "rtx4090", precision="amp bf16", compiled=True,
-            channels_last=True, training=False, version=(2, 4),
-        )  # fmt: skip
-    new = perfc.predict(
-        RESNET, "rtx4090", dims={"batch": 64}, dtype="amp-bf16", runtime="inductor",
-        layout="channels-last", runtime_version="2.4",
-    )  # fmt: skip
-    assert old == new
-
-
-def test_one_field_has_one_name_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["predict", str(RESNET), "--compiled", "--runtime", "eager"]) == 2
-    assert "--compiled is what --runtime was called" in capsys.readouterr().err
-    assert Former.of({"compiled": False, "version": None}).note(str, str) == ""  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -355,8 +310,6 @@ def test_the_page_has_every_field() -> None:
     rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `-")]
     shown = {row[2].strip("` "): row[1].strip("` ") for row in rows if len(row) == 5}
     assert shown == {name: name.replace("_", "-") for name in KEYS}
-    former = " ".join(line for line in page.splitlines() if line.startswith("| `"))
-    assert all(flag in former for flag in FORMER_FLAGS.values())
 
 
 def test_a_baseline_remembers_whose_kernels_and_what_a_launch_costs() -> None:

@@ -123,7 +123,11 @@ WRONG = [
     ('vendor = "nobody"', "vendor = 3", "vendor must be"),
     ("schema = 1", 'schema = 1\ncolour = "red"', "colour: unknown key"),
     ("schema = 1", "schema = ", "not TOML"),
-    ("[compute.matrix.f16]", "[efficiency.conv]", "perfc adapt TARGET --from ROWS corrects"),
+    (
+        "[compute.matrix.f16]",
+        "[efficiency.conv]",
+        "perfc adapt --target TARGET --from ROWS corrects",
+    ),
 ]
 """Replacements in `GOOD`, each with what is told of it."""
 

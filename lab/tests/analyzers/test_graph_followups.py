@@ -42,10 +42,11 @@ def predicted(*arguments: str) -> dict[str, Any]:
         "eager",
         "--batch",
         "8",
-        "--torch",
+        "--runtime-version",
         "1.8",
-        "--precision",
+        "--dtype",
         "f32",
+        "--no-tf32",
         "--output-format",
         "json",
     )

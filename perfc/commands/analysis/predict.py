@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
-
-from perfc.common.plain_text import say
 
 from ..shared import names as _names
 from ..shared.prelude import (
@@ -16,7 +13,6 @@ from ..shared.prelude import (
     Names,
     emit,
     examples,
-    flag_of,
     format_options,
     grouped_command,
     model_options,
@@ -29,27 +25,8 @@ if TYPE_CHECKING:
     from perfc.api import Model
     from perfc.study.whole import WholeRun
 
-C = TypeVar("C", bound=Callable[..., Any])
-
 DOCUMENT = ("predict", "perfc.study.whole:WholeRunView")
 """JSON document of the command, and the type that defines its schema."""
-FORMER_FLAGS = {
-    "precision": "--precision",
-    "channels_last": "--channels-last",
-    "compiled": "--compiled",
-    "training": "--training",
-    "version": "--torch",
-}
-"""Former flags of deployment fields."""
-
-
-def former_options(function: C) -> C:
-    """Add the former options, hidden from help."""
-    for name, flag in FORMER_FLAGS.items():
-        is_flag = name in ("channels_last", "compiled", "training")
-        former = click.option(flag, name, hidden=True, is_flag=is_flag, default=None)
-        function = former(function)
-    return function
 
 
 @grouped_command(
@@ -69,7 +46,6 @@ def former_options(function: C) -> C:
     help="Card of other weights, written by `perfc train graph`.",
 )  # fmt: skip
 @model_options
-@former_options
 @click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
 @click.option(
     "--steps", type=click.IntRange(1), help="Training steps, to predict total time and price."
@@ -91,7 +67,6 @@ def command(
     hourly_price: float | None,
     form: str,
     output: Path | None,
-    **former: object,
 ) -> None:
     """Predict a whole run of MODEL in a few lines, and price the steps of a training.
 
@@ -102,7 +77,6 @@ def command(
     from perfc.analyzers.whole_runs.shipped import known_name
     from perfc.common.choice import member
     from perfc.deployment.reading import located
-    from perfc.study.former_names import Former
     from perfc.study.whole import SCHEMA, WholeRunView, predict_as
     from perfc.view.report.formats.json_form import document_text
 
@@ -111,10 +85,7 @@ def command(
     if hourly_price is not None and steps is None:
         raise click.UsageError("a price is one of --steps")
     wanted = member(Quantity, quantity, "--quantity")
-    before = Former.of({**options.typed(), **former}, former_flag)
-    how = options.deployment(also=before.values, is_whole=True)
-    if note := before.note(typed_as, former_flag):
-        say(f"note: {note}", is_error=True)
+    how = options.deployment(is_whole=True)
     with located(model):
         source: Model = (given := options.named(model))
         if (is_ir := model == "-" or model.endswith(".pir")) or options.has_named_axes:
@@ -174,17 +145,3 @@ def said(item: tuple[str, float | str]) -> str:
             return f"price {value:.2f}"
         case _:
             return f"smallest slice that holds it: {value}"
-
-
-def former_flag(name: str) -> str:
-    """Return the flag of a field, including former names."""
-    return FORMER_FLAGS.get(name) or flag_of(name)
-
-
-def typed_as(field: str, value: object) -> str:
-    """Return a field with its value as command-line text."""
-    if isinstance(value, dict):
-        return " ".join(f"--dim {name}={extent}" for name, extent in value.items())
-    if isinstance(value, bool):
-        return flag_of(field) if value else f"--no-{field}"
-    return f"{flag_of(field)} {value}"

@@ -16,7 +16,7 @@ REMOVED: Mapping[str, str] = {
 }
 """Replacement of each removed command, as its error suggests."""
 OPTIONS: Mapping[str, str] = {
-    "--fit-from": "perfc adapt TARGET --from ROWS corrects a target by measured kernels",
+    "--fit-from": "perfc adapt --target TARGET --from ROWS corrects a target by measured kernels",
 }
 """Replacement of each removed option, as its error suggests."""
 RULE = "rule"
