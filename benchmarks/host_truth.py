@@ -104,7 +104,7 @@ def measure_all(options: argparse.Namespace, setting: Setting) -> None:
                 print("the time is spent; run again to go on")
                 break
             try:
-                text = measure_one(setting, path, folder / f"{name}.csv.gz")
+                text = measure_one(setting, path, folder / f"{name}.csv.gz", options.limit_s)
             except TooLargeError:
                 (large / name).touch()
                 continue
@@ -116,7 +116,7 @@ def measure_all(options: argparse.Namespace, setting: Setting) -> None:
     print(f"{setting.name}: {good} networks")
 
 
-def measure_one(setting: Setting, path: Path, to: Path) -> str:
+def measure_one(setting: Setting, path: Path, to: Path, limit_s: float) -> str:
     """Measure a network, write its rows and return its time in words.
 
     Raises:
@@ -135,7 +135,7 @@ def measure_one(setting: Setting, path: Path, to: Path) -> str:
         repeat=7,
         min_time_s=0.5,
         max_time_s=6.0,
-        limit_s=60.0,
+        limit_s=limit_s,
     )
     for _ in range(2):
         made = measure_cases(path, TARGET, [report.env], protocol, reports=[report])[0]
@@ -238,6 +238,23 @@ def score_all(options: argparse.Namespace, setting: Setting) -> list[Scored]:
     return found
 
 
+def gather(options: argparse.Namespace) -> None:
+    """Write a dataset of the calm runs of a runtime and type, at all batches and threads."""
+    runs: list[rows.ModelRow] = []
+    kernels: list[rows.KernelRow] = []
+    for done in sorted(options.rows.glob(f"{options.runtime}-{options.dtype}-*/*-models.csv.gz")):
+        run = dataset.read(done, rows.ModelRow)[0]
+        if run.iqr_s < 2 * MOST_SPREAD * run.time_s:
+            runs.append(run)
+            files = done.with_name(done.name.replace("-models.csv.gz", ".csv.gz"))
+            kernels += dataset.read(files, rows.KernelRow)
+    kernels.sort(key=lambda r: (r.model, r.part, r.kernel, r.dims, r.threads))
+    options.output.mkdir(parents=True, exist_ok=True)
+    dataset.write(options.output / "kernels.csv.gz", kernels)
+    dataset.write(options.output / "models.csv.gz", runs)
+    print(f"{options.output}: {len(runs)} runs, {len(kernels)} kernels")
+
+
 def show(setting: Setting, found: Sequence[Scored]) -> None:
     """Print the figures of a setting."""
     if not found:
@@ -274,8 +291,8 @@ def show(setting: Setting, found: Sequence[Scored]) -> None:
 def main() -> int:
     """Measure or score the networks of one setting."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("do", choices=("measure", "score"))
-    parser.add_argument("--models", type=Path, required=True, help="folder of models")
+    parser.add_argument("do", choices=("measure", "score", "gather"))
+    parser.add_argument("--models", type=Path, default=Path("../shared/models"))
     parser.add_argument("--rows", type=Path, default=Path("build/truth"))
     parser.add_argument("--runtime", default="ort-cpu-blocked")
     parser.add_argument("--dtype", default="f32")
@@ -286,11 +303,15 @@ def main() -> int:
     parser.add_argument("--budget-s", type=float, default=300.0)
     parser.add_argument("--without", type=Path, default=DATASET, help="dataset that was fitted to")
     parser.add_argument("-t", "--target", default="host")
+    parser.add_argument("-o", "--output", type=Path, help="folder of the gathered dataset")
+    parser.add_argument("--limit-s", type=float, default=60.0, help="of one network")
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
     setting = Setting(options.runtime, options.dtype, options.threads, options.batch)
     if options.do == "measure":
         measure_all(options, setting)
+    elif options.do == "gather":
+        gather(options)
     else:
         show(setting, score_all(options, setting))
     return 0
