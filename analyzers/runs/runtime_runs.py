@@ -116,8 +116,13 @@ def on_processor(
     execution: Execution, table: PredictionTable, deployment: Deployment, element: str
 ) -> RuntimeRun | None:
     """Return the run by the fit of its runtime; None without one in that precision."""
-    law = laws().get(execution.kernels.runtime.measured_name)
-    if law is None or (deployment.dtype or element) != "f32" or not is_plain(table):
+    runtime, machine = execution.kernels.runtime, execution.machine
+    dtype = deployment.dtype or runtime.narrowed_on(machine) or element
+    names = [runtime.measured_name] * (dtype == "f32")
+    if machine.device("clock_sustained_hz") is not None:
+        names.insert(0, f"rated {runtime.measured_name} {dtype}")
+    law = next((laws()[name] for name in names if name in laws()), None)
+    if law is None or not is_plain(table):
         return None
     time, is_own = run_time(law, execution, table)
     return RuntimeRun(time, execution.bounds.floor_s, is_own, True, law.runs, law.runs)

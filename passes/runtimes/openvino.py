@@ -19,7 +19,7 @@ TABLE = Runtime(
     devices={**CPU, "cuda": frozenset({"Intel"})},
     formats=frozenset({"openvino"}),
     trains=False,
-    narrows={"Intel": "bf16", "AMD": "bf16"},
+    narrows=dict.fromkeys(("Intel", "GenuineIntel", "AMD", "AuthenticAMD"), "bf16"),
     source="OpenVINO's CPU plugin, graph_optimizer.cpp: simple operations join convolutions, "
     "products and each other (Eltwise chains through snippets); config.cpp: bf16 is the "
     "default precision on processors with AVX512_BF16 or AMX, as 2026.4 ran ResNet-50",

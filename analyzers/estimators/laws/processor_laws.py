@@ -32,23 +32,28 @@ class ProcessorRuntime:
 
     Args:
         runtimes: names of the tables of its kernels.
+        needs_rates: whether its laws hold on machines with measured rates only.
     """
 
     runtimes: tuple[str, ...]
+    needs_rates: bool
 
 
 @cache
-def measured_runtimes() -> Mapping[str, str]:
+def measured_runtimes(is_rated: bool) -> Mapping[str, str]:
     """Return the start of the names of laws by the name of a runtime."""
     each = read_records(RUNTIMES, ProcessorRuntime)
-    return {name: start for start, one in each.items() for name in one.runtimes}
+    held = ((start, one) for start, one in each.items() if is_rated or not one.needs_rates)
+    return {name: start for start, one in held for name in one.runtimes}
 
 
 def known_law(
     execution: Execution, index: int, seconds: ProcessorSeconds
 ) -> tuple[KernelLaw, KernelResources] | None:
     """Return the law and the resources of one launch by the most specific name with a law."""
-    start, bounds = measured_runtimes().get(execution.kernels.runtime.name), execution.bounds
+    is_rated = execution.machine.device("clock_sustained_hz") is not None
+    start = measured_runtimes(is_rated).get(execution.kernels.runtime.name)
+    bounds = execution.bounds
     bound = bounds.kernels[index]
     if start is None or bound.is_gradient or bound.counts.nbytes <= 0 or not bound.launches:
         return None
@@ -57,7 +62,8 @@ def known_law(
     else:
         each = seconds.of(of_bound(bound, bounds.envs[index] if bounds.envs else bounds.env))
     known = laws(FILE)
-    return next(((law, k) for k in each if (law := known.get(f"{start} {k.name}"))), None)
+    names = [(f"{of} {k.name}", k) for of in (f"{start}.{bound.dtype.code}", start) for k in each]
+    return next(((law, k) for name, k in names if (law := known.get(name))), None)
 
 
 def on_processor(execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:

@@ -2,9 +2,9 @@
 
     python -m perfc_lab.fits.processor_laws
 
-Writes `analyzers/estimators/laws/processor_laws.toml` and the entry of ONNX Runtime in
+Writes `analyzers/estimators/laws/processor_laws.toml` and the entries of whole runs in
 `analyzers/runs/processor_runs.toml`. Rows are the kernels and runs of `DATASETS` at the rates of
-the target file next to them. A class is fitted by nonnegative least squares on relative errors,
+the target file of their machine. A class is fitted by nonnegative least squares on relative errors,
 robust to outliers, with equal weights of machines. Spreads are those of networks that another
 half of the networks predicts.
 """
@@ -12,7 +12,6 @@ half of the networks predicts.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import tomllib
 from collections import Counter, defaultdict
@@ -36,9 +35,21 @@ from perfc.measuring.measure.tables.dataset import read
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
 
 ROOT = Path(__file__).resolve().parents[3] / "datasets"
-DATASETS = {"cpu-epyc-2c": "ort", "cpu-genoa-2c": "ort"}
+DATASETS = {
+    "cpu-epyc-2c": "ort",
+    "cpu-genoa-2c": "ort",
+    "cpu-genoa-2c-torch": "torch",
+    "cpu-genoa-2c-openvino": "openvino",
+    "cpu-genoa-2c-openvino-bf16": "openvino.bf16",
+}
 """Datasets, and the start of the names of their laws."""
-RUN = "ort-cpu-blocked"
+RUNS = {
+    "ort": "ort-cpu-blocked",
+    "torch": "rated eager f32",
+    "openvino": "rated openvino f32",
+    "openvino.bf16": "rated openvino bf16",
+}
+"""Name of the entry of whole runs by the start of the names of laws."""
 LEAST_ROWS, LEAST_NETWORKS, MOST_ROWS = 60, 4, 6000
 """Rows and networks that a law needs, and rows of a machine that it is fitted to."""
 FEW_ROWS, FEW_NETWORKS, PRIOR_ROWS = 4, 2, 4
@@ -47,6 +58,8 @@ SHORT_S = 0.01
 """Time of runs whose kernels say what the profiler adds to each."""
 LONGER = 0.25
 """Power of its time by which a long kernel weighs more."""
+RARE = 30
+"""Least kernels that have a resource, for a coefficient of it in fits to few networks."""
 OUTLIER = 0.15
 """Relative error from which a row counts less."""
 ENDS = (0.05, 0.95)
@@ -94,7 +107,7 @@ def half(network: str) -> int:
 
 def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
     """Yield the kernels of a dataset, with the copies around them."""
-    machine = load_machine(str(ROOT / dataset / "target.toml"))
+    machine = load_machine(str(ROOT / "-".join(dataset.split("-")[:3]) / "target.toml"))
     on = {n: ProcessorSeconds(machine, n) for n in range(1, machine.sm_count + 1)}
     table = list(read(ROOT / dataset / "kernels.csv.gz", KernelRow))
     added_s = profiler_s(dataset)
@@ -131,9 +144,11 @@ def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
     return max(time_s - count * added_s[row.threads], 0.2 * time_s)
 
 
-def solved(x: Array, time_s: Array, weights: Array) -> Array:
+def solved(x: Array, time_s: Array, weights: Array, least: int = 1) -> Array:
     """Return nonnegative coefficients of least relative error, robust to outliers."""
     weight = weights / time_s
+    # a resource that few kernels have says nothing of others
+    x = x * ((x > 0).sum(axis=0) >= least)
     c: Array = np.zeros(x.shape[1])
     for _ in range(4):
         c, _ = nnls(x * weight[:, None], time_s * weight)
@@ -163,7 +178,8 @@ def fitted(kernels: Sequence[ProcessorKernel]) -> dict[str, ProcessorFit]:
         time_s = np.array([k.time_s for k, _ in chosen])
         weights = np.sqrt([1 / min(counts[k.run[0]], MOST_ROWS) for k, _ in chosen])
         x = np.array([amounts(one) for _, one in chosen])
-        c = solved(x, time_s, weights * time_s**LONGER)
+        least = 1 if name.startswith("ort ") else RARE
+        c = solved(x, time_s, weights * time_s**LONGER, least)
         result[name] = ProcessorFit(c, len(rows), tuple(sorted(counts)))
     return result | scaled(groups, result)
 
@@ -237,10 +253,19 @@ def main() -> None:
 
 
 def whole(sums: Mapping[Run, Sequence[float]]) -> None:
-    """Fit the time of a node, print the errors of runs, and write both."""
+    """Fit the time of a node under each runtime, and write it."""
+    known = tomllib.loads(processor_runs.FILE.read_text(encoding="utf-8"))
+    for start, name in RUNS.items():
+        known[name] = fitted_runs(sums, [d for d in DATASETS if DATASETS[d] == start])
+    title = "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py."
+    processor_runs.FILE.write_text(written(known, title), encoding="utf-8")
+
+
+def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) -> dict[str, object]:
+    """Return the time of a node in runs of datasets; print the errors of the runs."""
     rows: list[tuple[float, float, float]] = []
     machines: list[str] = []
-    for dataset in DATASETS:
+    for dataset in datasets:
         for m in read(ROOT / dataset / "models.csv.gz", ModelRow):
             run = dataset, m.model, m.dims, m.threads
             if run in sums:
@@ -248,7 +273,7 @@ def whole(sums: Mapping[Run, Sequence[float]]) -> None:
                 rows.append((m.time_s, kernels_s, count))
                 machines.append(f"{dataset}, {m.threads} threads")
     measured, alone_s, launches = np.array(rows).T
-    nodes_s = np.linspace(0, 5e-6, 51)
+    nodes_s = np.linspace(0, 2e-5, 201)
     ratios = (alone_s + nodes_s[:, None] * launches) / measured
     best = int(np.abs(np.log(ratios)).mean(axis=1).argmin())
     error = ratios[best] - 1
@@ -257,14 +282,11 @@ def whole(sums: Mapping[Run, Sequence[float]]) -> None:
         print(f"{machine}: {len(mine)} runs, median {np.median(mine):.1%}, mean {mine.mean():.1%}")
     logs, named = np.abs(np.log(ratios[best])), np.array(machines)
     reach = max(float(np.quantile(logs[named == m], COVERAGE)) for m in {*machines})
-    known = tomllib.loads(processor_runs.FILE.read_text(encoding="utf-8"))
-    known[RUN] = {
+    print(f"{nodes_s[best]:.2g} s a node, reach {reach:.2f}")
+    return {
         "targets": [], "factor": 1.0, "launch_s": float(f"{nodes_s[best]:.4g}"),
         "reach": float(f"{reach:.4g}"), "runs": len(rows), "has_held_out_machines": False,
     }  # fmt: skip
-    title = "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py."
-    processor_runs.FILE.write_text(written(known, title), encoding="utf-8")
-    print(json.dumps(known[RUN]))
 
 
 if __name__ == "__main__":
