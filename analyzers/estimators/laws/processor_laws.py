@@ -40,7 +40,7 @@ class ProcessorRuntime:
 
 
 @cache
-def measured_runtimes(is_rated: bool) -> Mapping[str, str]:
+def measured_runtimes(*, is_rated: bool = True) -> Mapping[str, str]:
     """Return the start of the names of laws by the name of a runtime."""
     each = read_records(RUNTIMES, ProcessorRuntime)
     held = ((start, one) for start, one in each.items() if is_rated or not one.needs_rates)
@@ -52,7 +52,7 @@ def known_law(
 ) -> tuple[KernelLaw, KernelResources] | None:
     """Return the law and the resources of one launch by the most specific name with a law."""
     is_rated = execution.machine.device("clock_sustained_hz") is not None
-    start = measured_runtimes(is_rated).get(execution.kernels.runtime.name)
+    start = measured_runtimes(is_rated=is_rated).get(execution.kernels.runtime.name)
     bounds = execution.bounds
     bound = bounds.kernels[index]
     if start is None or bound.is_gradient or bound.counts.nbytes <= 0 or not bound.launches:
