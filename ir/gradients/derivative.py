@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 LETTERS: Mapping[str, int | None] = {"x": 0, "a": 0, "b": 1, "c": 2, "y": None}
 """Position of the operand that a variable stands for; None for the result."""
-FUNCTIONS: Mapping[str, tuple[str, int, int]] = {
-    "exp": ("exp", 0, 1),
-    "log": ("log", 0, 1),
-    "sqrt": ("sqrt", 0, 1),
-    "tanh": ("tanh", 0, 1),
-    "erf": ("erf", 0, 1),
-    "sin": ("sin", 0, 1),
-    "cos": ("cos", 0, 1),
-    "sinh": ("sinh", 0, 1),
-    "cosh": ("cosh", 0, 1),
-    "tan": ("tan", 0, 1),
-    "sigmoid": ("sigmoid", 2, 2),
-    "sign": ("sign", 2, 0),
-    "abs": ("abs", 1, 0),
-    "where": ("where", 1, 0),
+FUNCTIONS: Mapping[str, tuple[int, int]] = {
+    "exp": (0, 1),
+    "log": (0, 1),
+    "sqrt": (0, 1),
+    "tanh": (0, 1),
+    "erf": (0, 1),
+    "sin": (0, 1),
+    "cos": (0, 1),
+    "sinh": (0, 1),
+    "cosh": (0, 1),
+    "tan": (0, 1),
+    "sigmoid": (2, 2),
+    "sign": (2, 0),
+    "abs": (1, 0),
+    "where": (1, 0),
 }
-"""Mnemonic, and operations on the vector unit and on the special-function unit."""
+"""Operations on the vector unit and on the special-function unit, by mnemonic."""
 BINARY: Mapping[type[ast.operator], tuple[str, int, int]] = {
     ast.Add: ("add", 1, 0),
     ast.Sub: ("sub", 1, 0),
@@ -92,7 +92,7 @@ def _cost(tree: ast.expr) -> tuple[int, int]:
         case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
             alu, sfu, parts = 1, 0, [left, right]
         case ast.Call(ast.Name(name), parts, []) if name in FUNCTIONS:
-            _, alu, sfu = FUNCTIONS[name]
+            alu, sfu = FUNCTIONS[name]
         case ast.Name(name) if name in LETTERS:
             alu = sfu = 0
         case ast.Constant(int() | float()):
@@ -145,7 +145,7 @@ class _Writer:
             case ast.Compare(left, [op], [right]):
                 return self.applied(COMPARED[type(op)], left, right)
             case ast.Call(ast.Name(name), parts, _):
-                return self.applied(FUNCTIONS[name][0], *parts)
+                return self.applied(name, *parts)
             case ast.Name(name):
                 return self.values[name]
             case ast.Constant(int() | float() as number):

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from perfc.common.fitted import data_next_to
+
 from .. import reference
 from .cublaslt import KINDS, Multiplier
 
@@ -16,15 +18,7 @@ if TYPE_CHECKING:
     from ..reference import Array
     from .cuda import Cuda
 
-KERNELS = {
-    "arithmetic.cu": (
-        *("fma_f32", "fma_f64", "fma_f16", "fma_bf16", "fma_i32", "dot_i8"),
-        *("special_exp2", "special_rsqrt", "special_reciprocal"),
-        *("special_exp2_once", "special_rsqrt_once", "special_reciprocal_once"),
-    ),
-    "memory.cu": ("read_stream", "write_stream", "copy_stream", "triad_stream"),
-    "latency.cu": ("pointer_chase", "spin", "nothing"),
-}
+KERNELS = data_next_to(__file__)
 CHAINS, STEPS = 8, 16
 """Constants of ``native/arithmetic.cu``."""
 BLOCKS_PER_SM, THREADS = 4, 512

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
 from ..probe import PROBES, Case, ProbeQuantity, Scope
@@ -20,28 +21,7 @@ if TYPE_CHECKING:
 MIB = 1 << 20
 CORES = 8
 
-RATES: dict[str, float] = {
-    "clock": 1.5e9,
-    "fma.f64": 1e12,
-    "fma.f32": 2e12,
-    "fma.f16": 4e12,
-    "fma.bf16": 4e12,
-    "fma.i32": 1e12,
-    "dot.i8": 8e12,
-    "special.exp2": 0.5e12,
-    "special.rsqrt": 0.5e12,
-    "matrix.f64": 2e12,
-    "matrix.f32": 1.9e12,
-    "matrix.tf32": 8e12,
-    "matrix.f16": 16e12,
-    "matrix.bf16": 16e12,
-    "matrix.f8e4m3": 32e12,
-    "matrix.i8": 32e12,
-    "link.h2d-pinned": 25e9,
-    "link.d2h-pinned": 24e9,
-    "link.h2d-pageable": 10e9,
-    "link.d2h-pageable": 9e9,
-}
+RATES: dict[str, float] = data_next_to(__file__)
 """Work per second of the whole device."""
 TIMES = {"launch.eager": 4e-6, "launch.graph": 1.2e-6, "launch.framework": 30e-6}
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.common.toml_file import read_text
 from perfc.errors import ParseError
 from perfc.ir import frozen
@@ -31,11 +32,7 @@ DEGREES = frozenset({"tp", "pp", "dp", "ep", "nodes"})
 COUNTS = frozenset({
     "max_num_seqs", "token_budget", "recorded_tokens", "loras", "lora_rank", "draft_tokens",
 })  # fmt: skip
-FORMATS = {
-    "fp8": "fp8", "w8a8_fp8": "fp8", "modelopt": "fp8", "modelopt_fp4": "nvfp4", "nvfp4": "nvfp4",
-    "awq": "awq", "awq_marlin": "awq", "gptq": "gptq", "gptq_marlin": "gptq", "w8a8_int8": "int8",
-    "bitsandbytes": "bitsandbytes", "mxfp4": "mxfp4",
-}  # fmt: skip
+FORMATS = data_next_to(__file__)
 """Formats of weights by the names that engines give to methods of quantization."""
 AS_STORED = frozenset({"compressed-tensors", "auto", "none", "null", ""})
 HALVES = frozenset({"auto", "half", "float16", "bfloat16"})

@@ -160,7 +160,6 @@ def test_bytes_beyond_the_caches_count_apart() -> None:
     assert (NEAR_BYTES, FAR_BYTES) == (1 << 20, 1 << 24)
     assert [padded(n) for n in (1, 16, 17)] == [16, 16, 32]
     assert padded(7, 6) == 12
-    assert {t for t in Term if t.is_time} == {Term.LAUNCH, Term.VIEW}
 
 
 @pytest.mark.parametrize(

@@ -49,11 +49,6 @@ class Term(Enum):
 
     __hash__ = object.__hash__
 
-    @property
-    def is_time(self) -> bool:
-        """Return True if the file stores seconds per unit instead of a rate."""
-        return self.value in ("launch_s", "view_s")
-
 
 Terms = dict[Term, float]
 

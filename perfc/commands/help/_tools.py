@@ -11,16 +11,14 @@ from typing import Any
 
 import click
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import PerfcError
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import frozen
 
 from ..shared import listing
 
-TOOLS: Mapping[str, tuple[str, ...]] = {
-    "analyze": (), "compare": (), "explain": (), "lint": (), "diff": (), "llm": ("serve", "search"),
-    "plan": (), "fit": (), "op": ("*",), "targets": ("list", "show"),
-}  # fmt: skip
+TOOLS: Mapping[str, list[str]] = data_next_to(__file__)
 """Commands that are tools; of groups also their subcommands, ``*`` for all."""
 HIDDEN = frozenset({
     "output", "color", "help_all", "inputs", "kwargs", "fix", "in_place", "time_passes",
@@ -76,7 +74,7 @@ def commands_of(tool: str) -> list[ToolCommand]:
     command = listing.command_of(module)
     if not isinstance(command, click.Group):
         return [ToolCommand((tool,), command)]
-    names = list(command.commands) if TOOLS[tool] == ("*",) else TOOLS[tool]
+    names = list(command.commands) if TOOLS[tool] == ["*"] else TOOLS[tool]
     return [ToolCommand((tool, name), command.commands[name]) for name in names]
 
 

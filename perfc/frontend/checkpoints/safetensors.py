@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any, TypeGuard
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
 from perfc.ir import record
 
@@ -26,11 +27,7 @@ MOST_HEADER_BYTES = 1 << 26
 MOST_INDEX_BYTES = 1 << 26
 MOST_FILES = 1 << 12
 MOST_TENSORS = 1 << 20
-BITS = {
-    "F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8,
-    "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "I64": 64, "I32": 32, "I16": 16, "I8": 8, "U64": 64,
-    "U32": 32, "U16": 16, "U8": 8, "BOOL": 8, "C64": 64,
-}  # fmt: skip
+BITS = data_next_to(__file__)
 """Bits of an element by type."""
 FLOATS = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
 """Element types of a configuration by those of a file."""

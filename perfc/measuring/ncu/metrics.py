@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
 CYCLES = ("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg", "Elapsed Cycles")
@@ -47,19 +48,7 @@ OPS_PATH = re.compile(
     r"sm__ops_path_tensor_(?:op_[a-z]+_)?src_(?P<src>[a-z]+\d*(?:_fp\d+)?)"
     r"(?:_dst_(?P<dst>[a-z]+\d+))?(?P<sparsity>_sparsity_(?:on|off))?\.sum(?P<rate>\.per_cycle_elapsed)?$"
 )
-OPS_PATH_TYPES = {
-    "fp16": "f16",
-    "bf16": "bf16",
-    "tf32": "tf32",
-    "fp64": "f64",
-    "fp8": "f8e4m3",
-    "fp4": "f4e2m1",
-    "fp6": "f8e4m3",
-    "fp4_fp6": "f8e4m3",
-    "int8": "i8",
-    "int4": "i4",
-    "int1": "b1",
-}
+OPS_PATH_TYPES = data_next_to(__file__)
 """Source types of ``sm__ops_path_tensor_src_…`` as target files write them."""
 
 

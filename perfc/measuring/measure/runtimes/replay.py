@@ -10,25 +10,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from perfc.common.fitted import data_next_to
+
 ATEN = re.compile(r"aten::([A-Za-z_]\w{0,99})")
-TYPES: Mapping[str, str] = {
-    "f64": "float64",
-    "f32": "float32",
-    "f16": "float16",
-    "bf16": "bfloat16",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u8": "uint8",
-    "b1": "bool",
-    "c64": "complex64",
-    "c128": "complex128",
-    "f8e4m3": "float8_e4m3fn",
-    "f8e5m2": "float8_e5m2",
-    "f8e4m3fnuz": "float8_e4m3fnuz",
-    "f8e5m2fnuz": "float8_e5m2fnuz",
-}
+TYPES: Mapping[str, str] = data_next_to(__file__)
 """Names of PyTorch by code."""
 LEAST_S = 1e-3
 MOST_REPEATS = 200

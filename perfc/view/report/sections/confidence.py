@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 from perfc.passes.roofline.cost import Tier
 
@@ -26,26 +27,7 @@ LEAST_MEASURED = 0.5
 LEAST_RESIDUAL = 0.05
 """Relative difference of measured runs and their kernels from which it is said."""
 
-NOUNS = {
-    "attention": "attention kernel",
-    "attention_decode": "attention kernel",
-    "attention_prefill": "attention kernel",
-    "batched_matmul": "matrix product",
-    "causal_convolution": "convolution",
-    "conv": "convolution",
-    "convolution": "convolution",
-    "elementwise": "elementwise kernel",
-    "experts": "expert kernel",
-    "latent_attention": "attention kernel",
-    "linear_attention": "attention kernel",
-    "matmul": "matrix product",
-    "matmul_f32": "matrix product",
-    "mixed_attention": "attention kernel",
-    "movement": "copying kernel",
-    "normalization": "normalization",
-    "pool": "pooling kernel",
-    "softmax": "softmax",
-}
+NOUNS: dict[str, str] = data_next_to(__file__)
 """Nouns for kernel classes and kinds; the others use their own name."""
 
 
