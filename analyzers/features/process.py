@@ -48,12 +48,16 @@ class Near:
         has_each: whether each column has a reach of its own.
         start: logarithm of the reach from which the search starts.
         is_one_unit: whether columns are in one unit, not in their deviations.
+        shared: least similarity of rows with the same number of ``group``.
+        group: the number, among the kinds of a row.
     """
 
     columns: slice
     has_each: bool = False
     start: float = 0.0
     is_one_unit: bool = False
+    shared: float = 0.0
+    group: int = 0
 
 
 @entity
@@ -128,7 +132,10 @@ def similarities(
     for aspect, near in form.near.items():
         square = squares(*mine.part(near.columns), *theirs.part(near.columns))
         scaled = np.sqrt(3.0 * square)
-        result[aspect] = (1.0 + scaled) * np.exp(-scaled) if near.has_each else np.exp(-square)
+        similar = (1.0 + scaled) * np.exp(-scaled) if near.has_each else np.exp(-square)
+        if near.shared:
+            similar = near.shared * equal[:, :, near.group] + (1.0 - near.shared) * similar
+        result[aspect] = similar
     return result
 
 

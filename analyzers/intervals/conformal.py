@@ -240,7 +240,12 @@ def _upper(scores: Array, weights: Array, level: float, count: int) -> float:
 
 
 def of_category(
-    scores_of_category: Array, everything: Array, coverage: float = COVERAGE, *, extra_rows: int = 0
+    scores_of_category: Array,
+    everything: Array,
+    coverage: float = COVERAGE,
+    *,
+    extra_rows: int = 0,
+    borrowed_rows: float = BORROWED_ROWS,
 ) -> Band:
     """Return the interval of a category; the more rows it has, the less others count.
 
@@ -249,8 +254,9 @@ def of_category(
         everything: scores of all categories.
         coverage: share of further rows of the category that shall lie inside.
         extra_rows: rows of all categories that count as its own in the finite-sample correction.
+        borrowed_rows: weight, in rows, of all categories together.
     """
-    share = len(scores_of_category) / (len(scores_of_category) + BORROWED_ROWS)
+    share = len(scores_of_category) / (len(scores_of_category) + borrowed_rows)
     weights = [
         np.full(len(scores_of_category), share / len(scores_of_category)),
         np.full(len(everything), (1 - share) / len(everything)),

@@ -2,8 +2,9 @@
 
 ``log(T / timeline)`` is a sum of functions (`perfc.analyzers.features.process`), `TERMS`: one
 correlates runs of one runtime on similar machines, one those of similar sizes among them, and so
-on. All are of one runtime and of similar machines, so that nothing is added to the kernels of a
-runtime or a machine without similar runs.
+on. Machines of one architecture are similar whatever their numbers, so that what a runtime adds is
+known of a new chip. All terms are of one runtime and of such machines: nothing is added to the
+kernels of a runtime or an architecture without similar runs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 
 import numpy as np
+
+from perfc.common.fitted import constants_next_to
 
 from ..features.process import NOBODY, Near, RowPositions, SimilarityAspects
 from .run_table import COLUMNS, MACHINE, ORDER, SIZES, RunTable
@@ -28,6 +31,7 @@ class Aspect(Enum):
     GRAPH = auto()
     """Runtime and model."""
     MACHINE = auto()
+    """Numbers of the data sheet, and the architecture."""
     SIZES = auto()
     SHARES = auto()
     """Shares of the kernels' time by kind of launch."""
@@ -44,6 +48,8 @@ TERMS: tuple[tuple[Aspect, ...], ...] = (
     (*_MACHINE, Aspect.SIZES, Aspect.SHARES),
     (*_MACHINE, Aspect.GRAPH),
 )
+ARCHITECTURE = 3
+"""Number of the architecture among the kinds of a run."""
 MACHINE_COLUMNS = slice(len(SIZES), len(SIZES) + len(MACHINE))
 ROUNDING = float(np.finfo(np.float16).eps) * 10
 """Largest difference of equal columns, in widths: rows are stored in f16."""
@@ -53,11 +59,17 @@ FORM = SimilarityAspects(
         Aspect.RUNTIME: (0,),
         Aspect.PRECISION: (0, 1),
         Aspect.VERSION: (0, 2),
-        Aspect.GRAPH: (0, 3),
+        Aspect.GRAPH: (0, 4),
     },
     {
         Aspect.SIZES: Near(slice(0, len(SIZES)), has_each=True, start=1.0),
-        Aspect.MACHINE: Near(MACHINE_COLUMNS, start=1.0, is_one_unit=True),
+        Aspect.MACHINE: Near(
+            MACHINE_COLUMNS,
+            start=1.0,
+            is_one_unit=True,
+            shared=constants_next_to(__file__)["same_architecture"].number,
+            group=ARCHITECTURE,
+        ),
         Aspect.SHARES: Near(
             slice(MACHINE_COLUMNS.stop, len(COLUMNS)), start=-0.5, is_one_unit=True
         ),
@@ -81,7 +93,7 @@ def positions(
     kinds = [
         (
             numbers.get(run.runtime, NOBODY), ORDER.index(run.stored), run.version,
-            networks.get(run.network_id, NOBODY),
+            run.architecture, networks.get(run.network_id, NOBODY),
         )
         for run in runs
     ]  # fmt: skip

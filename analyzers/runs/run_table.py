@@ -12,7 +12,7 @@ from perfc.machine import Unit
 from perfc.passes.runtimes import Tf32
 
 from ..estimate.interval import Interval
-from ..features.distance import coordinates
+from ..features.distance import coordinates, vendor
 from ..features.network_id import network_id
 from ..features.sheet import Sheet
 from ..steps.columns import columns_at
@@ -63,6 +63,7 @@ class RunTable:
         runtime: name of the runtime in measured runs.
         stored: its `precision`.
         version: version of its runtime; 0 where none is given.
+        architecture: maker and major compute capability of the machine.
         network_id: `network_id` of its model.
         places: `COLUMNS`.
         kernels_s: time of the run by its timeline.
@@ -73,6 +74,7 @@ class RunTable:
     runtime: str
     stored: str
     version: float
+    architecture: float
     network_id: int
     places: Array
     kernels_s: float
@@ -159,18 +161,20 @@ def tabulated(
     times_s = np.array([k.time_s for k in table.launched], np.float64)
     time_s = np.asarray(np.bincount(which, times_s, len(at)), np.float64)
     launches = math.fsum(bound.launches for bound in bounds.kernels)
+    sheet = Sheet(execution.machine)
     each_s = max(alone.time_s, LEAST_S) / max(launches, 1.0)
     sizes = (math.log(each_s), math.log(max(launches, 1.0)), math.log(max(batch, 1)))
     return RunTable(
         kernels.runtime.measured_name,
         stored,
         float("{}.{:02}".format(*(deployment.version or (0, 0)))),
+        vendor(sheet) * 100 + math.floor(sheet.generation),
         network_id(module),
         np.array(
             [
                 *sizes,
                 *extents(columns, time_s),
-                *coordinates(Sheet(execution.machine), RATES_OF),
+                *coordinates(sheet, RATES_OF),
                 *shares(columns, time_s),
             ]
         ),

@@ -200,7 +200,7 @@ def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tup
     """
     if PUBLICATION not in more:
         return ()
-    kinds, known = [0, 1, 3], process.known
+    kinds, known = [0, 1, 4], process.known
     same = (known.kinds[:, kinds] == row.kinds[0, kinds]).all(axis=1)
     machine = known.places[:, MACHINE_COLUMNS] - process.placed(row).places[0, MACHINE_COLUMNS]
     same &= np.abs(machine).max(axis=1) <= ROUNDING

@@ -247,7 +247,9 @@ class Likelihood:
             columns, squared = placed.part(near.columns)
             square = squares(columns, squared, columns, squared)
             if not near.has_each:
-                slopes.append(2.0 * float((of * square).sum()))
+                by_distance = (1.0 - near.shared) * np.exp(-square)
+                by_distance /= np.maximum(similarity[aspect], 1e-300)
+                slopes.append(2.0 * float((of * square * by_distance).sum()))
                 continue
             # d/dlog reach of (1 + a) exp(-a) is 3 exp(-a) times the squared distance in that column
             steep = (

@@ -28,7 +28,8 @@ def measured(count: int = 120, seed: int = 0) -> tuple[Runs, np.ndarray]:
     places = rng.normal(0, 1, (count, len(COLUMNS)))
     shares = FORM.near[Aspect.SHARES].columns
     places[:, shares] = np.abs(places[:, shares]) * 0.1
-    kinds = np.stack([runtime, np.zeros(count), np.zeros(count), np.arange(count) // 4], axis=1)
+    same = np.zeros(count)
+    kinds = np.stack([runtime, same, same, np.arange(count) % 3, np.arange(count) // 4], axis=1)
     beyond = 0.3 * runtime + 0.1 * np.tanh(places[:, 0])
     return Runs(kinds.astype(np.float32), places.astype(np.float32)), beyond
 
@@ -167,8 +168,8 @@ def test_no_term_stands_twice_and_each_is_of_a_runtime_and_a_machine() -> None:
 
 def test_positions_are_numbers_of_what_was_measured() -> None:
     places = np.arange(len(COLUMNS), dtype=np.float64)
-    run = RunTable("b", ORDER[2], 8.05, 77, places, 1e-3, 1e-4, Interval.exactly(1.0))
+    run = RunTable("b", ORDER[2], 8.05, 7.0, 77, places, 1e-3, 1e-4, Interval.exactly(1.0))
     row = positions([run], ("a", "b"), {77: 5})
-    assert row.kinds[0].tolist() == [1.0, 2.0, np.float32(8.05), 5.0]
+    assert row.kinds[0].tolist() == [1.0, 2.0, np.float32(8.05), 7.0, 5.0]
     assert row.places[0] == pytest.approx(places)
-    assert positions([run], ("a",)).kinds[0].tolist()[::3] == [NOBODY, NOBODY]
+    assert positions([run], ("a",)).kinds[0].tolist()[::4] == [NOBODY, NOBODY]

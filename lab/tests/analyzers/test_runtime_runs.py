@@ -148,8 +148,11 @@ def test_runs_of_another_graph_are_as_slow_as_their_runtime(
         assert made.time.low <= made.time.mid <= made.time.high
         assert made.time.low >= made.floor_s > 0
         assert made.is_own is (not how.target.startswith("v100"))
-        # all machines of the table take as much beyond their kernels, this one too
-        assert made.time.mid == pytest.approx(run.row.time_s, rel=0.3)
+        # all machines of the table take as much beyond their kernels; of a new one a part is known
+        if made.is_own:
+            assert made.time.mid == pytest.approx(run.row.time_s, rel=0.3)
+        else:
+            assert 1.2 * run.table.kernels_s < made.time.mid < 1.3 * run.row.time_s
 
 
 def test_training_reads_what_analyze_reads(folder: Path) -> None:
@@ -178,7 +181,8 @@ def test_a_run_without_similar_ones_is_its_timeline(runs: list[MeasuredRun], wei
     found, table = load(weights / "runs.json"), runs[0].table
     far = table.places.copy()
     far[MACHINE_COLUMNS] += 1e3
-    near, made = (runtime_runs.estimated(found, one) for one in (table, replace(table, places=far)))
+    other = replace(table, places=far, architecture=3.0)
+    near, made = (runtime_runs.estimated(found, one) for one in (table, other))
     assert (near.is_own, near.is_like) == (True, True)
     assert (made.is_own, made.is_like) == (False, False)
     assert made.time.mid == pytest.approx(max(table.kernels_s, table.floor_s), rel=1e-6)

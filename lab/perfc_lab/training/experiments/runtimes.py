@@ -135,8 +135,7 @@ class RuntimeExperiment(Experiment):
             graphs = {run.row.graph for run in test}
             say(f"{self.name}: {SOURCES}, {source}")
             train = [r for r in runs if r.row.source != source and r.row.graph not in graphs]
-            found = train_runs(self.name, train, self.recipe, say, leave_machines_out=False)
-            pairs += estimates(found, test)
+            pairs += estimates(train_runs(self.name, train, self.recipe, say), test)
         return pairs
 
     def left_out(

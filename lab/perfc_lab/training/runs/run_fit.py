@@ -48,6 +48,8 @@ LEAST_OWN = 6
 """Rows of a machine, a precision and a runtime, to count as measured."""
 LENT_ROWS = 10
 """Rows of all runtimes in the finite-sample correction of a runtime's band."""
+BORROWED_ROWS = 30.0
+"""Weight, in rows, of the errors of all runtimes in a runtime's band."""
 LEAST_LEFT_OUT = 50
 """Rows of a chip that is held out to calibrate others."""
 LEAST_GRAPHS = 10
@@ -113,7 +115,12 @@ def train_runs(
     unseen = of_chips(process, runs, say) if leave_machines_out else None
     category = np.array([names.index(run.table.runtime) for run in runs])
     bands = {
-        one: Bands(of_category(scores[category == i], scores, extra_rows=LENT_ROWS), unseen)
+        one: Bands(
+            of_category(
+                scores[category == i], scores, extra_rows=LENT_ROWS, borrowed_rows=BORROWED_ROWS
+            ),
+            unseen,
+        )
         for i, one in enumerate(names)
     }
     return Artefact(
