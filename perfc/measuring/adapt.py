@@ -10,7 +10,7 @@ from pathlib import Path
 
 from perfc.analyzers.artefacts.artefact import SHIPPED
 from perfc.analyzers.estimate.estimate import Predictor
-from perfc.analyzers.estimators.fitted_rates.subject import KernelSubject, Operand
+from perfc.analyzers.estimators.subject import KernelSubject, Operand
 from perfc.analyzers.features.lowering import convolution
 from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, KernelResidual, adapt
 from perfc.common.choice import member

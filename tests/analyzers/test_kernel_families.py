@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from perfc.analyzers.estimators.fitted_rates.classes import (
+from perfc.analyzers.estimators.laws.processor_classes import (
     FAR_BYTES,
     NEAR_BYTES,
     Term,
@@ -14,7 +14,7 @@ from perfc.analyzers.estimators.fitted_rates.classes import (
     padded,
     traffic,
 )
-from perfc.analyzers.estimators.fitted_rates.subject import (
+from perfc.analyzers.estimators.subject import (
     LONGEST_OP,
     MOST_OPERANDS,
     KernelSubject,

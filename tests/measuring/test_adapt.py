@@ -14,7 +14,7 @@ import perfc
 from perfc import cli
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators import Execution
-from perfc.analyzers.estimators.fitted_rates.subject import (
+from perfc.analyzers.estimators.subject import (
     LaunchAmounts,
     of_texts,
     operands,

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from perfc.analyzers.estimators.fitted_rates.subject import LaunchAmounts, of_texts
+from perfc.analyzers.estimators.subject import LaunchAmounts, of_texts
 from perfc.analyzers.intervals.adapt import AdaptError
 from perfc.machine import load_machine
 from perfc.measuring import adapt

@@ -83,7 +83,7 @@ FOLDERS = {
         "roofline", "runtimes", "training",
     )),
     *(f"perfc.analyzers{one}" for one in (
-        "", ".artefacts", ".estimate", ".estimators", ".estimators.fitted_rates",
+        "", ".artefacts", ".estimate", ".estimators",
         ".estimators.laws", ".features", ".features.classes", ".intervals", ".runs", ".steps",
         ".whole_runs",
     )),

@@ -11,7 +11,7 @@ from perfc.common.fitted import read_records
 from perfc.ir import record
 
 from ...estimate.estimate import Estimate, Predictor
-from ..fitted_rates.subject import of_bound
+from ..subject import of_bound
 from .law import KernelLaw, intervals_of, laws
 from .processor_resources import ProcessorSeconds
 from .resource import KernelResources

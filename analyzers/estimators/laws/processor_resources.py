@@ -14,13 +14,13 @@ from perfc.common.fitted import read_records
 from perfc.ir import record
 from perfc.machine import MemoryLevel, Peak, Unit
 
-from ..fitted_rates.classes import Class, Term, classify, traffic
+from .processor_classes import Class, Term, classify, traffic
 from .resource import KernelResources, Resource
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
 
-    from ..fitted_rates.subject import KernelSubject
+    from ..subject import KernelSubject
 
 RATES = Path(__file__).with_name("processor_rates.toml")
 START_CYCLES, BYTE_CYCLES, SPECIAL_CYCLES = 1e5, 11 / 64, 20

@@ -27,7 +27,7 @@ from ..shared.progress import reading
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
-    from perfc.measuring.measure.fitting.compare import Measurement
+    from perfc.measuring.measure.matching.compare import Measurement
     from perfc.measuring.measure.process import MeasurementProtocol
     from perfc.passes.runtimes import Framework
 

@@ -9,14 +9,14 @@ from perfc.common.first_use import first_use
 __all__ = ["Measurement", "measure", "read_profile"]
 
 if TYPE_CHECKING:
-    from .fitting.compare import Measurement
+    from .matching.compare import Measurement
     from .session import measure, read_profile
 
 
 __getattr__ = first_use(
     __name__,
     {
-        "Measurement": ".fitting.compare",
+        "Measurement": ".matching.compare",
         **dict.fromkeys(("measure", "read_profile"), ".session"),
     },
 )

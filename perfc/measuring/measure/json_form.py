@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from perfc.ir import record
 
-from .fitting.compare import Compared, Measurement
+from .matching.compare import Compared, Measurement
 
 SCHEMA = "perfc-measure/1"
 

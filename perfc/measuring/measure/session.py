@@ -19,8 +19,8 @@ from perfc.kernels.backends import host
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.view.report.units import Unit, quantity
 
-from .fitting.attribute import Attribution, attribute, by_names
-from .fitting.compare import Compared, Measurement, RuntimeSetting, compared
+from .matching.attribute import Attribution, attribute, by_names
+from .matching.compare import Compared, Measurement, RuntimeSetting, compared
 from .memory import AllocatorBehavior, check_room, need_of
 from .process import (
     MeasurementProtocol,
@@ -299,7 +299,7 @@ def read_profile(
     machine = target or default_target("cpu" if device == "cpu" else device)
     report = analyze(model, machine, dims=dims, runtime=table)
     if profile.source is ProfilerKind.KINETO:
-        from .fitting.align import aligned
+        from .matching.align import aligned
 
         origins = aligned(profile, report, path)
     else:

@@ -23,8 +23,8 @@ from perfc.view.report.formats.document import (
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, plural, share, size_text, time_text
 
-from .fitting.compare import FASTER, Compared, Measurement
 from .json_form import SCHEMA, MeasurementView
+from .matching.compare import FASTER, Compared, Measurement
 from .tables.rows import KernelRow, kernel_rows
 
 COLUMNS = (

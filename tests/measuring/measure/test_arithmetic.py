@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from perfc.measuring.measure.fitting.align import common
-from perfc.measuring.measure.fitting.compare import Measurement
+from perfc.measuring.measure.matching.align import common
+from perfc.measuring.measure.matching.compare import Measurement
 from perfc.measuring.measure.tables.dataset import cell
 from perfc.measuring.ncu.metrics import PIPE_TENSOR, tensor_counters
 

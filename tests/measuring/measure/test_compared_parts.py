@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from perfc.measuring.measure.fitting.compare import compared
+from perfc.measuring.measure.matching.compare import compared
 
 
 def test_parts_take_their_kernels_times_and_others_none() -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from perfc.analyzers.estimators.fitted_rates.classes import (
+from perfc.analyzers.estimators.laws.processor_classes import (
     Term,
     broadcast,
     classify,
     permutation,
     reduced,
 )
-from perfc.analyzers.estimators.fitted_rates.subject import (
+from perfc.analyzers.estimators.subject import (
     of_bound,
     operands,
     parse_types,

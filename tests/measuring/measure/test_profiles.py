@@ -10,7 +10,7 @@ import pytest
 
 from perfc.errors import ParseError
 from perfc.measuring.measure import profilers
-from perfc.measuring.measure.fitting import align
+from perfc.measuring.measure.matching import align
 from perfc.measuring.measure.profile import ProfilerKind
 from perfc.measuring.measure.runtimes import kineto, ort_profile, tensorrt
 from perfc.measuring.measure.runtimes.events import LARGEST_ITEM, events

@@ -231,7 +231,7 @@ def test_options_that_make_no_sense_are_refused(
 def test_kernel_faster_than_its_floor_is_always_shown(residual: str) -> None:
     from dataclasses import replace
 
-    from perfc.measuring.measure.fitting.compare import FASTER
+    from perfc.measuring.measure.matching.compare import FASTER
     from perfc.measuring.measure.views import render
 
     m = measure(residual, "cpu", protocol=QUICK)

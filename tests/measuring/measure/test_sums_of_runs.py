@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from perfc.errors import ModelError, ParseError
 from perfc.measuring.measure import session
-from perfc.measuring.measure.fitting.attribute import Attribution, Union, part
+from perfc.measuring.measure.matching.attribute import Attribution, Union, part
 from perfc.measuring.measure.memory import AllocatorBehavior
 from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel, Sampled
 from perfc.measuring.measure.profilers import recognise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.ir.graph import Graph, Node
 from perfc.ir.syntax.parse import parse_module
-from perfc.measuring.measure.fitting.attribute import Union
+from perfc.measuring.measure.matching.attribute import Union
 from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel
 from perfc.measuring.measure.session import inlined
 from perfc.measuring.measure.trace import How, OptimisedNode, SourceNodes, trace

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 import perfc
 from perfc.ir import Phase
-from perfc.measuring.measure.fitting.align import inner_launches
+from perfc.measuring.measure.matching.align import inner_launches
 from perfc.passes.fusion.kernel import ConvAlgorithm, Helper
 
 RESNET = "examples/models/resnet50.onnx.gz"

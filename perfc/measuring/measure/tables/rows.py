@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfc.analyzers.estimators.fitted_rates.subject import (
+from perfc.analyzers.estimators.subject import (
     LONGEST_OP,
     KernelSubject,
     LaunchAmounts,
@@ -20,7 +20,7 @@ from perfc.analyzers.estimators.fitted_rates.subject import (
 from perfc.ir import evaluate, record
 
 if TYPE_CHECKING:
-    from ..fitting.compare import Compared, Measurement
+    from ..matching.compare import Compared, Measurement
 
 SCHEMA = 1
 """Version of the columns; readers reject other versions."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from perfc.errors import ParseError
 from perfc.ir import mutable, record
 
-from ...measure.fitting.align import (
+from ...measure.matching.align import (
     COSTLY,
     AlignedPlace,
     ComparedStep,

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from perfc.ir import record
 
-from .subject import KernelSubject
+from ..subject import KernelSubject
 
 BLOCK = 16
 """Elements of f32 in a 512-bit vector; channels are stored in blocks of so many."""
@@ -32,7 +32,7 @@ FAR_BYTES = 1 << 24
 
 
 class Term(Enum):
-    """Units of work; each value is the name of its rate in a target file."""
+    """Units of work."""
 
     LAUNCH = "launch_s"
     VIEW = "view_s"

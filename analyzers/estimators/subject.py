@@ -1,4 +1,4 @@
-"""Input of the efficiency fit: one kernel with its operators, extents and counts as numbers.
+"""A kernel on a processor, with its operators, extents and counts as numbers.
 
 Made from an analysed kernel, or from a row of a dataset, which is one printed: both give the same.
 """

@@ -1,1 +1,0 @@
-"""Fits of predictions to measurements, and their residuals."""

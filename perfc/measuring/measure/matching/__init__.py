@@ -1,0 +1,1 @@
+"""Matching of what a runtime timed to analyzed kernels, and their comparison."""
