@@ -24,17 +24,6 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 LINE_S = 5.0
 """Interval of progress lines if standard error is not a terminal."""
-_UNITS = (
-    ("flop_per_s", "flop/s"),
-    ("op_per_s", "op/s"),
-    ("bytes_per_s", "B/s"),
-    ("_hz", "Hz"),
-    ("_w", "W"),
-    ("_j", "J"),
-    ("_s", "s"),
-)
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"), (1e-15, "f"))
 
 
 @click.command(
@@ -212,14 +201,13 @@ def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 def quantity(key: str, value: float) -> str:
     """Format a number with the unit in its key: ``1.83 TB/s``, ``32 MiB``."""
-    if key.endswith("_bytes"):
-        for step, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-            if value >= step:
-                return f"{value / step:.4g} {unit}"
-        return f"{value:g} B"
-    unit = next((u for suffix, u in _UNITS if key.endswith(suffix)), "")
-    if not unit:
+    from perfc.view.report.units import Unit, prefixed
+
+    long = Unit.FLOP_PER_S, Unit.OP_PER_S, Unit.BYTE_PER_S, Unit.BYTE
+    units = {u.value: u for u in long}
+    units |= {"hz": Unit.NONE, "w": Unit.WATT, "j": Unit.JOULE, "s": Unit.SECOND}
+    name = next((n for n in units if key.endswith(f"_{n}")), "")
+    if not name:
         return f"{value:g}"
-    scales = _PREFIXES if value >= 1 else _SMALL
-    scale, prefix = next((p for p in scales if value >= p[0]), scales[-1])
-    return f"{value / scale:.4g} {prefix}{unit}"
+    factor, symbol = prefixed(value, units[name])
+    return f"{value * factor:.4g} {symbol}{'Hz' if name == 'hz' else ''}"
