@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import mmap
 import os
 import platform
 import shutil
 import subprocess
 import tempfile
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -32,6 +34,12 @@ FLAGS = (
     "-ffp-contract=fast",
 )
 TIMEOUT_S = 60
+LINE = 64
+PAD = 1344
+"""Bytes between buffers, so that equal offsets have different addresses modulo the page size."""
+REFILLED_BYTES = 256 << 20
+"""Maximum buffer size that is released after a case; larger ones take long to fill again."""
+BLOCK = 1 << 20
 
 
 class NativeTask(ctypes.Structure):
@@ -131,3 +139,64 @@ def _build(compiler: str, flags: tuple[str, ...], texts: dict[str, str], name: s
             raise NoCompilerError(f"{compiler} fails: {(errors or ['no message'])[0][:160]}")
         made = Path(folder) / "kernels.so"
         return made.replace(place / f"{name}-{_digest(made)}.so")
+
+
+class Arena:
+    """Memory of several threads, one part each, in huge pages if the system has them."""
+
+    def __init__(self) -> None:
+        self.map: mmap.mmap | None = None
+        self.address = self.part = 0
+
+    def reserve(self, lib: ctypes.CDLL, cpus: tuple[int, ...], part: int) -> None:
+        """Reserve ``part`` bytes per thread; the thread that uses them touches them first."""
+        part = (part + 4 * PAD + 4095) // 4096 * 4096
+        if self.part >= part and self.map is not None:
+            return
+        if part < 1 << 28:
+            part = max(part, min(4 * self.part, 1 << 28))  # sizes grow: touch pages less often
+        self.map = None
+        self.part = part
+        fresh = mapped(part * len(cpus) + 2 * mmap.PAGESIZE)
+        self.map, self.address = fresh, _address(fresh)
+        import numpy as np
+
+        block = np.random.default_rng(1).integers(0, 1 << 62, BLOCK // 8)
+        tasks = [
+            NativeTask(self.address + i * part, block.ctypes.data, 0, part, BLOCK)
+            for i in range(len(cpus))
+        ]
+        timed(lib, "fill", tasks, cpus)
+
+    def release(self) -> None:
+        """Unmap buffers that can be filled again quickly."""
+        if self.map is not None and len(self.map) <= REFILLED_BYTES:
+            self.map, self.part = None, 0
+
+
+def mapped(nbytes: int) -> mmap.mmap:
+    """Return zeroed memory, in huge pages if the kernel has them."""
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, nbytes)
+    # Shared memory, the default, would get small pages.
+    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+def _address(memory: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+def timed(lib: ctypes.CDLL, kernel: str, tasks: list[NativeTask], cpus: tuple[int, ...]) -> float:
+    """Return the seconds of a kernel on pinned threads, one task each; tasks get their answers."""
+    function = ctypes.cast(getattr(lib, kernel), ctypes.c_void_p)
+    if len(tasks) == 1:
+        return float(lib.run_here(function, ctypes.byref(tasks[0])))
+    array = (NativeTask * len(tasks))(*tasks)
+    elapsed = float(lib.run_threads(function, array, len(tasks), (ctypes.c_int * len(cpus))(*cpus)))
+    for task, done in zip(tasks, array, strict=True):
+        task.answer = done.answer
+    return elapsed

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import mmap
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,80 +14,14 @@ from .. import reference
 from ..probe import PROBES, Case, Probe, ProbeQuantity, Scope
 from . import blas, compiled, host, numpy_runs
 from .backend import Backend, Device, MeasurementError, PowerDraw, PreparedCase
-from .compiled import NativeTask
+from .compiled import LINE, PAD, Arena, NativeTask, mapped, timed
 
 if TYPE_CHECKING:
     from ..reference import Array, Inputs
 
-LINE = 64
-PAD = 1344
-"""Bytes between buffers, so that equal offsets have different addresses modulo the page size."""
-REFILLED_BYTES = 256 << 20
-"""Maximum buffer size that is released after a case; larger ones take long to fill again."""
 _STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
-_BLOCK = 1 << 20
 _L1_FLOATS = 2048
 _LANE_BYTES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1}
-
-
-class Arena:
-    """Memory of several threads, one part each, in huge pages if the system has them."""
-
-    def __init__(self) -> None:
-        self.map: mmap.mmap | None = None
-        self.address = self.part = 0
-
-    def reserve(self, lib: ctypes.CDLL, cpus: tuple[int, ...], part: int) -> None:
-        """Reserve ``part`` bytes per thread; the thread that uses them touches them first."""
-        part = (part + 4 * PAD + 4095) // 4096 * 4096
-        if self.part >= part and self.map is not None:
-            return
-        if part < 1 << 28:
-            part = max(part, min(4 * self.part, 1 << 28))  # sizes grow: touch pages less often
-        self.map = None
-        self.part = part
-        fresh = _mapped(part * len(cpus) + 2 * mmap.PAGESIZE)
-        self.map, self.address = fresh, _address(fresh)
-        import numpy as np
-
-        block = np.random.default_rng(1).integers(0, 1 << 62, _BLOCK // 8)
-        tasks = [
-            NativeTask(self.address + i * part, block.ctypes.data, 0, part, _BLOCK)
-            for i in range(len(cpus))
-        ]
-        _timed(lib, "fill", tasks, cpus)
-
-    def release(self) -> None:
-        """Unmap buffers that can be filled again quickly."""
-        if self.map is not None and len(self.map) <= REFILLED_BYTES:
-            self.map, self.part = None, 0
-
-
-def _mapped(nbytes: int) -> mmap.mmap:
-    """Return zeroed memory, in huge pages if the kernel has them."""
-    if not hasattr(mmap, "MAP_PRIVATE"):
-        return mmap.mmap(-1, nbytes)
-    # Shared memory, the default, would get small pages.
-    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    return memory
-
-
-def _address(memory: mmap.mmap) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
-
-
-def _timed(lib: ctypes.CDLL, kernel: str, tasks: list[NativeTask], cpus: tuple[int, ...]) -> float:
-    function = ctypes.cast(getattr(lib, kernel), ctypes.c_void_p)
-    if len(tasks) == 1:
-        return float(lib.run_here(function, ctypes.byref(tasks[0])))
-    array = (NativeTask * len(tasks))(*tasks)
-    elapsed = float(lib.run_threads(function, array, len(tasks), (ctypes.c_int * len(cpus))(*cpus)))
-    for task, done in zip(tasks, array, strict=True):
-        task.answer = done.answer
-    return elapsed
 
 
 class KernelRun:
@@ -111,7 +43,7 @@ class KernelRun:
         """Return the seconds from the first thread's start to the last one's end."""
         for task in self.tasks:
             task.repeats = repeats
-        return _timed(self.lib, self.kernel, self.tasks, self.cpus)
+        return timed(self.lib, self.kernel, self.tasks, self.cpus)
 
     def close(self) -> None:
         """Release the buffers."""
@@ -202,7 +134,7 @@ class Cpu:
 
     def _call(self, kernel: str, task: NativeTask) -> int:
         assert self.lib is not None
-        _timed(self.lib, kernel, [task], self.cpus[:1])
+        timed(self.lib, kernel, [task], self.cpus[:1])
         return int(task.answer)
 
     def _chained(self, probe: Probe, given: Inputs) -> Array:
@@ -362,7 +294,7 @@ class Cpu:
             return {}
         task = NativeTask(0, 0, 0, 0, 1000)
         cpus = self.cpus[:1]
-        best = min(_timed(self.lib, "one_clock_each", [task], cpus) for _ in range(3))
+        best = min(timed(self.lib, "one_clock_each", [task], cpus) for _ in range(3))
         return {"clock_hz": 64_000 / best} if best > 0 else {}
 
     def others(self, seconds: float) -> float | None:
@@ -414,7 +346,7 @@ def _pointers(following: Array) -> Array:
 
     slots = len(following)
     words = LINE // 8
-    space = np.frombuffer(_mapped(slots * LINE), np.uint64)
+    space = np.frombuffer(mapped(slots * LINE), np.uint64)
     space[::words] = np.uint64(space.ctypes.data) + following.astype(np.uint64) * np.uint64(LINE)
     return space
 

@@ -185,7 +185,7 @@ class Cuda:
                 return framework_runs.FrameworkRun(f"cuda:{self.cuda_device.id}")
             case ProbeQuantity.LAUNCH:
                 return cuda_runs.EagerRun(self)
-            case ProbeQuantity.LINK:
+            case _:
                 return cuda_runs.LinkRun(self, what, case.size)
 
     def state(self) -> Mapping[str, float]:

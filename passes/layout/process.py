@@ -37,7 +37,7 @@ PLACES, WEIGHTS = 1 << 40, 1 << 41
 
 
 @record
-class Process:
+class ProcessMemory:
     """Resident memory that a process grows by, at its peak.
 
     Args:
@@ -87,7 +87,9 @@ class HeapArena(BfcArena):
         return sum(size - written for size, written in self.regions.values())
 
 
-def process_of(kernels: Sequence[Kernel], table: StorageTable, env: Env, nodes: int) -> Process:
+def process_of(
+    kernels: Sequence[Kernel], table: StorageTable, env: Env, nodes: int
+) -> ProcessMemory:
     """Return the growth of a process that loads a model and runs it several times.
 
     Args:
@@ -113,8 +115,8 @@ def process_of(kernels: Sequence[Kernel], table: StorageTable, env: Env, nodes: 
         arena.allocate(-1, most)
     run += max(heap.reserved_bytes - kept - arena.untouched_bytes, 0)
     if loading > mapped + kept + run:
-        return Process(library, weights, loading - weights, 0)
-    return Process(library, weights, max(mapped + kept - weights, 0), run)
+        return ProcessMemory(library, weights, loading - weights, 0)
+    return ProcessMemory(library, weights, max(mapped + kept - weights, 0), run)
 
 
 def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env) -> tuple[int, int]:

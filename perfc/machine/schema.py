@@ -360,7 +360,6 @@ def _plain(text: str) -> bool:
 
 
 def _text(value: object) -> str | None:
-    """A short printable text, or a date as text; None for anything else."""
     if isinstance(value, datetime.date):
         return value.isoformat()
     return value if isinstance(value, str) and len(value) <= 400 and _plain(value) else None
@@ -387,14 +386,14 @@ def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
     compute, memory = reader.compute(), reader.memory()
     if reader.problems:
         return None, reader.problems
-    texts = {key: cast("str", data[key]) for key in _TOP}
+    name, kind, vendor, arch, description = (cast("str", data[key]) for key in _TOP)
     machine = Machine(
-        texts["name"],
+        name,
         tuple(cast("list[str]", data.get("aliases", []))),
-        texts["kind"],
-        texts["vendor"],
-        texts["arch"],
-        texts["description"],
+        kind,
+        vendor,
+        arch,
+        description,
         reader.sources,
         compute,
         memory,

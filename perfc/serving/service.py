@@ -11,9 +11,10 @@ from typing import ClassVar, Unpack
 
 from perfc.common.fitted import constants_next_to
 from perfc.errors import ModelError, ParseError
-from perfc.frontend.checkpoints.mixes import mix_named, mix_of
+from perfc.frontend.checkpoints.mixes import mix_named
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
 from perfc.frontend.config.facts import parameters
+from perfc.frontend.config.lowering.mixed import mix_of
 from perfc.ir import record
 from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel

@@ -8,7 +8,7 @@ import pytest
 
 import perfc
 from perfc.ir import DType, TensorType, Value
-from perfc.passes.layout.process import Process, places, process_of
+from perfc.passes.layout.process import ProcessMemory, places, process_of
 from perfc.passes.memory.allocators.heap import FIRST_THRESHOLD, Heap
 from perfc.passes.memory.storage import Buffer, BufferRole
 from perfc.view.report.memory_sections.footprint import table_of
@@ -77,7 +77,7 @@ def test_a_result_takes_the_place_of_an_earlier_one_of_its_shape_only() -> None:
     ]  # fmt: skip
 
 
-def process(name: str) -> Process:
+def process(name: str) -> ProcessMemory:
     report = perfc.analyze(MODELS / name, "generic-x86-64", dims={"batch": 1})
     nodes = len(report.module.graph.nodes)
     return process_of(report.kernels.kernels, table_of(report), report.env, nodes)

@@ -26,7 +26,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 class Relation(IntEnum):
-    """How near a changed line is to a line that a node comes from."""
+    """Distance of a changed line from the lines that a node comes from."""
 
     ELSEWHERE = 0
     SETTING = 1
@@ -64,7 +64,7 @@ class ChangedLines:
 
 
 @cached_entity
-class Source:
+class SourceSyntax:
     """The syntax of one source file."""
 
     tree: ast.Module | None
@@ -127,7 +127,7 @@ class Source:
 
 @entity
 class CodeChange:
-    """What changed in the code of a model.
+    """Changes in the code of a model.
 
     Args:
         hunks: changed lines.
@@ -139,12 +139,12 @@ class CodeChange:
     hunks: Sequence[ChangedLines]
     folder: Path
     imported: frozenset[str]
-    sources: dict[str, Source] = field(default_factory=dict[str, Source])
+    sources: dict[str, SourceSyntax] = field(default_factory=dict[str, SourceSyntax])
 
-    def source(self, file: str) -> Source:
+    def source(self, file: str) -> SourceSyntax:
         """Return the syntax of a file, as it is now."""
         if file not in self.sources:
-            self.sources[file] = Source(parsed(content(self.folder / file)))
+            self.sources[file] = SourceSyntax(parsed(content(self.folder / file)))
         return self.sources[file]
 
     def nearest(self, new: Iterable[str], old: Iterable[str] = ()) -> str:
@@ -164,22 +164,22 @@ class CodeChange:
 
     def relation(self, hunk: ChangedLines, frames: Iterable[tuple[str, int]]) -> Relation:
         """Return how near changed lines are to the nearest of lines of code."""
-        own = self.source(hunk.file) if hunk.file.endswith(".py") else None
-        if own is None:
+        source = self.source(hunk.file) if hunk.file.endswith(".py") else None
+        if source is None:
             return Relation.SETTING if hunk.file.endswith(SETTINGS) else Relation.ELSEWHERE
         is_near = hunk.file in self.imported
         best = Relation.IMPORTED if is_near else Relation.ELSEWHERE
-        names = own.defined(hunk.new)
-        function = own.function(hunk.new[0])
+        names = source.defined(hunk.new)
+        function = source.function(hunk.new[0])
         for file, line in frames:
             if names & self.source(file).used(line):
                 best = max(best, Relation.NAME)
             if file != hunk.file:
                 continue
-            first, last = own.statement(line)
+            first, last = source.statement(line)
             if first <= max(hunk.new) and hunk.new[0] <= last:
                 return Relation.STATEMENT
-            is_same = function is not None and function == own.function(line)
+            is_same = function is not None and function == source.function(line)
             best = max(best, Relation.FUNCTION if is_same else Relation.FILE)
         return best
 

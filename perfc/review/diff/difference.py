@@ -130,11 +130,9 @@ def compare(
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
         {
-            m: (
-                min(low, after[m].value - before[m].value),
-                max(high, after[m].value - before[m].value),
-            )
+            m: (min(low, change), max(high, change))
             for m, (low, high) in intervals(moved, pairs, reports)
+            for change in [after[m].value - before[m].value]
         },
         moved,
         {m: low for m, (low, _) in intervals(moved, pairs, reports, ONE_SIDED)},

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.ir import Phase, record
-from perfc.passes.layout.process import Process, process_of
+from perfc.passes.layout.process import ProcessMemory, process_of
 from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
 from perfc.passes.memory.allocators.by_framework import allocator_of
 from perfc.passes.memory.storage import BufferRole, Storages, StorageTable
@@ -146,7 +146,7 @@ def footprint(
     return _of_process(made, grown)
 
 
-def _of_process(live: Footprint, grown: Process) -> Footprint:
+def _of_process(live: Footprint, grown: ProcessMemory) -> Footprint:
     """Return the footprint of a process on a processor, whose results lie in what it grows by."""
     parts = {BufferRole.PARAMETER: grown.weight_bytes}
     left = grown.run_bytes + grown.copy_bytes

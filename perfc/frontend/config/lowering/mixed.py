@@ -1,0 +1,100 @@
+"""Weights of a lowered model in a mix of types of llama.cpp, tensor by tensor."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from perfc.ir import DType, TensorType
+
+from ...checkpoints.ggml_types import BLOCKS, TYPES, GgmlType
+from ...checkpoints.mixes import TABLE, WeightMix
+from ...checkpoints.stored import StoredWeight
+from .. import ForwardStep, ServingPrecision, lower
+from ..mixers import Attention, Experts
+from ..model import LanguageModel, mixers
+
+WIDE = next(t for t in TYPES.values() if t.dtype is DType.F32)
+LAYER = re.compile(r"(?:layers|decoder)\.(\d+)\.")
+
+
+@lru_cache(maxsize=32)
+def mix_of(model: LanguageModel, name: str) -> WeightMix:
+    """Return the weights of a model in the mix of a name of the table."""
+    graph = lower(model, ForwardStep.DECODE, ServingPrecision()).graph
+    shapes = {
+        v.name: tuple(map(int, v.type.shape or ()))  # type: ignore[arg-type]
+        for v in graph.weights
+        if isinstance(v.type, TensorType) and v.weight is not None and v.weight.is_parameter
+    }
+    mix = _Mix(model, name, is_tied=not any(n.endswith(".head.weight") for n in shapes))
+    return WeightMix({n: mix.stored(n, shape) for n, shape in shapes.items()}, {})
+
+
+class _Mix:
+    """Types of the tensors of one model in one mix."""
+
+    def __init__(self, model: LanguageModel, name: str, *, is_tied: bool) -> None:
+        self.rules, self.is_tied = TABLE["mixes"][name], is_tied
+        self.base = re.sub(r"_[sml]$", "", name)
+        layers = model.decoder.layers if model.decoder is not None else ()
+        self.count = len(layers)
+        every = [m for layer in layers for m in mixers(layer)]
+        self.attention = [
+            next((m for m in mixers(layer) if isinstance(m, Attention)), None) for layer in layers
+        ]
+        self.has_eight = any(isinstance(m, Experts) and m.count == 8 for m in every)
+        few = any(m is not None and m.kv_heads <= 8 for m in self.attention)
+        self.is_large = self.count == 80 and few
+
+    def stored(self, name: str, shape: tuple[int, ...]) -> StoredWeight:
+        """Return one weight."""
+        parts = [(named, n) for named, n in self._parts(name, shape) if n]
+        tensors = [(self._fitted(named, shape[-1]), n) for named, n in parts]
+        sizes = [-(-n // t.elements) * t.nbytes for t, n in tensors]
+        largest = max(zip(sizes, tensors, strict=True), key=lambda each: each[0])[1][0]
+        is_uniform = all(t is largest for t, _ in tensors)
+        return StoredWeight(largest, math.prod(shape), sum(sizes), (), is_uniform)
+
+    def _parts(self, name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, int]]:
+        """Yield type and elements of each tensor of a weight; "" for single floats."""
+        stem, whole = name.removesuffix(".weight"), math.prod(shape)
+        match = LAYER.match(name)
+        layer = int(match[1]) if match else 0
+        last = stem.rpartition(".")[2]
+        if len(shape) < 2 or last in {"router", "conv"} or not name.endswith(".weight"):
+            yield "", whole
+        elif match is None:
+            is_head = "head" in stem or self.is_tied
+            yield self.rules.get("head", "q6_k") if is_head else self.base, whole
+        elif last == "qkv" and (a := self.attention[layer]) is not None:
+            key, value = (a.kv_heads * n * shape[-1] for n in (a.head_dim, a.values))
+            yield self.base, whole - key - value
+            yield self._of("key", layer), key
+            yield self._of("value", layer), value
+        else:
+            yield self._of("down" if last == "down" else last, layer), whole
+
+    def _of(self, role: str, layer: int) -> str:
+        """Return the name of the type of a tensor of a layer."""
+        rules, n = self.rules, self.count
+        chosen: str = rules.get("all", {}).get(role, self.base)
+        is_more = layer < n // 8 or layer >= 7 * n // 8 or (layer - n // 8) % 3 == 2
+        if is_more:
+            chosen = rules.get("more", {}).get(role, chosen)
+        named, share, parts = rules.get("first", {}).get(role, (chosen, 0, 1))
+        if layer < (share if parts == 1 else share * n // parts):
+            chosen = named
+        if self.is_large and chosen in {"q3_k", "q4_k"}:
+            chosen = rules.get("large", {}).get(role, chosen)
+        return str(rules.get("experts", {}).get(role, chosen) if self.has_eight else chosen)
+
+    def _fitted(self, name: str, contracted: int) -> GgmlType:
+        """Return a type whose blocks divide the rows."""
+        if not name:
+            return WIDE
+        if contracted % BLOCKS[name].elements:
+            name = TABLE["fallback"].get(name, name)
+        return BLOCKS[name] if contracted % BLOCKS[name].elements == 0 else WIDE
