@@ -100,7 +100,7 @@ def process_of(
     """
     heap, library = Heap(), LIBRARY_BYTES + nodes * NODE_BYTES
     weights, mapped = loaded(heap, kernels, table, env)
-    kept, loading = heap.reserved_bytes, mapped + heap.peak_bytes
+    reserved, loading = heap.reserved_bytes, mapped + heap.peak_bytes
     sizes = table.sizes(env)
     run = 0
     arena, live, most = HeapArena(heap), 0, 0
@@ -113,10 +113,10 @@ def process_of(
         most = max(most, live)
     if most:
         arena.allocate(-1, most)
-    run += max(heap.reserved_bytes - kept - arena.untouched_bytes, 0)
-    if loading > mapped + kept + run:
+    run += max(heap.reserved_bytes - reserved - arena.untouched_bytes, 0)
+    if loading > mapped + reserved + run:
         return ProcessMemory(library, weights, loading - weights, 0)
-    return ProcessMemory(library, weights, max(mapped + kept - weights, 0), run)
+    return ProcessMemory(library, weights, max(mapped + reserved - weights, 0), run)
 
 
 def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env) -> tuple[int, int]:

@@ -170,8 +170,8 @@ class EngineKind:
         is_ahead: whether it schedules a step while the one before it runs.
         looks_every: steps of decoding after which it looks for requests again, while it is busy.
         longest: tokens of the longest sequence that an engine is made for; 0 for any.
-        beside: kernels of each layer that move little and are told as part of others.
-        beside_quantized: further ones where weights are quantised.
+        minor_kernels: kernels of each layer that move little and count as part of others.
+        minor_kernels_quantized: further ones where weights are quantised.
         launched: kernels that its host launches for an operator, by mnemonic, one for any other, in
             steps that are not recorded.
         recording: rule for recorded steps; None if the engine records none.
@@ -222,8 +222,8 @@ class EngineKind:
     is_ahead: bool = False
     looks_every: int = 1
     longest: int = 0
-    beside: int = 0
-    beside_quantized: int = 0
+    minor_kernels: int = 0
+    minor_kernels_quantized: int = 0
     launched: Mapping[str, int] = field(default_factory=dict)
     recording: RecordedSteps | None = RecordedSteps()
     recorded_tokens: int = 0

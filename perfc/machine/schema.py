@@ -38,27 +38,12 @@ _ROUNDS = ("rounds", "best", "worst")
 """Fields that say how well a measured number repeated; all of them or none."""
 _NUMBER = ("value", "from", "note", "n", "iqr", "date", *_ROUNDS)
 _DEVICE = (
-    "sm_count",
-    "clock_base_hz",
-    "clock_boost_hz",
-    "clock_max_hz",
-    "clock_sustained_hz",
-    "tdp_w",
-    "process_node_m",
-    "idle_power_w",
-    "matrix_power_w",
-    "copy_power_w",
-    "launch_overhead_s",
-    "launch_graph_s",
-    "launch_wake_s",
-    "host_launch_s",
-    "warp_size",
-    "max_threads_per_block",
-    "max_threads_per_sm",
-    "max_blocks_per_sm",
-    "registers_per_sm",
-    "shared_memory_per_sm_bytes",
-    "shared_memory_per_block_bytes",
+    *("sm_count", "clock_base_hz", "clock_boost_hz", "clock_max_hz"),
+    *("clock_sustained_hz", "tdp_w", "process_node_m", "idle_power_w", "matrix_power_w"),
+    *("copy_power_w", "launch_overhead_s", "launch_graph_s", "launch_wake_s"),
+    *("host_launch_s", "warp_size", "max_threads_per_block", "max_threads_per_sm"),
+    *("max_blocks_per_sm", "registers_per_sm", "shared_memory_per_sm_bytes"),
+    *("shared_memory_per_block_bytes"),
 )
 _SCOPES = ("sustained", "one_core")
 _SHAPES = ("small", "skinny", "direct", "depthwise")
@@ -386,14 +371,14 @@ def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
     compute, memory = reader.compute(), reader.memory()
     if reader.problems:
         return None, reader.problems
-    name, kind, vendor, arch, description = (cast("str", data[key]) for key in _TOP)
+    texts = {key: cast("str", data[key]) for key in _TOP}
     machine = Machine(
-        name,
+        texts["name"],
         tuple(cast("list[str]", data.get("aliases", []))),
-        kind,
-        vendor,
-        arch,
-        description,
+        texts["kind"],
+        texts["vendor"],
+        texts["arch"],
+        texts["description"],
         reader.sources,
         compute,
         memory,

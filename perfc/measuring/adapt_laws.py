@@ -22,9 +22,9 @@ def by_law(rows: Sequence[KernelRow], machine: Machine) -> Iterator[KernelResidu
             continue
         start, seconds = runtimes.get(runtime_of(row)), ProcessorSeconds(machine, row.threads)
         each = ((known.get(f"{start} {k.name}"), k) for k in seconds.of(subject_of(row)))
-        found = next(((law, k) for law, k in each if law is not None), None)
-        if found is not None and row.time_s > 0:
-            law, k = found
+        pair = next(((law, k) for law, k in each if law is not None), None)
+        if pair is not None and row.time_s > 0:
+            law, k = pair
             time_s = row.time_s / row.launches
             yield KernelResidual(k.name, law.time_s(k), time_s, Predictor.LAW.value)
 

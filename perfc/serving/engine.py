@@ -205,9 +205,9 @@ class Engine:
 
     def _extra_launches_s(self, model: LanguageModel) -> float:
         """Return the launch time of a step's kernels that perfc does not model one by one."""
-        count = self.kind.beside
+        count = self.kind.minor_kernels
         if self.precision.weights.bits < self.precision.cached.bits:
-            count += self.kind.beside_quantized
+            count += self.kind.minor_kernels_quantized
         if not count or model.decoder is None:
             return 0.0
         launch = table_of(self.runtime).launch if self.parallel.pipeline == 1 else LaunchMode.EAGER

@@ -14,7 +14,6 @@ from perfc.errors import ModelError, ParseError
 from perfc.frontend.checkpoints.mixes import mix_named
 from perfc.frontend.config import Adapters, LanguageModel, precision_of, read_config
 from perfc.frontend.config.facts import parameters
-from perfc.frontend.config.lowering.mixed import mix_of
 from perfc.ir import record
 from perfc.machine import NOTHING, Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel
@@ -26,6 +25,7 @@ from .cost.drafts import DraftsView, Speculation
 from .cost.images import ImagesView
 from .cost.kv_groups import vllm_kv_tokens
 from .cost.memory import MemoryPlan
+from .cost.mixed_weights import mix_of
 from .engine import Engine
 from .host import disaggregated_host_model
 from .options import ServingOptions, split

@@ -81,14 +81,14 @@ class Laws(Estimator):
     def why(self, execution: Execution, index: int) -> LawReason | None:
         """Return the law of a kernel and the time of each resource."""
         if execution.machine.kind == "cpu":
-            found = known_law(execution, index, ProcessorSeconds(execution.machine))
+            pair = known_law(execution, index, ProcessorSeconds(execution.machine))
         else:
             (one,) = Subjects(execution).of([index])
             its = None if one is None else law_of(one)
-            found = None if one is None or its is None else (its, one)
-        if found is None:
+            pair = None if one is None or its is None else (its, one)
+        if pair is None:
             return None
-        law, subject = found
+        law, subject = pair
         parts = law.parts_s(subject).items()
         terms = tuple((resource.value, time_s) for resource, time_s in parts if time_s)
         return LawReason(f"{subject.name}, {subject.dtype}", law, terms)

@@ -73,9 +73,11 @@ def on_processor(execution: Execution, wanted: Sequence[int]) -> dict[int, Estim
     width = 1.0 if is_own else UNRATED
     keys = {i: (kernels[i].kernel.identity, id(kernels[i].floor)) for i in wanted}
     first = {key: i for i, key in reversed(keys.items())}
-    found = {i: law for i in first.values() if (law := known_law(execution, i, seconds))}
+    by_kernel = {i: law for i in first.values() if (law := known_law(execution, i, seconds))}
     times: dict[int, Estimate] = {}
-    for (i, (_, subject)), time in zip(found.items(), intervals_of([*found.values()]), strict=True):
+    for (i, (_, subject)), time in zip(
+        by_kernel.items(), intervals_of([*by_kernel.values()]), strict=True
+    ):
         floor_s, all_launches = kernels[i].floor_s, time.widened(width) * kernels[i].launches
         of = all_launches.at_least(floor_s)
         times[i] = Estimate(

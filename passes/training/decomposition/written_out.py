@@ -231,16 +231,16 @@ def _masked(total: Node | None, at: Written) -> tuple[Node | None, Value | None]
 
 def _causal_mask(mask: Value | None, at: Written) -> list[Node]:
     """Return the nodes that write a causal mask and nothing else; empty if they do not."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     behind = [mask]
     while behind:
         node = at.maker(v := behind.pop(), Where, Equal, Trilu)
         if node is not None:
-            found.append(node)
+            nodes.append(node)
             behind += () if node.op.is_exactly(Trilu) else node.inputs
         elif v is not None and v in at.makers and not is_scalar(v):
             return []
-    return found if any(n.op.is_exactly(Trilu) for n in found) else []
+    return nodes if any(n.op.is_exactly(Trilu) for n in nodes) else []
 
 
 def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:

@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from perfc.frontend.checkpoints.ggml_types import BLOCKS, TYPES, GgmlType
+from perfc.frontend.checkpoints.mixes import TABLE, WeightMix
+from perfc.frontend.checkpoints.stored import StoredWeight
+from perfc.frontend.config import ForwardStep, ServingPrecision, lower
+from perfc.frontend.config.mixers import Attention, Experts
+from perfc.frontend.config.model import LanguageModel, mixers
 from perfc.ir import DType, TensorType
-
-from ...checkpoints.ggml_types import BLOCKS, TYPES, GgmlType
-from ...checkpoints.mixes import TABLE, WeightMix
-from ...checkpoints.stored import StoredWeight
-from .. import ForwardStep, ServingPrecision, lower
-from ..mixers import Attention, Experts
-from ..model import LanguageModel, mixers
 
 WIDE = next(t for t in TYPES.values() if t.dtype is DType.F32)
 LAYER = re.compile(r"(?:layers|decoder)\.(\d+)\.")
