@@ -43,7 +43,7 @@ _DEVICE = (
     *("copy_power_w", "launch_overhead_s", "launch_graph_s", "launch_wake_s"),
     *("host_launch_s", "warp_size", "max_threads_per_block", "max_threads_per_sm"),
     *("max_blocks_per_sm", "registers_per_sm", "shared_memory_per_sm_bytes"),
-    *("shared_memory_per_block_bytes"),
+    "shared_memory_per_block_bytes",
 )
 _SCOPES = ("sustained", "one_core")
 _SHAPES = ("small", "skinny", "direct", "depthwise")
