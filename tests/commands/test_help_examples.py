@@ -99,8 +99,6 @@ def test_help_lists_every_command_in_its_section(capsys: pytest.CaptureFixture[s
         ("passes", "dev passes"),
         ("rule", "lint --explain"),
         ("rule PF101", "lint --explain PF101"),
-        ("rule --output-format json PF101", "lint --explain PF101 --output-format json"),
-        ("rule --all", "lint --explain all --output-format markdown"),
         ("scale gpt2 --seq 64 --gpus 1,2", "plan --curve gpt2 --seq 64 --gpus 1,2"),
     ],
 )

@@ -9,8 +9,8 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_037_450,
-    LABORATORY: 235_000,
+    PRODUCT: 1_037_850,
+    LABORATORY: 237_400,
     ("benchmarks",): 77_093,
 }
 """Folders, with the most tokens of code that they may have."""

@@ -19,9 +19,6 @@ OPTIONS: Mapping[str, str] = {
     "--fit-from": "perfc adapt --target TARGET --from ROWS corrects a target by measured kernels",
 }
 """Replacement of each removed option, as its error suggests."""
-RULE = "rule"
-VALUED = ("-o", "--output", "--output-format")
-"""Options of the former `rule` that take a value."""
 
 
 def words_of(name: str) -> Sequence[str]:
@@ -36,16 +33,6 @@ def replaced(args: Sequence[str]) -> list[str]:
 
     >>> replaced(["scale", "gpt2", "--gpus", "8,64"])
     ['plan', '--curve', 'gpt2', '--gpus', '8,64']
-    >>> replaced(["rule", "-o", "rule.md", "PF101"])
-    ['lint', '--explain', 'PF101', '-o', 'rule.md']
     """
     name, *rest = args
-    return [*words_of(name), *(_code_first(rest) if name == RULE else rest)]
-
-
-def _code_first(words: Sequence[str]) -> list[str]:
-    """Move the code of a rule to the front, behind ``--explain``; ``--all`` prints Markdown."""
-    pairs = zip(("", *words), words, strict=False)
-    codes = [w for before, w in pairs if not w.startswith("-") and before not in VALUED]
-    others = [w for w in words if w not in (*codes, "--all")]
-    return [*codes, *others, *(("--output-format", "markdown") if "--all" in words else ())]
+    return [*words_of(name), *rest]

@@ -34,7 +34,7 @@ def record_constructions() -> dict[int, str]:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and len(frames) < MOST_FRAMES:
             file = frame.f_code.co_filename
-            if not file.startswith(foreign) and not _is_init_of(self, frame):
+            if not file.startswith(foreign):
                 frames.append(f'File "{file}", line {frame.f_lineno}, in {frame.f_code.co_name}\n')
             frame = frame.f_back
         made[id(self)] = "  ".join(reversed(frames))
@@ -42,12 +42,6 @@ def record_constructions() -> dict[int, str]:
 
     kind.__init__ = recording
     return made
-
-
-def _is_init_of(module: Any, frame: FrameType) -> bool:
-    """Return True for the constructor of a module, which is not the line that constructs it."""
-    code = frame.f_code
-    return code.co_name == "__init__" and frame.f_locals.get(code.co_varnames[0]) is module
 
 
 def with_constructions(program: Any, model: Any, made: Mapping[int, str]) -> None:

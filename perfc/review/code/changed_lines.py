@@ -57,11 +57,6 @@ class ChangedLines:
     old: tuple[int, int]
     new: tuple[int, int]
 
-    @property
-    def place(self) -> str:
-        """Return the file with the first line, as in ``pkg/model.py:42``."""
-        return f"{self.file}:{self.new[0]}"
-
 
 @cached_entity
 class SourceSyntax:
@@ -160,7 +155,11 @@ class CodeChange:
             key=lambda h: max(self.relation(h, now), self.relation_before(h, before)),
             default=None,
         )
-        return best.place if best else ""
+        if best is None:
+            return ""
+        first, last = best.new
+        inside = [n for file, n in now if file == best.file and first <= n <= last]
+        return f"{best.file}:{inside[-1] if inside else first}"
 
     def relation(self, hunk: ChangedLines, frames: Iterable[tuple[str, int]]) -> Relation:
         """Return how near changed lines are to the nearest of lines of code."""
@@ -218,8 +217,8 @@ def code_change(old: object, new: object) -> CodeChange | None:
 def hunks_of(diff: str) -> Iterator[ChangedLines]:
     r"""Yield the changed lines of a diff without context.
 
-    >>> [h.place for h in hunks_of("--- a/n.py\n+++ b/n.py\n@@ -3 +4,2 @@ def f():\n")]
-    ['n.py:4']
+    >>> [(h.file, h.new) for h in hunks_of("--- a/n.py\n+++ b/n.py\n@@ -3 +4,2 @@ def f():\n")]
+    [('n.py', (4, 5))]
     """
     file, before = "", ""
     for line in diff.splitlines():

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from perfc.ir import DType, Node, TensorType, Value
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 
-HOLDS: dict[DType, frozenset[DType]] = {
-    DType.F16: frozenset({DType.F32, DType.F64}),
-    DType.BF16: frozenset({DType.F32, DType.F64}),
-    DType.F32: frozenset({DType.F64}),
-    DType.I8: frozenset({DType.I16, DType.I32, DType.I64, DType.F16, DType.F32, DType.F64}),
-    DType.U8: frozenset({DType.I16, DType.I32, DType.I64, DType.F16, DType.F32, DType.F64}),
-    DType.I16: frozenset({DType.I32, DType.I64, DType.F32, DType.F64}),
-    DType.I32: frozenset({DType.I64, DType.F64}),
-    DType.BOOL: frozenset({DType.U8, DType.I8, DType.I32, DType.I64, DType.F16, DType.F32}),
+HOLDS: Mapping[str, str] = {
+    "f16": "f32 f64",
+    "bf16": "f32 f64",
+    "f32": "f64",
+    "i8": "i16 i32 i64 f16 f32 f64",
+    "u8": "i16 i32 i64 f16 f32 f64",
+    "i16": "i32 i64 f32 f64",
+    "i32": "i64 f64",
+    "b1": "u8 i8 i32 i64 f16 f32",
 }
 """Types that represent every value of another type, so that converting through them is exact."""
 
@@ -64,7 +64,8 @@ class CastChain(Rule):
             if old is None or between is None or old is between:
                 continue
             # what a float out of range becomes as an integer is up to each pair of types
-            is_exact = between in HOLDS.get(old, ()) and not (old.is_float and to.is_integer)
+            widened = between.code in HOLDS.get(old.code, "").split()
+            is_exact = widened and not (old.is_float and to.is_integer)
             if is_exact and old is to:
                 edits = (ReadInstead(node.results[0], first),)
             elif is_exact:
