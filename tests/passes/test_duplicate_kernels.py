@@ -32,7 +32,7 @@ def told_apart(table: KernelTable) -> KernelTable:
 
 def results(table: KernelTable, module: Module, target: str) -> tuple[RooflineTable, object]:
     roof = bounds(table, load_machine(target), module.defaults())
-    found: PredictionTable = predicted(Execution(roof, table, module), module)
+    found: PredictionTable = predicted(Execution(roof, table, module))
     return roof, (found.kernels, found.energies, found.total, found.notes)
 
 

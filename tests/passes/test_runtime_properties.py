@@ -24,6 +24,7 @@ READ = ("perfc", "passes", "analyzers", "kernels", "ir")
 NOT_OF_RUNTIMES = {
     "perfc/common/extras.py": "an extra of the package",
     "perfc/measuring/measure/process.py": "an extra of the package",
+    "perfc/measuring/measure/worker.py": "frameworks, as requests name them",
     "perfc/deployment/engine_commands.py": "programs that start engines",
     "perfc/review/lint/fixes/proof.py": "an extra of the package",
     "perfc/frontend/pytorch/named.py": "an extra of the package",

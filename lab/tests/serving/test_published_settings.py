@@ -164,7 +164,7 @@ def test_small_kernels_of_llama_cpp_take_their_gaps() -> None:
 
     gap_s = machine.device("launch_graph_s")
     assert gap_s is not None
-    bare = {"beside": 0, "beside_quantized": 0}
+    bare = {"minor_kernels": 0, "minor_kernels_quantized": 0}
     wide, narrow = (step_s(w) - step_s(w, **bare) for w in ("f16", "i4"))
     assert wide == pytest.approx(9 * 32 * gap_s.value)
     assert narrow == pytest.approx(16 * 32 * gap_s.value)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from perfc.passes.runtimes import Framework
 
 
-COMPILED = "inductor"
-"""Runtime that stands for no session of its framework, but is measured as well."""
 DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
 """JSON document of the command, and the type that defines its schema."""
 DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:ReplayedOperator"),)
@@ -128,7 +126,7 @@ def command(
         measurement = from_profiles(model, profiles, target, dict(how.dims))
     else:
         framework = executor(how, options.place("runtime"))
-        table = how.table.name if how.table.name == COMPILED else ""
+        table = "" if how.table.stands_for else how.table.name
         protocol = replace(protocol, framework=framework, table=table, dtype=how.dtype)
         measurement = measure(model, target, dims=dict(how.dims), protocol=protocol)
     text = render(measurement, form, limit_rows, width())
@@ -218,10 +216,12 @@ def executor(how: Deployment, place: str) -> Framework:
         ParseError: no installed framework does.
     """
     from perfc.measuring.measure.process import PACKAGES
-    from perfc.passes.runtimes import tables
+    from perfc.passes.runtimes import Steps, of_steps, tables
 
+    # no session of a framework is compiled by default
+    compiled = of_steps(Steps.COMPILED)
     known = [
-        t.name for t in tables() if t.framework in PACKAGES and (t.stands_for or t.name == COMPILED)
+        t.name for t in tables() if t.framework in PACKAGES and (t.stands_for or t is compiled)
     ]
     if how.table.name not in known:
         hint = f"{', '.join(known)} can be, by their sessions"

@@ -14,7 +14,6 @@ from perfc.view.report.memory_sections import remedies
 if TYPE_CHECKING:
     from perfc.analyzers.estimators import Execution
     from perfc.analyzers.runs.prediction import PredictionTable
-    from perfc.ir.graph import Module
 
 MODEL = str(Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz")
 
@@ -54,9 +53,9 @@ def test_a_run_is_predicted_once(
 ) -> None:
     runs, predict = [], prediction.predicted
 
-    def counted(execution: Execution, source: Module | None = None) -> PredictionTable:
+    def counted(execution: Execution) -> PredictionTable:
         runs.append((execution.machine.name, execution.kernels.runtime.name))
-        return predict(execution, source)
+        return predict(execution)
 
     monkeypatch.setattr(prediction, "predicted", counted)
     with pytest.raises(SystemExit, match="0"):
@@ -70,10 +69,10 @@ def test_no_run_is_predicted_twice_for_changes_that_would_help(
 ) -> None:
     runs, predict = [], prediction.predicted
 
-    def counted(execution: Execution, source: Module | None = None) -> PredictionTable:
+    def counted(execution: Execution) -> PredictionTable:
         dtypes = sorted({str(bound.dtype) for bound in execution.bounds.kernels})
         runs.append((execution.kernels.runtime.name, *dtypes))
-        return predict(execution, source)
+        return predict(execution)
 
     monkeypatch.setattr(prediction, "predicted", counted)
     monkeypatch.setattr(remedies, "batch_symbol", lambda report: None)
