@@ -37,8 +37,12 @@ def too_slow(_: int, frame: FrameType | None) -> None:
 
 def allowed_roots(folder: str) -> tuple[str, ...]:
     """Folders files may be opened in."""
+    from perfc.common.cache_folder import cache_folder
+
     here = Path(__file__).resolve().parent.parent
     roots = {folder, str(here), sys.prefix, sys.base_prefix, *site.getsitepackages()}
+    # perfc's tables of targets, by the digest of their text
+    roots.add(str(cache_folder("toml")))
     roots |= set(sysconfig.get_paths().values())
     return tuple(os.path.realpath(r) + os.sep for r in roots)
 

@@ -58,7 +58,7 @@ def _causal_mask(members: Collection[Node], near: Neighbourhood) -> Nodes:
 
     Exporters spell out ``is_causal``, for which a framework's kernel has no mask in memory.
     """
-    found: Nodes = []
+    writers: Nodes = []
     stack = [(m, v) for m in members if isinstance(m.op, Add) for v in near.computed(m)]
     while stack:
         reader, v = stack.pop()
@@ -66,11 +66,11 @@ def _causal_mask(members: Collection[Node], near: Neighbourhood) -> Nodes:
         if maker is None or maker in members or is_scalar(v):
             continue
         is_part = isinstance(maker.op, Where | Equal | Trilu) and near.lone(v) is reader
-        if not is_part or len(found) >= MAX_STEPS:
+        if not is_part or len(writers) >= MAX_STEPS:
             return []
-        found.append(maker)
+        writers.append(maker)
         stack += [(maker, operand) for operand in near.computed(maker)]
-    return found if any(isinstance(node.op, Trilu) for node in found) else []
+    return writers if any(isinstance(node.op, Trilu) for node in writers) else []
 
 
 def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:

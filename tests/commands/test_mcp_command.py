@@ -22,7 +22,7 @@ MODEL = "resnet50.onnx.gz"
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "analyze": ({"model": MODEL, "target": ["a100"], "batch": 8}, "predicted"),
     "compare": ({"models": [MODEL], "target": ["a100", "l4"], "batch": 1}, "l4"),
-    "explain": ({"model": MODEL, "node": "kernel:0"}, "flop"),
+    "explain": ({"model": MODEL, "node": "/conv1/Conv"}, "flop"),
     "lint": ({"files": [MODEL]}, MODEL),
     "diff": ({"old": MODEL, "new": MODEL, "to_dtype": "f16", "top": 5}, "lower bound"),
     "llm": ({"command": "serve", "model": "llama-3.1-8b", "isl": 128, "osl": 16}, "tokens/s"),
