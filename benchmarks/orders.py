@@ -104,9 +104,12 @@ def answers(model: str, targets: tuple[str, ...]) -> dict[Cell, Answer]:
             continue
         kinds = Counter(bound.kernel.kind for bound in report.roofline.kernels)
         result[cell] = Answer(
-            table.total.time_s, table.is_own, table.total.predictor, table.is_host_bound,
+            table.total.time_s,
+            table.is_own,
+            table.total.predictor,
+            table.is_host_bound,
             kinds[Kind.ATTENTION],
-        )  # fmt: skip
+        )
     return result
 
 

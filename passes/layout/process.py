@@ -5,7 +5,7 @@ makes new weights of a convolution, blocks of channels make them once more, with
 the first copies go when the graph is done, but the heap keeps their place. A product packs its
 weights and lets go of the file's. A result takes the place of an earlier one only if that has its
 shape, so a place is held from its first result to its last. The arena's regions double; the second
-run takes one block for the whole memory pattern, beside what the first run took.
+run takes one block for the whole memory pattern, in addition to what the first run took.
 
 Source: onnxruntime 1.32, core/optimizer/conv_bn_fusion.cc and nchwc_transformer.cc,
 core/framework/session_state.cc, allocation_planner.cc (``FindReusableTensor``),
@@ -128,8 +128,11 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         table: its buffers.
         env: values of its symbols.
     """
-    stored = {b.value: n for b, n in zip(table.buffers, table.sizes(env), strict=True)
-              if b.role is BufferRole.PARAMETER}  # fmt: skip
+    stored = {
+        b.value: n
+        for b, n in zip(table.buffers, table.sizes(env), strict=True)
+        if b.role is BufferRole.PARAMETER
+    }
     filters = list[tuple[int, bool, bool]]()
     for k in kernels:
         nodes = (*k.nodes, *k.folded)
@@ -176,8 +179,11 @@ def places(buffers: Sequence[Buffer], sizes: Sequence[int]) -> Iterator[tuple[in
         buffers: buffers of a run.
         sizes: their bytes.
     """
-    made = [(b.born, b.dies, b.value.type, n) for b, n in zip(buffers, sizes, strict=True)
-            if b.born >= 0 and n]  # fmt: skip
+    made = [
+        (b.born, b.dies, b.value.type, n)
+        for b, n in zip(buffers, sizes, strict=True)
+        if b.born >= 0 and n
+    ]
     taken: list[list[int]] = []  # first kernel, last kernel, bytes
     by_type: dict[Type, list[list[int]]] = {}
     for born, dies, kind, nbytes in sorted(made, key=lambda m: m[0]):

@@ -345,9 +345,11 @@ def report_of(
         ImagesView.of(engine.model, engine.images),
         memory, plan.fits(isl + osl) and (longest or 0) <= memory.largest_context,
     )  # fmt: skip
-    beyond = (*beyond_positions(engine.model, isl + osl),
-              *longest_notes(longest, memory.largest_context),
-              *starting_notes(engine, longest, memory.largest_context))  # fmt: skip
+    beyond = (
+        *beyond_positions(engine.model, isl + osl),
+        *longest_notes(longest, memory.largest_context),
+        *starting_notes(engine, longest, memory.largest_context),
+    )
     if not base.fits:
         remedies = " or ".join(would_fit(engine, max(isl, (longest or 0) - osl), osl))
         return replace(base, notes=(*((f"would fit: {remedies}",) if remedies else ()), *beyond))

@@ -113,8 +113,11 @@ def test_caches_that_the_system_reports_are_the_levels_where_the_sweep_is_unclea
 
     found = levels(keyed(*(read(1 << k) for k in range(13, 29))), device)
     assert [(level.name, level.is_seen) for level in found] == [
-        ("l1", True), ("l2_private", False), ("l2", True), ("device", False)
-    ]  # fmt: skip
+        ("l1", True),
+        ("l2_private", False),
+        ("l2", True),
+        ("device", False),
+    ]
     assert found[1].capacity == 1 << 21
     assert 16 << 20 <= found[2].capacity < 32 << 20
 

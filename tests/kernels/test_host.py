@@ -53,7 +53,7 @@ GRANTS = "the control group grants"
         ({"fs/cpu.max": "200000 0"}, float("inf")),
         ({}, float("inf")),
     ],
-)  # fmt: skip
+)
 def test_processors_are_what_the_narrowest_group_grants(
     tmp_path: Path, files: dict[str, str], granted: float
 ) -> None:
@@ -75,11 +75,16 @@ def test_processors_are_what_the_narrowest_group_grants(
         (float("inf"), 8, 2, 4, "4 threads: two or more of 8 processors share a core"),
         (6.0, 4, 1, 4, f"4 threads: 4 of 8 processors may be used, {GRANTS} 6 of 8 processors"),
     ],
-)  # fmt: skip
+)
 def test_threads_follow_from_quota_affinity_and_cores_and_the_reason_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, granted: float, allowed: int, siblings: int,
-    threads: int, words: str,
-) -> None:  # fmt: skip
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    granted: float,
+    allowed: int,
+    siblings: int,
+    threads: int,
+    words: str,
+) -> None:
     for cpu in range(8):
         first = cpu // siblings * siblings
         topology = tmp_path / f"cpu{cpu}/topology"
@@ -100,5 +105,8 @@ def test_load_of_a_minute_is_said_where_it_is_much(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(host, "_text", lambda _, text=text: text)
         said[text] = host.load()
     assert list(said.values()) == [
-        "", "other programs use 1.6 of 2 cores", "other programs use 2.0 of 2 cores", ""
-    ]  # fmt: skip
+        "",
+        "other programs use 1.6 of 2 cores",
+        "other programs use 2.0 of 2 cores",
+        "",
+    ]

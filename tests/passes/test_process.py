@@ -73,8 +73,13 @@ def test_a_result_takes_the_place_of_an_earlier_one_of_its_shape_only() -> None:
     # the first place is held from the first result to the third, which lies there too
     keys = list(dict.fromkeys(key for key, _ in events))
     assert [(keys.index(key), nbytes) for key, nbytes in events] == [
-        (0, 128), (1, 128), (1, -128), (2, 128), (0, -128), (2, -128)
-    ]  # fmt: skip
+        (0, 128),
+        (1, 128),
+        (1, -128),
+        (2, 128),
+        (0, -128),
+        (2, -128),
+    ]
 
 
 def process(name: str) -> ProcessMemory:

@@ -284,9 +284,13 @@ def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) ->
     reach = max(float(np.quantile(logs[named == m], COVERAGE)) for m in {*machines})
     print(f"{nodes_s[best]:.2g} s a node, reach {reach:.2f}")
     return {
-        "targets": [], "factor": 1.0, "launch_s": float(f"{nodes_s[best]:.4g}"),
-        "reach": float(f"{reach:.4g}"), "runs": len(rows), "has_held_out_machines": False,
-    }  # fmt: skip
+        "targets": [],
+        "factor": 1.0,
+        "launch_s": float(f"{nodes_s[best]:.4g}"),
+        "reach": float(f"{reach:.4g}"),
+        "runs": len(rows),
+        "has_held_out_machines": False,
+    }
 
 
 if __name__ == "__main__":

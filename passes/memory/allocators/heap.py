@@ -18,10 +18,10 @@ LEAST_REST = 32
 
 
 class Heap(Allocator):
-    """The heap of one process, with pages mapped beside it.
+    """The heap of one process, with pages mapped next to it.
 
     Args:
-        capacity_bytes: not used: the system gives what is asked.
+        capacity_bytes: not used: the system grants every request.
     """
 
     title = "the C library's heap"
