@@ -58,7 +58,9 @@ def test_the_example_of_a_budget_can_be_pasted(capsys: pytest.CaptureFixture[str
     assert budget["flop"] == {"warn": "+0%", "fail": "+5%"}
 
 
-@pytest.mark.parametrize("line", ["dev passes", "dev ops", "lint --explain all", "data list", "data sets"])
+@pytest.mark.parametrize(
+    "line", ["dev passes", "dev ops", "lint --explain all", "data list", "data sets"]
+)
 def test_what_is_listed_has_no_marks_of_docstrings(
     line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
