@@ -147,7 +147,7 @@ def measure_one(setting: Setting, path: Path, to: Path, limit_s: float) -> str:
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     dataset.write(to, rows.kernel_rows(made))
     dataset.write(dataset.models_file(to), [rows.model_row(made, date)])
-    return f"{made.total_s * 1e3:.2f} ms, quartiles {made.total_iqr_s / made.total_s:.0%} apart"
+    return f"{made.total_s * 1e3:.2f} ms, interquartile range {made.total_iqr_s / made.total_s:.0%}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
-from perfc.ir import Env, Kind, Op, TensorType, Value, evaluate, record
+from perfc.ir import Kind, Numbers, Op, TensorType, Value, record
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.problem.window import WindowOperation
 
@@ -62,7 +62,6 @@ class KernelSubject:
         operands: operands of the operator; None for what is missing.
         results: results of the kernel.
         launches: in one run.
-        moved_bytes: that change layout beside it.
     """
 
     kind: str
@@ -78,7 +77,6 @@ class KernelSubject:
     sfu: float
     read_bytes: float
     write_bytes: float
-    moved_bytes: float = 0.0
     words: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -140,15 +138,15 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
     return tuple(result)
 
 
-def of_bound(bound: KernelBound, env: Env) -> KernelSubject:
+def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
     """The kernel of an analysis."""
     kernel, n = bound.kernel, bound.counts
     attributes, words = attributes_of(kernel.anchor.op)
     return KernelSubject(
         kernel.kind.value, kernel.anchor.op.mnemonic, operators(kernel), views(kernel),
-        bound.dtype.code, attributes, operands(kernel.anchor.inputs, env),
-        operands(kernel.writes, env), bound.launches, n.mac, n.sfu, n.read_bytes, n.write_bytes,
-        words=words,
+        bound.dtype.code, attributes, operands(kernel.anchor.inputs, at),
+        operands(kernel.writes, at), bound.launches, n.mac, n.sfu, n.read_bytes, n.write_bytes,
+        words,
     )  # fmt: skip
 
 
@@ -179,7 +177,6 @@ class LaunchAmounts:
     sfu: float
     read_bytes: float
     write_bytes: float
-    moved_bytes: float
 
 
 def of_texts(
@@ -207,7 +204,7 @@ def of_texts(
     return KernelSubject(
         kind, name, tuple(o for o in ops.split("+") if o), view_count, dtype, attributes,
         parse_types(operands), parse_types(results), n.launches, n.mac, n.sfu, n.read_bytes,
-        n.write_bytes, n.moved_bytes, words,
+        n.write_bytes, words,
     )  # fmt: skip
 
 
@@ -222,14 +219,14 @@ def operators(kernel: Kernel) -> tuple[str, ...]:
     return tuple([n.loc.op_type or n.op.mnemonic for n in real])
 
 
-def operands(values: Sequence[Value | None], env: Env) -> tuple[Operand | None, ...]:
+def operands(values: Sequence[Value | None], at: Numbers) -> tuple[Operand | None, ...]:
     """The first tensors; None for what is missing."""
     result: list[Operand | None] = []
     for v in values[:MOST_OPERANDS]:
         if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:
             result.append(None)
             continue
-        shape = tuple([int(evaluate(d, env)) for d in v.type.shape])
+        shape = tuple([int(at(d)) for d in v.type.shape])
         is_stored = v.weight is not None or v.known is not None
         result.append(Operand(v.type.dtype.code, shape, is_stored))
     return tuple(result)

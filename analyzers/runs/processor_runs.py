@@ -17,6 +17,7 @@ from perfc.ir import record
 
 from ..estimate.estimate import Predictor
 from ..estimate.interval import Interval
+from ..estimators.laws.processor_resources import is_rated
 from ..intervals.conformal import UNMEASURED_WIDENING
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def laws() -> Mapping[str, ProcessorLaw]:
 
 
 def is_plain(table: PredictionTable) -> bool:
-    """Return True if no kernel is estimated by what this machine's runs taught."""
-    learned = (Predictor.ROOFLINE, Predictor.LAW)
-    return all(k.predictor in learned and k.correction == 1.0 for k in table.launched)
+    """Return True if no kernel has a correction of this machine or learned weights."""
+    plain = (Predictor.ROOFLINE, Predictor.LAW)
+    return all(k.predictor in plain and k.correction == 1.0 for k in table.launched)
 
 
 def run_time(
@@ -79,8 +80,8 @@ def run_time(
     launches = math.fsum(b.launches for b in execution.bounds.kernels)
     time_s = max(law.time_s(table.timeline.time_s, launches), execution.bounds.floor_s)
     # laws of kernels are at the rates of the machine
-    is_rated = not law.targets and execution.machine.device("clock_sustained_hz") is not None
-    is_own = is_rated or execution.machine.name in law.targets
+    machine = execution.machine
+    is_own = machine.name in law.targets if law.targets else is_rated(machine)
     reach = law.reach * (1.0 if is_own or law.has_held_out_machines else UNMEASURED_WIDENING)
     time = Interval(time_s * math.exp(-reach), time_s, time_s * math.exp(reach))
     return time.at_least(execution.bounds.floor_s), is_own

@@ -23,6 +23,7 @@ from perfc.ir import cached_entity
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..estimate.interval import Interval
+from ..estimators.laws.processor_resources import is_rated
 from ..features.distance import SAME_CHIP, distance
 from ..features.process import Process
 from ..features.process import RowPositions as Runs
@@ -119,7 +120,7 @@ def on_processor(
     runtime, machine = execution.kernels.runtime, execution.machine
     dtype = deployment.dtype or runtime.narrowed_on(machine) or element
     names = [runtime.measured_name] * (dtype == "f32")
-    if machine.device("clock_sustained_hz") is not None:
+    if is_rated(machine):
         names.insert(0, f"rated {runtime.measured_name} {dtype}")
     law = next((laws()[name] for name in names if name in laws()), None)
     if law is None or not is_plain(table):

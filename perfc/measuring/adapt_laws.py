@@ -12,18 +12,17 @@ from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 
 def by_law(rows: Sequence[KernelRow], machine: Machine) -> Iterator[KernelResidual]:
     """Yield residuals against the laws of runtimes on processors."""
-    from perfc.analyzers.estimators.laws.law import laws
-    from perfc.analyzers.estimators.laws.processor_laws import FILE, measured_runtimes
+    from perfc.analyzers.estimators.laws.processor_laws import measured_runtimes, named_law
     from perfc.analyzers.estimators.laws.processor_resources import ProcessorSeconds
 
-    known, runtimes = laws(FILE), measured_runtimes()
-    for row in rows:
-        if machine.kind != "cpu" or row.target != machine.name:
+    runtimes = measured_runtimes()
+    for row in rows if machine.kind == "cpu" else ():
+        start = runtimes.get(runtime_of(row))
+        if start is None or row.target != machine.name or row.time_s <= 0:
             continue
-        start, seconds = runtimes.get(runtime_of(row)), ProcessorSeconds(machine, row.threads)
-        each = ((known.get(f"{start} {k.name}"), k) for k in seconds.of(subject_of(row)))
-        pair = next(((law, k) for law, k in each if law is not None), None)
-        if pair is not None and row.time_s > 0:
+        subject = subject_of(row)
+        names = ProcessorSeconds(machine, row.threads).of(subject)
+        if pair := named_law(start, subject.dtype, names):
             law, k = pair
             time_s = row.time_s / row.launches
             yield KernelResidual(k.name, law.time_s(k), time_s, Predictor.LAW.value)

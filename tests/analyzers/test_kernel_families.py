@@ -25,6 +25,7 @@ from perfc.analyzers.estimators.subject import (
     parse_types,
     types,
 )
+from perfc.ir import Numbers
 from perfc.ir.graph import Value
 from perfc.ir.symbolic.dim import symbol
 from perfc.ir.tensors.types import UNKNOWN, DType, TensorType
@@ -37,7 +38,7 @@ def subject(
     read_bytes, write_bytes = (
         float(sum(o.nbytes for o in parse_types(text) if o is not None)) for text in (read, written)
     )
-    amounts = LaunchAmounts(1.0, mac, 5.0, read_bytes, write_bytes, more.get("moved", 0.0))
+    amounts = LaunchAmounts(1.0, mac, 5.0, read_bytes, write_bytes)
     name = op.split()[0].title()
     return of_texts(kind, op, name, 0, more.get("dtype", "f32"), read, written, amounts)
 
@@ -179,14 +180,14 @@ def test_types_are_read_as_they_are_written() -> None:
     assert types(parse_types(cell)) == cell
     values = [Value("a", TensorType(DType.F32, (symbol("n"), 3))), None, Value("b", UNKNOWN),
               Value("c", TensorType(DType.F32, None))]  # fmt: skip
-    assert types(operands(values, {"n": 7})) == "f32[7,3] - - -"
+    assert types(operands(values, Numbers({"n": 7}))) == "f32[7,3] - - -"
     many = [Value("a", TensorType(DType.F32, (1,)))] * (MOST_OPERANDS + 1)
-    assert len(operands(many, {})) == 8
+    assert len(operands(many, Numbers({}))) == 8
 
 
 def test_attributes_of_a_row_are_numbers_lists_and_words() -> None:
     text = 'conv strides=[2, 1] group=4 auto_pad="SAME" ceil=true flip=false axis=-1'
-    made = of_texts("conv", text, "Conv++Relu", 2, "f32", "", "", LaunchAmounts(1, 0, 0, 3, 4, 0))
+    made = of_texts("conv", text, "Conv++Relu", 2, "f32", "", "", LaunchAmounts(1, 0, 0, 3, 4))
     assert made.op == "conv"
     assert made.ops == ("Conv", "Relu")
     assert made.attributes == {
@@ -194,7 +195,7 @@ def test_attributes_of_a_row_are_numbers_lists_and_words() -> None:
     }  # fmt: skip
     assert made.words == {"auto_pad": "SAME"}
     assert (made.nbytes, made.result, made.operand(0), made.views) == (7, None, None, 2)
-    cut = of_texts("x", "a" * (LONGEST_OP + 5), "", 0, "", "", "", LaunchAmounts(1, 0, 0, 0, 0, 0))
+    cut = of_texts("x", "a" * (LONGEST_OP + 5), "", 0, "", "", "", LaunchAmounts(1, 0, 0, 0, 0))
     assert len(cut.op) == LONGEST_OP
 
 

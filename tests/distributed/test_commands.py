@@ -275,10 +275,12 @@ def test_images_are_no_tokens_in_what_is_printed(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize(
-    ("target", "items_per_s"), [("dgx-h100", 1873.0), ("dgx-1", 352.0), ("dgx-a100", 925.0)]
+    ("target", "items_per_s", "tolerance"),
+    # the law is 15 % off on runs that it was not fitted to, 20 % on this A100
+    [("dgx-h100", 1873.0, 0.1), ("dgx-1", 352.0, 0.1), ("dgx-a100", 925.0, 0.2)],
 )
 def test_convolutional_networks_have_the_law_of_published_steps(
-    target: str, items_per_s: float
+    target: str, items_per_s: float, tolerance: float
 ) -> None:
     """ResNet-50 on eight cards, each of them, as `lambda_train` has it, which taught nothing."""
     source = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
@@ -286,8 +288,7 @@ def test_convolutional_networks_have_the_law_of_published_steps(
     one, eight = (p.cost for p in curve.points)
     assert one is not None
     assert eight is not None
-    # runs that the law was not fitted to are 15 % off
-    assert abs(eight.tokens_per_s / 8 / items_per_s - 1) < 0.2
+    assert abs(eight.tokens_per_s / 8 / items_per_s - 1) < tolerance
     alone = perfc.analyze(source, one_of(target), train="momentum", batch=128).prediction.total
     assert one.time_s == pytest.approx(alone.time_s, rel=0.05)
 

@@ -109,5 +109,5 @@ def test_a_prediction_says_what_restricts_this_machine_now(
     err = capsys.readouterr().err
     assert "note: 1 thread: " in err
     assert "grants 0.5 of " in err
-    assert "note: other programs use 90 % of a core: a run beside them takes longer" in err
+    assert "note: other programs use 90 % of a core: runs take longer meanwhile" in err
     assert len(probed) == 1

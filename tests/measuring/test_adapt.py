@@ -31,6 +31,7 @@ from perfc.analyzers.intervals.adapt import (
     posterior,
 )
 from perfc.analyzers.runs.prediction import predicted
+from perfc.ir import Numbers
 from perfc.machine import load_machine, validate
 from perfc.measuring.adapt import adapt_target, lowered, probes, read, residuals
 from perfc.measuring.measure.tables import dataset
@@ -166,7 +167,7 @@ def test_calibrated_rates_alone_adapt(tmp_path: Path, weights: Path) -> None:
 def test_rows_of_measure_are_lowered() -> None:
     product = of_texts(
         "matmul", "matmul", "MatMul", 0, "f32", "f32[4,128,768] f32[768,3072]w",
-        "f32[4,128,3072]", LaunchAmounts(1, 4 * 128 * 768 * 3072, 0, 1e6, 1e6, 0),
+        "f32[4,128,3072]", LaunchAmounts(1, 4 * 128 * 768 * 3072, 0, 1e6, 1e6),
     )  # fmt: skip
     assert lowered(product) == ("matmul", {"m": 512.0, "n": 3072.0, "k": 768.0, "batch": 1.0})
     conv = of_texts(
@@ -177,7 +178,7 @@ def test_rows_of_measure_are_lowered() -> None:
         "f32",
         "f32[1,3,32,32] f32[8,3,3,3]w",
         "f32[1,8,16,16]",
-        LaunchAmounts(1, 8 * 27 * 256, 0, 1e4, 1e4, 0),
+        LaunchAmounts(1, 8 * 27 * 256, 0, 1e4, 1e4),
     )
     result = lowered(conv)
     assert result is not None
@@ -195,7 +196,7 @@ def test_rows_of_statistics_have_their_last_axis_as_columns(
 ) -> None:
     text = f"f32[{shape}]"
     subject = of_texts(
-        kind, "softmax", "Softmax", 0, "f32", text, text, LaunchAmounts(1, 0, 0, 8, 8, 0)
+        kind, "softmax", "Softmax", 0, "f32", text, text, LaunchAmounts(1, 0, 0, 8, 8)
     )
     assert lowered(subject) == (kind, {"rows": rows, "cols": cols})
 
@@ -203,7 +204,7 @@ def test_rows_of_statistics_have_their_last_axis_as_columns(
 def test_elementwise_rows_count_whole_operands_and_scalars() -> None:
     subject = of_texts(
         "elementwise", "where", "Where", 0, "f32", "b1[4,64] f32[4,64] f32[]", "f32[4,64]",
-        LaunchAmounts(1, 0, 256, 1284, 1024, 0),
+        LaunchAmounts(1, 0, 256, 1284, 1024),
     )  # fmt: skip
     result = lowered(subject)
     assert result is not None
@@ -253,7 +254,7 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
     for i, (b, p) in enumerate(
         zip(report.roofline.kernels, report.prediction.kernels, strict=True)
     ):
-        k, n, time_s = b.kernel, b.counts, slower * p.time_s
+        k, n, at, time_s = b.kernel, b.counts, Numbers(report.env), slower * p.time_s
         rows.append(
             KernelRow(
                 schema=1, digest="0" * 16, model="bert", runtime="ort", version="onnxruntime 1",
@@ -264,8 +265,8 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
                 dtype=b.dtype.code, ops="+".join(operators(k)), views=0, runtime_ops="x", nodes="x",
                 launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
                 read_bytes=n.read_bytes, write_bytes=n.write_bytes, moved_bytes=0.0,
-                op=str(k.anchor.op)[:400], operands=types(operands(k.anchor.inputs, report.env)),
-                results=types(operands(k.writes, report.env)),
+                op=str(k.anchor.op)[:400], operands=types(operands(k.anchor.inputs, at)),
+                results=types(operands(k.writes, at)),
             )
         )  # fmt: skip
     dataset.write(path, rows)

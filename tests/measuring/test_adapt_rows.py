@@ -156,7 +156,7 @@ def test_a_row_of_measure_is_a_launch_without_its_copies() -> None:
 
 
 def subject(kind: str, operands: str, results: str, mac: float = 0.0, sfu: float = 0.0) -> Any:
-    amounts = LaunchAmounts(1.0, mac, sfu, 40.0, 20.0, 0.0)
+    amounts = LaunchAmounts(1.0, mac, sfu, 40.0, 20.0)
     return of_texts(kind, kind, kind, 0, "f32", operands, results, amounts)
 
 

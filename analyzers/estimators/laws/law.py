@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import read_records
-from perfc.ir import frozen
+from perfc.ir import frozen, record
 
 from ...estimate.interval import Interval
 from .resource import KernelResources, Resource
@@ -67,6 +67,21 @@ class KernelLaw:
         return intervals_of([(self, subject)])[0]
 
 
+@record
+class Nearness:
+    """How near the rows of a law are to a machine.
+
+    Args:
+        width: logarithmic width of intervals relative to that of machines with rows.
+        is_measured: whether such machines ran such kernels.
+        is_own: whether this machine did, or gives its rates.
+    """
+
+    width: float
+    is_measured: bool
+    is_own: bool
+
+
 def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[Interval]:
     """Return times of one launch with the ends that hold nine in ten kernels, each by its law."""
     if not kernels:
@@ -88,7 +103,7 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
 
 @cache
 def laws(file: Path = FILE) -> Mapping[str, KernelLaw]:
-    """Return every law by class and element type, as `lab/perfc_lab/fits/kernel_laws.py` wrote."""
+    """Return every law of a file that the laboratory wrote, by class and element type."""
     return read_records(file, KernelLaw)
 
 

@@ -1,4 +1,4 @@
-"""Times of kernels by laws fitted to each class, on any GPU through its data sheet."""
+"""Times of kernels by laws fitted to each class, on any machine through its rates."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from ..candidate_times import distance_to
 from ..estimator import Estimator, Execution
 from ..selection import INSIDE, weighted
 from .indexing import hardness
-from .law import KernelLaw, intervals_of, law_of
-from .processor_laws import known_law, on_processor
-from .processor_resources import ProcessorSeconds
+from .law import KernelLaw, Nearness, intervals_of, law_of
+from .processor_laws import ProcessorSubjects
 from .resource import KernelResources
 from .resources import UNALIGNED, resources_of
 
 if TYPE_CHECKING:
-    from perfc.machine import Machine
     from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.inference.placement import Extents
     from perfc.passes.inference.strides import StrideTable
@@ -64,28 +62,20 @@ class Laws(Estimator):
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
         """Return the times of kernels of classes with laws."""
-        if execution.machine.kind == "cpu":
-            return on_processor(execution, wanted)
-        subjects = Subjects(execution)
+        subjects = subjects_of(execution)
         keys = {i: subjects.key(i) for i in wanted}
         first = {key: i for i, key in reversed(keys.items())}
-        each = zip(first.values(), subjects.of([*first.values()]), strict=True)
-        followed = {i: (law, one) for i, one in each if one and (law := subjects.law(i, one))}
+        followed = subjects.followed(first.values())
         once = intervals_of([*followed.values()])
         times = {
-            i: estimated(execution.bounds.kernels[i], law, one.name, execution.machine, time)
+            i: estimated(execution.bounds.kernels[i], one.name, subjects.nearness(law), time)
             for (i, (law, one)), time in zip(followed.items(), once, strict=True)
         }
         return {i: times[first[key]] for i, key in keys.items() if first[key] in times}
 
     def why(self, execution: Execution, index: int) -> LawReason | None:
         """Return the law of a kernel and the time of each resource."""
-        if execution.machine.kind == "cpu":
-            pair = known_law(execution, index, ProcessorSeconds(execution.machine))
-        else:
-            (one,) = Subjects(execution).of([index])
-            its = None if one is None else law_of(one)
-            pair = None if one is None or its is None else (its, one)
+        pair = subjects_of(execution).followed([index]).get(index)
         if pair is None:
             return None
         law, subject = pair
@@ -94,21 +84,21 @@ class Laws(Estimator):
         return LawReason(f"{subject.name}, {subject.dtype}", law, terms)
 
 
-def estimated(
-    bound: KernelBound, law: KernelLaw, name: str, machine: Machine, once: Interval
-) -> Estimate:
+def subjects_of(execution: Execution) -> Subjects | ProcessorSubjects:
+    """Return the kernels of a run as the laws of its kind of machine see them."""
+    return (ProcessorSubjects if execution.machine.kind == "cpu" else Subjects)(execution)
+
+
+def estimated(bound: KernelBound, name: str, nearness: Nearness, once: Interval) -> Estimate:
     """Return the time of all launches of a kernel of a class with a law from that of one launch."""
-    is_own, floor_s = machine.name in law.machines, bound.floor_s
-    is_near = is_own or machine.vendor == "NVIDIA"
-    width = 1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR
-    time = once.widened(width) * bound.launches
+    time = once.widened(nearness.width) * bound.launches
     return Estimate(
-        floor_s,
-        time.at_least(floor_s),
+        bound.floor_s,
+        time.at_least(bound.floor_s),
         Predictor.LAW,
         name,
-        is_measured=is_near,
-        is_own=is_own,
+        is_measured=nearness.is_measured,
+        is_own=nearness.is_own,
     )
 
 
@@ -140,6 +130,18 @@ class Subjects:
     def key(self, index: int) -> tuple[object, ...]:
         """Return what the resources of a kernel depend on."""
         return self.bounds.firsts[index], self.hardness(self.bounds.kernels[index].kernel)
+
+    def followed(self, indices: Iterable[int]) -> dict[int, tuple[KernelLaw, KernelResources]]:
+        """Return the law and the resources of one launch of the kernels that have a law."""
+        wanted = [*indices]
+        each = zip(wanted, self.of(wanted), strict=True)
+        return {i: (law, one) for i, one in each if one and (law := self.law(i, one))}
+
+    def nearness(self, law: KernelLaw) -> Nearness:
+        """Return how near the rows of a law are to this machine."""
+        is_own = self.sheet.name in law.machines
+        is_near = is_own or self.sheet.machine.vendor == "NVIDIA"
+        return Nearness(1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR, is_near, is_own)
 
     def law(self, index: int, subject: KernelResources) -> KernelLaw | None:
         """Return the law of a kernel; None without one that is better than what was learned."""

@@ -45,7 +45,6 @@ class Term(Enum):
     WEIGHT_BYTE = "weight_bytes_per_s"
     STORE_BYTE = "store_bytes_per_s"
     ROW = "row_per_s"
-    MOVED_BYTE = "moved_bytes_per_s"
 
     __hash__ = object.__hash__
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from perfc.common.fitted import read_records
 from perfc.ir import record
 
-from ...estimate.estimate import Estimate, Predictor
 from ..subject import of_bound
-from .law import KernelLaw, intervals_of, laws
-from .processor_resources import ProcessorSeconds
+from .law import KernelLaw, Nearness, laws
+from .processor_resources import ProcessorSeconds, is_rated
 from .resource import KernelResources
 
 if TYPE_CHECKING:
@@ -47,40 +46,56 @@ def measured_runtimes(*, is_rated: bool = True) -> Mapping[str, str]:
     return {name: start for start, one in held for name in one.runtimes}
 
 
-def known_law(
-    execution: Execution, index: int, seconds: ProcessorSeconds
+def named_law(
+    start: str, dtype: str, names: Sequence[KernelResources]
 ) -> tuple[KernelLaw, KernelResources] | None:
-    """Return the law and the resources of one launch by the most specific name with a law."""
-    is_rated = execution.machine.device("clock_sustained_hz") is not None
-    start = measured_runtimes(is_rated=is_rated).get(execution.kernels.runtime.name)
-    bounds = execution.bounds
-    bound = bounds.kernels[index]
-    if start is None or bound.is_gradient or bound.counts.nbytes <= 0 or not bound.launches:
-        return None
-    if bound.kernel.helper is not None:
-        each = seconds.of_copy(bound.counts.nbytes)
-    else:
-        each = seconds.of(of_bound(bound, bounds.envs[index] if bounds.envs else bounds.env))
+    """Return the law of the most specific name that has one, of its element type first.
+
+    Args:
+        start: start of the names of a runtime's laws.
+        dtype: element type that the kernel is computed in.
+        names: resources of a kernel under each of its names, the most specific first.
+    """
     known = laws(FILE)
-    names = [(f"{of} {k.name}", k) for of in (f"{start}.{bound.dtype.code}", start) for k in each]
-    return next(((law, k) for name, k in names if (law := known.get(name))), None)
+    each = ((f"{of} {k.name}", k) for of in (f"{start}.{dtype}", start) for k in names)
+    return next(((law, k) for name, k in each if (law := known.get(name))), None)
 
 
-def on_processor(execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-    """Return the times of kernels whose runtime and class have a law."""
-    kernels, seconds = execution.bounds.kernels, ProcessorSeconds(execution.machine)
-    is_own = execution.machine.device("clock_sustained_hz") is not None
-    width = 1.0 if is_own else UNRATED
-    keys = {i: (kernels[i].kernel.identity, id(kernels[i].floor)) for i in wanted}
-    first = {key: i for i, key in reversed(keys.items())}
-    by_kernel = {i: law for i in first.values() if (law := known_law(execution, i, seconds))}
-    times: dict[int, Estimate] = {}
-    for (i, (_, subject)), time in zip(
-        by_kernel.items(), intervals_of([*by_kernel.values()]), strict=True
-    ):
-        floor_s, all_launches = kernels[i].floor_s, time.widened(width) * kernels[i].launches
-        of = all_launches.at_least(floor_s)
-        times[i] = Estimate(
-            floor_s, of, Predictor.LAW, subject.name, is_measured=is_own, is_own=is_own
-        )
-    return {i: times[first[key]] for i, key in keys.items() if first[key] in times}
+class ProcessorSubjects:
+    """Kernels of one run on a processor as laws see them.
+
+    Args:
+        execution: kernels on a processor.
+    """
+
+    def __init__(self, execution: Execution) -> None:
+        machine = execution.machine
+        self.bounds, self.seconds = execution.bounds, ProcessorSeconds(machine)
+        self.is_rated = is_rated(machine)
+        runtimes = measured_runtimes(is_rated=self.is_rated)
+        self.start = runtimes.get(execution.kernels.runtime.name)
+
+    def key(self, index: int) -> object:
+        """Return what the resources of a kernel depend on."""
+        return self.bounds.firsts[index]
+
+    def followed(self, indices: Iterable[int]) -> dict[int, tuple[KernelLaw, KernelResources]]:
+        """Return the law and the resources of one launch of the kernels that have a law."""
+        each = {} if self.start is None else {i: self.law(self.start, i) for i in indices}
+        return {i: pair for i, pair in each.items() if pair}
+
+    def law(self, start: str, index: int) -> tuple[KernelLaw, KernelResources] | None:
+        """Return the law and the resources of one launch of a kernel; None without a law."""
+        bounds = self.bounds
+        bound = bounds.kernels[index]
+        if bound.is_gradient or bound.counts.nbytes <= 0 or not bound.launches:
+            return None
+        if bound.kernel.helper is not None:
+            names = self.seconds.of_copy(bound.counts.nbytes)
+        else:
+            names = self.seconds.of(of_bound(bound, bounds.at(index)))
+        return named_law(start, bound.dtype.code, names)
+
+    def nearness(self, _law: KernelLaw) -> Nearness:
+        """Return how near the rows of a law are to this machine."""
+        return Nearness(1.0 if self.is_rated else UNRATED, self.is_rated, self.is_rated)

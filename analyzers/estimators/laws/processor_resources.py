@@ -27,8 +27,8 @@ START_CYCLES, BYTE_CYCLES, SPECIAL_CYCLES = 1e5, 11 / 64, 20
 """Cost of each thread that shares a kernel, and a byte's and a function's."""
 LEAST_PRODUCTS = 65_536
 """Multiply-accumulates for each thread of a product."""
-
-
+USUAL_CLOCK_HZ = 2.5e9
+"""Clock of a processor whose target gives none: server parts run all cores at 2 to 3 GHz."""
 UNITS = {unit.value for unit in Unit}
 
 
@@ -51,6 +51,11 @@ class ProcessorRate:
     is_serial: bool
 
 
+def is_rated(machine: Machine) -> bool:
+    """Return True for a processor whose rates were measured, as `perfc calibrate` does."""
+    return machine.device("clock_sustained_hz") is not None
+
+
 @cache
 def rates() -> Mapping[Term, ProcessorRate]:
     """Return the rate of each unit of work."""
@@ -62,7 +67,7 @@ def second_of(rate: ProcessorRate, machine: Machine, dtype: str, threads: float)
     cores = machine.sm_count
     if rate.unit == "clock":
         clock = machine.device("clock_sustained_hz") or machine.device("clock_boost_hz")
-        one = 2.5e9 if clock is None else clock.value
+        one = USUAL_CLOCK_HZ if clock is None else clock.value
         every = one * cores
     else:
         of: Peak | MemoryLevel

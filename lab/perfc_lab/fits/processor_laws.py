@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,13 +25,13 @@ from perfc.analyzers.estimators.laws.law import KernelLaw
 from perfc.analyzers.estimators.laws.processor_laws import FILE
 from perfc.analyzers.estimators.laws.processor_resources import ProcessorSeconds
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
-from perfc.analyzers.runs import processor_runs
+from perfc.analyzers.runs.processor_runs import ProcessorLaw
 from perfc.common.fitted import as_toml
-from perfc.common.toml_file import written
 from perfc.ir import record
 from perfc.machine import load_machine
 from perfc.measuring.measure.tables.dataset import read
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
+from perfc_lab.fits import processor_runs
 
 ROOT = Path(__file__).resolve().parents[3] / "datasets"
 DATASETS = {
@@ -56,6 +55,8 @@ FEW_ROWS, FEW_NETWORKS, PRIOR_ROWS = 4, 2, 4
 """Rows and networks that the factor of a law needs, and rows that a factor of 1 counts as."""
 SHORT_S = 0.01
 """Time of runs whose kernels say what the profiler adds to each."""
+LEAST_LEFT = 0.2
+"""Share of a measured time that the profiler does not explain, at least."""
 LONGER = 0.25
 """Power of its time by which a long kernel weighs more."""
 RARE = 30
@@ -141,7 +142,7 @@ def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
     names = [op for op in row.runtime_ops.split("+") if "Reorder" not in op]
     count = sum(int(op.partition("*")[2] or 1) for op in names)
     time_s = row.part_s - row.inserted_s
-    return max(time_s - count * added_s[row.threads], 0.2 * time_s)
+    return max(time_s - count * added_s[row.threads], LEAST_LEFT * time_s)
 
 
 def solved(x: Array, time_s: Array, weights: Array, least: int = 1) -> Array:
@@ -254,14 +255,15 @@ def main() -> None:
 
 def whole(sums: Mapping[Run, Sequence[float]]) -> None:
     """Fit the time of a node under each runtime, and write it."""
-    known = tomllib.loads(processor_runs.FILE.read_text(encoding="utf-8"))
-    for start, name in RUNS.items():
-        known[name] = fitted_runs(sums, [d for d in DATASETS if DATASETS[d] == start])
-    title = "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py."
-    processor_runs.FILE.write_text(written(known, title), encoding="utf-8")
+    processor_runs.update(
+        {
+            name: fitted_runs(sums, [d for d in DATASETS if DATASETS[d] == start])
+            for start, name in RUNS.items()
+        }
+    )
 
 
-def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) -> dict[str, object]:
+def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) -> ProcessorLaw:
     """Return the time of a node in runs of datasets; print the errors of the runs."""
     rows: list[tuple[float, float, float]] = []
     machines: list[str] = []
@@ -283,14 +285,7 @@ def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) ->
     logs, named = np.abs(np.log(ratios[best])), np.array(machines)
     reach = max(float(np.quantile(logs[named == m], COVERAGE)) for m in {*machines})
     print(f"{nodes_s[best]:.2g} s a node, reach {reach:.2f}")
-    return {
-        "targets": [],
-        "factor": 1.0,
-        "launch_s": float(f"{nodes_s[best]:.4g}"),
-        "reach": float(f"{reach:.4g}"),
-        "runs": len(rows),
-        "has_held_out_machines": False,
-    }
+    return ProcessorLaw((), 1.0, float(nodes_s[best]), reach, len(rows))
 
 
 if __name__ == "__main__":

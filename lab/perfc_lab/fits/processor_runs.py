@@ -12,15 +12,17 @@ errors are of groups that the fit has not seen: graphs, or a search space on a m
 from __future__ import annotations
 
 import argparse
-import json
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import perfc
-from perfc.analyzers.runs.processor_runs import FILE
+from perfc.analyzers.runs.processor_runs import FILE, ProcessorLaw
+from perfc.common.toml_file import written
 from perfc.common.whole_file import write_output
 from perfc.ir.graph import Module
 from perfc_lab.datasets.spaces import fbnet, nas_bench_201
@@ -129,8 +131,8 @@ def of_spaces(folder: Path) -> Iterator[Run]:
 
 def fit_of(
     name: str, runs: Sequence[Run], factors: np.ndarray = FACTORS, *, has_held_out_machines: bool
-) -> tuple[float, str]:
-    """Print the errors of a runtime, and return its factor and its table of the file.
+) -> ProcessorLaw:
+    """Print the errors of a runtime, and return its fit.
 
     Args:
         name: the runtime.
@@ -148,12 +150,19 @@ def fit_of(
         f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median "
         f"{np.median(error):.1%}; kernels alone {kernels.mean():.1%}"
     )
-    targets = json.dumps(sorted({run.target for run in mine}))
-    return factor, (
-        f"[{name}]\ntargets = {targets}\nfactor = {factor:.4g}\nlaunch_s = {launch_s:.4g}\n"
-        f"reach = {np.sort(np.abs(rest))[rank - 1]:.4g}\nruns = {len(rows)}\n"
-        f"has_held_out_machines = {json.dumps(has_held_out_machines)}\n"
-    )
+    targets = sorted({run.target for run in mine})
+    reach = float(np.sort(np.abs(rest))[rank - 1])
+    return ProcessorLaw(targets, factor, launch_s, reach, len(rows), has_held_out_machines)
+
+
+def update(fits: Mapping[str, ProcessorLaw], output: Path = FILE) -> None:
+    """Write fits into a file of them, whose other entries stay."""
+    known = tomllib.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    for name, fit in fits.items():
+        each = {f.name: getattr(fit, f.name) for f in fields(fit)}
+        known[name] = {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in each.items()}
+    title = "# Whole runs on processors; lab/perfc_lab/fits/processor_{runs,laws}.py write it."
+    write_output(output, written(known, title))
 
 
 def main() -> None:
@@ -164,11 +173,10 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     given = parser.parse_args()
     runs = [*of_engines(given.data, given.models), *of_spaces(given.data)]
-    _, openvino = fit_of("openvino", runs, has_held_out_machines=False)
-    factor, paddle = fit_of("paddle", runs, has_held_out_machines=False)
-    _, eager = fit_of("eager", runs, np.array([factor]), has_held_out_machines=True)
-    title = "# Whole runs on processors; written by lab/perfc_lab/fits/processor_runs.py.\n"
-    write_output(given.output, title + openvino + paddle + eager)
+    openvino = fit_of("openvino", runs, has_held_out_machines=False)
+    paddle = fit_of("paddle", runs, has_held_out_machines=False)
+    eager = fit_of("eager", runs, np.array([paddle.factor]), has_held_out_machines=True)
+    update({"openvino": openvino, "paddle": paddle, "eager": eager}, given.output)
 
 
 if __name__ == "__main__":

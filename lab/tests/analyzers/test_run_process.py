@@ -65,9 +65,9 @@ def test_what_a_runtime_adds_is_known_of_runs_that_nobody_measured() -> None:
     )
     kinds = runs.kinds.copy()
     kinds[:, -1] = NOBODY
-    told = process.beyond(Runs(kinds, runs.places).take(queried))
+    expected = process.beyond(Runs(kinds, runs.places).take(queried))
     usual = np.abs(beyond[queried] - beyond[known].mean()).mean()
-    assert np.abs(told - beyond[queried]).mean() < 0.2 * usual
+    assert np.abs(expected - beyond[queried]).mean() < 0.2 * usual
 
 
 def test_likeness_goes_from_none_to_all() -> None:

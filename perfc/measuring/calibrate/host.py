@@ -41,7 +41,8 @@ def host_file(probe: Callable[[Path], None] | None = None) -> Path:
     if not is_whole(path):
         (probe or quick_probe)(path)
     restricted = host.restrictions(host.processors())
-    for line in (restricted, host.load() and f"{host.load()}: a run beside them takes longer"):
+    busy = host.load()
+    for line in (restricted, busy and f"{busy}: runs take longer meanwhile"):
         if line:
             say(f"note: {line}", is_error=True)
     return path

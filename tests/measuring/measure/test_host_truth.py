@@ -38,6 +38,6 @@ def test_a_network_is_measured_once_and_scored(
         monkeypatch.setattr("sys.argv", ["host_truth", do, *where, "-t", "generic-x86-64"])
         assert host_truth.main() == 0
     printed = capsys.readouterr().out
-    assert printed.count("quartiles") == 1
+    assert printed.count("interquartile range") == 1
     assert "1 networks; error median" in printed
     assert "conv" in printed

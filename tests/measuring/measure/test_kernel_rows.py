@@ -23,6 +23,7 @@ from perfc.analyzers.estimators.subject import (
 )
 from perfc.api import analyze
 from perfc.errors import MissingExtraError, ParseError
+from perfc.ir import Numbers
 from perfc.measuring.measure.tables import dataset
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow
 from perfc.measuring.measure.tables.rows import subject_of as of_row
@@ -74,9 +75,9 @@ def rows() -> tuple[list[KernelRow], list[ModelRow]]:
 def test_a_kernel_is_the_same_from_the_analysis_and_from_its_row(residual: str) -> None:
     report = analyze(residual, "generic-x86-64", runtime=TABLE)
     bound = next(b for b in report.roofline.kernels if b.kernel.helper is None)
-    subject = of_bound(bound, report.env)
+    subject = of_bound(bound, Numbers(report.env))
     assert subject.op == "conv"
-    printed = types(operands(bound.kernel.anchor.inputs, report.env))
+    printed = types(operands(bound.kernel.anchor.inputs, Numbers(report.env)))
     assert subject.operands == parse_types(printed)
     assert classify(subject).names[0] == "conv.direct"
     assert classify(subject).terms[Term.MAC] == 20 * 20 * 9 * 16 * 32

@@ -14,10 +14,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from .replay import TYPES
 from .torch_ops import OPERATORS
 
 PROFILE = "torch-profile.json"
-TYPES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}
 LABEL = "perfc-node-"
 """Prefix of a node's range in PyTorch's profile."""
 

@@ -206,7 +206,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
 
     Kernels of one part share its time by their sustained times.
     """
-    run, env = shared_columns(m), m.report.env
+    run, roof = shared_columns(m), m.report.roofline
     rows: list[KernelRow] = []
     for number, c in enumerate(m.rows):
         if not c.is_measured:
@@ -222,7 +222,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
         whole_s = sum(b.time_s for _, b in computed)
         for index, b in computed:
             share = b.time_s / whole_s if whole_s > 0 else 1 / len(computed)
-            k, n = b.kernel, b.counts
+            k, n, at = b.kernel, b.counts, roof.at(index)
             timed = replace(
                 row,
                 kernel=index,
@@ -244,8 +244,8 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
                 write_bytes=n.write_bytes,
                 moved_bytes=moved / len(computed),
                 op=str(k.anchor.op)[:LONGEST_OP],
-                operands=types(operands(k.anchor.inputs, env)),
-                results=types(operands(k.writes, env)),
+                operands=types(operands(k.anchor.inputs, at)),
+                results=types(operands(k.writes, at)),
             )
             rows.append(timed)
     return rows
@@ -303,7 +303,5 @@ def subject_of(row: KernelRow) -> KernelSubject:
     """Return the kernel of a row."""
     return of_texts(
         row.kind, row.op, row.ops, row.views, row.dtype, row.operands, row.results,
-        LaunchAmounts(
-            row.launches, row.mac, row.sfu, row.read_bytes, row.write_bytes, row.moved_bytes
-        ),
+        LaunchAmounts(row.launches, row.mac, row.sfu, row.read_bytes, row.write_bytes),
     )  # fmt: skip
