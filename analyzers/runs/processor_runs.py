@@ -7,12 +7,12 @@ for every kernel. The interval comes from leaving out graphs, or a search space 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import read_records
 from perfc.ir import record
 
 from ..estimate.estimate import Predictor
@@ -62,9 +62,8 @@ class ProcessorLaw:
 
 @cache
 def laws() -> Mapping[str, ProcessorLaw]:
-    """Return the shipped fits by runtime. ``lab/perfc_lab/fits/processor_runs.py`` writes them."""
-    data = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {name: ProcessorLaw(**entry) for name, entry in data.items()}
+    """Return the shipped fits by runtime; ``lab/perfc_lab/fits/processor_{runs,laws}.py`` write."""
+    return read_records(FILE, ProcessorLaw)
 
 
 def is_plain(table: PredictionTable) -> bool:

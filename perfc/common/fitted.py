@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from .toml_file import remembered, written
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -36,7 +37,7 @@ class ConstantOrigin(StrEnum):
 
 def data_next_to(module: str) -> dict[str, Any]:
     """Return the data of the TOML file that has the name of a module."""
-    return tomllib.loads(Path(module).with_suffix(".toml").read_text(encoding="utf-8"))
+    return remembered(Path(module).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def constants_next_to(code: str) -> Mapping[str, FittedConstant]:
 @cache
 def read_constants(path: Path) -> Mapping[str, FittedConstant]:
     """Return the fitted constants of a file that comes with perfc, by name."""
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    tables = remembered(path.read_text(encoding="utf-8"))
     return {
         name: FittedConstant(**(table | {"origin": ConstantOrigin(table["origin"])}))
         for name, table in tables.items()
@@ -114,7 +115,7 @@ def every_constant() -> Iterator[tuple[str, str, FittedConstant]]:
 
 def read_records(path: Path, of: type[Record]) -> dict[str, Record]:
     """Return the records of a file that comes with perfc, by name; unknown keys are ignored."""
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    tables = remembered(path.read_text(encoding="utf-8"))
     known = {f.name for f in fields(of)}
     return {
         name: of(
@@ -132,8 +133,6 @@ def as_toml(records: Mapping[str, DataclassInstance], comment: str) -> str:
         records: by name; written in the order of the names.
         comment: first line of the file.
     """
-    from .toml_file import written
-
     tree: dict[str, object] = {}
     for name, record in sorted(records.items()):
         values = {f.name: getattr(record, f.name) for f in fields(record)}

@@ -12,12 +12,11 @@ from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 
 def by_law(rows: Sequence[KernelRow], machine: Machine) -> Iterator[KernelResidual]:
     """Yield residuals against the laws of runtimes on processors."""
-    from perfc.analyzers.estimators.laws.processor_laws import measured_runtimes, named_law
+    from perfc.analyzers.estimators.laws.processor_laws import named_law, start_on
     from perfc.analyzers.estimators.laws.processor_resources import ProcessorSeconds
 
-    runtimes = measured_runtimes()
     for row in rows if machine.kind == "cpu" else ():
-        start = runtimes.get(runtime_of(row))
+        start = start_on(machine, runtime_of(row))
         if start is None or row.target != machine.name or row.time_s <= 0:
             continue
         subject = subject_of(row)

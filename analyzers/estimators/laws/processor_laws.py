@@ -16,6 +16,8 @@ from .processor_resources import ProcessorSeconds, is_rated
 from .resource import KernelResources
 
 if TYPE_CHECKING:
+    from perfc.machine import Machine
+
     from ..estimator import Execution
 
 FILE = Path(__file__).with_suffix(".toml")
@@ -39,11 +41,16 @@ class ProcessorRuntime:
 
 
 @cache
-def measured_runtimes(*, is_rated: bool = True) -> Mapping[str, str]:
-    """Return the start of the names of laws by the name of a runtime."""
-    each = read_records(RUNTIMES, ProcessorRuntime)
-    held = ((start, one) for start, one in each.items() if is_rated or not one.needs_rates)
-    return {name: start for start, one in held for name in one.runtimes}
+def runtimes() -> Mapping[str, tuple[str, bool]]:
+    """Return the start of the names of laws, and whether they need rates, by runtime."""
+    each = read_records(RUNTIMES, ProcessorRuntime).items()
+    return {name: (start, one.needs_rates) for start, one in each for name in one.runtimes}
+
+
+def start_on(machine: Machine, runtime: str) -> str | None:
+    """Return the start of the names of a runtime's laws; None if none hold on a machine."""
+    start, needs_rates = runtimes().get(runtime, (None, False))
+    return start if is_rated(machine) or not needs_rates else None
 
 
 def named_law(
@@ -72,8 +79,7 @@ class ProcessorSubjects:
         machine = execution.machine
         self.bounds, self.seconds = execution.bounds, ProcessorSeconds(machine)
         self.is_rated = is_rated(machine)
-        runtimes = measured_runtimes(is_rated=self.is_rated)
-        self.start = runtimes.get(execution.kernels.runtime.name)
+        self.start = start_on(machine, execution.kernels.runtime.name)
 
     def key(self, index: int) -> object:
         """Return what the resources of a kernel depend on."""

@@ -52,7 +52,7 @@ class Resource(Enum):
     JOINED = "joined"
     """Start and join of the threads that share a kernel."""
     SERIAL = "serial"
-    """Elements of the result, one a cycle, where a single thread takes all."""
+    """Elements of the result, one a cycle of one core."""
 
     __hash__ = object.__hash__
 

@@ -249,7 +249,7 @@ def main() -> None:
         laws[name] = KernelLaw(
             named, 1.0, (low, low), (high, high), fit.rows, error, fit.machines, "datasets"
         )
-    FILE.write_text(as_toml(laws, "# laws of kernel times on processors"), encoding="utf-8")
+    FILE.write_text(as_toml(laws, "laws of kernel times on processors"), encoding="utf-8")
     whole(sums)
 
 

@@ -12,9 +12,7 @@ errors are of groups that the fit has not seen: graphs, or a search space on a m
 from __future__ import annotations
 
 import argparse
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +20,7 @@ import numpy as np
 
 import perfc
 from perfc.analyzers.runs.processor_runs import FILE, ProcessorLaw
-from perfc.common.toml_file import written
+from perfc.common.fitted import as_toml, read_records
 from perfc.common.whole_file import write_output
 from perfc.ir.graph import Module
 from perfc_lab.datasets.spaces import fbnet, nas_bench_201
@@ -150,19 +148,16 @@ def fit_of(
         f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median "
         f"{np.median(error):.1%}; kernels alone {kernels.mean():.1%}"
     )
-    targets = sorted({run.target for run in mine})
+    targets = tuple(sorted({run.target for run in mine}))
     reach = float(np.sort(np.abs(rest))[rank - 1])
     return ProcessorLaw(targets, factor, launch_s, reach, len(rows), has_held_out_machines)
 
 
 def update(fits: Mapping[str, ProcessorLaw], output: Path = FILE) -> None:
     """Write fits into a file of them, whose other entries stay."""
-    known = tomllib.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
-    for name, fit in fits.items():
-        each = {f.name: getattr(fit, f.name) for f in fields(fit)}
-        known[name] = {k: float(f"{v:.4g}") if isinstance(v, float) else v for k, v in each.items()}
-    title = "# Whole runs on processors; lab/perfc_lab/fits/processor_{runs,laws}.py write it."
-    write_output(output, written(known, title))
+    known = read_records(output, ProcessorLaw) if output.is_file() else {}
+    title = "Whole runs on processors; lab/perfc_lab/fits/processor_{runs,laws}.py write it."
+    write_output(output, as_toml({**known, **fits}, title))
 
 
 def main() -> None:
