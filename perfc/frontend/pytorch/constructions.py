@@ -14,6 +14,12 @@ MOST_FRAMES = 12
 """Innermost frames of the user around a construction."""
 
 
+def foreign_files() -> tuple[str, ...]:
+    """Return how the names of files begin that are not the user's: PyTorch, perfc, no file."""
+    installed = os.path.dirname(import_module("torch").__file__ or "")
+    return f"{installed}{os.sep}", os.path.dirname(__file__), "<"
+
+
 def record_constructions() -> dict[int, str]:
     """Return a table that fills with the call stack of every module that is made from now on.
 
@@ -21,12 +27,7 @@ def record_constructions() -> dict[int, str]:
         By identity of the module, as a stack trace is written.
     """
     kind: Any = import_module("torch.nn").Module
-    made, init = dict[int, str](), kind.__init__
-    foreign = (
-        os.path.dirname(import_module("torch").__file__ or ""),
-        os.path.dirname(__file__),
-        "<",
-    )
+    made, init, foreign = dict[int, str](), kind.__init__, foreign_files()
 
     @wraps(init)
     def recording(self: Any, *args: Any, **kwargs: Any) -> None:

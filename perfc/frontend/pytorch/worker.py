@@ -19,7 +19,7 @@ from typing import Any
 from perfc.errors import ModelError
 
 from ..reading.module_name import SOURCE_FOLDERS
-from .constructions import record_constructions
+from .constructions import foreign_files, record_constructions
 from .named import TENSOR
 from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
 from .torch_module import archive_of, is_torch_module, why
@@ -116,10 +116,9 @@ def with_helpers() -> None:
     call. A version of PyTorch without that method is left unchanged.
     """
     tracer: Any = import_module("torch.fx.proxy").TracerBase
-    installed = f"{os.path.dirname(import_module('torch').__file__ or '')}{os.sep}"
+    foreign = foreign_files()
 
     def user_frames(_self: Any, frames: StackSummary) -> StackSummary:
-        foreign = (installed, os.path.dirname(__file__), "<")
         near = [f for f in frames if not f.filename.startswith(foreign)]
         return StackSummary.from_list(near[-MOST_FRAMES:])
 

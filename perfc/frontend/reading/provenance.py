@@ -8,7 +8,7 @@ from functools import lru_cache
 
 DYNAMO = "pkg.torch.onnx."
 """Prefix of what `torch.onnx.export` writes of a node. Source: torch/onnx/_internal/exporter."""
-FUSED_NORM = "pkg.onnxscript.rewriter.rule_name"
+REWRITTEN = "pkg.onnxscript.rewriter.rule_name"
 """Key of nodes that a rewriting made, whose module is that of the last node it replaced."""
 FRAME = re.compile(r'File "([^"\n]*)", line (\d+)')
 """File and line of a frame of a stack trace."""
@@ -42,7 +42,7 @@ def place_of(
     if scopes := SCOPE.findall(metadata.get(DYNAMO + "name_scopes", "")):
         *modules, name = scopes
         module = modules[-1] if modules else ""
-        if FUSED_NORM in metadata and "." in parameter:
+        if REWRITTEN in metadata and "." in parameter:
             module, name = parameter.rpartition(".")[0], ""
     elif stack := str(metadata.get("nn_module_stack", "")):
         parts = stack.rpartition(";")[2].split(",")
