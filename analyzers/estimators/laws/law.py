@@ -69,7 +69,7 @@ class KernelLaw:
 
 @record
 class Nearness:
-    """How near the rows of a law are to a machine.
+    """Distance of the rows of a law from a machine.
 
     Args:
         width: logarithmic width of intervals relative to that of machines with rows.
