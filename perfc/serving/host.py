@@ -189,8 +189,8 @@ def bench_host_model(
 ) -> tuple[str, HostModel]:
     """Return the host model of offline benchmarks and its name, selected as in `host_model_of`.
 
-    A runtime without published offline benchmarks has the host of its server, whose requests wait
-    for no connection.
+    Benchmarks and servers have one order of versions: where only servers of a version were
+    measured, their host counts, and requests wait for no connection.
 
     Args:
         runtime: benchmarked runtime.
@@ -202,17 +202,17 @@ def bench_host_model(
     Raises:
         ParseError: the version does not start with a number.
     """
-    # for one version the name with "experts" sorts after the other, so `_nearest` prefers it
-    platform = f"{platform_of(runtime, vendor)}{BENCH}"
+    # for one version benchmarks sort after servers and "experts" last, so `_nearest` prefers them
+    benchmarks = f"{platform_of(runtime, vendor)}{BENCH}"
     named = [
         name for name in sorted(host_models())
-        if name.split()[0] == platform and (has_experts or EXPERTS not in name.split())
+        if name.split()[0] in (runtime, benchmarks) and (has_experts or EXPERTS not in name.split())
     ]  # fmt: skip
     name = _nearest(named, version)
-    if not name:
-        law = host_model_of(runtime, version, vendor)
-        return runtime, replace(law, request_s=0.0, token_s=0.0)
-    return name, host_models()[name]
+    if name.startswith(benchmarks):
+        return name, host_models()[name]
+    law = host_model_of(runtime, version, vendor)
+    return runtime, replace(law, request_s=0.0, token_s=0.0)
 
 
 def numbers_of(version: str) -> tuple[int, ...]:

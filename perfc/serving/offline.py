@@ -29,11 +29,8 @@ from .host import (
     BENCH,
     EXPERTS,
     LEARNED,
-    ROCM,
     HostModel,
     bench_host_model,
-    host_model_of,
-    numbers_of,
 )
 from .simulation.scheduler import Chunk
 
@@ -223,9 +220,7 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         users: concurrent requests; 0 for as many as the memory holds.
     """
     name, law = _host_model(engine)
-    # the kernels of a version that stands for the newest are slower than today's
-    version = engine.version or (law.versions[-1] if ROCM in name else "")
-    bare = replace(engine, law=law, version=version, kind=replace(engine.kind, longest=isl + osl))
+    bare = replace(engine, law=law, kind=replace(engine.kind, longest=isl + osl))
     process = processes().get(kind_of_benchmark(name))
     # no published benchmark had images or drafted tokens
     if process is None or bare.images or bare.speculation.tokens:
@@ -263,19 +258,6 @@ def beyond_known(engine: Engine, isl: int, osl: int, users: int) -> tuple[str, .
         return ()
     usual = f"steps of nearly all published benchmarks have {fewest} sequences or more"
     return (f"{usual}, this one has {requested}: set --concurrency",)
-
-
-def older_than_servers(engine: Engine) -> tuple[str, ...]:
-    """Return a note if servers were measured at newer versions than offline benchmarks.
-
-    Args:
-        engine: engine of an offline benchmark.
-    """
-    batches, servers = engine.law.versions, host_model_of(engine.runtime).versions
-    if not batches or not servers or numbers_of(batches[-1]) >= numbers_of(servers[-1]):
-        return ()
-    measured = f"offline benchmarks of {engine.runtime} were measured up to {batches[-1]}"
-    return (f"{measured}, servers up to {servers[-1]}: the newer host may be faster",)
 
 
 def has_experts(model: LanguageModel) -> bool:

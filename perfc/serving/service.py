@@ -279,11 +279,10 @@ def _driven(engine: Engine, load: Load, engines: int) -> tuple[Engine, tuple[str
     """Return the engine behind a server or in its offline benchmark, with notes."""
     if not load.is_batch:
         return engine, ()
-    from .offline import beyond_known, offline, older_than_servers
+    from .offline import beyond_known, offline
 
     each = load.isl, load.osl, math.ceil(load.concurrency / engines)
-    driven = offline(engine, *each)
-    return driven, (*older_than_servers(driven), *beyond_known(engine, *each))
+    return offline(engine, *each), beyond_known(engine, *each)
 
 
 @lru_cache(maxsize=256)

@@ -142,7 +142,7 @@ def test_an_engine_that_evicts_reserves_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("target", "offline", "is_noted"),
-    [("mi300x", False, True), ("mi300x", True, False), ("h100", False, False)],
+    [("mi300x", False, True), ("mi300x", True, True), ("h100", False, False)],
 )
 def test_a_host_that_was_measured_on_other_gpus_says_so(
     target: str, offline: bool, is_noted: bool

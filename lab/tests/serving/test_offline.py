@@ -54,8 +54,9 @@ LOWER = 0.3
 def engine(target: str = "h100", tensor: int = 1) -> Engine:
     precision = precision_of("bfloat16", None, "f8")
     return Engine.of(
-        read_config("llama-3.1-8b"), load_machine(target), precision, Parallel(tensor), "trtllm"
-    )
+        read_config("llama-3.1-8b"), load_machine(target), precision, Parallel(tensor), "trtllm",
+        "1.0",
+    )  # fmt: skip
 
 
 def place(law: str, isl: float, batch: float) -> BenchmarkFeatures:
@@ -165,7 +166,7 @@ def test_sequences_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("version", "has_experts", "law"),
     [
-        ("", False, "trtllm-bench 1.0"), ("", True, "trtllm-bench 1.0 experts"),
+        ("1.0", False, "trtllm-bench 1.0"), ("1.0.1", True, "trtllm-bench 1.0 experts"),
         ("0.10.0", False, "trtllm-bench 0.10"), ("0.17", True, "trtllm-bench 0.11"),
         ("v0.11.0rc1", False, "trtllm-bench 0.11"), ("0.10", True, "trtllm-bench 0.10"),
         ("1.0", True, "trtllm-bench 1.0 experts"), ("0.5", False, "trtllm-bench 0.9"),
@@ -178,7 +179,7 @@ def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> No
     assert found.rows > 0
     is_apart = law.endswith("experts")
     assert kind_of_benchmark(name) == ("trtllm-bench experts" if is_apart else "trtllm-bench")
-    assert kind_of_benchmark("trtllm 1.0") == ""
+    assert kind_of_benchmark(bench_host_model("trtllm", "", has_experts=False)[0]) == ""
 
 
 def test_a_runtime_without_a_published_benchmark_has_the_host_of_its_server() -> None:
@@ -222,12 +223,12 @@ def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> N
     told = offline.offline(base, 128, 128, 64).law
     at = features_of(base, "trtllm-bench 1.0", 128, 128, 64)
     factor = math.exp(log_slowdown(offline.processes()["trtllm-bench"], [at])[0])
-    law = bench_host_model("trtllm", "", has_experts=False)[1]
+    law = bench_host_model("trtllm", "1.0", has_experts=False)[1]
     assert told.kernels == pytest.approx(law.kernels * factor, rel=1e-3)
 
 
 def test_a_benchmark_of_few_users_says_that_none_was_published() -> None:
-    asked = {"isl": 128, "osl": 128, "runtime": "trtllm", "offline": True}
+    asked = {"isl": 128, "osl": 128, "runtime": "trtllm", "offline": True, "runtime_version": "1.0"}
     few, many = (
         llm("gpt-oss-20b", "h100", concurrency=users, **asked).notes  # type: ignore[arg-type]
         for users in (1, 512)
@@ -241,7 +242,7 @@ def test_a_benchmark_of_few_users_says_that_none_was_published() -> None:
 
 def test_drafted_tokens_are_told_by_the_law_alone() -> None:
     drafting = replace(engine(), speculation=Speculation(2, 0.7))
-    law = bench_host_model("trtllm", "", has_experts=False)[1]
+    law = bench_host_model("trtllm", "1.0", has_experts=False)[1]
     assert offline.offline(drafting, 128, 128, 64).law == law
 
 
