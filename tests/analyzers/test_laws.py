@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.laws.law import KernelLaw, law_of, laws
 from perfc.analyzers.estimators.laws.laws import Subjects
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
-from perfc.analyzers.estimators.laws.resources import alignment
 
 RESNET = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
 MEASURED = {
@@ -69,8 +69,28 @@ def test_names_of_laws_and_resources_are_known() -> None:
         assert min(law.coefficients.values()) >= 0
 
 
-def test_alignment_is_the_power_of_two() -> None:
-    assert [alignment(n) for n in (1, 6, 12, 64, 4727)] == [1, 2, 4, 8, 1]
+def normalized(shape: str) -> float:
+    """Time of batch norm of a tensor in f16 under eager PyTorch."""
+    channels = shape.split(",")[1]
+    vectors = ", ".join(f"float16[{channels}] {name}" for name in "sbmv")
+    text = f"""<ir_version: 8, opset_import: ["": 17]> g (float16[{shape}] x, {vectors})
+        => (float16[{shape}] y) {{ y = BatchNormalization (x, s, b, m, v) }}"""
+    model = onnx.parser.parse_model(text)
+    return perfc.analyze(model, "h200", runtime="cudagraph").prediction.total.time_s
+
+
+def test_channels_of_single_positions_are_no_planes() -> None:
+    assert normalized("200704,512") < normalized("1024,512,14,14")
+
+
+def test_convolutions_of_bytes_run_at_the_rate_of_their_unit() -> None:
+    extents = {"batch": 64, "channels": 256, "filters": 256, "height": 28, "width": 28, "kernel": 3}
+    runs = [
+        perfc.op("conv", "l40s", dtype=dtype, runtime="tensorrt", extents=extents).prediction
+        for dtype in ("i8", "f16")
+    ]
+    assert runs[0].kernels[-1].predictor is Predictor.LAW
+    assert 0.4 < runs[0].total.time_s / runs[1].total.time_s < 0.7
 
 
 @pytest.mark.parametrize("runtime", ["ort", "cudagraph"])

@@ -29,12 +29,16 @@ if TYPE_CHECKING:
     from ...features.sheet import Sheet
 
 HALVES = ("f16", "bf16")
+BYTES = ("i8", "f8e4m3")
+"""Types whose convolutions and attention have the kernels of 16 bits, convolutions at their rate.
+Products of bytes have no law (`selection.of_half_depth`)."""
 BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
 COPIED, BOXED = (32, 64), 9.0
 """The same of 16 bits before the capability that copies boxes of 128 bytes of channels."""
-LEAST_BLOCK, PATCH = 16, 196
-"""Channels of an image in a block, and elements of a window that embeds patches."""
+LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
+"""Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
+patches."""
 IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
 """Most channels and elements of a window that cuDNN convolves on vector units in every type."""
 UNALIGNED = "unaligned product"
@@ -52,6 +56,8 @@ VECTOR_COLUMNS = 4
 """Columns that normalization loads as one vector. Source: PyTorch, layer_norm_kernel.cu."""
 VECTOR_BYTES = 16
 """Width of the widest load; rows that are no multiple of it start misaligned."""
+PARTITIONED = (8.0, 9.0, 10.0)
+"""Capabilities of boards whose last cache has two partitions. Source: NVIDIA, A100 whitepaper."""
 _FITTED = constants_next_to(__file__)
 _START, _CACHED = _FITTED["amd_paces"].numbers
 AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
@@ -135,10 +141,11 @@ def spilled(bound: KernelBound, sheet: Sheet) -> float:
 def beyond(bound: KernelBound, sheet: Sheet) -> float:
     """Return the bytes of one launch that its cache cannot hold.
 
-    Last caches of several partitions hold what all of them read twice, so that half is left.
+    Last caches of two partitions hold what both of them read twice, so that half is left.
     """
     nbytes = bound.counts.nbytes
-    return float(min(2 * max(nbytes - sheet.l2_bytes / 2, 0.0), nbytes))
+    held = sheet.l2_bytes / (2 if sheet.generation in PARTITIONED else 1)
+    return float(min(2 * max(nbytes - held, 0.0), nbytes))
 
 
 def _elements(bound: KernelBound, at: Numbers) -> float:
@@ -150,7 +157,8 @@ def _type(bound: KernelBound) -> str:
     """Element type: of products, that they are computed in, else the widest that is stored."""
     if bound.counts.mac:
         code = bound.dtype.code
-        return "half" if code in HALVES else "tf32" if code == "f32" and bound.tf32 else code
+        halves = HALVES if bound.kernel.kind is Kind.MATMUL else (*HALVES, *BYTES)
+        return "half" if code in halves else "tf32" if code == "f32" and bound.tf32 else code
     values = (*bound.kernel.reads[:1], *bound.kernel.writes[:1])
     codes = {stored_type(v) for v in values}
     return "half" if codes & {*HALVES} else min(codes, default="f32")
@@ -189,12 +197,6 @@ def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
             name = "gather" if _elements(bound, at) > index else "element gather"
             few = index if index <= FEW_ROWS else 0
             return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}
-        case Kind.REDUCTION:
-            source = shape(kernel.anchor.inputs[0], at) or ()
-            return "reduction", {Resource.TAPS: math.prod(source) * cycle_s}
-        case Kind.POOL:
-            planes = math.prod((shape(kernel.writes[0], at) or ())[:2])
-            return "resampling", {Resource.LONGEST: planes / sheet.clock_hz}
     return None
 
 
@@ -245,7 +247,7 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
         block, width = min(COPIED[0], 2 ** math.ceil(math.log2(max(depth, 8)))), COPIED[1]
     # images have kernels of their own, patches have not
     if depth <= IMAGE_CHANNELS and not problem.stride >= taps >= PATCH:
-        block = min(block, LEAST_BLOCK)
+        block = min(block, LEAST_BYTES if bound.dtype.code in BYTES else LEAST_BLOCK)
     padded = math.ceil(depth / block) * block * taps
     filters = math.ceil(at(problem.filters) / width) * width
     name = "convolution" if taps > 1 else "pointwise convolution"
@@ -277,7 +279,9 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
     match problem.span:
         case Span.CHANNEL:
             extents = shape(kernel.anchor.inputs[0], at) or (1, 1)
-            each = {Resource.ROWS: math.prod(extents[:2]) * cycle_s}
+            # channels of single positions lie side by side, so that blocks take many of them
+            planes = math.prod(extents[:2]) if math.prod(extents[2:]) > 1 else 0
+            each = {Resource.ROWS: planes * cycle_s}
             op = kernel.anchor.op
             if bound.is_gradient or (isinstance(op, BatchNormalization) and op.training_mode):
                 # sums over the batch first, then the result: operands are read twice
@@ -308,23 +312,12 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
     }
 
 
-def alignment(extent: float, most: int = 8) -> int:
-    """Return the largest power of two up to ``most`` that divides an extent.
-
-    >>> alignment(4727), alignment(4728), alignment(12)
-    (1, 8, 4)
-    """
-    whole = int(extent)
-    return min(whole & -whole, most) if whole else most
-
-
 def _product(problem: Product, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
     if problem.weight_bits or problem.is_grouped or not bound.counts.mac:
         return None
     whole = 8 if _type(bound) == "half" else 4
-    is_whole = alignment(math.gcd(int(n), int(k)), whole) == whole
-    name = "product" if is_whole else UNALIGNED
+    name = "product" if math.gcd(int(n), int(k), whole) == whole else UNALIGNED
     return name, *_tiles((m, n, k, batch), bound, sheet)
 
 
@@ -367,7 +360,6 @@ def _attention(problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet
     flop = share * 2 * TILE * depth * sum(widths)
     return "attention", {
         Resource.WAVES: filled * 1e3 / sheet.clock_hz,
-        Resource.LONGEST: share * depth / sheet.clock_hz,
         Resource.PRODUCTS: filled * flop * sheet.sm_count / rate,
         Resource.ROWS: blocks * TILE * share * depth / (sheet.sm_count * sheet.clock_hz),
     }
@@ -377,4 +369,8 @@ def _rate(bound: KernelBound, sheet: Sheet) -> float:
     """Return the rate of the unit that multiplies, under the board's power limit."""
     if _type(bound) == "f32":
         return reach.single_flop_per_s(sheet)
-    return power_limit.matrix_flop_per_s("tf32" if bound.dtype.bits > 16 else "f16", sheet)
+    rate = power_limit.matrix_flop_per_s("tf32" if bound.dtype.bits > 16 else "f16", sheet)
+    if bound.dtype.code in BYTES and bound.kernel.kind is Kind.CONV:
+        # bytes take half the energy: SmoothQuant's products on A100 reach 2.07 times those of bf16
+        rate *= sheet.matrix_flop_per_s(bound.dtype.code) / sheet.matrix_flop_per_s("f16")
+    return rate
