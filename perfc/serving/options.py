@@ -25,7 +25,7 @@ class ServingSettings(TypedDict, total=False):
         rate: requests per second of an open loop, in place of ``concurrency``.
         trace: file of requests in place of both, log of a server, or its metrics with lengths.
         spread: share by which lengths vary downwards; None for 0.05 in a closed loop of several
-            users, else 0.
+            users, else 0, also under SGLang, where a burst of equal answers stays together.
         cached_tokens: prompt tokens that the prefix cache holds.
         cached_share: share of the requests that hit the prefix cache.
         requests: requests to simulate; 0 for as many as a steady state needs.

@@ -49,9 +49,8 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
             return simulate_disaggregated(workload, limits, engine.cost, prefill)
         return simulate(workload, limits, engine.cost)
 
-    # users with equal answer lengths would stay in lockstep where all prompts are computed first
-    is_staggered = engine.kind.batching is Batching.PROMPTS_FIRST
-    server = Server(serve, limits, engine.law.before_s, is_staggered)
+    keeps_bursts = engine.kind.batching is Batching.PROMPTS_FIRST
+    server = Server(serve, limits, engine.law.before_s, keeps_bursts)
     result = (at_once if load.is_batch else steady)(load, groups, server)
     return result.with_idle(copies * (depth - stages))
 

@@ -326,7 +326,9 @@ def report_of(
     """
     if not 1 <= engines <= MOST_ENGINES:
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
-    load = replace(load, spread=load.length_spread)
+    keeps_bursts = engine.kind.batching is Batching.PROMPTS_FIRST and load.opening_burst > 0
+    usual = 0.0 if load.spread is None and keeps_bursts else load.length_spread
+    load = replace(load, spread=usual)
     isl, osl = load.longest
     plan = engine.memory(isl, osl)
     gpus = engines * engine.ranks + prefill_gpus

@@ -17,9 +17,10 @@ from perfc.serving import llm
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.output.views import document
 from perfc.serving.service import ServingReport
-from perfc.serving.simulation.arrivals import Request
+from perfc.serving.simulation.arrivals import Request, Workload
 from perfc.serving.simulation.confidence import interval, warm_up
 from perfc.serving.simulation.scheduler import Limits, Scheduler
+from perfc.serving.simulation.simulate import simulate
 from perfc.view.report.formats.document import Note
 
 SMALL = "llama-3.2-1b"
@@ -159,7 +160,7 @@ def test_more_users_never_lose_tokens(runtime: str) -> None:
     assert all(b >= (1 - 1e-9) * a for a, b in pairwise(rates)), rates
     # by Little's law users wait as long as all of them take
     for n, report in zip(users, found, strict=True):
-        assert rate_of(report) == pytest.approx(n * 64 / answer_s(report), rel=1e-3)
+        assert rate_of(report) == pytest.approx(n * 64 / answer_s(report), rel=3e-3)
 
 
 def test_a_wait_beyond_the_seats_is_that_of_a_longer_simulation() -> None:
@@ -276,6 +277,37 @@ def test_stages_of_a_pipeline_wait_for_users_that_start_together() -> None:
     four = llm(SMALL, "h100", parallel={"pp": 4}, **longer)
     assert rate_of(four) == pytest.approx(rate_of(two), rel=0.1)
     assert rate_of(two) > 1.1 * rate_of(llm(SMALL, "h100", **longer))
+
+
+@pytest.mark.parametrize("users", [4, 16])
+def test_a_burst_of_equal_answers_stays_together_where_prompts_come_first(users: int) -> None:
+    options: dict[str, Any] = {
+        "isl": 4096, "osl": 64, "concurrency": users, "runtime": "sglang", "token_budget": 4096,
+    }  # fmt: skip
+    report = llm(SMALL, "h100", **options)
+    assert report.latencies is not None
+    prompt_s, before_s = report.steps[0].time_s, report.latencies.ttft.mean
+    before_s -= (users + 1) / 2 * prompt_s
+    # the mean place in the queue, a connection of 40 ms and a tokenizer of 12 ms
+    assert 0.04 < before_s < 0.07 + prompt_s
+    one, two = (llm(SMALL, "h100", opening_burst=b, **options).latencies for b in (0.5, 0.0))
+    assert one is not None
+    assert two is not None
+    assert one.ttft.mean == pytest.approx(report.latencies.ttft.mean), "all rounds are as the first"
+    assert two.ttft.mean < 0.8 * report.latencies.ttft.mean, "no burst"
+
+
+def test_the_next_request_of_a_user_misses_the_step_that_began_with_its_answer() -> None:
+    class Even:
+        def step_s(self, chunks: Any, decodes: int, context: float) -> float:
+            return 1.0
+
+    for is_ahead, waits_s in ((False, 2.0), (True, 3.0)):
+        limits = Limits(is_ahead=is_ahead)
+        # two users whose answers end at different times, so that one runs while the other asks
+        requests = [Request(0.0, 8, n) for n in (5, 20, 5, 5)]
+        run = simulate(Workload(tuple(requests), 2), limits, Even())
+        assert [s.ttft_s for s in run.served[2:]] == [waits_s, waits_s]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from perfc.ir.record import record
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Batching
 from perfc.serving.cost.drafts import Speculation
-from perfc.serving.engine import Engine, kind_of
+from perfc.serving.engine import Engine
 from perfc.serving.host import FACTORS, LEARNED, HostModel, amounts
 from perfc.serving.simulation.arrivals import Workload, closed_loop
 from perfc.serving.simulation.load import Load
@@ -257,10 +257,8 @@ def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
         limits = engine.limits(row.isl, row.osl)
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
         users = max(users, 1)
-    # prompts first would keep users in step whose answers are alike, which those of benchmarks are
-    # not; who waits for a seat begins alone
-    is_first = kind_of(row.runtime).batching is Batching.PROMPTS_FIRST
-    is_first = is_first or 0 < row.settings.max_num_seqs < users
+    # who waits for a seat begins alone
+    is_first = 0 < row.settings.max_num_seqs < users
     held, found_by = cached(row, engine.limits(row.isl, row.osl))
     load = Load(
         row.isl, row.osl, users, spread=spread_of(row), cached_tokens=held, cached_share=found_by
@@ -283,12 +281,18 @@ def _loop(engine: Engine, load: Load, is_first: bool) -> dict[ServingQuantity, t
     """The amounts of a closed loop."""
     users = load.concurrency
     rounds = ROUNDS if users <= MANY else ROUNDS - 1
+    # where prompts go first, users who start together stay together through all rounds
+    keeps_burst = engine.kind.batching is Batching.PROMPTS_FIRST and not is_first
+    if keeps_burst:
+        rounds = round(1 / FIRST_SHARE)
     whole = replace(load, requests=max(rounds * users, 3))
     workload = whole.workload(1, is_staggered=is_first)
     run, history = recorded(workload, engine.limits(load.isl, load.osl), engine)
     # answers that users are in the middle of at first are cut short, and all wait behind one queue
     # of prompts: benchmarks have none such
     first, later = run.served[:users], run.served[users:]
+    if keeps_burst:
+        first = later = run.served
     tokens = [_mean_tpot(part, history) for part in (later if is_first else first, later)]
     return {
         ServingQuantity.TPOT_S: _joined(*tokens),

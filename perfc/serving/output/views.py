@@ -178,7 +178,11 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
 def _certainty(view: SimulationView, load: Load) -> str:
     """Return the length of a simulation and the confidence in its means, in words."""
     measured = view.requests - view.warm_up_requests
-    words = f"{view.requests:,} requests of a copy, {measured:,} of them steady (MSER)"
+    words = f"{view.requests:,} requests of a copy, "
+    is_burst = not view.warm_up_requests and load.opening_burst > 0
+    words += (
+        "from a burst that stays together" if is_burst else f"{measured:,} of them steady (MSER)"
+    )
     words += f"; means within {view.half_width:.1%} (95%)"
     if load.spread and not load.trace:
         words += f"; lengths up to {share(load.spread)} shorter (--spread)"

@@ -100,20 +100,17 @@ def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> La
         shares: shares of the busy rank groups.
         before_s: time before the engine, by prompt tokens, that is added to each wait.
     """
-    measured = [*_weighted(shares, has_cut=False)]
-    every = [*_weighted(shares, has_cut=True)]
+    every = [*_weighted(shares)]
     is_even = len({weight for _, weight in every}) == 1
 
-    def quantiles(
-        value: Callable[[Served], float], requests: Sequence[tuple[Served, float]] = measured
-    ) -> Quantiles | None:
-        pairs = [(v, weight) for s, weight in requests if not math.isnan(v := value(s))]
+    def quantiles(value: Callable[[Served], float]) -> Quantiles | None:
+        pairs = [(v, weight) for s, weight in every if not math.isnan(v := value(s))]
         return Quantiles.of([v for v, _ in pairs]) if is_even else Quantiles.weighted(pairs)
 
     def whole_s(s: Served) -> float:
         return s.answer_s + before_s(s.request.input_tokens)
 
-    ttft = quantiles(lambda s: s.ttft_s + before_s(s.request.input_tokens), every)
+    ttft = quantiles(lambda s: s.ttft_s + before_s(s.request.input_tokens))
     whole = quantiles(whole_s)
     inclusive = quantiles(lambda s: whole_s(s) / s.request.output_tokens)
     assert ttft is not None
@@ -123,15 +120,10 @@ def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> La
     return Latencies(ttft, tpot, inclusive, Quantiles.weighted(list(_gaps(shares))), whole)
 
 
-def _weighted(shares: Sequence[Share], *, has_cut: bool) -> Iterator[tuple[Served, float]]:
-    """Yield the measured requests with their weights, those of the opening burst first.
-
-    Args:
-        shares: shares of the busy rank groups.
-        has_cut: True to include opening requests whose answers are cut short.
-    """
+def _weighted(shares: Sequence[Share]) -> Iterator[tuple[Served, float]]:
+    """Yield the measured requests with their weights, those of the opening burst first."""
     for share in shares:
-        opening = share.run.served[: share.opening] if has_cut or not share.is_cut else ()
+        opening = share.run.served[: share.opening]
         burst = share.opening_burst if opening else 0.0
         if burst:
             whole = share.weight * (share.last - share.first)

@@ -93,6 +93,7 @@ class Scheduler:
         self.limits = limits
         self.waiting: deque[Sequence] = deque()
         self.unseen: list[Sequence] = []
+        self.coming: list[Sequence] = []
         self.since_look = 0
         self.prefilling: list[Sequence] = []
         self.decoding: dict[int, Sequence] = {}
@@ -118,12 +119,17 @@ class Scheduler:
         used = (self.reserved or self.context_sum + self.prefill_tokens) - self.shared_tokens
         return self.limits.kv_tokens - used - rounding
 
-    def add(self, index: int, request: Request) -> None:
-        """Add a request that arrives."""
+    def add(self, index: int, request: Request, *, is_answer: bool = False) -> None:
+        """Add a request that arrives.
+
+        ``is_answer`` says that an answer at the end of a step prompts it: the next step has begun
+        until the user sends it.
+        """
         todo = request.input_tokens - request.cached_tokens
         come = Sequence(index, request, todo, request.cached_tokens, request.output_tokens)
-        is_late = self.running and (self.limits.is_ahead or self.limits.looks_every > 1)
-        (self.unseen if is_late else self.waiting).append(come)
+        is_late = self.limits.is_ahead or self.limits.looks_every > 1
+        queues = self.waiting, self.unseen, self.coming
+        queues[is_late + is_answer if self.running else 0].append(come)
 
     @property
     def steps_until_look(self) -> int:
@@ -142,6 +148,8 @@ class Scheduler:
             self.waiting.extend(self.unseen)
             self.unseen.clear()
             self.since_look = 0
+        (self.unseen if self.running else self.waiting).extend(self.coming)
+        self.coming.clear()
 
     def admits(self) -> bool:
         """Return True if the first waiting request could start now."""

@@ -149,7 +149,7 @@ class _Feed:
             if self.is_closed:
                 one.arrival_s = now_s
             one.spans = (strides, strides, strides)
-            scheduler.add(self.next, one.request)
+            scheduler.add(self.next, one.request, is_answer=self.is_closed)
             self.next += 1
 
     def until_s(self) -> float:
@@ -217,6 +217,8 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
     steps = 1 if chunks else min(math.ceil(scheduler.decodes_until() / each), FINEST)
     if scheduler.unseen:
         steps = min(steps, scheduler.steps_until_look)
+    if scheduler.coming:
+        steps = 1
     context += (steps * each - 1) / 2
     step_s = clock.step_s(chunks, decodes, context)
     if steps > 1 and until_s < steps * step_s:

@@ -44,13 +44,14 @@ class Server:
         serve: function that simulates a workload on it.
         limits: limits of the group.
         before_s: seconds of a request before its first step, by its prompt tokens.
-        is_staggered: True to start users of a closed loop in the middle of answers.
+        keeps_bursts: True if users who start together stay together: no answer goes on while a
+            prompt waits, so that distances between users last.
     """
 
     serve: Callable[[Workload], SimulatedRun]
     limits: Limits
     before_s: Callable[[float], float]
-    is_staggered: bool = False
+    keeps_bursts: bool = False
 
     def most_users(self, load: Load) -> int:
         """Return the number of closed-loop users beyond which more only wait.
@@ -83,7 +84,6 @@ class Share:
             infinite if the run is one batch.
         opening: number of requests that all users send at once at the start.
         opening_burst: their fraction of the measured requests.
-        is_cut: True if their answers are shorter than others, so that only their TTFT counts.
     """
 
     run: SimulatedRun
@@ -94,7 +94,6 @@ class Share:
     half_width: float = math.inf
     opening: int = 0
     opening_burst: float = 0.0
-    is_cut: bool = False
 
     @property
     def served(self) -> tuple[Served, ...]:
@@ -195,11 +194,16 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     requested = load.requests
     if requested and requested < 3 * batch:
         return _whole(load.workload(1), groups, server)
-    rounds = ROUNDS
+    rounds, is_burst = ROUNDS, server.keeps_bursts and load.opening_burst > 0
+    if is_burst:
+        rounds = max(1, min(round(1 / load.opening_burst), MOST_REQUESTS // batch))
     while True:
         count = requested or rounds * batch
         part = replace(load, concurrency=users, requests=count)
-        run = server.serve(part.workload(1, is_staggered=server.is_staggered))
+        run = server.serve(part.workload(1, is_staggered=server.keeps_bursts and not is_burst))
+        if is_burst:
+            share = _measured(run, groups, 0, count, batch)
+            break
         # in the last round the queue runs dry
         last = count - count % batch - batch
         first = max(batch, warm_up([s.answer_s for s in run.served[:last]], batch))
@@ -215,8 +219,8 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     wait_s = load.concurrency / rate - each_s - before_s
     waited = come_earlier(run, wait_s) if wait_s > 0 else run
     return replace(
-        share, run=waited, requests_per_s=rate, opening=users, opening_burst=load.opening_burst,
-        is_cut=server.is_staggered,
+        share, run=waited, requests_per_s=rate, opening=0 if server.keeps_bursts else users,
+        opening_burst=load.opening_burst,
     )  # fmt: skip
 
 
