@@ -127,6 +127,25 @@ def _compared(cls: type[T], defined: Mapping[str, object]) -> type[T]:
     return cls
 
 
+def changed(one: T, **values: object) -> T:
+    """Return a copy of a record with other values of some fields.
+
+    `dataclasses.replace` takes three times as long.
+    """
+    cls: Any = type(one)
+    places, get = _copied(cls)
+    each = [*get(one)]
+    for name, value in values.items():
+        each[places[name]] = value
+    return cast("T", cls(*each))
+
+
+@cache
+def _copied(cls: Any) -> tuple[dict[str, int], Callable[[Any], tuple[object, ...]]]:
+    places = {f.name: i for i, f in enumerate(fields(cls))}
+    return places, attrgetter(*places)
+
+
 class _Initializer:
     """Placeholder for ``__init__`` until the first object; most classes never have one."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from enum import Enum
 
 from perfc.ir import record
+from perfc.ir.record import changed
 
 from .interval import Interval
 
@@ -95,7 +95,7 @@ class Estimate(Timed):
 
     def scaled(self, factor: float, least_s: float = 0.0) -> Estimate:
         """Return the estimate with every part of its time scaled, and no end below a time."""
-        return replace(
+        return changed(
             self,
             time=(self.time * factor).at_least(least_s),
             wait_s=self.wait_s * factor,
@@ -106,18 +106,18 @@ class Estimate(Timed):
     def above(self, floor_s: float) -> Estimate:
         """Return the estimate with every end at or above a lower bound."""
         in_run = self.in_run and self.in_run.at_least(floor_s)
-        return replace(self, floor_s=floor_s, time=self.time.at_least(floor_s), in_run=in_run)
+        return changed(self, floor_s=floor_s, time=self.time.at_least(floor_s), in_run=in_run)
 
     def launched(self, gap: Interval) -> Estimate:
         """Return the maximum of the kernel and the gap between its launches, end by end."""
         time = self.time.slower_of(gap)
         in_run = self.in_run and self.in_run.slower_of(gap)
-        return replace(self, time=time, in_run=in_run, gap_s=time.mid - self.time.mid)
+        return changed(self, time=time, in_run=in_run, gap_s=time.mid - self.time.mid)
 
     def spaced(self, gap: Interval) -> Estimate:
         """Return the kernel after a gap."""
         in_run = self.in_run and self.in_run + gap
-        return replace(self, time=self.time + gap, in_run=in_run, gap_s=gap.mid)
+        return changed(self, time=self.time + gap, in_run=in_run, gap_s=gap.mid)
 
     def relaunched_s(self, device_s: float, gap_s: float, factor: float = 1.0) -> float:
         """Return the time with another time on the device and other gaps between launches.
@@ -135,7 +135,7 @@ class Estimate(Timed):
     def waiting(self, host: Interval) -> Estimate:
         """Return the kernel after a wait for its host."""
         in_run = self.in_run and self.in_run + host
-        return replace(self, time=self.time + host, in_run=in_run, wait_s=host.mid)
+        return changed(self, time=self.time + host, in_run=in_run, wait_s=host.mid)
 
 
 @record

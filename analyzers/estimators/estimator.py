@@ -14,6 +14,7 @@ from perfc.passes.manager import Analyses
 
 from ..artefacts import artefact
 from ..estimate.estimate import Estimate, Predictor
+from ..features.lowering import Lowered, lower
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -48,6 +49,17 @@ class Execution:
     def machine(self) -> Machine:
         """Machine that the model runs on."""
         return self.bounds.machine
+
+    @cached_property
+    def _lowered(self) -> dict[int, Lowered | None]:
+        return {}
+
+    def lowered(self, index: int) -> Lowered | None:
+        """Return a kernel as the operator predictor sees it, computed once for equal ones."""
+        first, known = self.bounds.firsts[index], self._lowered
+        if first not in known:
+            known[first] = lower(self.bounds.kernels[first], self.bounds.at(first))
+        return known[first]
 
     @cached_property
     def indices(self) -> range:

@@ -10,7 +10,7 @@ from perfc.ir import record
 from perfc.machine import Unit
 from perfc.passes.runtimes import LaunchMode
 
-from ..features.lowering import Lowered, lower
+from ..features.lowering import Lowered
 from ..features.rows import Protocol
 from ..features.sheet import Sheet
 from . import predictor
@@ -145,7 +145,7 @@ class DescribedKernels:
     def __call__(self, index: int) -> DescribedKernel | None:
         """Return a kernel; None where no class with weights knows it."""
         bounds, machine = self.execution.bounds, self.execution.machine
-        row = lower(bounds.kernels[index], bounds.at(index)) if self.known else None
+        row = self.execution.lowered(index) if self.known else None
         if row is None:
             return None
         is_halved = self.execution.kernels.runtime.stores_integers and is_narrow_product(row)

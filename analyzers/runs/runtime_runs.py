@@ -10,6 +10,7 @@ unmeasured machines from held-out chips.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,8 +136,9 @@ def estimated(weights: Artefact, run: RunTable) -> RuntimeRun:
     Raises:
         WeightsError: the arrays are damaged.
     """
-    known, card = process(weights), weights.card
+    whole, card = process(weights), weights.card
     row = positions([run], card.frameworks, numbers_of(weights))
+    known = under(weights, float(row.kinds[0, 0]))
     row = with_version(row, known.known)
     factor, spread, explained = (float(one[0]) for one in residual(known, row))
     is_own = is_measured(weights, run)
@@ -146,15 +148,14 @@ def estimated(weights: Artefact, run: RunTable) -> RuntimeRun:
     # runs of this machine were measured with another host
     low_s = time_s * min(float(np.exp(low)), run.host.low)
     high_s = time_s * max(float(np.exp(high)), run.host.high)
-    counts = known.known.kinds[:, 0] == row.kinds[0, 0]
     return RuntimeRun(
         Interval(max(low_s, run.floor_s), time_s, high_s),
         run.floor_s,
         is_own,
         explained >= LEAST_EXPLAINED,
-        int(counts.sum()),
+        len(known.weights),
         card.rows,
-        publications_of(weights.more, known, row) if is_own else (),
+        publications_of(weights.more, whole, row) if is_own else (),
     )
 
 
@@ -206,7 +207,7 @@ def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tup
     machine = known.places[:, MACHINE_COLUMNS] - process.placed(row).places[0, MACHINE_COLUMNS]
     same &= np.abs(machine).max(axis=1) <= ROUNDING
     titles = bytes(more[PUBLICATIONS]).decode().splitlines()
-    return tuple(titles[i] for i in np.unique(more[PUBLICATION][same]))
+    return tuple(titles[i] for i in sorted({*more[PUBLICATION][same].tolist()}))
 
 
 def numbers_of(weights: Artefact) -> Mapping[int, int]:
@@ -230,6 +231,14 @@ def process(weights: Artefact) -> Process:
     if not read.noise > 0:
         raise WeightsError(f"damaged weights of {weights.card.name}: no noise")
     return read
+
+
+@lru_cache(maxsize=32)
+def under(weights: Artefact, runtime: float) -> Process:
+    """Return the process over the runs of one runtime, which no term compares with others."""
+    whole = process(weights)
+    same = whole.known.kinds[:, 0] == runtime
+    return replace(whole, known=whole.known.take(same), weights=whole.weights[same])
 
 
 @cache

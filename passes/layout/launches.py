@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from perfc.ir import DType, Env, Kind, Module, Numbers, Op, Shape, TensorType, Value, cached_entity
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad, ConvGrad
@@ -17,7 +17,16 @@ from ..fusion.fuse import KernelTable
 from ..fusion.kernel import Alternative, Kernel
 from ..inference.placement import viewed
 from ..inference.strides import StrideTable, is_channels_last, strides_of
-from ..runtimes import Arithmetic, Framework, KernelTraits, LaunchRule, Layout, RuleOperation, Tf32
+from ..runtimes import (
+    Arithmetic,
+    Framework,
+    KernelTraits,
+    LaunchRule,
+    Layout,
+    RuleOperation,
+    Runtime,
+    Tf32,
+)
 from .autocast_launches import Casts, OperandCast
 from .blocks import with_reorders
 from .helper_launches import Helpers
@@ -72,7 +81,7 @@ def launched(
     is_exported = runtime.framework is Framework.TORCH
 
     def made() -> KernelTable:
-        at = Numbers(env)
+        at = table.numbers(env)
         of_lists = over_lists(table, machine, at, version)
         helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table), is_exported))
         if runtime.blocks_channels:
@@ -243,9 +252,9 @@ class Launching:
         key = kernel.identity, self.is_reordered(kernel)
         if key not in self.rules:
             traits, arithmetic = self.traits(kernel, is_reordered=key[1]), self.arithmetic(kernel)
-            known, vendor = self.table.runtime.launches, self.machine.vendor
-            rules = (r for r in known if r.matches(operation, arithmetic, traits, vendor))
-            self.rules[key] = next(rules, None)
+            rules = rules_of(self.table.runtime, operation, self.machine.vendor)
+            matching = (r for r in rules if r.matches(arithmetic, traits))
+            self.rules[key] = next(matching, None)
         return self.rules[key]
 
     def is_reordered(self, kernel: Kernel) -> bool:
@@ -319,6 +328,13 @@ class Launching:
             copied_weights=is_last and self.layout is Layout.CHANNELS_FIRST,
             merged=merged,
         )
+
+
+@cache
+def rules_of(runtime: Runtime, operation: RuleOperation, maker: str) -> tuple[LaunchRule, ...]:
+    """Return the rules of a runtime for one class of kernels on GPUs of a maker."""
+    known = runtime.launches
+    return tuple([r for r in known if r.operation is operation and r.maker == maker])
 
 
 def _extents(v: Value) -> Shape:

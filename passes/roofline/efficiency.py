@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from perfc.ir import Env, Numbers
+from perfc.ir import Numbers
 from perfc.ir.problem import Product, SlidingWindow
 from perfc.ir.problem.window import WindowOperation
 from perfc.machine import Machine
@@ -15,7 +15,7 @@ TILE = 128
 """Rows and columns of the matrix tile of one SM; the common size in library kernels."""
 
 
-def wave_efficiency(kernel: Kernel, machine: Machine, env: Env) -> float:
+def wave_efficiency(kernel: Kernel, machine: Machine, at: Numbers) -> float:
     """Return the filled share of all waves of output tiles, 1 if no tiles are counted.
 
     Tiles of ``TILE`` × ``TILE`` go to SMs in whole waves; no tile spans two products or two
@@ -33,7 +33,7 @@ def wave_efficiency(kernel: Kernel, machine: Machine, env: Env) -> float:
             return 1.0
     if machine.kind != "cuda":
         return 1.0
-    products, rows, columns = map(Numbers(env), extents)
+    products, rows, columns = map(at, extents)
     tiles = products * math.ceil(rows / TILE) * math.ceil(columns / TILE)
     if tiles <= machine.sm_count:
         return 1.0

@@ -149,7 +149,7 @@ def bounds(
         key = k.identity, charge
         twin = bound_of.get(key)
         if twin is None:
-            twin = bound_of[key] = rates(k.kind).bound(k, c, at(k.repeat), charge, gap_s, env)
+            twin = bound_of[key] = rates(k.kind).bound(k, c, at(k.repeat), charge, gap_s, at)
         bounded.append(twin if twin.kernel is k else twin.of(k))
     for other in table.alternatives:
         inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
@@ -273,11 +273,11 @@ class Rates(Floors):
         launches: float,
         device_bytes: float,
         gap_s: float,
-        env: Env,
+        at: Numbers,
     ) -> KernelBound:
         """Floor and sustained times of a kernel, all launches together."""
         dtype = kernel.mac_dtype
-        sustained = self.sustained_s(kernel, c, dtype, device_bytes, env)
+        sustained = self.sustained_s(kernel, c, dtype, device_bytes, at)
         parts = launches if kernel.kind is Kind.OPTIMIZER else 1
         floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER, parts=parts)
         floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
@@ -296,7 +296,7 @@ class Rates(Floors):
         c: LaunchCounts,
         dtype: DType,
         device_bytes: float,
-        env: Env,
+        at: Numbers,
     ) -> dict[Ceiling, float]:
         """Seconds that each ceiling takes at measured rates, rated ones where there are none."""
         times_s: dict[Ceiling, float] = {}
@@ -306,7 +306,7 @@ class Rates(Floors):
             if isinstance(kernel.problem, SlidingWindow) and kernel.problem.is_depthwise:
                 times_s[Ceiling.VECTOR] = 2 * c.mac / self.measured(Unit.VECTOR, vector)
             times_s[Ceiling.MATRIX] = time_s
-            waves = wave_efficiency(kernel, self.machine, env)
+            waves = wave_efficiency(kernel, self.machine, at)
             if waves < 1:
                 times_s[Ceiling.WAVES] = time_s / waves
         for ceiling, unit, type_, amount in (

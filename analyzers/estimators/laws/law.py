@@ -18,6 +18,7 @@ from .resource import KernelResources, Resource
 if TYPE_CHECKING:
     from ...features.classes import Array
 
+RESOURCES = tuple(Resource)
 FILE = Path(__file__).with_name("laws.toml")
 
 
@@ -87,7 +88,7 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
     if not kernels:
         return []
     laws = [law for law, _ in kernels]
-    seconds = np.array([[s.seconds.get(r, 0.0) for r in Resource] for _, s in kernels])
+    seconds = np.array([[s.seconds.get(r, 0.0) for r in RESOURCES] for _, s in kernels])
     parts = seconds * np.array([law.row for law in laws])
     ramp, others = parts[:, 0], parts[:, 1:]
     order = np.array([law.overlap for law in laws])

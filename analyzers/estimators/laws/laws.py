@@ -14,7 +14,6 @@ from perfc.passes.runtimes import Framework
 
 from ...estimate.estimate import Estimate, Predictor
 from ...estimate.interval import Interval
-from ...features.lowering import lower
 from ...features.sheet import Sheet
 from .. import predictor
 from ..candidate_times import distance_to
@@ -110,7 +109,7 @@ class Subjects:
     """
 
     def __init__(self, execution: Execution) -> None:
-        self.bounds = execution.bounds
+        self.execution, self.bounds = execution, execution.bounds
         self.sheet, self.folder = Sheet(execution.machine), execution.folder
         self.classes = predictor.known_classes(self.folder)
         self.learned = dict[tuple[str, str], bool]()
@@ -157,7 +156,7 @@ class Subjects:
     def is_learned(self, index: int) -> bool:
         """Return True if weights were learned from such kernels on this machine, or one like it."""
         bound, machine = self.bounds.kernels[index], self.sheet.machine
-        row = lower(bound, self.bounds.at(index))
+        row = self.execution.lowered(index)
         if row is None:
             return False
         key = weighted(row, machine, self.classes, tf32=bound.tf32)
