@@ -332,7 +332,7 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     Raises:
         PassError: an unknown precision, or an operator without a gradient.
     """
-    module = am.apply(Canonicalize(bool(how.train)), source)
+    module = am.apply(Canonicalize(how.runs_parameters), source)
     if how.train:
         from perfc.passes.rewriting.untie import Untie
 

@@ -45,8 +45,8 @@ def casts_of(wide: Module, am: Analyses, dtype: str, table_name: str) -> Casts:
         dtype: element type of products.
         table_name: fusion table.
     """
-    stored = am.get(Autocast(dtype), wide)
     compiled = runtime(table_name).steps is Steps.COMPILED
+    stored = am.get(Autocast(dtype) if compiled else Autocast(dtype, table_name), wide)
     kernels = am.get(Fuse(table_name), wide).kernels
     return tuple([tuple(casts_before(k, stored, compiled=compiled)) for k in kernels])
 

@@ -34,12 +34,12 @@ class Canonicalize(Transform):
     """Constant folding on types, branch inlining, identity and dead-code removal.
 
     A node whose results are all known, or that reads stored tensors only, runs once at load time
-    in every runtime: its results become stored tensors that are not parameters. Attention that
-    projects its input becomes a product and attention.
+    where a session is made: its results become stored tensors that are not parameters. Attention
+    that projects its input becomes a product and attention.
 
     Args:
-        keeps_parameters: keep nodes that depend on parameters alone, as in training, where
-            they change from step to step.
+        keeps_parameters: keep nodes that depend on parameters alone, and tables of positions, as
+            in training, where parameters change, and in modules, whose operators run each time.
     """
 
     keeps_parameters: bool = False
@@ -145,12 +145,18 @@ class Folding:
         )
 
     def follows_parameters(self, node: Node, ins: Inputs) -> bool:
-        """Return True if the results depend on parameters that change from step to step."""
-        if not self.keeps_parameters or not any(v and self.changes(v) for v in ins):
+        """Return True if the results depend on parameters, or are a table on the device.
+
+        Numbers of shapes, which have one axis at most, are of the host.
+        """
+        if not self.keeps_parameters:
             return False
-        made = [v for v in node.results if v.is_real]
-        self.changing.update(made)
-        return bool(made)
+        if any(v and self.changes(v) for v in ins):
+            self.changing.update([v for v in node.results if v.is_real])
+        return any(
+            v in self.changing or (isinstance(v.type, TensorType) and (v.type.rank or 0) > 1)
+            for v in node.results
+        )
 
     def changes(self, v: Value) -> bool:
         """Return True if a tensor changes in the next step: a parameter, or computed from one."""

@@ -226,7 +226,8 @@ class Deployment:
         # the step of a training has its casts as nodes
         is_cast = narrow and not self.train and table.runtime.framework is Framework.TORCH
         if source is not None and narrow is not None and is_cast:
-            casts = casts_of(am.apply(Canonicalize(), source), am, narrow, self.table_name)
+            folded = am.apply(Canonicalize(self.runs_parameters), source)
+            casts = casts_of(folded, am, narrow, self.table_name)
         return launched(
             table,
             machine,
@@ -237,6 +238,11 @@ class Deployment:
             casts=casts,
             version=self.version,
         )
+
+    @property
+    def runs_parameters(self) -> bool:
+        """True if operators of parameters alone run each time, as no session folds them."""
+        return bool(self.train) or self.table.framework is Framework.TORCH
 
     @property
     def trained_by(self) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import onnx
+import pytest
 from hypothesis import given, settings
 
+import perfc
 from perfc.ir.cost import dim_sum
 from perfc.ir.graph import Graph, Loc, Module, Node, Value, walk
 from perfc.ir.graphs.verify import verify
@@ -167,3 +170,13 @@ def test_stored_bytes_after_folding_are_those_that_are_read() -> None:
     y = b.add(op("add"), b.values[0], b.weight((4,)))
     small = canonical(build(y, builder=b))
     assert dim_sum(w.type.nbytes or 0 for w in small.graph.weights) == 16  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("runtime", "launches"), [("eager", 2), ("ort", 1)])
+def test_operators_of_parameters_run_each_time_where_no_session_folds_them(
+    runtime: str, launches: int
+) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[N,2] x) => (float[N,2] y)
+        <float[2,2] w = {1, 2, 3, 4}> { v = Sigmoid (w)  y = MatMul (x, v) }"""
+    report = perfc.analyze(onnx.parser.parse_model(text), "a100", runtime=runtime)
+    assert len(report.roofline.kernels) == launches

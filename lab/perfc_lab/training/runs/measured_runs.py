@@ -125,7 +125,8 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
     """
     how, env = row.deployment, source.defaults()
     machine, tf32 = load_machine(how.target), how.rounded
-    module = am.apply(what_if(how.dtype), am.apply(Canonicalize(), source))
+    folded = am.apply(Canonicalize(how.runs_parameters), source)
+    module = am.apply(what_if(how.dtype), folded)
     then = replace(how, runtime=merged_then(how.table, row.framework).name, tf32=tf32)
     kernels = replace(then.launched(module, machine, env, am, source), runtime=how.table)
     bound = bounds(kernels, machine, env, tf32=tf32)
