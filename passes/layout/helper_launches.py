@@ -22,9 +22,9 @@ from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Contiguous
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.shape import ConstantOfShape
-from perfc.ir.problem import SlidingWindow
+from perfc.ir.problem import Product, SlidingWindow
 
-from ..fusion.kernel import Helper, Kernel
+from ..fusion.kernel import ConvAlgorithm, Helper, Kernel
 from ..roofline.cost import Counting
 from ..runtimes import LaunchRule
 from .autocast_launches import OperandCast
@@ -128,7 +128,7 @@ class Around:
         by_group = rule is not None and rule.by_group
         key = kernel.identity, algorithm, by_group, *[v.weight is None for v in reads]
         main = replace(
-            kernel,
+            kernel if algorithm is not ConvAlgorithm.TUNED else as_product(kernel),
             reads=reads,
             writes=(now, *kernel.writes[1:]) if kernel.writes else (),
             algorithm=algorithm,
@@ -283,6 +283,17 @@ def of_group(kernel: Kernel) -> Kernel:
         return kernel
     one = window._replace(in_channels=window.depth, out_channels=window.filters, groups=1)
     return kernel.divided(window.groups, problem=one)
+
+
+def as_product(kernel: Kernel) -> Kernel:
+    """Return a convolution as the product that it is where its window is a whole map."""
+    window = kernel.problem
+    if not isinstance(window, SlidingWindow) or window.groups > 1 or window.is_transposed:
+        return kernel
+    if window.taps == 1 or {*window.out_extents} != {1}:
+        return kernel
+    n, k = window.out_channels, window.in_channels * window.taps
+    return replace(kernel, problem=Product(1, window.batch, n, k))
 
 
 def order_title(helper: Helper, v: Value, *, last: bool) -> str:

@@ -102,3 +102,14 @@ def test_kernels_have_the_resources_that_each_has_alone(runtime: str) -> None:
     products = [one for one in alone if one and one.name.endswith("convolution")]
     assert products
     assert all(one.seconds[Resource.PRODUCTS] > 0 for one in products)
+
+
+def test_a_window_of_a_whole_map_is_the_product_that_it_is() -> None:
+    weights, text = (
+        25088 * 4096 * 2,
+        """<ir_version: 8, opset_import: ["": 17]>
+        g (float16[1,512,7,7] x, float16[4096,512,7,7] w) => (float16[1,4096,1,1] y)
+        { y = Conv (x, w) }""",
+    )
+    run = perfc.analyze(onnx.parser.parse_model(text), "t4", runtime="tensorrt")
+    assert run.prediction.kernels[0].time_s < 2 * weights / 300e9
