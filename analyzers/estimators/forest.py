@@ -14,6 +14,7 @@ from perfc.ir import record
 from ..artefacts.implementations import known_framework
 from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
+from ..features.distance import VENDORS
 from ..features.lowering import Lowered
 from ..features.sheet import Sheet
 from ..intervals.adapt import of_class, of_machine
@@ -39,8 +40,13 @@ class Forests(Estimator):
     predictor = Predictor.LEARNED
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-        """Times of the kernels of classes with weights, on machines that are no processors."""
-        return learned(execution, wanted)
+        """Times of the kernels of classes with weights, on machines that are no processors.
+
+        Nothing is known of makers of whose machines none was measured, as Apple.
+        """
+        machine = execution.machine
+        is_known = machine.vendor in VENDORS or of_machine(machine)
+        return learned(execution, wanted) if is_known else {}
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
         """The physical estimate, the factor, the nearest rows and what moved it."""

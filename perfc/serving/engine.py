@@ -155,6 +155,8 @@ class Engine:
         elif host_launch_s is not None:
             message = f"it does not apply to {runtime}, whose host overhead is fitted"
             raise ParseError(message, where="--host-launch", hint="only to transformers")
+        if kind.is_compiled:
+            known = replace(known, launch_s=0.0)
         drafts = (speculation or Speculation()).checked()
         executed = with_states(run_in(precision, machine, kind), model, kind)
         return cls(

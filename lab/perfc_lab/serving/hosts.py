@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from . import ServedRow
-from .aic import AIC
 from .tables import ML_ENERGY, TRTLLM
 
 LAUNCH_S = 5e-5
 """Of a host for each kernel of a step that engines in Python launch one by one."""
-NEWER_LAUNCH_S = 1e-4
-"""The same of TensorRT-LLM's servers since 1.1. There DeepSeek's first token comes after 160 to 190
-ms, where 1,300 kernels for 1,024 tokens take 40. Of 50 and 100 microseconds these suit the served
-rows best."""
 VLLM_LAUNCH_S, SHARED_LAUNCH_S = 4e-5, 6e-5
 """The same of vLLM, and where others use its host: of 30 to 100 microseconds these suit ML.ENERGY's
 rows best."""
@@ -23,8 +18,7 @@ def launch_of(row: ServedRow) -> float:
         return 0.0
     if row.runtime == "vllm":
         return SHARED_LAUNCH_S if row.source == ML_ENERGY and shares_host(row) else VLLM_LAUNCH_S
-    is_server = row.runtime == "trtllm" and row.source == AIC and not row.prefill
-    return NEWER_LAUNCH_S if is_server and not row.version.startswith("1.0.") else LAUNCH_S
+    return LAUNCH_S
 
 
 def is_compiled(row: ServedRow) -> bool:

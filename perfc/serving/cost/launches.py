@@ -40,8 +40,6 @@ def launches_of(passes: Passes, kind: EngineKind | None) -> Launches:
         kind: engine description.
     """
     decoding, prompts = (_singly(program, kind) for program in (passes.decode, passes.prefill))
-    if kind is not None and kind.is_compiled:
-        return Launches(decoding, 0, 0)
     recording = None if kind is None else kind.recording
     around = 0 if recording is None else recording.around_attention
     attentions = [k for k in passes.prefill.whole if k.anchor.op.kind in NOT_RECORDED]
