@@ -10,11 +10,17 @@ from importlib.util import cache_from_source
 from types import CodeType
 from typing import NoReturn
 
+UNTIMED = frozenset({"analyze", "check", "compare", "diff", "explain", "llm", "roofline", "sweep"})
+"""Commands that neither measure nor train."""
+
 
 def main() -> NoReturn:
     """Run the command line; Ctrl-C exits without a traceback, even during imports."""
     # processes of a pool, too, import nothing from the current folder, which may be untrusted
     os.environ["PYTHONSAFEPATH"] = "1"
+    if UNTIMED & {*sys.argv[1:2]}:
+        # each thread of NumPy's OpenBLAS spins for 20 ms when it starts, for products of few rows
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         with_byte_code()
         with_repaired_byte_code()

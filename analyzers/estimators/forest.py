@@ -21,7 +21,15 @@ from ..intervals.adapt import of_class, of_machine
 from ..intervals.conformal import EXTRAPOLATED
 from . import candidate_times, predictor
 from .estimator import Estimator, Execution
-from .selection import INSIDE, DescribedKernel, DescribedKernels, inside, weighted, weights_of
+from .selection import (
+    INSIDE,
+    DescribedKernel,
+    DescribedKernels,
+    card_of,
+    inside,
+    weighted,
+    weights_of,
+)
 from .unfused import FUSED, bounded, parts
 
 if TYPE_CHECKING:
@@ -101,7 +109,7 @@ def widened(estimates: Mapping[int, Estimate]) -> dict[int, Estimate]:
 
 def is_known(execution: Execution, class_name: str, dtype: str) -> bool:
     """Return True if shipped rows or the user's own cover a class in an element type."""
-    card = weights_of(execution, class_name, dtype).card
+    card = card_of(execution, class_name, dtype)
     adapted = of_class(of_machine(execution.machine), Predictor.LEARNED.value, class_name)
     return dtype in card.dtypes or adapted is not None
 
@@ -171,7 +179,7 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
     kernel = DescribedKernels(execution)(index)
     if kernel is None:
         return None
-    card = weights_of(execution, *kernel.weights).card
+    card = card_of(execution, *kernel.weights)
     launch = execution.kernels.runtime.launch
     types = {kernel.weights[1], kernel.row.dtype}
     types = types if types == HALVES else {kernel.weights[1]}

@@ -80,8 +80,24 @@ def select(
     Raises:
         WeightsError: the class has no weights, or they are damaged.
     """
-    fitting = _cards(folder, class_name)
-    if not fitting:
+    path = fitting(class_name, dtype, protocol, target, folder)[1]
+    return _load(path, _stamp(path), cells)
+
+
+def fitting(
+    class_name: str,
+    dtype: str,
+    protocol: Protocol,
+    target: str = "",
+    folder: Path = artefact.SHIPPED,
+) -> tuple[Card, Path]:
+    """Return the card that `select` would choose, and its file: arrays take longer to read.
+
+    Raises:
+        WeightsError: the class has no weights.
+    """
+    cards = _cards(folder, class_name)
+    if not cards:
         raise WeightsError(
             f"no weights for {class_name}", where=str(folder), hint="perfc train op writes them"
         )
@@ -90,8 +106,7 @@ def select(
         card = entry[0]
         return dtype in card.dtypes, protocol in card.protocols, target in card.targets
 
-    path = max(fitting, key=fit)[1]
-    return _load(path, _stamp(path), cells)
+    return max(cards, key=fit)
 
 
 def has_rows_of(

@@ -92,15 +92,14 @@ class HeldOutScores:
 class PhysicsResidual(GraphPredictor):
     """Predicts the time of a run: the sum of its kernels times a fitted residual of its graph.
 
-    Variants leave parts out: ``without-memory`` the residual of the same graph in training,
-    ``sum`` every residual of graphs, ``plain`` also the boosted trees of launches.
+    The variant ``without-memory`` leaves out the residual of the same graph in training.
     """
 
     name = "physics-residual"
     title = "kernels' physics summed, and a residual of graphs"
     reaches_machines = True
     reads_launches = True
-    variants = ("without-memory", "sum", "plain")
+    variants = ("without-memory",)
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
@@ -124,16 +123,9 @@ class PhysicsResidual(GraphPredictor):
             return Detail(empty, np.zeros((0, 0), np.float32), empty, empty, empty)
         learned = self.learned
         total, features = learned.features(data)
-        match self.variant:
-            case "plain":
-                column = learned.residual.forest.names.index("log_plain_per_sum")
-                residual = features[:, column].astype(np.float64)
-            case "sum":
-                residual = np.zeros(len(total))
-            case "without-memory":
-                residual = learned.residual(features)
-            case _:
-                residual = learned.residual(features) + learned.memory(data)
+        residual = learned.residual(features)
+        if not self.variant:
+            residual = residual + learned.memory(data)
         width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
         beyond = excess(features, learned.low, learned.high)
         width *= 1 + np.minimum(beyond, MOST_BEYOND)

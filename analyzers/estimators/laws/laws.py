@@ -163,7 +163,7 @@ class Subjects:
         if key is None:
             return False
         if key not in self.learned:
-            card = predictor.select(*key, INSIDE, machine.name, self.folder).card
+            card = predictor.fitting(*key, INSIDE, machine.name, self.folder)[0]
             is_near = distance_to(card, key[1], self.sheet) <= NEAR
             self.learned[key] = key[1] in card.dtypes and is_near
         return self.learned[key]

@@ -146,12 +146,6 @@ def test_untrained_it_says_so() -> None:
         PhysicsResidual().estimates(measurements())
 
 
-def test_the_sum_alone_is_a_variant(trained: PhysicsResidual) -> None:
-    alone = again(trained)
-    alone.variant = "sum"
-    assert not np.array_equal(alone.predict(fold().test), trained.predict(fold().test))
-
-
 def test_short_launches_stay_in_the_sum() -> None:
     data = measurements()
     runs = tabulated_runs(data, data.values(Quantity.TIME))
