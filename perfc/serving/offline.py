@@ -38,8 +38,6 @@ FILE = Path(__file__).with_suffix(".npz")
 RATES_OF = "f16"
 """Element type whose peak rate is one of the machine's coordinates."""
 LEAST = 1e-9
-FEW = 0.05
-"""Share of the known benchmarks that may have fewer sequences than the requested one."""
 PROMPT_TOKENS = 2048
 """Tokens of the prompt at which attention is evaluated at most."""
 
@@ -219,7 +217,10 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         osl: tokens of an answer.
         users: concurrent requests; 0 for as many as the memory holds.
     """
-    name, law = _host_model(engine)
+    name, law = bench_host_model(
+        engine.runtime, engine.version, has_experts=has_experts(engine.model),
+        vendor=engine.machine.vendor,
+    )  # fmt: skip
     bare = replace(engine, law=law, kind=replace(engine.kind, longest=isl + osl))
     process = processes().get(kind_of_benchmark(name))
     # no published benchmark had images or drafted tokens
@@ -227,37 +228,6 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         return bare
     point = features_of(bare, name, isl, osl, sequences(bare, isl, osl, users))
     return replace(bare, law=slowed(law, math.exp(log_slowdown(process, [point])[0])))
-
-
-def _host_model(engine: Engine) -> tuple[str, HostModel]:
-    """Return the name and the host model of an engine's offline benchmarks."""
-    return bench_host_model(
-        engine.runtime, engine.version, has_experts=has_experts(engine.model),
-        vendor=engine.machine.vendor,
-    )  # fmt: skip
-
-
-def beyond_known(engine: Engine, isl: int, osl: int, users: int) -> tuple[str, ...]:
-    """Return a note if nearly all known benchmarks have more sequences in a step.
-
-    Args:
-        engine: engine of the benchmark.
-        isl: tokens of a prompt.
-        osl: tokens of an answer.
-        users: concurrent requests; 0 for as many as the memory holds.
-    """
-    name, _ = _host_model(engine)
-    process = processes().get(kind_of_benchmark(name))
-    if process is None:
-        return ()
-    column = LOAD.index("log2_batch")
-    logs = process.known.places[:, column] * process.width[column] + process.centre[column]
-    fewest = round(2 ** float(np.quantile(logs, FEW)))
-    requested = sequences(engine, isl, osl, users)
-    if requested >= fewest:
-        return ()
-    usual = f"steps of nearly all published benchmarks have {fewest} sequences or more"
-    return (f"{usual}, this one has {requested}: set --concurrency",)
 
 
 def has_experts(model: LanguageModel) -> bool:

@@ -225,10 +225,10 @@ def llm(
         given["cached_share"], given["requests"], given["seed"], added.get("offline", False),
         given["opening_burst"],
     ).resolved()  # fmt: skip
-    engine, few = _driven(engine, load, divided.data)
+    engine = _driven(engine, load, divided.data)
     return report_of(
         engine, load.checked(), divided.data, given["prefill_gpus"],
-        given["prices"] or Prices(), given["grid"], few, given["has_parts"],
+        given["prices"] or Prices(), given["grid"], given["has_parts"],
         longest_of(added, model, load.isl + load.osl),
     )  # fmt: skip
 
@@ -275,14 +275,13 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel, like: str = "") -
     return model
 
 
-def _driven(engine: Engine, load: Load, engines: int) -> tuple[Engine, tuple[str, ...]]:
-    """Return the engine behind a server or in its offline benchmark, with notes."""
+def _driven(engine: Engine, load: Load, engines: int) -> Engine:
+    """Return the engine behind a server or in its offline benchmark."""
     if not load.is_batch:
-        return engine, ()
-    from .offline import beyond_known, offline
+        return engine
+    from .offline import offline
 
-    each = load.isl, load.osl, math.ceil(load.concurrency / engines)
-    return offline(engine, *each), beyond_known(engine, *each)
+    return offline(engine, load.isl, load.osl, math.ceil(load.concurrency / engines))
 
 
 @lru_cache(maxsize=256)
@@ -313,12 +312,12 @@ def engine_for(
 
 def report_of(
     engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices,
-    grid: Region | None, more: tuple[str, ...] = (), has_parts: bool = False,
+    grid: Region | None, has_parts: bool = False,
     longest: int | None = None,
 ) -> ServingReport:  # fmt: skip
     """Return the report of a load on ``engines`` engines.
 
-    ``more`` are additional notes; ``has_parts`` breaks the time of steps down; ``longest`` is as
+    ``has_parts`` breaks the time of steps down; ``longest`` is as
     `longest_of` returns it.
 
     Raises:
@@ -371,7 +370,7 @@ def report_of(
         steps=with_parts(engine, steps, load) if has_parts else steps,
         expenses=expenses(each_j, rate, engine.machine, prices, grid),
         preempted=sum(share.groups * share.run.preempted for share in result.shares),
-        notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, load, users), *more),
+        notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, load, users)),
     )  # fmt: skip
 
 

@@ -14,11 +14,9 @@ rows best."""
 
 def launch_of(row: ServedRow) -> float:
     """What the host of a row takes to launch a kernel of a step that is not recorded."""
-    if is_compiled(row):
-        return 0.0
     if row.runtime == "vllm":
         return SHARED_LAUNCH_S if row.source == ML_ENERGY and shares_host(row) else VLLM_LAUNCH_S
-    return LAUNCH_S
+    return 0.0 if is_compiled(row) else LAUNCH_S
 
 
 def is_compiled(row: ServedRow) -> bool:

@@ -227,19 +227,6 @@ def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> N
     assert told.kernels == pytest.approx(law.kernels * factor, rel=1e-3)
 
 
-def test_a_benchmark_of_few_users_says_that_none_was_published() -> None:
-    asked = {"isl": 128, "osl": 128, "runtime": "trtllm", "offline": True, "runtime_version": "1.0"}
-    few, many = (
-        llm("gpt-oss-20b", "h100", concurrency=users, **asked).notes  # type: ignore[arg-type]
-        for users in (1, 512)
-    )
-    assert [note for note in few if note not in many] == [few[-1]]
-    assert few[-1].endswith("this one has 1: set --concurrency")
-    # dense models were published for one user too
-    dense = llm("llama-3.1-8b", "h100", **asked).notes  # type: ignore[arg-type]
-    assert not any("published benchmarks has" in note for note in dense)
-
-
 def test_drafted_tokens_are_told_by_the_law_alone() -> None:
     drafting = replace(engine(), speculation=Speculation(2, 0.7))
     law = bench_host_model("trtllm", "1.0", has_experts=False)[1]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
 from perfc.ir import record
 
@@ -60,6 +62,9 @@ def read_source(source: str) -> ModelSource:
         return ModelSource(path, name, config, digest, stored)
     data = content_of(path)
     config = parsed(data, one_line(path))
+    if os.path.dirname(path) == CONFIGS and (changes := published(source)[1]):
+        config |= changes
+        data += repr(changes).encode()
     quantized = os.path.join(os.path.dirname(path), QUANTIZED)
     if os.path.basename(path) == FILE and os.path.isfile(quantized):
         config.setdefault("quantization_config", loaded(quantized))
@@ -110,7 +115,8 @@ def is_config(model: object) -> bool:
         return True
     if os.path.isdir(path):
         return os.path.isfile(os.path.join(path, FILE)) or has_safetensors(path)
-    return not os.path.exists(path) and (is_hub_id(path) or bool(nearest(path)))
+    is_named = is_hub_id(path) or published(path)[0] or nearest(path)
+    return not os.path.exists(path) and bool(is_named)
 
 
 def nearest(name: str) -> tuple[str, ...]:
@@ -152,6 +158,8 @@ def located(source: str) -> tuple[str, str]:
     hint = f"did you mean {' or '.join(close)}?" if close else "give the path of a config.json"
     if is_hub_id(source):
         return _on_hub(source, hint), stem
+    if known := published(source)[0]:
+        return os.path.join(CONFIGS, f"{known}.json"), stem
     raise ModelError(f"no configuration {source[:64]!r}", hint=hint)
 
 
@@ -165,5 +173,24 @@ def _on_hub(name: str, hint: str) -> str:
     """
     if path := cached(name):
         return path
-    known = next((n for n in plain_names(name) if n in shipped()), "")
+    known, _ = published(name)
     return os.path.join(CONFIGS, f"{known}.json") if known else downloaded(name, hint)
+
+
+def published(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the configuration of a published id, and its keys that differ; "" and none if unknown.
+
+    >>> published("Qwen/Qwen3-30B-A3B-Instruct-2507-FP8")[0]
+    'qwen3-30b-a3b'
+    """
+    name, table = name.lower(), data_next_to(__file__)
+    changes: dict[str, Any] = {}
+    for row in table["formats"]:
+        if match := re.fullmatch(f"({row.get('of', '')}.+){row['ending']}", name):
+            name, changes = match[1], {"quantization_config": row["quantization_config"]}
+            break
+    for row in table["names"]:
+        if match := re.fullmatch(f"(?:.*/)?{row['name']}", name):
+            return match.expand(row["config"]), row.get("changes", {}) | changes
+    known = next((n for n in plain_names(name) if n in shipped()), "")
+    return known, changes if known else {}
