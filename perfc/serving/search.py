@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from perfc.common.durations import seconds_of
 from perfc.errors import ModelError, ParseError
@@ -17,6 +17,7 @@ from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
 from perfc.study.expenses import Prices
 
 from .engine import Engine, kind_of, lacks
+from .fleets import fleets
 from .output.notes import beyond_positions
 from .power import price_per_million
 from .service import ServingReport, engine_for, llm
@@ -40,17 +41,25 @@ LIMITS = ("ttft", "tpot", "e2e")
 
 @record
 class Slo:
-    """Latency limits, means in seconds; None where there is no limit.
+    """Limits of latencies, in seconds, and of a fleet; None where there is no limit.
 
     Args:
-        ttft_s: time to first token.
-        tpot_s: time per output token after the first.
-        e2e_s: end-to-end time of a request.
+        ttft_s: mean time to first token.
+        tpot_s: mean time per output token after the first.
+        e2e_s: mean end-to-end time of a request.
+        ttft_p99_s: 99 % quantile of the time to first token.
+        tpot_p99_s: 99 % quantile of the time per output token.
+        gpus: number of GPUs.
+        price_per_h: price of an hour, in the currency of the machines.
     """
 
     ttft_s: float | None = None
     tpot_s: float | None = None
     e2e_s: float | None = None
+    ttft_p99_s: float | None = None
+    tpot_p99_s: float | None = None
+    gpus: int | None = None
+    price_per_h: float | None = None
 
     @classmethod
     def parse(cls, text: str, where: str = "--slo") -> Slo:
@@ -59,7 +68,7 @@ class Slo:
         Raises:
             ParseError: an unknown limit, or a value that is not a duration.
         """
-        limits: dict[str, float] = {}
+        limits: dict[str, Any] = {}
         for part in filter(None, (p.strip() for p in text.split(","))):
             name, equals, value = part.partition("=")
             if not equals or name not in LIMITS:
@@ -187,24 +196,25 @@ def search(
         front = _front(each)
         some += front[:: max(1, math.ceil(len(front) / OF_ENGINE))]
     within = [s for s in candidates if slo.holds(*_times(s, load))]
-    held = _within(within, query, slo)
+    held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(
         model.name, load, slo, looked, looked - len(candidates),
         MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),
-        held[0] if held else None, tuple(_best(held)), tuple(map(query.simulated, some)),
+        held[0] if held else None, tuple(held if load.rate else _best(held)),
+        () if load.rate else tuple(map(query.simulated, some)),
         beyond_positions(model, sum(load.longest)),
     )  # fmt: skip
 
 
 def _within(candidates: Sequence[ServingSetting], query: _Query, slo: Slo) -> list[ServingReport]:
     """Return the simulated reports within the limits, cheapest first."""
-    held = [r for s in _front(candidates)[:MOST_CHECKED] if _holds(r := query(s), slo)]
+    held = [r for s in _front(candidates)[:MOST_CHECKED] if holds(r := query(s), slo)]
     if not held:
         # the steady-state model is optimistic for full engines: try emptier ones too
         near = sorted(candidates, key=lambda s: s.cost)
         step = max(1, len(near) // MOST_CHECKED)
-        held = [r for s in near[::step] if _holds(r := query(s), slo)]
+        held = [r for s in near[::step] if holds(r := query(s), slo)]
     return sorted(held, key=lambda r: cost_of(r, is_priced=query.is_priced))
 
 
@@ -230,15 +240,15 @@ class _Query:
     reserve: Reserve
     is_priced: bool
 
-    def __call__(self, s: ServingSetting) -> ServingReport:
-        """Return the report of `llm` for a setting."""
+    def __call__(self, s: ServingSetting, engines: int = 1) -> ServingReport:
+        """Return the report of `llm` for a setting, under its users or the rate of the load."""
         load = self.load
         (target,) = [str(m.path) for m in self.machines if m.name == s.target]
         return llm(
-            self.model, target, isl=load.isl, osl=load.osl, concurrency=s.users,
+            self.model, target, isl=load.isl, osl=load.osl, concurrency=s.users, rate=load.rate,
             spread=load.spread, cached_tokens=load.cached_tokens, cached_share=load.cached_share,
             seed=load.seed, opening_burst=load.opening_burst, dtype=s.weights,
-            parallel={"tp": s.tensor, "ep": s.expert}, runtime=self.runtime,
+            parallel={"tp": s.tensor, "ep": s.expert, "dp": engines}, runtime=self.runtime,
             token_budget=s.token_budget, prices=self.prices, reserve=self.reserve,
         )  # fmt: skip
 
@@ -359,12 +369,16 @@ def _front(settings: Iterable[ServingSetting]) -> list[ServingSetting]:
     return best
 
 
-def _holds(report: ServingReport, slo: Slo) -> bool:
+def holds(report: ServingReport, slo: Slo) -> bool:
+    """Return True if the latencies of a report are within the limits."""
     latencies = report.latencies
     if latencies is None:
         return False
-    tpot_s = latencies.tpot.mean if latencies.tpot is not None else 0.0
-    return slo.holds(latencies.ttft.mean, tpot_s, latencies.end_to_end.mean)
+    tpot = latencies.tpot
+    tails = (latencies.ttft.p99, slo.ttft_p99_s), (tpot.p99 if tpot else 0.0, slo.tpot_p99_s)
+    return slo.holds(
+        latencies.ttft.mean, tpot.mean if tpot else 0.0, latencies.end_to_end.mean
+    ) and all(most is None or time_s <= most for time_s, most in tails)
 
 
 def cost_of(report: ServingReport, *, is_priced: bool) -> float:

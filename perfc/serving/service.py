@@ -30,9 +30,9 @@ from .engine import Engine
 from .host import disaggregated_host_model
 from .options import ServingOptions, split
 from .output.notes import beyond_positions, longest_notes, notes_of, starting_notes
+from .output.remedies import would_fit
 from .parts import StepView, steps_of, with_parts
 from .power import Expenses, energy_j_per_token, expenses
-from .remedies import would_fit
 from .served import BatchView, SimulationView, late_notes, served
 from .simulation.load import Load
 from .simulation.metrics import Latencies, LoadThroughput, latencies, throughput

@@ -19,7 +19,7 @@ from perfc.passes.runtimes import Batching
 from perfc.serving import Load, llm, power
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.host import FEW, HostModel, amounts
-from perfc.serving.search import ServingSetting, Slo, _best, _front, _holds, cost_of, steady
+from perfc.serving.search import ServingSetting, Slo, _best, _front, cost_of, holds, steady
 from perfc.serving.service import IntervalFactors, _interval_factors
 from perfc.serving.simulation import disaggregated, traces
 from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson
@@ -705,12 +705,12 @@ def test_reports_are_ordered_by_money_else_by_gpu_seconds() -> None:
 
 
 def test_reports_hold_limits_and_make_a_front() -> None:
-    assert _holds(answer(0.02), Slo(0.4, 0.02, 0.4))
-    assert not _holds(answer(0.03), Slo(0.4, 0.02))
-    assert _holds(answer(None), Slo(0.4, 0.0)), "one token has none after it"
+    assert holds(answer(0.02), Slo(0.4, 0.02, 0.4))
+    assert not holds(answer(0.03), Slo(0.4, 0.02))
+    assert holds(answer(None), Slo(0.4, 0.0)), "one token has none after it"
     silent = answer(0.02)
     silent.latencies = None
-    assert not _holds(silent, Slo())
+    assert not holds(silent, Slo())
     each = [answer(t) for t in (0.5, 0.6, 0.4, 0.4, 0.1)]
     assert [r.latencies.tpot.mean for r in _best(each)] == [0.5, 0.4, 0.1]
     assert list(_best([silent])) == []

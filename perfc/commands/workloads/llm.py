@@ -105,6 +105,14 @@ _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
                        "help": "Power-law exponent of expert popularity; 0 means uniform "
                                "routing."}),
 )  # fmt: skip
+_FLEET: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--rate", {"type": float, "default": 0.0,
+                "help": "Requests per second; lists the cheapest fleets that serve them."}),
+    ("--ttft-p99", {"type": float, "help": "Most seconds of the 99 % quantile of TTFT."}),
+    ("--tpot-p99", {"type": float, "help": "Most seconds of the 99 % quantile of TPOT."}),
+    ("--max-gpus", {"type": click.IntRange(1), "help": "Most GPUs of a fleet."}),
+    ("--max-usd-per-h", {"type": float, "help": "Highest price of an hour."}),
+)  # fmt: skip
 _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--concurrency", {"type": click.IntRange(1), "default": 1, "show_default": True,
                        "help": "Requests in flight (closed loop): each finished request is "
@@ -284,6 +292,7 @@ def serve(
     help="Maximum tokens per step; repeat for alternatives (default: the runtime's).",
 )  # fmt: skip
 @_added(_LOAD)
+@_added(_FLEET)
 @by_default(usual_of_search)
 @reads("a search", "target", "runtime", "dtype", "reserve", instead={"seq": "--isl"}, known=KNOWN)
 @deployment_options
@@ -311,10 +320,15 @@ def search(
     from perfc.serving.search import search as looked
     from perfc.serving.service import decoder_of
 
-    requested = Load(concurrency=1, **load).checked()
+    limits = {
+        "ttft_p99_s": load.pop("ttft_p99"), "tpot_p99_s": load.pop("tpot_p99"),
+        "gpus": load.pop("max_gpus"), "price_per_h": load.pop("max_usd_per_h"),
+    }  # fmt: skip
+    requested = Load(concurrency=0 if load["rate"] else 1, **load).checked()
     machines = options.machines(option_value(options, "target", TARGET))
     result = looked(
-        with_skew(decoder_of(model), expert_skew), machines, requested, Slo.parse(slo),
+        with_skew(decoder_of(model), expert_skew), machines, requested,
+        replace(Slo.parse(slo), **limits),
         dtypes=names_in(option_value(options, "dtype", "")),
         budgets=budgets,
         runtime=option_value(options, "runtime", RUNTIME), prices=prices(options),
@@ -325,8 +339,7 @@ def search(
 
         deliver(search_page(result), output)
     else:
-        page = search_document(result, has_chart=form == "text")
-        show_result(result.document, result, page, form, output)
+        show_result(result.document, result, search_document(result), form, output)
     return FINDINGS if result.cheapest is None else 0
 
 

@@ -25,7 +25,6 @@ from ..served import SimulationView
 from ..service import IntervalFactors, ServingReport
 from ..simulation.load import Load
 from ..simulation.metrics import Quantiles
-from .front_chart import front_chart
 
 PRINTED = {"norms and elements": "norms and elementwise", "half": "16-bit"}
 """Printed text of JSON values that are less clear."""
@@ -214,13 +213,8 @@ def _memory(r: ServingReport) -> Iterator[Fact]:
         yield Fact("as vLLM prints", None, words)
 
 
-def search_document(result: SearchResult, *, has_chart: bool = False) -> Document:
-    """Return the Pareto front of cost against speed as a document.
-
-    Args:
-        result: the search.
-        has_chart: True to draw it as a text chart too.
-    """
+def search_document(result: SearchResult) -> Document:
+    """Return the cheapest fleets of a rate, or the Pareto front of cost against speed."""
     title = f"{result.model} · {result.load.isl} tokens in, {result.load.osl} out · cheapest first"
     columns = (
         Column("target", "target"),
@@ -256,7 +250,37 @@ def search_document(result: SearchResult, *, has_chart: bool = False) -> Documen
         notes.append(Note(f"no price for {names}: sorted by {result.cost_unit}"))
     if not rows:
         notes.append(Note("no setting is within the limits", is_warning=True))
-    drawn = tuple(front_chart(result)) if has_chart and rows else ()
-    return Document(
-        title, (Section("search", "cost against speed", (Table(columns, rows), *drawn, *notes)),)
-    )
+    name, table = "cost against speed", Table(columns, rows)
+    if result.load.rate:
+        name, table = f"fleets for {result.load.rate:g} requests/s", _fleets(result)
+    return Document(title, (Section("search", name, (table, *notes)),))
+
+
+def _fleets(result: SearchResult) -> Table:
+    """Return the fleets of a rate with their tails, and the upper end of the interval of these."""
+    names = ("target", "weights", "tp · ep · dp", "GPUs", *TAILS, *SPENT)
+    rows: list[tuple[str, ...]] = []
+    for r in result.pareto:
+        rate, times, spent = r.throughput, r.latencies, r.expenses
+        if rate is None or times is None or r.simulated is None:
+            continue
+        tails = [
+            ", ".join(map(time_text, (q.p50, q.p90, q.p99, q.p99 * band.high)))
+            for q, band in ((times.ttft, r.ttft_band), (times.tpot, r.tpot_band)) if q and band
+        ]  # fmt: skip
+        price = spent.price_per_million if spent is not None else None
+        million = "" if price is None else f"{price:.3g}, {r.input_price_per_million:.3g}"
+        hour = "" if price is None else f"{price * rate.output_tokens_per_s * 3.6e-3:.3g}"
+        each_j = spent.energy_j_per_token if spent is not None else None
+        headroom = (r.simulated.capacity_requests_per_s or 0.0) / result.load.rate
+        degrees = f"{r.parallel.tensor} · {r.parallel.expert} · {r.engines}"
+        rows.append((
+            r.target, r.weights + _of_experts(r), degrees, str(r.gpus), *tails,
+            f"{headroom:.2f} ×", hour, million, "" if each_j is None else f"{each_j:.3g}",
+        ))  # fmt: skip
+    return Table(tuple([Column(name, name) for name in names]), tuple(rows))
+
+
+TAILS = tuple([f"{name} p50, p90, p99, its end" for name in ("TTFT", "TPOT")])
+SPENT = "headroom", "per hour", "per million, of prompts", "J per token"
+"""Columns of a fleet."""

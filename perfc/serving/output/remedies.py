@@ -8,7 +8,7 @@ from dataclasses import replace
 from perfc.errors import PerfcError
 from perfc.frontend.config import WeightFormat
 
-from .engine import Engine, run_in
+from ..engine import Engine, run_in
 
 RANKS = (2, 4, 8, 16, 32)
 FORMATS = (WeightFormat.F8, WeightFormat.I4)
