@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.analyzers.features.rows import DataError, Rows
+from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
 from perfc.errors import ParseError
@@ -30,6 +30,7 @@ from perfc.machine import load_machine
 from perfc.measuring.trace.classes import TracedClass
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.summary import summarized
+from perfc_lab.data.rows import Rows
 from perfc_lab.tables import deepbench, sources
 
 

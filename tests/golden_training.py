@@ -27,10 +27,10 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.graph.dataset import with_floors
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
+from perfc_lab.data.rows import Rows
 from perfc_lab.datasets import dataset as dataset_named
 from perfc_lab.splitting import fold_of
 from perfc_lab.tables import architectures as splits

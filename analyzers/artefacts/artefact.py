@@ -7,19 +7,18 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfc.common.whole_file import write_whole
 from perfc.errors import PerfcError
 from perfc.ir import entity
 
 from ..features.table import class_of as kernel_class
-from .arrays import packed, unpacked
-from .card import Card, card_text, parse_card
+from .arrays import unpacked
+from .card import Card, parse_card
 from .forest import Forest
 
 if TYPE_CHECKING:
@@ -97,46 +96,6 @@ def schema_of(class_name: str, parameters: tuple[str, ...], features: tuple[str,
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
-    """Write card and arrays into a folder, each in one step; the card comes last.
-
-    Raises:
-        WeightsError: weights of another schema are there and ``overwrite`` is off.
-    """
-    card = artefact.card
-    target = check_replaceable(card.name, card.schema, folder, overwrite=overwrite)
-    arrays: dict[str, Any] = {name: getattr(artefact, name) for name in HULL}
-    for name in FORESTS:
-        forest: Forest = getattr(artefact, name)
-        arrays |= {f"{name}_{key}": value for key, value in forest.arrays().items()}
-    if artefact.cells is not None:
-        arrays |= dict(zip(CELL_ARRAYS, astuple(artefact.cells)[1:], strict=True))
-    arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
-    content = packed(arrays)
-    folder.mkdir(parents=True, exist_ok=True)
-    digest = hashlib.sha256(content).hexdigest()
-    write_whole(target.with_suffix(".npz"), content)
-    write_whole(target, card_text(card, digest).encode())
-    return target
-
-
-def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) -> Path:
-    """Return the path of a predictor's card, unless weights of another schema are there.
-
-    Raises:
-        WeightsError: weights of another schema are there and ``overwrite`` is off.
-    """
-    target = folder / f"{name}.json"
-    if target.exists() and not overwrite:
-        present = read_card(target)
-        if present.schema != schema:
-            raise WeightsError(
-                f"weights of schema {present.schema} are there, these are {schema}",
-                hint="--force replaces them", where=str(target),
-            )  # fmt: skip
-    return target
-
-
 def read_card(path: Path) -> Card:
     """The card of a file.
 
@@ -148,16 +107,6 @@ def read_card(path: Path) -> Card:
         return parse_card(content.decode())
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise WeightsError(f"no model card: {error}", where=str(path)) from None
-
-
-def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
-    """Write metrics into a card, in place of those that were there.
-
-    Raises:
-        WeightsError: there is no card.
-    """
-    card = read_card(path)
-    write_whole(path, card_text(replace(card, metrics=metrics), card.arrays_sha256).encode())
 
 
 def class_of(path: Path) -> str:

@@ -68,36 +68,6 @@ class Card:
     notes: tuple[str, ...] = field(default=())
 
 
-def card_text(card: Card, arrays_sha256: str) -> str:
-    """The card as JSON, a value a line."""
-    content: dict[str, object] = {
-        "name": card.name,
-        "class": card.class_name,
-        "format": card.format,
-        "schema": card.schema,
-        "arrays_sha256": arrays_sha256,
-        "split": card.split,
-        "rows": card.rows,
-        "general": card.general,
-        "protocols": [p.value for p in card.protocols],
-        "frameworks": card.frameworks,
-        "dtypes": card.dtypes,
-        "targets": card.targets,
-        "parameters": card.parameters,
-        "features": card.features,
-        "kin": card.configurations,
-        "implementations": [_implementation(kernel) for kernel in card.implementations],
-        "notes": card.notes,
-        "bases": card.bases,
-        "calibration": _calibration(card.calibration),
-        "data": card.data,
-        "versions": card.versions,
-        "places": card.places,
-        "metrics": card.metrics,
-    }
-    return _value(content) + "\n"
-
-
 def parse_card(text: str) -> Card:
     """Read a card back.
 
@@ -142,19 +112,6 @@ def parse_card(text: str) -> Card:
     )
 
 
-def _calibration(calibration: Calibration) -> dict[str, object]:
-    """Return a table: bands of all kernels, then by category; unseen as an error and two ends."""
-
-    def of(bands: Bands) -> dict[str, object]:
-        seen, levels = ([band.low, band.high] for band in (bands.seen, bands.levels))
-        far = bands.unseen
-        unseen = [far.error, far.band.low, far.band.high] if far else []
-        return {"seen": seen, "unseen": unseen, "levels": levels}
-
-    categories = {name: of(bands) for name, bands in calibration.categories.items()}
-    return {**of(calibration.bands), "categories": categories}
-
-
 def _bands(tree: Mapping[str, Any]) -> Bands:
     levels = Band(*map(float, tree["levels"])) if "levels" in tree else LEVELS
     if not 0 < levels.low < 0.5 < levels.high < 1:
@@ -168,17 +125,6 @@ def _bands(tree: Mapping[str, Any]) -> Bands:
     return Bands(Band(*map(float, tree["seen"])), unseen, levels)
 
 
-def _implementation(kernel: Implementation) -> list[object]:
-    return [
-        kernel.target,
-        kernel.dtype,
-        kernel.protocol.value,
-        kernel.framework,
-        kernel.choices,
-        kernel.reasons,
-    ]
-
-
 def _parsed(listed: Sequence[Any], known: Sequence[tuple[str, str, str]]) -> Implementation:
     target, dtype, protocol, framework, choices, reasons = listed
     if (target, dtype, framework) not in known:
@@ -187,17 +133,3 @@ def _parsed(listed: Sequence[Any], known: Sequence[tuple[str, str, str]]) -> Imp
         str(target), str(dtype), Protocol(protocol), str(framework),
         tuple(map(float, choices)), tuple(map(float, reasons)),
     )  # fmt: skip
-
-
-def _value(value: object, indent: str = "") -> str:
-    match value:
-        case Mapping() if value:
-            inner = f"{indent}  "
-            lines = (f"{inner}{json.dumps(k)}: {_value(v, inner)}" for k, v in value.items())
-            return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-        case float() if math.isfinite(value):
-            return f"{value:.9g}"
-        case list() | tuple():
-            return f"[{', '.join(_value(item) for item in value)}]"
-        case _:
-            return json.dumps(value, ensure_ascii=False)

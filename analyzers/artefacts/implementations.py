@@ -6,7 +6,7 @@ that quantizes its operands. Each combination is a separate kernel with its own 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +14,8 @@ import numpy as np
 from perfc.ir import entity, record
 
 from ..features.distance import distance
-from ..features.rows import Protocol, Rows
-from ..features.table import class_of, complete
+from ..features.rows import Protocol
+from ..features.table import class_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,28 +64,6 @@ class Meant:
     rows: NDArray[np.intp]
 
 
-def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
-    """Return the sorted implementations of measured rows; none for fewer than two frameworks."""
-    blocks = list(blocks)
-    if len({b.framework for b in blocks}) < 2:
-        return ()
-    distinct: set[Implementation] = set()
-    for block in blocks:
-        kind = class_of(block.class_name)
-        at = len(kind.by_framework)
-        for values in np.unique(_keys(kind, complete(kind, block.columns)), axis=0).tolist():
-            choices, reasons = tuple(values[:at]), tuple(values[at:])
-            distinct.add(Implementation(
-                block.target, block.dtype, block.protocol, block.framework, choices, reasons
-            ))  # fmt: skip
-    return tuple(
-        sorted(
-            distinct,
-            key=lambda kernel: (kernel.protocol.value, repr(kernel)),
-        )
-    )
-
-
 def candidate_kernels(
     card: Card,
     columns: Columns,
@@ -112,7 +90,7 @@ def candidate_kernels(
     every = _near(card, dtype, sheet, protocol)
     candidates = [choice for choice in every if choice.framework == known] if known else every
     places: dict[tuple[float, ...], list[int]] = {}
-    for i, key in enumerate(_keys(kind, columns).tolist()):
+    for i, key in enumerate(stated(kind, columns).tolist()):
         places.setdefault(tuple(key), []).append(i)
     rows: dict[Choice, list[NDArray[np.intp]]] = {}
     for key in sorted(places):
@@ -145,7 +123,7 @@ def _taken(kind: KernelClass, columns: Columns, choice: Choice, rows: NDArray[np
     return Meant(framework, chosen, rows)
 
 
-def _keys(kind: KernelClass, columns: Columns) -> Array:
+def stated(kind: KernelClass, columns: Columns) -> Array:
     """A framework's choices and their reasons, ``[rows, names]``."""
     count = len(columns[kind.parameters[0]])
     names = (*kind.by_framework, *kind.chosen_by)

@@ -9,7 +9,6 @@ import importlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -260,24 +259,3 @@ def predictor(
     made = module.PREDICTOR(variant, quantity)
     assert isinstance(made, GraphPredictor)
     return made
-
-
-def usable(say: Say) -> tuple[str, ...]:
-    """Return the predictors whose packages and weights are installed; report others to ``say``."""
-    result = []
-    for name in predictors():
-        try:
-            made = predictor(name)
-        except MissingExtraError as error:
-            say(f"{name} is left out: {error}")
-            continue
-        if made.begins_from:
-            say(f"{name} is left out: it begins from what `{made.begins_from}` writes")
-        else:
-            result.append(name)
-    return tuple(result)
-
-
-def bounded(budget: TrainingBudget, share: float) -> TrainingBudget:
-    """A part of a budget's time."""
-    return replace(budget, limit_s=budget.limit_s * share)

@@ -18,7 +18,7 @@ from perfc.machine import load_machine
 from ..artefacts.arrays import packed
 from ..artefacts.artefact import WeightsError, arrays_of, bounded_content
 from .predictor import GraphPredictor, predictor
-from .rows import Measurements, Quantity
+from .rows import Quantity
 from .store import write_file
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 FORMAT = 4
 MAX_CARD_BYTES = 1 << 18
 MAX_ARRAYS_BYTES = 64 << 20
-SMALL = 0.05
-"""Share of a setting's runs that are smaller than what is called small."""
 
 
 @record
@@ -126,44 +124,6 @@ def version_of(framework: str) -> tuple[int, int]:
     """
     major, _, minor = framework.rpartition(" ")[2].partition(".")
     return int(major), int(minor)
-
-
-def card_of(
-    trained: GraphPredictor, train: Measurements, split: str, metrics: Mapping[str, float]
-) -> GraphCard:
-    """The card of a predictor that was trained on some rows."""
-    name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
-    graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
-    peaks = small_peaks(train)
-    return GraphCard(
-        name,
-        trained.title,
-        trained.quantity.value,
-        train.dataset,
-        train.digest,
-        split,
-        tuple(train.targets),
-        tuple(sorted({r.part for r in train.rows})),
-        len(train),
-        len(train.architectures),
-        max(map(len, graphs), default=0),
-        trained.factor,
-        metrics,
-        trained.meta(),
-        tuple(sorted(peaks)),
-        tuple(sorted({name for g in graphs for name in g.ops})),
-        tuple(peaks[run] for run in sorted(peaks)),
-    )
-
-
-def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
-    """Machine, precision, way of running and framework, and bytes alive at once in a small run."""
-    residuals: dict[tuple[str, str, str, str], list[float]] = {}
-    for r in train.rows:
-        run = r.target, r.setting.precision.value, r.part, r.setting.framework
-        peak_bytes = train.graphs[r.graph].ops.whole_at(r.batch)["peak_bytes"]
-        residuals.setdefault(run, []).append(peak_bytes)
-    return {run: float(np.quantile(each, SMALL)) for run, each in residuals.items()}
 
 
 def narrowed(arrays: Mapping[str, Array]) -> dict[str, Array]:

@@ -43,8 +43,6 @@ EXTRAPOLATED = _FITTED["extrapolated"].number
 
 Leaving the box of the training rows says less: f32 kernels inside a run always leave it.
 """
-BORROWED_ROWS = 100.0
-"""Weight, in rows, of all categories together when a category is calibrated."""
 
 
 @record
@@ -239,34 +237,6 @@ def _upper(scores: Array, weights: Array, level: float, count: int) -> float:
     return float(scores[order[at]])
 
 
-def of_category(
-    scores_of_category: Array,
-    everything: Array,
-    coverage: float = COVERAGE,
-    *,
-    extra_rows: int = 0,
-    borrowed_rows: float = BORROWED_ROWS,
-) -> Band:
-    """Return the interval of a category; the more rows it has, the less others count.
-
-    Args:
-        scores_of_category: scores of the category, of which there are some.
-        everything: scores of all categories.
-        coverage: share of further rows of the category that shall lie inside.
-        extra_rows: rows of all categories that count as its own in the finite-sample correction.
-        borrowed_rows: weight, in rows, of all categories together.
-    """
-    share = len(scores_of_category) / (len(scores_of_category) + borrowed_rows)
-    weights = [
-        np.full(len(scores_of_category), share / len(scores_of_category)),
-        np.full(len(everything), (1 - share) / len(everything)),
-    ]
-    scores = np.concatenate([scores_of_category, everything])
-    return band(
-        scores, np.concatenate(weights), coverage, count=len(scores_of_category) + extra_rows
-    )
-
-
 def sides(low: Array, high: Array) -> Array:
     """Lengths of the box of those trained on; of what never changed, its own size or 1.
 
@@ -289,8 +259,3 @@ def excess(
     # single precision must not put a row outside the box it was made from
     result: Array = np.where(beyond < 1e-5, 0.0, beyond).max(axis=1, initial=0.0)
     return result
-
-
-def coverage_of(time_s: Array, low_s: Array, high_s: Array) -> float:
-    """Share of times that lie in their intervals."""
-    return float(((time_s >= low_s) & (time_s <= high_s)).mean())

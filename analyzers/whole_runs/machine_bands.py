@@ -9,23 +9,17 @@ separate interval, from held-out families.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..intervals.conformal import AT_ONCE, COVERAGE, LEAST_SPREAD, Band, Bands, Unseen, around_zero
-from ..intervals.unseen import LeftOut
+from ..intervals.conformal import AT_ONCE, COVERAGE, Band, Bands, Unseen, around_zero
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..features.classes import Array
-
-GAUSSIAN = 1.645
-"""Standard deviations of a 90 % interval. Student's quantile would be right for so few machines,
-but held-out machines are predicted with one machine fewer, which errs by about as much."""
 
 
 @dataclass(eq=False)
@@ -69,29 +63,6 @@ class RunBands:
             np.where(unfamiliar, np.minimum(low, furthest[0]), low),
             np.where(unfamiliar, np.maximum(high, furthest[1]), high),
         )
-
-
-def unseen(machines: Sequence[LeftOut]) -> Unseen:
-    """Return the interval of unmeasured machines from held-out machines of equal weight.
-
-    The execution modes of one machine have equal weights too.
-
-    Args:
-        machines: held-out rows; their categories are execution modes.
-    """
-    squares, scores, weights = [], [], []
-    for one in machines:
-        ways = [one.of(way) for way in np.unique(one.category).tolist()]
-        for way in ways:
-            left = way.residual - way.shared
-            scores.append(np.abs(left) / way.spread)
-            weights.append(np.full(len(left), 1 / len(one.residual)))
-        squares.append(float(np.mean([way.shared**2 for way in ways])))
-    flat, weight = np.concatenate(scores), np.concatenate(weights)
-    order = np.argsort(flat)
-    at = int(np.searchsorted(np.cumsum(weight[order]), COVERAGE * weight.sum()))
-    within = max(float(flat[order[min(at, len(order) - 1)]]), LEAST_SPREAD)
-    return Unseen(GAUSSIAN * float(np.sqrt(np.mean(squares))) / within, Band(-within, within))
 
 
 def from_few(scores: Array) -> Band:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from perfc.analyzers.intervals.conformal import coverage_of
 from perfc.ir.record import frozen
 from perfc.view.presentation import WIDTH
 from perfc.view.report.formats import markdown, text
@@ -290,3 +289,8 @@ class Board:
 def _plain(words: str) -> str:
     """Return Markdown as plain text: without emphasis and code spans."""
     return words.replace("*", "").replace("`", "").replace("\n", " ")
+
+
+def coverage_of(time_s: Array, low_s: Array, high_s: Array) -> float:
+    """Share of times that lie in their intervals."""
+    return float(((time_s >= low_s) & (time_s <= high_s)).mean())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.analyzers.artefacts.artefact import FORMAT, Artefact, save, schema_of
+from perfc.analyzers.artefacts.artefact import FORMAT, Artefact, schema_of
 from perfc.analyzers.artefacts.card import Card
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.features.classes import classes
@@ -16,6 +16,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete, tabulate
 from perfc.analyzers.intervals.conformal import Band, Bands, Calibration, Unseen
 from perfc.machine import load_machine
+from perfc_lab.data.weights import save
 
 
 def write(

@@ -17,8 +17,8 @@ from perfc.analyzers.intervals.conformal import (
     band,
     excess,
     grown,
-    of_category,
 )
+from perfc_lab.training.calibration.bands import of_category
 
 
 @pytest.mark.parametrize("seed", range(5))

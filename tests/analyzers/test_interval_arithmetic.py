@@ -16,13 +16,13 @@ from perfc.analyzers.intervals.conformal import (
     Calibration,
     Unseen,
     band,
-    coverage_of,
     excess,
-    of_category,
     sides,
 )
 from perfc.analyzers.intervals.mixture import Mixture
 from perfc.analyzers.intervals.summing import ErrorSide, half_width, sides_of
+from perfc_lab.board import coverage_of
+from perfc_lab.training.calibration.bands import of_category
 
 
 def ends(found: Interval) -> tuple[float, float, float]:

@@ -10,7 +10,6 @@ import pytest
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.intervals.conformal import LEAST_SPREAD, Band, Unseen
 from perfc.analyzers.intervals.offsets import NOISES, TAIL, Offsets, noise_prior, regressed
-from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.steps.setting import Precision, RunMode, Setting
 from perfc.analyzers.whole_runs.few_rows import (
     AGE,
@@ -24,13 +23,10 @@ from perfc.analyzers.whole_runs.few_rows import (
     deviations,
 )
 from perfc.analyzers.whole_runs.kernel_sums import KINDS
-from perfc.analyzers.whole_runs.machine_bands import (
-    GAUSSIAN,
-    RunBands,
-    from_few,
-    unseen,
-)
+from perfc.analyzers.whole_runs.machine_bands import RunBands, from_few
 from perfc.analyzers.whole_runs.pooled import SHARES_START
+from perfc_lab.training.calibration.unseen import GAUSSIAN, LeftOut
+from perfc_lab.training.calibration.unseen import unseen_runs as unseen
 
 
 def test_one_offset_is_drawn_to_the_mean_as_its_prior_allows() -> None:

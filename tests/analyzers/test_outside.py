@@ -25,6 +25,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete, tabulate
 from perfc.analyzers.intervals.conformal import EXTRAPOLATED, LEAST_DISTANCE
 from perfc.machine import load_machine
+from perfc_lab.data import weights as weights_
 
 from . import flat_weights
 from .toy import toy
@@ -194,7 +195,7 @@ def test_weights_are_chosen_by_type_then_protocol_then_machine(tmp_path: Path) -
             base.card, name=name, dtypes=(dtype,), protocols=(protocol,), targets=(target,),
             configurations=((target, dtype, ""),), places={dtype: place},
         )  # fmt: skip
-        artefact.save(replace(base, card=card), tmp_path)
+        weights_.save(replace(base, card=card), tmp_path)
 
     save("matmul-f16", "f16", Protocol.EAGER, "t4")
     save("matmul-eager", "bf16", Protocol.EAGER, "t4")
@@ -224,7 +225,7 @@ def test_weights_that_kept_no_rows_name_none(flat: Artefact, tmp_path: Path) -> 
     nothing = np.zeros(0)
     names = flat.card.parameters
     empty = Cells(names, nothing, np.zeros((0, len(names))), nothing, nothing)
-    artefact.save(replace(flat, cells=empty), tmp_path, overwrite=True)
+    weights_.save(replace(flat, cells=empty), tmp_path, overwrite=True)
     again = why(execution, 0, Predictor.LEARNED)
     assert isinstance(again, ForestReason)
     assert again.neighbours == ()

@@ -9,8 +9,8 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_037_850,
-    LABORATORY: 237_400,
+    PRODUCT: 1_035_850,
+    LABORATORY: 240_650,
     ("benchmarks",): 77_093,
 }
 """Folders, with the most tokens of code that they may have."""

@@ -264,7 +264,7 @@ def graph(
 ) -> None:
     """Score whole-model predictors on one data set."""
     from perfc.analyzers.graph.dataset import load
-    from perfc.analyzers.graph.predictor import TrainingBudget, usable
+    from perfc.analyzers.graph.predictor import TrainingBudget
     from perfc.analyzers.whole_runs import shipped
     from perfc.view.vegalite import converter
     from perfc_lab.commands._protocols import chosen_protocols
@@ -274,6 +274,7 @@ def graph(
     from perfc_lab.training.graphs.scoreboard import board, write_plots
     from perfc_lab.whole_runs.as_shipped import figures_as_shipped
 
+    from ..training.graphs.cards import usable
     from ._names import chosen_quantity, of_mode
     from ._training import telling
 

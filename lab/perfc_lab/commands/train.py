@@ -37,8 +37,10 @@ def command() -> None:
 @click.option("--force", is_flag=True, help="Overwrite weights with a different schema.")
 def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> None:
     """Fit operator predictors NAME (default: all) to every row of their tables."""
-    from perfc.analyzers.artefacts.artefact import SHIPPED, check_replaceable, save
+    from perfc.analyzers.artefacts.artefact import SHIPPED
     from perfc_lab.training.experiments import chosen
+
+    from ..data.weights import check_replaceable, save
 
     folder = output or SHIPPED
     for experiment in chosen(names):
@@ -207,13 +209,14 @@ def graph(
     An interrupted training goes on from the checkpoints in --folder.
     """
     from perfc.analyzers.graph.predictor import TrainingBudget
-    from perfc.analyzers.graph.weights import card_of, save
+    from perfc.analyzers.graph.weights import save
     from perfc_lab.commands._protocols import chosen_protocols
     from perfc_lab.datasets.union import load_union
     from perfc_lab.datasets.unlabelled import unlabelled_graphs
     from perfc_lab.training.graphs.bench import adapted, learned, rounded, tested
     from perfc_lab.training.graphs.protocols import folds
 
+    from ..training.graphs.cards import card_of
     from ._names import chosen_quantity, of_mode
     from ._training import telling
 

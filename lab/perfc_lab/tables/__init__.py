@@ -9,11 +9,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from perfc.analyzers.features.rows import DataError, Rows
+from perfc.analyzers.features.rows import DataError
 from perfc.common.declared import instances
 from perfc.common.extras import install
 from perfc.errors import MissingExtraError
 from perfc.machine import load_machine
+
+from ..data.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd

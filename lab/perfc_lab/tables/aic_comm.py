@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from perfc.analyzers.features.classes.collective import Operation
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.ir.tensors.types import dtype_named
 
+from ..data.rows import Rows
 from . import TableSource, read_parquet, target_of
 
 TARGETS = {

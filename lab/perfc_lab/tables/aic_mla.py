@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from perfc.analyzers.features.classes.latent_attention import LatentKernel
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.ir.tensors.types import bits_of, dtype_named
 
+from ..data.rows import Rows
 from . import TableSource, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:

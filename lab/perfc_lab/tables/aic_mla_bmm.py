@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 
+from ..data.rows import Rows
 from . import TableSource, read_parquet, target_of, versioned
 
 FILE = "aic_mla_bmm.parquet"

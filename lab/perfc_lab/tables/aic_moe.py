@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from perfc.analyzers.features.classes.experts import ExpertsKernel
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
 
+from ..data.rows import Rows
 from . import TableSource, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from perfc.analyzers.features.classes.linear_attention import LinearKernel
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 
+from ..data.rows import Rows
 from . import MODEL, TableSource, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:

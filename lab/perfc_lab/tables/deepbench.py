@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.machine import load_machine
 
+from ..data.rows import Rows
 from . import TableSource, read_parquet
 from .operand_layout import OTHER_LAYOUT
 

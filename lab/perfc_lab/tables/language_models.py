@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfc.analyzers.features.classes.tokenwise import TokenOperation
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.ir.record import record
 
+from ..data.rows import Rows
 from . import MODEL
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from perfc.analyzers.features.classes.attention import AttentionKernel
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.ir.record import frozen
 
+from ..data.rows import Rows
 from . import MODEL, TableSource, read_parquet, target_of
 from .language_models import COMPUTED, IN_BLOCK, SHARDS, TokenExtents, in_block, number, token_rows
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.machine import load_machine
 
+from ..data.rows import Rows
 from . import TableSource, read_parquet
 from .operand_layout import OTHER_LAYOUT, layout
 

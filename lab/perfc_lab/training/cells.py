@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from perfc.analyzers.artefacts.artefact import Cells
-from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
 from perfc.machine import load_machine
+
+from ..data.rows import Rows
 
 
 def summarise(blocks: Sequence[Rows], most: int) -> Cells:

@@ -11,13 +11,13 @@ import numpy as np
 
 from perfc.analyzers.artefacts.artefact import Artefact
 from perfc.analyzers.estimators.predictor import Estimates, predict_with
-from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ..board import Score, score
+from ..data.rows import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,12 +9,13 @@ import numpy as np
 
 from perfc.analyzers.artefacts.artefact import FORMAT, Artefact, Ready, schema_of
 from perfc.analyzers.artefacts.card import Card
-from perfc.analyzers.artefacts.implementations import implementations
-from perfc.analyzers.features.rows import DataError, Rows
+from perfc.analyzers.features.rows import DataError
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals.conformal import Band, Bands, Calibration
 from perfc.common.version import __version__
 
+from ..data.rows import Rows
+from ..data.weights import implementations
 from .calibration.calibrate import Calibrating, calibrate
 from .calibration.machines import ForestCache, places
 from .cells import summarise

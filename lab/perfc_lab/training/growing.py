@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.analyzers.artefacts.forest import Forest
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import KernelBatch, class_of, tabulate
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
+from ..data.rows import Rows
 from .libraries import xgboost
 from .xgboost_forest import forest_of, midway
 

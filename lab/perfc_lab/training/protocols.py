@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.analyzers.features.rows import Rows
 from perfc.ir.record import frozen
+
+from ..data.rows import Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from perfc.analyzers.artefacts.artefact import SHIPPED, record
+from perfc.analyzers.artefacts.artefact import SHIPPED
 from perfc.common.fitted import every_constant
 from perfc.common.whole_file import write_whole
 from perfc.view.vegalite import svg
 
 from ..board import RIGHT, Board, BoardTable, Score, columns
 from ..charts import axis, chart, labels, names
+from ..data.weights import record
 from .experiments import Experiment
 
 Scores = Mapping[Experiment, Sequence[Score]]

@@ -11,7 +11,7 @@ import numpy as np
 
 from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
-from perfc.analyzers.graph.weights import card_of, save
+from perfc.analyzers.graph.weights import save
 from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, estimate
 from perfc.errors import PerfcError
 from perfc.frontend import load
@@ -19,6 +19,7 @@ from perfc.frontend import load
 from ..board import Score
 from ..tables.architectures import SEEDS
 from ..training.graphs.bench import Scored, by_family, figures, trained
+from ..training.graphs.cards import card_of
 from ..training.graphs.protocols import Fold, GraphProtocol, folds
 
 ENDING = ".onnx.gz"

@@ -11,14 +11,15 @@ import numpy as np
 from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.intervals.conformal import AT_ONCE, Unseen, band
-from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.whole_runs import physics_residual
 from perfc.analyzers.whole_runs.kernel_sums import configuration_of
-from perfc.analyzers.whole_runs.machine_bands import RunBands, unseen
+from perfc.analyzers.whole_runs.machine_bands import RunBands
 from perfc.analyzers.whole_runs.physics_residual import HeldOutScores
 from perfc.errors import PerfcError
 
 from ..tables.architectures import FAMILY_PARTS, DatasetPart, families_in_turn
+from ..training.calibration.unseen import LeftOut
+from ..training.calibration.unseen import unseen_runs as unseen
 from ..training.runs.sums import SumRecipe
 from .residual_fit import RECIPE, fitted
 

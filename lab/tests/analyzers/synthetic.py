@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
 from perfc.machine import load_machine
+from perfc_lab.data.rows import Rows
 
 MACHINES = ("a100-sxm4-80gb", "h100-sxm5-80gb", "b200-sxm-180gb")
 NOISE = 0.05

@@ -15,6 +15,7 @@ from perfc.analyzers.estimators.predictor import predict_with
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
+from perfc_lab.data import weights as weights_
 
 ROWS = {"m": np.array([1.0, 4096.0]), "n": np.array([4096.0, 512.0]), "k": np.array([4096.0, 64.0])}
 
@@ -25,7 +26,7 @@ def predicted(found: Artefact) -> np.ndarray:
 
 
 def test_what_is_saved_predicts_the_same(trained: Artefact, tmp_path: Path) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     loaded = artefact.load(path, cells=True)
     assert artefact.load(path).cells is None
     assert loaded.card.features == trained.card.features
@@ -35,31 +36,31 @@ def test_what_is_saved_predicts_the_same(trained: Artefact, tmp_path: Path) -> N
 
 
 def test_no_file_but_card_and_arrays_is_left(trained: Artefact, tmp_path: Path) -> None:
-    artefact.save(trained, tmp_path)
+    weights_.save(trained, tmp_path)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["matmul.json", "matmul.npz"]
 
 
 def test_weights_of_another_schema_are_kept(trained: Artefact, tmp_path: Path) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     before = path.read_bytes(), path.with_suffix(".npz").read_bytes()
     other = replace(trained, card=replace(trained.card, schema="0" * 16))
     with pytest.raises(WeightsError, match="schema") as caught:
-        artefact.save(other, tmp_path)
+        weights_.save(other, tmp_path)
     assert "\n" not in str(caught.value)
     assert (path.read_bytes(), path.with_suffix(".npz").read_bytes()) == before
-    artefact.save(other, tmp_path, overwrite=True)
+    weights_.save(other, tmp_path, overwrite=True)
     assert path.read_bytes() != before[0]
 
 
 def test_a_card_of_another_schema_is_not_read(trained: Artefact, tmp_path: Path) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     path.write_text(path.read_text().replace(trained.card.schema, "0" * 16))
     with pytest.raises(WeightsError, match=r"schema 0+, this version reads .*perfc train op"):
         artefact.load(path)
 
 
 def test_arrays_that_were_changed_are_not_read(trained: Artefact, tmp_path: Path) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     arrays = path.with_suffix(".npz")
     content = bytearray(arrays.read_bytes())
     content[len(content) // 2] ^= 1
@@ -80,7 +81,7 @@ def test_arrays_that_were_changed_are_not_read(trained: Artefact, tmp_path: Path
 def test_arrays_are_checked_even_if_the_digest_agrees(
     trained: Artefact, tmp_path: Path, arrays: dict[str, np.ndarray]
 ) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     npz = path.with_suffix(".npz")
     old = hashlib.sha256(npz.read_bytes()).hexdigest()
     np.savez(npz, **arrays)  # type: ignore[arg-type]

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.estimators.predictor import Estimates
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
+from perfc_lab.data.rows import Rows
 from perfc_lab.tables.language_models import KNOWN, NAMES, number
 from perfc_lab.training.evaluate import Tested
 from perfc_lab.training.experiments import experiments

@@ -13,12 +13,13 @@ import pytest
 
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.estimators.predictor import Estimates
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.machine import load_machine
 from perfc_lab.board import kendall_tau
+from perfc_lab.data.rows import Rows
 from perfc_lab.training import evaluate, power, scoreboard
 from perfc_lab.training.calibration import calibrate
 from perfc_lab.training.calibration.levels import thinned

@@ -14,6 +14,7 @@ from perfc.analyzers.estimators.predictor import predict_with
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
+from perfc_lab.data import weights as weights_
 from perfc_lab.training.fit import Recipe, train
 
 from .synthetic import blocks, matmul_rows
@@ -58,6 +59,6 @@ def test_the_first_trees_are_those_of_machines_left_out(general: Artefact) -> No
 
 def test_more_trees_than_there_are_is_damage(general: Artefact, tmp_path: Path) -> None:
     card = replace(general.card, general=len(general.factor.roots) + 1)
-    artefact.save(replace(general, card=card), tmp_path)
+    weights_.save(replace(general, card=card), tmp_path)
     with pytest.raises(WeightsError, match="more trees"):
         artefact.load(tmp_path / "matmul.json")

@@ -34,6 +34,7 @@ from perfc_lab.commands.eval import command as eval_command
 from perfc_lab.commands.train import command as train_command
 from perfc_lab.datasets import datasets
 from perfc_lab.training.graphs import bench
+from perfc_lab.training.graphs import cards as cards_
 from perfc_lab.training.graphs.bench import evaluate, figures, rank_agreement
 from perfc_lab.training.graphs.protocols import SAMPLES, Fold, GraphProtocol, folds, thinned
 from perfc_lab.training.graphs.scoreboard import board, write_plots
@@ -206,7 +207,7 @@ def test_weights_are_read_back_as_they_were(
     boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
 ) -> None:
     made, test = boosted
-    card = weights.card_of(made, test, "random, seed 0", {"mape": 0.1})
+    card = cards_.card_of(made, test, "random, seed 0", {"mape": 0.1})
     path = weights.save(made, card, tmp_path)
     again, read = weights.load(path)
     assert np.array_equal(again.estimates(test).value, made.estimates(test).value)
@@ -218,7 +219,7 @@ def test_weights_that_were_changed_are_refused(
     boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
 ) -> None:
     made, test = boosted
-    path = weights.save(made, weights.card_of(made, test, "", {}), tmp_path)
+    path = weights.save(made, cards_.card_of(made, test, "", {}), tmp_path)
     arrays = path.with_suffix(".npz")
     arrays.write_bytes(arrays.read_bytes()[:-1] + b"\x01")
     with pytest.raises(WeightsError, match="not the arrays"):
@@ -304,7 +305,7 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
 ) -> None:
     made, test = boosted
     # ResNet has operators that the made-up graphs do not have
-    known = replace(weights.card_of(made, test, "random, seed 0", {}), operators=())
+    known = replace(cards_.card_of(made, test, "random, seed 0", {}), operators=())
     card = weights.save(made, known, tmp_path)
     model = str(Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz")
     given = (
@@ -336,7 +337,7 @@ def test_whole_models_adapt_weights_on_the_command_line(
 ) -> None:
     made, test = boosted
     Made().build(tmp_path, tmp_path, lambda _: None)
-    others = replace(weights.card_of(made, test, "device", {}), targets=("titan-xp",))
+    others = replace(cards_.card_of(made, test, "device", {}), targets=("titan-xp",))
     card = weights.save(made, others, tmp_path)
     given = ("-t", "gtx1080ti", "--graphs", str(tmp_path), "--predictor", str(card))
     code, text = run(adapt_command, *given, "--dataset", "made", "-o", str(tmp_path / "new"))

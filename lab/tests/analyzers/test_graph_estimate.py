@@ -12,7 +12,7 @@ import pytest
 import perfc
 from perfc.analyzers.graph.predictor import GraphEstimates, GraphPredictor, Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
-from perfc.analyzers.graph.weights import SMALL, GraphCard, small_peaks
+from perfc.analyzers.graph.weights import GraphCard
 from perfc.analyzers.runs.host import host_gap
 from perfc.analyzers.steps.setting import Setting
 from perfc.analyzers.whole_runs import shipped
@@ -20,6 +20,7 @@ from perfc.analyzers.whole_runs.estimate import WIDENING, WholeRunEstimate, esti
 from perfc.analyzers.whole_runs.reach import FAR_BELOW
 from perfc.frontend import load
 from perfc.machine import load_machine
+from perfc_lab.training.graphs.cards import SMALL, small_peaks
 
 from .graph_rows import measurements
 

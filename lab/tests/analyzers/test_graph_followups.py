@@ -18,6 +18,7 @@ from perfc.commands.analysis.predict import command as predict_command
 from perfc.machine.mig import A100_40GB, GB, profiles
 from perfc_lab.commands.eval import command as eval_command
 from perfc_lab.commands.train import command as train_command
+from perfc_lab.training.graphs import cards as cards_
 from perfc_lab.training.graphs.protocols import GraphProtocol, folds
 from perfc_lab.whole_runs.boosted_totals import BoostedTotals
 
@@ -33,7 +34,7 @@ def card(folder: Path, quantity: Quantity) -> str:
     made = BoostedTotals("", quantity)
     made.fit(fold.train, fold.validation, TrainingBudget(), lambda _: None)
     made.calibrate(fold.validation)
-    return str(weights.save(made, weights.card_of(made, fold.train, "random", {}), folder))
+    return str(weights.save(made, cards_.card_of(made, fold.train, "random", {}), folder))
 
 
 def predicted(*arguments: str) -> dict[str, Any]:

@@ -12,15 +12,11 @@ from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow, Measurements
 from perfc.analyzers.graph.store import load_graph, save_graph
 from perfc.analyzers.intervals.conformal import Band, Unseen
-from perfc.analyzers.intervals.unseen import LeftOut
 from perfc.analyzers.whole_runs.few_rows import UNTRAINED, WAY, design, deviations
-from perfc.analyzers.whole_runs.machine_bands import (
-    GAUSSIAN,
-    RunBands,
-    from_few,
-    unseen,
-)
+from perfc.analyzers.whole_runs.machine_bands import RunBands, from_few
 from perfc.analyzers.whole_runs.memory import OffsetMemory, fingerprint
+from perfc_lab.training.calibration.unseen import GAUSSIAN, LeftOut
+from perfc_lab.training.calibration.unseen import unseen_runs as unseen
 
 from .graph_rows import measurements
 

@@ -14,7 +14,7 @@ pytest.importorskip("torch_geometric")
 
 from perfc.analyzers.graph.predictor import TrainingBudget, predictor
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.graph.weights import card_of, load, save
+from perfc.analyzers.graph.weights import load, save
 from perfc.errors import PerfcError
 from perfc.machine.mig import mig_profile
 from perfc_lab.papers import nnlqp, onnx_profile, perf_graph, pmgns, relay, trappm
@@ -25,6 +25,7 @@ from perfc_lab.papers.networks.several import SeveralQuantities
 from perfc_lab.papers.pmgns import Pmgns
 from perfc_lab.papers.seernet import SeerNet
 from perfc_lab.papers.static_features import STATIC, static_features
+from perfc_lab.training.graphs.cards import card_of
 from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
 
 from .graph_rows import measurements

@@ -14,7 +14,7 @@ from perfc.analyzers.graph.branches import foldable_share
 from perfc.analyzers.graph.model_graph import OpGraph
 from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity, drawn
-from perfc.analyzers.graph.weights import card_of, load, save
+from perfc.analyzers.graph.weights import load, save
 from perfc.analyzers.whole_runs.adapted import adapted
 from perfc.analyzers.whole_runs.kernel_sums import (
     KindRates,
@@ -24,6 +24,7 @@ from perfc.analyzers.whole_runs.kernel_sums import (
     tabulated_runs,
 )
 from perfc.errors import PerfcError
+from perfc_lab.training.graphs.cards import card_of
 from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
 from perfc_lab.whole_runs import physics_residual, residual_fit
 from perfc_lab.whole_runs.physics_residual import PhysicsResidual

@@ -18,6 +18,7 @@ from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
 from perfc.analyzers.artefacts.forest import LEAF_STEP, ROWS, Forest
+from perfc_lab.data import weights as weights_
 
 NAMES = ("a", "b")
 TREES = {
@@ -238,13 +239,13 @@ def rewritten(path: Path, **other: np.ndarray) -> Path:
 
 def test_arrays_that_were_replaced_whole_are_read(trained: Artefact, tmp_path: Path) -> None:
     """So that the refusals below are for what is wrong, and not for the replacing."""
-    path = rewritten(artefact.save(trained, tmp_path), hull_low=trained.hull_low - 1)
+    path = rewritten(weights_.save(trained, tmp_path), hull_low=trained.hull_low - 1)
     assert np.array_equal(artefact.load(path).hull_low, trained.hull_low - 1)
 
 
 @pytest.mark.parametrize("name", ["hull_low", "hull_high", "middle"])
 def test_a_hull_has_a_number_for_each_feature(trained: Artefact, tmp_path: Path, name: str) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     count = len(trained.card.features)
     for wrong in (
         np.zeros(count + 1),
@@ -259,7 +260,7 @@ def test_a_hull_has_a_number_for_each_feature(trained: Artefact, tmp_path: Path,
 
 
 def test_cells_have_a_column_for_each_parameter(trained: Artefact, tmp_path: Path) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     cells = trained.cells
     assert cells is not None
     rewritten(path, cells_log2=cells.log2[:, :-1])
@@ -276,7 +277,7 @@ def test_a_card_speaks_of_no_more_trees_than_there_are(
     trained: Artefact, tmp_path: Path, more: int, is_read: bool
 ) -> None:
     count = len(trained.factor.roots) + more
-    path = artefact.save(replace(trained, card=replace(trained.card, general=count)), tmp_path)
+    path = weights_.save(replace(trained, card=replace(trained.card, general=count)), tmp_path)
     if is_read:
         assert artefact.load(path).card.general == count
         return
@@ -289,7 +290,7 @@ def test_a_card_speaks_of_no_more_trees_than_there_are(
 
 
 def test_a_card_of_another_format_is_not_read(trained: Artefact, tmp_path: Path) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     text = path.read_text(encoding="utf-8")
     assert f'"format": {artefact.FORMAT},' in text
     for number in (artefact.FORMAT - 1, artefact.FORMAT + 1):
@@ -301,8 +302,8 @@ def test_a_card_of_another_format_is_not_read(trained: Artefact, tmp_path: Path)
 def test_arrays_of_other_weights_are_not_those_of_the_card(
     trained: Artefact, tmp_path: Path
 ) -> None:
-    path = artefact.save(trained, tmp_path / "one")
-    other = artefact.save(replace(trained, hull_low=trained.hull_low - 1), tmp_path / "other")
+    path = weights_.save(trained, tmp_path / "one")
+    other = weights_.save(replace(trained, hull_low=trained.hull_low - 1), tmp_path / "other")
     path.with_suffix(".npz").write_bytes(other.with_suffix(".npz").read_bytes())
     with pytest.raises(WeightsError, match="not the arrays that the card speaks of"):
         artefact.load(path)
@@ -311,7 +312,7 @@ def test_arrays_of_other_weights_are_not_those_of_the_card(
 def test_files_may_be_so_long_and_not_one_byte_longer(
     trained: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     for name, file in (("MAX_CARD_BYTES", path), ("MAX_ARRAYS_BYTES", path.with_suffix(".npz"))):
         size = file.stat().st_size
         with monkeypatch.context() as patch:
@@ -348,7 +349,7 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 def test_a_card_that_says_what_no_card_says_is_refused(
     trained: Artefact, tmp_path: Path, key: str, value: object
 ) -> None:
-    path = artefact.save(trained, tmp_path)
+    path = weights_.save(trained, tmp_path)
     card = json.loads(path.read_text(encoding="utf-8"))
     artefact.load(path)
     *outer, inner = key.split()

@@ -11,16 +11,19 @@ import pytest
 
 from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
-from perfc.analyzers.artefacts.card import card_text, parse_card
-from perfc.analyzers.artefacts.implementations import candidate_kernels, implementations
+from perfc.analyzers.artefacts.card import parse_card
+from perfc.analyzers.artefacts.implementations import candidate_kernels
 from perfc.analyzers.estimators.predictor import Estimates, predict, predict_with
 from perfc.analyzers.features.classes import classes
 from perfc.analyzers.features.classes.experts import ExpertsKernel
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import complete
-from perfc.analyzers.intervals.conformal import coverage_of
 from perfc.machine import load_machine
+from perfc_lab.board import coverage_of
+from perfc_lab.data import weights as weights_
+from perfc_lab.data.rows import Rows
+from perfc_lab.data.weights import card_text, implementations
 from perfc_lab.tables.aic_moe import kernel_of
 from perfc_lab.training.evaluate import CallerContext
 from perfc_lab.training.fit import Recipe, train
@@ -204,7 +207,7 @@ def test_weights_that_ship_know_callers_who_name_no_framework(name: str) -> None
 
 
 def test_implementations_of_another_class_are_refused(found: Artefact, tmp_path: Path) -> None:
-    path = artefact.save(found, tmp_path)
+    path = weights_.save(found, tmp_path)
     assert artefact.load(path).card.implementations == found.card.implementations
     path.write_text(path.read_text().replace('"one", [16, 0]', '"one", [16]'))
     with pytest.raises(WeightsError, match="implementations of another class"):

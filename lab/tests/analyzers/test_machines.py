@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals.conformal import (
     Band,
@@ -18,14 +17,15 @@ from perfc.analyzers.intervals.conformal import (
     excess,
     sides,
 )
-from perfc.analyzers.intervals.unseen import (
+from perfc_lab.data.rows import Rows
+from perfc_lab.training.calibration.machines import distance, leaving
+from perfc_lab.training.calibration.unseen import (
     LeftOut,
     learned,
     of_category,
     shared_error,
     student,
 )
-from perfc_lab.training.calibration.machines import distance, leaving
 
 from .synthetic import blocks, matmul_rows
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts import artefact
-from perfc.analyzers.artefacts.card import card_text
 from perfc.analyzers.features.distance import USUAL_POWER_W, coordinates, distance
 from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
+from perfc_lab.data.weights import card_text
 from perfc_lab.training.calibration.places import main, places_of
 from tests.analyzers.toy import toy
 

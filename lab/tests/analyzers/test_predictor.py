@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers.artefacts import artefact
 from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
 from perfc.analyzers.estimators.predictor import Estimates, predict, predict_with
 from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import KernelError
-from perfc.analyzers.intervals.conformal import EXTRAPOLATED, coverage_of
+from perfc.analyzers.intervals.conformal import EXTRAPOLATED
 from perfc.machine import load_machine
+from perfc_lab.board import coverage_of
+from perfc_lab.data import weights as weights_
 from perfc_lab.training.fit import train
 
 from .conftest import QUICK
@@ -81,7 +82,7 @@ def test_what_is_no_kernel_is_one_line(trained: Artefact, tmp_path: Path) -> Non
     machine = load_machine("h100")
     with pytest.raises(WeightsError, match="no weights for matmul"):
         predict("matmul", {}, "bf16", machine, Protocol.GRAPH, folder=tmp_path)
-    artefact.save(trained, tmp_path)
+    weights_.save(trained, tmp_path)
     for rows, said in (
         ({"m": np.ones(1), "n": np.ones(1)}, "without 'k'"),
         ({"m": np.ones(1), "n": -np.ones(1), "k": np.ones(1)}, "no extent"),

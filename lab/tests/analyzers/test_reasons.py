@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.analyzers.artefacts.artefact import Artefact, save
+from perfc.analyzers.artefacts.artefact import Artefact
 from perfc.analyzers.estimators.forest import learned
 from perfc.analyzers.estimators.forest_reason import reasons
 from perfc.study.explain import explain
 from perfc.study.explain.prediction_text import reason_lines
 from perfc.study.explain.text import render_json, render_text
+from perfc_lab.data.weights import save
 from perfc_lab.training.fit import train
 
 from .conftest import QUICK

@@ -12,12 +12,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import perfc
-from perfc.analyzers.artefacts.artefact import WeightsError, load, save
+from perfc.analyzers.artefacts.artefact import WeightsError, load
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.features.process import Process
 from perfc.analyzers.features.rows import DataError
-from perfc.analyzers.intervals.conformal import of_category
 from perfc.analyzers.runs import runtime_runs
 from perfc.analyzers.runs.prediction import predicted
 from perfc.analyzers.runs.run_process import MACHINE_COLUMNS, positions
@@ -37,7 +36,9 @@ from perfc.machine import load_machine
 from perfc.passes.roofline.roofline import RooflineTable
 from perfc.passes.runtimes import Tf32, runtime
 from perfc.view.report import Verdict
+from perfc_lab.data.weights import save
 from perfc_lab.tables.whole_models import WholeModel, version_of, whole_models
+from perfc_lab.training.calibration.bands import of_category
 from perfc_lab.training.experiments.runtimes import RuntimeExperiment, every_run, figures
 from perfc_lab.training.process_fit import ProcessRecipe
 from perfc_lab.training.runs.measured_runs import MeasuredRun, measured_runs, of_graph

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.graph.rows import Quantity
+from perfc_lab.data.rows import Rows
 from perfc_lab.datasets import ecnas
 from perfc_lab.datasets.ecnas import EcNasRuns
 from perfc_lab.training import power

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.graph import predictor as contract
-from perfc.analyzers.graph.predictor import TrainingBudget, predictor, usable
+from perfc.analyzers.graph.predictor import TrainingBudget, predictor
 from perfc.errors import MissingExtraError, PerfcError
 from perfc_lab.papers.gnn_llm import sentences
+from perfc_lab.training.graphs import cards
 
 from .graph_rows import measurements
 
@@ -31,9 +32,9 @@ def test_a_missing_encoder_is_one_line_and_left_out(monkeypatch: pytest.MonkeyPa
     with pytest.raises(MissingExtraError, match="no sentence encoder all-mpnet-base-v2"):
         sentences.folder_of("all-mpnet-base-v2")
     assert "sentence_encoder" in contract.predictors()
-    monkeypatch.setattr(contract, "predictors", lambda: ("roofline", "sentence_encoder"))
+    monkeypatch.setattr(cards, "predictors", lambda: ("roofline", "sentence_encoder"))
     said: list[str] = []
-    assert usable(said.append) == ("roofline",)
+    assert cards.usable(said.append) == ("roofline",)
     (line,) = said
     assert "\n" not in line
     assert sentences.FOLDER in line

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from perfc.analyzers.artefacts import artefact
-from perfc.analyzers.artefacts.card import card_text
 from perfc.errors import PerfcError
 from perfc_lab.board import Score
 from perfc_lab.commands.eval import command as evaluate
 from perfc_lab.commands.train import command as train
+from perfc_lab.data.weights import card_text
 from perfc_lab.training import experiments as module
 from perfc_lab.training import growing, scoreboard
 from perfc_lab.training.fit import Recipe

@@ -15,7 +15,7 @@ from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.graph.model_graph import OP_FIXED, OpGraph
 from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
-from perfc.analyzers.graph.weights import card_of, load, save
+from perfc.analyzers.graph.weights import load, save
 from perfc.analyzers.intervals.conformal import Band, Unseen
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.whole_runs import shipped
@@ -27,6 +27,7 @@ from perfc.frontend import load as load_model
 from perfc.ir.graph import Module
 from perfc.machine import load_machine
 from perfc_lab.datasets.spaces.nas_bench_201 import network
+from perfc_lab.training.graphs.cards import card_of
 from perfc_lab.training.graphs.protocols import GraphProtocol
 from perfc_lab.whole_runs import as_shipped, physics_residual, residual_fit
 from perfc_lab.whole_runs.as_shipped import figures_as_shipped

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks import floor_kernels as check
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.machine import load_machine
+from perfc_lab.data.rows import Rows
 from perfc_lab.tables import deepbench
 
 FLOP = 2 * 4096**3

@@ -10,11 +10,12 @@ from perfc.analyzers.graph.dataset import load
 from perfc.analyzers.graph.predictor import Say, TrainingBudget, predictor
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.store import StoredGraphs
-from perfc.analyzers.graph.weights import card_of, save
+from perfc.analyzers.graph.weights import save
 from perfc.errors import ParseError, PerfcError
 from perfc.ir.record import record
 
 from ...training.graphs.bench import trained
+from ...training.graphs.cards import card_of
 from ...training.graphs.protocols import GraphProtocol, folds
 from ..reproduction.command import every_job, reproduce
 from ..reproduction.published import PaperTable, RowSelection, built

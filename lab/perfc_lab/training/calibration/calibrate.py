@@ -11,7 +11,6 @@ import numpy as np
 from perfc.analyzers.artefacts.artefact import Artefact
 from perfc.analyzers.artefacts.card import Card
 from perfc.analyzers.artefacts.forest import Forest
-from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals.conformal import (
     LEAST_SPREAD,
@@ -21,12 +20,13 @@ from perfc.analyzers.intervals.conformal import (
     Calibration,
     Unseen,
     band,
-    of_category,
 )
 from perfc.ir.record import frozen
 
+from ...data.rows import Rows
 from ..growing import Recipe, StackedTables, boost, grow, stacked
 from ..protocols import folds
+from .bands import of_category
 from .levels import levels
 from .machines import ForestCache, unseen_machines
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from perfc.analyzers.artefacts.artefact import Artefact
 from perfc.analyzers.estimators.predictor import possible
-from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of, complete
-from perfc.analyzers.intervals.conformal import LEVELS, Band, of_category
+from perfc.analyzers.intervals.conformal import LEVELS, Band
 from perfc.machine import load_machine
 
+from ...data.rows import Rows
 from ..evaluate import CallerContext
+from .bands import of_category
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,16 +11,17 @@ import numpy as np
 
 from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.features.distance import nearest
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.intervals.conformal import LEAST_SPREAD, Band, Unseen, excess, sides
-from perfc.analyzers.intervals.unseen import LeftOut, learned
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
+from ...data.rows import Rows
 from ..growing import Recipe, StackedTables, grow, protocols_of, stacked
 from ..protocols import targets
+from .unseen import LeftOut, learned
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array

@@ -14,13 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfc.analyzers.artefacts import artefact
-from perfc.analyzers.artefacts.card import Card, card_text
+from perfc.analyzers.artefacts.card import Card
 from perfc.analyzers.features.distance import place
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.features.table import class_of
 from perfc.analyzers.runs.runtime_runs import CLASS as RUN
 from perfc.common.whole_file import write_whole
 from perfc.machine import load_machine
+
+from ...data.weights import card_text
 
 Places = Mapping[str, tuple[tuple[float, ...], ...]]
 

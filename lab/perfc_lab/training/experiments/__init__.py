@@ -16,12 +16,12 @@ from typing import ClassVar
 import numpy as np
 
 from perfc.analyzers.artefacts.artefact import Artefact, Ready
-from perfc.analyzers.features.rows import Rows
 from perfc.analyzers.features.table import class_of
 from perfc.common.declared import modules
 from perfc.errors import PerfcError
 
 from ...board import Score
+from ...data.rows import Rows
 from ...tables import sources
 from ..calibration.calibrate import Calibrating
 from ..calibration.machines import ForestCache

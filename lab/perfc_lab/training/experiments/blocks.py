@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from perfc.analyzers.artefacts.artefact import Artefact, Ready
-from perfc.analyzers.features.rows import DataError, Protocol, Rows
+from perfc.analyzers.features.rows import DataError, Protocol
 from perfc.ir.record import entity
 
 from ...board import Score, score
+from ...data.rows import Rows
 from ...tables import MODEL
 from ...tables.language_models import IN_BLOCK, KNOWN, SHARDS
 from ..calibration.calibrate import Calibrating

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.analyzers.features.rows import Rows
-
+from ...data.rows import Rows
 from ...tables.neusight import PUBLISHED_TEST
 from ...tables.operand_layout import OTHER_LAYOUT
 from ..calibration.calibrate import Calibrating

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from perfc.analyzers.features.rows import Protocol, Rows
+from perfc.analyzers.features.rows import Protocol
 
+from ...data.rows import Rows
 from ..evaluate import RowSlice, everything
 
 if TYPE_CHECKING:

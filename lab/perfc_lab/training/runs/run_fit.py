@@ -19,7 +19,7 @@ from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.features.distance import SAME_CHIP, distance, place
 from perfc.analyzers.features.rows import DataError, Protocol
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.intervals.conformal import Bands, Calibration, Unseen, band, of_category
+from perfc.analyzers.intervals.conformal import Bands, Calibration, Unseen, band
 from perfc.analyzers.runs.run_process import FORM, positions
 from perfc.analyzers.runs.run_table import COLUMNS, RATES_OF
 from perfc.analyzers.runs.runtime_runs import (
@@ -34,6 +34,7 @@ from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ...splitting import leave_out
+from ..calibration.bands import of_category
 from ..libraries import versions
 from ..process_fit import ProcessRecipe, conditioned, fitted_process
 from .measured_runs import MeasuredRun

@@ -15,10 +15,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import perfc
-from perfc.analyzers.artefacts.artefact import SHIPPED, Artefact, save
+from perfc.analyzers.artefacts.artefact import SHIPPED, Artefact
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.view.report import Verdict
 
+from ...data.weights import save
 from ...tables.whole_models import whole_models
 
 ROWS = 200

@@ -1,0 +1,171 @@
+"""Writes weights of a predictor: a readable card and arrays, each in one step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from perfc.analyzers.artefacts.arrays import packed
+from perfc.analyzers.artefacts.artefact import (
+    CELL_ARRAYS,
+    FORESTS,
+    HULL,
+    Artefact,
+    WeightsError,
+    read_card,
+)
+from perfc.analyzers.artefacts.card import Card
+from perfc.analyzers.artefacts.forest import Forest
+from perfc.analyzers.artefacts.implementations import Implementation, stated
+from perfc.analyzers.features.table import class_of, complete
+from perfc.analyzers.intervals.conformal import Bands, Calibration
+from perfc.common.whole_file import write_whole
+
+from .rows import Rows
+
+
+def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
+    """Write card and arrays into a folder, each in one step; the card comes last.
+
+    Raises:
+        WeightsError: weights of another schema are there and ``overwrite`` is off.
+    """
+    card = artefact.card
+    target = check_replaceable(card.name, card.schema, folder, overwrite=overwrite)
+    arrays: dict[str, Any] = {name: getattr(artefact, name) for name in HULL}
+    for name in FORESTS:
+        forest: Forest = getattr(artefact, name)
+        arrays |= {f"{name}_{key}": value for key, value in forest.arrays().items()}
+    if artefact.cells is not None:
+        arrays |= dict(zip(CELL_ARRAYS, astuple(artefact.cells)[1:], strict=True))
+    arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
+    content = packed(arrays)
+    folder.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(content).hexdigest()
+    write_whole(target.with_suffix(".npz"), content)
+    write_whole(target, card_text(card, digest).encode())
+    return target
+
+
+def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) -> Path:
+    """Return the path of a predictor's card, unless weights of another schema are there.
+
+    Raises:
+        WeightsError: weights of another schema are there and ``overwrite`` is off.
+    """
+    target = folder / f"{name}.json"
+    if target.exists() and not overwrite:
+        present = read_card(target)
+        if present.schema != schema:
+            raise WeightsError(
+                f"weights of schema {present.schema} are there, these are {schema}",
+                hint="--force replaces them", where=str(target),
+            )  # fmt: skip
+    return target
+
+
+def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
+    """Write metrics into a card, in place of those that were there.
+
+    Raises:
+        WeightsError: there is no card.
+    """
+    card = read_card(path)
+    write_whole(path, card_text(replace(card, metrics=metrics), card.arrays_sha256).encode())
+
+
+def card_text(card: Card, arrays_sha256: str) -> str:
+    """The card as JSON, a value a line."""
+    content: dict[str, object] = {
+        "name": card.name,
+        "class": card.class_name,
+        "format": card.format,
+        "schema": card.schema,
+        "arrays_sha256": arrays_sha256,
+        "split": card.split,
+        "rows": card.rows,
+        "general": card.general,
+        "protocols": [p.value for p in card.protocols],
+        "frameworks": card.frameworks,
+        "dtypes": card.dtypes,
+        "targets": card.targets,
+        "parameters": card.parameters,
+        "features": card.features,
+        "kin": card.configurations,
+        "implementations": [_implementation(kernel) for kernel in card.implementations],
+        "notes": card.notes,
+        "bases": card.bases,
+        "calibration": _calibration(card.calibration),
+        "data": card.data,
+        "versions": card.versions,
+        "places": card.places,
+        "metrics": card.metrics,
+    }
+    return _value(content) + "\n"
+
+
+def _calibration(calibration: Calibration) -> dict[str, object]:
+    """Return a table: bands of all kernels, then by category; unseen as an error and two ends."""
+
+    def of(bands: Bands) -> dict[str, object]:
+        seen, levels = ([band.low, band.high] for band in (bands.seen, bands.levels))
+        far = bands.unseen
+        unseen = [far.error, far.band.low, far.band.high] if far else []
+        return {"seen": seen, "unseen": unseen, "levels": levels}
+
+    categories = {name: of(bands) for name, bands in calibration.categories.items()}
+    return {**of(calibration.bands), "categories": categories}
+
+
+def _implementation(kernel: Implementation) -> list[object]:
+    return [
+        kernel.target,
+        kernel.dtype,
+        kernel.protocol.value,
+        kernel.framework,
+        kernel.choices,
+        kernel.reasons,
+    ]
+
+
+def _value(value: object, indent: str = "") -> str:
+    match value:
+        case Mapping() if value:
+            inner = f"{indent}  "
+            lines = (f"{inner}{json.dumps(k)}: {_value(v, inner)}" for k, v in value.items())
+            return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+        case float() if math.isfinite(value):
+            return f"{value:.9g}"
+        case list() | tuple():
+            return f"[{', '.join(_value(item) for item in value)}]"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
+    """Return the sorted implementations of measured rows; none for fewer than two frameworks."""
+    blocks = list(blocks)
+    if len({b.framework for b in blocks}) < 2:
+        return ()
+    distinct: set[Implementation] = set()
+    for block in blocks:
+        kind = class_of(block.class_name)
+        at = len(kind.by_framework)
+        for values in np.unique(stated(kind, complete(kind, block.columns)), axis=0).tolist():
+            choices, reasons = tuple(values[:at]), tuple(values[at:])
+            distinct.add(Implementation(
+                block.target, block.dtype, block.protocol, block.framework, choices, reasons
+            ))  # fmt: skip
+    return tuple(
+        sorted(
+            distinct,
+            key=lambda kernel: (kernel.protocol.value, repr(kernel)),
+        )
+    )

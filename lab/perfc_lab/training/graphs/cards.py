@@ -1,0 +1,69 @@
+"""Cards of trained predictors of whole models, and the predictors that can be trained here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from perfc.analyzers.graph.predictor import GraphPredictor, Say, predictor, predictors
+from perfc.analyzers.graph.rows import Measurements
+from perfc.analyzers.graph.weights import GraphCard
+from perfc.errors import MissingExtraError
+
+SMALL = 0.05
+"""Share of a setting's runs that are smaller than what is called small."""
+
+
+def card_of(
+    trained: GraphPredictor, train: Measurements, split: str, metrics: Mapping[str, float]
+) -> GraphCard:
+    """The card of a predictor that was trained on some rows."""
+    name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
+    graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
+    peaks = small_peaks(train)
+    return GraphCard(
+        name,
+        trained.title,
+        trained.quantity.value,
+        train.dataset,
+        train.digest,
+        split,
+        tuple(train.targets),
+        tuple(sorted({r.part for r in train.rows})),
+        len(train),
+        len(train.architectures),
+        max(map(len, graphs), default=0),
+        trained.factor,
+        metrics,
+        trained.meta(),
+        tuple(sorted(peaks)),
+        tuple(sorted({name for g in graphs for name in g.ops})),
+        tuple(peaks[run] for run in sorted(peaks)),
+    )
+
+
+def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
+    """Machine, precision, way of running and framework, and bytes alive at once in a small run."""
+    residuals: dict[tuple[str, str, str, str], list[float]] = {}
+    for r in train.rows:
+        run = r.target, r.setting.precision.value, r.part, r.setting.framework
+        peak_bytes = train.graphs[r.graph].ops.whole_at(r.batch)["peak_bytes"]
+        residuals.setdefault(run, []).append(peak_bytes)
+    return {run: float(np.quantile(each, SMALL)) for run, each in residuals.items()}
+
+
+def usable(say: Say) -> tuple[str, ...]:
+    """Return the predictors whose packages and weights are installed; report others to ``say``."""
+    result = []
+    for name in predictors():
+        try:
+            made = predictor(name)
+        except MissingExtraError as error:
+            say(f"{name} is left out: {error}")
+            continue
+        if made.begins_from:
+            say(f"{name} is left out: it begins from what `{made.begins_from}` writes")
+        else:
+            result.append(name)
+    return tuple(result)
