@@ -21,15 +21,6 @@ class MigProfile:
     capacity_bytes: float
 
 
-A100_40GB = (
-    MigProfile("1g.5gb", 5 * GB),
-    MigProfile("2g.10gb", 10 * GB),
-    MigProfile("3g.20gb", 20 * GB),
-    MigProfile("7g.40gb", 40 * GB),
-)
-"""The four that the paper considers."""
-
-
 def profiles(target: str) -> tuple[MigProfile, ...]:
     """Return the profiles of a target that the paper would consider; () without a file of slices.
 
@@ -49,9 +40,7 @@ def _size(profile: SliceProfile) -> tuple[int, int]:
     return profile.compute_slices, profile.capacity_bytes
 
 
-def mig_profile(
-    memory_bytes: float, profiles: tuple[MigProfile, ...] = A100_40GB
-) -> MigProfile | None:
+def mig_profile(memory_bytes: float, target: str = "a100-sxm4-40gb") -> MigProfile | None:
     """Return the smallest profile that holds a predicted memory; None if none does (Eq. 4.2).
 
     The equation has none at its bounds; here 5 GB do not fit into 5 GB. A memory that is not
@@ -60,11 +49,11 @@ def mig_profile(
     Args:
         memory_bytes: as predicted on the whole GPU; on a slice a model takes slightly less, the
             paper finds (Figure 4.3).
-        profiles: smallest first.
+        target: the card; by default that of the paper.
 
     >>> mig_profile(2.865e9).name
     '1g.5gb'
     """
     if not memory_bytes > 0:
         return None
-    return next((p for p in profiles if memory_bytes < p.capacity_bytes), None)
+    return next((p for p in profiles(target) if memory_bytes < p.capacity_bytes), None)

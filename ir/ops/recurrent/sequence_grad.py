@@ -31,8 +31,18 @@ def backward_of(problem: object, products: float) -> Backward | None:
     return Backward(problem, products) if isinstance(problem, LinearAttention) else None
 
 
+class OfOperands(Op):
+    """Gradients of all operands of the forward pass, after that of its result."""
+
+    def infer(self, ins: Inputs) -> Types:
+        return like_operands(ins)
+
+    def extents(self, ins: Inputs, outs: Types) -> Extents:
+        return super().extents(ins[FORWARD:], outs)
+
+
 @frozen
-class StateSpaceScanGrad(StateSpaceScan):
+class StateSpaceScanGrad(OfOperands, StateSpaceScan):
     """Gradients of a selective state space; states are recomputed.
 
     Shapes:  dY like y, then the operands of StateSpaceScan -> the gradient of each.
@@ -51,19 +61,13 @@ class StateSpaceScanGrad(StateSpaceScan):
         "sfu": "n*h*(3 + 2*e)",
     }
 
-    def infer(self, ins: Inputs) -> Types:
-        return like_operands(ins)
-
-    def extents(self, ins: Inputs, outs: Types) -> Extents:
-        return super().extents(ins[FORWARD:], outs)
-
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
         forward = as_gradient(StateSpaceScan, self)
         return backward_of(forward.problem(ins[FORWARD:], outs), 2.5)
 
 
 @frozen
-class GatedDeltaNetGrad(GatedDeltaNet):
+class GatedDeltaNetGrad(OfOperands, GatedDeltaNet):
     """Gradients of a gated delta rule; states are recomputed.
 
     Shapes:  dY like output, then the operands of GatedDeltaNet -> the gradient of each.
@@ -84,12 +88,6 @@ class GatedDeltaNetGrad(GatedDeltaNet):
         "alu": "2*b*t*(g*(d*v*x + v*y) + h*v)",
         "sfu": "2*b*t*g*z",
     }
-
-    def infer(self, ins: Inputs) -> Types:
-        return like_operands(ins)
-
-    def extents(self, ins: Inputs, outs: Types) -> Extents:
-        return super().extents(ins[FORWARD:], outs)
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
         forward = as_gradient(GatedDeltaNet, self)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from perfc.analyzers.artefacts.forest import Forest
-from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.errors import PerfcError
 from perfc.ir.record import frozen
-from perfc_lab.training.xgboost_forest import forest_of
+from perfc_lab.training.xgboost_forest import ForestPredictor, forest_of
 
 from ..training.libraries import xgboost
 from .networks.row_features import ROW, row_features
@@ -69,7 +69,7 @@ def grid() -> Iterator[TreeSetting]:
         yield TreeSetting(*values)
 
 
-class GBoost(GraphPredictor):
+class GBoost(ForestPredictor):
     """XGBoost on the logarithm of the quantity, with the setting that the paper's grid found best.
 
     A budget's scale is that of the number of trees, whose rate grows as their number falls. The
@@ -79,10 +79,10 @@ class GBoost(GraphPredictor):
     name: ClassVar[str] = "gboost"
     title: ClassVar[str] = "GBoost (baseline of TraPPM, 2023)"
     variants: ClassVar[tuple[str, ...]] = (GRID,)
+    schema = FEATURES
 
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
-        self.forest: Forest | None = None
         self.setting = TreeSetting()
 
     def fit(
@@ -115,21 +115,6 @@ class GBoost(GraphPredictor):
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         found: Array = np.exp(self.forest(features(data)))
         return found
-
-    def arrays(self) -> Mapping[str, Array]:
-        """The forest's."""
-        return {} if self.forest is None else self.forest.arrays()
-
-    def meta(self) -> Mapping[str, Any]:
-        """Schema and the forest's constant."""
-        base = 0.0 if self.forest is None else self.forest.base
-        return {"schema": FEATURES.digest, "constant": base}
-
-    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """A forest of the same features."""
-        if meta["schema"] != FEATURES.digest:
-            raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
-        self.forest = Forest.from_arrays(FEATURES.columns, dict(arrays), meta["constant"])
 
 
 def features(data: Measurements) -> NDArray[np.float32]:

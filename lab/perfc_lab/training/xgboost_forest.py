@@ -10,9 +10,36 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfc.analyzers.artefacts.forest import LEAF_STEP, Forest, leaf_steps
+from perfc.analyzers.graph.predictor import GraphPredictor
+from perfc.analyzers.graph.schema import Schema
+from perfc.errors import PerfcError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from perfc.analyzers.features.classes import Array
+
+
+class ForestPredictor(GraphPredictor):
+    """A predictor of one forest; ``schema`` is that of its features."""
+
+    schema: Schema
+    forest: Forest | None = None
+
+    def arrays(self) -> Mapping[str, Array]:
+        """Return those of the forest."""
+        return {} if self.forest is None else self.forest.arrays()
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the schema and the constant of the forest."""
+        base = 0.0 if self.forest is None else self.forest.base
+        return {"schema": self.schema.digest, "constant": base}
+
+    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+        """Take a forest of the same features."""
+        if meta["schema"] != self.schema.digest:
+            raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
+        self.forest = Forest.from_arrays(self.schema.columns, dict(arrays), meta["constant"])
 
 
 def forest_of(booster: Any) -> Forest:

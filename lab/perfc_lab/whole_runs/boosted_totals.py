@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.graph.dataset import sheet
 from perfc.analyzers.graph.model_graph import ModelGraph
-from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget
+from perfc.analyzers.graph.predictor import Say, TrainingBudget
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.schema import Schema
 from perfc.analyzers.steps.launch_kind import LaunchKind
 from perfc.errors import PerfcError
-from perfc_lab.training.xgboost_forest import forest_of
+from perfc_lab.training.xgboost_forest import ForestPredictor, forest_of
 
 from ..training.libraries import xgboost
 
@@ -48,7 +47,7 @@ PARAMETERS: Mapping[str, float | int] = {
 }  # fmt: skip
 
 
-class BoostedTotals(GraphPredictor):
+class BoostedTotals(ForestPredictor):
     """Trees on the log of time over the sum of roofline times.
 
     The variant ``scalars`` has the totals that a model's card states (MACs, parameters, bytes) and
@@ -63,7 +62,6 @@ class BoostedTotals(GraphPredictor):
     def __init__(self, variant: str = "", quantity: Quantity = Quantity.TIME) -> None:
         super().__init__(variant, quantity)
         self.schema = SCALARS if variant else TOTALS
-        self.forest: Forest | None = None
 
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
@@ -101,21 +99,6 @@ class BoostedTotals(GraphPredictor):
         key = "mac_scale" if self.variant else "scale"
         values = np.array(columns, np.float32).reshape(len(found), len(self.schema))
         return values, np.array([one[key] for one in found], np.float64)
-
-    def arrays(self) -> Mapping[str, Array]:
-        """The forest's."""
-        return {} if self.forest is None else self.forest.arrays()
-
-    def meta(self) -> Mapping[str, Any]:
-        """Schema and the forest's constant."""
-        base = 0.0 if self.forest is None else self.forest.base
-        return {"schema": self.schema.digest, "constant": base}
-
-    def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """A forest of the same features."""
-        if meta["schema"] != self.schema.digest:
-            raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
-        self.forest = Forest.from_arrays(self.schema.columns, dict(arrays), meta["constant"])
 
 
 @lru_cache(65_536)

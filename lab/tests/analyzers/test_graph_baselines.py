@@ -9,7 +9,7 @@ from perfc.analyzers.graph.dataset import sheet
 from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import Quantity
 from perfc.errors import PerfcError
-from perfc.machine.mig import A100_40GB, mig_profile
+from perfc.machine.mig import mig_profile, profiles
 from perfc_lab.papers.kernel_forest import KernelForest, LaunchTable
 from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
 from perfc_lab.whole_runs.roofline import SCALED, RooflineSum
@@ -89,4 +89,5 @@ def test_a_model_gets_the_smallest_slice_that_holds_it(memory_bytes: float, name
 @pytest.mark.parametrize("memory_bytes", [40e9, 0.0, -1.0, float("nan")])
 def test_no_slice_for_what_fits_none_or_is_unknown(memory_bytes: float) -> None:
     assert mig_profile(memory_bytes) is None
-    assert [p.capacity_bytes for p in A100_40GB] == sorted(p.capacity_bytes for p in A100_40GB)
+    sizes = [p.capacity_bytes for p in profiles("a100-sxm4-40gb")]
+    assert sizes == sorted(sizes)

@@ -130,7 +130,7 @@ def further(
     quantities = {**result.other_quantities, result.quantity.value: result.value}
     memory_bytes = quantities.get(Quantity.MEMORY.value)
     if memory_bytes is not None and profiles(target):
-        profile = mig_profile(memory_bytes, profiles(target))
+        profile = mig_profile(memory_bytes, target)
         extra["mig_profile"] = profile.name if profile else "none"
     return extra
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -149,6 +150,16 @@ class Emitter:
         """Return the name of the next node, with the path of its module."""
         self.made += 1
         return self.path if self.made == 1 else f"{self.path}.{self.made - 1}"
+
+    def gelu(self, x: str, dtype: int, *, is_tanh: bool) -> str:
+        """Return GELU in the operators of ONNX 18, which predictors of whole runs know."""
+        if is_tanh:
+            return self.emit("Gelu", x, approximate="tanh")
+        inner = self.emit("Erf", self.emit("Div", x, self.scalar(math.sqrt(2), dtype)))
+        half = self.emit(
+            "Mul", self.scalar(0.5, dtype), self.emit("Add", inner, self.scalar(1, dtype))
+        )
+        return self.emit("Mul", x, half)
 
     def ints(self, *values: int) -> str:
         """Return a constant of one axis."""

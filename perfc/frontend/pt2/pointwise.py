@@ -216,13 +216,7 @@ def _log_sigmoid(c: AtenCall) -> str:
 
 @lowers("gelu")
 def _gelu(c: AtenCall) -> str:
-    x, dtype = c.x, c.result.dtype
-    if c.value("approximate", "none") != "none":
-        return c.emit("Gelu", x, approximate="tanh")
-    # in the operators of ONNX 18, which predictors of whole runs know
-    inner = c.emit("Erf", c.emit("Div", x, c.scalar(math.sqrt(2), dtype)))
-    half = c.emit("Mul", c.scalar(0.5, dtype), c.emit("Add", inner, c.scalar(1, dtype)))
-    return c.emit("Mul", x, half)
+    return c.gelu(c.x, c.result.dtype, is_tanh=c.value("approximate", "none") != "none")
 
 
 @lowers("leaky_relu", "rrelu")

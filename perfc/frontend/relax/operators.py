@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 
@@ -70,12 +69,7 @@ def _cast(c: RelaxCall) -> str:
 
 @lowers("nn.gelu", "nn.gelu_tanh")
 def _gelu(c: RelaxCall) -> str:
-    x, dtype = c.x, c.result.dtype
-    if c.operator.endswith("tanh"):
-        return c.emit("Gelu", x, approximate="tanh")
-    inner = c.emit("Erf", c.emit("Div", x, c.scalar(math.sqrt(2), dtype)))
-    half = c.emit("Mul", c.scalar(0.5, dtype), c.emit("Add", inner, c.scalar(1, dtype)))
-    return c.emit("Mul", x, half)
+    return c.gelu(c.x, c.result.dtype, is_tanh=c.operator.endswith("tanh"))
 
 
 @lowers("nn.leakyrelu")

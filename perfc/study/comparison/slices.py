@@ -144,7 +144,7 @@ def slicing(
     fits = [holds(replace(report, machine=m), report.env) for m in cut]
     slices = tuple(CardSlice(*each) for each in zip(rest, order, fits, strict=True))
     need_bytes = report.footprint.total_bytes
-    need = mig_profile(float(need_bytes), profiles(card.name))
+    need = mig_profile(float(need_bytes), card.name)
     used = working(whole)
     return Slicing(
         whole, slices, slo_s, partition.source.title, need.name if need else "",

@@ -25,8 +25,8 @@ ROOM = 3.0
 Given = Mapping[str, Any] | None
 
 
-class ReplayRun:
-    """An operator with its operands on a device."""
+class TorchProcess:
+    """PyTorch on the device of a request."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         from importlib import import_module
@@ -39,6 +39,13 @@ class ReplayRun:
             raise RuntimeError("this torch sees no CUDA device")
         self.torch.set_num_threads(int(request["threads"]))
         self.torch.set_grad_enabled(False)
+
+
+class ReplayRun(TorchProcess):
+    """An operator with its operands on a device."""
+
+    def __init__(self, request: dict[str, Any]) -> None:
+        super().__init__(request)
         # operators in place approach zero, where processors are slow
         self.torch.set_flush_denormal(True)
         self.repeats = 1

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from .replay import TYPES
+from .replay import TYPES, TorchProcess
 from .torch_ops import OPERATORS
 
 PROFILE = "torch-profile.json"
@@ -44,20 +44,11 @@ def device_seconds(events: Iterable[Any], count: int) -> list[float]:
     return seconds
 
 
-class TorchRun:
+class TorchRun(TorchProcess):
     """A graph with its tensors on a device."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        from importlib import import_module
-
-        self.request = request
-        self.torch: Any = import_module("torch")
-        self.version = f"torch {self.torch.__version__}"
-        self.device = str(request["device"])
-        if self.device != "cpu" and not self.torch.cuda.is_available():
-            raise RuntimeError("this torch sees no CUDA device")
-        self.torch.set_num_threads(int(request["threads"]))
-        self.torch.set_grad_enabled(False)
+        super().__init__(request)
         self.values: dict[str, Any] = {}
         self.feeds: dict[str, Any] = {}
         self.outputs: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from perfc.view.report.formats.document import Amount, Column, Document, Fact, F
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import Unit, plural, share
 
-from .collectives import tabulated
+from .collectives import COLUMNS, tabulated
 from .ranks import SCHEMA, RanksView, RankTime
 
 RANKS = (
@@ -27,11 +27,7 @@ RANKS = (
     Column("late_s", "late", Unit.SECOND, "after the rank before it, in all"),
 )
 COLLECTIVES = (
-    Column("kind", "collective", is_name=True),
-    Column("dtype", "dtype", is_spare=True),
-    Column("bytes", "bytes", Unit.BYTE, "whole message of one rank"),
-    Column("group", "group", is_spare=True),
-    Column("group_size", "ranks", Unit.COUNT),
+    *COLUMNS[:5],
     Column("count", "count", Unit.COUNT),
     Column("transfer_s", "transfer", Unit.SECOND, "on the rank that waits least"),
     Column("waiting_s", "waiting", Unit.SECOND, "of all ranks"),
