@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict
 
 from perfc.errors import ParseError
-from perfc.machine import Reserve
+from perfc.machine import HOST, Reserve
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Layout, Serving, Tf32
 from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
@@ -39,6 +39,7 @@ class DeploymentKeywords(TypedDict, total=False):
     host_launch: str | float | None
     reserve: str | int | Reserve
     parallel: Parallel | Mapping[str, object]
+    threads: int | str
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
@@ -46,21 +47,25 @@ class DeploymentKeywords(TypedDict, total=False):
 
 AXES = ("batch", "seq")
 """Extents that apply to every model, whatever its symbols are called."""
-KEYS = (*READERS, *AXES)
+KEYS = (*READERS, "threads", *AXES)
 """Keys of files and keyword arguments."""
 
 
 def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -> dict[str, object]:
-    """Move ``AXES`` into the extents.
+    """Move ``AXES`` into the extents, and the number of threads into the target.
 
     Args:
-        values: values by field name, and of ``AXES``; None means not given.
+        values: values by field name, and of ``AXES``; None means not given. ``threads`` are cores
+            of the target, by default of this machine.
         where: the place of a key, for messages.
 
     Raises:
         ParseError: two sizes for one extent.
     """
     fields = {name: value for name, value in values.items() if name not in AXES}
+    threads = fields.pop("threads", "all")
+    if threads != "all":
+        fields["target"] = f"{fields.get('target', HOST)}/{threads}t"
     sizes = {name: values[name] for name in AXES if values.get(name) is not None}
     if not sizes:
         return fields

@@ -2,7 +2,8 @@
 
 A profile has a share of the multiprocessors, and of L2, memory and their bandwidth. What belongs to
 one multiprocessor stays as it is. Files of ``targets/slices`` list the profiles of some cards; the
-user's own lie in a folder of that name beside the user's targets.
+user's own lie in a folder of that name beside the user's targets. Some cores of a processor are its
+slices too; all of them share the memory, and sustained rates lie between those of one and of all.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from .machine import Machine, MemoryLevel, Peak, Rate, Source
 FOLDER = "slices"
 PROFILE = r"(\d{1,2})g\.(\d{1,4})gb"
 """Name of a profile: its compute slices, and its memory in GB."""
+CORES = r"(\d{1,4})t"
+"""Name of some cores of a processor: threads that run kernels."""
 SOURCE = "slices"
 """Name of the source that says how a card is divided, beside the sources of the card."""
 _WHOLE = ("sm_count", "memory_slices", "capacity_bytes", "instances")
@@ -153,11 +156,11 @@ def _whole(table: Mapping[str, object], key: str, path: Path) -> int:
 def split(text: str) -> tuple[str, str]:
     """A card and a profile out of ``a100/3g.20gb``; no profile where none is named.
 
-    >>> split("a100-40gb/3g.20gb"), split("folder/a100.toml")
-    (('a100-40gb', '3g.20gb'), ('folder/a100.toml', ''))
+    >>> split("a100-40gb/3g.20gb"), split("host/1t"), split("folder/a100.toml")
+    (('a100-40gb', '3g.20gb'), ('host', '1t'), ('folder/a100.toml', ''))
     """
     card, _, name = text.rpartition("/")
-    return (card, name) if card and re.fullmatch(PROFILE, name) else (text, "")
+    return (card, name) if card and re.fullmatch(f"{PROFILE}|{CORES}", name) else (text, "")
 
 
 def sliced(card: Machine, name: str) -> Machine:
@@ -166,7 +169,7 @@ def sliced(card: Machine, name: str) -> Machine:
     Raises:
         TargetError: no profile of that name is known of the card.
     """
-    partition = partition_of(card)
+    partition = cores_of(card) if card.kind == "cpu" else partition_of(card)
     if partition is None:
         known = ", ".join(c for p in partitions() for c in p.cards)
         raise TargetError(f"no known slices of {card.name}", hint=f"there are those of {known}")
@@ -175,6 +178,17 @@ def sliced(card: Machine, name: str) -> Machine:
         hint = f"there are {', '.join(p.name for p in partition.profiles)}"
         raise TargetError(f"{card.name} has no slice {name!r}", hint=hint)
     return _Cut(card, profile, partition).machine()
+
+
+def cores_of(card: Machine) -> Partition:
+    """Return the numbers of a processor's cores as profiles."""
+    cores, capacity = card.sm_count, card.memory[-1].capacity_bytes
+    profiles = [
+        SliceProfile(f"{n}t", n, n, n / cores, 1.0, capacity, cores // n)
+        for n in range(1, cores + 1)
+    ]
+    source = Source(SOURCE, Origin.ASSUMED, "between one core and all")
+    return Partition((card.name,), tuple(profiles), source, card.path)
 
 
 @record
@@ -204,16 +218,20 @@ class _Cut:
             slice=profile,
         )
 
-    @staticmethod
-    def has(key: str) -> bool:
+    def has(self, key: str) -> bool:
         """Return True if a slice has a number of the card.
 
         Slices are not connected over NVLink, and fits to kernels of the whole card do not apply.
         """
-        return not key.startswith(("link.nvlink", "adaptation."))
+        return self.card.kind == "cpu" or not key.startswith(("link.nvlink", "adaptation."))
 
     def share(self, key: str) -> float:
         """Return the share of a card's number that the slice has."""
+        one = self.card.facts.get(key.replace("sustained", "one_core"))
+        if one is not None and "sustained" in key:
+            alone = min(one.value / self.card.facts[key].value, 1.0)
+            others = (self.profile.sm_count - 1) / max(self.card.sm_count - 1, 1)
+            return alone + (1 - alone) * others
         if key.startswith(("memory.l2", "memory.device")):
             return 1.0 if key.endswith("latency_s") else self.profile.memory_share
         if key.startswith("price.") or key.endswith("_w"):
@@ -252,7 +270,8 @@ class _Cut:
 
     def peak(self, peak: Peak, share: float) -> Peak:
         """Return the rates of a unit of the slice."""
-        sustained = None if peak.sustained is None else self.part(peak.sustained, share)
+        measured = peak.sustained
+        sustained = None if measured is None else self.fact(measured.key, measured)
         return Peak(self.part(peak.peak, share), self.part(peak.nominal, share), sustained)
 
     def level(self, level: MemoryLevel) -> MemoryLevel:
@@ -262,7 +281,8 @@ class _Cut:
         share = profile.memory_share if by_memory else profile.sm_count / card.sm_count
         is_device = level.name == "device"
         capacity = profile.capacity_bytes if is_device else int(level.capacity_bytes * share)
-        sustained = None if level.sustained is None else self.part(level.sustained, share)
+        measured = level.sustained
+        sustained = None if measured is None else self.fact(measured.key, measured)
         usable = None if level.usable is None else self.given(level.usable, capacity)
         return MemoryLevel(
             level.name, capacity, self.part(level.bandwidth, share),

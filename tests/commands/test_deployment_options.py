@@ -30,7 +30,7 @@ OPTIONS = {
     "--streams", "--mode", "--host-launch", "--batch", "--seq", "--dim", "--value", "--config",
     "--isolated", "--train", "--loss", "--update", "--freeze", "--lora-rank", "--lora",
     "--accumulate", "--master-weights", "--checkpointing", "--keep",
-    "--dropout", "--reserve",
+    "--dropout", "--reserve", "--threads",
 }  # fmt: skip
 ONE_WAY = {
     "target": "rtx4090", "runtime": "inductor", "framework": "vllm", "runtime_version": "2.4",

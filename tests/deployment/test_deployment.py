@@ -224,9 +224,16 @@ def test_extents_are_added_and_said_once() -> None:
 def test_a_deployment_as_json_has_words_for_what_is_chosen() -> None:
     result = Deployment(mode=Mode.TRAINING).as_json()
     assert (result["mode"], result["layout"]) == ("training", "channels-first")
-    assert set(result) == set(KEYS) - {"batch", "seq", "parallel", "reserve", *step_fields.READERS}
+    assert set(result) == set(KEYS) - {
+        "batch",
+        "seq",
+        "threads",
+        "parallel",
+        "reserve",
+        *step_fields.READERS,
+    }
     step = Deployment().with_values({"train": "sgd"}).as_json()
-    assert set(step) == set(KEYS) - {"batch", "seq", "parallel", "reserve"}
+    assert set(step) == set(KEYS) - {"batch", "seq", "threads", "parallel", "reserve"}
     held = Deployment().with_values({"reserve": "5%"}).as_json()
     assert held["reserve"] == "5%"
     four = Deployment().with_values({"parallel": {"tp": 4}})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -47,7 +48,6 @@ DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:ReplayedOperator"
 @click.argument("model", type=click.Path(), required=False)
 @deployment_options
 @click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N", help="Device.")
-@click.option("--threads", default="all", show_default=True, metavar="N|all", help="CPU threads.")
 @click.option(
     "--repeat", type=click.IntRange(1, 100_000), default=10, show_default=True,
     help="Minimum number of runs.",
@@ -85,7 +85,6 @@ def command(
     options: DeploymentOptions,
     model: str | None,
     device: str,
-    threads: str,
     repeat: int,
     min_time: float,
     limit: float,
@@ -113,13 +112,16 @@ def command(
     limit_rows = parse_top(top)
     if (model is None) == (replay is None) or (replay and (profiles or dataset)):
         raise click.UsageError("give MODEL, or --replay TRACE#ROW alone")
-    how = as_stored(options)
-    protocol = protocol_of(device, threads, repeat, min_time, limit, seed)
+    how = as_stored(replace(options, threads=None))
+    numbers = {"repeat": repeat, "min_time_s": min_time, "limit_s": limit, "seed": seed}
+    protocol = protocol_of(device, options.threads or "all", numbers)
     is_stated = options.is_stated("target")
     if model is None:
         show_replay(str(replay), how.target if is_stated else "", protocol, form, output)
         return 0
     target = how.target if is_stated else usual_target(device, profiles)
+    if target and not profiles and protocol.threads < load_machine(target).sm_count:
+        target += f"/{protocol.threads}t" * device.startswith("cpu")
     if dataset is not None:
         files.check_writable(dataset)
     if profiles:
@@ -138,9 +140,7 @@ def command(
     return 0
 
 
-def protocol_of(
-    device: str, threads: str, repeat: int, min_time_s: float, limit_s: float, seed: int
-) -> MeasurementProtocol:
+def protocol_of(device: str, threads: str, numbers: Mapping[str, Any]) -> MeasurementProtocol:
     """Return the settings of a measurement, whose framework depends on the model.
 
     Raises:
@@ -150,14 +150,9 @@ def protocol_of(
     from perfc.measuring.measure.session import check_device, threads_of
 
     check_device(device)
+    most_s = max(20.0, 3 * numbers["min_time_s"])
     return MeasurementProtocol(
-        device=device,
-        threads=threads_of(threads),
-        repeat=repeat,
-        min_time_s=min_time_s,
-        max_time_s=max(20.0, 3 * min_time_s),
-        limit_s=limit_s,
-        seed=seed,
+        device=device, threads=threads_of(threads), max_time_s=most_s, **numbers
     )
 
 

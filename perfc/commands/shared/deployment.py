@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-EVERY = "all"
-"""Name that stands for every target."""
+EVERY = "all"  # stands for every target
 C = TypeVar("C", bound=Callable[..., Any])
 
 _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
@@ -69,6 +68,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "words": "Mode: {names} (a whole step); {default}.",
     }),
     **STEP,
+    "threads": (("--threads",), {"metavar": "N|all", "words": "Processor cores (default: all)."}),
     "host_launch": (("--host-launch",), {
         "metavar": "TIME",
         "words": "Host time to launch one kernel, e.g. 30us (default: the target's, or a typical "
@@ -84,8 +84,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 _AXES: Mapping[str, str] = {
     "batch": "Batch size: first dimension of the inputs.",
     "seq": "Sequence length: second dimension of token inputs.",
-}
-"""Extents that apply to every model."""
+}  # of every model
 _value_option = click.option(
     "--value", "values", multiple=True, metavar="NAME=N,...",
     help="Contents of an input that determines shapes, e.g. sizes=1,3,224,224; repeatable.",
@@ -162,6 +161,7 @@ class DeploymentOptions:
     dropout: str | None
     host_launch: str | None
     reserve: str | None
+    threads: str | None
     batch: str | None
     seq: str | None
     dims: tuple[str, ...]
