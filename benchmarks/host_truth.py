@@ -26,6 +26,7 @@ from statistics import fmean, median
 from perfc.api import Report, analyze
 from perfc.errors import PassError, PerfcError
 from perfc.ir import evaluate
+from perfc.measuring.adapt_laws import without_profiler_s
 from perfc.measuring.measure.process import MeasurementProtocol, all_threads
 from perfc.measuring.measure.session import measure_cases
 from perfc.measuring.measure.tables import dataset, rows
@@ -183,7 +184,7 @@ def scored(setting: Setting, path: Path, target: str, files: Path) -> Scored:
         PerfcError: it cannot be analyzed.
     """
     row = dataset.read(dataset.models_file(files), rows.ModelRow)[0]
-    report = setting.report(path, target)
+    report = setting.report(path, f"{target}/{setting.threads}t")
     kernels = dataset.read(files, rows.KernelRow) if files.exists() else []
     return Scored(row, report, class_ratios(kernels, report))
 
@@ -203,7 +204,9 @@ def class_ratios(measured: Sequence[rows.KernelRow], report: Report) -> dict[str
         if indices and inside <= names and part[0].part_s > 0:
             longest = max(indices, key=lambda i: bounds[i].time_s)
             predicted_s = sum(estimates[i].time_s for i in indices)
-            ratios[bounds[longest].kernel.kind.value].append(predicted_s / part[0].part_s)
+            count = part[0].runtime_ops.count("+") + 1
+            time_s = without_profiler_s(part[0], part[0].part_s, count)
+            ratios[bounds[longest].kernel.kind.value].append(predicted_s / time_s)
     return ratios
 
 

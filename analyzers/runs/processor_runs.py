@@ -67,9 +67,9 @@ def laws() -> Mapping[str, ProcessorLaw]:
 
 
 def is_plain(table: PredictionTable) -> bool:
-    """Return True if no kernel has a correction of this machine or learned weights."""
-    plain = (Predictor.ROOFLINE, Predictor.LAW)
-    return all(k.predictor in plain and k.correction == 1.0 for k in table.launched)
+    """Return True if kernels follow laws, or their roofline without a correction."""
+    law, plain = Predictor.LAW, (Predictor.ROOFLINE, 1.0)
+    return all(k.predictor is law or (k.predictor, k.correction) == plain for k in table.launched)
 
 
 def run_time(
@@ -81,6 +81,7 @@ def run_time(
     # laws of kernels are at the rates of the machine
     machine = execution.machine
     is_own = machine.name in law.targets if law.targets else is_rated(machine)
+    is_own = is_own or any(k.correction != 1.0 for k in table.launched)
     reach = law.reach * (1.0 if is_own or law.has_held_out_machines else UNMEASURED_WIDENING)
     time = Interval(time_s * math.exp(-reach), time_s, time_s * math.exp(reach))
     return time.at_least(execution.bounds.floor_s), is_own

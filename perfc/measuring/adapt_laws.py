@@ -5,32 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.intervals import adapt as adapting
 from perfc.analyzers.intervals.adapt import KernelResidual
-from perfc.machine import Machine
+from perfc.common.fitted import constants_next_to
+from perfc.machine import Machine, split
 from perfc.measuring.measure.tables.rows import KernelRow, subject_of
+from perfc.passes.runtimes import Framework, tables
+
+PROFILER_S = constants_next_to(str(adapting.__file__))["profiler_s"].number
+"""What profilers of runtimes other than PyTorch add to a kernel on a processor."""
+LEAST_LEFT = 0.2
+"""Share of a measured time that the profiler does not explain, at least."""
 
 
 def by_law(rows: Sequence[KernelRow], machine: Machine) -> Iterator[KernelResidual]:
     """Yield residuals against the laws of runtimes on processors."""
     from perfc.analyzers.estimators.laws.processor_laws import named_law, start_on
     from perfc.analyzers.estimators.laws.processor_resources import ProcessorSeconds
+    from perfc.machine.slices import sliced
 
-    for row in rows if machine.kind == "cpu" else ():
+    rows = rows if machine.kind == "cpu" else ()
+    counts = {min(row.threads, machine.sm_count) for row in rows}
+    on = {n: ProcessorSeconds(sliced(machine, f"{n}t")) for n in counts}
+    for row in rows:
         start = start_on(machine, runtime_of(row))
-        if start is None or row.target != machine.name or row.time_s <= 0:
+        if start is None or split(row.target)[0] != machine.name or row.time_s <= 0:
             continue
         subject = subject_of(row)
-        names = ProcessorSeconds(machine, row.threads).of(subject)
+        names = on[min(row.threads, machine.sm_count)].of(subject)
         if pair := named_law(start, subject.dtype, names):
             law, k = pair
-            time_s = row.time_s / row.launches
+            time_s = without_profiler_s(row, row.time_s / row.launches)
             yield KernelResidual(k.name, law.time_s(k), time_s, Predictor.LAW.value)
+
+
+def without_profiler_s(row: KernelRow, time_s: float, count: int = 1) -> float:
+    """Return a measured time of some kernels without what the runtime's profiler adds to each."""
+    added_s = PROFILER_S * count * (row.runtime != Framework.TORCH.value)
+    return max(time_s - added_s, LEAST_LEFT * time_s)
 
 
 def runtime_of(row: KernelRow) -> str:
     """Return the table of the runtime that ran a kernel, "" if none stands for it."""
-    from perfc.passes.runtimes import tables
-
     device = row.device.partition(":")[0]
     names = (
         t.name for t in tables() if t.framework.value == row.runtime and device in t.stands_for
