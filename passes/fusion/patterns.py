@@ -96,6 +96,7 @@ PATTERNS: Mapping[str, Pattern] = {
     "gemm": _pattern(["matmul"], product.gemm, "gemm", Kind.MATMUL),
     "gemm_activation": _pattern(["matmul", "gemm"], product.gemm_activation, "gemm", Kind.MATMUL),
     JOINED: _pattern([Kind.MATMUL], product.joined, JOINED, Kind.MATMUL),
+    "integer_product": _pattern(["matmul_integer"], product.integer_product, "matmul", Kind.MATMUL),
     "scaled_product": _pattern(["matmul"], product.scaled, "matmul", Kind.MATMUL),
     "conv_affine": _pattern([Kind.CONV], product.conv_affine, "conv", Kind.CONV, folds=True),
     "padded_conv": _pattern([Kind.CONV], product.padded_conv, "conv", Kind.CONV),

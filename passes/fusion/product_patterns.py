@@ -15,11 +15,16 @@ from perfc.ir.ops.elementwise.activation import (
     Softsign,
     Tanh,
 )
+from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add, Mul
 from perfc.ir.ops.movement.movement import Transpose
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.normalization.normalization import BatchNormalization
-from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
+from perfc.ir.ops.quantized.quantize import (
+    DequantizeLinear,
+    DynamicQuantizeLinear,
+    QuantizeLinear,
+)
 
 from .neighbourhood import Neighbourhood, has_stored_contents, is_channelwise, is_scaled
 
@@ -195,6 +200,26 @@ def _is_conv(v: Value | None, near: Neighbourhood) -> bool:
     return (
         maker is not None and maker.op.kind is Kind.CONV and near.lone(maker.results[0]) is not None
     )
+
+
+def integer_product(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Match a product of integers with its scales, bias, and quantization that nothing else reads.
+
+    Source: onnxruntime MatMulIntegerToFloatFusion and DynamicQuantizeMatMulFusion.
+    """
+    members = [node]
+    for op in (Cast, Mul, Add):
+        after = near.lone(members[-1].results[0])
+        if after is None or not isinstance(after.op, op):
+            break
+        members.append(after)
+    if len(members) < 3:
+        return None
+    for maker in [*map(near.maker, members[2].inputs), near.maker(node.inputs[0])]:
+        is_joined = maker is not None and isinstance(maker.op, (Mul, DynamicQuantizeLinear))
+        if maker is not None and is_joined and near.lone(maker.results[0]) in members:
+            members.append(maker)
+    return members
 
 
 def quantized(node: Node, near: Neighbourhood) -> Nodes | None:

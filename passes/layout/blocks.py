@@ -1,15 +1,15 @@
 """Copies where convolutions on blocked channels meet other operators.
 
-ONNX Runtime's CPU provider stores channels in blocks around convolutions. A tensor that only one
-side takes in that form is copied on the way, once for all its readers.
-Source: onnxruntime nchwc_transformer.cc.
+ONNX Runtime's CPU provider stores channels in blocks around convolutions, and last around those of
+quantized models. A tensor that only one side takes in that form is copied on the way, once for all
+its readers. Source: onnxruntime nchwc_transformer.cc, nhwc_transformer.cc.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from perfc.ir import DType, TensorType, Value
+from perfc.ir import DType, Kind, TensorType, Value
 from perfc.ir.ops.convolution.conv import Conv, DeformConv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
 from perfc.ir.ops.convolution.pool import AveragePool, MaxPool
@@ -84,6 +84,9 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
     """Return True if a kernel works on a blocked layout."""
     node = kernel.anchor
     activations = [v for v in kernel.reads if v.weight is None]
+    if kernel.pattern == "quantized" and kernel.kind is not Kind.POOL:
+        takes_any = kernel.kind is not Kind.NORMALIZATION and blocked.issuperset(activations)
+        return takes_any or kernel.kind is Kind.CONV
     if kernel.pattern in _UNITS:
         return len(activations) == 1 and activations[0] in blocked
     match node.op:
@@ -127,7 +130,7 @@ def channels(v: Value) -> int:
 
 def is_data(kernel: Kernel, v: Value) -> bool:
     """Return True if a convolution reads ``v`` in blocks; with few channels it reads plain ones."""
-    if not isinstance(kernel.anchor.op, Conv):
+    if not isinstance(kernel.anchor.op, Conv) or kernel.pattern == "quantized":
         return True
     problem = kernel.problem
     if kernel.anchor.inputs[0] is not v or not isinstance(problem, SlidingWindow):

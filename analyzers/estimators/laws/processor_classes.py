@@ -65,8 +65,9 @@ def classify(s: KernelSubject) -> Class:
     family = _FAMILIES.get(s.kind, _other)
     kind = family(s)
     terms = {Term.LAUNCH: 1.0, **{t: q for t, q in kind.terms.items() if q > 0}}
-    names = tuple(n if s.dtype in ("f32", "") else f"{n}.{s.dtype}" for n in kind.names)
-    return Class((*names, *(n for n in kind.names if n not in names)), terms)
+    # operators of integers have kernels of their own, not those of quantized models
+    start = "integer." if s.op.endswith("_integer") else ""
+    return Class(tuple(f"{start}{n}" for n in kind.names), terms)
 
 
 def traffic(nbytes: float) -> Terms:
@@ -157,7 +158,11 @@ def _matmul(s: KernelSubject) -> Class:
     }
     kind = "stored" if is_stored else "dynamic"
     if rows < 4:
-        return Class((f"gemm.{kind}.vector", f"gemm.{kind}", "gemm"), terms)
+        # a decode step reads every weight from memory
+        terms[Term.FAR_BYTE] += b.nbytes * (s.dtype == "f16")
+        bits = 8 * b.nbytes / (columns * depth)
+        narrow = [f"gemm.{bits:.3g} bits"] * (s.op == "matmul_nbits")
+        return Class((*narrow, f"gemm.{kind}.vector", f"gemm.{kind}", "gemm"), terms)
     return Class((f"gemm.{kind}", "gemm"), terms)
 
 

@@ -97,7 +97,7 @@ class ProcessorSubjects:
         if bound.is_gradient or bound.counts.nbytes <= 0 or not bound.launches:
             return None
         if bound.kernel.helper is not None:
-            names = self.seconds.of_copy(bound.counts.nbytes)
+            names = self.seconds.of_copy(bound.counts.nbytes, bound.dtype.code)
         else:
             names = self.seconds.of(of_bound(bound, bounds.at(index)))
         return named_law(start, bound.dtype.code, names)

@@ -96,15 +96,14 @@ def threads_of(subject: KernelSubject, cores: int) -> float:
 
 
 class ProcessorSeconds:
-    """Resources of kernels on some cores of a machine.
+    """Resources of kernels on the cores of a machine.
 
     Args:
         machine: the machine.
-        cores: how many of its cores run kernels; all of them by default.
     """
 
-    def __init__(self, machine: Machine, cores: int = 0) -> None:
-        self.machine, self.cores = machine, cores or machine.sm_count
+    def __init__(self, machine: Machine) -> None:
+        self.machine, self.cores = machine, machine.sm_count
         self.known: dict[tuple[str, float], dict[Term, float]] = {}
 
     def of(self, subject: KernelSubject) -> list[KernelResources]:
@@ -112,11 +111,11 @@ class ProcessorSeconds:
         kernel = classify(subject)
         return self.named(kernel, subject.dtype, threads_of(subject, self.cores))
 
-    def of_copy(self, nbytes: float) -> list[KernelResources]:
+    def of_copy(self, nbytes: float, dtype: str = "f32") -> list[KernelResources]:
         """Return the resources of a copy into blocks of channels, or out of them."""
         threads = min(max(BYTE_CYCLES * nbytes // START_CYCLES, 1), self.cores)
         terms = {Term.LAUNCH: 1.0, **traffic(nbytes)}
-        return self.named(Class(("reorder",), terms), "f32", threads)
+        return self.named(Class(("reorder",), terms), dtype, threads)
 
     def named(self, kernel: Class, dtype: str, threads: float) -> list[KernelResources]:
         """Return the resources of a kernel that so many threads share."""

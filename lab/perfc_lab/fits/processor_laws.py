@@ -11,10 +11,13 @@ half of the networks predicts.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from operator import methodcaller
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +25,9 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from perfc.analyzers.estimators.laws.law import KernelLaw
+from perfc.analyzers.estimators.laws.processor_classes import Term
 from perfc.analyzers.estimators.laws.processor_laws import FILE
-from perfc.analyzers.estimators.laws.processor_resources import ProcessorSeconds
+from perfc.analyzers.estimators.laws.processor_resources import ProcessorSeconds, rates, second_of
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
 from perfc.analyzers.runs.processor_runs import ProcessorLaw
 from perfc.common.fitted import as_toml
@@ -37,22 +41,26 @@ ROOT = Path(__file__).resolve().parents[3] / "datasets"
 DATASETS = {
     "cpu-epyc-2c": "ort",
     "cpu-genoa-2c": "ort",
+    "cpu-genoa-2c-int8": "ort",
     "cpu-genoa-2c-torch": "torch",
     "cpu-genoa-2c-openvino": "openvino",
-    "cpu-genoa-2c-openvino-bf16": "openvino.bf16",
+    "cpu-genoa-2c-openvino-bf16": "openvino",
 }
 """Datasets, and the start of the names of their laws."""
 RUNS = {
-    "ort": "ort-cpu-blocked",
-    "torch": "rated eager f32",
-    "openvino": "rated openvino f32",
-    "openvino.bf16": "rated openvino bf16",
+    "ort-cpu-blocked": ("cpu-epyc-2c", "cpu-genoa-2c"),
+    "rated eager f32": ("cpu-genoa-2c-torch",),
+    "rated openvino f32": ("cpu-genoa-2c-openvino",),
+    "rated openvino bf16": ("cpu-genoa-2c-openvino-bf16",),
 }
-"""Name of the entry of whole runs by the start of the names of laws."""
+"""Datasets of the entries of whole runs."""
 LEAST_ROWS, LEAST_NETWORKS, MOST_ROWS = 60, 4, 6000
 """Rows and networks that a law needs, and rows of a machine that it is fitted to."""
 FEW_ROWS, FEW_NETWORKS, PRIOR_ROWS = 4, 2, 4
 """Rows and networks that the factor of a law needs, and rows that a factor of 1 counts as."""
+PAIR = methodcaller("partition", ":")
+LAYER_KERNELS = 11
+"""Kernels of a layer of a language model in a step of one token."""
 SHORT_S = 0.01
 """Time of runs whose kernels say what the profiler adds to each."""
 LEAST_LEFT = 0.2
@@ -67,6 +75,9 @@ ENDS = (0.05, 0.95)
 COVERAGE = 0.9
 UNKNOWN = (0.5, 1.0, 2.0)
 """Ratios that count among those of each class."""
+INTEGER_PARTS = re.compile("Quant|Integer")
+PLAIN, INTEGERS = ("f32", ""), ("i8", "u8")
+"""Element types of laws without one in their names, and those of quantized models."""
 COLUMNS = tuple(Resource)
 Array = NDArray[np.float64]
 Run = tuple[str, str, str, int]
@@ -108,8 +119,9 @@ def half(network: str) -> int:
 
 def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
     """Yield the kernels of a dataset, with the copies around them."""
-    machine = load_machine(str(ROOT / "-".join(dataset.split("-")[:3]) / "target.toml"))
-    on = {n: ProcessorSeconds(machine, n) for n in range(1, machine.sm_count + 1)}
+    target = ROOT / "-".join(dataset.split("-")[:3]) / "target.toml"
+    cores = range(1, load_machine(target).sm_count + 1)
+    on = {n: ProcessorSeconds(load_machine(target / f"{n}t")) for n in cores}
     table = list(read(ROOT / dataset / "kernels.csv.gz", KernelRow))
     added_s = profiler_s(dataset)
     shared = Counter((r.model, r.dims, r.threads, r.part) for r in table)
@@ -121,11 +133,17 @@ def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
         key = r.op, r.ops, r.operands, r.results, r.views, r.kind, r.threads
         if key not in known:
             known[key] = tuple(at.of(subject_of(r)))
-        alone = shared[r.model, r.dims, r.threads, r.part] == 1 and r.launches == 1
-        yield ProcessorKernel(run, known[key], corrected_s(r, added_s) * alone)
+        # other kernels of quantized models are those of all
+        is_known = dataset.endswith("int8") and not INTEGER_PARTS.search(r.ops)
+        is_whole = shared[r.model, r.dims, r.threads, r.part] == r.launches == 1
+        alone = is_whole and not is_known
+        # the runtime's transpositions of a result are not among what was inserted
+        is_apart = r.inserted_s > 0 or not r.moved_bytes or "Transpose" not in r.runtime_ops
+        yield ProcessorKernel(run, known[key], corrected_s(r, added_s) * (alone and is_apart))
         if r.moved_bytes:
-            is_clear = alone and "Reorder" in r.runtime_ops
-            yield ProcessorKernel(run, tuple(at.of_copy(r.moved_bytes)), r.inserted_s * is_clear)
+            is_clear = alone and ("Reorder" in r.runtime_ops or r.dtype in INTEGERS)
+            copies = tuple(at.of_copy(r.moved_bytes, r.dtype))
+            yield ProcessorKernel(run, copies, r.inserted_s * is_clear)
 
 
 def profiler_s(dataset: str) -> dict[int, float]:
@@ -168,16 +186,16 @@ def fitted(kernels: Sequence[ProcessorKernel]) -> dict[str, ProcessorFit]:
     groups: dict[str, list[Row]] = defaultdict(list)
     for k in kernels:
         for one in k.names if k.time_s > 0 else ():
-            groups[f"{DATASETS[k.run[0]]} {one.name}"].append((k, one))
+            groups[f"{starts(k)[0]} {one.name}"].append((k, one))
     result: dict[str, ProcessorFit] = {}
     random = np.random.default_rng(0)
     for name, rows in groups.items():
         if len(rows) < LEAST_ROWS or len({k.run[1] for k, _ in rows}) < LEAST_NETWORKS:
             continue
-        counts = Counter(k.run[0] for k, _ in rows)
-        chosen = [r for r in rows if random.random() < MOST_ROWS / counts[r[0].run[0]]]
+        counts = Counter(machine_of(k) for k, _ in rows)
+        chosen = [r for r in rows if random.random() < MOST_ROWS / counts[machine_of(r[0])]]
         time_s = np.array([k.time_s for k, _ in chosen])
-        weights = np.sqrt([1 / min(counts[k.run[0]], MOST_ROWS) for k, _ in chosen])
+        weights = np.sqrt([1 / min(counts[machine_of(k)], MOST_ROWS) for k, _ in chosen])
         x = np.array([amounts(one) for _, one in chosen])
         least = 1 if name.startswith("ort ") else RARE
         c = solved(x, time_s, weights * time_s**LONGER, least)
@@ -194,8 +212,7 @@ def scaled(
         is_few = len(rows) < FEW_ROWS or len({k.run[1] for k, _ in rows}) < FEW_NETWORKS
         if name in known or is_few:
             continue
-        start = DATASETS[rows[0][0].run[0]]
-        names = [f"{start} {one.name}" for one in rows[0][0].names]
+        names = named(rows[0][0])
         general = next((n for n in names[names.index(name) :] if n in known), None)
         if general is None:
             continue
@@ -203,18 +220,88 @@ def scaled(
         logs = [math.log(k.time_s / max(float(np.dot(c, amounts(o))), 1e-9)) for k, o in rows]
         factor = math.exp(float(np.median(logs)) * len(rows) / (len(rows) + PRIOR_ROWS))
         result[name] = ProcessorFit(
-            c * factor, len(rows), tuple(sorted({k.run[0] for k, _ in rows}))
+            c * factor, len(rows), tuple(sorted({machine_of(k) for k, _ in rows}))
         )
     return result
 
 
+def machine_of(kernel: ProcessorKernel) -> str:
+    """Return the name of the machine that ran a kernel."""
+    return "-".join(kernel.run[0].split("-")[:3])
+
+
+def starts(kernel: ProcessorKernel) -> list[str]:
+    """Return the starts of the names of a kernel's laws, that of its element type first."""
+    start, dtype = DATASETS[kernel.run[0]], kernel.names[0].dtype
+    return [start] if dtype in PLAIN else [f"{start}.{dtype}", start]
+
+
+def named(kernel: ProcessorKernel) -> list[str]:
+    """Return the names of a kernel's laws, the most specific first."""
+    return [f"{start} {one.name}" for start in starts(kernel) for one in kernel.names]
+
+
 def predicted(kernel: ProcessorKernel, fits: Mapping[str, ProcessorFit]) -> tuple[str, float]:
     """Return the name of the law of a kernel, and its time; "" without one."""
-    for one in kernel.names:
-        name = f"{DATASETS[kernel.run[0]]} {one.name}"
+    each = zip(named(kernel), kernel.names * 2, strict=False)
+    for name, one in each:
         if name in fits:
             return name, float(np.dot(fits[name].coefficients, amounts(one)))
     return "", 0.0
+
+
+def decode_laws(first: int | None = None) -> dict[str, KernelLaw]:
+    """Return the laws of llama.cpp: weights from memory, products by bits of weights, each kernel.
+
+    Args:
+        first: number of rows that are fitted; all by default.
+    """
+    target = ROOT / "cpu-genoa-2c/target.toml"
+    with (ROOT / "cpu-genoa-2c-llamacpp/tokens.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))[:first]
+    macs = [{b: float(n) for b, _, n in map(PAIR, r["macs"].split())} for r in rows]
+    widths = sorted({b for one in macs for b in one})
+    each, prompts = list[list[float]](), list[float]()
+    for r, mac in zip(rows, macs, strict=True):
+        machine = load_machine(target / f"{r['threads']}t")
+        memory_s, launch_s, mac_s = (
+            second_of(rates()[t], machine, "f16", machine.sm_count)
+            for t in (Term.FAR_BYTE, Term.LAUNCH, Term.MAC)
+        )
+        kernels_s = launch_s * LAYER_KERNELS * float(r["layers"])
+        products_s = [mac_s * mac.get(b, 0.0) for b in widths]
+        each.append([float(r["weight_bytes"]) * memory_s, kernels_s, *products_s])
+        prompts.append(
+            float(r["prompt_s"]) / (mac_s * sum(mac.values()) * float(r["prompt_tokens"]))
+        )
+    x, time_s = np.array(each), np.array([float(r["token_s"]) for r in rows])
+    memory, kernel, *products = solved(x, time_s, np.ones(len(rows))).tolist()
+    ratios = time_s / (x @ [memory, kernel, *products])
+    low, high = (float(q) for q in np.quantile([*ratios, *UNKNOWN], ENDS))
+    error = float(np.median(np.abs(1 / ratios - 1)))
+    print(f"llama.cpp: {len(rows)} runs, median error {error:.1%}")
+    coefficients = {
+        "gemm": {"products": float(np.median(prompts))},
+        "memory": {"device": memory, "cache": 1.0},
+        **{
+            f"gemm.{b} bits": {"device": memory, "products": c}
+            for b, c in zip(widths, products, strict=True)
+        },
+    }
+    coefficients["gemm.stored.vector"] = coefficients[f"gemm.{widths[0]} bits"]
+    ends, machines = ((low, low), (high, high)), ("cpu-genoa-2c",)
+    return {
+        f"llamacpp {name}": KernelLaw(
+            {n: float(f"{c:.3g}") for n, c in {"ramp": kernel, **named_}.items() if c > 0},
+            1.0,
+            *ends,
+            len(rows),
+            error,
+            machines,
+            "datasets",
+        )
+        for name, named_ in coefficients.items()
+    }
 
 
 def main() -> None:
@@ -249,18 +336,14 @@ def main() -> None:
         laws[name] = KernelLaw(
             named, 1.0, (low, low), (high, high), fit.rows, error, fit.machines, "datasets"
         )
+    laws |= decode_laws()
     FILE.write_text(as_toml(laws, "laws of kernel times on processors"), encoding="utf-8")
     whole(sums)
 
 
 def whole(sums: Mapping[Run, Sequence[float]]) -> None:
     """Fit the time of a node under each runtime, and write it."""
-    processor_runs.update(
-        {
-            name: fitted_runs(sums, [d for d in DATASETS if DATASETS[d] == start])
-            for start, name in RUNS.items()
-        }
-    )
+    processor_runs.update({name: fitted_runs(sums, datasets) for name, datasets in RUNS.items()})
 
 
 def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) -> ProcessorLaw:

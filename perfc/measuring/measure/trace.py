@@ -60,6 +60,8 @@ _EPILOGUES = frozenset(
     }
 )
 """Operators that runtimes merge into the preceding kernel."""
+_NARROWING = frozenset({"QuantizeLinear", "Relu", "Clip"})
+"""Those that quantized kernels have after them."""
 BLOCKED = "_nchwc"
 """Ends the name of an operator on blocked channels, which begins with the value it gives."""
 SCALED = "_bn_nchwc"
@@ -95,6 +97,7 @@ class NameIndex:
     by_name: dict[str, Node] = field(default_factory=dict[str, Node])
     makers: dict[str, Node] = field(default_factory=dict[str, Node])
     below: dict[str, set[Node]] = field(default_factory=dict[str, "set[Node]"])
+    narrowed: dict[str, str] = field(default_factory=dict[str, str])
 
     @staticmethod
     def of(graph: Graph) -> NameIndex:
@@ -104,6 +107,8 @@ class NameIndex:
         for node in walk(graph):
             for v in node.results:
                 names.makers.setdefault(v.name, node)
+            if node.loc.op_type in _NARROWING and node.inputs[0] is not None:
+                names.narrowed[node.inputs[0].name] = node.results[0].name
             name = node.loc.stored_name
             if name:
                 names.below.setdefault(name, set()).add(node)
@@ -220,7 +225,10 @@ class Tracing:
             return
         results = anchor.results
         if n.outputs and results:
-            self.same.setdefault(n.outputs[0], results[0].name)
+            name = results[0].name
+            while n.op.startswith(("QLinear", "Nhwc")) and name in self.names.narrowed:
+                name = self.names.narrowed[name]
+            self.same.setdefault(n.outputs[0], name)
 
 
 def trace(

@@ -89,6 +89,8 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
     from perfc.frontend.reading.onnx_file import read_model
 
     where = os.fspath(path)
+    if where.endswith(".tflite"):
+        return Runnable(Path(where).resolve(), 0, False)
     model = read_model(where)
     renamed = name_nodes(model.graph, set())
     outside = list(external(model.graph))
