@@ -13,7 +13,7 @@ from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 from perfc.passes.runtimes import Framework, tables
 
 PROFILER_S = constants_next_to(str(adapting.__file__))["profiler_s"].number
-"""What profilers of runtimes other than PyTorch add to a kernel on a processor."""
+"""Time that profilers of runtimes other than PyTorch add to a kernel on a processor."""
 LEAST_LEFT = 0.2
 """Share of a measured time that the profiler does not explain, at least."""
 
