@@ -204,8 +204,8 @@ def class_ratios(measured: Sequence[rows.KernelRow], report: Report) -> dict[str
         if indices and inside <= names and part[0].part_s > 0:
             longest = max(indices, key=lambda i: bounds[i].time_s)
             predicted_s = sum(estimates[i].time_s for i in indices)
-            count = part[0].runtime_ops.count("+") + 1
-            time_s = without_profiler_s(part[0], part[0].part_s, count)
+            row = part[0]
+            time_s = without_profiler_s(row, row.part_s, row.runtime_ops.count("+") + 1)
             ratios[bounds[longest].kernel.kind.value].append(predicted_s / time_s)
     return ratios
 

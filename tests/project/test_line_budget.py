@@ -9,8 +9,8 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_035_850,
-    LABORATORY: 240_650,
+    PRODUCT: 1_036_650,
+    LABORATORY: 241_250,
     ("benchmarks",): 77_093,
 }
 """Folders, with the most tokens of code that they may have."""

@@ -250,15 +250,11 @@ def predicted(kernel: ProcessorKernel, fits: Mapping[str, ProcessorFit]) -> tupl
     return "", 0.0
 
 
-def decode_laws(first: int | None = None) -> dict[str, KernelLaw]:
-    """Return the laws of llama.cpp: weights from memory, products by bits of weights, each kernel.
-
-    Args:
-        first: number of rows that are fitted; all by default.
-    """
+def decode_laws() -> dict[str, KernelLaw]:
+    """Return the laws of llama.cpp: weights from memory, products by bits, each kernel."""
     target = ROOT / "cpu-genoa-2c/target.toml"
     with (ROOT / "cpu-genoa-2c-llamacpp/tokens.csv").open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))[:first]
+        rows = list(csv.DictReader(stream))
     macs = [{b: float(n) for b, _, n in map(PAIR, r["macs"].split())} for r in rows]
     widths = sorted({b for one in macs for b in one})
     each, prompts = list[list[float]](), list[float]()
