@@ -122,6 +122,7 @@ class Runtime:
         optimizes: name of the runtime whose files it stands for after an optimizer of graphs.
         newest: name of the table of the newest version, where this is one of older ones.
         before: version from which on another table holds.
+        below: compute capability from which on another table holds, 75 for ``sm_75``; 0 for any.
         measured_as: name of the runtime whose measured whole runs stand for its (default: its own).
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: layouts of feature maps, that it offers; the default first.
@@ -163,6 +164,7 @@ class Runtime:
     optimizes: str = ""
     newest: str = ""
     before: tuple[int, int] | None = None
+    below: float = 0
     measured_as: str = ""
     is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
@@ -360,14 +362,18 @@ def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
     return min(held, key=lambda t: t.before or (), default=table)
 
 
-def on_device(table: Runtime, kind: str) -> Runtime:
-    """The table of the same framework on a kind of device; ``table`` itself where none is."""
-    device = kind if kind in ANY_DEVICE else "cuda"
-    if not table.stands_for or device in table.stands_for:
-        return table
-    return next(
-        (t for t in tables() if t.framework is table.framework and device in t.stands_for), table
-    )
+def on_device(table: Runtime, machine: Machine) -> Runtime:
+    """The table of the same framework on a machine; ``table`` itself where none is."""
+    device = machine.kind if machine.kind in ANY_DEVICE else "cuda"
+    like = [
+        t
+        for t in tables()
+        if t.framework is table.framework
+        and device in t.stands_for
+        and (not t.below or 0 < machine.capability < t.below)
+    ]
+    best = max(like, key=lambda t: (t.below, t is table), default=table)
+    return best if table.stands_for else table
 
 
 @cache

@@ -23,15 +23,18 @@ TABLE = Runtime(
     name="tensorrt",
     title="TensorRT engine",
     launch=LaunchMode.GRAPH,
-    epilogue={
-        Kind.CONV: _POINTWISE,
-        Kind.MATMUL: _POINTWISE,
-        Kind.ELEMENTWISE: _POINTWISE,
-        Kind.QUANTIZE: _POINTWISE,
-        Kind.NORMALIZATION: _POINTWISE,
-        Kind.SOFTMAX: _POINTWISE,
-        Kind.REDUCTION: _POINTWISE,
-    },
+    epilogue=dict.fromkeys(
+        (
+            Kind.CONV,
+            Kind.MATMUL,
+            Kind.ELEMENTWISE,
+            Kind.QUANTIZE,
+            Kind.NORMALIZATION,
+            Kind.SOFTMAX,
+            Kind.REDUCTION,
+        ),
+        _POINTWISE,
+    ),
     patterns=(
         "quantized",
         "attention",

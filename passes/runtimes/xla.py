@@ -3,12 +3,10 @@
 from perfc.ir import Kind
 
 from ..fusion.kernel import ConvAlgorithm, Helper
-from . import STRIDED, LaunchMode, LaunchRule, RuleOperation, Runtime
+from . import STRIDED, LaunchMode, LaunchRule, RuleOperation, Runtime, inductor
 from ._eager_launches import POINT
 from ._launch_rules import HALF
 
-_POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
-_LOOPS = _POINTWISE | {Kind.NORMALIZATION, Kind.REDUCTION, Kind.SOFTMAX}
 _W, _TUNED = Helper.WEIGHT_LAYOUT, ConvAlgorithm.TUNED
 _LAUNCHES = (
     LaunchRule(
@@ -31,14 +29,7 @@ TABLE = Runtime(
     title="XLA (jax.jit)",
     launch=LaunchMode.GRAPH,
     epilogue={
-        Kind.ELEMENTWISE: _LOOPS,
-        Kind.MOVEMENT: _LOOPS,
-        Kind.QUANTIZE: _LOOPS,
-        Kind.NORMALIZATION: _LOOPS,
-        Kind.REDUCTION: _LOOPS,
-        Kind.SOFTMAX: _POINTWISE,
-        Kind.GATHER: _LOOPS,
-        Kind.RANDOM: _LOOPS,
+        **inductor.TABLE.epilogue,
         Kind.CONV: frozenset({Kind.ELEMENTWISE}),
         Kind.MATMUL: frozenset({Kind.ELEMENTWISE}),
     },

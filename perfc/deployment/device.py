@@ -37,7 +37,7 @@ def usual_runtime(model: object, machine: Machine) -> Runtime:
     """Return the runtime of a model's format on a machine, else that of ONNX models there."""
     kind = "cpu" if machine.kind == "cpu" else "cuda"
     there = (t for t in runtimes_for(model) if t.runs_on(kind, machine.vendor))
-    return next(there, on_device(runtime(DEFAULT), kind))
+    return next(there, on_device(runtime(DEFAULT), machine))
 
 
 def runtimes_for(model: object) -> tuple[Runtime, ...]:

@@ -37,7 +37,10 @@ def completions(line: str) -> list[str]:
         ("analyze model.onnx -t h100-s", ["h100-sxm5-80gb", "h100-sxm5-96gb-500w"]),
         ("analyze model.onnx -t a100,h100-s", ["a100,h100-sxm5-80gb", "a100,h100-sxm5-96gb-500w"]),
         ("analyze model.onnx --runtime eager-", ["eager-literal", "eager-unfused"]),
-        ("compare model.onnx --runtime ort,tens", ["ort,tensorflow", "ort,tensorrt"]),
+        (
+            "compare model.onnx --runtime ort,tens",
+            ["ort,tensorflow", "ort,tensorrt", "ort,tensorrt-unfused"],
+        ),
         ("compare model.onnx --sort thr", ["throughput"]),
         ("analyze model.onnx --dtype amp-", ["amp-f16", "amp-bf16"]),
         ("diff model.onnx --to-dtype amp-b", ["amp-bf16"]),

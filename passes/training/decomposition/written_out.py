@@ -167,12 +167,6 @@ def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written
     return {**{n: [] for n in gone}, last: [gelu]}
 
 
-def _halves(node: Node, v: Value) -> bool:
-    """Return True if a node halves a value."""
-    scaled = factor(node)
-    return scaled is not None and scaled[0] is v and is_near(scaled[1], 0.5)
-
-
 def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -> Changes:
     """``softmax(q * s @ (k * s)^T + mask) @ v``, the scale split between queries and keys.
 

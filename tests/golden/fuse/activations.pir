@@ -1804,7 +1804,7 @@ kernel 35: sub (elementwise)
   reads %x12 %m12: 2048 bytes
   writes %b12: 1024 bytes
 
-## ort-tensorrt, paddle-trt, tensorrt
+## ort-tensorrt, paddle-trt, tensorrt, tensorrt-unfused
 kernel 0: matmul + div + … 2 more + mul (matmul)
   nodes %x0 %a0 %b0 %d0 %e0 %f0
   16384 mac, 768 alu, 512 sfu; f32

@@ -87,7 +87,7 @@ kernel 8: ScatterND (gather)
   reads %v %index2 %y: 832*n bytes
   writes %w: 512*n bytes
 
-## fastertransformer, llamacpp, ort-optimized, ort-tensorrt, paddle-trt, sglang, tensorrt, torchscript, trtllm, trtllm-compiled, vllm
+## fastertransformer, llamacpp, ort-optimized, ort-tensorrt, paddle-trt, sglang, tensorrt, tensorrt-unfused, torchscript, trtllm, trtllm-compiled, vllm
 kernel 0: ScatterND (gather)
   nodes %f1
   no operations; f32

@@ -57,7 +57,7 @@ alternative to kernels from 2 up to 3:
     reads %e0 %wb: 256*n + 16384 bytes
     writes %e: 256*n bytes
 
-## inductor, inductor-cudagraph, ort-tensorrt, paddle-trt, tensorrt, xla
+## inductor, inductor-cudagraph, ort-tensorrt, paddle-trt, tensorrt, tensorrt-unfused, xla
 kernel 0: ReduceMax + Greater (reduction)
   nodes %mx %cond
   64*n + 1 alu; f32

@@ -2906,6 +2906,163 @@ kernel 65: add (elementwise)
   reads %g3 %x: 32768 bytes
   writes %h3: 16384 bytes
 
+## tensorrt-unfused
+kernel 0: matmul (matmul)
+  nodes %p0
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p0: 131072 bytes
+kernel 1: softmax (softmax)
+  nodes %s0
+  262144 alu, 66560 sfu; f16
+  reads %p0: 131072 bytes
+  writes %s0: 131072 bytes
+kernel 2: matmul (matmul)
+  nodes %o0
+  2097152 mac; f16
+  reads %s0 %v: 196608 bytes
+  writes %o0: 65536 bytes
+kernel 3: matmul + relu (matmul)
+  nodes %p1 %b1_0 %b1_1 %b1_2 %b1_3
+  2097152 mac, 262144 alu; f16
+  reads %q %k: 131072 bytes
+  writes %b1_3: 131072 bytes
+kernel 4: softmax (softmax)
+  nodes %s1
+  262144 alu, 66560 sfu; f16
+  reads %b1_3: 131072 bytes
+  writes %s1: 131072 bytes
+kernel 5: matmul (matmul)
+  nodes %o1
+  2097152 mac; f16
+  reads %s1 %v: 196608 bytes
+  writes %o1: 65536 bytes
+kernel 6: matmul + relu (matmul)
+  nodes %p2 %b2_0 %b2_1 %b2_2 %b2_3 %b2_4
+  2097152 mac, 327680 alu; f16
+  reads %q %k: 131072 bytes
+  writes %b2_4: 131072 bytes
+kernel 7: softmax (softmax)
+  nodes %s2
+  262144 alu, 66560 sfu; f16
+  reads %b2_4: 131072 bytes
+  writes %s2: 131072 bytes
+kernel 8: matmul (matmul)
+  nodes %o2
+  2097152 mac; f16
+  reads %s2 %v: 196608 bytes
+  writes %o2: 65536 bytes
+kernel 9: matmul + relu (matmul)
+  nodes %p3 %b3_0 %b3_1 %b3_2 %b3_3 %b3_4 %b3_5
+  2097152 mac, 393216 alu; f16
+  reads %q %k: 131072 bytes
+  writes %b3_5: 131072 bytes
+kernel 10: softmax (softmax)
+  nodes %s3
+  262144 alu, 66560 sfu; f16
+  reads %b3_5: 131072 bytes
+  writes %s3: 131072 bytes
+kernel 11: matmul (matmul)
+  nodes %o3
+  2097152 mac; f16
+  reads %s3 %v: 196608 bytes
+  writes %o3: 65536 bytes
+kernel 12: matmul (matmul)
+  nodes %p4
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p4: 131072 bytes
+kernel 13: softmax + relu (softmax)
+  nodes %s4 %a4_0 %a4_1
+  393216 alu, 66560 sfu; f16
+  reads %p4: 131072 bytes
+  writes %a4_1: 131072 bytes
+kernel 14: matmul (matmul)
+  nodes %o4
+  2097152 mac; f16
+  reads %a4_1 %v: 196608 bytes
+  writes %o4: 65536 bytes
+kernel 15: matmul (matmul)
+  nodes %p5
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p5: 131072 bytes
+kernel 16: softmax + relu (softmax)
+  nodes %s5 %a5_0 %a5_1 %a5_2
+  458752 alu, 66560 sfu; f16
+  reads %p5: 131072 bytes
+  writes %a5_2: 131072 bytes
+kernel 17: matmul (matmul)
+  nodes %o5
+  2097152 mac; f16
+  reads %a5_2 %v: 196608 bytes
+  writes %o5: 65536 bytes
+kernel 18: matmul (matmul)
+  nodes %p6
+  2097152 mac; f16
+  reads %q %k: 131072 bytes
+  writes %p6: 131072 bytes
+kernel 19: softmax + relu (softmax)
+  nodes %s6 %a6_0 %a6_1 %a6_2 %a6_3
+  524288 alu, 66560 sfu; f16
+  reads %p6: 131072 bytes
+  writes %a6_3: 131072 bytes
+kernel 20: matmul (matmul)
+  nodes %o6
+  2097152 mac; f16
+  reads %a6_3 %v: 196608 bytes
+  writes %o6: 65536 bytes
+kernel 21: matmul + where (matmul)
+  nodes %pm %wm
+  2097152 mac, 65536 integer; f16
+  reads %q %k %m %z: 139266 bytes
+  writes %wm: 131072 bytes
+kernel 22: softmax (softmax)
+  nodes %sm
+  262144 alu, 66560 sfu; f16
+  reads %wm: 131072 bytes
+  writes %sm: 131072 bytes
+kernel 23: is_nan + where (elementwise)
+  nodes %nm %cm
+  65536 alu, 65536 integer; f16
+  reads %sm %z: 131074 bytes
+  writes %cm: 131072 bytes
+kernel 24: matmul (matmul)
+  nodes %om
+  2097152 mac; f16
+  reads %cm %v: 196608 bytes
+  writes %om: 65536 bytes
+kernel 25: conv + sigmoid + mul (conv)
+  nodes %c0 %g0 %h0
+  589824 mac, 24576 alu, 16384 sfu; f16
+  reads %x %w: 17536 bytes
+  writes %h0: 16384 bytes
+kernel 26: conv + softplus + tanh + mul (conv)
+  nodes %c1 %e1 %g1 %h1
+  589824 mac, 16384 alu, 24576 sfu; f16
+  reads %x %w: 17536 bytes
+  writes %h1: 16384 bytes
+kernel 27: conv (conv)
+  nodes %c2
+  589824 mac; f16
+  reads %x %w: 17536 bytes
+  writes %c2: 16384 bytes
+kernel 28: erf + neg + mul (elementwise)
+  nodes %d2 %e2 %f2
+  16384 alu, 8192 sfu; f16
+  reads %c2: 16384 bytes
+  writes %f2: 16384 bytes
+kernel 29: relu + add (elementwise)
+  nodes %g2 %h2
+  16384 alu; f16
+  reads %f2: 16384 bytes
+  writes %h2: 16384 bytes
+kernel 30: conv + relu + add (conv)
+  nodes %c3 %g3 %h3
+  589824 mac, 16384 alu; f16
+  reads %x %w: 17536 bytes
+  writes %h3: 16384 bytes
+
 ## torchscript
 kernel 0: matmul (matmul)
   nodes %p0

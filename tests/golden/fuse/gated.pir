@@ -509,7 +509,7 @@ kernel 7: Mul (elementwise)
   reads %rot %sin: 1024*t + 1024 bytes
   writes %y: 1024*t bytes
 
-## ort-tensorrt, paddle-trt, tensorrt
+## ort-tensorrt, paddle-trt, tensorrt, tensorrt-unfused
 kernel 0: Pow + ReduceMean + … 3 more + Mul (reduction, rms_norm)
   nodes %sq %ms %me %rt %rr %xn %nrm
   769*t alu, 259*t sfu; f32

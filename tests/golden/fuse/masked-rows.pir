@@ -191,7 +191,7 @@ kernel 6: MatMul (matmul)
   reads %cut %v: 64*s*s + 4096*s bytes
   writes %o3: 4096*s bytes
 
-## openvino, torchscript
+## openvino, tensorrt-unfused, torchscript
 kernel 0: MatMul (matmul)
   nodes %a
   1024*s*s mac; f32

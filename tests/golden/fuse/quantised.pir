@@ -79,7 +79,7 @@ kernel 10: Conv (conv)
   reads %md %wf: 25088*n + 4096 bytes
   writes %y: 25088*n bytes
 
-## fastertransformer, litert, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, ort-optimized, ort-tensorrt, paddle-trt, tensorrt
+## fastertransformer, litert, openvino, ort, ort-cpu, ort-cpu-blocked, ort-fused, ort-optimized, ort-tensorrt, paddle-trt, tensorrt, tensorrt-unfused
 kernel 0: QuantizeLinear (quantize)
   nodes %xq
   100352*n alu; f32

@@ -162,7 +162,7 @@ kernel 12: Gemm (matmul)
   reads %g %wf %bf: 128*n + 1320 bytes
   writes %y: 40*n bytes
 
-## fastertransformer, ort-tensorrt, paddle-trt, tensorrt
+## fastertransformer, ort-tensorrt, paddle-trt, tensorrt, tensorrt-unfused
 kernel 0: Conv + BatchNormalization + Relu (conv, conv)
   nodes %c1 %n1 %r1, folded %n1
   28901376*n mac, 200704*n alu; f32

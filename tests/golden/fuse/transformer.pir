@@ -959,6 +959,48 @@ kernel 19: MatMul (matmul)
   reads %ge %wd: 524288*n + 1048576 bytes
   writes %y: 131072*n bytes
 
+## tensorrt-unfused
+kernel 0: MatMul + Add + … 4 more + Transpose (matmul, joined_products)
+  nodes %q0 %q1 %q2 %q %k0 %k2 %k %v0 %v2 %v
+  25165824*n mac, 32768*n alu; f32
+  reads %x %wq %bq %wk %wv: 131072*n + 787456 bytes
+  writes %q1 %k0 %v0: 393216*n bytes
+kernel 1: MatMul + Div + Add (matmul)
+  nodes %s0 %s1 %s2
+  4194304*n mac, 65536*n alu, 65536*n sfu; f32
+  reads %q1 %k0 %eight %mask: 262656*n + 4 bytes
+  writes %s2: 262144*n bytes
+kernel 2: Softmax (softmax)
+  nodes %p
+  262144*n alu, 66048*n sfu; f32
+  reads %s2: 262144*n bytes
+  writes %p: 262144*n bytes
+kernel 3: MatMul + Transpose (matmul)
+  nodes %o0 %o1 %o2
+  4194304*n mac; f32
+  reads %p %v0: 393216*n bytes
+  writes %o0: 131072*n bytes
+kernel 4: MatMul (matmul)
+  nodes %o3
+  8388608*n mac; f32
+  reads %o0 %wo: 131072*n + 262144 bytes
+  writes %o3: 131072*n bytes
+kernel 5: Add + ReduceMean + … 7 more + Add (reduction, skip_norm)
+  nodes %res %mu %d %sq %var %ve %sd %nn %ng %ln
+  196736*n alu, 65920*n sfu; f32
+  reads %o3 %x %last %two %eps %gamma %beta: 262144*n + 2064 bytes
+  writes %ln: 131072*n bytes
+kernel 6: MatMul + Add + … 3 more + Mul (matmul)
+  nodes %u0 %u %e0 %e1 %e2 %e3 %ge
+  33554432*n mac, 524288*n alu, 262144*n sfu; f32
+  reads %ln %wu %bu %root2 %one %half: 131072*n + 1052684 bytes
+  writes %ge: 524288*n bytes
+kernel 7: MatMul (matmul)
+  nodes %y
+  33554432*n mac; f32
+  reads %ge %wd: 524288*n + 1048576 bytes
+  writes %y: 131072*n bytes
+
 ## torchscript
 kernel 0: MatMul + Add + Transpose (matmul, linear)
   nodes %q0 %q1 %q2 %q

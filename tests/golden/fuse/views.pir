@@ -17,7 +17,7 @@ graph @main(%x: f32[4, 6], %n: i64[2], %m: i64[2], %k: i64[1]) {
   return %y, %z, %c, %e, %d
 }
 # ---- expect
-## cudagraph, eager, eager-literal, eager-unfused, llamacpp, ort-optimized, ort-tensorrt, paddle-trt, sglang, tensorrt, torchscript, trainer, transformers, trtllm, trtllm-compiled, vllm
+## cudagraph, eager, eager-literal, eager-unfused, llamacpp, ort-optimized, ort-tensorrt, paddle-trt, sglang, tensorrt, tensorrt-unfused, torchscript, trainer, transformers, trtllm, trtllm-compiled, vllm
 kernel 0: relu (elementwise)
   nodes %a
   24 alu; f32

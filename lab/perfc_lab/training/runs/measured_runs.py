@@ -123,10 +123,10 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
     Raises:
         PerfcError: no such target, or a precision that the model cannot be put in.
     """
-    how, env = row.deployment, source.defaults()
+    how, env = row.deployment.for_model(source), source.defaults()
     machine, tf32 = load_machine(how.target), how.rounded
     folded = am.apply(Canonicalize(how.runs_parameters), source)
-    module = am.apply(what_if(how.dtype), folded)
+    module = am.apply(what_if(how.executed(source) or how.dtype), folded)
     then = replace(how, runtime=merged_then(how.table, row.framework).name, tf32=tf32)
     kernels = replace(then.launched(module, machine, env, am, source), runtime=how.table)
     bound = bounds(kernels, machine, env, tf32=tf32)
