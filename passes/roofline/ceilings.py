@@ -140,7 +140,9 @@ class KernelBound:
     @property
     def unit(self) -> Ceiling:
         """Ceiling that would bind with full waves; launching if the kernel does nothing."""
-        others = {c: t for c, t in self.sustained.items() if c is not Ceiling.WAVES}
+        others = self.sustained
+        if Ceiling.WAVES in others:
+            others = {c: t for c, t in others.items() if c is not Ceiling.WAVES}
         return max(others, key=others.__getitem__, default=Ceiling.LAUNCH)
 
     @property
