@@ -47,8 +47,7 @@ class AicComm(TableSource):
 
     def rows(self, folder: Path) -> Iterator[Rows]:
         """Blocks by system, library, way of launching and type."""
-        frame = read_parquet(folder / self.files[0])
-        frame = frame[(frame["system"] != "l40s") | (frame["num_gpus"] == 2)]
+        frame = read_parquet(folder / self.files[0]).query("system != 'l40s' or num_gpus == 2")
         keys = ["system", "library", "kernel_source", "dtype"]
         for (system, library, kernel, dtype), block in frame.groupby(keys, observed=True):
             element = dtype_named(str(dtype))
