@@ -99,7 +99,10 @@ def card_text(card: Card, arrays_sha256: str) -> str:
         "parameters": card.parameters,
         "features": card.features,
         "kin": card.configurations,
-        "implementations": [_implementation(kernel) for kernel in card.implementations],
+        "implementations": [
+            [k.target, k.dtype, k.protocol.value, k.framework, k.choices, k.reasons]
+            for k in card.implementations
+        ],
         "notes": card.notes,
         "bases": card.bases,
         "calibration": _calibration(card.calibration),
@@ -122,17 +125,6 @@ def _calibration(calibration: Calibration) -> dict[str, object]:
 
     categories = {name: of(bands) for name, bands in calibration.categories.items()}
     return {**of(calibration.bands), "categories": categories}
-
-
-def _implementation(kernel: Implementation) -> list[object]:
-    return [
-        kernel.target,
-        kernel.dtype,
-        kernel.protocol.value,
-        kernel.framework,
-        kernel.choices,
-        kernel.reasons,
-    ]
 
 
 def _value(value: object, indent: str = "") -> str:
