@@ -99,3 +99,16 @@ def test_an_offline_batch_on_amd_is_of_the_newest_version_unless_an_older_one_is
     assert usual.batch is not None
     assert older.batch is not None
     assert usual.batch.time_s < older.batch.time_s / 2, "kernels of 0.6 were slow"
+
+
+def test_a_step_of_one_sequence_takes_no_longer_than_one_of_two() -> None:
+    options = {"dtype": "fp8", "parallel": {"tp": 8}, "isl": 1024, "osl": 128}
+    one, two = (
+        perfc.llm("qwen2.5-32b", "h100-pcie", concurrency=users, **options).latencies  # type: ignore[arg-type]
+        for users in (1, 2)
+    )
+    assert one is not None
+    assert one.tpot is not None
+    assert two is not None
+    assert two.tpot is not None
+    assert one.tpot.mean <= two.tpot.mean

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import accumulate
 
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
 from perfc.frontend.config.facts import cache_rates
@@ -204,7 +205,8 @@ class StageCost:
     def _decode(self, wanted: Sequence[int]) -> Surface:
         envs = [{"decodes": int(n), "context": 1024} for n in DECODES]
         how = self.machine, self.framework, self.rates
-        return Surface.of((DECODES,), limited(self.passes.decode, wanted, envs, *how))
+        costs = limited(self.passes.decode, wanted, envs, *how)
+        return Surface.of((DECODES,), [*accumulate(reversed(costs), _padded)][::-1])
 
     @cached_property
     def decode_context(self) -> Surface:
@@ -327,6 +329,11 @@ def stage_cost(
         held_bytes=held_bytes(model, precision, kind), longest=longest, cached=precision.cached,
         rates=rates, caches=caches_of(model, precision, parallel, stage),
     )  # fmt: skip
+
+
+def _padded(larger: KernelCost, own: KernelCost) -> KernelCost:
+    """Return the cost of a step, padded to the next larger one where that is faster."""
+    return own if own.time_s <= larger.time_s else replace(larger, floor_s=own.floor_s)
 
 
 def caches_of(
