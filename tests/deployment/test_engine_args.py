@@ -83,6 +83,13 @@ LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = 
             ("--moe-a2a-backend none", 1),
         )
     ),
+    (
+        "llama-server -m LLAMA -c 8192 -np 4 -ub 1024 -ngl 99 --port 8080 --n-cpu-moe 4".replace(
+            "LLAMA", LLAMA
+        ),
+        "llamacpp", {"max_model_len": 8192, "max_num_seqs": 4, "token_budget": 1024}, {},
+        ("--n-cpu-moe 4",),
+    ),
 ]  # fmt: skip
 
 
@@ -133,13 +140,14 @@ def test_a_command_is_read_however_it_is_written(line: str) -> None:
 
 def test_every_command_and_image_of_an_engine_calls_it() -> None:
     for engine, table in flag_tables().items():
+        degrees = {"tp": 2} if "tensor-parallel-size" in table["options"] else {}
         for call in (*table["commands"], *table.get("images", ())):
             for line in (call, f"/opt/{call}", f"numactl -N 0 {call}"):
                 read = read_engine_args(f"{line} --model {LLAMA} --tensor-parallel-size 2")
-                assert (read.runtime, read.model, read.parallel) == (engine, LLAMA, {"tp": 2})
+                assert (read.runtime, read.model, read.parallel) == (engine, LLAMA, degrees)
 
 
-@pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm"])
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "trtllm", "llamacpp"])
 def test_a_flag_is_modeled_without_effect_or_named(engine: str) -> None:
     table = flag_tables()[engine]
     assert not set(table["options"]) & (set(table["without_effect"]) - {"enable-lora"})
