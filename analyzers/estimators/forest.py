@@ -25,7 +25,6 @@ from .selection import (
     INSIDE,
     DescribedKernel,
     DescribedKernels,
-    card_of,
     inside,
     weighted,
     weights_of,
@@ -109,7 +108,7 @@ def widened(estimates: Mapping[int, Estimate]) -> dict[int, Estimate]:
 
 def is_known(execution: Execution, class_name: str, dtype: str) -> bool:
     """Return True if shipped rows or the user's own cover a class in an element type."""
-    card = card_of(execution, class_name, dtype)
+    card = weights_of(execution, class_name, dtype).card
     adapted = of_class(of_machine(execution.machine), Predictor.LEARNED.value, class_name)
     return dtype in card.dtypes or adapted is not None
 
@@ -179,7 +178,7 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
     kernel = DescribedKernels(execution)(index)
     if kernel is None:
         return None
-    card = card_of(execution, *kernel.weights)
+    card = weights_of(execution, *kernel.weights).card
     launch = execution.kernels.runtime.launch
     types = {kernel.weights[1], kernel.row.dtype}
     types = types if types == HALVES else {kernel.weights[1]}

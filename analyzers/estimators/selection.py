@@ -155,16 +155,6 @@ class DescribedKernels:
         return None if key is None else DescribedKernel(row, key, is_halved)
 
 
-def card_of(execution: Execution, class_name: str, dtype: str) -> Card:
-    """Return the card of the weights of a class for kernels of a run.
-
-    Raises:
-        WeightsError: a damaged card.
-    """
-    name, folder = execution.machine.name, execution.folder
-    return predictor.fitting(class_name, dtype, INSIDE, name, folder)[0]
-
-
 def weights_of(
     execution: Execution, class_name: str, dtype: str, *, cells: bool = False
 ) -> Artefact:
