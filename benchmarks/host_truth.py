@@ -66,17 +66,20 @@ def drawn(models: Path, seed: int, without: Collection[str]) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Setting:
-    """Runtime, type, threads and batch of the runs of one folder."""
+    """Runtime, type, threads and batch of the runs of one folder, and whether only memory is."""
 
     runtime: str
     dtype: str
     threads: int
     batch: int
+    is_lean: bool
 
     @property
     def name(self) -> str:
         """Name of the folder."""
-        return f"{self.runtime}-{self.dtype}-t{self.threads}-b{self.batch}"
+        return (
+            f"{self.runtime}-{self.dtype}-t{self.threads}-b{self.batch}" + "-memory" * self.is_lean
+        )
 
     def report(self, path: Path, target: str) -> Report:
         """Return the analysis of a network as ``perfc analyze`` makes it."""
@@ -140,10 +143,11 @@ def measure_one(setting: Setting, path: Path, to: Path, limit_s: float) -> str:
         min_time_s=0.5,
         max_time_s=6.0,
         limit_s=limit_s,
+        is_profiled=not setting.is_lean,
     )
     for _ in range(2):
         made = measure_cases(path, TARGET, [report.env], protocol, reports=[report])[0]
-        if made.total_iqr_s < MOST_SPREAD * made.total_s:
+        if setting.is_lean or made.total_iqr_s < MOST_SPREAD * made.total_s:
             break
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
     dataset.write(to, rows.kernel_rows(made))
@@ -304,6 +308,7 @@ def main() -> int:
     parser.add_argument("--dtype", default="f32")
     parser.add_argument("--threads", type=int, default=all_threads())
     parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--memory", action="store_true", help="only memory, without times")
     parser.add_argument("--count", type=int, default=60, help="networks")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--budget-s", type=float, default=300.0)
@@ -313,7 +318,9 @@ def main() -> int:
     parser.add_argument("--limit-s", type=float, default=60.0, help="of one network")
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
-    setting = Setting(options.runtime, options.dtype, options.threads, options.batch)
+    setting = Setting(
+        options.runtime, options.dtype, options.threads, options.batch, options.memory
+    )
     if options.do == "measure":
         measure_all(options, setting)
     elif options.do == "gather":

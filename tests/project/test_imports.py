@@ -79,8 +79,8 @@ FOLDERS = {
     )),
     "perfc.ir.problem", "perfc.machine", "perfc.passes",
     *(f"perfc.passes.{one}" for one in (
-        "fusion", "inference", "layout", "memory", "memory.allocators", "precision", "rewriting",
-        "roofline", "runtimes", "training",
+        "fusion", "inference", "layout", "layout.processes", "memory", "memory.allocators",
+        "precision", "rewriting", "roofline", "runtimes", "training",
     )),
     *(f"perfc.analyzers{one}" for one in (
         "", ".artefacts", ".estimate", ".estimators",

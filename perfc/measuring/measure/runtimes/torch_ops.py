@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
+import numpy as np
+
 Attributes = dict[str, Any]
 _TYPES = {
     1: "float32", 2: "uint8", 3: "int8", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
@@ -40,11 +42,12 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     ),
     "CumSum": lambda torch, _, x, axis: torch.cumsum(x, int(axis)),
     "Dropout": lambda torch, _, x, *rest: x,
+    "Identity": lambda torch, _, x: x,
     "Einsum": lambda torch, at, *inputs: torch.einsum(str(at["equation"]), *inputs),
     "Flatten": lambda torch, at, x: x.reshape(math.prod(x.shape[: at.get("axis", 1)]), -1),
     "Transpose": lambda torch, at, x: x.permute(at.get("perm", list(reversed(range(x.dim()))))),
     "Expand": lambda torch, _, x, shape: x.broadcast_to(
-        torch.broadcast_shapes(tuple(x.shape), tuple(ints(shape)))
+        np.broadcast_shapes(tuple(x.shape), tuple(ints(shape)))
     ),
     "Tile": lambda torch, _, x, repeats: x.tile(ints(repeats)),
 }
@@ -72,7 +75,7 @@ def _simple() -> None:
         "Relu relu", "Sigmoid sigmoid", "Tanh tanh", "Erf erf", "Exp exp", "Log log", "Sqrt sqrt",
         "Neg neg", "Abs abs", "Floor floor", "Ceil ceil", "Round round", "Sin sin", "Cos cos",
         "Not logical_not", "Reciprocal reciprocal", "Sign sign", "IsNaN isnan", "IsInf isinf",
-        "Softplus nn.functional.softplus", "Mish nn.functional.mish", "Identity clone",
+        "Softplus nn.functional.softplus", "Mish nn.functional.mish",
         "HardSwish nn.functional.hardswish",
     )  # fmt: skip
     binary = (

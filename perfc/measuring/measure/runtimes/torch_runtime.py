@@ -7,10 +7,11 @@ processor, and are written as a profile of the form that ONNX Runtime writes.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,19 @@ def device_seconds(events: Iterable[Any], count: int) -> list[float]:
     return seconds
 
 
+def forget_loading() -> None:
+    """Give back what reading a file left in the heap, and let the peak of memory begin here."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
 class TorchRun(TorchProcess):
     """A graph with its tensors on a device."""
 
     def __init__(self, request: dict[str, Any]) -> None:
+        import onnx  # noqa: F401 - before its memory is read
+
         super().__init__(request)
         self.values: dict[str, Any] = {}
         self.feeds: dict[str, Any] = {}
@@ -65,11 +75,12 @@ class TorchRun(TorchProcess):
         from onnx import numpy_helper
 
         path = Path(self.request["model"])
-        graph = onnx.load(path).graph
+        graph = onnx.load(path, load_external_data=False).graph
         self.is_profiled = profile
         self.events = []
         self.values = {}
-        for tensor in graph.initializer:
+        read = {name for node in graph.node for name in node.input}
+        for tensor in (t for t in graph.initializer if t.name in read):
             array = numpy_helper.to_array(tensor, str(path.parent))
             self.values[tensor.name] = self.tensor(array)
         self.graph = [NodeStep.of(n, self) for n in graph.node]
@@ -97,20 +108,25 @@ class TorchRun(TorchProcess):
             if not is_plain and number == 16:
                 tensor = tensor.view(self.torch.bfloat16)
             self.feeds[name] = self.narrowed(tensor).to(self.device)
-        self.steps = self.graph
+        self.free_dead(self.graph)
         self.steps = self.without_shapes()
-        last: dict[str, int] = {}
-        for i, s in enumerate(self.steps):
-            s.frees.clear()
-            last.update(dict.fromkeys(s.inputs, i))
-        for name, i in last.items():
-            if name and name not in self.values and name not in self.names:
-                self.steps[i].frees.append(name)
+        self.free_dead(self.steps)
+        forget_loading()
         if self.request.get("table") == "inductor" and not self.is_profiled:
             from torch.fx.experimental.proxy_tensor import make_fx
 
             traced = make_fx(lambda *feeds: self.results(dict(zip(self.feeds, feeds, strict=True))))
             self.compiled = self.torch.compile(traced(*self.feeds.values()))
+
+    def free_dead(self, steps: list[NodeStep]) -> None:
+        """Let each step free what no later one reads."""
+        last: dict[str, int] = {}
+        for i, s in enumerate(steps):
+            s.frees.clear()
+            last.update(dict.fromkeys(s.inputs, i))
+        for name, i in last.items():
+            if name and name not in self.values and name not in self.names:
+                steps[i].frees.append(name)
 
     def without_shapes(self) -> list[NodeStep]:
         """Return the steps without those on shapes, which PyTorch's modules take in Python.
@@ -129,6 +145,8 @@ class TorchRun(TorchProcess):
                 self.values.update(named)
             else:
                 left.append(s)
+            for name in s.frees:
+                values.pop(name, None)
         return left
 
     def step(self) -> None:

@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.ir import Phase, record
-from perfc.passes.layout.process import ProcessMemory, process_of
+from perfc.passes.layout.processes import ProcessMemory
+from perfc.passes.layout.processes.by_framework import GROWN, process_of
 from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
 from perfc.passes.memory.allocators.by_framework import allocator_of
 from perfc.passes.memory.storage import BufferRole, Storages, StorageTable
@@ -134,13 +135,12 @@ def footprint(
         table.names[at] if line else "", table.phases[at] if line else Phase.FORWARD,
         tuple(s + workspace for s in line), done.reserved_line, table.phases, table.is_bound,
     )  # fmt: skip
-    if not shared or machine.kind != "cpu" or framework is not Framework.ORT:
+    if not shared or machine.kind != "cpu" or framework not in GROWN:
         return made
-    nodes = len(report.module.graph.nodes)
     grown = report.analyses.once(
         report.module,
         ("process", report.deployment.table_name, *env.items()),
-        lambda: process_of(report.kernels.kernels, table, env, nodes),
+        lambda: process_of(framework, report.kernels.kernels, table, env),
         lambda _: True,
     )
     return _of_process(made, grown)

@@ -16,46 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perfc.ir import Env, Type, Value, evaluate, record
+from perfc.ir import Env, Type
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 
-from ..fusion.kernel import Kernel
-from ..memory.allocators.bfc import BfcArena
-from ..memory.allocators.blocks import MemoryBlock
-from ..memory.allocators.heap import Heap
-from ..memory.liveness import storage
-from ..memory.storage import Buffer, BufferRole, StorageTable
-from .blocks import is_blocked_conv
+from ...fusion.kernel import Kernel
+from ...memory.allocators.bfc import BfcArena
+from ...memory.allocators.blocks import MemoryBlock
+from ...memory.allocators.heap import Heap
+from ...memory.storage import Buffer, BufferRole, StorageTable
+from ..blocks import is_blocked_conv
+from . import ProcessMemory, size_of
 
-LIBRARY_BYTES = 15 << 20
-"""Growth of a session of three nodes: pages of code and data that loading and running touch."""
-NODE_BYTES = 6 << 10
-"""A node's definition, kernel and names."""
 PLACES, WEIGHTS = 1 << 40, 1 << 41
 """First keys of places of results, and of copies of weights."""
-
-
-@record
-class ProcessMemory:
-    """Resident memory that a process grows by, at its peak.
-
-    Args:
-        library_bytes: code and data of the runtime, and the graph.
-        weight_bytes: stored tensors, where kernels read them.
-        copy_bytes: places of earlier copies.
-        run_bytes: pages of the arena, and inputs; 0 where loading takes more.
-    """
-
-    library_bytes: int
-    weight_bytes: int
-    copy_bytes: int
-    run_bytes: int
-
-    @property
-    def grown_bytes(self) -> int:
-        """Return all of it."""
-        return self.library_bytes + self.weight_bytes + self.copy_bytes + self.run_bytes
 
 
 class HeapArena(BfcArena):
@@ -87,18 +61,15 @@ class HeapArena(BfcArena):
         return sum(size - written for size, written in self.regions.values())
 
 
-def process_of(
-    kernels: Sequence[Kernel], table: StorageTable, env: Env, nodes: int
-) -> ProcessMemory:
+def grown_by_ort(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> ProcessMemory:
     """Return the growth of a process that loads a model and runs it several times.
 
     Args:
         kernels: kernels of the model.
         table: its buffers.
         env: values of its symbols.
-        nodes: nodes of its graph.
     """
-    heap, library = Heap(), LIBRARY_BYTES + nodes * NODE_BYTES
+    heap = Heap()
     weights, mapped = loaded(heap, kernels, table, env)
     reserved, loading = heap.reserved_bytes, mapped + heap.peak_bytes
     sizes = table.sizes(env)
@@ -115,8 +86,8 @@ def process_of(
         arena.allocate(-1, most)
     run += max(heap.reserved_bytes - reserved - arena.untouched_bytes, 0)
     if loading > mapped + reserved + run:
-        return ProcessMemory(library, weights, loading - weights, 0)
-    return ProcessMemory(library, weights, max(mapped + reserved - weights, 0), run)
+        return ProcessMemory(0, weights, loading - weights, 0)
+    return ProcessMemory(0, weights, max(mapped + reserved - weights, 0), run)
 
 
 def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env) -> tuple[int, int]:
@@ -164,12 +135,6 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             heap.free(made)
     mapped = sum(stored.values()) + sum(n for n, f, b in filters if not (f or b))
     return sum(stored.values()) + sum(n for n, _, _ in filters), mapped
-
-
-def size_of(v: Value, env: Env) -> int:
-    """Return the bytes of a stored tensor."""
-    nbytes = storage(v.type)
-    return 0 if nbytes is None else int(evaluate(nbytes, env))
 
 
 def places(buffers: Sequence[Buffer], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:

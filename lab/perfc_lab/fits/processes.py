@@ -1,0 +1,79 @@
+"""Bytes of libraries and of a kernel in the growth of a process, by runtime.
+
+    python -m perfc_lab.fits.processes MODELS
+
+MODELS is a folder of the networks of ``DATASETS``. Writes
+``passes/layout/processes/by_framework.toml``: the least sum of relative errors of the growth, the
+rest of which `perfc.passes.layout.processes` replays.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from scipy.optimize import linprog
+
+from perfc.api import analyze
+from perfc.common.fitted import as_toml
+from perfc.measuring.measure.tables.dataset import read
+from perfc.measuring.measure.tables.rows import ModelRow
+from perfc.passes.layout.processes.by_framework import FILE, GROWN, LibraryBytes
+from perfc.passes.runtimes import runtime
+from perfc.view.report.memory_sections.footprint import table_of
+
+ROOT = Path(__file__).resolve().parents[3] / "datasets"
+DATASETS = {
+    "cpu-genoa-2c/models": "ort-cpu-blocked",
+    "cpu-genoa-2c-openvino/models": "openvino",
+    "cpu-genoa-2c-torch/memory": "eager",
+}
+"""Runs of networks, and the runtime that they are of."""
+
+
+def rows_of(name: str, table: str, models: Path) -> list[tuple[int, int, int]]:
+    """Return the growth, what is replayed of it, and the kernels of each run."""
+    found: list[tuple[int, int, int]] = []
+    for run in read(ROOT / f"{name}.csv.gz", ModelRow):
+        paths = [p for e in (".onnx.gz", ".onnx") if (p := models / f"{run.model}{e}").exists()]
+        if not paths:
+            continue
+        dims = {key: int(n) for key, _, n in (d.partition("=") for d in run.dims.split())}
+        report = analyze(paths[0], "generic-x86-64", dims=dims, runtime=table)
+        kernels = report.kernels.kernels
+        grown = GROWN[runtime(table).framework](kernels, table_of(report), report.env)
+        growth = run.peak_rss_bytes - run.base_rss_bytes
+        found.append((growth, grown.grown_bytes, len(kernels)))
+    return found
+
+
+def fitted(rows: list[tuple[int, int, int]]) -> LibraryBytes:
+    """Return the bytes with the least sum of relative errors."""
+    growth, grown, kernels = np.array(rows, float).T
+    count = len(rows)
+    sides = np.column_stack([np.ones(count), kernels])
+    slack, left = -np.eye(count), growth - grown
+    best = linprog(
+        np.concatenate([[0, 0], 1 / growth]),
+        np.block([[sides, slack], [-sides, slack]]),
+        np.concatenate([left, -left]),
+    )
+    return LibraryBytes(float(best.x[0]), float(best.x[1]))
+
+
+def main() -> None:
+    """Write the file, and print the median error on its rows."""
+    made: dict[str, LibraryBytes] = {}
+    for name, table in DATASETS.items():
+        rows = rows_of(name, table, Path(sys.argv[1]))
+        of = made[runtime(table).framework.value] = fitted(rows)
+        errors = [abs((grown + of.bytes_of(kernels)) / g - 1) for g, grown, kernels in rows]
+        print(f"{table}: {len(rows)} runs, median error {median(errors):.1%}: {of}")
+    comment = "Written by `python -m perfc_lab.fits.processes` from the runs of `datasets`."
+    FILE.write_text(as_toml(made, comment), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
