@@ -1,4 +1,4 @@
-"""Growth of a process: the heap of the C library, places of results, copies of weights."""
+"""Growth of a process: the heap of the C library, copies of weights."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.ir import DType, Numbers, TensorType, Value
+from perfc.ir import Numbers
 from perfc.ir.problem import SlidingWindow
 from perfc.passes.layout.processes import ProcessMemory
 from perfc.passes.layout.processes.by_framework import process_of
-from perfc.passes.layout.processes.ort import places
-from perfc.passes.layout.processes.torch import blocked, is_blocked
+from perfc.passes.layout.processes.torch import blocked
 from perfc.passes.memory.allocators.heap import FIRST_THRESHOLD, Heap
-from perfc.passes.memory.storage import Buffer, BufferRole
 from perfc.view.report.memory_sections.footprint import table_of
 
 MIB = 1 << 20
@@ -61,31 +59,6 @@ def test_the_free_top_goes_to_the_system_beyond_two_thresholds() -> None:
     assert heap.reserved_bytes < 150_200
 
 
-def buffer(shape: tuple[int, ...], born: int, dies: int) -> Buffer:
-    value = Value("v", TensorType(DType.F32, shape))
-    return Buffer(value, 4 * shape[0] * shape[1], born, dies, BufferRole.ACTIVATION)
-
-
-def test_a_result_takes_the_place_of_an_earlier_one_of_its_shape_only() -> None:
-    buffers = [
-        buffer((8, 4), 0, 1),
-        buffer((4, 8), 2, 3),
-        buffer((8, 4), 4, 5),
-        buffer((8, 4), 5, 6),
-    ]
-    events = list(places(buffers, [128] * 4))
-    # the first place is held from the first result to the third, which lies there too
-    keys = list(dict.fromkeys(key for key, _ in events))
-    assert [(keys.index(key), nbytes) for key, nbytes in events] == [
-        (0, 128),
-        (1, 128),
-        (1, -128),
-        (2, 128),
-        (0, -128),
-        (2, -128),
-    ]
-
-
 def process(name: str, runtime: str) -> ProcessMemory:
     report = perfc.analyze(MODELS / name, "generic-x86-64", dims={"batch": 1}, runtime=runtime)
     kernels = report.kernels
@@ -126,5 +99,3 @@ def test_a_convolution_in_pytorch_copies_its_operands_and_result_in_blocks() -> 
     assert blocked(window(65, 30), at) == (288_000, 322_560, 403_200)
     # few channels stay as they are
     assert blocked(window(3, 100), at) == (0, 3 * 112 * 9 * 4, 112 * 10_000 * 4)
-    assert is_blocked(window(3, 100), at)
-    assert not is_blocked(window(3, 80), at)

@@ -9,9 +9,9 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_036_650,
-    LABORATORY: 241_250,
-    ("benchmarks",): 77_093,
+    PRODUCT: 1_037_350,
+    LABORATORY: 241_830,
+    ("benchmarks",): 77_135,
 }
 """Folders, with the most tokens of code that they may have."""
 SLACK = 2_000

@@ -3,62 +3,29 @@
 Weights lie in mapped pages of their file until something changes them. A fused batch normalization
 makes new weights of a convolution, blocks of channels make them once more, with buffers between;
 the first copies go when the graph is done, but the heap keeps their place. A product packs its
-weights and lets go of the file's. A result takes the place of an earlier one only if that has its
-shape, so a place is held from its first result to its last. The arena's regions double; the second
-run takes one block for the whole memory pattern, in addition to what the first run took.
+weights and lets go of the file's. The second run takes one block for the whole memory pattern, in
+addition to what the first run took of the arena.
 
 Source: onnxruntime 1.32, core/optimizer/conv_bn_fusion.cc and nchwc_transformer.cc,
-core/framework/session_state.cc, allocation_planner.cc (``FindReusableTensor``),
-ort_value_pattern_planner.cc and bfc_arena.cc.
+core/framework/session_state.cc, ort_value_pattern_planner.cc and bfc_arena.cc.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from perfc.ir import Env, Type
+from perfc.ir import Env
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 
 from ...fusion.kernel import Kernel
-from ...memory.allocators.bfc import BfcArena
-from ...memory.allocators.blocks import MemoryBlock
 from ...memory.allocators.heap import Heap
-from ...memory.storage import Buffer, BufferRole, StorageTable
+from ...memory.storage import BufferRole, StorageTable
 from ..blocks import is_blocked_conv
 from . import ProcessMemory, size_of
 
-PLACES, WEIGHTS = 1 << 40, 1 << 41
-"""First keys of places of results, and of copies of weights."""
-
-
-class HeapArena(BfcArena):
-    """An arena whose regions come from a heap, and whose pages count once they are written."""
-
-    def __init__(self, heap: Heap) -> None:
-        super().__init__()
-        self.heap = heap
-        self.regions: dict[int, tuple[int, int]] = {}
-
-    def allocate(self, key: int, nbytes: int) -> None:
-        """Give out a chunk, whose pages are written."""
-        super().allocate(key, nbytes)
-        address = self.given[key].address
-        start = max(a for a in self.regions if a <= address)
-        size, written = self.regions[start]
-        self.regions[start] = size, max(written, address + nbytes - start)
-
-    def extend(self, nbytes: int) -> MemoryBlock:
-        """Take a region of the heap."""
-        block = super().extend(nbytes)
-        self.heap.allocate(block.address, block.nbytes)
-        self.regions[block.address] = block.nbytes, 0
-        return block
-
-    @property
-    def untouched_bytes(self) -> int:
-        """Return the bytes of regions that nothing was written to."""
-        return sum(size - written for size, written in self.regions.values())
+WEIGHTS = 1 << 41
+"""First key of copies of weights."""
 
 
 def grown_by_ort(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> ProcessMemory:
@@ -72,19 +39,13 @@ def grown_by_ort(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> Pr
     heap = Heap()
     weights, mapped = loaded(heap, kernels, table, env)
     reserved, loading = heap.reserved_bytes, mapped + heap.peak_bytes
-    sizes = table.sizes(env)
-    run = 0
-    arena, live, most = HeapArena(heap), 0, 0
-    for b, nbytes in zip(table.buffers, sizes, strict=True):
+    run, stored = 0, 0
+    for b, nbytes in zip(table.buffers, table.sizes(env), strict=True):
+        stored += nbytes * (b.born < 0)
         # inputs as drawn, and as the runtime has them
         run += 2 * nbytes * (b.role in (BufferRole.INPUT, BufferRole.CACHE))
-    for key, nbytes in places(table.buffers, sizes):
-        (arena.allocate(key, nbytes) if nbytes > 0 else arena.free(key))
-        live += nbytes
-        most = max(most, live)
-    if most:
-        arena.allocate(-1, most)
-    run += max(heap.reserved_bytes - reserved - arena.untouched_bytes, 0)
+    # chunks of the first run, and the block of the second
+    run += 2 * (max(table.live_bytes(env), default=stored) - stored)
     if loading > mapped + reserved + run:
         return ProcessMemory(0, weights, loading - weights, 0)
     return ProcessMemory(0, weights, max(mapped + reserved - weights, 0), run)
@@ -135,29 +96,3 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             heap.free(made)
     mapped = sum(stored.values()) + sum(n for n, f, b in filters if not (f or b))
     return sum(stored.values()) + sum(n for n, _, _ in filters), mapped
-
-
-def places(buffers: Sequence[Buffer], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield places of results and their bytes, below zero where a place is given back.
-
-    Args:
-        buffers: buffers of a run.
-        sizes: their bytes.
-    """
-    made = [
-        (b.born, b.dies, b.value.type, n)
-        for b, n in zip(buffers, sizes, strict=True)
-        if b.born >= 0 and n
-    ]
-    taken: list[list[int]] = []  # first kernel, last kernel, bytes
-    by_type: dict[Type, list[list[int]]] = {}
-    for born, dies, kind, nbytes in sorted(made, key=lambda m: m[0]):
-        free = next((p for p in by_type.get(kind, ()) if p[1] < born), None)
-        if free is None:
-            taken.append(free := [born, dies, nbytes])
-            by_type.setdefault(kind, []).append(free)
-        free[1] = dies
-    events = [(p[0], 1, i) for i, p in enumerate(taken)]
-    events += [(p[1] + 1, 0, i) for i, p in enumerate(taken)]
-    for _, is_taken, i in sorted(events):
-        yield PLACES + i, taken[i][2] if is_taken else -taken[i][2]

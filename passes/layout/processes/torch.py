@@ -1,11 +1,10 @@
 """Growth of a process of PyTorch on a processor: weights, and what lives while it runs.
 
 Tensors go back to the system when nothing refers to them. oneDNN takes feature maps and filters in
-blocks of channels, which are copied on every call, and so is its result; small feature maps are
-multiplied as columns instead. A maximum keeps the places that it took.
+blocks of channels, which are copied on every call, and so is its result.
 
-Source: PyTorch 2.13, aten/src/ATen/native/Convolution.cpp (``use_mkldnn``), mkldnn/Conv.cpp,
-ideep/operators/conv.hpp; allocations as ``torch.profiler`` lists them.
+Source: PyTorch 2.13, aten/src/ATen/native/mkldnn/Conv.cpp, ideep/operators/conv.hpp;
+allocations as ``torch.profiler`` lists them.
 """
 
 from __future__ import annotations
@@ -14,10 +13,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from perfc.ir import Dim, Env, Numbers, Op, TensorType
+from perfc.ir import Dim, Env, Numbers, Op
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
-from perfc.ir.ops.convolution.pool import MaxPool
 from perfc.ir.problem import SlidingWindow
 
 from ...fusion.kernel import Kernel
@@ -25,11 +23,7 @@ from ...memory.storage import StorageTable
 from ..blocks import BLOCK
 from . import ProcessMemory
 
-SMALL = 20_480
-"""Elements of one feature map's first axes from which oneDNN convolves it."""
-WIDE = 3
-"""Window above which it does so always."""
-INDEX_BYTES, F32_BYTES = 8, 4
+F32_BYTES = 4
 MADE: Mapping[type[Op], int] = {ConvDataGrad: 0, ConvFilterGrad: 1}
 """Which of feature maps, filters and results a gradient makes."""
 
@@ -57,29 +51,10 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
 def copies(kernel: Kernel, at: Numbers) -> tuple[int, int]:
     """Return the bytes that a kernel takes before it has memory for its results, and after."""
     window, op = kernel.problem, kernel.anchor.op
-    result = kernel.anchor.results[0].type
-    if isinstance(op, MaxPool) and isinstance(result, TensorType) and result.shape is not None:
-        return 0, INDEX_BYTES * product(result.shape, at)
     if not (isinstance(op, Conv) and isinstance(window, SlidingWindow)):
         return 0, 0
-    if type(op) in MADE or is_blocked(window, at):
-        parts = blocked(window, at)
-        return sum(parts), parts[MADE.get(type(op), 2)]
-    taps = product(window.extents, at)
-    columns = product((window.batch, window.in_channels, *window.out_extents), at)
-    return 0, F32_BYTES * columns * taps * (taps > 1)
-
-
-def product(extents: Sequence[Dim], at: Numbers) -> int:
-    """Return the number of elements."""
-    return int(math.prod(map(at, extents)))
-
-
-def is_blocked(window: SlidingWindow, at: Numbers) -> bool:
-    """Return True if oneDNN convolves it, in blocks of channels."""
-    is_wide = len(window.extents) > 1 and min(map(at, window.extents[-2:])) > WIDE
-    first = product((window.batch, window.in_channels, *window.in_extents[:2]), at)
-    return window.groups > 1 or is_wide or at(window.batch) > 1 or first > SMALL
+    parts = blocked(window, at)
+    return sum(parts), parts[MADE.get(type(op), 2)]
 
 
 def blocked(window: SlidingWindow, at: Numbers) -> tuple[int, int, int]:
@@ -88,13 +63,16 @@ def blocked(window: SlidingWindow, at: Numbers) -> tuple[int, int, int]:
     def in_blocks(channels: Dim) -> int:
         return -(-int(at(channels)) // BLOCK) * BLOCK
 
+    def product(extents: Sequence[Dim]) -> int:
+        return int(math.prod(map(at, extents)))
+
     depth, filters = int(at(window.depth)), in_blocks(window.out_channels)
     is_plain = window.groups == 1 and depth < BLOCK
     maps = 0 if is_plain else in_blocks(window.in_channels)
     depth = in_blocks(depth) if window.groups == 1 and not is_plain else depth
     batch = F32_BYTES * int(at(window.batch))
     return (
-        batch * maps * product(window.in_extents, at),
-        F32_BYTES * filters * depth * product(window.extents, at),
-        batch * filters * product(window.out_extents, at),
+        batch * maps * product(window.in_extents),
+        F32_BYTES * filters * depth * product(window.extents),
+        batch * filters * product(window.out_extents),
     )

@@ -88,7 +88,6 @@ class WorkerResults:
 
     Args:
         version: version of the runtime, with its name.
-        load_s: seconds to make the session.
         base_rss_bytes: memory of the process before it had a model.
         cases: one per binding asked for, fewer where time ran out.
         profile: file of the runtime's own profile, None where there is none.
@@ -98,7 +97,6 @@ class WorkerResults:
     """
 
     version: str
-    load_s: float
     base_rss_bytes: int
     cases: tuple[TimedBinding, ...]
     profile: Path | None = None
@@ -256,7 +254,6 @@ def collected(folder: Path, why: str, what: str = "the model") -> WorkerResults:
     optimised = folder / "optimised.onnx"
     return WorkerResults(
         str(result.get("version", "")),
-        float(result.get("load_s", 0.0)),
         int(result.get("base_rss_bytes", 0)),
         cases,
         profile if profile is not None and profile.is_file() else None,

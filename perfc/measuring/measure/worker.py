@@ -48,10 +48,7 @@ def main(request_path: str) -> int:
     run = runtime(request)
     result["version"] = run.version
     result["base_rss_bytes"] = memory("VmRSS")
-    start = time.perf_counter()
     run.load(profile=False)
-    result["load_s"] = time.perf_counter() - start
-    result["loaded_rss_bytes"] = memory("VmHWM")
     save("loaded")
     for case in request["cases"]:
         timed = measured(run, case, request)

@@ -62,16 +62,16 @@ def test_what_the_worker_wrote_is_collected(tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(json.dumps(result()), encoding="utf-8")
     found = collected(tmp_path, "late")
     assert found.cases == (TimedBinding((2.0, 4.0), 7, False),)
-    assert (found.version, found.load_s, found.base_rss_bytes, found.error) == ("", 0.0, 0, "late")
+    assert (found.version, found.base_rss_bytes, found.error) == ("", 0, "late")
     assert (found.profile, found.profiled, found.optimised) == (None, (), None)
-    more = result(version="ort 1", load_s=1.5, base_rss_bytes=9, profile="p.json",
+    more = result(version="ort 1", base_rss_bytes=9, profile="p.json",
                   profiles=[{"skip": 2, "count": 3}])  # fmt: skip
     (tmp_path / "result.json").write_text(json.dumps(more), encoding="utf-8")
     assert collected(tmp_path, "").profile is None, "it was never written"
     for name in ("p.json", "optimised.onnx"):
         (tmp_path / name).touch()
     found = collected(tmp_path, "")
-    assert (found.version, found.load_s, found.base_rss_bytes) == ("ort 1", 1.5, 9)
+    assert (found.version, found.base_rss_bytes) == ("ort 1", 9)
     assert (found.profile, found.profiled) == (tmp_path / "p.json", ((2, 3),))
     assert (found.optimised, found.folder) == (tmp_path / "optimised.onnx", tmp_path)
 

@@ -149,8 +149,8 @@ def test_the_device_view_adds_up(mlp: str) -> None:
     processor = DeviceMemory.of(perfc.analyze(mlp, "cpu", batch=4))
     assert sum(p.nbytes for p in processor.parts) == processor.total_bytes
     eager = DeviceMemory.of(perfc.analyze(mlp, "cpu", batch=4, runtime="eager"))
-    assert {"context", "allocator"} & {p.name for p in processor.parts} == {"context", "allocator"}
-    assert "context" not in {p.name for p in eager.parts}
+    assert {"context", "allocator"} <= {p.name for p in processor.parts}
+    assert "context" in {p.name for p in eager.parts}
 
 
 def test_the_curve_of_checkpointing_goes_from_nothing_kept_to_nothing_again(mlp: str) -> None:
