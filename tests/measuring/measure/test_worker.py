@@ -151,11 +151,9 @@ def test_a_request_leaves_times_versions_and_a_profile(
     assert result["stage"] == "profiled"
     assert not result["error"]
     assert result["version"] == f"onnxruntime {ort.__version__}"
-    assert 0 < result["base_rss_bytes"] <= result["loaded_rss_bytes"]
-    assert 0 < result["load_s"] < 60
     (case,) = result["cases"]
     assert case["is_finite"] is is_finite
-    assert case["peak_rss_bytes"] >= result["loaded_rss_bytes"]
+    assert case["peak_rss_bytes"] >= result["base_rss_bytes"] > 0
     assert len(case["times_s"]) == 2
     assert result["profiles"] == [{"skip": 2, "count": 3}]
     events = json.loads((tmp_path / result["profile"]).read_text())
