@@ -23,6 +23,14 @@ CHANNELS, STEPS = 256, 8
 """Channels of one thread block, which run in parallel, and tokens, which run in sequence."""
 
 
+def by_token(
+    _kind: object, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
+) -> NDArray[np.intp]:
+    """Return the category of rows: single tokens have a kernel of their own."""
+    index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
+    return index
+
+
 class CausalConvolution(KernelClass):
     """``taps`` of each of ``channels``, over ``query_len`` tokens of ``batch`` sequences.
 
@@ -75,12 +83,7 @@ class CausalConvolution(KernelClass):
         """Traffic and a launch."""
         return memory_s(moved(rows, dtype), sheet) + physics.latency_s(protocol, sheet)
 
-    def category(
-        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
-    ) -> NDArray[np.intp]:
-        """Single tokens have a kernel of their own."""
-        index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
-        return index
+    category = by_token
 
 
 def moved(rows: Columns, dtype: str) -> Array:

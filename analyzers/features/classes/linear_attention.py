@@ -12,10 +12,9 @@ from perfc.ir import bits_of, entity
 from .. import physics
 from . import Amounts, KernelClass
 from .attention import memory_s, wave_features
+from .causal_convolution import by_token
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..rows import Protocol
     from ..sheet import Sheet
     from . import Array, Columns
@@ -122,12 +121,7 @@ class LinearAttention(KernelClass):
             rows["query_len"] == 1, parts.state_s + latency_s, prompt_s + LAUNCHES * latency_s
         )
 
-    def category(
-        self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
-    ) -> NDArray[np.intp]:
-        """Single tokens have a kernel of their own."""
-        index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
-        return index
+    category = by_token
 
 
 @entity
