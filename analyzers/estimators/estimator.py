@@ -56,9 +56,10 @@ class Execution:
 
     def lowered(self, index: int) -> Lowered | None:
         """Return a kernel as the operator predictor sees it, computed once for equal ones."""
-        first, known = self.bounds.firsts[index], self._lowered
+        bounds, known = self.bounds, self._lowered
+        first = bounds.firsts[index]
         if first not in known:
-            known[first] = lower(self.bounds.kernels[first], self.bounds.at(first))
+            known[first] = lower(bounds.kernels[first], bounds.at(first))
         return known[first]
 
     @cached_property

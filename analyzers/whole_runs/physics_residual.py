@@ -125,7 +125,7 @@ class PhysicsResidual(GraphPredictor):
         total, features = learned.features(data)
         residual = learned.residual(features)
         if not self.variant:
-            residual = residual + learned.memory(data)
+            residual += learned.memory(data)
         width = np.exp(np.clip(learned.spread(features), np.log(LEAST_SPREAD), MOST_SPREAD))
         beyond = excess(features, learned.low, learned.high)
         width *= 1 + np.minimum(beyond, MOST_BEYOND)
