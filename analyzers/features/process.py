@@ -50,6 +50,8 @@ class Near:
         is_one_unit: whether columns are in one unit, not in their deviations.
         shared: least similarity of rows with the same number of ``group``.
         group: the number, among the kinds of a row.
+        is_share: whether a column says how much of the quantity the terms are of: the covariance of
+            rows has the product of their shares.
     """
 
     columns: slice
@@ -58,6 +60,7 @@ class Near:
     is_one_unit: bool = False
     shared: float = 0.0
     group: int = 0
+    is_share: bool = False
 
 
 @entity
@@ -130,6 +133,10 @@ def similarities(
     }
     result[form.model] *= mine.kinds[:, -1][:, None] != NOBODY
     for aspect, near in form.near.items():
+        if near.is_share:
+            each = [rows.part(near.columns)[0] for rows in (mine, theirs)]
+            result[aspect] = each[0] @ each[1].T
+            continue
         square = squares(*mine.part(near.columns), *theirs.part(near.columns))
         scaled = np.sqrt(3.0 * square)
         similar = (1.0 + scaled) * np.exp(-scaled) if near.has_each else np.exp(-square)
@@ -212,10 +219,18 @@ class Process:
     def expected_and_deviation(self, rows: RowPositions) -> tuple[Array, Array]:
         """Return `beyond` and the standard deviation of measured values from it, ``[rows]``."""
         covariance = self.covariance(self.placed(rows), self.known)
-        alone = float((self.amplitudes**2).sum()) + self.noise**2
         known = np.array([self._known_of(row) for row in covariance])
-        deviation: Array = np.sqrt(np.maximum(alone - known, LEAST_DEVIATION**2))
+        deviation: Array = np.sqrt(np.maximum(self.prior(rows) - known, LEAST_DEVIATION**2))
         return covariance @ self.weights, deviation
+
+    def prior(self, rows: RowPositions) -> Array:
+        """Return the variance of rows of which nothing is known, ``[rows]``."""
+        near = self.form.near.items()
+        shares = {a: rows.places[:, one.columns].T[0] ** 2 for a, one in near if one.is_share}
+        total: Array = np.full(len(rows.kinds), self.noise**2)
+        for amplitude, aspects in zip(self.amplitudes, self.form.terms, strict=True):
+            total += amplitude**2 * term([one for one in aspects if one in shares], shares)
+        return total
 
     def _known_of(self, covariance: Array) -> float:
         """Variance of a row that the rows most like it tell, from its covariance with all."""

@@ -142,20 +142,6 @@ def launched_by(runtime: Runtime) -> Mapping[str, int]:
     return {} if runtime.engine is None else runtime.engine.launched
 
 
-def host_sides(execution: Execution, device_s: float) -> Interval:
-    """Return the relative interval of a run's time that follows from its unknown host.
-
-    Args:
-        execution: execution of the run.
-        device_s: time of the run without waiting for its host.
-    """
-    host = host_of(execution)
-    if host is None:
-        return Interval.exactly(1.0)
-    time = Interval.exactly(device_s).slower_of(host.time) + host.fixed
-    return time * (1 / time.mid) if time.mid > 0 else Interval.exactly(1.0)
-
-
 def launch_counts(execution: Execution, helper: float = 0.0) -> tuple[float, ...]:
     """Return the host's launches for each kernel.
 

@@ -1,23 +1,28 @@
 """Time of runs beyond their kernels, by a Gaussian process of similar measured runs.
 
-``log(T / timeline)`` is a sum of functions (`perfc.analyzers.features.process`), `TERMS`: one
-correlates runs of one runtime on similar machines, one those of similar sizes among them, and so
-on. Machines of one architecture are similar whatever their numbers, so that what a runtime adds is
-known of a new chip. All terms are of one runtime and of such machines: nothing is added to the
-kernels of a runtime or an architecture without similar runs.
+Each part of a run has a logarithm by which it takes longer: its device, host and fixed time. It is
+a sum of functions (`perfc.analyzers.features.process`), `OF_PARTS`: one correlates runs of one
+runtime on similar machines, one those of similar sizes among them, and so on. What kernels take on
+a chip in a precision is of their library, whichever runtime launches them; what hosts take does not
+change with the batch. Machines of one architecture are similar whatever their numbers, so that what
+a runtime adds is known of a new chip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
 
-from ..features.process import NOBODY, Near, RowPositions, SimilarityAspects
-from .run_table import COLUMNS, MACHINE, ORDER, SIZES, RunTable
+from ..features.process import NOBODY, Near, Process, RowPositions, SimilarityAspects
+from .run_table import COLUMNS, COUNTS, MACHINE, NETWORK, ORDER, PARTS, WORK, RunTable
+
+if TYPE_CHECKING:
+    from ..features.classes import Array
 
 
 class Aspect(Enum):
@@ -26,31 +31,58 @@ class Aspect(Enum):
     RUNTIME = auto()
     PRECISION = auto()
     """Runtime and precision."""
+    KERNELS = auto()
+    """Library of the kernels, and precision."""
     VERSION = auto()
     """Runtime and its version."""
     GRAPH = auto()
     """Runtime and model."""
     MACHINE = auto()
     """Numbers of the data sheet, and the architecture."""
-    SIZES = auto()
+    WORK = auto()
+    NETWORK = auto()
     SHARES = auto()
     """Shares of the kernels' time by kind of launch."""
+    COUNTS = auto()
+    """Launches by kind."""
+    DEVICE = auto()
+    HOST = auto()
+    FIXED = auto()
 
 
+SHARED = "eager", "cudagraph", "torchscript", "inductor", "ort"
+"""Runtimes that launch the same kernels, mostly cuDNN's and cuBLAS's; others have their own."""
+SHARED_KERNELS = -2
+"""Number of those kernels; others have the number of their runtime."""
 _MACHINE, _ENGINE = (Aspect.RUNTIME, Aspect.MACHINE), (Aspect.PRECISION, Aspect.MACHINE)
-TERMS: tuple[tuple[Aspect, ...], ...] = (
-    _MACHINE,
-    _ENGINE,
-    (*_ENGINE, Aspect.VERSION),
-    (*_MACHINE, Aspect.SIZES),
-    (*_ENGINE, Aspect.SIZES),
-    (*_ENGINE, Aspect.SHARES),
-    (*_MACHINE, Aspect.SIZES, Aspect.SHARES),
-    (*_MACHINE, Aspect.GRAPH),
-)
-ARCHITECTURE = 3
-"""Number of the architecture among the kinds of a run."""
-MACHINE_COLUMNS = slice(len(SIZES), len(SIZES) + len(MACHINE))
+_KERNELS = (Aspect.KERNELS, Aspect.MACHINE)
+_SIZES = Aspect.WORK, Aspect.NETWORK
+OF_PARTS: Mapping[Aspect, tuple[tuple[Aspect, ...], ...]] = {
+    Aspect.DEVICE: (
+        _MACHINE,
+        (*_ENGINE, Aspect.VERSION),
+        _KERNELS,
+        (*_KERNELS, *_SIZES),
+        (*_KERNELS, Aspect.SHARES),
+        (*_KERNELS, *_SIZES, Aspect.SHARES),
+        (*_MACHINE, Aspect.GRAPH),
+    ),
+    Aspect.HOST: (
+        _MACHINE,
+        _ENGINE,
+        (*_MACHINE, Aspect.NETWORK),
+        (*_ENGINE, Aspect.NETWORK),
+        (*_ENGINE, Aspect.NETWORK, Aspect.COUNTS),
+    ),
+    Aspect.FIXED: (_MACHINE, (*_MACHINE, Aspect.NETWORK)),
+}
+"""Terms of each of `PARTS`."""
+TERMS = tuple([(part, *term) for part, terms in OF_PARTS.items() for term in terms])
+ARCHITECTURE, KERNELS = 3, 4
+"""Numbers of the architecture and of the library of kernels among the kinds of a run."""
+_SIZED = len(WORK) + len(NETWORK)
+MACHINE_COLUMNS = slice(_SIZED, _SIZED + len(MACHINE))
+COUNT_COLUMNS = slice(len(COLUMNS) - len(PARTS) - len(COUNTS), len(COLUMNS) - len(PARTS))
 ROUNDING = float(np.finfo(np.float16).eps) * 10
 """Largest difference of equal columns, in widths: rows are stored in f16."""
 FORM = SimilarityAspects(
@@ -59,10 +91,12 @@ FORM = SimilarityAspects(
         Aspect.RUNTIME: (0,),
         Aspect.PRECISION: (0, 1),
         Aspect.VERSION: (0, 2),
-        Aspect.GRAPH: (0, 4),
+        Aspect.KERNELS: (KERNELS, 1),
+        Aspect.GRAPH: (0, 5),
     },
     {
-        Aspect.SIZES: Near(slice(0, len(SIZES)), has_each=True, start=1.0),
+        Aspect.WORK: Near(slice(0, len(WORK)), has_each=True, start=1.0),
+        Aspect.NETWORK: Near(slice(len(WORK), MACHINE_COLUMNS.start), has_each=True, start=1.0),
         Aspect.MACHINE: Near(
             MACHINE_COLUMNS,
             start=1.0,
@@ -71,12 +105,26 @@ FORM = SimilarityAspects(
             group=ARCHITECTURE,
         ),
         Aspect.SHARES: Near(
-            slice(MACHINE_COLUMNS.stop, len(COLUMNS)), start=-0.5, is_one_unit=True
+            slice(MACHINE_COLUMNS.stop, COUNT_COLUMNS.start), start=-0.5, is_one_unit=True
         ),
+        Aspect.COUNTS: Near(COUNT_COLUMNS, start=0.0, is_one_unit=True),
+        **{
+            part: Near(slice(column, column + 1), is_one_unit=True, is_share=True)
+            for column, part in enumerate(OF_PARTS, COUNT_COLUMNS.stop)
+        },
     },
     len(COLUMNS),
     Aspect.GRAPH,
 )
+
+
+def of_parts(process: Process, rows: RowPositions) -> Array:
+    """Return the logarithms by which parts of runs take longer, ``[runs, parts]``."""
+    runs, parts = len(rows.kinds), len(PARTS)
+    places = np.repeat(rows.places, parts, axis=0)
+    places[:, COUNT_COLUMNS.stop :] = np.tile(np.eye(parts), (runs, 1))
+    each = process.beyond(RowPositions(np.repeat(rows.kinds, parts, axis=0), places))
+    return each.reshape(runs, parts)
 
 
 def positions(
@@ -92,8 +140,9 @@ def positions(
     numbers = {name: i for i, name in enumerate(runtimes)}
     kinds = [
         (
-            numbers.get(run.runtime, NOBODY), ORDER.index(run.stored), run.version,
-            run.architecture, networks.get(run.network_id, NOBODY),
+            (runtime := numbers.get(run.runtime, NOBODY)), ORDER.index(run.stored), run.version,
+            run.architecture, SHARED_KERNELS if run.runtime in SHARED else runtime,
+            networks.get(run.network_id, NOBODY),
         )
         for run in runs
     ]  # fmt: skip

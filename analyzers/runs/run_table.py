@@ -11,14 +11,12 @@ from perfc.ir import Env, Module, Numbers, TensorType, cached_entity
 from perfc.machine import Unit
 from perfc.passes.runtimes import Tf32
 
-from ..estimate.interval import Interval
 from ..features.distance import coordinates, vendor
 from ..features.network_id import network_id
 from ..features.sheet import Sheet
 from ..steps.columns import columns_at
 from ..steps.features import log2
 from ..steps.launch_kind import LaunchKind
-from .host import host_sides
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
@@ -34,11 +32,10 @@ ORDER = ("f32", "tf32", "f16", "amp", "int8")
 """Precisions from the widest."""
 RATES_OF = "f16"
 """Element type whose rates define the coordinates and distances of machines."""
-SIZES = (
-    "log_launch", "log_launches", "log_batch", "log2_attended", "log2_m", "log2_n", "log2_k",
-)  # fmt: skip
-"""Mean time of a launch, launches, batch, longest attended row, and mean extents of products: all
-change smoothly with the batch."""
+WORK = ("log_launch", "log_batch", "log2_m")
+"""Mean time of a launch on the device, batch, and mean rows of products: they grow with a batch."""
+NETWORK = ("log_launches", "log2_attended", "log2_n", "log2_k")
+"""Launches, longest attended row, and mean extents of products: the same at any batch."""
 MACHINE = (
     "log2_matrix",
     "log2_vector",
@@ -51,8 +48,18 @@ MACHINE = (
 )
 """Coordinates of the machine, `perfc.analyzers.features.distance.coordinates`."""
 SHARES = tuple(f"time_{kind.name.lower()}" for kind in LaunchKind)
-"""Square roots of the shares of time by kind of launch."""
-COLUMNS = (*SIZES, *MACHINE, *SHARES)
+"""Square roots of the shares of the device's time by kind of launch."""
+COUNTS = tuple(f"launches_{kind.name.lower()}" for kind in LaunchKind)
+"""Square roots of the shares of launches by kind, the same at any batch."""
+PARTS = ("of_device", "of_host", "of_fixed")
+"""Parts of a run: how much longer it becomes by each, both in logarithms."""
+UNDIVIDED = "paddle", "paddle-trt"
+"""Runtimes whose runs are one part: kernels and hosts of theirs are 40 % off the measured, each run
+of the same sizes by as much, so that shares of either tell nothing."""
+COLUMNS = (*WORK, *NETWORK, *MACHINE, *SHARES, *COUNTS, *PARTS)
+CHANGE = 0.8
+"""Difference of a part's logarithm over which its part of a run is taken: device and host may be
+near each other."""
 
 
 @cached_entity
@@ -66,9 +73,10 @@ class RunTable:
         architecture: maker and major compute capability of the machine.
         network_id: `network_id` of its model.
         places: `COLUMNS`.
+        ways_s: seconds of host and device on each way through the run.
+        fixed_s: time besides launches and kernels.
         kernels_s: time of the run by its timeline.
         floor_s: lower bound of the run.
-        host: relative interval of the run's time on other hosts than the measured ones.
     """
 
     runtime: str
@@ -77,9 +85,25 @@ class RunTable:
     architecture: float
     network_id: int
     places: Array
+    ways_s: Array
+    fixed_s: float
     kernels_s: float
     floor_s: float
-    host: Interval = Interval.exactly(1.0)
+
+
+def longer(ways_s: Array, fixed_s: float, parts: Array) -> float:
+    """Return the logarithm by which a run takes longer if its `PARTS` do.
+
+    It grows with each of them: a run of more work takes no less time.
+
+    Args:
+        ways_s: `RunTable.ways_s`.
+        fixed_s: time besides launches and kernels.
+        parts: logarithms by which they take longer.
+    """
+    device, host, fixed = np.exp([parts, 0.0 * parts]).T
+    now_s, then_s = ((ways_s @ [host, device]).max(axis=0) + fixed_s * fixed + LEAST_S)[::-1]
+    return math.log(then_s / now_s)
 
 
 def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> str:
@@ -160,10 +184,16 @@ def tabulated(
     which = [place[bound.kernel.identity] for bound in bounds.kernels]
     times_s = np.array([k.time_s for k in table.launched], np.float64)
     time_s = np.asarray(np.bincount(which, times_s, len(at)), np.float64)
-    launches = math.fsum(bound.launches for bound in bounds.kernels)
+    counts = np.bincount(which, [bound.launches for bound in bounds.kernels], len(at))
+    launches, device_s = max(float(counts.sum()), 1.0), float(times_s.sum())
     sheet = Sheet(execution.machine)
-    each_s = max(alone.time_s, LEAST_S) / max(launches, 1.0)
-    sizes = (math.log(each_s), math.log(max(launches, 1.0)), math.log(max(batch, 1)))
+    attended, m, n, k = extents(columns, counts)
+    ways_s, fixed_s = np.array([[0.0, device_s]]), alone.fixed_s
+    if kernels.runtime.measured_name in UNDIVIDED:
+        ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
+    elif table.host is not None:
+        ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
+    either = np.array([1.0, -1.0]) * CHANGE / 2
     return RunTable(
         kernels.runtime.measured_name,
         stored,
@@ -172,35 +202,46 @@ def tabulated(
         network_id(module),
         np.array(
             [
-                *sizes,
-                *extents(columns, time_s),
+                math.log(max(device_s, LEAST_S) / launches),
+                math.log(max(batch, 1)),
+                m,
+                math.log(launches),
+                attended,
+                n,
+                k,
                 *coordinates(sheet, RATES_OF),
                 *shares(columns, time_s),
+                *shares(columns, counts),
+                *(
+                    np.ptp([longer(ways_s, fixed_s, one * part) for one in either]) / CHANGE
+                    for part in np.eye(len(PARTS))
+                ),
             ]
         ),
+        ways_s,
+        fixed_s,
         alone.time_s,
         bounds.floor_s,
-        host_sides(execution, math.fsum([*times_s, alone.fixed_s])),
     )
 
 
-def extents(columns: Columns, time_s: Array) -> Array:
+def extents(columns: Columns, counts: Array) -> tuple[float, ...]:
     """Return the longest attended row and the mean extents of products, as logarithms to base 2.
 
     Args:
         columns: extents and traits of kernels.
-        time_s: time of each.
+        counts: launches of each.
     """
-    kind, traits, m = columns.kind, columns.traits, columns.amounts["m"]
+    kind, traits = columns.kind, columns.traits
     attended = np.where(kind == LaunchKind.ATTENTION.number, traits["n"], 1.0)
     attended = np.where(kind == LaunchKind.SOFTMAX.number, traits["reduced"], attended)
-    weight = time_s * (columns.amounts["mac"] > 0)
+    weight = counts * columns.amounts["mac"]
     weight = weight / max(float(weight.sum()), LEAST_S)
-    means = [float(weight @ log2(one)) for one in (m, traits["n"], traits["k"])]
-    return np.array([log2(attended).max(initial=0.0), *means])
+    each = (columns.amounts["m"], traits["n"], traits["k"])
+    return float(log2(attended).max(initial=0.0)), *(float(weight @ log2(one)) for one in each)
 
 
 def shares(columns: Columns, time_s: Array) -> Array:
-    """Return `SHARES` of kernels with their times."""
+    """Return the square roots of the shares by kind of kernels with such times, or counts."""
     by_kind = np.bincount(columns.kind.astype(int), time_s, len(LaunchKind))
     return np.asarray(np.sqrt(by_kind / max(float(time_s.sum()), LEAST_S)))

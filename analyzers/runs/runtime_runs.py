@@ -1,15 +1,16 @@
 """Time of whole runs under measured runtimes: the timeline of kernels times one residual.
 
-``T = timeline · exp(residual)``. A Gaussian process (`perfc.analyzers.runs.run_process`) predicts
-the residual from similar measured runs, with its deviation. The residual counts by the share of its
-variance that those runs explain, so that without any the timeline is the prediction. Intervals are
+A Gaussian process (`perfc.analyzers.runs.run_process`) predicts from similar measured runs by how
+much device, host and fixed time of the timeline take longer, with the deviation of the run. That
+counts by the share of the variance that those runs explain, so that without any the timeline is the
+prediction. A run of more work takes no less time, as its timeline has it. Intervals are
 the deviation times bands that are split conformal: by runtime from held-out graphs, and for
 unmeasured machines from held-out chips.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -29,8 +30,8 @@ from ..features.distance import SAME_CHIP, distance
 from ..features.process import Process
 from ..features.process import RowPositions as Runs
 from .processor_runs import is_plain, laws, run_time
-from .run_process import FORM, MACHINE_COLUMNS, ROUNDING, positions
-from .run_table import RATES_OF, RunTable, precision, tabulated
+from .run_process import FORM, KERNELS, MACHINE_COLUMNS, ROUNDING, of_parts, positions
+from .run_table import RATES_OF, RunTable, longer, precision, tabulated
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
@@ -138,36 +139,40 @@ def estimated(weights: Artefact, run: RunTable) -> RuntimeRun:
     """
     whole, card = process(weights), weights.card
     row = positions([run], card.frameworks, numbers_of(weights))
-    known = under(weights, float(row.kinds[0, 0]))
+    known = under(weights, float(row.kinds[0, KERNELS]))
     row = with_version(row, known.known)
-    factor, spread, explained = (float(one[0]) for one in residual(known, row))
+    factor, spread, explained = (float(one[0]) for one in residual(known, [run], row))
     is_own = is_measured(weights, run)
     bands = card.calibration.of(run.runtime)
     low, high = (float(end[0]) for end in bands.ends(np.array([spread]), 0.0, measured=is_own))
     time_s = max(run.kernels_s * float(np.exp(factor)), run.floor_s)
-    # runs of this machine were measured with another host
-    low_s = time_s * min(float(np.exp(low)), run.host.low)
-    high_s = time_s * max(float(np.exp(high)), run.host.high)
+    low_s, high_s = (time_s * np.exp([low, high])).tolist()
     return RuntimeRun(
         Interval(max(low_s, run.floor_s), time_s, high_s),
         run.floor_s,
         is_own,
         explained >= LEAST_EXPLAINED,
-        len(known.weights),
+        int((known.known.kinds[:, 0] == row.kinds[0, 0]).sum()),
         card.rows,
         publications_of(weights.more, whole, row) if is_own else (),
     )
 
 
-def residual(process: Process, rows: Runs) -> tuple[Array, Array, Array]:
+def residual(process: Process, runs: Sequence[RunTable], rows: Runs) -> tuple[Array, Array, Array]:
     """Return expected residuals, their deviations and explained shares of variance, ``[runs]``.
 
     A residual is the logarithm of a run's time over its timeline.
+
+    Args:
+        process: of the fitted runs.
+        runs: facts of the runs.
+        rows: their positions.
     """
-    expected, deviation = process.expected_and_deviation(rows)
-    alone = float((process.amplitudes**2).sum()) + process.noise**2
-    explained = np.clip(1 - deviation**2 / alone, 0.0, 1.0)
-    return expected * explained, np.hypot(deviation, ANOTHER_RUN), explained
+    _, deviation = process.expected_and_deviation(rows)
+    explained = np.clip(1 - deviation**2 / process.prior(rows), 0.0, 1.0)
+    parts = of_parts(process, rows) * explained[:, None]
+    each = [longer(r.ways_s, r.fixed_s, part) for r, part in zip(runs, parts, strict=True)]
+    return np.array(each), np.hypot(deviation, ANOTHER_RUN), explained
 
 
 def is_measured(weights: Artefact, run: RunTable) -> bool:
@@ -202,7 +207,7 @@ def publications_of(more: Mapping[str, Any], process: Process, row: Runs) -> tup
     """
     if PUBLICATION not in more:
         return ()
-    kinds, known = [0, 1, 4], process.known
+    kinds, known = [0, 1, -1], process.known
     same = (known.kinds[:, kinds] == row.kinds[0, kinds]).all(axis=1)
     machine = known.places[:, MACHINE_COLUMNS] - process.placed(row).places[0, MACHINE_COLUMNS]
     same &= np.abs(machine).max(axis=1) <= ROUNDING
@@ -234,10 +239,15 @@ def process(weights: Artefact) -> Process:
 
 
 @lru_cache(maxsize=32)
-def under(weights: Artefact, runtime: float) -> Process:
-    """Return the process over the runs of one runtime, which no term compares with others."""
+def under(weights: Artefact, library: float) -> Process:
+    """Return the process over the runs of a library's kernels, which no term compares with others.
+
+    Args:
+        weights: of whole runs.
+        library: its number.
+    """
     whole = process(weights)
-    same = whole.known.kinds[:, 0] == runtime
+    same = whole.known.kinds[:, KERNELS] == library
     return replace(whole, known=whole.known.take(same), weights=whole.weights[same])
 
 

@@ -9,7 +9,7 @@ time of the run. What measured runs take beyond that is spread over all parts in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from ..estimate.interval import Interval
 
 if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
+    from ..features.classes import Array
 
 LEAST_S = 1e-15
 """Sum of lower bounds of a run that does nothing."""
@@ -49,23 +50,27 @@ class RunHost:
         """Return the time of all launches."""
         return self.launch * math.fsum(self.launches)
 
-    def waits_s(self, device_s: Sequence[float], factor: float = 1.0) -> Iterator[float]:
-        """Yield the time that the device waits for the host before each kernel.
+    def ways_s(self, device_s: Sequence[float], factor: float = 1.0) -> Array:
+        """Return the seconds of host and device on each way through the run, ``[kernels, 2]``.
 
-        The run begins with the first launch, as hosts of repeated runs are ahead by it.
+        The host launches up to a kernel, and the device runs its last part and all after it. The
+        longest way is the time of the run, which begins with the first launch: hosts of repeated
+        runs are ahead by it.
 
         Args:
             device_s: time of each kernel on the device, gaps between launches included.
             factor: multiplier of the time per launch.
         """
-        launch_s = self.launch.mid * factor
-        host_s, end_s = -launch_s, 0.0
-        for time_s, count in zip(device_s, self.launches, strict=True):
-            host_s += launch_s * count
-            # the last launch of the kernel, after which only its part of the kernel runs
-            wait_s = max(host_s + time_s / max(count, 1.0) - (end_s + time_s), 0.0)
-            end_s += time_s + wait_s
-            yield wait_s
+        launches, times_s = np.array(self.launches), np.array(device_s)
+        host_s = self.launch.mid * factor * (np.cumsum(launches) - 1.0)
+        done_s = np.cumsum(times_s) - times_s / np.maximum(launches, 1.0)
+        return np.column_stack([host_s, times_s.sum() - done_s])
+
+    def waits_s(self, device_s: Sequence[float], factor: float = 1.0) -> list[float]:
+        """Return the time that the device waits for the host before each kernel, as `ways_s`."""
+        late_s = self.ways_s(device_s, factor) @ [1.0, 1.0] - math.fsum(device_s)
+        late_s[late_s < ROUNDING * math.fsum(device_s)] = 0.0
+        return list(np.diff(np.maximum.accumulate(late_s), prepend=0.0).tolist())
 
 
 def timeline(kernels: Sequence[Estimate], host: RunHost | None) -> list[Estimate]:

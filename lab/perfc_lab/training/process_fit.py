@@ -123,10 +123,13 @@ def scale(form: SimilarityAspects, places: NDArray[np.float32]) -> tuple[Array, 
     values = places.astype(np.float64)
     deviation = values.std(axis=0)
     deviation = np.where(deviation <= LEAST_WIDTH, np.inf, deviation)
+    centre = values.mean(axis=0)
     for near in form.near.values():
         if near.is_one_unit:
             deviation[near.columns] = 1.0
-    return deviation, values.mean(axis=0)
+        if near.is_share:
+            centre[near.columns] = 0.0
+    return deviation, centre
 
 
 def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:
@@ -147,6 +150,8 @@ def reaches(form: SimilarityAspects) -> list[tuple[Near, slice]]:
     at = len(form.terms) + 1
     places: list[tuple[Near, slice]] = []
     for near in form.near.values():
+        if near.is_share:
+            continue
         count = near.columns.stop - near.columns.start if near.has_each else 1
         places.append((near, slice(at, at + count)))
         at += count
@@ -241,6 +246,8 @@ class Likelihood:
         """Gradient by the logarithms of reaches."""
         slopes: list[float] = []
         for aspect, near in self.form.near.items():
+            if near.is_share:
+                continue
             among = (one for one, all_of in zip(terms, self.form.terms, strict=True)
                      if aspect in all_of)  # fmt: skip
             of = 0.5 * pull * sum(among, start=np.zeros_like(pull))

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
-from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.process import LOCAL, NOBODY, NOISE, Process, similarities
 from perfc.analyzers.features.process import RowPositions as Runs
-from perfc.analyzers.runs.run_process import FORM, TERMS, Aspect, positions
-from perfc.analyzers.runs.run_table import COLUMNS, ORDER, RunTable
+from perfc.analyzers.runs.run_process import FORM, OF_PARTS, TERMS, Aspect, positions
+from perfc.analyzers.runs.run_table import COLUMNS, ORDER, PARTS, RunTable
 from perfc_lab.training.process_fit import (
     MOST_BEYOND,
     UNLIKELY,
@@ -29,7 +28,9 @@ def measured(count: int = 120, seed: int = 0) -> tuple[Runs, np.ndarray]:
     shares = FORM.near[Aspect.SHARES].columns
     places[:, shares] = np.abs(places[:, shares]) * 0.1
     same = np.zeros(count)
-    kinds = np.stack([runtime, same, same, np.arange(count) % 3, np.arange(count) // 4], axis=1)
+    places[:, -len(PARTS) :] = np.abs(places[:, -len(PARTS) :]) * 0.1 + 0.3
+    graph = np.arange(count) // 4
+    kinds = np.stack([runtime, same, same, np.arange(count) % 3, same, graph], axis=1)
     beyond = 0.3 * runtime + 0.1 * np.tanh(places[:, 0])
     return Runs(kinds.astype(np.float32), places.astype(np.float32)), beyond
 
@@ -50,8 +51,8 @@ def test_a_covariance_that_rounding_spoils_is_unlikely_not_an_error() -> None:
     runs, beyond = measured(60)
     likely = Likelihood(FORM, runs, beyond)
     far = likely.start()
-    # all machines are similar, by the second last reach
-    far[[0, -2]] = 30.0
+    # all machines are similar, by the third last reach
+    far[[0, -3]] = 30.0
     value, gradient = likely.minus_log(far)
     assert value == UNLIKELY > likely.minus_log(likely.start())[0]
     assert not gradient.any()
@@ -73,11 +74,12 @@ def test_what_a_runtime_adds_is_known_of_runs_that_nobody_measured() -> None:
 def test_likeness_goes_from_none_to_all() -> None:
     runs, _ = measured(8)
     similarity = similarities(FORM, runs, runs)
-    for aspect in Aspect:
+    for aspect in {*Aspect} - {*OF_PARTS}:
         assert np.diag(similarity[aspect]) == pytest.approx(np.ones(8), abs=1e-3), aspect
         assert (similarity[aspect] >= 0).all()
         assert (similarity[aspect] <= 1 + 1e-9).all()
     far = Runs(runs.kinds + 1, runs.places + 1e3)
+    far.places[:, -len(PARTS) :] = 0.0
     assert max(one.max() for one in similarities(FORM, runs, far).values()) <= 1.0
     assert all(one[0, 0] < 1e-6 for one in similarities(FORM, runs, far).values())
     # one version of two runtimes is no common version
@@ -108,8 +110,7 @@ def test_the_deviation_is_that_of_all_rows_where_few_are_known() -> None:
     covariance = process.covariance(known, known) + process.noise**2 * np.eye(LOCAL)
     ours = process.covariance(placed, known)
     # as a row is alike with itself in every aspect but its model, which nobody knows: all of it
-    alone = (process.amplitudes**2).sum() + process.noise**2
-    variance = alone - (ours * np.linalg.solve(covariance, ours.T).T).sum(axis=1)
+    variance = process.prior(queried) - (ours * np.linalg.solve(covariance, ours.T).T).sum(axis=1)
     assert process.expected_and_deviation(queried)[1] == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
@@ -117,7 +118,8 @@ def test_a_run_far_from_all_others_is_known_least() -> None:
     runs, beyond = measured(3 * LOCAL)
     process = fitted_process(FORM, runs, beyond, ProcessRecipe(rows=60, steps=20))
     far = Runs(runs.kinds[:1] + 9, runs.places[:1] + 1e3)
-    alone = float(np.sqrt((process.amplitudes**2).sum() + process.noise**2))
+    far.places[:, -len(PARTS) :] = 1.0
+    alone = float(np.sqrt(process.prior(far)[0]))
     nearly_all = process.expected_and_deviation(far)[1][0]
     assert (process.expected_and_deviation(runs)[1] < nearly_all).all()
     assert nearly_all <= alone
@@ -159,17 +161,22 @@ def test_few_runs_of_a_graph_are_drawn() -> None:
     assert len(np.unique(some)) == len(some)
 
 
-def test_no_term_stands_twice_and_each_is_of_a_runtime_and_a_machine() -> None:
-    assert len(set(map(frozenset, TERMS))) == len(TERMS)
+def test_no_term_stands_twice_and_each_is_of_kernels_or_a_runtime_and_a_machine() -> None:
+    for terms in OF_PARTS.values():
+        assert len(set(map(frozenset, terms))) == len(terms)
     for aspects in TERMS:
         assert Aspect.MACHINE in aspects
-        assert any(0 in FORM.kinds.get(one, ()) for one in aspects)
+        assert any({0, 4} & {*FORM.kinds.get(one, ())} for one in aspects)
+    # hosts and fixed times do not change with the batch
+    for aspects in (*OF_PARTS[Aspect.HOST], *OF_PARTS[Aspect.FIXED]):
+        assert not {Aspect.WORK, Aspect.SHARES} & {*aspects}
 
 
 def test_positions_are_numbers_of_what_was_measured() -> None:
     places = np.arange(len(COLUMNS), dtype=np.float64)
-    run = RunTable("b", ORDER[2], 8.05, 7.0, 77, places, 1e-3, 1e-4, Interval.exactly(1.0))
+    ways_s = np.array([[0.0, 1e-3]])
+    run = RunTable("b", ORDER[2], 8.05, 7.0, 77, places, ways_s, 0.0, 1e-3, 1e-4)
     row = positions([run], ("a", "b"), {77: 5})
-    assert row.kinds[0].tolist() == [1.0, 2.0, np.float32(8.05), 7.0, 5.0]
+    assert row.kinds[0].tolist() == [1.0, 2.0, np.float32(8.05), 7.0, 1.0, 5.0]
     assert row.places[0] == pytest.approx(places)
-    assert positions([run], ("a",)).kinds[0].tolist()[::4] == [NOBODY, NOBODY]
+    assert positions([run], ("a",)).kinds[0].tolist()[::5] == [NOBODY, NOBODY]

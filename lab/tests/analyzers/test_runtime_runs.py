@@ -13,7 +13,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import perfc
 from perfc.analyzers.artefacts.artefact import WeightsError, load
-from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.features.process import Process
 from perfc.analyzers.features.rows import DataError
@@ -22,9 +21,12 @@ from perfc.analyzers.runs.prediction import predicted
 from perfc.analyzers.runs.run_process import MACHINE_COLUMNS, positions
 from perfc.analyzers.runs.run_table import (
     COLUMNS,
+    COUNTS,
     ORDER,
+    PARTS,
     SHARES,
     leading_extent,
+    longer,
     precision,
     stored_element,
 )
@@ -172,10 +174,28 @@ def test_facts_of_a_run_are_those_of_its_kernels(runs: list[MeasuredRun]) -> Non
     assert (table.runtime, table.stored) == (how.runtime, "f16")
     # two launches of each of three layers, or one where the activation is fused
     assert np.exp(facts["log_launches"]) in (pytest.approx(3.0), pytest.approx(6.0))
-    assert np.exp(facts["log_launches"] + facts["log_launch"]) == pytest.approx(table.kernels_s)
+    assert table.ways_s.sum(axis=1).max() + table.fixed_s == pytest.approx(table.kernels_s)
+    assert sum(facts[name] for name in PARTS) == pytest.approx(1.0, abs=0.1)
     assert facts["log_batch"] == pytest.approx(np.log(256))
     assert facts["log2_k"] == pytest.approx(facts["log2_n"])
-    assert sum(facts[name] ** 2 for name in SHARES) == pytest.approx(1.0)
+    for names in (SHARES, COUNTS):
+        assert sum(facts[name] ** 2 for name in names) == pytest.approx(1.0)
+
+
+def test_a_run_of_more_work_takes_no_less_time_whatever_its_parts_take(
+    runs: list[MeasuredRun],
+) -> None:
+    small, large = (
+        next(r.table for r in runs if r.row.deployment.dims["batch"] == batch)
+        for batch in (256, 4096)
+    )
+    parts = np.array([-0.3, 0.3, 0.1])
+    small_s, large_s = (
+        r.kernels_s * np.exp(longer(r.ways_s, r.fixed_s, parts)) for r in (small, large)
+    )
+    assert small_s <= large_s
+    assert longer(small.ways_s, small.fixed_s, np.zeros(3)) == 0.0
+    assert longer(small.ways_s, small.fixed_s, np.full(3, 0.2)) == pytest.approx(0.2, rel=1e-3)
 
 
 def test_a_run_without_similar_ones_is_its_timeline(runs: list[MeasuredRun], weights: Path) -> None:
@@ -198,9 +218,7 @@ def test_intervals_are_as_wide_as_similar_runs_deviate(
     def widths(deviation: float) -> tuple[float, float]:
         given = np.zeros(1), np.array([deviation])
         monkeypatch.setattr(Process, "expected_and_deviation", lambda *_: given)
-        time = runtime_runs.estimated(
-            found, replace(row.table, floor_s=0.0, host=Interval.exactly(1.0))
-        ).time
+        time = runtime_runs.estimated(found, replace(row.table, floor_s=0.0)).time
         return np.log(time.mid / time.low), np.log(time.high / time.mid)
 
     for more, less in ((0.04, 0.02), (0.8, 0.4)):

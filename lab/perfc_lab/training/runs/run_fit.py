@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from perfc.analyzers.artefacts.forest import Forest
 from perfc.analyzers.features.distance import SAME_CHIP, distance, place
 from perfc.analyzers.features.rows import DataError, Protocol
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.intervals.conformal import Bands, Calibration, Unseen, band
+from perfc.analyzers.intervals.conformal import Band, Bands, Calibration, Unseen, band
 from perfc.analyzers.runs.run_process import FORM, positions
 from perfc.analyzers.runs.run_table import COLUMNS, RATES_OF
 from perfc.analyzers.runs.runtime_runs import (
@@ -34,7 +33,6 @@ from perfc.ir.record import frozen
 from perfc.machine import load_machine
 
 from ...splitting import leave_out
-from ..calibration.bands import of_category
 from ..libraries import versions
 from ..process_fit import ProcessRecipe, conditioned, fitted_process
 from .measured_runs import MeasuredRun
@@ -74,7 +72,7 @@ class RunRecipe:
     """
 
     folds: int = 5
-    process: ProcessRecipe = field(default_factory=ProcessRecipe)
+    process: ProcessRecipe = ProcessRecipe(rows=400, steps=20)
     seed: int = 0
 
 
@@ -113,19 +111,24 @@ def train_runs(
     scores = np.zeros(len(runs))
     for one, train, tested in leave_out(runs, fold.tolist()):
         scores[fold == one] = scores_of(process, train, tested, say)
-    unseen = of_chips(process, runs, say) if leave_machines_out else None
-    category = np.array([names.index(run.table.runtime) for run in runs])
-    bands = {
-        one: Bands(
-            of_category(
-                scores[category == i], scores, extra_rows=LENT_ROWS, borrowed_rows=BORROWED_ROWS
-            ),
-            unseen,
+    left_out = list(chips_left_out(runs)) if leave_machines_out else []
+    of_chips = [scores_of(process, train, tested, say) for _, train, tested in left_out]
+    on_chips = [run for *_, tested in left_out for run in tested]
+    weights = [np.full(len(one), 1 / len(one)) for one in of_chips]
+    every, *bands = (
+        Bands(
+            of_runtime(one, runs, scores, np.ones(len(runs))),
+            Unseen(
+                0.0,
+                of_runtime(one, on_chips, np.concatenate(of_chips), np.concatenate(weights)),
+            )
+            if left_out
+            else None,
         )
-        for i, one in enumerate(names)
-    }
+        for one in ("", *names)
+    )
     return Artefact(
-        card(name, runs, Calibration(Bands(band(scores), unseen), bands), data or {}),
+        card(name, runs, Calibration(every, dict(zip(names, bands, strict=True))), data or {}),
         NO_FOREST,
         NO_FOREST,
         places.min(axis=0),
@@ -185,7 +188,8 @@ def scores_of(
     """
     names = runtimes([*train, *tested])
     rest = conditioned(process, known(train, names), beyond(train))
-    expected, spread, _ = residual(rest, positions([run.table for run in tested], names))
+    tables = [run.table for run in tested]
+    expected, spread, _ = residual(rest, tables, positions(tables, names))
     alone = beyond(tested)
     say(f"held out: {percent(alone - expected)}, kernels {percent(alone)}")
     return np.asarray((alone - expected) / spread)
@@ -196,15 +200,20 @@ def percent(wrong: Array) -> str:
     return f"{np.abs(np.expm1(-wrong)).mean():.1%} of {len(wrong):,}"
 
 
-def of_chips(
-    process: Process, runs: Sequence[MeasuredRun], say: Callable[[str], None]
-) -> Unseen | None:
-    """Return the band of errors on held-out chips, each counting the same; None without any."""
-    every = [scores_of(process, train, tested, say) for _, train, tested in chips_left_out(runs)]
-    if not every:
-        return None
-    weights = np.concatenate([np.full(len(one), 1 / len(one)) for one in every])
-    return Unseen(0.0, band(np.concatenate(every), weights))
+def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights: Array) -> Band:
+    """Return the band of a runtime; the more runs it has, the less others count.
+
+    Args:
+        runtime: its name; "" for all.
+        runs: held-out runs.
+        scores: errors over expected ones of each.
+        weights: how much each counts.
+    """
+    own = weights * [run.table.runtime == runtime for run in runs]
+    count = int(np.count_nonzero(own))
+    share = count / (count + BORROWED_ROWS)
+    each = (1 - share) * weights / weights.sum() + share * own / (own.sum() or 1.0)
+    return band(scores, each, count=count + LENT_ROWS if count else None)
 
 
 def chips_left_out(
