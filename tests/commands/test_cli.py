@@ -100,14 +100,11 @@ def test_without_a_command_its_help_is_a_page_on_standard_error(
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_is_that_of_its_option(
+def test_help_of_a_command_begins_with_its_usage(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.run([name, "--help"]) == 0
-    asked = capsys.readouterr().out
-    assert cli.run(["help", name]) == 0
-    assert capsys.readouterr().out == asked
-    assert asked.startswith(f"Usage: perfc {name} ")
+    assert capsys.readouterr().out.startswith(f"Usage: perfc {name} ")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +124,7 @@ def test_help_of_a_command_is_that_of_its_option(
         (["analyze", str(RESNET), "--top", "many"], "'many' is neither a number nor 'all'"),
         (["analyze", str(RESNET), "-o", "/nowhere/at/all.txt"], "/nowhere/at/all.txt"),
         (["analyze", str(Path(__file__))], "test_cli.py"),
-        (["help", "nonsense"], "no command 'nonsense'"),
+        (["nonsense", "--help"], "no command 'nonsense'"),
         (["eval", "op"], "'--data': folder of measured tables, written by `perfc data fetch`"),
         (["eval", "op", "--data", "/nowhere"], "written by `perfc data fetch`"),
         (["train", "op"], "written by `perfc data fetch`"),

@@ -61,8 +61,6 @@ def completions(line: str) -> list[str]:
         ("roofline titan-r", ["titan-rtx"]),
         ("targets show a100 titan-r", ["titan-rtx"]),
         ("adapt -t titan-r", ["titan-rtx"]),
-        ("help ana", ["analyze"]),
-        ("help targets sh", ["show"]),
         ("data fetch neu", ["neusight"]),
         ("analyze model.onnx --runtime nothing", []),
     ],

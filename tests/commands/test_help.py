@@ -16,11 +16,8 @@ EVERY = dict(commands())
 
 
 def helped(name: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert cli.run(["help", *name.split()]) == 0
-    page = capsys.readouterr().out
     assert cli.run([*name.split(), "--help"]) == 0
-    assert capsys.readouterr().out == page
-    return page
+    return capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from . import listing
 
 FORMER: Mapping[str, Sequence[str]] = {
+    "help": ("--help",),
     "rule": ("lint", "--explain"),
     "scale": ("plan", "--curve"),
 }
@@ -33,6 +34,9 @@ def replaced(args: Sequence[str]) -> list[str]:
 
     >>> replaced(["scale", "gpt2", "--gpus", "8,64"])
     ['plan', '--curve', 'gpt2', '--gpus', '8,64']
+    >>> replaced(["help", "targets", "list"])
+    ['targets', 'list', '--help']
     """
     name, *rest = args
-    return [*words_of(name), *rest]
+    words = words_of(name)
+    return [*rest, *words] if words[0].startswith("-") else [*words, *rest]

@@ -6,9 +6,10 @@ import ast
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from enum import IntEnum
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
 from perfc.common.repository import git
@@ -17,6 +18,7 @@ from perfc.ir.record import cached_entity
 
 from .imports import content, folder_of, parsed, sources_of
 from .model import CodeModel
+from .neutral import changed, units
 from .worktree import commit_of
 
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -112,12 +114,16 @@ class SourceSyntax:
     def used(self, line: int) -> set[str]:
         """Return names that the function of a line uses, or its statement outside of functions."""
         first, last = self.function(line) or self.statement(line)
-        return {
-            name
+        return {name for n, name in self.names if first <= n <= last}
+
+    @cached_property
+    def names(self) -> list[tuple[int, str]]:
+        """Return the lines of names with the names."""
+        return [
+            (node.lineno, node.id if isinstance(node, ast.Name) else node.attr)
             for node in (ast.walk(self.tree) if self.tree else ())
-            if isinstance(node, (ast.Name, ast.Attribute)) and first <= node.lineno <= last
-            for name in [node.id if isinstance(node, ast.Name) else node.attr]
-        }
+            if isinstance(node, (ast.Name, ast.Attribute))
+        ]
 
 
 @entity
@@ -211,7 +217,26 @@ def code_change(old: object, new: object) -> CodeChange | None:
     if not new.revision:
         tracked = git(["ls-files", "--", *sources], folder=str(folder)).stdout.decode().split("\n")
         hunks += [ChangedLines(s, (1, 0), (1, 1 << 20)) for s in sources if s not in tracked]
-    return CodeChange(hunks, folder, frozenset(sources))
+    change = CodeChange(hunks, folder, frozenset(sources))
+    return replace(change, hunks=[*effective(change, commits[0])])
+
+
+def effective(change: CodeChange, commit: str) -> Iterator[ChangedLines]:
+    """Yield changed lines since ``commit`` without comments, new names of variables and moves."""
+    used = {name for f in change.imported for _, name in change.source(f).names}
+    for file, hunks in groupby(change.hunks, key=lambda h: h.file):
+        new = change.source(file).tree if file.endswith(".py") else None
+        if new is None:
+            yield from hunks
+            continue
+        shown = git(["show", f"{commit}:./{file}"], folder=str(change.folder)).stdout
+        old = parsed(shown)
+        before, now = [*units(old.body if old else (), used)], [*units(new.body, used)]
+        for h in hunks:
+            lines = changed(now, before, h.new)
+            if lines or changed(before, now, h.old):
+                first = min(lines, default=h.new[0])
+                yield replace(h, new=(first, max(h.new[1], first - 1)))
 
 
 def hunks_of(diff: str) -> Iterator[ChangedLines]:

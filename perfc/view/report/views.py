@@ -14,7 +14,16 @@ from .formats.document import Document, Section
 from .memory_sections import memory, pressure
 from .memory_sections.memory import Memory
 from .memory_sections.pressure import Pressure
-from .sections import assumptions, bottlenecks, coverage, critical, kernels, prediction, summary
+from .sections import (
+    assumptions,
+    bottlenecks,
+    coverage,
+    critical,
+    kernels,
+    prediction,
+    source,
+    summary,
+)
 from .sections.assumptions import Assumptions
 from .sections.bottlenecks import Bottlenecks
 from .sections.coverage import Coverage
@@ -34,6 +43,7 @@ NAMES = (
     "prediction",
     "coverage",
     "kernels",
+    "source",
     "pressure",
     "ceilings",
     "critical",
@@ -164,6 +174,8 @@ def section(views: Views, name: str, top: int | None) -> Section:
             return coverage.section(views.coverage)
         case "kernels":
             return kernels.section(views.kernels, top)
+        case "source":
+            return source.section(views.kernels)
         case "pressure":
             return pressure.section(views.pressure)
         case "ceilings":

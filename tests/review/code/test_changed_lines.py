@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from perfc.frontend.reading.module_name import NamedModule
 from perfc.review.code.changed_lines import CodeChange, code_change
 from perfc.review.code.model import CodeModel
+from perfc.review.code.neutral import units
 
 from .test_code_models import git
 
@@ -106,3 +108,51 @@ def test_without_a_change_no_line_is_named(project: Path) -> None:
 
 def test_files_of_a_model_have_no_code(project: Path) -> None:
     assert code_change("a.onnx", "b.onnx") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("class Net", "# a network\nclass Net"),
+        ("class Net", "def unused():\n    return 2\n\nclass Net"),
+        (
+            "    def forward(self, x):\n        x =",
+            "    def forward(self, x):\n        # one by one\n        x =",
+        ),
+        ("class Net(nn.Module):\n", 'class Net(nn.Module):\n    """A network."""\n\n'),
+        (
+            "def __init__(self, c, kernel=3):",
+            "def __init__(self, c: int, kernel: int = 3) -> None:",
+        ),
+    ],
+)
+def test_lines_that_compute_the_same_are_no_change(project: Path, old: str, new: str) -> None:
+    assert changed(project, "pkg/net.py", old, new).nearest(CONV) == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("self.layer1(x)", "self.layer1(x) * 2", "pkg/net.py:22"),
+        (
+            "        super().__init__()\n        self.conv",
+            "        super().__init__()\n        c *= 2\n        self.conv",
+            "pkg/net.py:7",
+        ),
+    ],
+)
+def test_what_computes_something_else_is_named_among_comments(
+    project: Path, old: str, new: str, place: str
+) -> None:
+    path = project / "pkg/net.py"
+    path.write_text(path.read_text().replace("    def forward", "    # forward\n\n    def forward"))
+    number = int(place.partition(":")[2])
+    shift = 2 * (number > 8) + 2 * (number > 20)
+    assert changed(project, "pkg/net.py", old, new).nearest(CONV) == f"pkg/net.py:{number + shift}"
+
+
+@pytest.mark.parametrize(("other", "is_same"), [("z", True), ("x", False), ("len", True)])
+def test_names_of_variables_do_not_matter(other: str, is_same: bool) -> None:
+    texts = [f"def f(x):\n    {v} = x + 1\n    return {v} * x\n" for v in ("y", other)]
+    first, second = (next(iter(units(ast.parse(t).body, "f")))[2] for t in texts)
+    assert (first == second) == is_same

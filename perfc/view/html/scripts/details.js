@@ -12,6 +12,7 @@ function ceilingBars(kernel) {
     element("span", {}, quantity(time, "s"))));
 }
 
+// Its lines of code, then its nodes.
 function nodesOf(kernel) {
   const { helpers, kernel: kernelOf } = shown.graph;
   const nodes = [...kernelOf.map((k, node) => [k, node]), ...helpers]
@@ -19,7 +20,9 @@ function nodesOf(kernel) {
   const items = nodes.slice(0, 40).map((node) => element("li", {},
     element("a", { href: "#graph", onclick: () => focusNode(node) },
       `${at(shown.graph.ops, node)} ${shown.graph.names[node]}`)));
-  return element("ul", {}, ...items, nodes.length > 40 ? `and ${nodes.length - 40} more` : null);
+  const lines = at(shown.kernels.frames, kernel).split("\n").filter(Boolean)
+    .map((line) => element("li", {}, element("code", {}, line)));
+  return element("ul", {}, ...lines, ...items, nodes.length > 40 ? `and ${nodes.length - 40} more` : null);
 }
 
 onSelect((kernel) => {

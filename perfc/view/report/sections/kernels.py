@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
     from perfc.analyzers.runs.energy import Energy
     from perfc.api import Report
+    from perfc.passes.fusion.kernel import Kernel
 
 
 @record
@@ -44,6 +45,7 @@ class KernelRow:
         label: operators it executes.
         nodes: names of the ONNX nodes, in execution order.
         anchor: name of its heaviest node.
+        frames: lines of code that construct and call its nodes, as in ``pkg/model.py:42``.
         title: short name, ``Conv 3x3 + Relu``.
         kind: class of its heaviest operator.
         dtype: element type of its multiply-accumulates.
@@ -73,6 +75,7 @@ class KernelRow:
     label: str
     nodes: tuple[str, ...]
     anchor: str
+    frames: tuple[str, ...]
     title: str
     kind: str
     dtype: str
@@ -106,8 +109,8 @@ class KernelRow:
         return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
 
 
-SHARED = tuple([f.name for f in fields(KernelRow)][5:])
-"""Fields that equal kernels share: all except index, ``alike``, label and names."""
+SHARED = tuple([f.name for f in fields(KernelRow)][6:])
+"""Fields that equal kernels share: all except index, ``alike``, label, names and code."""
 
 
 def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
@@ -124,7 +127,7 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
         table = report.prediction
         predicted, energies, whole_s = table.kernels, table.energies, table.total.time_s
     for i, (bound, prediction, energy) in enumerate(zip(bounds, predicted, energies, strict=True)):
-        names = tuple([n.name for n in bound.kernel.nodes])
+        local = names_and_frames(bound.kernel)
         # numbers alone distinguish most kernels; the full identity is compared once per twin
         twin = (bound.kernel.identity, bound.device_bytes, id(bound.floor), id(prediction))
         if twin not in twins:
@@ -135,9 +138,14 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
             first = firsts[same]
             twins[twin] = first, tuple([getattr(first, name) for name in SHARED])
         first, shared = twins[twin]
-        anchor = bound.kernel.anchor.name
-        rows.append(KernelRow(i, first.index, first.label, names, anchor, *shared))
+        rows.append(KernelRow(i, first.index, first.label, *local, *shared))
     return tuple(rows)
+
+
+def names_and_frames(kernel: Kernel) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """Return names of the nodes, name of the heaviest one, and lines of code of all."""
+    frames = dict.fromkeys(frame for n in kernel.nodes for frame in n.loc.frames)
+    return tuple([n.name for n in kernel.nodes]), kernel.anchor.name, tuple(frames)
 
 
 def identity(bound: KernelBound) -> tuple[object, ...]:
@@ -169,8 +177,7 @@ def row(
         index,
         index,
         kernel.label,
-        tuple(n.name for n in kernel.nodes),
-        kernel.anchor.name,
+        *names_and_frames(kernel),
         names.title(kernel),
         kernel.kind.name.lower(),
         bound.dtype.code,
