@@ -90,7 +90,7 @@ def candidate_kernels(
     every = _near(card, dtype, sheet, protocol)
     candidates = [choice for choice in every if choice.framework == known] if known else every
     places: dict[tuple[float, ...], list[int]] = {}
-    for i, key in enumerate(stated(kind, columns).tolist()):
+    for i, key in enumerate(choices_of(kind, columns).tolist()):
         places.setdefault(tuple(key), []).append(i)
     rows: dict[Choice, list[NDArray[np.intp]]] = {}
     for key in sorted(places):
@@ -123,8 +123,8 @@ def _taken(kind: KernelClass, columns: Columns, choice: Choice, rows: NDArray[np
     return Meant(framework, chosen, rows)
 
 
-def stated(kind: KernelClass, columns: Columns) -> Array:
-    """A framework's choices and their reasons, ``[rows, names]``."""
+def choices_of(kind: KernelClass, columns: Columns) -> Array:
+    """Return a framework's choices and their reasons, ``[rows, names]``."""
     count = len(columns[kind.parameters[0]])
     names = (*kind.by_framework, *kind.chosen_by)
     return np.stack([columns[n] for n in names], axis=1) if names else np.zeros((count, 0))

@@ -5,17 +5,80 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from perfc.common.durations import seconds_of
+from perfc.errors import ParseError
+from perfc.ir import record
 
 from .service import ServingReport
 
 if TYPE_CHECKING:
-    from .search import ServingSetting, Slo, _Query
+    from .search import ServingSetting, _Query
 
 FLEETS = 5
 """Fleets of a rate that are listed."""
 FIRST_SHARE, GROWTH = 0.8, 1.1
 """Engines that are simulated first, of those that a rate takes in a steady state, and growth."""
+
+
+LIMITS = ("ttft", "tpot", "e2e")
+
+
+@record
+class Slo:
+    """Limits of latencies, in seconds, and of a fleet; None where there is no limit.
+
+    Args:
+        ttft_s: mean time to first token.
+        tpot_s: mean time per output token after the first.
+        e2e_s: mean end-to-end time of a request.
+        ttft_p99_s: 99 % quantile of the time to first token.
+        tpot_p99_s: 99 % quantile of the time per output token.
+        gpus: number of GPUs.
+        price_per_h: price of an hour, in the currency of the machines.
+    """
+
+    ttft_s: float | None = None
+    tpot_s: float | None = None
+    e2e_s: float | None = None
+    ttft_p99_s: float | None = None
+    tpot_p99_s: float | None = None
+    gpus: int | None = None
+    price_per_h: float | None = None
+
+    @classmethod
+    def parse(cls, text: str, where: str = "--slo") -> Slo:
+        """Parse limits such as ``ttft=500ms,tpot=30ms``.
+
+        Raises:
+            ParseError: an unknown limit, or a value that is not a duration.
+        """
+        limits: dict[str, Any] = {}
+        for part in filter(None, (p.strip() for p in text.split(","))):
+            name, equals, value = part.partition("=")
+            if not equals or name not in LIMITS:
+                hint = f"as in ttft=500ms,tpot=30ms; there are {', '.join(LIMITS)}"
+                raise ParseError(f"{part[:32]!r} is not a limit", where=where, hint=hint)
+            limits[f"{name}_s"] = seconds_of(value, where)
+        return cls(**limits)
+
+    def holds(self, ttft_s: float, tpot_s: float, e2e_s: float) -> bool:
+        """Return True if the times are within the limits."""
+        limits = (ttft_s, self.ttft_s), (tpot_s, self.tpot_s), (e2e_s, self.e2e_s)
+        return all(most is None or time_s <= most for time_s, most in limits)
+
+
+def holds(report: ServingReport, slo: Slo) -> bool:
+    """Return True if the latencies of a report are within the limits."""
+    latencies = report.latencies
+    if latencies is None:
+        return False
+    tpot = latencies.tpot
+    tails = (latencies.ttft.p99, slo.ttft_p99_s), (tpot.p99 if tpot else 0.0, slo.tpot_p99_s)
+    return slo.holds(
+        latencies.ttft.mean, tpot.mean if tpot else 0.0, latencies.end_to_end.mean
+    ) and all(most is None or time_s <= most for time_s, most in tails)
 
 
 def fleets(
@@ -26,8 +89,6 @@ def fleets(
     Of each engine the batch counts that delivers most within the limits. A fleet begins below the
     engines that this takes and grows until its simulated tails hold. ``most`` limits simulations.
     """
-    from .search import holds
-
     rate = query.load.rate
     best: dict[tuple[object, ...], tuple[float, ServingSetting]] = {}
     for s in settings:

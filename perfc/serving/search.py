@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from perfc.common.durations import seconds_of
-from perfc.errors import ModelError, ParseError
+from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
 from perfc.ir import record
 from perfc.machine import NOTHING, Machine, Reserve
@@ -17,7 +16,7 @@ from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
 from perfc.study.expenses import Prices
 
 from .engine import Engine, kind_of, lacks
-from .fleets import fleets
+from .fleets import Slo, fleets, holds
 from .output.notes import beyond_positions
 from .power import price_per_million
 from .service import ServingReport, engine_for, llm
@@ -36,51 +35,6 @@ NARROW = (
 """Formats to try in addition to the published one, each for one vendor's boards or for all."""
 MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
 """Units of cost."""
-LIMITS = ("ttft", "tpot", "e2e")
-
-
-@record
-class Slo:
-    """Limits of latencies, in seconds, and of a fleet; None where there is no limit.
-
-    Args:
-        ttft_s: mean time to first token.
-        tpot_s: mean time per output token after the first.
-        e2e_s: mean end-to-end time of a request.
-        ttft_p99_s: 99 % quantile of the time to first token.
-        tpot_p99_s: 99 % quantile of the time per output token.
-        gpus: number of GPUs.
-        price_per_h: price of an hour, in the currency of the machines.
-    """
-
-    ttft_s: float | None = None
-    tpot_s: float | None = None
-    e2e_s: float | None = None
-    ttft_p99_s: float | None = None
-    tpot_p99_s: float | None = None
-    gpus: int | None = None
-    price_per_h: float | None = None
-
-    @classmethod
-    def parse(cls, text: str, where: str = "--slo") -> Slo:
-        """Parse limits such as ``ttft=500ms,tpot=30ms``.
-
-        Raises:
-            ParseError: an unknown limit, or a value that is not a duration.
-        """
-        limits: dict[str, Any] = {}
-        for part in filter(None, (p.strip() for p in text.split(","))):
-            name, equals, value = part.partition("=")
-            if not equals or name not in LIMITS:
-                hint = f"as in ttft=500ms,tpot=30ms; there are {', '.join(LIMITS)}"
-                raise ParseError(f"{part[:32]!r} is not a limit", where=where, hint=hint)
-            limits[f"{name}_s"] = seconds_of(value, where)
-        return cls(**limits)
-
-    def holds(self, ttft_s: float, tpot_s: float, e2e_s: float) -> bool:
-        """Return True if the times are within the limits."""
-        limits = (ttft_s, self.ttft_s), (tpot_s, self.tpot_s), (e2e_s, self.e2e_s)
-        return all(most is None or time_s <= most for time_s, most in limits)
 
 
 @record
@@ -367,18 +321,6 @@ def _front(settings: Iterable[ServingSetting]) -> list[ServingSetting]:
             best.append(setting)
             least = setting.tpot_s
     return best
-
-
-def holds(report: ServingReport, slo: Slo) -> bool:
-    """Return True if the latencies of a report are within the limits."""
-    latencies = report.latencies
-    if latencies is None:
-        return False
-    tpot = latencies.tpot
-    tails = (latencies.ttft.p99, slo.ttft_p99_s), (tpot.p99 if tpot else 0.0, slo.tpot_p99_s)
-    return slo.holds(
-        latencies.ttft.mean, tpot.mean if tpot else 0.0, latencies.end_to_end.mean
-    ) and all(most is None or time_s <= most for time_s, most in tails)
 
 
 def cost_of(report: ServingReport, *, is_priced: bool) -> float:

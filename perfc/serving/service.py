@@ -325,9 +325,7 @@ def report_of(
     """
     if not 1 <= engines <= MOST_ENGINES:
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
-    keeps_bursts = engine.kind.batching is Batching.PROMPTS_FIRST and load.opening_burst > 0
-    usual = 0.0 if load.spread is None and keeps_bursts else load.length_spread
-    load = replace(load, spread=usual)
+    load = _with_usual_spread(load, engine)
     isl, osl = load.longest
     plan = engine.memory(isl, osl)
     gpus = engines * engine.ranks + prefill_gpus
@@ -372,6 +370,13 @@ def report_of(
         preempted=sum(share.groups * share.run.preempted for share in result.shares),
         notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, load, users)),
     )  # fmt: skip
+
+
+def _with_usual_spread(load: Load, engine: Engine) -> Load:
+    """Return a load with its spread of lengths; users who start together stay in step with 0."""
+    keeps_bursts = engine.kind.batching is Batching.PROMPTS_FIRST and load.opening_burst > 0
+    is_even = load.spread is None and keeps_bursts
+    return replace(load, spread=0.0 if is_even else load.length_spread)
 
 
 def _interval_factors(

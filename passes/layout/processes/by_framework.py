@@ -37,7 +37,7 @@ GROWN: Mapping[Framework, Callable[[Sequence[Kernel], StorageTable, Env], Proces
     Framework.OPENVINO: grown_by_openvino,
     Framework.TORCH: grown_by_torch,
 }
-"""What a process grows by, without libraries."""
+"""Growth of a process by framework, without libraries."""
 
 
 def process_of(

@@ -331,9 +331,9 @@ def stage_cost(
     )  # fmt: skip
 
 
-def _padded(larger: KernelCost, own: KernelCost) -> KernelCost:
+def _padded(larger: KernelCost, exact: KernelCost) -> KernelCost:
     """Return the cost of a step, padded to the next larger one where that is faster."""
-    return own if own.time_s <= larger.time_s else replace(larger, floor_s=own.floor_s)
+    return exact if exact.time_s <= larger.time_s else replace(larger, floor_s=exact.floor_s)
 
 
 def caches_of(
