@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -182,10 +183,12 @@ def tabulated(
     )
     place = {identity: i for i, identity in enumerate(first)}
     which = [place[bound.kernel.identity] for bound in bounds.kernels]
-    times_s = np.array([k.time_s for k in table.launched], np.float64)
-    time_s = np.asarray(np.bincount(which, times_s, len(at)), np.float64)
-    counts = np.bincount(which, [bound.launches for bound in bounds.kernels], len(at))
-    launches, device_s = max(float(counts.sum()), 1.0), float(times_s.sum())
+    times_s = [k.time_s for k in table.launched]
+    time_s, counts = (
+        np.asarray(np.bincount(which, each, len(at)), np.float64)
+        for each in (times_s, [bound.launches for bound in bounds.kernels])
+    )
+    launches, device_s = max(float(counts.sum()), 1.0), float(np.sum(times_s))
     sheet = Sheet(execution.machine)
     attended, m, n, k = extents(columns, counts)
     ways_s, fixed_s = np.array([[0.0, device_s]]), alone.fixed_s
@@ -193,7 +196,6 @@ def tabulated(
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
     elif table.host is not None:
         ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
-    either = np.array([1.0, -1.0]) * CHANGE / 2
     return RunTable(
         kernels.runtime.measured_name,
         stored,
@@ -212,10 +214,7 @@ def tabulated(
                 *coordinates(sheet, RATES_OF),
                 *shares(columns, time_s),
                 *shares(columns, counts),
-                *(
-                    np.ptp([longer(ways_s, fixed_s, one * part) for one in either]) / CHANGE
-                    for part in np.eye(len(PARTS))
-                ),
+                *part_shares(ways_s, fixed_s),
             ]
         ),
         ways_s,
@@ -223,6 +222,12 @@ def tabulated(
         alone.time_s,
         bounds.floor_s,
     )
+
+
+def part_shares(ways_s: Array, fixed_s: float) -> Iterator[float]:
+    """Yield by how much the logarithm of a run grows with that of each of its `PARTS`."""
+    for part in np.eye(len(PARTS)) * CHANGE / 2:
+        yield (longer(ways_s, fixed_s, part) - longer(ways_s, fixed_s, -part)) / CHANGE
 
 
 def extents(columns: Columns, counts: Array) -> tuple[float, ...]:

@@ -23,7 +23,7 @@ from perfc.analyzers.artefacts.artefact import (
 )
 from perfc.analyzers.artefacts.card import Card
 from perfc.analyzers.artefacts.forest import Forest
-from perfc.analyzers.artefacts.implementations import Implementation, stated
+from perfc.analyzers.artefacts.implementations import Implementation, choices_of
 from perfc.analyzers.features.table import class_of, complete
 from perfc.analyzers.intervals.conformal import Bands, Calibration
 from perfc.common.whole_file import write_whole
@@ -150,7 +150,7 @@ def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
     for block in blocks:
         kind = class_of(block.class_name)
         at = len(kind.by_framework)
-        for values in np.unique(stated(kind, complete(kind, block.columns)), axis=0).tolist():
+        for values in np.unique(choices_of(kind, complete(kind, block.columns)), axis=0).tolist():
             choices, reasons = tuple(values[:at]), tuple(values[at:])
             distinct.add(Implementation(
                 block.target, block.dtype, block.protocol, block.framework, choices, reasons

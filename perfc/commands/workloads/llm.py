@@ -315,8 +315,8 @@ def search(
     """
     from perfc.serving import Load
     from perfc.serving.additions import with_skew
+    from perfc.serving.fleets import Slo
     from perfc.serving.output.views import search_document
-    from perfc.serving.search import Slo
     from perfc.serving.search import search as looked
     from perfc.serving.service import decoder_of
 
