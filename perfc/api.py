@@ -154,7 +154,9 @@ class Report(StoredTensors, Presentation):
         base = None if given is None else self._sized(given)
         is_anew = bool(self.dtype or how.train) or how.widens(self.model)
         is_retyped = (dtype := how.executed(self.source)) != self.dtype and is_anew
-        if base is None or is_retyped or how.recipe != self.deployment.recipe:
+        was = self.deployment
+        is_folded_anew = how.runs_parameters != was.runs_parameters or how.recipe != was.recipe
+        if base is None or is_retyped or is_folded_anew:
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
         if dtype != self.dtype:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
+from perfc.passes.runtimes._measured_runs import SHARED_KERNELS
 
 from ..features.process import NOBODY, Near, Process, RowPositions, SimilarityAspects
 from .run_table import COLUMNS, COUNTS, MACHINE, NETWORK, ORDER, PARTS, WORK, RunTable
@@ -50,10 +51,8 @@ class Aspect(Enum):
     FIXED = auto()
 
 
-SHARED = "eager", "cudagraph", "torchscript", "inductor", "ort"
-"""Runtimes that launch the same kernels, mostly cuDNN's and cuBLAS's; others have their own."""
-SHARED_KERNELS = -2
-"""Number of those kernels; others have the number of their runtime."""
+COMMON = -2
+"""Number of kernels of runtimes that launch the same; others have the number of their runtime."""
 _MACHINE, _ENGINE = (Aspect.RUNTIME, Aspect.MACHINE), (Aspect.PRECISION, Aspect.MACHINE)
 _KERNELS = (Aspect.KERNELS, Aspect.MACHINE)
 _SIZES = Aspect.WORK, Aspect.NETWORK
@@ -141,7 +140,7 @@ def positions(
     kinds = [
         (
             (runtime := numbers.get(run.runtime, NOBODY)), ORDER.index(run.stored), run.version,
-            run.architecture, SHARED_KERNELS if run.runtime in SHARED else runtime,
+            run.architecture, COMMON if run.runtime in SHARED_KERNELS else runtime,
             networks.get(run.network_id, NOBODY),
         )
         for run in runs

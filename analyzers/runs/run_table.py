@@ -11,6 +11,7 @@ import numpy as np
 from perfc.ir import Env, Module, Numbers, TensorType, cached_entity
 from perfc.machine import Unit
 from perfc.passes.runtimes import Tf32
+from perfc.passes.runtimes._measured_runs import UNDIVIDED
 
 from ..features.distance import coordinates, vendor
 from ..features.network_id import network_id
@@ -54,9 +55,6 @@ COUNTS = tuple(f"launches_{kind.name.lower()}" for kind in LaunchKind)
 """Square roots of the shares of launches by kind, the same at any batch."""
 PARTS = ("of_device", "of_host", "of_fixed")
 """Parts of a run: how much longer it becomes by each, both in logarithms."""
-UNDIVIDED = "paddle", "paddle-trt"
-"""Runtimes whose runs are one part: kernels and hosts of theirs are 40 % off the measured, each run
-of the same sizes by as much, so that shares of either tell nothing."""
 COLUMNS = (*WORK, *NETWORK, *MACHINE, *SHARES, *COUNTS, *PARTS)
 CHANGE = 0.8
 """Difference of a part's logarithm over which its part of a run is taken: device and host may be
@@ -196,6 +194,7 @@ def tabulated(
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
     elif table.host is not None:
         ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
+    work = math.log(max(device_s, LEAST_S) / launches), math.log(max(batch, 1)), m
     return RunTable(
         kernels.runtime.measured_name,
         stored,
@@ -204,13 +203,8 @@ def tabulated(
         network_id(module),
         np.array(
             [
-                math.log(max(device_s, LEAST_S) / launches),
-                math.log(max(batch, 1)),
-                m,
-                math.log(launches),
-                attended,
-                n,
-                k,
+                *work,
+                *(math.log(launches), attended, n, k),
                 *coordinates(sheet, RATES_OF),
                 *shares(columns, time_s),
                 *shares(columns, counts),

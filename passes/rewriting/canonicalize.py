@@ -20,7 +20,8 @@ from perfc.ir import (
 )
 from perfc.ir.ops.control.control import If, Loop
 from perfc.ir.ops.elementwise.cast import Cast
-from perfc.ir.ops.movement.movement import Transpose
+from perfc.ir.ops.movement.movement import Expand, Transpose
+from perfc.ir.ops.movement.slice import Slice
 from perfc.ir.ops.movement.view import Identity, View
 
 from .. import Transform
@@ -153,8 +154,11 @@ class Folding:
             return False
         if any(v and self.changes(v) for v in ins):
             self.changing.update([v for v in node.results if v.is_real])
+        # PyTorch makes views of a part and of repeated elements, which launch nothing
+        is_view = isinstance(node.op, (Expand, Slice))
         return any(
-            v in self.changing or (isinstance(v.type, TensorType) and (v.type.rank or 0) > 1)
+            v in self.changing
+            or (not is_view and isinstance(v.type, TensorType) and (v.type.rank or 0) > 1)
             for v in node.results
         )
 

@@ -138,10 +138,7 @@ def test_a_class_falls_back_on_its_wider_kin() -> None:
     made = classify(subject("matmul", "matmul", "f32[3,64] f32[64,30]w", "f32[3,30]", 5760.0))
     assert made.names == ("gemm.stored.vector", "gemm.stored", "gemm")
     half = subject("matmul", "matmul", "f16[3,64] f16[64,30]w", "f16[3,30]", 5760.0, dtype="f16")
-    assert classify(half).names == (
-        "gemm.stored.vector.f16", "gemm.stored.f16", "gemm.f16",
-        "gemm.stored.vector", "gemm.stored", "gemm",
-    )  # fmt: skip
+    assert classify(half).names == made.names
     add = classify(subject("quantize", "q", "f32[4] f32[1]", "i8[4]"))
     assert add.names == ("elementwise.Q.same", "elementwise.Q", "elementwise.same", "elementwise",
                          "memory")  # fmt: skip

@@ -120,8 +120,10 @@ def command(
         show_replay(str(replay), how.target if is_stated else "", protocol, form, output)
         return 0
     target = how.target if is_stated else usual_target(device, profiles)
-    if target and not profiles and protocol.threads < load_machine(target).sm_count:
-        target += f"/{protocol.threads}t" * device.startswith("cpu")
+    if target and not profiles and device.startswith("cpu"):
+        machine = load_machine(target)
+        if machine.kind == "cpu" and protocol.threads < machine.sm_count:
+            target += f"/{protocol.threads}t"
     if dataset is not None:
         files.check_writable(dataset)
     if profiles:
