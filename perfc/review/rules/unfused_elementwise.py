@@ -68,7 +68,8 @@ class UnfusedElementwise(Rule):
 def fusing() -> Iterator[str]:
     """Yield the runtimes that fuse such chains."""
     chain = Kind.ELEMENTWISE
-    known = (t for t in tables() if t.framework is not Framework.OTHER and not t.is_recorded)
+    usual = (t for t in tables() if not t.below and not t.is_recorded)
+    known = (t for t in usual if t.framework is not Framework.OTHER)
     compiling = (t for t in known if t.launch is LaunchMode.GRAPH or t.steps is Steps.COMPILED)
     return (t.name for t in compiling if chain in t.epilogue.get(chain, ()))
 
