@@ -21,14 +21,7 @@ from ..intervals.adapt import of_class, of_machine
 from ..intervals.conformal import EXTRAPOLATED
 from . import candidate_times, predictor
 from .estimator import Estimator, Execution
-from .selection import (
-    INSIDE,
-    DescribedKernel,
-    DescribedKernels,
-    inside,
-    weighted,
-    weights_of,
-)
+from .selection import INSIDE, DescribedKernel, DescribedKernels, inside, weighted, weights_of
 from .unfused import FUSED, bounded, parts
 
 if TYPE_CHECKING:

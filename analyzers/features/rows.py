@@ -1,14 +1,10 @@
-"""Measured kernels of one class, one machine and one element type, as columns."""
+"""Timing protocols of measured kernels, and the error of unusable rows."""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
-
-if TYPE_CHECKING:
-    pass
 
 
 class Protocol(Enum):

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
     from ..features.classes import Array
 
-_DEVIATIONS = constants_next_to(__file__)["adapted_deviations"].by_name
+_FITTED = constants_next_to(__file__)
+_DEVIATIONS = _FITTED["adapted_deviations"].by_name
+PROFILER_S = _FITTED["profiler_s"].number
+"""Time that profilers of runtimes other than PyTorch add to a kernel on a processor."""
 MACHINE_DEVIATION = _DEVIATIONS["machine"]
 CLASS_DEVIATION = _DEVIATIONS["class"]
 SLOPE_DEVIATION = _DEVIATIONS["slope"]

@@ -1,4 +1,4 @@
-"""Time of runs beyond their kernels, by a Gaussian process of similar measured runs.
+"""Corrections of the parts of a run, by a Gaussian process of similar measured runs.
 
 Each part of a run has a logarithm by which it takes longer: its device, host and fixed time. It is
 a sum of functions (`perfc.analyzers.features.process`), `OF_PARTS`: one correlates runs of one
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.passes.runtimes._measured_runs import SHARED_KERNELS
 
 from ..features.process import NOBODY, Near, Process, RowPositions, SimilarityAspects
 from .run_table import COLUMNS, COUNTS, MACHINE, NETWORK, ORDER, PARTS, WORK, RunTable
@@ -52,7 +51,7 @@ class Aspect(Enum):
 
 
 COMMON = -2
-"""Number of kernels of runtimes that launch the same; others have the number of their runtime."""
+"""Number of the library that runtimes share; others have the number of their runtime."""
 _MACHINE, _ENGINE = (Aspect.RUNTIME, Aspect.MACHINE), (Aspect.PRECISION, Aspect.MACHINE)
 _KERNELS = (Aspect.KERNELS, Aspect.MACHINE)
 _SIZES = Aspect.WORK, Aspect.NETWORK
@@ -140,7 +139,7 @@ def positions(
     kinds = [
         (
             (runtime := numbers.get(run.runtime, NOBODY)), ORDER.index(run.stored), run.version,
-            run.architecture, COMMON if run.runtime in SHARED_KERNELS else runtime,
+            run.architecture, COMMON if run.library else runtime,
             networks.get(run.network_id, NOBODY),
         )
         for run in runs

@@ -11,7 +11,6 @@ import numpy as np
 from perfc.ir import Env, Module, Numbers, TensorType, cached_entity
 from perfc.machine import Unit
 from perfc.passes.runtimes import Tf32
-from perfc.passes.runtimes._measured_runs import UNDIVIDED
 
 from ..features.distance import coordinates, vendor
 from ..features.network_id import network_id
@@ -67,6 +66,7 @@ class RunTable:
 
     Args:
         runtime: name of the runtime in measured runs.
+        library: name of the library of its kernels, "" if no other runtime launches them.
         stored: its `precision`.
         version: version of its runtime; 0 where none is given.
         architecture: maker and major compute capability of the machine.
@@ -79,6 +79,7 @@ class RunTable:
     """
 
     runtime: str
+    library: str
     stored: str
     version: float
     architecture: float
@@ -190,13 +191,14 @@ def tabulated(
     sheet = Sheet(execution.machine)
     attended, m, n, k = extents(columns, counts)
     ways_s, fixed_s = np.array([[0.0, device_s]]), alone.fixed_s
-    if kernels.runtime.measured_name in UNDIVIDED:
+    if not kernels.runtime.has_parts:
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
     elif table.host is not None:
         ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
     work = math.log(max(device_s, LEAST_S) / launches), math.log(max(batch, 1)), m
     return RunTable(
         kernels.runtime.measured_name,
+        kernels.runtime.library,
         stored,
         float("{}.{:02}".format(*(deployment.version or (0, 0)))),
         vendor(sheet) * 100 + math.floor(sheet.generation),

@@ -1,4 +1,4 @@
-"""Time of whole runs under measured runtimes: the timeline of kernels times one residual.
+"""Time of whole runs under measured runtimes: the timeline with corrected parts.
 
 A Gaussian process (`perfc.analyzers.runs.run_process`) predicts from similar measured runs by how
 much device, host and fixed time of the timeline take longer, with the deviation of the run. That

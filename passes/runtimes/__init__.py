@@ -124,6 +124,9 @@ class Runtime:
         before: version from which on another table holds.
         below: compute capability from which on another table holds, 75 for ``sm_75``; 0 for any.
         measured_as: name of the runtime whose measured whole runs stand for its (default: its own).
+        library: name of the library of its kernels, if runtimes share it; measured runs of one
+            correct them in all.
+        has_parts: False if measured runs do not show their device, host and fixed time.
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
@@ -166,6 +169,8 @@ class Runtime:
     before: tuple[int, int] | None = None
     below: float = 0
     measured_as: str = ""
+    library: str = ""
+    has_parts: bool = True
     is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False

@@ -22,6 +22,7 @@ TABLE = Runtime(
     ),
     views=STRIDED | {WINDOWS},
     framework=Framework.TORCH,
+    library="cuDNN",
     tf32=Tf32.CONVOLUTIONS,
     stands_for=frozenset({"cpu", "cuda"}),
     steps=Steps.EAGER,

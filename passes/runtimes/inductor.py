@@ -31,6 +31,7 @@ TABLE = Runtime(
     views=STRIDED | {WINDOWS},
     keeps_shared=True,
     framework=Framework.TORCH,
+    library="cuDNN",
     tf32=Tf32.CONVOLUTIONS,
     steps=Steps.COMPILED,
     measured_as="inductor",

@@ -27,6 +27,7 @@ TABLE = Runtime(
     patterns=PATTERNS,
     max_nodes=12,
     framework=Framework.ORT,
+    library="cuDNN",
     stands_for=frozenset({"cuda"}),
     aliases=("onnxruntime",),
     launches=LAUNCHES,

@@ -10,6 +10,7 @@ TABLE = replace(
     name="paddle-trt",
     title="Paddle Inference with TensorRT subgraphs",
     framework=Framework.OTHER,
+    has_parts=False,
     is_versioned=False,
     stands_for=frozenset(),
     aliases=("paddle-tensorrt",),

@@ -13,6 +13,7 @@ TABLE = Runtime(
     patterns=("linear_bias", "activation", "layer_norm", "rms_norm", "affine_norm"),
     views=STRIDED,
     framework=Framework.TORCH,
+    library="cuDNN",
     tf32=Tf32.CONVOLUTIONS,
     aliases=("torch-jit", "libtorch"),
     launches=LAUNCHES,

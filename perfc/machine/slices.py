@@ -2,7 +2,7 @@
 
 A profile has a share of the multiprocessors, and of L2, memory and their bandwidth. What belongs to
 one multiprocessor stays as it is. Files of ``targets/slices`` list the profiles of some cards; the
-user's own lie in a folder of that name beside the user's targets. Some cores of a processor are its
+user's lie in a folder of that name among the user's targets. Some cores of a processor are its
 slices too; all of them share the memory, and sustained rates lie between those of one and of all.
 """
 
@@ -28,7 +28,7 @@ PROFILE = r"(\d{1,2})g\.(\d{1,4})gb"
 CORES = r"(\d{1,4})t"
 """Name of some cores of a processor: threads that run kernels."""
 SOURCE = "slices"
-"""Name of the source that says how a card is divided, beside the sources of the card."""
+"""Name of the source that says how a card is divided, next to the sources of the card."""
 _WHOLE = ("sm_count", "memory_slices", "capacity_bytes", "instances")
 
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from perfc.analyzers.estimate.estimate import Predictor
-from perfc.analyzers.intervals import adapt as adapting
-from perfc.analyzers.intervals.adapt import KernelResidual
-from perfc.common.fitted import constants_next_to
+from perfc.analyzers.intervals.adapt import PROFILER_S, KernelResidual
 from perfc.machine import Machine, split
 from perfc.measuring.measure.tables.rows import KernelRow, subject_of
 from perfc.passes.runtimes import Framework, tables
 
-PROFILER_S = constants_next_to(str(adapting.__file__))["profiler_s"].number
-"""Time that profilers of runtimes other than PyTorch add to a kernel on a processor."""
 LEAST_LEFT = 0.2
 """Share of a measured time that the profiler does not explain, at least."""
 

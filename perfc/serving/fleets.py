@@ -20,9 +20,8 @@ FLEETS = 5
 """Fleets of a rate that are listed."""
 FIRST_SHARE, GROWTH = 0.8, 1.1
 """Engines that are simulated first, of those that a rate takes in a steady state, and growth."""
-
-
 LIMITS = ("ttft", "tpot", "e2e")
+"""Latencies that `Slo.parse` limits."""
 
 
 @record

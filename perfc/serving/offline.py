@@ -25,13 +25,7 @@ from perfc.frontend.config.model import Experts, LanguageModel
 from perfc.ir import record
 
 from .engine import Engine
-from .host import (
-    BENCH,
-    EXPERTS,
-    LEARNED,
-    HostModel,
-    bench_host_model,
-)
+from .host import BENCH, EXPERTS, LEARNED, HostModel, bench_host_model
 from .simulation.scheduler import Chunk
 
 FILE = Path(__file__).with_suffix(".npz")
@@ -217,10 +211,8 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         osl: tokens of an answer.
         users: concurrent requests; 0 for as many as the memory holds.
     """
-    name, law = bench_host_model(
-        engine.runtime, engine.version, has_experts=has_experts(engine.model),
-        vendor=engine.machine.vendor,
-    )  # fmt: skip
+    experts, vendor = has_experts(engine.model), engine.machine.vendor
+    name, law = bench_host_model(engine.runtime, engine.version, has_experts=experts, vendor=vendor)
     bare = replace(engine, law=law, kind=replace(engine.kind, longest=isl + osl))
     process = processes().get(kind_of_benchmark(name))
     # no published benchmark had images or drafted tokens

@@ -282,8 +282,12 @@ def test_stages_of_a_pipeline_wait_for_users_that_start_together() -> None:
 @pytest.mark.parametrize("users", [4, 16])
 def test_a_burst_of_equal_answers_stays_together_where_prompts_come_first(users: int) -> None:
     options: dict[str, Any] = {
-        "isl": 4096, "osl": 64, "concurrency": users, "runtime": "sglang", "token_budget": 4096,
-    }  # fmt: skip
+        "isl": 4096,
+        "osl": 64,
+        "concurrency": users,
+        "runtime": "sglang",
+        "token_budget": 4096,
+    }
     report = llm(SMALL, "h100", **options)
     assert report.latencies is not None
     prompt_s, before_s = report.steps[0].time_s, report.latencies.ttft.mean

@@ -127,7 +127,7 @@ def test_an_older_table_serves_by_its_version_alone() -> None:
         llm("llama-2-7b", "h100", runtime="trtllm", runtime_version=v, parallel={"tp": 2})
         for v in ("0.11", "")
     )
-    # sums and norms are apart
+    # sums and norms are separate kernels
     assert older.latencies.tpot.mean > newer.latencies.tpot.mean
 
 

@@ -66,8 +66,9 @@ def check_replaceable(name: str, schema: str, folder: Path, *, overwrite: bool) 
         if present.schema != schema:
             raise WeightsError(
                 f"weights of schema {present.schema} are there, these are {schema}",
-                hint="--force replaces them", where=str(target),
-            )  # fmt: skip
+                hint="--force replaces them",
+                where=str(target),
+            )
     return target
 
 
@@ -152,9 +153,11 @@ def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
         at = len(kind.by_framework)
         for values in np.unique(choices_of(kind, complete(kind, block.columns)), axis=0).tolist():
             choices, reasons = tuple(values[:at]), tuple(values[at:])
-            distinct.add(Implementation(
-                block.target, block.dtype, block.protocol, block.framework, choices, reasons
-            ))  # fmt: skip
+            distinct.add(
+                Implementation(
+                    block.target, block.dtype, block.protocol, block.framework, choices, reasons
+                )
+            )
     return tuple(
         sorted(
             distinct,

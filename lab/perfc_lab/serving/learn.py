@@ -69,10 +69,10 @@ def reads_text(row: ServedRow) -> bool:
 
 
 def is_warm(row: ServedRow) -> bool:
-    """Whether nothing is learned from a row.
+    """Return True for a row that nothing is learned from.
 
-    A prefix cache is part of it, or it is of an SGLang whose version nobody says: those compiled
-    kernels while they were measured, so that one setting took 0.5 and 7.1 s.
+    A prefix cache is part of it, or it has no version of SGLang: one setting of those took 0.5 and
+    7.1 s, as if kernels were compiled meanwhile.
     """
     return row.distinct_prompts > 0 or row.runtime + row.version == "sglang"
 

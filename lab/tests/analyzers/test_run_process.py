@@ -175,7 +175,7 @@ def test_no_term_stands_twice_and_each_is_of_kernels_or_a_runtime_and_a_machine(
 def test_positions_are_numbers_of_what_was_measured() -> None:
     places = np.arange(len(COLUMNS), dtype=np.float64)
     ways_s = np.array([[0.0, 1e-3]])
-    run = RunTable("b", ORDER[2], 8.05, 7.0, 77, places, ways_s, 0.0, 1e-3, 1e-4)
+    run = RunTable("b", "", ORDER[2], 8.05, 7.0, 77, places, ways_s, 0.0, 1e-3, 1e-4)
     row = positions([run], ("a", "b"), {77: 5})
     assert row.kinds[0].tolist() == [1.0, 2.0, np.float32(8.05), 7.0, 1.0, 5.0]
     assert row.places[0] == pytest.approx(places)

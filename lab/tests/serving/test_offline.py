@@ -54,9 +54,13 @@ LOWER = 0.3
 def engine(target: str = "h100", tensor: int = 1) -> Engine:
     precision = precision_of("bfloat16", None, "f8")
     return Engine.of(
-        read_config("llama-3.1-8b"), load_machine(target), precision, Parallel(tensor), "trtllm",
+        read_config("llama-3.1-8b"),
+        load_machine(target),
+        precision,
+        Parallel(tensor),
+        "trtllm",
         "1.0",
-    )  # fmt: skip
+    )
 
 
 def place(law: str, isl: float, batch: float) -> BenchmarkFeatures:

@@ -287,11 +287,19 @@ def test_fleets_of_a_rate_are_replayed_by_a_run(capsys: pytest.CaptureFixture[st
     assert prices == pytest.approx(sorted(prices, key=lambda p: p or 0.0))
     for plan in found.pareto:
         again = llm(
-            "llama-3.2-1b", plan.target, isl=256, osl=32, rate=60.0, dtype=plan.weights,
+            "llama-3.2-1b",
+            plan.target,
+            isl=256,
+            osl=32,
+            rate=60.0,
+            dtype=plan.weights,
             parallel={
-                "tp": plan.parallel.tensor, "ep": plan.parallel.expert, "dp": plan.engines,
-            }, token_budget=plan.token_budget,
-        )  # fmt: skip
+                "tp": plan.parallel.tensor,
+                "ep": plan.parallel.expert,
+                "dp": plan.engines,
+            },
+            token_budget=plan.token_budget,
+        )
         assert again.latencies == plan.latencies
         assert again.expenses == plan.expenses
         assert plan.latencies is not None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from perfc.common.fitted import read_records
-from perfc.ir import Env
+from perfc.ir import Env, record
 
 from ...fusion.kernel import Kernel
 from ...memory.storage import StorageTable
@@ -20,7 +20,7 @@ from .torch import grown_by_torch
 FILE = Path(__file__).with_suffix(".toml")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LibraryBytes:
     """Pages of code and data that loading and running touch, and those of one kernel."""
 

@@ -106,13 +106,19 @@ _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
                                "routing."}),
 )  # fmt: skip
 _FLEET: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("--rate", {"type": float, "default": 0.0,
-                "help": "Requests per second; lists the cheapest fleets that serve them."}),
+    (
+        "--rate",
+        {
+            "type": float,
+            "default": 0.0,
+            "help": "Requests per second; lists the cheapest fleets that serve them.",
+        },
+    ),
     ("--ttft-p99", {"type": float, "help": "Most seconds of the 99 % quantile of TTFT."}),
     ("--tpot-p99", {"type": float, "help": "Most seconds of the 99 % quantile of TPOT."}),
     ("--max-gpus", {"type": click.IntRange(1), "help": "Most GPUs of a fleet."}),
     ("--max-usd-per-h", {"type": float, "help": "Highest price of an hour."}),
-)  # fmt: skip
+)
 _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--concurrency", {"type": click.IntRange(1), "default": 1, "show_default": True,
                        "help": "Requests in flight (closed loop): each finished request is "
@@ -321,9 +327,11 @@ def search(
     from perfc.serving.service import decoder_of
 
     limits = {
-        "ttft_p99_s": load.pop("ttft_p99"), "tpot_p99_s": load.pop("tpot_p99"),
-        "gpus": load.pop("max_gpus"), "price_per_h": load.pop("max_usd_per_h"),
-    }  # fmt: skip
+        "ttft_p99_s": load.pop("ttft_p99"),
+        "tpot_p99_s": load.pop("tpot_p99"),
+        "gpus": load.pop("max_gpus"),
+        "price_per_h": load.pop("max_usd_per_h"),
+    }
     requested = Load(concurrency=0 if load["rate"] else 1, **load).checked()
     machines = options.machines(option_value(options, "target", TARGET))
     result = looked(

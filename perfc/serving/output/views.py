@@ -30,6 +30,12 @@ PRINTED = {"norms and elements": "norms and elementwise", "half": "16-bit"}
 """Printed text of JSON values that are less clear."""
 LEAST_SHARE = 0.02
 """Share of a step below which text leaves a part out."""
+FLEET = (
+    *("target", "weights", "tp · ep · dp", "GPUs"),
+    *("TTFT p50, p90, p99, upper end", "TPOT p50, p90, p99, upper end"),
+    *("capacity over rate", "per hour", "per million, of prompts", "J per token"),
+)
+"""Columns of a fleet."""
 
 
 def load_words(load: Load) -> str:
@@ -257,30 +263,25 @@ def search_document(result: SearchResult) -> Document:
 
 
 def _fleets(result: SearchResult) -> Table:
-    """Return the fleets of a rate with their tails, and the upper end of the interval of these."""
-    names = ("target", "weights", "tp · ep · dp", "GPUs", *TAILS, *SPENT)
+    """Return the fleets of a rate with their tails, and the upper end of the interval of p99."""
     rows: list[tuple[str, ...]] = []
     for r in result.pareto:
         rate, times, spent = r.throughput, r.latencies, r.expenses
         if rate is None or times is None or r.simulated is None:
             continue
+        of_tokens = (times.ttft, r.ttft_band), (times.tpot, r.tpot_band)
         tails = [
             ", ".join(map(time_text, (q.p50, q.p90, q.p99, q.p99 * band.high)))
-            for q, band in ((times.ttft, r.ttft_band), (times.tpot, r.tpot_band)) if q and band
-        ]  # fmt: skip
+            for q, band in of_tokens
+            if q and band
+        ]
         price = spent.price_per_million if spent is not None else None
         million = "" if price is None else f"{price:.3g}, {r.input_price_per_million:.3g}"
         hour = "" if price is None else f"{price * rate.output_tokens_per_s * 3.6e-3:.3g}"
         each_j = spent.energy_j_per_token if spent is not None else None
-        headroom = (r.simulated.capacity_requests_per_s or 0.0) / result.load.rate
+        capacity = (r.simulated.capacity_requests_per_s or 0.0) / result.load.rate
         degrees = f"{r.parallel.tensor} · {r.parallel.expert} · {r.engines}"
-        rows.append((
-            r.target, r.weights + _of_experts(r), degrees, str(r.gpus), *tails,
-            f"{headroom:.2f} ×", hour, million, "" if each_j is None else f"{each_j:.3g}",
-        ))  # fmt: skip
-    return Table(tuple([Column(name, name) for name in names]), tuple(rows))
-
-
-TAILS = tuple([f"{name} p50, p90, p99, its end" for name in ("TTFT", "TPOT")])
-SPENT = "headroom", "per hour", "per million, of prompts", "J per token"
-"""Columns of a fleet."""
+        one = r.target, r.weights + _of_experts(r), degrees, str(r.gpus), *tails
+        joules = "" if each_j is None else f"{each_j:.3g}"
+        rows.append((*one, f"{capacity:.2f} ×", hour, million, joules))
+    return Table(tuple([Column(name, name) for name in FLEET]), tuple(rows))

@@ -28,15 +28,17 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("deepseek-ai/DeepSeek-R1-Distill-Qwen-32B", 32.8, ""),
         ("Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", 235, "f8-block"),
         ("Qwen/Qwen3-Coder-480B-A35B-Instruct", 480, ""),
-        ("zai-org/GLM-4.6", 357, ""), ("zai-org/GLM-4.5-Air-FP8", 106.9, "f8"),
+        ("zai-org/GLM-4.6", 357, ""),
+        ("zai-org/GLM-4.5-Air-FP8", 106.9, "f8"),
         ("nvidia/Llama-3.3-70B-Instruct-FP8", 70.6, "f8"),
         ("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", 70.6, "f8"),
         ("hugging-quants/Meta-Llama-3.1-8B-Instruct-AWQ-INT4", 8.03, "i4"),
         ("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int8", 7.62, "w8"),
         ("RedHatAI/Qwen2.5-7B-Instruct-quantized.w8a8", 7.62, "i8"),
-        ("moonshotai/Kimi-K2-Thinking", 1027, "i4"), ("bert-base-uncased", 0.11, ""),
+        ("moonshotai/Kimi-K2-Thinking", 1027, "i4"),
+        ("bert-base-uncased", 0.11, ""),
     ],
-)  # fmt: skip
+)
 def test_a_published_id_has_its_size_and_format(name: str, billion: float, weights: str) -> None:
     model = read_config(name)
     assert model.name == name.rpartition("/")[2]

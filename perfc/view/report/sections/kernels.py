@@ -110,7 +110,7 @@ class KernelRow:
 
 
 SHARED = tuple([f.name for f in fields(KernelRow)][6:])
-"""Fields that equal kernels share: all except index, ``alike``, label, names and code."""
+"""Fields that equal kernels share: all except their indices, label, names and code."""
 
 
 def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
