@@ -10,6 +10,8 @@ from ..formats.document import Amount, Column, Note, Section, Table
 from ..units import Unit
 from .kernels import KernelRow
 
+MOST_BYTES = 1 << 22
+"""Size of a source beyond which its lines are not shown."""
 COLUMNS = (
     Column("share", "share", Unit.SHARE),
     Column("time_s", "time", Unit.SECOND),
@@ -55,8 +57,11 @@ def traffic(rows: Sequence[KernelRow]) -> Amount:
 def code(file: str, line: int) -> str:
     """Return the text of a line of a Python source below the working folder, or "".
 
-    A model file names any path: others are not read.
+    A model file names any path: others are not read, nor are pipes, which would wait for a writer.
     """
-    path, here = Path(file).resolve(), Path.cwd()
-    is_read = path.suffix == ".py" and path.is_relative_to(here)
+    if not file.endswith(".py") or "\0" in file:
+        return ""
+    path = Path(file).resolve()
+    is_here = path.is_relative_to(Path.cwd()) and path.is_file()
+    is_read = is_here and path.stat().st_size <= MOST_BYTES
     return linecache.getline(str(path), line).rstrip() if is_read else ""
