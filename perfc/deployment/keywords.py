@@ -39,7 +39,7 @@ class DeploymentKeywords(TypedDict, total=False):
     host_launch: str | float | None
     reserve: str | int | Reserve
     parallel: Parallel | Mapping[str, object]
-    threads: int | str
+    threads: int | str | None
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
@@ -51,6 +51,20 @@ KEYS = (*READERS, "threads", *AXES)
 """Keys of files and keyword arguments."""
 
 
+def thread_count(text: object, where: str = "--threads") -> int | None:
+    """Return a number of threads; None for ``all``.
+
+    Raises:
+        ParseError: neither.
+    """
+    number = str(text)
+    if number == "all":
+        return None
+    if not number.isdecimal() or not 1 <= int(number[:6]) <= 4096:
+        raise ParseError(f"{number!r} is neither a number of threads nor 'all'", where=where)
+    return int(number)
+
+
 def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -> dict[str, object]:
     """Move ``AXES`` into the extents, and the number of threads into the target.
 
@@ -60,11 +74,11 @@ def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -
         where: the place of a key, for messages.
 
     Raises:
-        ParseError: two sizes for one extent.
+        ParseError: two sizes for one extent, or no number of threads.
     """
     fields = {name: value for name, value in values.items() if name not in AXES}
-    threads = fields.pop("threads", "all")
-    if threads != "all":
+    given = fields.pop("threads", None)
+    if given is not None and (threads := thread_count(given, where("threads"))):
         fields["target"] = f"{fields.get('target', HOST)}/{threads}t"
     sizes = {name: values[name] for name in AXES if values.get(name) is not None}
     if not sizes:

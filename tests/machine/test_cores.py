@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.errors import TargetError
+from perfc.errors import ParseError, TargetError
 from perfc.machine import Unit, load_machine
 
 TARGET = str(Path(__file__).parents[2] / "datasets/cpu-genoa-2c/target.toml")
@@ -42,7 +42,17 @@ def test_threads_of_a_run_are_cores_of_its_target() -> None:
     assert perfc.analyze(RESNET, TARGET, threads="all").machine == both.machine
 
 
-@pytest.mark.parametrize(("target", "count"), [(TARGET, 3), ("a100", 1), (TARGET, 0)])
+@pytest.mark.parametrize(("target", "count"), [(TARGET, 3), ("a100", 1)])
 def test_cores_that_a_target_lacks_are_refused(target: str, count: int) -> None:
     with pytest.raises(TargetError, match=f"no slice '{count}t'"):
         perfc.analyze(RESNET, target, threads=count)
+
+
+@pytest.mark.parametrize("threads", [0, -1, "x", "1e3"])
+def test_what_is_no_number_of_threads_is_refused(threads: int | str) -> None:
+    with pytest.raises(ParseError, match=r"neither a number of threads nor 'all'"):
+        perfc.analyze(RESNET, TARGET, threads=threads)
+
+
+def test_no_threads_are_all() -> None:
+    assert perfc.analyze(RESNET, TARGET, threads=None).machine == load_machine(TARGET)

@@ -105,19 +105,14 @@ _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
                        "help": "Power-law exponent of expert popularity; 0 means uniform "
                                "routing."}),
 )  # fmt: skip
+_POSITIVE = click.FloatRange(0, min_open=True)
+_RATED = "Requests per second; lists the cheapest fleets that serve them."
 _FLEET: tuple[tuple[str, dict[str, Any]], ...] = (
-    (
-        "--rate",
-        {
-            "type": float,
-            "default": 0.0,
-            "help": "Requests per second; lists the cheapest fleets that serve them.",
-        },
-    ),
-    ("--ttft-p99", {"type": float, "help": "Most seconds of the 99 % quantile of TTFT."}),
-    ("--tpot-p99", {"type": float, "help": "Most seconds of the 99 % quantile of TPOT."}),
+    ("--rate", {"type": float, "default": 0.0, "help": _RATED}),
+    ("--ttft-p99", {"type": _POSITIVE, "help": "Most seconds of the 99 % quantile of TTFT."}),
+    ("--tpot-p99", {"type": _POSITIVE, "help": "Most seconds of the 99 % quantile of TPOT."}),
     ("--max-gpus", {"type": click.IntRange(1), "help": "Most GPUs of a fleet."}),
-    ("--max-usd-per-h", {"type": float, "help": "Highest price of an hour."}),
+    ("--max-usd-per-h", {"type": _POSITIVE, "help": "Highest price of an hour."}),
 )
 _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--concurrency", {"type": click.IntRange(1), "default": 1, "show_default": True,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from perfc.api import analyze
 from perfc.deployment.extents import AXES
+from perfc.deployment.keywords import thread_count
 from perfc.errors import ParseError
 from perfc.frontend import load
 from perfc.ir import walk
@@ -365,8 +366,4 @@ def threads_of(text: str) -> int:
     Raises:
         ParseError: neither.
     """
-    if text == "all":
-        return all_threads()
-    if not text.isdecimal() or not 1 <= int(text[:6]) <= 4096:
-        raise ParseError(f"{text!r} is neither a number of threads nor 'all'", where="--threads")
-    return int(text)
+    return thread_count(text) or all_threads()
