@@ -33,6 +33,7 @@ from perfc.analyzers.runs.processor_runs import ProcessorLaw
 from perfc.common.fitted import as_toml
 from perfc.ir import record
 from perfc.machine import load_machine
+from perfc.measuring.adapt_laws import LEAST_LEFT
 from perfc.measuring.measure.tables.dataset import read
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
 from perfc_lab.fits import processor_runs
@@ -63,8 +64,6 @@ LAYER_KERNELS = 11
 """Kernels of a layer of a language model in a step of one token."""
 SHORT_S = 0.01
 """Time of runs whose kernels say what the profiler adds to each."""
-LEAST_LEFT = 0.2
-"""Share of a measured time that the profiler does not explain, at least."""
 LONGER = 0.25
 """Power of its time by which a long kernel weighs more."""
 RARE = 30
@@ -138,8 +137,8 @@ def kernels_of(dataset: str) -> Iterator[ProcessorKernel]:
         is_whole = shared[r.model, r.dims, r.threads, r.part] == r.launches == 1
         alone = is_whole and not is_known
         # the runtime's transpositions of a result are not among what was inserted
-        is_apart = r.inserted_s > 0 or not r.moved_bytes or "Transpose" not in r.runtime_ops
-        yield ProcessorKernel(run, known[key], corrected_s(r, added_s) * (alone and is_apart))
+        is_separate = r.inserted_s > 0 or not r.moved_bytes or "Transpose" not in r.runtime_ops
+        yield ProcessorKernel(run, known[key], corrected_s(r, added_s) * (alone and is_separate))
         if r.moved_bytes:
             is_clear = alone and ("Reorder" in r.runtime_ops or r.dtype in INTEGERS)
             copies = tuple(at.of_copy(r.moved_bytes, r.dtype))

@@ -46,7 +46,7 @@ def totals(views: DiffViews) -> Section:
         Column("old", "old"),
         Column("new", "new"),
         Column("delta", "change"),
-        Column("relative", "%"),
+        Column("relative", "%", is_spare=True),
         Column("origin", "origin", is_spare=True),
     )
     rows = tuple(total_cells(r) for r in views.totals)

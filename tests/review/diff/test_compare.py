@@ -247,7 +247,7 @@ def test_an_energy_that_nobody_knows_is_a_dash_and_not_zero() -> None:
 
 
 def test_narrow_pages_leave_out_numbers_before_names() -> None:
-    found = document(views_of(between(models.convolutional(16), models.convolutional(32))))
+    found = document(views_of(between(models.convolutional(16), models.convolutional(24))))
     narrow, wide = text.render(found, 80), text.render(found, 160)
     assert "columns hidden at this width" in narrow
     assert "columns hidden at this width" not in wide
