@@ -34,8 +34,8 @@ from perfc_lab.commands.eval import command as eval_command
 from perfc_lab.commands.train import command as train_command
 from perfc_lab.datasets import datasets
 from perfc_lab.training.graphs import bench
-from perfc_lab.training.graphs import cards as cards_
 from perfc_lab.training.graphs.bench import evaluate, figures, rank_agreement
+from perfc_lab.training.graphs.cards import card_of
 from perfc_lab.training.graphs.protocols import SAMPLES, Fold, GraphProtocol, folds, thinned
 from perfc_lab.training.graphs.scoreboard import board, write_plots
 from perfc_lab.training.graphs.statistics import statistics
@@ -207,7 +207,7 @@ def test_weights_are_read_back_as_they_were(
     boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
 ) -> None:
     made, test = boosted
-    card = cards_.card_of(made, test, "random, seed 0", {"mape": 0.1})
+    card = card_of(made, test, "random, seed 0", {"mape": 0.1})
     path = weights.save(made, card, tmp_path)
     again, read = weights.load(path)
     assert np.array_equal(again.estimates(test).value, made.estimates(test).value)
@@ -219,7 +219,7 @@ def test_weights_that_were_changed_are_refused(
     boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
 ) -> None:
     made, test = boosted
-    path = weights.save(made, cards_.card_of(made, test, "", {}), tmp_path)
+    path = weights.save(made, card_of(made, test, "", {}), tmp_path)
     arrays = path.with_suffix(".npz")
     arrays.write_bytes(arrays.read_bytes()[:-1] + b"\x01")
     with pytest.raises(WeightsError, match="not the arrays"):
@@ -305,7 +305,7 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
 ) -> None:
     made, test = boosted
     # ResNet has operators that the made-up graphs do not have
-    known = replace(cards_.card_of(made, test, "random, seed 0", {}), operators=())
+    known = replace(card_of(made, test, "random, seed 0", {}), operators=())
     card = weights.save(made, known, tmp_path)
     model = str(Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.gz")
     given = (
@@ -337,7 +337,7 @@ def test_whole_models_adapt_weights_on_the_command_line(
 ) -> None:
     made, test = boosted
     Made().build(tmp_path, tmp_path, lambda _: None)
-    others = replace(cards_.card_of(made, test, "device", {}), targets=("titan-xp",))
+    others = replace(card_of(made, test, "device", {}), targets=("titan-xp",))
     card = weights.save(made, others, tmp_path)
     given = ("-t", "gtx1080ti", "--graphs", str(tmp_path), "--predictor", str(card))
     code, text = run(adapt_command, *given, "--dataset", "made", "-o", str(tmp_path / "new"))
@@ -382,8 +382,7 @@ def test_families_have_a_chart_of_their_own(tmp_path: Path) -> None:
     done = bench.evaluated(
         ["roofline"], measurements(), [GraphProtocol.RANDOM], seeds=(0,), families=True
     )
-    families = [f for f in done if f.is_family]
-    assert families
+    assert (families := [f for f in done if f.is_family])
     assert not any(f.is_family for f in done if f.slice in ("all rows", "inference"))
     paths = write_plots(done, tmp_path)
     assert [p.name for p in paths] == ["nb201-random.svg", "nb201-random-families.svg"]
@@ -394,8 +393,7 @@ def test_families_have_a_chart_of_their_own(tmp_path: Path) -> None:
 def test_models_without_a_graph_share_a_line_of_each_machine() -> None:
     absent = {("rtx3090", f"no graph of model{i}"): i + 1 for i in range(NAMED + 1)}
     lines = list(in_words(Counter({**absent, ("rtx4090", "no such precision"): 30})))
-    names = ", ".join(f"model{i}" for i in range(NAMED, 0, -1))
-    rows = sum(absent.values())
+    names, rows = ", ".join(f"model{i}" for i in range(NAMED, 0, -1)), sum(absent.values())
     assert lines[0] == f"{rows} on rtx3090: no graph of {NAMED + 1} models: {names}, …"
     assert lines[1:] == ["30 on rtx4090: no such precision"]
     few = list(in_words(Counter({("a100", "no graph of b"): 2, ("a100", "no graph of c"): 1})))
