@@ -1,4 +1,4 @@
-"""Growth of a process: the heap of the C library, copies of weights."""
+"""Growth of a process: the heap of the C library, places of results, copies of weights."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 import perfc
-from perfc.ir import Numbers
+from perfc.ir import DType, Numbers, TensorType, Value
 from perfc.ir.problem import SlidingWindow
 from perfc.passes.layout.processes import ProcessMemory
 from perfc.passes.layout.processes.by_framework import process_of
+from perfc.passes.layout.processes.ort_arena import places
 from perfc.passes.layout.processes.torch import blocked
 from perfc.passes.memory.allocators.heap import FIRST_THRESHOLD, Heap
+from perfc.passes.memory.storage import Buffer, BufferRole
 from perfc.view.report.memory_sections.footprint import table_of
 
 MIB = 1 << 20
@@ -57,6 +59,25 @@ def test_the_free_top_goes_to_the_system_beyond_two_thresholds() -> None:
     assert heap.reserved_bytes < 100_100
     heap.allocate(9, 50_000)
     assert heap.reserved_bytes < 150_200
+
+
+def buffer(shape: tuple[int, ...], born: int, dies: int) -> Buffer:
+    value = Value("v", TensorType(DType.F32, shape))
+    return Buffer(value, 4 * shape[0] * shape[1], born, dies, BufferRole.ACTIVATION)
+
+
+def test_a_result_takes_the_place_of_an_earlier_one_of_its_shape_only() -> None:
+    buffers = [
+        buffer((8, 4), 0, 1),
+        buffer((4, 8), 2, 3),
+        buffer((8, 4), 4, 5),
+        buffer((8, 4), 5, 6),
+    ]
+    events = list(places(buffers, [128] * 4))
+    # the first place is held from the first result to the third, which lies there too
+    keys = list(dict.fromkeys(key for key, _ in events))
+    order = [(keys.index(key), nbytes) for key, nbytes in events]
+    assert order == [(0, 128), (1, 128), (1, -128), (2, 128), (0, -128), (2, -128)]
 
 
 def process(name: str, runtime: str) -> ProcessMemory:

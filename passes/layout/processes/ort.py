@@ -3,11 +3,10 @@
 Weights lie in mapped pages of their file until something changes them. A fused batch normalization
 makes new weights of a convolution, blocks of channels make them once more, with buffers between;
 the first copies go when the graph is done, but the heap keeps their place. A product packs its
-weights and lets go of the file's. The second run takes one block for the whole memory pattern, in
-addition to what the first run took of the arena.
+weights and lets go of the file's. Runs take what `perfc.passes.layout.processes.ort_arena` replays.
 
 Source: onnxruntime 1.32, core/optimizer/conv_bn_fusion.cc and nchwc_transformer.cc,
-core/framework/session_state.cc, ort_value_pattern_planner.cc and bfc_arena.cc.
+core/framework/session_state.cc.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from ...memory.allocators.heap import Heap
 from ...memory.storage import BufferRole, StorageTable
 from ..blocks import is_blocked_conv
 from . import ProcessMemory, size_of
+from .ort_arena import run_bytes
 
 WEIGHTS = 1 << 41
 """First key of copies of weights."""
@@ -39,13 +39,11 @@ def grown_by_ort(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> Pr
     heap = Heap()
     weights, mapped = loaded(heap, kernels, table, env)
     reserved, loading = heap.reserved_bytes, mapped + heap.peak_bytes
-    run, stored = 0, 0
-    for b, nbytes in zip(table.buffers, table.sizes(env), strict=True):
-        stored += nbytes * (b.born < 0)
+    sizes = table.sizes(env)
+    run = run_bytes(heap, table.buffers, sizes)
+    for b, nbytes in zip(table.buffers, sizes, strict=True):
         # inputs as drawn, and as the runtime has them
         run += 2 * nbytes * (b.role in (BufferRole.INPUT, BufferRole.CACHE))
-    # chunks of the first run, and the block of the second
-    run += 2 * (max(table.live_bytes(env), default=stored) - stored)
     if loading > mapped + reserved + run:
         return ProcessMemory(0, weights, loading - weights, 0)
     return ProcessMemory(0, weights, max(mapped + reserved - weights, 0), run)

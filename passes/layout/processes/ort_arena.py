@@ -1,0 +1,96 @@
+"""ONNX Runtime's arena on a processor: places of results, and regions of the heap that it doubles.
+
+A result takes the place of an earlier one only if that has its shape, so a place is held from its
+first result to its last. The second run takes one block for the whole memory pattern, in addition
+to what the first run took.
+
+Source: onnxruntime 1.32, core/framework/allocation_planner.cc (``FindReusableTensor``),
+ort_value_pattern_planner.cc and bfc_arena.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from perfc.ir import Type
+
+from ...memory.allocators.bfc import BfcArena
+from ...memory.allocators.blocks import MemoryBlock
+from ...memory.allocators.heap import Heap
+from ...memory.storage import Buffer
+
+PLACES = 1 << 40
+"""First key of places of results."""
+
+
+class HeapArena(BfcArena):
+    """An arena whose regions come from a heap, and whose pages count once they are written."""
+
+    def __init__(self, heap: Heap) -> None:
+        super().__init__()
+        self.heap = heap
+        self.regions: dict[int, tuple[int, int]] = {}
+
+    def allocate(self, key: int, nbytes: int) -> None:
+        """Give out a chunk, whose pages are written."""
+        super().allocate(key, nbytes)
+        address = self.given[key].address
+        start = max(a for a in self.regions if a <= address)
+        size, written = self.regions[start]
+        self.regions[start] = size, max(written, address + nbytes - start)
+
+    def extend(self, nbytes: int) -> MemoryBlock:
+        """Take a region of the heap."""
+        block = super().extend(nbytes)
+        self.heap.allocate(block.address, block.nbytes)
+        self.regions[block.address] = block.nbytes, 0
+        return block
+
+    @property
+    def untouched_bytes(self) -> int:
+        """Return the bytes of regions that nothing was written to."""
+        return sum(size - written for size, written in self.regions.values())
+
+
+def run_bytes(heap: Heap, buffers: Sequence[Buffer], sizes: Sequence[int]) -> int:
+    """Return the pages that two runs take of a heap.
+
+    Args:
+        heap: of the process, once a model is loaded.
+        buffers: buffers of a run.
+        sizes: their bytes.
+    """
+    reserved, arena, live, most = heap.reserved_bytes, HeapArena(heap), 0, 0
+    for key, nbytes in places(buffers, sizes):
+        (arena.allocate(key, nbytes) if nbytes > 0 else arena.free(key))
+        live += nbytes
+        most = max(most, live)
+    if most:
+        arena.allocate(-1, most)
+    return max(heap.reserved_bytes - reserved - arena.untouched_bytes, 0)
+
+
+def places(buffers: Sequence[Buffer], sizes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield places of results and their bytes, below zero where a place is given back.
+
+    Args:
+        buffers: buffers of a run.
+        sizes: their bytes.
+    """
+    made = [
+        (b.born, b.dies, b.value.type, n)
+        for b, n in zip(buffers, sizes, strict=True)
+        if b.born >= 0 and n
+    ]
+    taken: list[list[int]] = []  # first kernel, last kernel, bytes
+    by_type: dict[Type, list[list[int]]] = {}
+    for born, dies, kind, nbytes in sorted(made, key=lambda m: m[0]):
+        free = next((p for p in by_type.get(kind, ()) if p[1] < born), None)
+        if free is None:
+            taken.append(free := [born, dies, nbytes])
+            by_type.setdefault(kind, []).append(free)
+        free[1] = dies
+    events = [(p[0], 1, i) for i, p in enumerate(taken)]
+    events += [(p[1] + 1, 0, i) for i, p in enumerate(taken)]
+    for _, is_taken, i in sorted(events):
+        yield PLACES + i, taken[i][2] if is_taken else -taken[i][2]
