@@ -12,23 +12,13 @@ from perfc.ir import Kind, Numbers, Phase
 from perfc.ir.ops.convolution.conv_grad import ConvGrad
 from perfc.ir.problem import SlidingWindow
 
-from ..fusion.kernel import ConvAlgorithm, Helper, Kernel
-from ._eager_launches import AMD, CONVOLUTIONS, IMAGE, LAST, POINT, PRODUCTS
-from ._gradient_launches import COPIED, GRADIENTS
-from ._launch_rules import LaunchRule, RuleOperation
+from ..fusion.kernel import Helper, Kernel
+from ._launch_rules import rules
 
-CONV, GROUPED = RuleOperation.CONVOLUTION, RuleOperation.GROUPED
-IN, W = Helper.LAYOUT, Helper.WEIGHT_LAYOUT
-HEURISTIC, DIRECT = ConvAlgorithm.HEURISTIC, ConvAlgorithm.DIRECT
 LAUNCHES = (
-    LaunchRule(CONV, where=(LAST, POINT), algorithm=ConvAlgorithm.PRODUCT),
-    LaunchRule(CONV, where=(LAST, COPIED, IMAGE), before=(IN, W), algorithm=HEURISTIC),
-    LaunchRule(CONV, where=(LAST, COPIED), before=(W,), algorithm=HEURISTIC),
-    LaunchRule(CONV, where=(LAST,), algorithm=HEURISTIC),
-    LaunchRule(GROUPED, where=(LAST, COPIED), before=(W,), algorithm=DIRECT),
-    LaunchRule(GROUPED, where=(LAST,), algorithm=DIRECT),
-    *[rule.without(Helper.BIAS) for rule in (*CONVOLUTIONS, *GRADIENTS, *AMD)],
-    *PRODUCTS,
+    *rules("inductor"),
+    *[rule.without(Helper.BIAS) for rule in rules("convolutions", "gradients", "amd")],
+    *rules("products"),
 )
 MOST_NODES = 300
 """Nodes of a graph per convolution, from which on the order stays as it is."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
+from functools import cache
 from math import inf
 from typing import NamedTuple
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
 from ..fusion.kernel import ConvAlgorithm, Helper
@@ -42,11 +44,6 @@ class Arithmetic(Enum):
     OTHER = "other"
 
     __hash__ = object.__hash__
-
-
-HALF = frozenset({Arithmetic.HALF})
-TF32 = frozenset({Arithmetic.TF32})
-F32 = frozenset({Arithmetic.F32})
 
 
 class KernelTraits(NamedTuple):
@@ -120,3 +117,43 @@ class LaunchRule:
         return (not self.types or arithmetic in self.types) and all(
             low <= getattr(traits, name) <= high for name, (low, high) in self.where
         )
+
+
+@cache
+def rules(*groups: str) -> tuple[LaunchRule, ...]:
+    """Return the rules of groups of ``_launch_rules.toml``, in their order."""
+    table = data_next_to(__file__)
+    return tuple([_rule(**row) for group in groups for row in table[group]])
+
+
+def _rule(
+    operation: str,
+    types: str = "",
+    where: str = "",
+    before: str = "",
+    after: str = "",
+    algorithm: str = "",
+    maker: str = "NVIDIA",
+    *,
+    by_group: bool = False,
+) -> LaunchRule:
+    first, last = (
+        tuple([Helper[name.upper()] for name in text.split()]) for text in (before, after)
+    )
+    ranges = (condition.partition("=") for condition in where.split())
+    return LaunchRule(
+        RuleOperation[operation.upper()],
+        frozenset([Arithmetic[name.upper()] for name in types.split()]),
+        tuple([(name, _range(text)) for name, _, text in ranges]),
+        first,
+        last,
+        ConvAlgorithm[algorithm.upper()] if algorithm else None,
+        maker,
+        by_group,
+    )
+
+
+def _range(text: str) -> Range:
+    low, dots, high = text.partition("..")
+    least = float(low or -inf)
+    return least, float(high or inf) if dots else least

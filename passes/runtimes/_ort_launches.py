@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..fusion.kernel import ConvAlgorithm, Helper
-from ._eager_launches import CONVOLUTIONS, PRODUCTS
-from ._launch_rules import LaunchRule
+from ._launch_rules import LaunchRule, rules
 
-_PLAIN = tuple([r.without(Helper.BIAS) for r in CONVOLUTIONS])
+_PLAIN = tuple([r.without(Helper.BIAS) for r in rules("convolutions")])
 LAUNCHES: tuple[LaunchRule, ...] = (
     *(replace(r, where=(*r.where, ("merged", (1, 1)))) for r in _PLAIN),
     *(replace(r, after=(*r.after, Helper.BIAS)) for r in _PLAIN),
-    *PRODUCTS,
+    *rules("products"),
 )
 TIMED = tuple(
     [

@@ -2,8 +2,7 @@
 
 from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32
-from ._eager_launches import LAUNCHES
-from ._gradient_launches import GRADIENTS
+from ._launch_rules import rules
 from ._list_limits import PYTORCH
 
 TABLE = Runtime(
@@ -30,7 +29,7 @@ TABLE = Runtime(
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     formats=frozenset({"python", "pt2", "torch.export"}),
     aliases=("torch", "pytorch"),
-    launches=(*LAUNCHES, *GRADIENTS),
+    launches=rules("convolutions", "amd", "others", "products", "gradients"),
     lists=PYTORCH,
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
     "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",

@@ -2,21 +2,16 @@
 
 from perfc.ir import Kind
 
-from ..fusion.kernel import ConvAlgorithm
 from . import (
     NVIDIA_GPU,
     STRIDED,
-    Arithmetic,
     Framework,
     LaunchMode,
-    LaunchRule,
-    RuleOperation,
     Runtime,
     Serving,
 )
-from ._eager_launches import IMAGE, IN
+from ._launch_rules import rules
 
-VECTORS = frozenset({Arithmetic.HALF, Arithmetic.OTHER})
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE})
 
 TABLE = Runtime(
@@ -57,13 +52,7 @@ TABLE = Runtime(
     aliases=("trt",),
     trains=False,
     # formats are chosen by layer, with algorithms that were timed
-    launches=(
-        # images come as planes, and 16-bit types and bytes lie in vectors of channels inside
-        LaunchRule(RuleOperation.CONVOLUTION, VECTORS, (IMAGE,), (IN,), (), ConvAlgorithm.TUNED),
-        LaunchRule(RuleOperation.CONVOLUTION, algorithm=ConvAlgorithm.TUNED),
-        LaunchRule(RuleOperation.GROUPED, algorithm=ConvAlgorithm.TUNED),
-        LaunchRule(RuleOperation.DEPTHWISE, algorithm=ConvAlgorithm.DIRECT),
-    ),
+    launches=rules("tensorrt"),
     source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
     "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",
 )

@@ -3,7 +3,7 @@
 from perfc.ir import Kind
 
 from . import STRIDED, Framework, LaunchMode, Runtime, Tf32
-from ._eager_launches import LAUNCHES
+from ._launch_rules import rules
 
 TABLE = Runtime(
     name="torchscript",
@@ -16,7 +16,7 @@ TABLE = Runtime(
     library="cuDNN",
     tf32=Tf32.CONVOLUTIONS,
     aliases=("torch-jit", "libtorch"),
-    launches=LAUNCHES,
+    launches=rules("convolutions", "amd", "others", "products"),
     source="torch/csrc/jit: TensorExpr and NVFuser make one kernel of a chain of pointwise "
     "operators; products, convolutions and normalisations stay library calls",
 )
