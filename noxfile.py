@@ -64,8 +64,17 @@ def coverage(session: nox.Session) -> None:
     install_torch(session)
     session.install("-e", ".[test,gnn,runs]", "-e", "./lab", "pytest-cov>=6")
     # lines and branches together; what runs on a GPU alone is counted as not covered
-    session.run("python", "-m", "pytest", "-q", "--cov", "--cov-report=term:skip-covered",
-                "--cov-report=xml", "--cov-fail-under=85", *session.posargs)  # fmt: skip
+    session.run(
+        "python",
+        "-m",
+        "pytest",
+        "-q",
+        "--cov",
+        "--cov-report=term:skip-covered",
+        "--cov-report=xml",
+        "--cov-fail-under=85",
+        *session.posargs,
+    )
 
 
 @nox.session

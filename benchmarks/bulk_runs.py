@@ -25,9 +25,18 @@ TARGETS = "a100"
 def call(pattern: str, out: Path, workers: int) -> list[str]:
     """Return the command line of a run."""
     return [
-        sys.executable, "-m", "perfc", "bulk", pattern, "-t", TARGETS, "-o", str(out),
-        "--workers", str(workers),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "perfc",
+        "bulk",
+        pattern,
+        "-t",
+        TARGETS,
+        "-o",
+        str(out),
+        "--workers",
+        str(workers),
+    ]
 
 
 def run(pattern: str, out: Path, workers: int) -> tuple[float, int]:
@@ -89,9 +98,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         single_s, _ = run(options.pattern, Path(folder, "single"), 1)
         several_s, peak = run(options.pattern, Path(folder, "several"), options.workers)
-        print(f"models {count}; one worker {count / single_s:.2f}/s; {options.workers} workers "
-              f"{count / several_s:.2f}/s, {single_s / several_s / options.workers:.2f} of linear; "
-              f"peak of a worker {peak / 2**20:.0f} MiB")  # fmt: skip
+        print(
+            f"models {count}; one worker {count / single_s:.2f}/s; {options.workers} workers "
+            f"{count / several_s:.2f}/s, {single_s / several_s / options.workers:.2f} of linear; "
+            f"peak of a worker {peak / 2**20:.0f} MiB"
+        )
         rows = interrupted(
             options.pattern, Path(folder, "kills"), options.workers, options.kills, options.longest
         )

@@ -10,10 +10,14 @@ from perfc_lab.board import Board, BoardTable, columns
 
 FILE = Path(__file__).parents[1] / "lab" / "docs" / "constants.md"
 COLUMNS = columns(
-    ("name", 1), ("value", lambda r: shown(r[2].value)), ("unit", lambda r: r[2].unit),
-    ("origin", lambda r: r[2].origin), ("meaning", lambda r: plain(r[2].meaning)),
-    ("rows", lambda r: plain(r[2].rows)), ("held out", lambda r: "yes" if r[2].held_out else "no"),
-)  # fmt: skip
+    ("name", 1),
+    ("value", lambda r: shown(r[2].value)),
+    ("unit", lambda r: r[2].unit),
+    ("origin", lambda r: r[2].origin),
+    ("meaning", lambda r: plain(r[2].meaning)),
+    ("rows", lambda r: plain(r[2].rows)),
+    ("held out", lambda r: "yes" if r[2].held_out else "no"),
+)
 TOP = (
     "Numbers in perfc that measurements determined, or that are assumed. Each folder of code has "
     "its own in `constants.toml`.",

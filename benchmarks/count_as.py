@@ -25,18 +25,41 @@ from typing import Any
 from perfc.passes.conventions import convention
 
 MODELS = (
-    "alexnet", "vgg11", "vgg16", "vgg16_bn", "resnet18", "resnet50", "resnet101", "squeezenet1_0",
-    "densenet121", "googlenet", "mobilenet_v2", "mobilenet_v3_large", "shufflenet_v2_x1_0",
-    "mnasnet1_0", "efficientnet_b0", "regnet_y_400mf", "resnext50_32x4d", "convnext_tiny",
-    "vit_b_16", "swin_t",
-)  # fmt: skip
+    "alexnet",
+    "vgg11",
+    "vgg16",
+    "vgg16_bn",
+    "resnet18",
+    "resnet50",
+    "resnet101",
+    "squeezenet1_0",
+    "densenet121",
+    "googlenet",
+    "mobilenet_v2",
+    "mobilenet_v3_large",
+    "shufflenet_v2_x1_0",
+    "mnasnet1_0",
+    "efficientnet_b0",
+    "regnet_y_400mf",
+    "resnext50_32x4d",
+    "convnext_tiny",
+    "vit_b_16",
+    "swin_t",
+)
 PUBLISHED = {
     "ptflops": {  # README, table "torchvision", GMAC at 224 x 224
-        "alexnet": 0.72, "vgg11": 7.63, "vgg16": 15.5, "vgg16_bn": 15.53, "resnet18": 1.82,
-        "resnet50": 4.12, "resnet101": 7.85, "squeezenet1_0": 0.83, "densenet121": 2.88,
+        "alexnet": 0.72,
+        "vgg11": 7.63,
+        "vgg16": 15.5,
+        "vgg16_bn": 15.53,
+        "resnet18": 1.82,
+        "resnet50": 4.12,
+        "resnet101": 7.85,
+        "squeezenet1_0": 0.83,
+        "densenet121": 2.88,
     },
     "calflops": {"alexnet": 1.42974, "vgg11": 15.2392, "vgg16": 30.9738},  # README, GFLOPs
-}  # fmt: skip
+}
 
 
 def by_torch(model: Any, x: Any) -> int:
@@ -65,9 +88,12 @@ def by_ptflops(model: Any, x: Any) -> int:
 
     # with functions counted, 0.7.5 counts activations and pools of modules twice
     count, _ = get_model_complexity_info(
-        model, tuple(x.shape[1:]), as_strings=False, print_per_layer_stat=False,
+        model,
+        tuple(x.shape[1:]),
+        as_strings=False,
+        print_per_layer_stat=False,
         backend_specific_config={"count_functional": False},
-    )  # fmt: skip
+    )
     return int(count)
 
 
@@ -97,9 +123,13 @@ def by_deepspeed(model: Any, x: Any) -> int:
 
 
 TOOLS: dict[str, Callable[[Any, Any], int]] = {
-    "torch": by_torch, "fvcore": by_fvcore, "ptflops": by_ptflops, "thop": by_thop,
-    "calflops": by_calflops, "deepspeed": by_deepspeed,
-}  # fmt: skip
+    "torch": by_torch,
+    "fvcore": by_fvcore,
+    "ptflops": by_ptflops,
+    "thop": by_thop,
+    "calflops": by_calflops,
+    "deepspeed": by_deepspeed,
+}
 
 
 def ours(path: Path, tool: str) -> tuple[float, float]:
@@ -120,9 +150,14 @@ def exported(name: str, folder: Path) -> Path:
         model = torchvision.models.get_model(name).eval()
         x = torch.zeros(1, 3, 224, 224)
         torch.onnx.export(
-            model, (x,), path, dynamo=False, opset_version=20, do_constant_folding=False,
+            model,
+            (x,),
+            path,
+            dynamo=False,
+            opset_version=20,
+            do_constant_folding=False,
             training=torch.onnx.TrainingMode.PRESERVE,
-        )  # fmt: skip
+        )
     return path
 
 

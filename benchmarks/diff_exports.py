@@ -55,9 +55,12 @@ def networks() -> Iterator[tuple[str, object, tuple[object, ...]]]:
         def __init__(self, c: int, stride: int) -> None:
             super().__init__()
             self.a = nn.Sequential(
-                nn.Conv2d(c, 2 * c, 3, stride, 1, bias=False), nn.BatchNorm2d(2 * c), nn.ReLU(),
-                nn.Conv2d(2 * c, 2 * c, 3, 1, 1, bias=False), nn.BatchNorm2d(2 * c),
-            )  # fmt: skip
+                nn.Conv2d(c, 2 * c, 3, stride, 1, bias=False),
+                nn.BatchNorm2d(2 * c),
+                nn.ReLU(),
+                nn.Conv2d(2 * c, 2 * c, 3, 1, 1, bias=False),
+                nn.BatchNorm2d(2 * c),
+            )
             self.b = nn.Conv2d(c, 2 * c, 1, stride)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -65,17 +68,29 @@ def networks() -> Iterator[tuple[str, object, tuple[object, ...]]]:
 
     image = (torch.zeros(1, 3, 64, 64),)
     residual = nn.Sequential(
-        nn.Conv2d(3, 16, 7, 2, 3), Block(16, 1), Block(32, 2), Block(64, 2),
-        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10), nn.Softmax(-1),
-    )  # fmt: skip
+        nn.Conv2d(3, 16, 7, 2, 3),
+        Block(16, 1),
+        Block(32, 2),
+        Block(64, 2),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(128, 10),
+        nn.Softmax(-1),
+    )
     yield "residual", residual, image
     layer = nn.TransformerEncoderLayer(64, 4, 256, batch_first=True, activation="gelu")
     yield "encoder", nn.TransformerEncoder(layer, 4), (torch.zeros(1, 16, 64),)
     upsampling = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1), nn.GroupNorm(2, 8), nn.Mish(), nn.MaxPool2d(2),
-        nn.Conv2d(8, 16, 3, padding=1, groups=4), nn.LayerNorm([16, 32, 32]), nn.GELU(),
-        nn.Upsample(scale_factor=2, mode="bilinear"), nn.ConvTranspose2d(16, 3, 2, 2),
-    )  # fmt: skip
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.GroupNorm(2, 8),
+        nn.Mish(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 16, 3, padding=1, groups=4),
+        nn.LayerNorm([16, 32, 32]),
+        nn.GELU(),
+        nn.Upsample(scale_factor=2, mode="bilinear"),
+        nn.ConvTranspose2d(16, 3, 2, 2),
+    )
     yield "upsampling", upsampling, image
     yield "lstm", nn.LSTM(32, 64, 2, batch_first=True), (torch.zeros(1, 12, 32),)
     yield from from_transformers()
@@ -93,16 +108,24 @@ def from_transformers() -> Iterator[tuple[str, object, tuple[object, ...]]]:
     small = {"num_hidden_layers": 3, "attn_implementation": "eager"}
     made = (
         ("bert", hf.BertModel, hf.BertConfig(**small), ids),
-        ("distilbert", hf.DistilBertModel,
-         hf.DistilBertConfig(n_layers=3, attn_implementation="eager"), ids),
+        (
+            "distilbert",
+            hf.DistilBertModel,
+            hf.DistilBertConfig(n_layers=3, attn_implementation="eager"),
+            ids,
+        ),
         ("electra", hf.ElectraModel, hf.ElectraConfig(**small), ids),
         ("vit", hf.ViTModel, hf.ViTConfig(**small), (torch.zeros(1, 3, 224, 224),)),
-        ("swin", hf.SwinModel, hf.SwinConfig(attn_implementation="eager"),
-         (torch.zeros(1, 3, 224, 224),)),
+        (
+            "swin",
+            hf.SwinModel,
+            hf.SwinConfig(attn_implementation="eager"),
+            (torch.zeros(1, 3, 224, 224),),
+        ),
         ("resnet", hf.ResNetModel, hf.ResNetConfig(), (torch.zeros(1, 3, 224, 224),)),
         ("convnext", hf.ConvNextModel, hf.ConvNextConfig(), (torch.zeros(1, 3, 224, 224),)),
         ("mobilenet", hf.MobileNetV2Model, hf.MobileNetV2Config(), (torch.zeros(1, 3, 224, 224),)),
-    )  # fmt: skip
+    )
 
     class Plain(torch.nn.Module):
         def __init__(self, inner: torch.nn.Module, key: str) -> None:

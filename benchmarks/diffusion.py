@@ -104,7 +104,7 @@ def rows(data: Path, only: str) -> Iterator[Row]:
         plain = summed(name, target, int(row.batch_size), int(row.inference_steps))
         yield Row(
             name, target, int(row.batch_size), float(row.batch_latency_s), float(energy), plain
-        )  # fmt: skip
+        )
 
 
 @cache
@@ -146,8 +146,9 @@ def left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
     """Every row with the law of the other families."""
     return [
         (row, fitted([r for r in known if r.family != row.family]))
-        for of in families(known) for row in of
-    ]  # fmt: skip
+        for of in families(known)
+        for row in of
+    ]
 
 
 def machines_left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
@@ -155,7 +156,7 @@ def machines_left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
     return [
         (row, fitted([r for r in known if r.family != row.family and r.target != row.target]))
         for row in known
-    ]  # fmt: skip
+    ]
 
 
 def reach(pairs: Sequence[tuple[Row, Law]], *, of_energy: bool = False) -> float:
@@ -226,10 +227,12 @@ def main() -> int:
     elsewhere = machines_left_out(known)
     print(line("all, family and machine left out", elsewhere))
     law = replace(
-        fitted(known), seen=reach(pairs), unseen=reach(elsewhere),
+        fitted(known),
+        seen=reach(pairs),
+        unseen=reach(elsewhere),
         energy_seen=reach(pairs, of_energy=True),
         energy_unseen=reach(elsewhere, of_energy=True),
-    )  # fmt: skip
+    )
     print(law)
     if asked.write:
         write(law, FILE)

@@ -27,12 +27,22 @@ from perfc.ir.ops.movement.movement import Contiguous
 from perfc.ir.ops.movement.slice import Concat
 
 QWEN = {
-    "model_type": "qwen2", "architectures": ["Qwen2Model"], "hidden_act": "silu",
-    "hidden_size": 1024, "intermediate_size": 2816, "max_position_embeddings": 32768,
-    "num_attention_heads": 16, "num_hidden_layers": 24, "num_key_value_heads": 16,
-    "rms_norm_eps": 1e-6, "rope_theta": 1e6, "sliding_window": 32768, "torch_dtype": "bfloat16",
-    "use_sliding_window": False, "vocab_size": 151936,
-}  # fmt: skip
+    "model_type": "qwen2",
+    "architectures": ["Qwen2Model"],
+    "hidden_act": "silu",
+    "hidden_size": 1024,
+    "intermediate_size": 2816,
+    "max_position_embeddings": 32768,
+    "num_attention_heads": 16,
+    "num_hidden_layers": 24,
+    "num_key_value_heads": 16,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 1e6,
+    "sliding_window": 32768,
+    "torch_dtype": "bfloat16",
+    "use_sliding_window": False,
+    "vocab_size": 151936,
+}
 VERSION = "4.52"
 SIZES = {"batch": 16, "seq": 559}
 TRACES = {"h100_Qwen": "h100", "mi300_Qwen": "mi300x"}
@@ -104,8 +114,10 @@ def class_of(node: Node) -> str:
 
 def table(folder: Path) -> list[str]:
     """Return the lines of the table of all traces in a folder."""
-    lines = ["| trace | class | kernels | predicted | measured ms | predicted | ratio | interval |",
-             "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |"]  # fmt: skip
+    lines = [
+        "| trace | class | kernels | predicted | measured ms | predicted | ratio | interval |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
+    ]
     with tempfile.TemporaryDirectory() as place:
         config = Path(place) / "config.json"
         config.write_text(json.dumps(QWEN), encoding="utf-8")

@@ -86,9 +86,14 @@ TARGETS = {
 }
 """Of a device whose variant is not stated the fastest one."""
 DTYPES = {
-    "amp_fp16": "amp-f16", "amp_bf16": "amp-bf16", "fp16": "f16", "bf16": "bf16", "int8": "i8",
-    "fp32": "", "tf32": "",
-}  # fmt: skip
+    "amp_fp16": "amp-f16",
+    "amp_bf16": "amp-bf16",
+    "fp16": "f16",
+    "bf16": "bf16",
+    "int8": "i8",
+    "fp32": "",
+    "tf32": "",
+}
 """Rows in ``fp32`` may have used TF32 where there is any, so that floors always may."""
 RUNTIMES = {
     "eager": "eager",
@@ -211,9 +216,16 @@ def timm_runs(data: Path) -> Iterator[Run]:
         runtime = "inductor" if r.torch_compile else "eager"
         if r.device in TARGETS and r.precision in DTYPES:
             yield Run(
-                f"timm__{r.model}__{r.img_size}", r.device, runtime, r.precision, int(r.batch), 0,
-                r.step_time_ms / 1e3, runtime, 0 if pandas.isna(r.gmacs) else r.gmacs * 1e9,
-            )  # fmt: skip
+                f"timm__{r.model}__{r.img_size}",
+                r.device,
+                runtime,
+                r.precision,
+                int(r.batch),
+                0,
+                r.step_time_ms / 1e3,
+                runtime,
+                0 if pandas.isna(r.gmacs) else r.gmacs * 1e9,
+            )
 
 
 def whole_runs(data: Path) -> Iterator[Run]:
@@ -224,10 +236,15 @@ def whole_runs(data: Path) -> Iterator[Run]:
     for r in frame[frame["batch"].notna() & (frame["latency_ms"] > 0)].itertuples():
         if r.device in TARGETS and r.precision in DTYPES and r.runtime in RUNTIMES:
             yield Run(
-                str(r.graph).removesuffix(".onnx.gz"), r.device, r.runtime, r.precision,
-                int(r.batch), 0 if pandas.isna(r.seq_len) else int(r.seq_len), r.latency_ms / 1e3,
+                str(r.graph).removesuffix(".onnx.gz"),
+                r.device,
+                r.runtime,
+                r.precision,
+                int(r.batch),
+                0 if pandas.isna(r.seq_len) else int(r.seq_len),
+                r.latency_ms / 1e3,
                 RUNTIMES[r.runtime],
-            )  # fmt: skip
+            )
 
 
 def help_runs(data: Path) -> Iterator[Run]:
@@ -241,9 +258,15 @@ def help_runs(data: Path) -> Iterator[Run]:
         mine = mine[mine["arch_index"].isin(list(chosen)) & (mine["latency_ms"] > 0)]
         for r in mine.itertuples():
             yield Run(
-                f"{name}-{r.arch_index}", str(r.device), "", "fp32", int(r.batch), 0,
-                r.latency_ms / 1e3, "inductor",
-            )  # fmt: skip
+                f"{name}-{r.arch_index}",
+                str(r.device),
+                "",
+                "fp32",
+                int(r.batch),
+                0,
+                r.latency_ms / 1e3,
+                "inductor",
+            )
 
 
 SOURCES = {TIMM: timm_runs, WHOLE: whole_runs, HELP: help_runs}

@@ -8,15 +8,47 @@ from __future__ import annotations
 from typing import Any
 
 FAMILIES = (
-    "resnet", "regnet", "mobilenet_v1", "mobilenet_v2", "convnext", "convnextv2", "efficientnet",
-    "bit", "poolformer", "vit", "deit", "beit", "dinov2", "swin", "swinv2", "pvt", "cvt", "levit",
-    "mobilevit", "segformer", "bert", "roberta", "distilbert", "albert", "electra", "mpnet",
-    "gpt2", "opt", "gpt_neox", "qwen2",
-)  # fmt: skip
+    "resnet",
+    "regnet",
+    "mobilenet_v1",
+    "mobilenet_v2",
+    "convnext",
+    "convnextv2",
+    "efficientnet",
+    "bit",
+    "poolformer",
+    "vit",
+    "deit",
+    "beit",
+    "dinov2",
+    "swin",
+    "swinv2",
+    "pvt",
+    "cvt",
+    "levit",
+    "mobilevit",
+    "segformer",
+    "bert",
+    "roberta",
+    "distilbert",
+    "albert",
+    "electra",
+    "mpnet",
+    "gpt2",
+    "opt",
+    "gpt_neox",
+    "qwen2",
+)
 FEWER = {"num_hidden_layers": 4, "n_layer": 4, "n_layers": 4}
 """Layers of families whose layers are equal; others keep their stages."""
-SMALLER = {"vocab_size": 4096, "hidden_size": 256, "intermediate_size": 1024,
-           "num_attention_heads": 4, "num_key_value_heads": 4, "ffn_dim": 1024}  # fmt: skip
+SMALLER = {
+    "vocab_size": 4096,
+    "hidden_size": 256,
+    "intermediate_size": 1024,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "ffn_dim": 1024,
+}
 LARGE = frozenset({"gpt_neox", "qwen2"})
 """Families whose default configuration has billions of parameters."""
 

@@ -48,9 +48,12 @@ class Workers:
             env["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), env.get("PYTHONPATH", "")])
             self.process = subprocess.Popen(
                 [sys.executable, str(HERE / "fuzz_worker.py"), str(self.folder)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                text=True, env=env,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=env,
+            )
         assert self.process.stdin
         assert self.process.stdout
         try:
@@ -98,9 +101,11 @@ def write(folder: Path, number: int, seed: int) -> tuple[Path, str]:
 
 
 def run_api(
-    numbers: Iterable[int], seed: int, keep: Path | None = None,
+    numbers: Iterable[int],
+    seed: int,
+    keep: Path | None = None,
     write: Callable[[Path, int, int], tuple[Path, str]] = write,
-) -> tuple[Counter[str], list[str], dict[str, Any]]:  # fmt: skip
+) -> tuple[Counter[str], list[str], dict[str, Any]]:
     """Outcomes, descriptions of the bad ones, and the extremes."""
     outcomes: Counter[str] = Counter()
     bad: dict[str, list[int]] = {}
@@ -144,8 +149,10 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
             try:
                 done = subprocess.run(
                     [sys.executable, "-c", code, "analyze", str(path), "--target", "a100"],
-                    capture_output=True, timeout=FILE_S + 5, env=env,
-                )  # fmt: skip
+                    capture_output=True,
+                    timeout=FILE_S + 5,
+                    env=env,
+                )
             except subprocess.TimeoutExpired:
                 outcomes["hang"] += 1
                 bad.append(f"hang in the command line [{kind}] --only {number}")

@@ -32,10 +32,32 @@ CONFIGS = ROOT / "perfc" / "frontend" / "config" / "configs"
 Files = Mapping[str, bytes]
 """Contents by name; the first is mutated. The model is the folder if its name has a slash."""
 SPECIAL: tuple[Any, ...] = (
-    None, True, "", "x" * 5000, "../../secret.bin", "/dev/zero", -1, 0, 1, 2**31, 2**63, 10**12,
-    -(2**63), 10**400, 1e308, float("inf"), float("nan"), [], {}, [[]], [0] * 5000, {"a": None},
-    "__import__('os').system('id')", "Pow(Pow(s0, 9), 9)", "é\0",
-)  # fmt: skip
+    None,
+    True,
+    "",
+    "x" * 5000,
+    "../../secret.bin",
+    "/dev/zero",
+    -1,
+    0,
+    1,
+    2**31,
+    2**63,
+    10**12,
+    -(2**63),
+    10**400,
+    1e308,
+    float("inf"),
+    float("nan"),
+    [],
+    {},
+    [[]],
+    [0] * 5000,
+    {"a": None},
+    "__import__('os').system('id')",
+    "Pow(Pow(s0, 9), 9)",
+    "é\0",
+)
 """Values that replace one of a document."""
 INTEGERS = (0, 1, -1, 2**31 - 1, 2**32 - 1, 2**62, 2**63 - 1, -(2**63))
 
@@ -129,38 +151,68 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
         test_openvino.network().save(place)
         samples.nsys(place / "nsys.sqlite")
         files.write_gguf(place / "m.gguf")
-        files.write_safetensors(place / "model.safetensors", {
-            f"model.layers.{i}.self_attn.{p}_proj.weight": ("BF16", (64, 64))
-            for i in range(2) for p in "qkvo"})  # fmt: skip
+        files.write_safetensors(
+            place / "model.safetensors",
+            {
+                f"model.layers.{i}.self_attn.{p}_proj.weight": ("BF16", (64, 64))
+                for i in range(2)
+                for p in "qkvo"
+            },
+        )
         made = {p.name: p.read_bytes() for p in place.iterdir()}
     config = (CONFIGS / "llama-3.1-8b.json").read_bytes()
-    index = json.dumps({"metadata": {"total_size": 4096}, "weight_map": {
-        "model.layers.0.self_attn.q_proj.weight": "model.safetensors"}}).encode()  # fmt: skip
+    index = json.dumps(
+        {
+            "metadata": {"total_size": 4096},
+            "weight_map": {"model.layers.0.self_attn.q_proj.weight": "model.safetensors"},
+        }
+    ).encode()
     decoder = {"model": {"decoder": {"filename": "m.onnx", "head_size": 64}, "context_length": 8}}
     tensors = made["model.safetensors"]
     functions = json.dumps(test_stablehlo.network()).encode()
     return (
-        *[("pt2", archive, {"m.pt2": p.read_bytes()})
-          for p in sorted((ROOT / "tests" / "fixtures").glob("*.pt2"))],
+        *[
+            ("pt2", archive, {"m.pt2": p.read_bytes()})
+            for p in sorted((ROOT / "tests" / "fixtures").glob("*.pt2"))
+        ],
         ("gguf", words, {"m.gguf": made["m.gguf"]}),
         ("gguf", words, {"m.gguf": files.gguf_header(files.LLAMA, files.llama_tensors(), 2)}),
         ("safetensors", header, {"model.safetensors": tensors, "config.json": config}),
-        ("index", document, {"x/model.safetensors.index.json": index,
-                             "x/model.safetensors": tensors, "x/config.json": config}),
+        (
+            "index",
+            document,
+            {
+                "x/model.safetensors.index.json": index,
+                "x/model.safetensors": tensors,
+                "x/config.json": config,
+            },
+        ),
         ("tflite", words, {"m.tflite": flat.network().file()}),
         ("tflite", words, {"m.tflite": flat.network(is_quantized=True).file()}),
         ("openvino", markup, {"model.xml": made["model.xml"], "model.bin": made["model.bin"]}),
         ("stablehlo", document, {"functions.hlo-json": functions}),
-        *[("relax", document, {"net.json": p.read_bytes()})
-          for p in sorted((ROOT / "tests" / "fixtures").glob("relax-*.json"))],
-        ("genai", document, {"x/genai_config.json": json.dumps(decoder).encode(),
-                             "x/m.onnx": fuzz_files.seeds()[0]}),
-        *[("config", document, {"config.json": p.read_bytes()})
-          for p in sorted(CONFIGS.glob("*.json"))[::12]],
-        *[(f"trace.{kind}", document, {"run.trace-json": samples.text_of(sample()).encode()})
-          for kind, sample in samples.WRITERS.items()],
+        *[
+            ("relax", document, {"net.json": p.read_bytes()})
+            for p in sorted((ROOT / "tests" / "fixtures").glob("relax-*.json"))
+        ],
+        (
+            "genai",
+            document,
+            {
+                "x/genai_config.json": json.dumps(decoder).encode(),
+                "x/m.onnx": fuzz_files.seeds()[0],
+            },
+        ),
+        *[
+            ("config", document, {"config.json": p.read_bytes()})
+            for p in sorted(CONFIGS.glob("*.json"))[::12]
+        ],
+        *[
+            (f"trace.{kind}", document, {"run.trace-json": samples.text_of(sample()).encode()})
+            for kind, sample in samples.WRITERS.items()
+        ],
         ("trace.nsys", words, {"run.trace-sqlite": made["nsys.sqlite"]}),
-    )  # fmt: skip
+    )
 
 
 def make(number: int, seed: int = 0) -> tuple[Files, str]:

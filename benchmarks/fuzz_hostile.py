@@ -229,8 +229,9 @@ def functions(r: random.Random) -> tuple[bytes, str]:
             n = r.choice((10, 24, 60))
             made = [function(f"f{n}", [helper.make_node("Relu", ["a"], ["z"])])]
             for i in range(n):
-                made.append(function(f"f{i}", [call(f"f{i + 1}", "a", "b"),
-                                               call(f"f{i + 1}", "b", "z")]))  # fmt: skip
+                made.append(
+                    function(f"f{i}", [call(f"f{i + 1}", "a", "b"), call(f"f{i + 1}", "b", "z")])
+                )
         case _:
             made = [function("f0", [helper.make_node("Relu", ["nowhere"], ["other"])])]
     top = [helper.make_node("f0", ["x"], ["y"], domain="l")]
@@ -240,11 +241,27 @@ def functions(r: random.Random) -> tuple[bytes, str]:
 @hostile
 def external_paths(r: random.Random) -> tuple[bytes, str]:
     """Weights said to lie outside the model's folder; the first of them really exist."""
-    where = r.choice((
-        "../secret.bin", "../../secret.bin", "/etc/passwd", "a/../../secret.bin", "link.bin",
-        "/dev/zero", "/dev/stdin", "..\\secret.bin", "file:///etc/passwd", "\0", "",
-        "weights\0.bin", "~/.profile", "//etc/passwd", "C:\\x", "missing.bin", "fifo",
-    ))  # fmt: skip
+    where = r.choice(
+        (
+            "../secret.bin",
+            "../../secret.bin",
+            "/etc/passwd",
+            "a/../../secret.bin",
+            "link.bin",
+            "/dev/zero",
+            "/dev/stdin",
+            "..\\secret.bin",
+            "file:///etc/passwd",
+            "\0",
+            "",
+            "weights\0.bin",
+            "~/.profile",
+            "//etc/passwd",
+            "C:\\x",
+            "missing.bin",
+            "fifo",
+        )
+    )
     dims = r.choice(([4], [10**12], [0], [-1], [2**62, 4]))
     kind = r.choice((TensorProto.FLOAT, TensorProto.INT64))
     weight = onnx.TensorProto(name="w", data_type=kind, dims=dims)
@@ -264,11 +281,15 @@ def loops(r: random.Random) -> tuple[bytes, str]:
     trips = ints("m", r.choice((10**12, 2**63 - 1, -1)))
     body_nodes = [node("Identity", ["c"], ["d"]), node("Concat", ["s", "s"], ["t"], axis=0)]
     body = helper.make_graph(
-        body_nodes, "b",
-        [helper.make_tensor_value_info("i", 7, []), helper.make_tensor_value_info("c", 9, []),
-         floats("s", None)],
+        body_nodes,
+        "b",
+        [
+            helper.make_tensor_value_info("i", 7, []),
+            helper.make_tensor_value_info("c", 9, []),
+            floats("s", None),
+        ],
         [onnx.ValueInfoProto(name="d"), onnx.ValueInfoProto(name=r.choice(("t", "gone")))],
-    )  # fmt: skip
+    )
     nodes = [node("Loop", ["m", "", "x"], ["y"], body=body)]
     return model(nodes, [floats("x", [2])], ["y"], [trips]), ".onnx"
 
@@ -299,8 +320,10 @@ def many_attributes(r: random.Random) -> tuple[bytes, str]:
     n = r.choice((1000, 300_000))
     match r.randrange(4):
         case 0:
-            nodes = [node("Constant", [], ["c"], value_ints=[2] * n),
-                     node("Reshape", ["x", "c"], ["y"])]  # fmt: skip
+            nodes = [
+                node("Constant", [], ["c"], value_ints=[2] * n),
+                node("Reshape", ["x", "c"], ["y"]),
+            ]
         case 1:
             nodes = [node("Transpose", ["x"], ["y"], perm=list(range(n)))]
         case 2:

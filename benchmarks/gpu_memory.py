@@ -23,9 +23,16 @@ from perfc.view.report.memory_sections.footprint import footprint
 MIB = 1 << 20
 OPTIMIZER = "adam"
 ACTIVATIONS = {
-    "ReLU": "Relu", "Tanh": "Tanh", "Sigmoid": "Sigmoid", "ELU": "Elu", "GELU": "Gelu",
-    "LeakyReLU": "LeakyRelu", "SELU": "Selu", "Softplus": "Softplus", "Mish": "Mish",
-}  # fmt: skip
+    "ReLU": "Relu",
+    "Tanh": "Tanh",
+    "Sigmoid": "Sigmoid",
+    "ELU": "Elu",
+    "GELU": "Gelu",
+    "LeakyReLU": "LeakyRelu",
+    "SELU": "Selu",
+    "Softplus": "Softplus",
+    "Mish": "Mish",
+}
 
 
 def stored(name: str, *shape: int) -> TensorProto:
@@ -85,8 +92,10 @@ def main() -> None:
     whole = np.abs((ours + context) / theirs - 1)
     above = np.abs(ours / np.maximum(theirs - context, 1) - 1)
     print(f"{len(table)} rows, {OPTIMIZER}, context {context:.0f} MiB as the smallest row has it")
-    print(f"whole: median {100 * np.median(whole):.2f} %, mean {100 * whole.mean():.2f} %, "
-          f"nine in ten below {100 * np.quantile(whole, 0.9):.2f} %")  # fmt: skip
+    print(
+        f"whole: median {100 * np.median(whole):.2f} %, mean {100 * whole.mean():.2f} %, "
+        f"nine in ten below {100 * np.quantile(whole, 0.9):.2f} %"
+    )
     print(f"above the context: median {100 * np.median(above):.1f} %")
 
 

@@ -34,8 +34,18 @@ TIES_ALWAYS = ("t5", "mt5")
 both: model cards and configurations count them apart."""
 DECODERS = ("CausalLM", "LMHead")
 NARROW = "model.decoder.project_out"
-SCANS = ("MambaMixer", "Mamba2Mixer", "BambaMixer", "FalconH1Mixer", "GatedDeltaNet", "MambaLayer",
-         "DeltaAttention", "ShortConv", "MambaMixer2", "JambaMambaMixer")  # fmt: skip
+SCANS = (
+    "MambaMixer",
+    "Mamba2Mixer",
+    "BambaMixer",
+    "FalconH1Mixer",
+    "GatedDeltaNet",
+    "MambaLayer",
+    "DeltaAttention",
+    "ShortConv",
+    "MambaMixer2",
+    "JambaMambaMixer",
+)
 FOLDER = Path(__file__).resolve().parent.parent / "perfc" / "frontend" / "config" / "configs"
 
 
@@ -54,9 +64,11 @@ def config_of(keys: dict[str, Any]) -> Any:
 
 
 UNDER_ANOTHER_NAME = {
-    "kimi_k2": "deepseek_v3", "qwen3_vl_text": "qwen3", "qwen3_vl_moe_text": "qwen3_moe",
+    "kimi_k2": "deepseek_v3",
+    "qwen3_vl_text": "qwen3",
+    "qwen3_vl_moe_text": "qwen3_moe",
     "phi4mm": "phi3",
-}  # fmt: skip
+}
 """Families of language models that transformers has a class of another name for."""
 ABSENT = ("bailing_moe_v2",)
 """Families that transformers has no class for: model cards have their numbers."""
@@ -279,9 +291,13 @@ def ours(name: str) -> dict[str, int | None]:
 
     model = read_config(name)
     sizes = {
-        "batch": 1, "seq": TOKENS, "target": TARGET, "decodes": 1, "context": TOKENS,
+        "batch": 1,
+        "seq": TOKENS,
+        "target": TARGET,
+        "decodes": 1,
+        "context": TOKENS,
         "source": TOKENS,
-    }  # fmt: skip
+    }
     if len(model.stacks) == 2 and model.decoder is None:
         sizes["seq"] = 77
     if model.decoder is not None and len(model.stacks) == 2:
@@ -293,15 +309,16 @@ def ours(name: str) -> dict[str, int | None]:
         costs = am.get(Cost(), module).nodes
         inside = (GatedDeltaNet, StateSpaceScan, VarlenCausalConvWithState)
         parts = [
-            c.work.mac for n, c in costs.items()
+            c.work.mac
+            for n, c in costs.items()
             if not isinstance(n.op, inside) and not n.name.endswith(".mamba.time")
-        ]  # fmt: skip
+        ]
         return sum(int(evaluate(mac, sizes)) for mac in parts)
 
     found: dict[str, int | None] = {
         "parameters": parameters(model).resident,
         "prefill_macs": macs(lower(model, ForwardStep.PREFILL, ServingPrecision())),
-    }  # fmt: skip
+    }
     if model.decoder is not None:
         length = TARGET if len(model.stacks) == 2 else TOKENS
         found["cache_bytes"] = held(model, length, ServingPrecision())
@@ -312,18 +329,51 @@ def ours(name: str) -> dict[str, int | None]:
 
 
 UNCOMPARED = (
-    "deepseek-v3.2", "kimi-k2.5", "glm-5", "glm-4.7-flash", "qwen3.5-397b-a17b", "qwen3.5-35b-a3b",
-    "qwen3.5-27b", "qwen3-vl-8b", "qwen3-vl-30b-a3b", "ministral-3-8b", "kimi-linear-48b-a3b",
-    "gemma-3n-e4b", "gemma-3n-e2b", "gemma-4-31b", "gemma-4-26b-a4b", "gemma-4-e4b", "gemma-4-e2b",
-    "ernie-4.5-21b-a3b", "hunyuan-a13b", "ling-mini-2.0", "lfm2-8b-a1b", "dots.llm1", "apertus-8b",
-    "internlm3-8b", "phi-4-multimodal", "step-3.5-flash",
-)  # fmt: skip
+    "deepseek-v3.2",
+    "kimi-k2.5",
+    "glm-5",
+    "glm-4.7-flash",
+    "qwen3.5-397b-a17b",
+    "qwen3.5-35b-a3b",
+    "qwen3.5-27b",
+    "qwen3-vl-8b",
+    "qwen3-vl-30b-a3b",
+    "ministral-3-8b",
+    "kimi-linear-48b-a3b",
+    "gemma-3n-e4b",
+    "gemma-3n-e2b",
+    "gemma-4-31b",
+    "gemma-4-26b-a4b",
+    "gemma-4-e4b",
+    "gemma-4-e2b",
+    "ernie-4.5-21b-a3b",
+    "hunyuan-a13b",
+    "ling-mini-2.0",
+    "lfm2-8b-a1b",
+    "dots.llm1",
+    "apertus-8b",
+    "internlm3-8b",
+    "phi-4-multimodal",
+    "step-3.5-flash",
+)
 """Not compared with published files, from which some may differ; neither is lfm2-1.2b."""
 RECENT = (
-    *UNCOMPARED, "deepseek-v3", "kimi-k2", "minimax-m2", "qwen3-next-80b-a3b", "qwen3-235b-a22b",
-    "gpt-oss-120b", "llama-4-maverick", "glm-4.5-air", "gemma-3-27b",
-    "granite-4.0-h-tiny", "nemotron-h-8b", "smollm3-3b", "exaone-4.0-32b", "seed-oss-36b",
-)  # fmt: skip
+    *UNCOMPARED,
+    "deepseek-v3",
+    "kimi-k2",
+    "minimax-m2",
+    "qwen3-next-80b-a3b",
+    "qwen3-235b-a22b",
+    "gpt-oss-120b",
+    "llama-4-maverick",
+    "glm-4.5-air",
+    "gemma-3-27b",
+    "granite-4.0-h-tiny",
+    "nemotron-h-8b",
+    "smollm3-3b",
+    "exaone-4.0-32b",
+    "seed-oss-36b",
+)
 """Forty configurations of 2025 and 2026, whose table ``--recent`` prints."""
 FAR = 100_000
 """A context beyond every short window, at which a further token's bytes are counted."""

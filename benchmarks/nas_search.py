@@ -105,8 +105,10 @@ def main() -> None:
         for chosen in (archs, table):
             points = [(table[arch], parameters(arch)) for arch in {*chosen} & {*table}]
             shares.append(hypervolume(points, slowest_s))
-        print(f"  {equal} of {len(archs)} on the front equal perfc.analyze; hypervolume "
-              f"{shares[0] / shares[1]:.3f} of the table's")  # fmt: skip
+        print(
+            f"  {equal} of {len(archs)} on the front equal perfc.analyze; hypervolume "
+            f"{shares[0] / shares[1]:.3f} of the table's"
+        )
 
 
 if __name__ == "__main__":

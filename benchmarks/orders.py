@@ -36,9 +36,21 @@ from perfc.errors import PerfcError
 from perfc.machine import Machine, Unit, load_machine
 
 TARGETS = (
-    "t4", "a10", "a30", "a100-sxm4-80gb", "l4", "l40", "l40s", "rtx3090", "rtx4090",
-    "h100-pcie-80gb", "h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "mi300x",
-)  # fmt: skip
+    "t4",
+    "a10",
+    "a30",
+    "a100-sxm4-80gb",
+    "l4",
+    "l40",
+    "l40s",
+    "rtx3090",
+    "rtx4090",
+    "h100-pcie-80gb",
+    "h100-sxm5-80gb",
+    "h200-sxm-141gb",
+    "b200-sxm-180gb",
+    "mi300x",
+)
 RUNTIMES = ("eager", "inductor", "ort", "torchscript", "paddle-trt", "tensorrt")
 ORDERED = ("tensorrt", "ort", "eager")
 DTYPES = ("f32", "bf16", "f16", "i8")

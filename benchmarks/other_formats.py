@@ -21,21 +21,48 @@ import tempfile
 from pathlib import Path
 
 KERAS = (
-    "MobileNet", "MobileNetV2", "MobileNetV3Small", "MobileNetV3Large", "EfficientNetB0",
-    "EfficientNetB1", "EfficientNetV2B0", "ResNet50", "ResNet50V2", "ResNet101", "DenseNet121",
-    "DenseNet169", "NASNetMobile", "InceptionV3", "Xception",
-)  # fmt: skip
+    "MobileNet",
+    "MobileNetV2",
+    "MobileNetV3Small",
+    "MobileNetV3Large",
+    "EfficientNetB0",
+    "EfficientNetB1",
+    "EfficientNetV2B0",
+    "ResNet50",
+    "ResNet50V2",
+    "ResNet101",
+    "DenseNet121",
+    "DenseNet169",
+    "NASNetMobile",
+    "InceptionV3",
+    "Xception",
+)
 """Networks of keras.applications, with random weights."""
 ONNX = (
-    "timm__resnet50__224", "timm__mobilenetv3_large_100__224", "timm__efficientnet_b0__224",
-    "timm__deit_tiny_patch16_224__224", "timm__densenet121__224", "timm__ghostnet_100__224",
-    "timm__mixer_b16_224__224", "timm__mobilevit_s__256", "timm__poolformer_s12__224",
-    "timm__levit_128__224", "timm__inception_v3__299", "timm__cait_xxs24_224__224",
-    "hf__bert-base", "hf__gpt2", "hf__rtdetr-r18__640",
-)  # fmt: skip
+    "timm__resnet50__224",
+    "timm__mobilenetv3_large_100__224",
+    "timm__efficientnet_b0__224",
+    "timm__deit_tiny_patch16_224__224",
+    "timm__densenet121__224",
+    "timm__ghostnet_100__224",
+    "timm__mixer_b16_224__224",
+    "timm__mobilevit_s__256",
+    "timm__poolformer_s12__224",
+    "timm__levit_128__224",
+    "timm__inception_v3__299",
+    "timm__cait_xxs24_224__224",
+    "hf__bert-base",
+    "hf__gpt2",
+    "hf__rtdetr-r18__640",
+)
 """Public graphs without weights."""
-FORMATS = {".tflite": "TFLite", ".xml": "OpenVINO", ".saved": "SavedModel", ".keras": "Keras",
-           ".mlir": "StableHLO"}  # fmt: skip
+FORMATS = {
+    ".tflite": "TFLite",
+    ".xml": "OpenVINO",
+    ".saved": "SavedModel",
+    ".keras": "Keras",
+    ".mlir": "StableHLO",
+}
 CLOSE = 0.005
 """Maximum relative difference of the work."""
 

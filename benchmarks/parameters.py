@@ -43,9 +43,13 @@ TIMM = (
     *("edgenext_xx_small", "mobilevit_xxs", "mobilevitv2_050", "nf_regnet_b0", "repvgg_a0"),
 )
 SMALL = {
-    "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128,
-    "vocab_size": 512, "max_position_embeddings": 64,
-}  # fmt: skip
+    "hidden_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 128,
+    "vocab_size": 512,
+    "max_position_embeddings": 64,
+}
 GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 512, "n_positions": 64}
 GROUPED = {**SMALL, "num_key_value_heads": 2, "head_dim": 16, "pad_token_id": 0}
 TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -72,7 +76,7 @@ TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
     "phi": ("Phi:CausalLM", SMALL),
     "stablelm": ("StableLm:CausalLM", GROUPED),
     "olmo2": ("Olmo2:CausalLM", GROUPED),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -191,9 +195,14 @@ def dynamo(b: Built, folder: Path, path: Path) -> None:
 def legacy(b: Built, folder: Path, path: Path) -> None:
     axes = {name: {0: "batch", 1: "tokens"} for name in b.names} if len(b.inputs) > 1 else None
     torch.onnx.export(
-        b.module, b.inputs, str(path), input_names=b.names, dynamic_axes=axes, dynamo=False,
+        b.module,
+        b.inputs,
+        str(path),
+        input_names=b.names,
+        dynamic_axes=axes,
+        dynamo=False,
         opset_version=17,
-    )  # fmt: skip
+    )
 
 
 def optimised(b: Built, folder: Path, path: Path) -> None:
@@ -232,8 +241,12 @@ def four_bits(b: Built, folder: Path, path: Path) -> None:
 
 
 FORMS: dict[str, Callable[[Built, Path, Path], None]] = {
-    "dynamo": dynamo, "legacy": legacy, "ort": optimised, "qdq": qdq, "4-bit": four_bits,
-}  # fmt: skip
+    "dynamo": dynamo,
+    "legacy": legacy,
+    "ort": optimised,
+    "qdq": qdq,
+    "4-bit": four_bits,
+}
 
 
 def explanation(b: Built, counted: int, has_norms: bool) -> str:

@@ -57,9 +57,13 @@ def picture(name: str) -> str:
     sizes = "".join(f" --dim {symbol}={size}" for symbol, size in dims.items())
     report = perfc.analyze(ROOT / "examples" / "models" / f"{name}.onnx.gz", target, dims=dims)
     console = Console(
-        file=io.StringIO(), width=WIDTH, record=True, force_terminal=True, highlight=False,
+        file=io.StringIO(),
+        width=WIDTH,
+        record=True,
+        force_terminal=True,
+        highlight=False,
         color_system="standard",
-    )  # fmt: skip
+    )
     terminal.show(screen.lines(collect(report), WIDTH), console)
     title = f"perfc analyze {name}.onnx.gz -t {target}{sizes}"
     drawn = console.export_svg(title=title, theme=MONOKAI, unique_id=name)
@@ -119,9 +123,12 @@ def printed(page: str) -> dict[str, str]:
         width = "110" if is_full else "80"
         done = subprocess.run(
             [sys.executable, "-m", "perfc", *command.split()],
-            cwd=ROOT, env={"COLUMNS": width, "PYTHONPATH": str(ROOT)}, capture_output=True,
-            text=True, check=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            env={"COLUMNS": width, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         shown = done.stdout.rstrip("\n")
         blocks += shown.split("\n\n") if is_full else [shown]
     return {heading(block): f"{block}\n" for block in blocks}

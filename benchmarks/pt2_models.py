@@ -44,24 +44,60 @@ tiny_vit_11m_224:224 twins_pcpvt_small:224 visformer_tiny:224 volo_d1_224:224 xc
 """Networks of timm with the side of their image."""
 TRANSFORMERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bert-base": ("Bert", "", {}),
-    "bert-medium": ("Bert", "", {"hidden_size": 512, "num_hidden_layers": 8,
-                                 "num_attention_heads": 8, "intermediate_size": 2048}),
-    "roberta-base": ("Roberta", "", {"vocab_size": 50265, "max_position_embeddings": 514,
-                                     "type_vocab_size": 1}),
+    "bert-medium": (
+        "Bert",
+        "",
+        {
+            "hidden_size": 512,
+            "num_hidden_layers": 8,
+            "num_attention_heads": 8,
+            "intermediate_size": 2048,
+        },
+    ),
+    "roberta-base": (
+        "Roberta",
+        "",
+        {"vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1},
+    ),
     "distilbert": ("DistilBert", "", {}),
-    "electra-base": ("Electra", "", {"embedding_size": 768, "hidden_size": 768,
-                                     "num_attention_heads": 12, "intermediate_size": 3072}),
+    "electra-base": (
+        "Electra",
+        "",
+        {
+            "embedding_size": 768,
+            "hidden_size": 768,
+            "num_attention_heads": 12,
+            "intermediate_size": 3072,
+        },
+    ),
     "gpt2": ("GPT2", "LMHead", {}),
     "opt-125m": ("OPT", "ForCausalLM", {"vocab_size": 50272}),
-    "pythia-160m": ("GPTNeoX", "ForCausalLM",
-                    {"vocab_size": 50304, "hidden_size": 768, "num_hidden_layers": 12,
-                     "num_attention_heads": 12, "intermediate_size": 3072}),
-    "qwen2-0.5b": ("Qwen2", "ForCausalLM",
-                   {"hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14,
-                    "num_key_value_heads": 2, "intermediate_size": 4864,
-                    "max_position_embeddings": 32768, "tie_word_embeddings": True}),
+    "pythia-160m": (
+        "GPTNeoX",
+        "ForCausalLM",
+        {
+            "vocab_size": 50304,
+            "hidden_size": 768,
+            "num_hidden_layers": 12,
+            "num_attention_heads": 12,
+            "intermediate_size": 3072,
+        },
+    ),
+    "qwen2-0.5b": (
+        "Qwen2",
+        "ForCausalLM",
+        {
+            "hidden_size": 896,
+            "num_hidden_layers": 24,
+            "num_attention_heads": 14,
+            "num_key_value_heads": 2,
+            "intermediate_size": 4864,
+            "max_position_embeddings": 32768,
+            "tie_word_embeddings": True,
+        },
+    ),
     "mpnet-base": ("MPNet", "", {}),
-}  # fmt: skip
+}
 """Language models: family, end of the class, and keys of the configuration."""
 BOUNDS = {"work": 0.001, "time": 0.02}
 
@@ -91,8 +127,16 @@ def stand_in() -> None:
 
         return made
 
-    parts = ("", ".ops", ".ops.misc", ".transforms", ".transforms.functional", ".models",
-             ".models.feature_extraction", ".datasets")  # fmt: skip
+    parts = (
+        "",
+        ".ops",
+        ".ops.misc",
+        ".transforms",
+        ".transforms.functional",
+        ".models",
+        ".models.feature_extraction",
+        ".datasets",
+    )
     for part in parts:
         name = f"torchvision{part}"
         module = types.ModuleType(name)
@@ -103,8 +147,20 @@ def stand_in() -> None:
         parent, _, leaf = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], leaf, module)
-    modes = enum.Enum("InterpolationMode", {n.upper(): n for n in (  # type: ignore[misc]
-        "nearest", "bilinear", "bicubic", "box", "hamming", "lanczos")})  # fmt: skip
+    modes = enum.Enum(
+        "InterpolationMode",
+        {
+            n.upper(): n
+            for n in (  # type: ignore[misc]
+                "nearest",
+                "bilinear",
+                "bicubic",
+                "box",
+                "hamming",
+                "lanczos",
+            )
+        },
+    )
     for part in (".transforms", ".transforms.functional"):
         sys.modules[f"torchvision{part}"].InterpolationMode = modes  # type: ignore[attr-defined]
 
@@ -210,9 +266,12 @@ def main() -> None:
         passed["parameters"] += program.parameters == elements
         passed["known"] += not program.unknown
         passed["read"] += program.read_s <= graph.read_s
-        print(f"{stem:42} work {work:+.4%} time {time_of:+.2%} parameters {program.parameters}/"
-              f"{elements} read {1e3 * program.read_s:.0f}/{1e3 * graph.read_s:.0f} ms "
-              f"{' '.join(program.unknown)}", flush=True)  # fmt: skip
+        print(
+            f"{stem:42} work {work:+.4%} time {time_of:+.2%} parameters {program.parameters}/"
+            f"{elements} read {1e3 * program.read_s:.0f}/{1e3 * graph.read_s:.0f} ms "
+            f"{' '.join(program.unknown)}",
+            flush=True,
+        )
     print(f"{rows} networks:", ", ".join(f"{name} {count}" for name, count in passed.items()))
 
 

@@ -39,9 +39,11 @@ from tests.oracles.truth import Tensor, Type
 
 DEFAULT_MODELS = Path(__file__).resolve().parent.parent.parent / "shared" / "models"
 PER_ELEMENT = {
-    "BatchNormalization": 2, "LayerNormalization": 5, "GroupNormalization": 5,
+    "BatchNormalization": 2,
+    "LayerNormalization": 5,
+    "GroupNormalization": 5,
     "InstanceNormalization": 5,
-}  # fmt: skip
+}
 OPEN = ("", "merged", "other model")
 
 

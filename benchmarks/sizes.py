@@ -200,9 +200,21 @@ def transposed(g: Graph) -> None:
 
 
 KINDS: tuple[Callable[[Graph], None], ...] = (
-    convolution, pool, pad, cut, scaled, filled, reshaped, repeated, counted, product, summed,
-    joined, parted, transposed,
-)  # fmt: skip
+    convolution,
+    pool,
+    pad,
+    cut,
+    scaled,
+    filled,
+    reshaped,
+    repeated,
+    counted,
+    product,
+    summed,
+    joined,
+    parted,
+    transposed,
+)
 
 
 def make(number: int, seed: int = 0) -> Graph:

@@ -52,17 +52,34 @@ def traced(model: torch.nn.Module, ins: tuple[Any, ...], opset: int) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            model, ins, file, dynamo=False, opset_version=opset,
-            training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False,
-            export_params=True, keep_initializers_as_inputs=False,
-        )  # fmt: skip
+            model,
+            ins,
+            file,
+            dynamo=False,
+            opset_version=opset,
+            training=torch.onnx.TrainingMode.PRESERVE,
+            do_constant_folding=False,
+            export_params=True,
+            keep_initializers_as_inputs=False,
+        )
     return file.getvalue()
 
 
 def of_conv_backward(
-    dy: Any, x: Any, w: Any, _bias: Any, _stride: Any, _pad: Any, _dilation: Any, transposed: bool,
-    _extra: Any, groups: int, output_mask: Any, out_shape: Any = None, **_: Any,
-) -> int:  # fmt: skip
+    dy: Any,
+    x: Any,
+    w: Any,
+    _bias: Any,
+    _stride: Any,
+    _pad: Any,
+    _dilation: Any,
+    transposed: bool,
+    _extra: Any,
+    groups: int,
+    output_mask: Any,
+    out_shape: Any = None,
+    **_: Any,
+) -> int:
     """Operations of both gradients of a convolution, filters of a group at its own channels.
 
     PyTorch 2.13 counts the gradient of filters as if there were no groups, so that it is too much

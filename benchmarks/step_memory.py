@@ -93,9 +93,13 @@ def unet(width: int = 16) -> Callable[[], Built]:
         def block(a: int, b: int) -> torch.nn.Module:
             nn = torch.nn
             return nn.Sequential(
-                nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(),
-                nn.Conv2d(b, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(),
-            )  # fmt: skip
+                nn.Conv2d(a, b, 3, padding=1),
+                nn.BatchNorm2d(b),
+                nn.ReLU(),
+                nn.Conv2d(b, b, 3, padding=1),
+                nn.BatchNorm2d(b),
+                nn.ReLU(),
+            )
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             wide = self.first(x)
@@ -106,18 +110,54 @@ def unet(width: int = 16) -> Callable[[], Built]:
 
 
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-SMALL = {"vocab_size": 1000, "hidden_size": 128, "num_hidden_layers": 3,
-         "num_attention_heads": 4, "intermediate_size": 512, **NO_DROPOUT}  # fmt: skip
-GPT = {"vocab_size": 1000, "n_embd": 128, "n_layer": 3, "n_head": 4, "n_positions": 128,
-       "resid_pdrop": 0.0, "attn_pdrop": 0.0, "embd_pdrop": 0.0}  # fmt: skip
+SMALL = {
+    "vocab_size": 1000,
+    "hidden_size": 128,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 512,
+    **NO_DROPOUT,
+}
+GPT = {
+    "vocab_size": 1000,
+    "n_embd": 128,
+    "n_layer": 3,
+    "n_head": 4,
+    "n_positions": 128,
+    "resid_pdrop": 0.0,
+    "attn_pdrop": 0.0,
+    "embd_pdrop": 0.0,
+}
 MODELS: dict[str, Callable[[], Built]] = {
-    **{n: timm_model(n) for n in (
-        "resnet18", "resnet34", "resnet50", "wide_resnet50_2", "resnext50_32x4d", "densenet121",
-        "vgg11", "vgg16_bn", "mobilenetv2_100", "mobilenetv3_small_100", "efficientnet_b0",
-        "mnasnet_100", "regnetx_002", "regnety_004", "convnext_atto", "convnext_tiny", "dla34",
-        "ghostnet_100", "repvgg_a0", "darknet53", "cspresnet50", "seresnet50", "resmlp_12_224",
-        "hrnet_w18_small",
-    )},
+    **{
+        n: timm_model(n)
+        for n in (
+            "resnet18",
+            "resnet34",
+            "resnet50",
+            "wide_resnet50_2",
+            "resnext50_32x4d",
+            "densenet121",
+            "vgg11",
+            "vgg16_bn",
+            "mobilenetv2_100",
+            "mobilenetv3_small_100",
+            "efficientnet_b0",
+            "mnasnet_100",
+            "regnetx_002",
+            "regnety_004",
+            "convnext_atto",
+            "convnext_tiny",
+            "dla34",
+            "ghostnet_100",
+            "repvgg_a0",
+            "darknet53",
+            "cspresnet50",
+            "seresnet50",
+            "resmlp_12_224",
+            "hrnet_w18_small",
+        )
+    },
     "vit_tiny": timm_model("vit_tiny_patch16_224"),
     "vit_small": timm_model("vit_small_patch16_224", 96, 32),
     "deit_tiny": timm_model("deit_tiny_patch16_224"),
@@ -125,24 +165,47 @@ MODELS: dict[str, Callable[[], Built]] = {
     "bert": hf_model("Bert", **SMALL),
     "roberta": hf_model("Roberta", **{**SMALL, "max_position_embeddings": 130}),
     "electra": hf_model("Electra", **SMALL, embedding_size=128),
-    "distilbert": hf_model("DistilBert", vocab_size=1000, dim=128, n_layers=3, n_heads=4,
-                           hidden_dim=512, dropout=0.0, attention_dropout=0.0),
+    "distilbert": hf_model(
+        "DistilBert",
+        vocab_size=1000,
+        dim=128,
+        n_layers=3,
+        n_heads=4,
+        hidden_dim=512,
+        dropout=0.0,
+        attention_dropout=0.0,
+    ),
     "gpt2": hf_model("GPT2", **GPT, use_cache=False),
-    "opt": hf_model("OPT", vocab_size=1000, hidden_size=128, num_hidden_layers=3,
-                    num_attention_heads=4, ffn_dim=512, word_embed_proj_dim=128, use_cache=False,
-                    dropout=0.0, attention_dropout=0.0),
+    "opt": hf_model(
+        "OPT",
+        vocab_size=1000,
+        hidden_size=128,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        ffn_dim=512,
+        word_embed_proj_dim=128,
+        use_cache=False,
+        dropout=0.0,
+        attention_dropout=0.0,
+    ),
     "mlp": mlp(512, 1024, 1024, 100),
     "mlp_wide": mlp(784, 4096, 4096, 10, batch=256),
     "mlp_deep": mlp(256, *([256] * 24), 10, batch=512),
     "unet": unet(),
     "unet_wide": unet(48),
-}  # fmt: skip
+}
 
 
 NAMED = {"num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 512}
 BERT = {"vocab_size": 4000, "hidden_size": 128, **NAMED, **NO_DROPOUT}
-LLAMA = {"vocab_size": 4000, "hidden_size": 128, **NAMED, "num_key_value_heads": 2,
-         "tie_word_embeddings": False, "use_cache": False}  # fmt: skip
+LLAMA = {
+    "vocab_size": 4000,
+    "hidden_size": 128,
+    **NAMED,
+    "num_key_value_heads": 2,
+    "tie_word_embeddings": False,
+    "use_cache": False,
+}
 IMAGES = {"hidden_size": 128, **NAMED, "image_size": 96, "patch_size": 8, "num_labels": 10}
 CONFIGURATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "bert": ("Bert", "ForMaskedLM", BERT),
@@ -156,17 +219,39 @@ CONFIGURATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "phi3": ("Phi3", "ForCausalLM", {**LLAMA, "pad_token_id": 0}),
     "mixtral": ("Mixtral", "ForCausalLM", {**LLAMA, "num_local_experts": 4}),
     "olmoe": ("Olmoe", "ForCausalLM", {**LLAMA, "num_experts": 8, "num_experts_per_tok": 2}),
-    "t5": ("T5", "ForConditionalGeneration", {
-        "vocab_size": 4000, "d_model": 128, "d_ff": 512, "d_kv": 32, "num_layers": 3,
-        "num_heads": 4, "dropout_rate": 0.0, "decoder_start_token_id": 0, "use_cache": False,
-    }),
-    "bart": ("Bart", "ForConditionalGeneration", {
-        "vocab_size": 4000, "d_model": 128, "encoder_layers": 2, "decoder_layers": 2,
-        "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 512,
-        "decoder_ffn_dim": 512, "dropout": 0.0, "use_cache": False,
-    }),
+    "t5": (
+        "T5",
+        "ForConditionalGeneration",
+        {
+            "vocab_size": 4000,
+            "d_model": 128,
+            "d_ff": 512,
+            "d_kv": 32,
+            "num_layers": 3,
+            "num_heads": 4,
+            "dropout_rate": 0.0,
+            "decoder_start_token_id": 0,
+            "use_cache": False,
+        },
+    ),
+    "bart": (
+        "Bart",
+        "ForConditionalGeneration",
+        {
+            "vocab_size": 4000,
+            "d_model": 128,
+            "encoder_layers": 2,
+            "decoder_layers": 2,
+            "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 512,
+            "decoder_ffn_dim": 512,
+            "dropout": 0.0,
+            "use_cache": False,
+        },
+    ),
     "vit": ("ViT", "ForImageClassification", {**IMAGES, **NO_DROPOUT}),
-}  # fmt: skip
+}
 """Model of transformers, the end of its class, and what its configuration states."""
 
 
@@ -228,9 +313,15 @@ def measured(model: torch.nn.Module, args: Sequence[Any], loss: Callable[[], tor
 def estimated(model: torch.nn.Module, args: tuple[Any, ...], path: Path) -> tuple[int, str]:
     """Perfc's peak of what is alive, and the node at it."""
     program = torch.onnx.export(
-        model.train(), args, dynamo=True, verbose=False, opset_version=OPSET, optimize=False,
-        export_params=True, training=torch.onnx.TrainingMode.PRESERVE,
-    )  # fmt: skip
+        model.train(),
+        args,
+        dynamo=True,
+        verbose=False,
+        opset_version=OPSET,
+        optimize=False,
+        export_params=True,
+        training=torch.onnx.TrainingMode.PRESERVE,
+    )
     assert program is not None
     program.save(str(path), external_data=True)
     return peak(perfc.analyze(str(path), "a100", runtime="eager", train="adamw", loss="mean"))

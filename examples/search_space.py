@@ -60,10 +60,11 @@ def build(trial: Any) -> tuple[onnx.ModelProto, float]:
     x = net.add("Flatten", net.add("GlobalAveragePool", x))
     y = net.add("MatMul", x, net.weight(channels, 10))
     graph = helper.make_graph(
-        net.nodes, "network",
+        net.nodes,
+        "network",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 64, 64])],
         [helper.make_tensor_value_info(y, TensorProto.FLOAT, ["batch", 10])],
         net.weights,
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
     return model, net.parameters / 1e3

@@ -26,9 +26,22 @@ if TYPE_CHECKING:
     from perfc.study.whole import predict
 
 __all__ = [
-    "PerfcError", "Report", "__version__", "analyze", "compare", "diffusion", "infer_shapes",
-    "llm", "mfu", "op", "peak", "plan", "predict", "scale", "step_predictor",
-]  # fmt: skip
+    "PerfcError",
+    "Report",
+    "__version__",
+    "analyze",
+    "compare",
+    "diffusion",
+    "infer_shapes",
+    "llm",
+    "mfu",
+    "op",
+    "peak",
+    "plan",
+    "predict",
+    "scale",
+    "step_predictor",
+]
 
 
 def __dir__() -> list[str]:

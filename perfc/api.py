@@ -165,8 +165,15 @@ class Report(StoredTensors, Presentation):
             module = am.apply(what_if(dtype), module)
         kernels = how.launched(module, machine, base.env, am, self.source)
         roofline = bounds(kernels, machine, base.env, tf32=how.rounded_on(machine))
-        return replace(base, module=module, machine=machine, cost=am.get(Cost(), module),
-                       kernels=kernels, roofline=roofline, deployment=how)  # fmt: skip
+        return replace(
+            base,
+            module=module,
+            machine=machine,
+            cost=am.get(Cost(), module),
+            kernels=kernels,
+            roofline=roofline,
+            deployment=how,
+        )
 
     def _sized(self, given: Mapping[str, int]) -> Report | None:
         """Return the report with other symbol values; None if its formulas do not hold there."""
@@ -192,10 +199,13 @@ class Report(StoredTensors, Presentation):
         # steps of modules that were measured whole are not of trainers' kernels
         module = None if self.kernels.runtime.is_trainer else self.module
         return Execution(
-            self.roofline, self.kernels, module,
-            host_launch_s=self.deployment.host_launch, framework=self.deployment.serving.value,
+            self.roofline,
+            self.kernels,
+            module,
+            host_launch_s=self.deployment.host_launch,
+            framework=self.deployment.serving.value,
             analyses=replace(self.analyses, instruments=()),
-        )  # fmt: skip
+        )
 
     def keeping_all(self) -> Module:
         """Training step without checkpointing, if this run uses checkpointing."""
@@ -323,9 +333,21 @@ def analyzed(
         lambda: bounds(kernels, machine, env, tf32=how.rounded),
     )
     return Report(
-        source.origin.path, source, module, sizes, env, machine, am.get(Cost(), module), kernels,
-        roofline, how, predictor, model, values, am,
-    )  # fmt: skip
+        source.origin.path,
+        source,
+        module,
+        sizes,
+        env,
+        machine,
+        am.get(Cost(), module),
+        kernels,
+        roofline,
+        how,
+        predictor,
+        model,
+        values,
+        am,
+    )
 
 
 def prepared(source: Module, how: Deployment, am: Analyses) -> Module:

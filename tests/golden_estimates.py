@@ -157,9 +157,10 @@ def model(
 def estimated(result: Estimate) -> str:
     """An estimate with what is said of it."""
     flags = {
-        "extrapolating": result.is_extrapolating, "measured": result.is_measured,
+        "extrapolating": result.is_extrapolating,
+        "measured": result.is_measured,
         "own": result.is_own,
-    }  # fmt: skip
+    }
     said = [result.predictor.value, result.class_name, *(n for n, is_so in flags.items() if is_so)]
     in_run, waiting = "", ""
     if result.in_run is not None:
@@ -205,10 +206,12 @@ def steps(
 def setting_of(precision: str, mode: str) -> Setting:
     """How a framework runs a model, by the words of a question."""
     return Setting(
-        precision_of(precision, "golden file"), channels_last=mode == "channels-last",
-        compiled=mode == "compiled", training=mode == "training",
+        precision_of(precision, "golden file"),
+        channels_last=mode == "channels-last",
+        compiled=mode == "compiled",
+        training=mode == "training",
         version={"training": (1, 12), "channels-last": (2, 4)}.get(mode, (2, 9)),
-    )  # fmt: skip
+    )
 
 
 def run(
@@ -217,12 +220,16 @@ def run(
     """A whole run by the predictor that ships."""
     wide = precision == "f32"
     result = perfc.predict(
-        path, target=target, dims=dims, tf32=not wide, predictor="physics-residual",
+        path,
+        target=target,
+        dims=dims,
+        tf32=not wide,
+        predictor="physics-residual",
         dtype="f32" if precision == "tf32" else precision.replace(" ", "-"),
         runtime="inductor" if mode == "compiled" else "eager",
         layout="channels-last" if mode == "channels-last" else "channels-first",
         mode="training" if mode == "training" else "inference",
-    )  # fmt: skip
+    )
     ends = f"{text(result.low)} s to {text(result.high)} s"
     yield f"{result.predictor}: floor {text(result.floor_s)} s, {text(result.value)} s in {ends}"
     yield from (f"outside: {reason}" for reason in result.outside)

@@ -18,9 +18,18 @@ from perfc.commands.shared.deployment_option import DeploymentOption
 from tests.commands.invocations import commands
 
 TYPE = (
-    "min", "max", "min_open", "max_open", "clamp", "choices", "case_sensitive", "exists",
-    "file_okay", "dir_okay", "allow_dash",
-)  # fmt: skip
+    "min",
+    "max",
+    "min_open",
+    "max_open",
+    "clamp",
+    "choices",
+    "case_sensitive",
+    "exists",
+    "file_okay",
+    "dir_okay",
+    "allow_dash",
+)
 """What is told of the type of an option."""
 STATED = ("multiple", "nargs", "required", "is_flag", "show_default", "hidden", "is_eager")
 USUAL = {"nargs": 1}

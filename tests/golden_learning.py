@@ -64,9 +64,14 @@ def forest(given: Mapping[str, str]) -> Iterator[str]:
     ]
     said: list[str] = []
     made = train(
-        "matmul", blocks, recipe, ("n", "k"), data={"table": "digest"},
-        calibrating=Calibrating(4, 2, 2), ready=lambda *words: said.extend(words),
-    )  # fmt: skip
+        "matmul",
+        blocks,
+        recipe,
+        ("n", "k"),
+        data={"table": "digest"},
+        calibrating=Calibrating(4, 2, 2),
+        ready=lambda *words: said.extend(words),
+    )
     card = made.card
     yield f"told {said[0]} before; {card.rows} rows; {card.split}; general {card.general}"
     yield f"frameworks {card.frameworks}, machines {card.targets}, of {card.protocols[0].value}"
@@ -96,10 +101,14 @@ def forest(given: Mapping[str, str]) -> Iterator[str]:
 
 def banded(name: str, bands: Bands) -> Iterator[str]:
     """Ends of intervals, and how they grow with distance."""
-    unseen = "never left out" if bands.unseen is None else " ".join(
-        f"{n} {about(v) if isinstance(v, float) else v}"
-        for n, v in flat(dataclasses.asdict(bands.unseen))
-    )  # fmt: skip
+    unseen = (
+        "never left out"
+        if bands.unseen is None
+        else " ".join(
+            f"{n} {about(v) if isinstance(v, float) else v}"
+            for n, v in flat(dataclasses.asdict(bands.unseen))
+        )
+    )
     ends = (bands.seen.low, bands.seen.high, bands.levels.low, bands.levels.high)
     yield f"bands of {name}: {' '.join(map(about, ends))}; unseen: {unseen}"
 

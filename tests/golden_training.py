@@ -41,11 +41,23 @@ from perfc_lab.training.experiments import OperatorExperiment, experiments
 from tests.golden_estimates import named_sums, text
 
 MODELS = tuple(
-    f"{name}{size}" for name in (
-        "resnet", "tf_efficientnet_b", "vit_tiny_", "swin_s", "nfnet_f", "eca_nfnet_l", "deit",
-        "mixer_b", "convnext", "test_vit_", "regnetx_", "dla",
-    ) for size in (1, 2, 16)[: 1 + len(name) % 3]
-)  # fmt: skip
+    f"{name}{size}"
+    for name in (
+        "resnet",
+        "tf_efficientnet_b",
+        "vit_tiny_",
+        "swin_s",
+        "nfnet_f",
+        "eca_nfnet_l",
+        "deit",
+        "mixer_b",
+        "convnext",
+        "test_vit_",
+        "regnetx_",
+        "dla",
+    )
+    for size in (1, 2, 16)[: 1 + len(name) % 3]
+)
 
 
 @cache

@@ -66,8 +66,15 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
                 name, _, dtype = info.filename.removesuffix(".npy").rpartition(":")
                 if name and wanted(name):
                     arrays[name] = _numbers(_bytewise(archive.read(info)), dtype)
-    except (OSError, EOFError, TypeError, NotImplementedError, RuntimeError, zlib.error,
-            zipfile.BadZipFile) as error:  # fmt: skip
+    except (
+        OSError,
+        EOFError,
+        TypeError,
+        NotImplementedError,
+        RuntimeError,
+        zlib.error,
+        zipfile.BadZipFile,
+    ) as error:
         raise ValueError(str(error)) from None
     return arrays
 

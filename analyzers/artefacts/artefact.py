@@ -136,13 +136,16 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
     if card.format != FORMAT or card.schema != expected:
         raise WeightsError(
             f"weights of schema {card.schema}, this version reads {expected}",
-            hint="train them anew with `perfc train op`", where=str(path),
-        )  # fmt: skip
+            hint="train them anew with `perfc train op`",
+            where=str(path),
+        )
     arrays_path = path.with_suffix(".npz")
     arrays = arrays_of(
-        arrays_path, card.arrays_sha256, MAX_ARRAYS_BYTES,
+        arrays_path,
+        card.arrays_sha256,
+        MAX_ARRAYS_BYTES,
         lambda name: cells or not name.startswith("cells_"),
-    )  # fmt: skip
+    )
     try:
         return _assemble(card, arrays)
     except (ValueError, KeyError) as error:

@@ -130,6 +130,10 @@ def _parsed(listed: Sequence[Any], known: Sequence[tuple[str, str, str]]) -> Imp
     if (target, dtype, framework) not in known:
         raise ValueError(f"an implementation of {target}, {dtype}, {framework}, not measured")
     return Implementation(
-        str(target), str(dtype), Protocol(protocol), str(framework),
-        tuple(map(float, choices)), tuple(map(float, reasons)),
-    )  # fmt: skip
+        str(target),
+        str(dtype),
+        Protocol(protocol),
+        str(framework),
+        tuple(map(float, choices)),
+        tuple(map(float, reasons)),
+    )

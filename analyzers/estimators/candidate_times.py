@@ -91,11 +91,17 @@ def _evaluated(
     parts = candidate_kernels(card, rows, dtype, sheet, trained, framework)
     tables = [
         tabulate(
-            kind, choice.columns, dtype, sheet, trained,
-            choice.framework, card.frameworks, card.protocols,
+            kind,
+            choice.columns,
+            dtype,
+            sheet,
+            trained,
+            choice.framework,
+            card.frameworks,
+            card.protocols,
         )
         for choice in parts
-    ]  # fmt: skip
+    ]
     asked_s = [
         table.scale_s
         if trained is protocol

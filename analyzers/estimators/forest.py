@@ -123,9 +123,12 @@ def no_slower_than_parts(
         class_name, dtype = weights_key
         weights = weights_of(execution, class_name, dtype)
         times = predictor.predict_with(
-            weights, columns_of([row.parameters]), dtype, Sheet.of_class(class_name, machine),
+            weights,
+            columns_of([row.parameters]),
+            dtype,
+            Sheet.of_class(class_name, machine),
             inside(weights.card, execution.kernels.runtime.launch, machine.name),
-        )  # fmt: skip
+        )
         return Interval(*(float(t[0]) for t in (times.low_s, times.time_s, times.high_s)))
 
     firsts: dict[int, Estimate] = {}

@@ -142,9 +142,15 @@ def reasons(execution: Execution, index: int) -> ForestReason | None:
     each, _ = predictor.possible(weights, columns, dtype, sheet, wanted, whose)
     usual = parts[int(np.argmin(np.abs(each.middle[:, 0] - each.least_error())))]
     table = tabulate(
-        kind, usual.columns, dtype, sheet, protocol,
-        usual.framework, card.frameworks, card.protocols,
-    )  # fmt: skip
+        kind,
+        usual.columns,
+        dtype,
+        sheet,
+        protocol,
+        usual.framework,
+        card.frameworks,
+        card.protocols,
+    )
     parameters = {k: float(v[0]) for k, v in usual.columns.items()}
     factor = weights.factor_of(measured=candidate_times.is_measured(card, dtype, sheet))
     return ForestReason(

@@ -113,10 +113,19 @@ class KernelSubject:
         if form is WindowOperation.TRANSPOSED:
             made, taken = w.shape[1] * groups, w.shape[0]
         return SlidingWindow(
-            y.shape[0], taken, made, x.shape[2:], y.shape[2:], w.shape[2:], strides, dilations,
+            y.shape[0],
+            taken,
+            made,
+            x.shape[2:],
+            y.shape[2:],
+            w.shape[2:],
+            strides,
+            dilations,
             tuple(zip(pads[:rank], pads[rank:], strict=True)),
-            self.words.get("auto_pad", "NOTSET"), groups, form,
-        )  # fmt: skip
+            self.words.get("auto_pad", "NOTSET"),
+            groups,
+            form,
+        )
 
     @property
     def result(self) -> Operand | None:
@@ -143,11 +152,21 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
     kernel, n = bound.kernel, bound.counts
     attributes, words = attributes_of(kernel.anchor.op)
     return KernelSubject(
-        kernel.kind.value, kernel.anchor.op.mnemonic, operators(kernel), views(kernel),
-        bound.dtype.code, attributes, operands(kernel.anchor.inputs, at),
-        operands(kernel.writes, at), bound.launches, n.mac, n.sfu, n.read_bytes, n.write_bytes,
+        kernel.kind.value,
+        kernel.anchor.op.mnemonic,
+        operators(kernel),
+        views(kernel),
+        bound.dtype.code,
+        attributes,
+        operands(kernel.anchor.inputs, at),
+        operands(kernel.writes, at),
+        bound.launches,
+        n.mac,
+        n.sfu,
+        n.read_bytes,
+        n.write_bytes,
         words,
-    )  # fmt: skip
+    )
 
 
 def attributes_of(op: Op) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
@@ -202,10 +221,21 @@ def of_texts(
         else:
             attributes[key] = (int(value) if value.lstrip("-").isdigit() else int(value == "true"),)
     return KernelSubject(
-        kind, name, tuple(o for o in ops.split("+") if o), view_count, dtype, attributes,
-        parse_types(operands), parse_types(results), n.launches, n.mac, n.sfu, n.read_bytes,
-        n.write_bytes, words,
-    )  # fmt: skip
+        kind,
+        name,
+        tuple(o for o in ops.split("+") if o),
+        view_count,
+        dtype,
+        attributes,
+        parse_types(operands),
+        parse_types(results),
+        n.launches,
+        n.mac,
+        n.sfu,
+        n.read_bytes,
+        n.write_bytes,
+        words,
+    )
 
 
 def views(kernel: Kernel) -> int:
@@ -235,8 +265,9 @@ def operands(values: Sequence[Value | None], at: Numbers) -> tuple[Operand | Non
 def types(values: Sequence[Operand | None]) -> str:
     """Operands in one cell, ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for what is missing."""
     cells = [
-        "-" if o is None
+        "-"
+        if o is None
         else f"{o.dtype}[{','.join(map(str, o.shape))}]{'w' if o.is_stored else ''}"
         for o in values
-    ]  # fmt: skip
+    ]
     return " ".join(cells)

@@ -102,9 +102,7 @@ def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
 
 def _product(problem: Product, bound: KernelBound, at: Numbers) -> Lowered | None:
     """Taken only where the extents give the products that the kernel does."""
-    batch, m, n, k = (
-        float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k)
-    )  # fmt: skip
+    batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
     if problem.is_grouped:
         # groups of unlike sizes count with their mean
         m = float(at(problem.m)) / max(batch, 1.0)
@@ -256,11 +254,14 @@ def _experts(problem: Experts, bound: KernelBound, at: Numbers) -> Lowered | Non
     from .classes.experts import choice_of
 
     counted = {
-        "tokens": float(at(problem.tokens)), "hidden": float(at(problem.hidden)),
-        "inner": float(at(problem.inner)), "chosen": float(at(problem.chosen)),
+        "tokens": float(at(problem.tokens)),
+        "hidden": float(at(problem.hidden)),
+        "inner": float(at(problem.inner)),
+        "chosen": float(at(problem.chosen)),
         "experts": float(at(problem.experts)),
-        "ranks": float(problem.ranks), "matrices": float(problem.matrices),
-    }  # fmt: skip
+        "ranks": float(problem.ranks),
+        "matrices": float(problem.matrices),
+    }
     if min(counted.values()) < 1:
         return None
     held = ("weight_bits", "scale_block")

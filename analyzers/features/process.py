@@ -199,11 +199,14 @@ class Process:
     def arrays(self) -> dict[str, Any]:
         """Return the arrays that `read` reads."""
         return {
-            "centre": self.centre.astype(np.float32), "width": self.width.astype(np.float32),
-            "amplitudes": self.amplitudes.astype(np.float32), "kinds": self.known.kinds,
+            "centre": self.centre.astype(np.float32),
+            "width": self.width.astype(np.float32),
+            "amplitudes": self.amplitudes.astype(np.float32),
+            "kinds": self.known.kinds,
             "places": self.known.places.astype(np.float16),
-            "weights": self.weights.astype(np.float32), NOISE: np.array([self.noise], np.float32),
-        }  # fmt: skip
+            "weights": self.weights.astype(np.float32),
+            NOISE: np.array([self.noise], np.float32),
+        }
 
     def placed(self, rows: RowPositions) -> RowPositions:
         """Rows in units of reach."""

@@ -28,10 +28,20 @@ NEEDED = ("model", "time_s")
 MODELS = "models"
 """Folder of the models, in or next to the folder of the rows."""
 USUAL: Mapping[str, Any] = {
-    "schema": 1, "runtime": "", "table": "", "version": "", "precision": "", "device": "",
+    "schema": 1,
+    "runtime": "",
+    "table": "",
+    "version": "",
+    "precision": "",
+    "device": "",
     "layout": "",
-    "threads": 0, "dims": "", "batch": 0, "target": "", "peak_rss_bytes": 0, "base_rss_bytes": 0,
-}  # fmt: skip
+    "threads": 0,
+    "dims": "",
+    "batch": 0,
+    "target": "",
+    "peak_rss_bytes": 0,
+    "base_rss_bytes": 0,
+}
 """Defaults of columns that a table of runs may omit."""
 TEXTS = {name: str for name, value in USUAL.items() if value == ""} | {"model": str}
 """Columns that are no numbers: version 1.20 is not 1.2."""
@@ -257,6 +267,7 @@ def model_folder(folder: Path) -> Path:
         if place.is_dir():
             return place
     raise DataError(
-        f"no graphs: neither {MODELS}/ in it nor beside it", where=str(folder),
+        f"no graphs: neither {MODELS}/ in it nor beside it",
+        where=str(folder),
         hint=f"`perfc data export timm --data {folder}` writes them",
-    )  # fmt: skip
+    )

@@ -27,21 +27,46 @@ BATCHES = (32, 64)
 OP_FIXED = Schema(
     "operators",
     (
-        "kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_h",
-        "pad_w", "groups", "operands", "weights", "weight_elements", "rank_in", "rank_out",
-        "weight_0", "weight_1", "weight_2", "weight_3", "has_bias", "bits",
+        "kernel_h",
+        "kernel_w",
+        "stride_h",
+        "stride_w",
+        "dilation_h",
+        "dilation_w",
+        "pad_h",
+        "pad_w",
+        "groups",
+        "operands",
+        "weights",
+        "weight_elements",
+        "rank_in",
+        "rank_out",
+        "weight_0",
+        "weight_1",
+        "weight_2",
+        "weight_3",
+        "has_bias",
+        "bits",
     ),
-)  # fmt: skip
+)
 """Facts of an operator that do not grow with the batch; 0 where it has none. ``weight_i`` are the
 extents of its first stored tensor of two axes or more, ``pad_*`` both sides together."""
 OP_SCALED = Schema(
     "operators by batch",
     (
-        "mac", "floor_mac", "alu", "sfu", "integer", "read_bytes", "write_bytes",
-        "input_elements", "output_elements", *(f"in_{i}" for i in range(RANK)),
+        "mac",
+        "floor_mac",
+        "alu",
+        "sfu",
+        "integer",
+        "read_bytes",
+        "write_bytes",
+        "input_elements",
+        "output_elements",
+        *(f"in_{i}" for i in range(RANK)),
         *(f"out_{i}" for i in range(RANK)),
     ),
-)  # fmt: skip
+)
 """Facts that grow: counts of one execution; extents of the largest input that is not stored, and
 of the first output."""
 EDGE_SCALED = Schema(

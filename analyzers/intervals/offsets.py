@@ -135,6 +135,8 @@ def regressed(table: Array, residual: Array, noise: float) -> Regression:
     )
     covariance = np.eye(table.shape[1]) - (right.T * weights) @ right
     return Regression(
-        right.T @ (scale / variance * seen), covariance, rest / np.maximum(1 - leverage, 1e-9),
+        right.T @ (scale / variance * seen),
+        covariance,
+        rest / np.maximum(1 - leverage, 1e-9),
         evidence,
-    )  # fmt: skip
+    )

@@ -89,9 +89,11 @@ class Energy:
     def scaled(self, ratio: float) -> Energy:
         """Return the energy of a run that takes another time at the same power."""
         return replace(
-            self, energy_j=self.energy_j * ratio, low_j=self.low_j * ratio,
+            self,
+            energy_j=self.energy_j * ratio,
+            low_j=self.low_j * ratio,
             high_j=self.high_j * ratio,
-        )  # fmt: skip
+        )
 
 
 @cache

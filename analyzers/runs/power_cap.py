@@ -17,8 +17,27 @@ from pathlib import Path
 from perfc.ir import record
 
 FILE = Path(__file__).parent / "power_cap.toml"
-EDGES = (0.0, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.1, 1.2, 1.35,
-         1.5, 2.0, 10.0)  # fmt: skip
+EDGES = (
+    0.0,
+    0.45,
+    0.5,
+    0.55,
+    0.6,
+    0.65,
+    0.7,
+    0.75,
+    0.8,
+    0.85,
+    0.9,
+    0.95,
+    1.0,
+    1.1,
+    1.2,
+    1.35,
+    1.5,
+    2.0,
+    10.0,
+)
 """Edges of the bins of limit over uncapped power; each bin has one knot."""
 
 

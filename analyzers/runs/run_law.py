@@ -101,9 +101,16 @@ class RunLaw:
 
 
 LEARNED = (
-    "products", "attention", "experts", "pointwise", "exchanges", "contention", "straggling",
-    "micro_s", "routing_s",
-)  # fmt: skip
+    "products",
+    "attention",
+    "experts",
+    "pointwise",
+    "exchanges",
+    "contention",
+    "straggling",
+    "micro_s",
+    "routing_s",
+)
 """Fitted numbers."""
 NO_LAWS: Mapping[str, RunLaw] = {}
 USUAL = "any"

@@ -138,11 +138,14 @@ def positions(
     numbers = {name: i for i, name in enumerate(runtimes)}
     kinds = [
         (
-            (runtime := numbers.get(run.runtime, NOBODY)), ORDER.index(run.stored), run.version,
-            run.architecture, COMMON if run.library else runtime,
+            (runtime := numbers.get(run.runtime, NOBODY)),
+            ORDER.index(run.stored),
+            run.version,
+            run.architecture,
+            COMMON if run.library else runtime,
             networks.get(run.network_id, NOBODY),
         )
         for run in runs
-    ]  # fmt: skip
+    ]
     places = np.array([run.places for run in runs], np.float32).reshape(len(runs), len(COLUMNS))
     return RowPositions(np.array(kinds, np.float32).reshape(len(runs), FORM.numbers), places)

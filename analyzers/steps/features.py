@@ -40,7 +40,7 @@ def floors_s(columns: Columns, setting: Setting, sheet: Sheet) -> Array:
     none = np.zeros(len(columns))
     least = Amounts(
         a["mac"], a["floor_mac"], none, none, a["least_read_bytes"], a["least_write_bytes"]
-    )  # fmt: skip
+    )
     return physics.floor_s(least, setting.precision.dtype, sheet)
 
 

@@ -54,7 +54,13 @@ class SumStack:
         launches = chosen[self.row]
         place = np.cumsum(chosen) - 1
         return SumStack(
-            self.names, self.values[launches], self.kind[launches], self.scale_s[launches],
-            self.floor_s[launches], place[self.row[launches]], self.configuration[chosen],
-            self.known, self.time_s[chosen],
-        )  # fmt: skip
+            self.names,
+            self.values[launches],
+            self.kind[launches],
+            self.scale_s[launches],
+            self.floor_s[launches],
+            place[self.row[launches]],
+            self.configuration[chosen],
+            self.known,
+            self.time_s[chosen],
+        )

@@ -50,13 +50,31 @@ class Launch:
 
 
 AMOUNTS = (
-    "mac", "floor_mac", "alu", "sfu", "read_bytes", "write_bytes",
-    "least_read_bytes", "least_write_bytes", "m", "groups",
-)  # fmt: skip
+    "mac",
+    "floor_mac",
+    "alu",
+    "sfu",
+    "read_bytes",
+    "write_bytes",
+    "least_read_bytes",
+    "least_write_bytes",
+    "m",
+    "groups",
+)
 TRAITS = (
-    "n", "k", "window", "stride", "channels", "inner", "reduced", "permuted",
-    "read_bits", "write_bits", "operands", "nodes",
-)  # fmt: skip
+    "n",
+    "k",
+    "window",
+    "stride",
+    "channels",
+    "inner",
+    "reduced",
+    "permuted",
+    "read_bits",
+    "write_bits",
+    "operands",
+    "nodes",
+)
 
 
 def launches(
@@ -271,13 +289,24 @@ class LaunchWalk:
         anchor, policy, kind, way = kernel.anchor, self.policy(kernel), kernel.kind, self.way
         return (
             kernel.problem if kind is Kind.ATTENTION else None,
-            self.duplicates.operator(anchor.op), kind, kernel.pattern, policy, kernel.repeat,
-            len(kernel.nodes), id(kernel.work), kernel.traffic,
-            self.strides.permuted_share(kernel), len(anchor.inputs), len(kernel.reads),
-            kernel.read_parts, *[v and v.type for v in anchor.inputs],
-            *[v.type for v in anchor.results], *map(way, kernel.reads), *map(way, kernel.writes),
+            self.duplicates.operator(anchor.op),
+            kind,
+            kernel.pattern,
+            policy,
+            kernel.repeat,
+            len(kernel.nodes),
+            id(kernel.work),
+            kernel.traffic,
+            self.strides.permuted_share(kernel),
+            len(anchor.inputs),
+            len(kernel.reads),
+            kernel.read_parts,
+            *[v and v.type for v in anchor.inputs],
+            *[v.type for v in anchor.results],
+            *map(way, kernel.reads),
+            *map(way, kernel.writes),
             *[self.write_bits(v, policy) for v in kernel.writes if self.compiled],
-        )  # fmt: skip
+        )
 
     def compared(self, kernel: Kernel) -> Launch:
         """Return the launch of a kernel by its extents alone, its place left open."""

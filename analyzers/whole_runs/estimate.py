@@ -179,10 +179,19 @@ def estimate(
         run, late = with_host(replace(run, low=max(run.low, row.floor_s)), made, graph, row)
         outside = (*outside, *late)
     return WholeRunEstimate(
-        made.quantity, run.mid, run.low, run.high, row.floor_s,
-        (*outside, *unlike(numbers)), weights_card, ready - start, end - ready, setting, size,
+        made.quantity,
+        run.mid,
+        run.low,
+        run.high,
+        row.floor_s,
+        (*outside, *unlike(numbers)),
+        weights_card,
+        ready - start,
+        end - ready,
+        setting,
+        size,
         tuple((quantity, float(values[0])) for quantity, values in other),
-    )  # fmt: skip
+    )
 
 
 def with_host(

@@ -61,8 +61,9 @@ def design(data: Measurements, features: NDArray[np.float32], like: Array) -> Ar
     shares = features[:, SHARES_START : SHARES_START + KINDS].astype(np.float64)
     at_age = [
         (modes[:, i] & (ages == age)).astype(np.float64)
-        for i in range(len(RunMode)) for age in range(len(AGES) + 1)
-    ]  # fmt: skip
+        for i in range(len(RunMode))
+        for age in range(len(AGES) + 1)
+    ]
     unlike = (
         np.array([s.compiled for s in settings], np.bool_),
         np.array([s.channels_last for s in settings], np.bool_),

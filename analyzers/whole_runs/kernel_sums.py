@@ -198,11 +198,15 @@ class Pruned:
         is_long = scale >= LEAST_SHARE * stack.total(scale)[stack.row]
         short = replace(
             stack, row=stack.row[~is_long], kind=stack.kind[~is_long], scale_s=scale[~is_long]
-        )  # fmt: skip
+        )
         long = replace(
-            stack, values=stack.values[is_long], kind=stack.kind[is_long], scale_s=scale[is_long],
-            floor_s=stack.floor_s[is_long], row=stack.row[is_long],
-        )  # fmt: skip
+            stack,
+            values=stack.values[is_long],
+            kind=stack.kind[is_long],
+            scale_s=scale[is_long],
+            floor_s=stack.floor_s[is_long],
+            row=stack.row[is_long],
+        )
         return cls(long, by_kind(short, short.scale_s))
 
     def take(self, chosen: NDArray[np.bool_]) -> Pruned:

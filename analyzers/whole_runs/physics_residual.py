@@ -196,11 +196,13 @@ class PhysicsResidual(GraphPredictor):
         if self.learned is None:
             return {}
         arrays: dict[str, Any] = {
-            "rates": self.learned.rates.table, "low": self.learned.low, "high": self.learned.high,
+            "rates": self.learned.rates.table,
+            "low": self.learned.low,
+            "high": self.learned.high,
             "memory.keys": self.learned.memory.keys,
             "memory.offsets": self.learned.memory.offsets,
             **{f"kinship.{n}": a for n, a in self.learned.similarity.arrays().items()},
-        }  # fmt: skip
+        }
         if self.shift is not None:
             arrays["shift"] = self.shift
         for name, trees in self._forests(self.learned).items():

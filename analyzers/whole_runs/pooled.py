@@ -30,12 +30,21 @@ def pooled_schema(launch_features: tuple[str, ...]) -> Schema:
     return Schema(
         "pooled launches",
         (
-            "log_sum", "log_floor_per_sum", "log_plain_per_sum", "log_launches", "log_launches_s",
-            "log_batch", "log_operators", "depth", "foldable", "long_window",
-            *(f"share_{k}" for k in _KINDS), *(f"log_count_{k}" for k in _KINDS),
+            "log_sum",
+            "log_floor_per_sum",
+            "log_plain_per_sum",
+            "log_launches",
+            "log_launches_s",
+            "log_batch",
+            "log_operators",
+            "depth",
+            "foldable",
+            "long_window",
+            *(f"share_{k}" for k in _KINDS),
+            *(f"log_count_{k}" for k in _KINDS),
             *(f"mean_{n}" for n in launch_features),
         ),
-    )  # fmt: skip
+    )
 
 
 def pooled(

@@ -68,8 +68,11 @@ def reaching(
     if covered is not None:
         return covered, True
     of_quantity = ((path, card) for path, card in cards(folder) if card.quantity == quantity.value)
-    others = (path for path, card in of_quantity
-              if any(card.covers(other, setting) for other in card.targets))  # fmt: skip
+    others = (
+        path
+        for path, card in of_quantity
+        if any(card.covers(other, setting) for other in card.targets)
+    )
     other_card = next(others, None)
     return (other_card, False) if other_card is not None else None
 
@@ -102,9 +105,10 @@ def named(name: str, quantity: Quantity = Quantity.TIME, *, folder: Path | None 
     if name.endswith(".json"):
         return Path(name)
     fits = [
-        path for path, card in every_card(folder)
+        path
+        for path, card in every_card(folder)
         if card.quantity == quantity.value and name.replace("-", "_") in ("", card.predictor)
-    ]  # fmt: skip
+    ]
     if not fits:
         raise WeightsError(
             f"no weights of {name or quantity.value!r} are installed", hint=source_of(name, folder)

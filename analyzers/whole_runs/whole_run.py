@@ -148,9 +148,13 @@ def under_runtime(
         return None
     batch = leading_extent(source, execution.bounds.env)
     run = runtime_runs.estimate(
-        execution, table, deployment, stored_element(source), batch,
+        execution,
+        table,
+        deployment,
+        stored_element(source),
+        batch,
         folder=execution.folder,
-    )  # fmt: skip
+    )
     if run is None:
         return None
     name = execution.machine.name
@@ -172,9 +176,15 @@ def under_runtime(
     outside = tuple(reason for reason, holds in reasons.items() if holds)
     withheld = RECURRENT if is_chained else OWN_HOST if own_host else ""
     return CandidateRun(
-        run.floor_s, run.time, runtime_runs.NAME, words, run.is_own, outside, withheld,
+        run.floor_s,
+        run.time,
+        runtime_runs.NAME,
+        words,
+        run.is_own,
+        outside,
+        withheld,
         run.publications,
-    )  # fmt: skip
+    )
 
 
 def by_graph(
@@ -314,13 +324,15 @@ def with_runs(table: PredictionTable, runs: Sequence[CandidateRun]) -> Predictio
         other_quantities=run.other_quantities,
         others=tuple(
             replace(
-                other, floor_s=alone.floor_s, time=other.time.at_least(alone.floor_s),
+                other,
+                floor_s=alone.floor_s,
+                time=other.time.at_least(alone.floor_s),
                 withheld=other.withheld or (WIDER if other.is_own == run.is_own else ELSEWHERE),
             )
             for other in runs[1:]
         ),
         notes=(*table.notes, *(extrapolation(run.predictor) + reason for reason in run.outside)),
-    )  # fmt: skip
+    )
 
 
 def words(run: WholeRunEstimate) -> str:

@@ -64,8 +64,14 @@ def compare(name: str, path: Path, repeats: int) -> str:
 
 
 STARTED = (
-    "help", "weights", "weights-quiet", "weights-no-predict", "check", "compare-all", "llm",
-)  # fmt: skip
+    "help",
+    "weights",
+    "weights-quiet",
+    "weights-no-predict",
+    "check",
+    "compare-all",
+    "llm",
+)
 BUDGET = '[[budget]]\nmodel = "*.onnx"\ntarget = "a100"\ntime = { fail = "+5%" }\n'
 
 
@@ -296,10 +302,18 @@ def models(folder: Path, args: argparse.Namespace) -> str:
 
 
 PARTS: dict[str, Callable[[Path, argparse.Namespace], str]] = {
-    "resnet": resnet, "chain": chain, "linearity": linearity, "llama": language_model,
-    "prediction": prediction, "million": million, "growth": growth, "loop": loop,
-    "repeated": repeated, "models": models, "start": start,
-}  # fmt: skip
+    "resnet": resnet,
+    "chain": chain,
+    "linearity": linearity,
+    "llama": language_model,
+    "prediction": prediction,
+    "million": million,
+    "growth": growth,
+    "loop": loop,
+    "repeated": repeated,
+    "models": models,
+    "start": start,
+}
 
 
 def main() -> int:

@@ -63,14 +63,21 @@ def chain(folder: Path, nodes: int, channels: int = 64, weights: bool = True) ->
 
 
 def save(
-    path: Path, nodes: list[onnx.NodeProto], inits: list[onnx.TensorProto], out: str,
-    shape: list[int | str], kind: int = TensorProto.FLOAT,
-) -> Path:  # fmt: skip
+    path: Path,
+    nodes: list[onnx.NodeProto],
+    inits: list[onnx.TensorProto],
+    out: str,
+    shape: list[int | str],
+    kind: int = TensorProto.FLOAT,
+) -> Path:
     """Write a model of one input and one output."""
     graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", kind, shape)],
-        [onnx.ValueInfoProto(name=out)], inits,
-    )  # fmt: skip
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", kind, shape)],
+        [onnx.ValueInfoProto(name=out)],
+        inits,
+    )
     graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.write_bytes(model.SerializeToString())
@@ -235,20 +242,32 @@ def loops(folder: Path, nodes: int) -> Path:
     made.append(helper.make_node("Cast", ["s"], ["m"], to=TensorProto.INT64))
     info = helper.make_tensor_value_info
     for i in range(nodes // 4):
-        inputs = [info(f"i{i}", TensorProto.INT64, []), info(f"k{i}", TensorProto.BOOL, []),
-                  info(f"p{i}", TensorProto.FLOAT, [1, 64])]  # fmt: skip
+        inputs = [
+            info(f"i{i}", TensorProto.INT64, []),
+            info(f"k{i}", TensorProto.BOOL, []),
+            info(f"p{i}", TensorProto.FLOAT, [1, 64]),
+        ]
         inner = [
             helper.make_node("Relu", [f"p{i}"], [f"q{i}"]),
             helper.make_node("Identity", [f"k{i}"], [f"l{i}"]),
             helper.make_node("Add", [f"q{i}", "x"], [f"r{i}"]),
         ]
-        made.append(helper.make_node("Loop", ["m", "", last], [f"v{i}"],
-                                     body=body(f"b{i}", inner, *inputs)))  # fmt: skip
+        made.append(
+            helper.make_node("Loop", ["m", "", last], [f"v{i}"], body=body(f"b{i}", inner, *inputs))
+        )
         last = f"v{i}"
     return save(folder / f"loops{nodes}.onnx", made, [], last, [1, 64])
 
 
 GROWING = (
-    fan_out, residual, pointwise, views, symbolic, distinct, quantized, branches, loops,
-)  # fmt: skip
+    fan_out,
+    residual,
+    pointwise,
+    views,
+    symbolic,
+    distinct,
+    quantized,
+    branches,
+    loops,
+)
 """Graphs of any number of nodes, each the worst of something."""

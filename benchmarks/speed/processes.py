@@ -89,9 +89,11 @@ CASES = {
 
 
 def run(
-    arguments: Iterable[str], folder: Path | None = None, tree: Path | None = ROOT,
+    arguments: Iterable[str],
+    folder: Path | None = None,
+    tree: Path | None = ROOT,
     variables: Mapping[str, str] = NO_VARIABLES,
-) -> Sample:  # fmt: skip
+) -> Sample:
     """Run the interpreter in a fresh process and measure it.
 
     Args:
@@ -105,9 +107,12 @@ def run(
     with tempfile.TemporaryFile() as out:
         began = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, *arguments], stdout=out, stderr=subprocess.STDOUT, env=env,
+            [sys.executable, *arguments],
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=env,
             cwd=folder or ROOT,
-        )  # fmt: skip
+        )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -128,8 +133,10 @@ def run_apart(arguments: Iterable[str], folder: Path) -> Sample:
     """
     done = subprocess.run(
         [sys.executable, "-I", __file__, str(folder), *arguments],
-        stdout=subprocess.PIPE, text=True, check=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return succeeded(Sample(**json.loads(done.stdout)))
 
 

@@ -89,37 +89,104 @@ def conclusions() -> Iterator[Conclusion]:
     gpus, both = ("V100", "A100"), (FORWARD, BACKWARD)
     for gpu in gpus:
         for direction in both:
-            yield Conclusion("half precision outperforms single", "batch, fig. 3.5", gpu,
-                             direction, "", "precision", last_is_highest)  # fmt: skip
+            yield Conclusion(
+                "half precision outperforms single",
+                "batch, fig. 3.5",
+                gpu,
+                direction,
+                "",
+                "precision",
+                last_is_highest,
+            )
     for gpu in gpus:
-        yield Conclusion("batch 64 above 16 and 32", "batch, fig. 3.5", gpu, FORWARD, HALF,
-                         "batch", last_is_highest)  # fmt: skip
-        yield Conclusion("batch 64 well above 32", "summary", gpu, FORWARD, HALF, "batch",
-                         lambda v: v[2] > (1 + CLEARLY) * v[1])  # fmt: skip
+        yield Conclusion(
+            "batch 64 above 16 and 32",
+            "batch, fig. 3.5",
+            gpu,
+            FORWARD,
+            HALF,
+            "batch",
+            last_is_highest,
+        )
+        yield Conclusion(
+            "batch 64 well above 32",
+            "summary",
+            gpu,
+            FORWARD,
+            HALF,
+            "batch",
+            lambda v: v[2] > (1 + CLEARLY) * v[1],
+        )
     for precision in (SINGLE, HALF):
-        yield Conclusion("batch 16 to 64 grows less than linearly", "batch", "A100", BACKWARD,
-                         precision, "batch", less_than_linear)  # fmt: skip
+        yield Conclusion(
+            "batch 16 to 64 grows less than linearly",
+            "batch",
+            "A100",
+            BACKWARD,
+            precision,
+            "batch",
+            less_than_linear,
+        )
     for precision in (SINGLE, HALF):
-        yield Conclusion("stride 2 is fastest", "strides", "V100", BACKWARD, precision, "stride",
-                         first_is_highest)  # fmt: skip
-    yield Conclusion("strides 4, 5 above 2, 3", "strides", "A100", BACKWARD, HALF, "stride",
-                     lambda v: min(v[2:]) > max(v[:2]))  # fmt: skip
+        yield Conclusion(
+            "stride 2 is fastest",
+            "strides",
+            "V100",
+            BACKWARD,
+            precision,
+            "stride",
+            first_is_highest,
+        )
+    yield Conclusion(
+        "strides 4, 5 above 2, 3",
+        "strides",
+        "A100",
+        BACKWARD,
+        HALF,
+        "stride",
+        lambda v: min(v[2:]) > max(v[:2]),
+    )
     for gpu, precision in (("V100", SINGLE), ("V100", HALF), ("A100", SINGLE)):
-        yield Conclusion("grows with the kernel", "kernel, fig. 3.6", gpu, BACKWARD, precision,
-                         "kernel", rises)  # fmt: skip
-    yield Conclusion("5x5 above 7x7", "kernel, fig. 3.6b", "A100", BACKWARD, HALF, "kernel",
-                     lambda v: v[1] > v[2])  # fmt: skip
+        yield Conclusion(
+            "grows with the kernel", "kernel, fig. 3.6", gpu, BACKWARD, precision, "kernel", rises
+        )
+    yield Conclusion(
+        "5x5 above 7x7",
+        "kernel, fig. 3.6b",
+        "A100",
+        BACKWARD,
+        HALF,
+        "kernel",
+        lambda v: v[1] > v[2],
+    )
     for gpu, direction, precision in (
-        ("A100", BACKWARD, HALF), ("V100", BACKWARD, SINGLE), ("V100", BACKWARD, HALF),
+        ("A100", BACKWARD, HALF),
+        ("V100", BACKWARD, SINGLE),
+        ("V100", BACKWARD, HALF),
         ("V100", FORWARD, SINGLE),
-    ):  # fmt: skip
-        yield Conclusion("grows with the filters", "filters", gpu, direction, precision, "filters",
-                         rises)  # fmt: skip
-    yield Conclusion("112 filters above 224", "filters", "A100", BACKWARD, SINGLE, "filters",
-                     lambda v: v[1] > v[2])  # fmt: skip
+    ):
+        yield Conclusion(
+            "grows with the filters", "filters", gpu, direction, precision, "filters", rises
+        )
+    yield Conclusion(
+        "112 filters above 224",
+        "filters",
+        "A100",
+        BACKWARD,
+        SINGLE,
+        "filters",
+        lambda v: v[1] > v[2],
+    )
     for gpu in gpus:
-        yield Conclusion("112 and 224 filters alike, well above 56", "filters", gpu, FORWARD, HALF,
-                         "filters", last_two_are_close)  # fmt: skip
+        yield Conclusion(
+            "112 and 224 filters alike, well above 56",
+            "filters",
+            gpu,
+            FORWARD,
+            HALF,
+            "filters",
+            last_two_are_close,
+        )
 
 
 LOCALITY = (
@@ -181,9 +248,13 @@ def row(kernels: Sequence[CountedKernel]) -> tuple[str, ...]:
     )
     longest = max(kernels, key=lambda k: k.time_s).name
     return (
-        str(len(kernels)), f"{1e6 * time_s:.0f}", f"{100 * prepare_s / time_s:.0f} %",
-        f"{l1 / l2:.1f}", f"{l2 / device:.1f}", longest.removeprefix("void ")[:44],
-    )  # fmt: skip
+        str(len(kernels)),
+        f"{1e6 * time_s:.0f}",
+        f"{100 * prepare_s / time_s:.0f} %",
+        f"{l1 / l2:.1f}",
+        f"{l2 / device:.1f}",
+        longest.removeprefix("void ")[:44],
+    )
 
 
 WHY = (

@@ -42,27 +42,35 @@ def main() -> None:
         powers = [idle + (busy_w - idle) * share for share in shares]
         rows.append(
             (
-                f"{gpu} {precision} {batch}", f"{busy_w:.0f}", f"{idle:.0f}",
-                f"{busy_s:.1f}", f"{measured.epoch_s:.1f}", f"{measured.power_w:.0f}",
+                f"{gpu} {precision} {batch}",
+                f"{busy_w:.0f}",
+                f"{idle:.0f}",
+                f"{busy_s:.1f}",
+                f"{measured.epoch_s:.1f}",
+                f"{measured.power_w:.0f}",
                 *(f"{w:.0f} {100 * (w / measured.power_w - 1):+.0f} %" for w in powers),
             )
-        )  # fmt: skip
+        )
         if batch == 64 and precision == "mixed":
             runs = thesis.EPOCHS * thesis.RUNS
             bill = Bill.of(
                 Interval.exactly(measured.epoch_s),
                 Interval.exactly(measured.power_w * measured.epoch_s),
-                region_named(REGION), None, runs=runs,
-            )  # fmt: skip
+                region_named(REGION),
+                None,
+                runs=runs,
+            )
             assert bill.board_j is not None
             assert bill.energy_j is not None
             assert bill.carbon_g is not None
             bills.append(
                 (
-                    f"{gpu} {precision} {batch}", figure(bill.board_j.mid / J_PER_KWH),
-                    figure(bill.energy_j.mid / J_PER_KWH), mass(bill.carbon_g.mid),
+                    f"{gpu} {precision} {batch}",
+                    figure(bill.board_j.mid / J_PER_KWH),
+                    figure(bill.energy_j.mid / J_PER_KWH),
+                    mass(bill.carbon_g.mid),
                 )
-            )  # fmt: skip
+            )
     header = ["GPU, precision, batch", "busy W", "idle W", "busy s", "epoch s", "thesis W"]
     header += ["our W", "at its usage"]
     tables.show("Mean power over an epoch (table 3.2)", header, rows)

@@ -30,13 +30,17 @@ def main() -> None:
     header = ["slice", "SMs", "fit", "expected ms", "floor ms", "memory MiB", "of GiB", "enough"]
     rows = [
         (
-            s.profile.name, s.profile.sm_count, s.profile.instances,
-            f"{1e3 * s.row.time_s:.2f}", f"{1e3 * s.row.verdict.floor_s:.2f}",
+            s.profile.name,
+            s.profile.sm_count,
+            s.profile.instances,
+            f"{1e3 * s.row.time_s:.2f}",
+            f"{1e3 * s.row.verdict.floor_s:.2f}",
             f"{found.need_bytes / MIB:.0f}",
-            f"{s.profile.capacity_bytes / (1 << 30):.1f}", s.holding(SLO_S).value,
+            f"{s.profile.capacity_bytes / (1 << 30):.1f}",
+            s.holding(SLO_S).value,
         )
         for s in found.slices
-    ]  # fmt: skip
+    ]
     tables.show(f"A100, mixed, batch 1, within {1e3 * SLO_S:.0f} ms", header, rows)
     smallest = found.smallest
     used = thesis.INFERENCE["A100", "mixed"].gpu_utilisation
@@ -48,10 +52,16 @@ def main() -> None:
     ]
     tables.show("The slice that each rule takes", ["rule", "slice", "by"], chosen)
     again = [
-        (f"{r.model} {r.batch}", r.profile, r.predicted_mb, _name(r.predicted_mb), r.actual_mb,
-         _name(r.actual_mb))
+        (
+            f"{r.model} {r.batch}",
+            r.profile,
+            r.predicted_mb,
+            _name(r.predicted_mb),
+            r.actual_mb,
+            _name(r.actual_mb),
+        )
         for r in thesis.DIPPM
-    ]  # fmt: skip
+    ]
     header = ["model, batch", "thesis", "predicted MB", "again", "actual MB", "by actual"]
     tables.show("DIPPM's profiles (table 4.5)", header, again)
     enough = sum(s.holding(SLO_S) is not Holding.SLOW for s in found.slices)

@@ -99,8 +99,14 @@ SPELLINGS: dict[str, str] = {
 }
 """Names of element types that follow no pattern, without underscores and dashes."""
 _PREFIXES = {
-    "float": "f", "fp": "f", "bfloat": "bf", "bfp": "bf", "uint": "u", "int": "i", "complex": "c",
-}  # fmt: skip
+    "float": "f",
+    "fp": "f",
+    "bfloat": "bf",
+    "bfp": "bf",
+    "uint": "u",
+    "int": "i",
+    "complex": "c",
+}
 
 
 def dtype_named(name: str) -> DType:

@@ -90,10 +90,17 @@ class Score:
 
 
 def score(
-    split: str, part: str, measured: Array, predicted: Array,
-    low: Array | None = None, high: Array | None = None, floor: Array | None = None,
-    *, has_order: bool = False, **labels: Any,
-) -> Score:  # fmt: skip
+    split: str,
+    part: str,
+    measured: Array,
+    predicted: Array,
+    low: Array | None = None,
+    high: Array | None = None,
+    floor: Array | None = None,
+    *,
+    has_order: bool = False,
+    **labels: Any,
+) -> Score:
     """Return the score of a slice from its predicted and measured numbers.
 
     Args:
@@ -113,10 +120,13 @@ def score(
         errors = np.abs(signed)
         squared = (predicted - measured) ** 2
         figures = {
-            "mape": float(errors.mean()), "median": float(np.median(errors)),
-            "bias": float(signed.mean()), "rmse": float(np.sqrt(squared.mean())),
-            "within_5": float((errors <= 0.05).mean()), "within_10": float((errors <= 0.10).mean()),
-        }  # fmt: skip
+            "mape": float(errors.mean()),
+            "median": float(np.median(errors)),
+            "bias": float(signed.mean()),
+            "rmse": float(np.sqrt(squared.mean())),
+            "within_5": float((errors <= 0.05).mean()),
+            "within_10": float((errors <= 0.10).mean()),
+        }
         if low is not None and high is not None:
             figures["coverage"] = coverage_of(measured, low, high)
             figures["width"] = float(np.median(high / low))
@@ -147,9 +157,10 @@ def kendall_tau(a: Array, b: Array) -> float:
 
 
 def coverage_by_fold(
-    ratios: Sequence[float], folds: Sequence[Hashable],
+    ratios: Sequence[float],
+    folds: Sequence[Hashable],
     ends: Callable[[Hashable], tuple[float, float] | None],
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """Return coverage and median width of intervals that are set on the rows of other folds.
 
     Args:

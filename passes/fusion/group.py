@@ -15,9 +15,19 @@ class Group:
     """
 
     __slots__ = (
-        "anchor", "assigned", "folded", "index", "into", "is_host", "is_read", "kind", "level",
-        "nodes", "pattern", "reads",
-    )  # fmt: skip
+        "anchor",
+        "assigned",
+        "folded",
+        "index",
+        "into",
+        "is_host",
+        "is_read",
+        "kind",
+        "level",
+        "nodes",
+        "pattern",
+        "reads",
+    )
 
     def __init__(self, index: int, kind: Kind, anchor: Node, level: int, pattern: str) -> None:
         self.index, self.kind, self.anchor, self.level = index, kind, anchor, level

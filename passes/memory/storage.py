@@ -138,8 +138,9 @@ class StorageTable:
             firsts[b.role] = min(born, firsts.get(b.role, born))
             if born <= step < min(b.dies + 1, count):
                 alive[b.role] = alive.get(b.role, 0) + nbytes
-        return {role: alive[role] for role in sorted(firsts, key=firsts.__getitem__)
-                if alive.get(role)}  # fmt: skip
+        return {
+            role: alive[role] for role in sorted(firsts, key=firsts.__getitem__) if alive.get(role)
+        }
 
     def events(self, env: Env) -> Iterator[tuple[int, int, int]]:
         """Yield an allocator's requests in order: kernel, number of the buffer, bytes.

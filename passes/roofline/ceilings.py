@@ -92,9 +92,16 @@ class KernelBound:
     def of(self, kernel: Kernel) -> KernelBound:
         """Return the bounds of a duplicate kernel, which differs in names and position only."""
         return KernelBound(
-            kernel, self.counts, self.launches, self.floor, self.sustained, self.launch_gap_s,
-            self.device_bytes, self.dtype, self.tf32,
-        )  # fmt: skip
+            kernel,
+            self.counts,
+            self.launches,
+            self.floor,
+            self.sustained,
+            self.launch_gap_s,
+            self.device_bytes,
+            self.dtype,
+            self.tf32,
+        )
 
     @property
     def vector_dtype(self) -> DType:

@@ -193,9 +193,10 @@ class Charging:
         """Return the product with the columns of several products of one left operand."""
         first = self.cost[group.anchor].problem
         columns = [
-            problem.n for n in nodes
+            problem.n
+            for n in nodes
             if n.op.kind is Kind.MATMUL and isinstance(problem := self.cost[n].problem, Product)
-        ]  # fmt: skip
+        ]
         return first._replace(n=added(columns)) if isinstance(first, Product) else first
 
     def _work(self, costs: Sequence[NodeCost]) -> Work:

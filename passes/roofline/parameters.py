@@ -83,9 +83,11 @@ class ParameterTable:
     def _whole(self, stored: Iterable[Value]) -> Counter[Value]:
         """Return how many of the stored tensors hold all of each parameter."""
         return Counter(
-            w for v in stored for w in self.sources.get(v.name, ())
+            w
+            for v in stored
+            for w in self.sources.get(v.name, ())
             if self.roles.get(w) is Role.PARAMETER and numel(w) == numel(v)
-        )  # fmt: skip
+        )
 
     def behind(self, values: Iterable[Value | None]) -> dict[Value, Dim]:
         """Return elements of the parameters from which folded ``values`` were computed."""

@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from ..manager import Analyses
 
 SHARED = (
-    Ceiling.MATRIX, Ceiling.VECTOR, Ceiling.SPECIAL, Ceiling.INTEGER,
-    Ceiling.L1, Ceiling.L2, Ceiling.DEVICE,
-)  # fmt: skip
+    Ceiling.MATRIX,
+    Ceiling.VECTOR,
+    Ceiling.SPECIAL,
+    Ceiling.INTEGER,
+    Ceiling.L1,
+    Ceiling.L2,
+    Ceiling.DEVICE,
+)
 """Resources that concurrent kernels share; the SMs come last."""
 RESIDENT_THREADS = 2048
 """Threads that one SM keeps at once where the target does not say; those of A100 and H100."""

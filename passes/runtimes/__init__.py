@@ -328,9 +328,10 @@ def runtime(name: str) -> Runtime:
         return table
     if not streams.isascii() or not streams.isdigit() or not 1 <= int(streams[:4]) <= MAX_STREAMS:
         raise PassError(
-            f"no number of streams: {streams!r}", where="fuse",
+            f"no number of streams: {streams!r}",
+            where="fuse",
             hint=f"{plain}:2 launches on two, {MAX_STREAMS} at most",
-        )  # fmt: skip
+        )
     return replace(
         table,
         name=f"{plain}:{streams}",

@@ -49,8 +49,9 @@ def head(name: str, tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node])
     if not real:
         raise PassError(
             f"only real numbers have gradients, and results are of {types_of(outputs)}",
-            hint="a step is computed in f32, bf16, f16 or amp-f16", where="--train",
-        )  # fmt: skip
+            hint="a step is computed in f32, bf16, f16 or amp-f16",
+            where="--train",
+        )
     chosen = name or fitting(real[0])
     if chosen not in names():
         raise PassError(f"no loss {chosen[:32]!r}", hint=", ".join(names()), where="--loss")

@@ -109,9 +109,14 @@ def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
     over = [letter for letter in step.writes if letter in step.reads]
     new = [letter for letter in step.writes if letter not in step.reads]
     op = MultiTensor(
-        step.function, len(step.reads), tuple(step.reads.index(x) for x in over), len(new),
-        step.alu, step.sfu, tuple(map(step.reads.index, step.unread)),
-    )  # fmt: skip
+        step.function,
+        len(step.reads),
+        tuple(step.reads.index(x) for x in over),
+        len(new),
+        step.alu,
+        step.sfu,
+        tuple(map(step.reads.index, step.unread)),
+    )
     members = len(ins) // len(step.reads)
     names = [f"{v.name}.next" for x in over for v in lists[x]]
     names += [f"{step.function}.{i}" for _ in new for i in range(members)]

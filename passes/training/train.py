@@ -28,10 +28,18 @@ from .modes import trained_form
 from .optimizer import ListKernel, apply, optimizer, state_like
 
 BUFFERS = (
-    "*running_mean", "*running_var", "*num_batches_tracked", "*attn_mask", "*attention_mask",
-    "*inv_freq", "*position_ids", "*relative_position_index", "*causal_mask",
-    "*/Constant_output_0", "*/Constant_*_output_0",
-)  # fmt: skip
+    "*running_mean",
+    "*running_var",
+    "*num_batches_tracked",
+    "*attn_mask",
+    "*attention_mask",
+    "*inv_freq",
+    "*position_ids",
+    "*relative_position_index",
+    "*causal_mask",
+    "*/Constant_output_0",
+    "*/Constant_*_output_0",
+)
 """Names that PyTorch modules, and torch.onnx's constants, give to what is no parameter."""
 UNNAMED = "val_[0-9]*"
 """Names that torch.onnx gives to constants of its own, among them biases of zeros that it adds to
@@ -125,8 +133,11 @@ class Train(Transform):
         inputs = (*graph.inputs, *ends.inputs)
         passes = accumulated(
             alive([*derivatives.forward, *backward], [loss, *(g for _, g in pairs)]),
-            inputs, [g for _, g in pairs], self.accumulate, tape,
-        )  # fmt: skip
+            inputs,
+            [g for _, g in pairs],
+            self.accumulate,
+            tape,
+        )
         pairs = [(p, g) for (p, _), g in zip(pairs, passes.gradients, strict=True)]
         tape.phase, tape.nodes = Phase.OPTIMIZER, []
         updated, states = self.update(pairs, tape)

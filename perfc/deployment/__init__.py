@@ -283,13 +283,21 @@ class Deployment:
         from perfc.passes.training.train import Train
 
         return Train(
-            self.train, self.loss, self.update.value, self.freeze,
+            self.train,
+            self.loss,
+            self.update.value,
+            self.freeze,
             master_weights=bool(self.master_weights),
             loss_scaling=self.dtype in step_fields.SCALED and not self.table.is_trainer,
-            accumulate=self.accumulate, lora_rank=self.lora_rank, lora=self.lora,
-            checkpointing=self.checkpointing.value, keep=self.keep, dropout=self.dropout,
-            fuses_attention=self.of_version.fuses_attention, is_trainer=self.table.is_trainer,
-        )  # fmt: skip
+            accumulate=self.accumulate,
+            lora_rank=self.lora_rank,
+            lora=self.lora,
+            checkpointing=self.checkpointing.value,
+            keep=self.keep,
+            dropout=self.dropout,
+            fuses_attention=self.of_version.fuses_attention,
+            is_trainer=self.table.is_trainer,
+        )
 
     def require_kernels(self, where: str = "mode") -> None:
         """Reject a training step without optimizer, which cannot be analyzed kernel by kernel.

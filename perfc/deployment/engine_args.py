@@ -24,14 +24,21 @@ from .engine_commands import (
     flag_tables,
     text_of,
     workers_in,
-)  # fmt: skip
+)
 
 LARGEST_BYTES = 1 << 18
 """Maximum bytes of a script or deployment file; PyYAML and shlex are slow."""
 DEGREES = frozenset({"tp", "pp", "dp", "ep", "nodes"})
-COUNTS = frozenset({
-    "max_num_seqs", "token_budget", "recorded_tokens", "loras", "lora_rank", "draft_tokens",
-})  # fmt: skip
+COUNTS = frozenset(
+    {
+        "max_num_seqs",
+        "token_budget",
+        "recorded_tokens",
+        "loras",
+        "lora_rank",
+        "draft_tokens",
+    }
+)
 FORMATS = data_next_to(__file__)
 """Formats of weights by the names that engines give to methods of quantization."""
 AS_STORED = frozenset({"compressed-tensors", "auto", "none", "null", ""})

@@ -132,9 +132,13 @@ def documents_in(content: str, path: Path) -> list[Any]:
 
 
 def workers_in(
-    tree: Any, names: Mapping[str, str], replicas: int, is_prefill: bool, depth: int = 0,
+    tree: Any,
+    names: Mapping[str, str],
+    replicas: int,
+    is_prefill: bool,
+    depth: int = 0,
     budget: list[int] | None = None,
-) -> Iterator[EngineCommand]:  # fmt: skip
+) -> Iterator[EngineCommand]:
     """Yield the engine commands of a deployment file, with the replicas of their workers."""
     budget = [MOST_NODES] if budget is None else budget
     budget[0] -= 1

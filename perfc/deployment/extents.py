@@ -216,8 +216,10 @@ def with_sizes(module: Module, given: Mapping[str, int]) -> Module:
         ParseError: a size that the model does not allow.
     """
     require_ranges(module, given)
-    if all(s.default == given.get(s.name, s.default) and not (s.tie and s.name in given)
-           for s in module.symbols):  # fmt: skip
+    if all(
+        s.default == given.get(s.name, s.default) and not (s.tie and s.name in given)
+        for s in module.symbols
+    ):
         return module
     changed = (
         replace(s, default=given[s.name], tie=None) if s.name in given else s
@@ -268,8 +270,9 @@ def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
     if why:
         raise ParseError(
             f"the model is exported at {words} {axis.size} and cannot be run at {size}: {why}",
-            where=f"--{name}", hint=f"export it with a symbol as its {words}",
-        )  # fmt: skip
+            where=f"--{name}",
+            hint=f"export it with a symbol as its {words}",
+        )
     return made
 
 

@@ -189,9 +189,14 @@ def streamed_s(machine: Machine, nbytes: float) -> float:
 
 
 def costs(
-    module: Module, runtime: str, target: str, envs: Sequence[Env], framework: str = "", *,
+    module: Module,
+    runtime: str,
+    target: str,
+    envs: Sequence[Env],
+    framework: str = "",
+    *,
     tf32: Tf32 | None = None,
-) -> list[PartCost]:  # fmt: skip
+) -> list[PartCost]:
     """Return the cost of a part at several sizes.
 
     Args:
@@ -220,9 +225,14 @@ def costs(
 
 
 def part_of(
-    forward: Sequence[Kernel], rows: Sequence[Ran], env: Env, saved: Iterable[Value],
-    inputs: Sequence[Value] = (), tensor: Exchanged = NO_EXCHANGE, again: Sequence[int] = (),
-) -> PartCost:  # fmt: skip
+    forward: Sequence[Kernel],
+    rows: Sequence[Ran],
+    env: Env,
+    saved: Iterable[Value],
+    inputs: Sequence[Value] = (),
+    tensor: Exchanged = NO_EXCHANGE,
+    again: Sequence[int] = (),
+) -> PartCost:
     """Return the cost of kernels that run one after another, with what the part saves.
 
     Args:
@@ -251,16 +261,22 @@ def part_of(
         math.fsum([r.count * r.time.time_s for r in ahead if r.bound.kernel.kind in CHEAP]),
         math.fsum([r.count * r.time.summed.low for r in rows]) / whole_s if whole_s else 1.0,
         math.fsum([r.count * r.time.summed.high for r in rows]) / whole_s if whole_s else 1.0,
-        PassSeconds(*[
-            math.fsum([r.count * r.time.floor_s for r in rows if r.role is role]) for role in Waiter
-        ]),
+        PassSeconds(
+            *[
+                math.fsum([r.count * r.time.floor_s for r in rows if r.role is role])
+                for role in Waiter
+            ]
+        ),
         math.fsum([n * r.time.floor_s for n, r in zip(again, rows, strict=False)]),
         math.fsum([r.count * evaluate(r.bound.kernel.work.floor_mac, env) for r in ahead]),
-        dense, experts, all_saved, of_products,
+        dense,
+        experts,
+        all_saved,
+        of_products,
         math.fsum([_nbytes(v, env) for v in inputs if _is_wide(v)]),
         tensor,
         replicated,
-    )  # fmt: skip
+    )
 
 
 def _part(program: BothPasses, rows: Sequence[Ran], env: Env) -> PartCost:
@@ -328,9 +344,12 @@ def _is_wide(v: Value) -> bool:
     """Return True for a tensor of activations, not of indices, lengths or cached tokens."""
     t = v.type
     return (
-        v.weight is None and isinstance(t, TensorType) and t.dtype.is_float
-        and len(t.shape or ()) in WIDE and t.nbytes is not None
-    )  # fmt: skip
+        v.weight is None
+        and isinstance(t, TensorType)
+        and t.dtype.is_float
+        and len(t.shape or ()) in WIDE
+        and t.nbytes is not None
+    )
 
 
 def _nbytes(v: Value, env: Env) -> float:

@@ -64,11 +64,16 @@ class PlanView:
 
 
 def plan(
-    work: TrainingWork, gpus: int, training: Training, *, fixed: Mapping[str, int | str],
+    work: TrainingWork,
+    gpus: int,
+    training: Training,
+    *,
+    fixed: Mapping[str, int | str],
     checkpointings: Sequence[RecomputePolicy] = CHECKPOINTINGS,
-    micro_batches: Sequence[int] = MICRO_BATCHES, law: RunLaw | None = None,
+    micro_batches: Sequence[int] = MICRO_BATCHES,
+    law: RunLaw | None = None,
     others: Mapping[str, RunLaw] = NO_LAWS,
-) -> PlanView:  # fmt: skip
+) -> PlanView:
     """Return the fastest setting and the Pareto front of time and memory.
 
     Args:
@@ -103,11 +108,19 @@ def plan(
     front = tuple([covering(c, work, others) for c in pareto(held)])
     cluster = cluster_of(work)
     return PlanView(
-        work.name, cluster.name, cluster.machine.name, gpus, training.batch, training.seq,
-        capacity_bytes(work, cluster.machine), len(results),
-        len(results) - len(held), front[0] if front else None, front,
+        work.name,
+        cluster.name,
+        cluster.machine.name,
+        gpus,
+        training.batch,
+        training.seq,
+        capacity_bytes(work, cluster.machine),
+        len(results),
+        len(results) - len(held),
+        front[0] if front else None,
+        front,
         None if held else covering(min(results, key=lambda c: c.memory.total), work, others),
-    )  # fmt: skip
+    )
 
 
 def pareto(settings: Sequence[DividedStepCost]) -> tuple[DividedStepCost, ...]:
@@ -150,9 +163,16 @@ def divisions(
             if pipeline > 1 and zero > 1 and "pipeline" not in fixed:
                 continue  # as in `_choices`
             parallel = Parallel(
-                tensor, pipeline, expert, data=data, context=context,
-                sequence=int(tensor > 1), zero=zero, schedule=schedule, virtual_stages=virtual,
-            )  # fmt: skip
+                tensor,
+                pipeline,
+                expert,
+                data=data,
+                context=context,
+                sequence=int(tensor > 1),
+                zero=zero,
+                schedule=schedule,
+                virtual_stages=virtual,
+            )
             yield replace(parallel, **fixed)  # type: ignore[arg-type]
 
 

@@ -78,10 +78,16 @@ def counts(most: int = MOST_GPUS, least: int = 1) -> tuple[int, ...]:
 
 
 def scale(
-    work: TrainingWork, parallel: Parallel, training: Training, *, gpus: Sequence[int] = (),
-    is_weak: bool = True, is_largest: bool = False, law: RunLaw | None = None,
+    work: TrainingWork,
+    parallel: Parallel,
+    training: Training,
+    *,
+    gpus: Sequence[int] = (),
+    is_weak: bool = True,
+    is_largest: bool = False,
+    law: RunLaw | None = None,
     others: Mapping[str, RunLaw] = NO_LAWS,
-) -> ScaleView:  # fmt: skip
+) -> ScaleView:
     """Return the scaling curve of more and more copies, each divided by ``parallel``.
 
     Args:
@@ -117,9 +123,16 @@ def scale(
         raise failed
     cluster = cluster_of(work)
     return ScaleView(
-        work.name, cluster.name, cluster.machine.name, is_weak, training.seq,
-        training.micro_batch, is_largest, capacity_bytes(work, cluster.machine), tuple(points),
-    )  # fmt: skip
+        work.name,
+        cluster.name,
+        cluster.machine.name,
+        is_weak,
+        training.seq,
+        training.micro_batch,
+        is_largest,
+        capacity_bytes(work, cluster.machine),
+        tuple(points),
+    )
 
 
 def sizes_of(parallel: Parallel, gpus: Sequence[int]) -> tuple[int, ...]:
@@ -184,9 +197,14 @@ def largest_micro_batch(
 
 
 def _at(
-    work: TrainingWork, parallel: Parallel, training: Training, gpus: int, wanted: Sequence[int],
-    is_weak: bool, law: RunLaw | None,
-) -> DividedStepCost:  # fmt: skip
+    work: TrainingWork,
+    parallel: Parallel,
+    training: Training,
+    gpus: int,
+    wanted: Sequence[int],
+    is_weak: bool,
+    law: RunLaw | None,
+) -> DividedStepCost:
     """Return the cost of a step on ``gpus`` devices, with the data-parallel degree adapted.
 
     Weak scaling also multiplies the global batch by ``gpus / min(wanted)``.

@@ -102,20 +102,35 @@ def language_work(
     tf32 = {"tf32": Tf32.ALL, "f32": Tf32.NONE}.get(name)
     frozen = weight_format(dtype) if is_frozen else WeightFormat.HALF
     work = LanguageWork(
-        config, precision, runtime, str(machine.path), tf32=tf32,
-        lora_rank=lora_rank, frozen=frozen,
-    )  # fmt: skip
+        config,
+        precision,
+        runtime,
+        str(machine.path),
+        tf32=tf32,
+        lora_rank=lora_rank,
+        frozen=frozen,
+    )
     work.recipe = recipe_of(name)
     return work
 
 
 def plan(
-    model: Any, gpus: int, target: str = "dgx-h100", *, batch: int = 256, seq: int = 0,
-    train: str = "adamw", dtype: str = "", runtime: str = "",
-    parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "",
-    micro_batch: int = 0, trained_by: str = USUAL_LAW, reserve: str | int | Reserve = NOTHING,
+    model: Any,
+    gpus: int,
+    target: str = "dgx-h100",
+    *,
+    batch: int = 256,
+    seq: int = 0,
+    train: str = "adamw",
+    dtype: str = "",
+    runtime: str = "",
+    parallel: Parallel | Mapping[str, object] = ALONE,
+    checkpointing: str = "",
+    micro_batch: int = 0,
+    trained_by: str = USUAL_LAW,
+    reserve: str | int | Reserve = NOTHING,
     lora_rank: int = 0,
-) -> PlanView:  # fmt: skip
+) -> PlanView:
     """Return the fastest training setting on so many devices, and the Pareto front.
 
     Args:
@@ -151,10 +166,15 @@ def plan(
     if fixed.get("micro_batches"):
         samples = (1,)  # the number of micro-batches determines their size
     return planned(
-        work, gpus, training, fixed=fixed, checkpointings=again, micro_batches=samples,
+        work,
+        gpus,
+        training,
+        fixed=fixed,
+        checkpointings=again,
+        micro_batches=samples,
         law=law_on(cluster_of(work).machine, work.recipe.dtype, trained_by),
         others=single_framework_laws(work, trained_by),
-    )  # fmt: skip
+    )
 
 
 def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | str]:
@@ -171,12 +191,23 @@ def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | 
 
 
 def scale(
-    model: Any, target: str = "dgx-h100", *, gpus: Sequence[int] = (), batch: int = 0,
-    seq: int = 0, train: str = "adamw", dtype: str = "", runtime: str = "",
-    parallel: Parallel | Mapping[str, object] = ALONE, checkpointing: str = "none",
-    micro_batch: int = 0, is_weak: bool = True, trained_by: str = USUAL_LAW,
-    reserve: str | int | Reserve = NOTHING, lora_rank: int = 0,
-) -> ScaleView:  # fmt: skip
+    model: Any,
+    target: str = "dgx-h100",
+    *,
+    gpus: Sequence[int] = (),
+    batch: int = 0,
+    seq: int = 0,
+    train: str = "adamw",
+    dtype: str = "",
+    runtime: str = "",
+    parallel: Parallel | Mapping[str, object] = ALONE,
+    checkpointing: str = "none",
+    micro_batch: int = 0,
+    is_weak: bool = True,
+    trained_by: str = USUAL_LAW,
+    reserve: str | int | Reserve = NOTHING,
+    lora_rank: int = 0,
+) -> ScaleView:
     """Return the scaling curve of a model whose copies are divided by ``parallel``.
 
     Args:
@@ -219,9 +250,15 @@ def scale(
         training = replace(training, batch=copies * training.micro_batch * count)
     law = law_on(cluster_of(work).machine, work.recipe.dtype, trained_by)
     return scaled(
-        work, fixed, training, gpus=gpus, is_weak=is_weak, is_largest=is_largest, law=law,
+        work,
+        fixed,
+        training,
+        gpus=gpus,
+        is_weak=is_weak,
+        is_largest=is_largest,
+        law=law,
         others=single_framework_laws(work, trained_by),
-    )  # fmt: skip
+    )
 
 
 def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:
@@ -233,9 +270,13 @@ def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, Ru
 
 
 def sizes(
-    batch: int, seq: int, train: str, micro_batch: int = 1,
-    checkpointing: RecomputePolicy = RecomputePolicy.NONE, recipe: TrainingTypes = MIXED,
-) -> Training:  # fmt: skip
+    batch: int,
+    seq: int,
+    train: str,
+    micro_batch: int = 1,
+    checkpointing: RecomputePolicy = RecomputePolicy.NONE,
+    recipe: TrainingTypes = MIXED,
+) -> Training:
     """Return the checked sizes of a step.
 
     Raises:

@@ -122,9 +122,13 @@ def checked(work: TrainingWork, parallel: Parallel) -> Parallel:
 
 
 def step_cost(
-    work: TrainingWork, parallel: Parallel, training: Training, *, law: RunLaw | None = None,
+    work: TrainingWork,
+    parallel: Parallel,
+    training: Training,
+    *,
+    law: RunLaw | None = None,
     fabric: Fabric | None = None,
-) -> DividedStepCost:  # fmt: skip
+) -> DividedStepCost:
     """Return the prediction of a step.
 
     Args:
@@ -171,16 +175,26 @@ def step_cost(
     cluster, capacity = links.cluster, capacity_of(machine, work.reserve)
     low, high = _band(parts.layers[0].low, parts.layers[0].high, known)
     return DividedStepCost(
-        parallel, training, parallel.devices, -(-parallel.devices // cluster.gpus_per_node), count,
-        time_s, time_s * low, time_s * high,
+        parallel,
+        training,
+        parallel.devices,
+        -(-parallel.devices // cluster.gpus_per_node),
+        count,
+        time_s,
+        time_s * low,
+        time_s * high,
         count * max([mean_s / parallel.pipeline, *(s.floor_s for s in stages)])
         + min([streamed_s(machine, update_bytes(s)) for s in stages]),
-        training.batch * training.seq / time_s, flop,
+        training.batch * training.seq / time_s,
+        flop,
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
-        parts_s, slowest.exchanged_s, memory,
-        capacity is not None and memory.total <= capacity.process_bytes, work.runtime,
+        parts_s,
+        slowest.exchanged_s,
+        memory,
+        capacity is not None and memory.total <= capacity.process_bytes,
+        work.runtime,
         lora_rank=work.lora_rank,
-    )  # fmt: skip
+    )
 
 
 def undivided_flop(work: TrainingWork, training: Training) -> float:
@@ -206,9 +220,11 @@ def covering(
     """
     each = [step_cost(work, cost.parallel, cost.training, law=law) for law in others.values()]
     return replace(
-        cost, low_s=min([cost.low_s, *(c.low_s for c in each)]),
-        high_s=max([cost.high_s, *(c.high_s for c in each)]), frameworks=tuple(sorted(others)),
-    )  # fmt: skip
+        cost,
+        low_s=min([cost.low_s, *(c.low_s for c in each)]),
+        high_s=max([cost.high_s, *(c.high_s for c in each)]),
+        frameworks=tuple(sorted(others)),
+    )
 
 
 _SCALED: dict[tuple[int, RunLaw, bool], tuple[RankParts, RankParts]] = {}
@@ -293,9 +309,11 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
             sum([law.waited_s(x.exposed_s, x.exchanged_s) for x in middle.losses.values()]) / 3
         )
         slowed = replace(
-            stage, forward_s=stage.forward_s + waits_s, input_s=stage.input_s + waits_s,
+            stage,
+            forward_s=stage.forward_s + waits_s,
+            input_s=stage.input_s + waits_s,
             weight_s=stage.weight_s + waits_s,
-        )  # fmt: skip
+        )
         breakdown[BUBBLE] = work.schedule.bubble_s(slowed)
     breakdown[OPTIMIZER] = update_s
     nodes = work.parallel.devices / work.fabric.cluster.gpus_per_node

@@ -53,10 +53,15 @@ def columns(seq: int) -> tuple[Column, ...]:
 def row(c: DividedStepCost) -> tuple[Cell, ...]:
     """Return a setting as a table row."""
     return (
-        c.parallel.described(), float(c.training.micro_batch), c.training.checkpointing.value,
-        in_seconds(c.time_s), float(round(c.tokens_per_s / c.gpus)),
-        Amount(c.mfu, Unit.SHARE), in_bytes(c.memory.total), c.bottleneck,
-    )  # fmt: skip
+        c.parallel.described(),
+        float(c.training.micro_batch),
+        c.training.checkpointing.value,
+        in_seconds(c.time_s),
+        float(round(c.tokens_per_s / c.gpus)),
+        Amount(c.mfu, Unit.SHARE),
+        in_bytes(c.memory.total),
+        c.bottleneck,
+    )
 
 
 def plan_document(view: PlanView) -> Document:
@@ -108,9 +113,13 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
     yield Fact("samples", None, f"{micro}, recomputed: {c.training.checkpointing.value}")
     m = c.memory
     parts = (
-        ("parameters", m.parameters), ("gradients", m.gradients), ("optimizer", m.optimizer),
-        ("activations", m.activations), ("working", m.working), ("overhead", m.overhead),
-    )  # fmt: skip
+        ("parameters", m.parameters),
+        ("gradients", m.gradients),
+        ("optimizer", m.optimizer),
+        ("activations", m.activations),
+        ("working", m.working),
+        ("overhead", m.overhead),
+    )
     words = ", ".join(f"{name} {size_text(n)}" for name, n in parts if n)
     of = f"of {size_text(capacity)}: " if capacity else ""
     yield Fact("memory of a GPU", in_bytes(m.total), f"{of}{words}")
@@ -125,18 +134,21 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
 def losses(c: DividedStepCost) -> Table:
     """Return the breakdown of a step, with the total time of partly hidden communication."""
     columns = (
-        Column("what", ""), Column("time_s", "time"), Column("share", "of the step"),
+        Column("what", ""),
+        Column("time_s", "time"),
+        Column("share", "of the step"),
         Column("exchanged_s", "communication", legend="overlapped communication included"),
-    )  # fmt: skip
+    )
     names = dict.fromkeys((*c.parts_s, *c.exchanged_s))
     rows = tuple(
         (
-            name, in_seconds(c.parts_s.get(name, 0.0)),
+            name,
+            in_seconds(c.parts_s.get(name, 0.0)),
             Amount(c.parts_s.get(name, 0.0) / c.time_s, Unit.SHARE),
             in_seconds(c.exchanged_s[name]) if name in c.exchanged_s else None,
         )
         for name in sorted(names, key=lambda n: -c.parts_s.get(n, 0.0))
-    )  # fmt: skip
+    )
     return Table(columns, rows)
 
 
@@ -171,12 +183,18 @@ def scale_document(view: ScaleView) -> Document:
         ends = time_range(c.low_s, c.high_s)
         rows.append(
             (
-                float(p.gpus), c.parallel.described(), float(c.training.batch),
-                in_seconds(c.time_s), ends, float(round(c.tokens_per_s)),
-                Amount(p.efficiency, Unit.SHARE), Amount(c.mfu, Unit.SHARE),
-                in_bytes(c.memory.total), c.bottleneck,
+                float(p.gpus),
+                c.parallel.described(),
+                float(c.training.batch),
+                in_seconds(c.time_s),
+                ends,
+                float(round(c.tokens_per_s)),
+                Amount(p.efficiency, Unit.SHARE),
+                Amount(c.mfu, Unit.SHARE),
+                in_bytes(c.memory.total),
+                c.bottleneck,
             )
-        )  # fmt: skip
+        )
     if view.is_largest and rows:
         most = f"{MOST_TOKENS} tokens" if view.seq > 1 else f"{MOST_SAMPLES}"
         chosen = f"the largest power of two that fits and divides the samples, up to {most}"
@@ -198,5 +216,6 @@ def misfits(view: ScaleView) -> Iterator[Note]:
     some = ", ".join(str(c.gpus) for c in full)
     yield Note(
         f"does not fit on {some} GPUs: needs at least {need} of {of}; `perfc plan` searches for "
-        "settings that fit", is_warning=True,
-    )  # fmt: skip
+        "settings that fit",
+        is_warning=True,
+    )

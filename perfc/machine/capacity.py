@@ -21,9 +21,15 @@ MARGIN = 0.02
 """Share of the memory that stays free, as estimates err and allocators fragment. The estimates of
 90 % of 3,000 measured training steps err by less (`benchmarks/gpu_memory.py`)."""
 _UNITS = {
-    "": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20,
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KIB": 1 << 10,
+    "MIB": 1 << 20,
     "GIB": GIB,
-}  # fmt: skip
+}
 _WRITTEN = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*(%|[a-z]{0,3})\s*", re.IGNORECASE)
 
 

@@ -60,12 +60,16 @@ class Cluster:
         reached = machine.peer_count + 1 if machine.peer_count else count
         joined = int(fact("node.nvlink_gpu_count", reached)) if nvlink else 1
         return cls(
-            machine.label, machine, count, joined, nvlink,
+            machine.label,
+            machine,
+            count,
+            joined,
+            nvlink,
             fact("link.host.bandwidth_bytes_per_s", UNKNOWN_LINK_BYTES_PER_S),
             fact("link.network.bandwidth_bytes_per_s", count * USUAL_NETWORK_BYTES_PER_S),
             fact("link.network.latency_s", NETWORK_LATENCY_S),
             machine.link("network") is None,
-        )  # fmt: skip
+        )
 
     def local_bytes_per_s(self, ranks: int) -> float:
         """Return the rate in one direction of the link among so many GPUs of a node."""

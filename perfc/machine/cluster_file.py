@@ -26,9 +26,18 @@ class _ClusterReader(Reader):
     """Reads the numbers of a node; the texts of a machine are those of its GPU."""
 
     known: ClassVar[tuple[str, ...]] = (
-        "schema", "name", "aliases", "kind", "gpu", "description", "source", "node", "link",
-        "vendor", "arch",
-    )  # fmt: skip
+        "schema",
+        "name",
+        "aliases",
+        "kind",
+        "gpu",
+        "description",
+        "source",
+        "node",
+        "link",
+        "vendor",
+        "arch",
+    )
 
     def read(self) -> None:
         """Read everything; what is wrong is in ``problems`` afterwards."""
@@ -88,8 +97,11 @@ def parse_cluster(
     facts = {k: replace(r, source=new[r.source]) for k, r in reader.facts.items()}
     sources = {new[n]: replace(s, name=new[n]) for n, s in reader.sources.items()}
     return replace(
-        base, cluster=cast("str", data["name"]), path=path,
+        base,
+        cluster=cast("str", data["name"]),
+        path=path,
         aliases=tuple(cast("list[str]", data.get("aliases", []))),
         description=cast("str", data["description"]),
-        sources={**base.sources, **sources}, facts={**base.facts, **facts},
-    ), []  # fmt: skip
+        sources={**base.sources, **sources},
+        facts={**base.facts, **facts},
+    ), []

@@ -25,8 +25,16 @@ if TYPE_CHECKING:
 HOST = "host"
 """Name of the target that is this machine."""
 __all__ = (
-    "HOST", "Listing", "Machine", "MemoryLevel", "Peak", "Rate", "Source", "Spread", "Unit",
-)  # fmt: skip
+    "HOST",
+    "Listing",
+    "Machine",
+    "MemoryLevel",
+    "Peak",
+    "Rate",
+    "Source",
+    "Spread",
+    "Unit",
+)
 
 
 class Unit(Enum):

@@ -155,9 +155,12 @@ class Parallel:
             ParseError: incompatible degrees.
         """
         named = (
-            ("tensor", self.tensor), ("pipeline", self.pipeline), ("expert", self.expert),
-            ("attention_data", self.attention_data), ("nodes", self.nodes),
-        )  # fmt: skip
+            ("tensor", self.tensor),
+            ("pipeline", self.pipeline),
+            ("expert", self.expert),
+            ("attention_data", self.attention_data),
+            ("nodes", self.nodes),
+        )
         for name, degree in named:
             if not 1 <= degree <= MOST_RANKS:
                 raise ParseError(f"{name} = {degree} is no degree of parallelism", hint="1 or more")

@@ -76,10 +76,18 @@ def _peak(machine: Machine, dtype: str) -> DevicePeak:
     sparse = machine.facts.get(f"compute.{unit.value}.{code}.sparse_flop_per_s")
     power = machine.device("tdp_w")
     return DevicePeak(
-        machine.name, machine.description, code, unit, dense.value,
-        None if sparse is None else sparse.value, entry.peak.value,
-        None if power is None else power.value, dense.origin, machine.cite(dense), dense.note,
-    )  # fmt: skip
+        machine.name,
+        machine.description,
+        code,
+        unit,
+        dense.value,
+        None if sparse is None else sparse.value,
+        entry.peak.value,
+        None if power is None else power.value,
+        dense.origin,
+        machine.cite(dense),
+        dense.note,
+    )
 
 
 def mfu(

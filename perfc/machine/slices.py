@@ -140,10 +140,15 @@ def _profile(table: object, of: Mapping[str, int], path: Path) -> SliceProfile:
     if compute > of["compute_slices"] or n["memory_slices"] > of["memory_slices"]:
         raise TargetError(f"{match[0]} is larger than its card", where=str(path))
     return SliceProfile(
-        match[0], n["sm_count"], compute, compute / of["compute_slices"],
-        n["memory_slices"] / of["memory_slices"], n["capacity_bytes"], n["instances"],
+        match[0],
+        n["sm_count"],
+        compute,
+        compute / of["compute_slices"],
+        n["memory_slices"] / of["memory_slices"],
+        n["capacity_bytes"],
+        n["instances"],
         str(table.get("note", ""))[:200],
-    )  # fmt: skip
+    )
 
 
 def _whole(table: Mapping[str, object], key: str, path: Path) -> int:
@@ -285,6 +290,10 @@ class _Cut:
         sustained = None if measured is None else self.fact(measured.key, measured)
         usable = None if level.usable is None else self.given(level.usable, capacity)
         return MemoryLevel(
-            level.name, capacity, self.part(level.bandwidth, share),
-            self.part(level.nominal, share), sustained, usable,
-        )  # fmt: skip
+            level.name,
+            capacity,
+            self.part(level.bandwidth, share),
+            self.part(level.nominal, share),
+            sustained,
+            usable,
+        )

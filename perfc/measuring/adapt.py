@@ -213,9 +213,12 @@ def probes(machine: Machine) -> Iterator[AdaptationSample]:
     if device is not None and device.sustained is not None:
         nbytes = float(COPIED_BYTES)
         parameters = {
-            "elements": nbytes / 4, "read_bytes": nbytes, "write_bytes": nbytes,
-            "operands": 1.0, "tensor_operands": 1.0,
-        }  # fmt: skip
+            "elements": nbytes / 4,
+            "read_bytes": nbytes,
+            "write_bytes": nbytes,
+            "operands": 1.0,
+            "tensor_operands": 1.0,
+        }
         time_s = 2 * nbytes / device.sustained.value
         yield AdaptationSample("elementwise", "f32", parameters, time_s)
 
@@ -329,11 +332,13 @@ def lowered(s: KernelSubject) -> tuple[str, dict[str, float]] | None:
         case "elementwise" | "movement":
             whole = [o for o in s.operands if o is not None and o.numel >= y.numel]
             return s.kind, {
-                "elements": float(y.numel), "read_bytes": s.read_bytes,
-                "write_bytes": s.write_bytes, "sfu": s.sfu,
+                "elements": float(y.numel),
+                "read_bytes": s.read_bytes,
+                "write_bytes": s.write_bytes,
+                "sfu": s.sfu,
                 "operands": float(sum(o is not None for o in s.operands)),
                 "tensor_operands": float(len(whole)),
-            }  # fmt: skip
+            }
         case "softmax" | "normalization":
             columns = float(y.shape[-1]) if y.shape else 1.0
             return s.kind, {"rows": y.numel / columns, "cols": columns}

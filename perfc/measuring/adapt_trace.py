@@ -39,8 +39,11 @@ def traced_kernels(path: Path, machine: Machine) -> list[tuple[Lowered, float]]:
         ParseError: the trace cannot be read.
     """
     trace = read_trace(path)
-    known = {facts.name or target.name: target for facts in trace.used_devices.values()
-             if (target := target_of(facts)) is not None}  # fmt: skip
+    known = {
+        facts.name or target.name: target
+        for facts in trace.used_devices.values()
+        if (target := target_of(facts)) is not None
+    }
     if known and machine.name not in {target.name for target in known.values()}:
         raise AdaptError(f"a trace of {', '.join(known)}, not of {machine.name}", where=str(path))
     samples: list[tuple[Lowered, float]] = []

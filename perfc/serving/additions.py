@@ -150,9 +150,10 @@ def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> 
     """
     if bool(rank) is not bool(count):
         raise ParseError(
-            "adapters need both a rank and a count", where="--loras",
+            "adapters need both a rank and a count",
+            where="--loras",
             hint="as in --lora-rank 16 --loras 8",
-        )  # fmt: skip
+        )
     if not 0 <= rank <= MOST_RANK or not 0 <= count <= MOST_ADAPTERS:
         hint = f"rank up to {MOST_RANK}, at most {MOST_ADAPTERS} adapters"
         raise ParseError(f"{count} adapters of rank {rank}", where="--loras", hint=hint)

@@ -49,10 +49,13 @@ def waiting(law: HostModel, host: Interval) -> HostModel:
     """Return a host model with the launch cost of an eager framework and its uncertainty."""
     low, high = host.low / host.mid, host.high / host.mid
     return replace(
-        law, launch_s=host.mid,
-        ttft_low=min(law.ttft_low, low), ttft_high=max(law.ttft_high, high),
-        tpot_low=min(law.tpot_low, low), tpot_high=max(law.tpot_high, high),
-    )  # fmt: skip
+        law,
+        launch_s=host.mid,
+        ttft_low=min(law.ttft_low, low),
+        ttft_high=max(law.ttft_high, high),
+        tpot_low=min(law.tpot_low, low),
+        tpot_high=max(law.tpot_high, high),
+    )
 
 
 def run_in(precision: ServingPrecision, machine: Machine, kind: EngineKind) -> ServingPrecision:
@@ -160,9 +163,18 @@ class Engine:
         drafts = (speculation or Speculation()).checked()
         executed = with_states(run_in(precision, machine, kind), model, kind)
         return cls(
-            model, machine, executed, parallel.checked(), runtime, version, kind, known,
-            speculation=drafts, images=images, reserve=reserve,
-        )  # fmt: skip
+            model,
+            machine,
+            executed,
+            parallel.checked(),
+            runtime,
+            version,
+            kind,
+            known,
+            speculation=drafts,
+            images=images,
+            reserve=reserve,
+        )
 
     @cached_property
     def cost(self) -> StepCost:
@@ -190,8 +202,9 @@ class Engine:
         return DraftedCost(
             self._cost_of(verifying(self.model, drafts.tokens), self.parallel),
             self._cost_of(drafts.drafter_of(self.model), alone),
-            drafts.tokens, is_own=drafts.drafter is None,
-        )  # fmt: skip
+            drafts.tokens,
+            is_own=drafts.drafter is None,
+        )
 
     def _cost_of(self, model: LanguageModel, parallel: Parallel) -> StepCost:
         if self.kind.recording is not None:
@@ -199,11 +212,19 @@ class Engine:
         serving = table_of(self.runtime).serving.value
         law = replace(self.law, step_s=self.law.step_s + self._extra_launches_s(model))
         return StepCost(
-            model, self.machine, self.precision, parallel, self.runtime, serving, law,
-            self.version, self.kind.most_recorded(model.family, model.drafted),
-            self.kind.longest, overlaps=self.kind.overlaps_prompts,
+            model,
+            self.machine,
+            self.precision,
+            parallel,
+            self.runtime,
+            serving,
+            law,
+            self.version,
+            self.kind.most_recorded(model.family, model.drafted),
+            self.kind.longest,
+            overlaps=self.kind.overlaps_prompts,
             fuses=self.kind.fuses_attention,
-        )  # fmt: skip
+        )
 
     def _extra_launches_s(self, model: LanguageModel) -> float:
         """Return the launch time of a step's kernels that perfc does not model one by one."""
@@ -283,9 +304,15 @@ class Engine:
             seqs = min(seqs, max(held // groups, min(held, 1)))
             tokens = seqs * each
         return Limits(
-            seqs, kind.token_budget, tokens, kind.batching,
+            seqs,
+            kind.token_budget,
+            tokens,
+            kind.batching,
             reserves_output=kind.reserves_output and not kind.evicts,
-            keeps_prefixes=not kind.evicts, starts_whole=kind.evicts,
-            tokens_per_step=self.speculation.tokens_per_step, drafted=self.speculation.tokens,
-            is_ahead=kind.is_ahead, looks_every=kind.looks_every,
-        )  # fmt: skip
+            keeps_prefixes=not kind.evicts,
+            starts_whole=kind.evicts,
+            tokens_per_step=self.speculation.tokens_per_step,
+            drafted=self.speculation.tokens,
+            is_ahead=kind.is_ahead,
+            looks_every=kind.looks_every,
+        )

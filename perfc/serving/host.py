@@ -100,8 +100,15 @@ class HostModel:
     def step(self, kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> float:
         """Return the seconds of one step."""
         each = amounts(kernels_s, exchanges_s, prompts, decodes)
-        factors = (self.kernels, self.prompts, self.exchanges,
-               self.step_s, self.prompt_s, self.sequence_s, self.few_s)  # fmt: skip
+        factors = (
+            self.kernels,
+            self.prompts,
+            self.exchanges,
+            self.step_s,
+            self.prompt_s,
+            self.sequence_s,
+            self.few_s,
+        )
         return sum([a * b for a, b in zip(factors, each, strict=True)])
 
 
@@ -114,9 +121,14 @@ def amounts(kernels_s: float, exchanges_s: float, prompts: int, decodes: int) ->
     """Return the amounts of one step that the `LEARNED` numbers of a host model multiply."""
     sequences = prompts + decodes
     return (
-        0.0 if prompts else kernels_s, kernels_s if prompts else 0.0, exchanges_s,
-        1.0, float(prompts), float(sequences), float(min(sequences, FEW)),
-    )  # fmt: skip
+        0.0 if prompts else kernels_s,
+        kernels_s if prompts else 0.0,
+        exchanges_s,
+        1.0,
+        float(prompts),
+        float(sequences),
+        float(min(sequences, FEW)),
+    )
 
 
 @cache
@@ -205,9 +217,10 @@ def bench_host_model(
     # for one version benchmarks sort after servers and "experts" last, so `_nearest` prefers them
     benchmarks = f"{platform_of(runtime, vendor)}{BENCH}"
     named = [
-        name for name in sorted(host_models())
+        name
+        for name in sorted(host_models())
         if name.split()[0] in (runtime, benchmarks) and (has_experts or EXPERTS not in name.split())
-    ]  # fmt: skip
+    ]
     name = _nearest(named, version)
     if name.startswith(benchmarks):
         return name, host_models()[name]

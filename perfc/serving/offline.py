@@ -131,8 +131,10 @@ def features_of(engine: Engine, law: str, isl: int, osl: int, batch: int) -> Ben
     load = (isl, osl, engine.parallel.tensor, batch, step.kernels, batch * context / pool)
     machine = coordinates(Sheet(engine.machine), RATES_OF)
     shares = (
-        attention_s / step_s, step.exchanges / step_s, prompts_s / (prompts_s + osl * step_s),
-    )  # fmt: skip
+        attention_s / step_s,
+        step.exchanges / step_s,
+        prompts_s / (prompts_s + osl * step_s),
+    )
     columns = (*(math.log2(max(v, LEAST)) for v in load), *(machine[i] for i in AMONG), *shares)
     kinds = number_of(law), number_of(engine.precision.weights.value)
     return BenchmarkFeatures(kinds, columns)
@@ -196,10 +198,13 @@ def processes() -> Mapping[str, Process]:
 
 def written(processes: Mapping[str, Process]) -> bytes:
     """Return processes in the format of the file."""
-    return packed({
-        f"{kind}:{part}": array
-        for kind, process in sorted(processes.items()) for part, array in process.arrays().items()
-    })  # fmt: skip
+    return packed(
+        {
+            f"{kind}:{part}": array
+            for kind, process in sorted(processes.items())
+            for part, array in process.arrays().items()
+        }
+    )
 
 
 def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:

@@ -83,12 +83,33 @@ class ServingOptions(ServingSettings, Additions, total=False):
 
 
 DEFAULTS = ServingSettings(
-    isl=2048, osl=256, concurrency=1, rate=0.0, trace="", spread=None, cached_tokens=0,
-    cached_share=1.0, requests=0, opening_burst=0.1, seed=0, dtype="", kv_dtype="", parallel=ALONE,
-    runtime=SERVING_DEFAULT, runtime_version="", max_num_seqs=None, token_budget=None,
-    utilization=None, prefill_gpus=0, draft_tokens=0, acceptance=0.0, draft="", prices=None,
-    grid=None, has_parts=False,
-)  # fmt: skip
+    isl=2048,
+    osl=256,
+    concurrency=1,
+    rate=0.0,
+    trace="",
+    spread=None,
+    cached_tokens=0,
+    cached_share=1.0,
+    requests=0,
+    opening_burst=0.1,
+    seed=0,
+    dtype="",
+    kv_dtype="",
+    parallel=ALONE,
+    runtime=SERVING_DEFAULT,
+    runtime_version="",
+    max_num_seqs=None,
+    token_budget=None,
+    utilization=None,
+    prefill_gpus=0,
+    draft_tokens=0,
+    acceptance=0.0,
+    draft="",
+    prices=None,
+    grid=None,
+    has_parts=False,
+)
 
 
 def split(options: Mapping[str, object]) -> tuple[ServingSettings, Additions]:

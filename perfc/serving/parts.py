@@ -121,12 +121,17 @@ def _step(
     waiting_s = factor * (launched.kernels - each["time_s"].kernels)
     energy_j = sums["energy_j"] * engine.parallel.tensor
     return StepView(
-        what, sum([c.tokens for c in chunks]), decodes, context, time_s,
-        waiting_s + engine.law.step(0.0, 0.0, len(chunks), decodes), sums["low_s"],
+        what,
+        sum([c.tokens for c in chunks]),
+        decodes,
+        context,
+        time_s,
+        waiting_s + engine.law.step(0.0, 0.0, len(chunks), decodes),
+        sums["low_s"],
         sums["high_s"],
         sums["floor_s"],
         None if math.isnan(energy_j) else energy_j,
-    )  # fmt: skip
+    )
 
 
 def with_parts(engine: Engine, steps: tuple[StepView, ...], load: Load) -> tuple[StepView, ...]:
@@ -143,10 +148,15 @@ def with_parts(engine: Engine, steps: tuple[StepView, ...], load: Load) -> tuple
     return tuple(detailed)
 
 
-STATEFUL = frozenset({
-    "causal_conv_with_state", "varlen_causal_conv_with_state", "gated_delta_net",
-    "linear_attention", "state_space_scan",
-})  # fmt: skip
+STATEFUL = frozenset(
+    {
+        "causal_conv_with_state",
+        "varlen_causal_conv_with_state",
+        "gated_delta_net",
+        "linear_attention",
+        "state_space_scan",
+    }
+)
 """Mnemonics of ops that read and write recurrent states."""
 SHARES: Mapping[Kind, WorkShare] = {
     Kind.MATMUL: WorkShare.PRODUCTS,

@@ -163,7 +163,13 @@ def expenses(
         cost = price_per_million(price, rate.output_tokens_per_s_per_gpu)
     carbon = None if each_j is None else known.carbon_g(each_j * MILLION)
     return Expenses(
-        each_j, carbon, cost, "" if price is None else price.currency,
-        f"{known.name} {known.carbon_g_per_kwh:g} g/kWh", known.source, known.date,
-        "" if price is None else price.source, "" if price is None else price.date,
-    )  # fmt: skip
+        each_j,
+        carbon,
+        cost,
+        "" if price is None else price.currency,
+        f"{known.name} {known.carbon_g_per_kwh:g} g/kWh",
+        known.source,
+        known.date,
+        "" if price is None else price.source,
+        "" if price is None else price.date,
+    )

@@ -30,8 +30,10 @@ MOST_CHECKED = 48
 OF_ENGINE = 4
 """One setting in this many of each engine's front is simulated for the chart."""
 NARROW = (
-    (WeightFormat.F8, ""), (WeightFormat.NVFP4, "NVIDIA"), (WeightFormat.MXFP4_A4, "AMD"),
-)  # fmt: skip
+    (WeightFormat.F8, ""),
+    (WeightFormat.NVFP4, "NVIDIA"),
+    (WeightFormat.MXFP4_A4, "AMD"),
+)
 """Formats to try in addition to the published one, each for one vendor's boards or for all."""
 MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
 """Units of cost."""
@@ -152,13 +154,18 @@ def search(
     within = [s for s in candidates if slo.holds(*_times(s, load))]
     held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(
-        model.name, load, slo, looked, looked - len(candidates),
+        model.name,
+        load,
+        slo,
+        looked,
+        looked - len(candidates),
         MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),
-        held[0] if held else None, tuple(held if load.rate else _best(held)),
+        held[0] if held else None,
+        tuple(held if load.rate else _best(held)),
         () if load.rate else tuple(map(query.simulated, some)),
         beyond_positions(model, sum(load.longest)),
-    )  # fmt: skip
+    )
 
 
 def _within(candidates: Sequence[ServingSetting], query: _Query, slo: Slo) -> list[ServingReport]:
@@ -199,12 +206,24 @@ class _Query:
         load = self.load
         (target,) = [str(m.path) for m in self.machines if m.name == s.target]
         return llm(
-            self.model, target, isl=load.isl, osl=load.osl, concurrency=s.users, rate=load.rate,
-            spread=load.spread, cached_tokens=load.cached_tokens, cached_share=load.cached_share,
-            seed=load.seed, opening_burst=load.opening_burst, dtype=s.weights,
-            parallel={"tp": s.tensor, "ep": s.expert, "dp": engines}, runtime=self.runtime,
-            token_budget=s.token_budget, prices=self.prices, reserve=self.reserve,
-        )  # fmt: skip
+            self.model,
+            target,
+            isl=load.isl,
+            osl=load.osl,
+            concurrency=s.users,
+            rate=load.rate,
+            spread=load.spread,
+            cached_tokens=load.cached_tokens,
+            cached_share=load.cached_share,
+            seed=load.seed,
+            opening_burst=load.opening_burst,
+            dtype=s.weights,
+            parallel={"tp": s.tensor, "ep": s.expert, "dp": engines},
+            runtime=self.runtime,
+            token_budget=s.token_budget,
+            prices=self.prices,
+            reserve=self.reserve,
+        )
 
     def simulated(self, s: ServingSetting) -> ServingSetting:
         """Return the setting with the numbers of its simulated report."""
@@ -213,11 +232,13 @@ class _Query:
         assert times is not None
         assert rate is not None
         return replace(
-            s, ttft_s=times.ttft.mean, tpot_s=times.tpot.mean if times.tpot is not None else 0.0,
+            s,
+            ttft_s=times.ttft.mean,
+            tpot_s=times.tpot.mean if times.tpot is not None else 0.0,
             tokens_per_s_per_gpu=rate.output_tokens_per_s_per_gpu,
             price_per_million=None if spent is None else spent.price_per_million,
             cost=cost_of(report, is_priced=self.is_priced),
-        )  # fmt: skip
+        )
 
 
 def _engines(
@@ -230,9 +251,15 @@ def _engines(
         for dtype, tensor, budget in product(formats, ranks, budgets or (None,)):
             for expert in (1, tensor) if tensor > 1 and _has_experts(model) else (1,):
                 engine = engine_for(
-                    model, str(machine.path), dtype, "", Parallel(tensor, 1, expert), query.runtime,
-                    budget=budget, reserve=query.reserve,
-                )  # fmt: skip
+                    model,
+                    str(machine.path),
+                    dtype,
+                    "",
+                    Parallel(tensor, 1, expert),
+                    query.runtime,
+                    budget=budget,
+                    reserve=query.reserve,
+                )
                 try:
                     engine.cost  # noqa: B018 - lowers the model
                 except ModelError:
@@ -274,9 +301,18 @@ def _settings(
         spent = None if price is None else price_per_million(price, each)
         cost = spent if is_priced and spent is not None else 1 / each
         yield ServingSetting(
-            engine.machine.name, dtype, engine.parallel.tensor, engine.parallel.expert, users,
-            budget, ttft_s, tpot_s, each, spent, cost,
-        )  # fmt: skip
+            engine.machine.name,
+            dtype,
+            engine.parallel.tensor,
+            engine.parallel.expert,
+            users,
+            budget,
+            ttft_s,
+            tpot_s,
+            each,
+            spent,
+            cost,
+        )
 
 
 def steady(engine: Engine, load: Load, users: int, budget: int) -> tuple[float, float]:
@@ -294,8 +330,9 @@ def steady(engine: Engine, load: Load, users: int, budget: int) -> tuple[float, 
     chunks = prompt / chunk
     mixed_s = engine.cost.step_s(
         (Chunk(chunk, held + (prompt - chunk) // 2),),
-        0 if is_prompts_first else users, context,
-    )  # fmt: skip
+        0 if is_prompts_first else users,
+        context,
+    )
     # while one request generates its answer, every user sends one request
     steps = max(users - 1, 0) * chunks
     if is_prompts_first:

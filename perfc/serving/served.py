@@ -65,9 +65,13 @@ def _prefill_worker(engine: Engine, gpus: int, isl: int) -> Engine:
     for width in widths:
         data = math.gcd(whole.attention_data, width)
         narrow = replace(
-            whole, tensor=width // data, pipeline=1, attention_data=data,
-            expert=min(whole.expert, width), nodes=-(-whole.nodes * width // engine.ranks),
-        )  # fmt: skip
+            whole,
+            tensor=width // data,
+            pipeline=1,
+            attention_data=data,
+            expert=min(whole.expert, width),
+            nodes=-(-whole.nodes * width // engine.ranks),
+        )
         worker = replace(engine, parallel=narrow)
         if worker.memory(isl, 1).fits(isl + 1):
             return worker

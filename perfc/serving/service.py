@@ -78,12 +78,17 @@ class MemoryView:
         """Return the view of a plan for a load on ``engines`` engines with separate pools."""
         d = plan.demand
         return cls(
-            plan.capacity_bytes, d.weight_bytes, d.activation_bytes, plan.overhead_bytes,
-            plan.pool_bytes, d.kv_bytes, plan.kv_tokens if d.kv_bytes else 0,
+            plan.capacity_bytes,
+            d.weight_bytes,
+            d.activation_bytes,
+            plan.overhead_bytes,
+            plan.pool_bytes,
+            d.kv_bytes,
+            plan.kv_tokens if d.kv_bytes else 0,
             engines * plan.sequences(sum(load.longest), load.cached_tokens, load.cached_share),
             plan.longest(engine.model.context or LONGEST),
             vllm_kv_tokens(engine, plan.pool_bytes, longest),
-        )  # fmt: skip
+        )
 
     @property
     def pool_name(self) -> str:
@@ -219,18 +224,30 @@ def llm(
     model, images = engine.model, added.get("images", 0)
     image_tokens = images * (model.tower.tokens if model.tower else 0)
     load = Load(
-        given["isl"] + image_tokens, given["osl"],
+        given["isl"] + image_tokens,
+        given["osl"],
         0 if given["rate"] else given["concurrency"],
-        given["rate"], os.fspath(given["trace"]), given["spread"], given["cached_tokens"],
-        given["cached_share"], given["requests"], given["seed"], added.get("offline", False),
+        given["rate"],
+        os.fspath(given["trace"]),
+        given["spread"],
+        given["cached_tokens"],
+        given["cached_share"],
+        given["requests"],
+        given["seed"],
+        added.get("offline", False),
         given["opening_burst"],
-    ).resolved()  # fmt: skip
+    ).resolved()
     engine = _driven(engine, load, divided.data)
     return report_of(
-        engine, load.checked(), divided.data, given["prefill_gpus"],
-        given["prices"] or Prices(), given["grid"], given["has_parts"],
+        engine,
+        load.checked(),
+        divided.data,
+        given["prefill_gpus"],
+        given["prices"] or Prices(),
+        given["grid"],
+        given["has_parts"],
         longest_of(added, model, load.isl + load.osl),
-    )  # fmt: skip
+    )
 
 
 def engine_of(
@@ -249,11 +266,22 @@ def engine_of(
         given["draft_tokens"], given["acceptance"], decoder_of(draft) if draft else None
     )
     return engine_for(
-        model, str(load_machine(target).path), given["dtype"], given["kv_dtype"],
-        replace(_degrees(given["parallel"]), data=1), given["runtime"], given["runtime_version"],
-        given["max_num_seqs"], given["token_budget"], given["utilization"], drafts, images,
-        given["prefill_gpus"] > 0, *of_host(added), Reserve.parse(added.get("reserve", "")),
-    )  # fmt: skip
+        model,
+        str(load_machine(target).path),
+        given["dtype"],
+        given["kv_dtype"],
+        replace(_degrees(given["parallel"]), data=1),
+        given["runtime"],
+        given["runtime_version"],
+        given["max_num_seqs"],
+        given["token_budget"],
+        given["utilization"],
+        drafts,
+        images,
+        given["prefill_gpus"] > 0,
+        *of_host(added),
+        Reserve.parse(added.get("reserve", "")),
+    )
 
 
 def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:
@@ -286,12 +314,24 @@ def _driven(engine: Engine, load: Load, engines: int) -> Engine:
 
 @lru_cache(maxsize=256)
 def engine_for(
-    model: LanguageModel, target: str, dtype: str, cache: str, parallel: Parallel,
-    runtime: str, version: str = "", seqs: int | None = None, budget: int | None = None,
-    utilization: float | None = None, drafts: Speculation = Speculation(),  # noqa: B008
-    images: int = 0, is_disaggregated: bool = False, host_launch_s: float | None = None,
-    recorded: int | None = None, batching: Batching | None = None, reserve: Reserve = NOTHING,
-) -> Engine:  # fmt: skip
+    model: LanguageModel,
+    target: str,
+    dtype: str,
+    cache: str,
+    parallel: Parallel,
+    runtime: str,
+    version: str = "",
+    seqs: int | None = None,
+    budget: int | None = None,
+    utilization: float | None = None,
+    drafts: Speculation = Speculation(),  # noqa: B008
+    images: int = 0,
+    is_disaggregated: bool = False,
+    host_launch_s: float | None = None,
+    recorded: int | None = None,
+    batching: Batching | None = None,
+    reserve: Reserve = NOTHING,
+) -> Engine:
     """Return one engine with the arguments of `llm`, by the path of its target's file.
 
     Raises:
@@ -301,20 +341,35 @@ def engine_for(
     if mix := mix_named(dtype):
         precision = replace(precision, stored=mix_of(model, mix))
     return Engine.of(
-        model, load_machine(target), precision, parallel, runtime, version,
+        model,
+        load_machine(target),
+        precision,
+        parallel,
+        runtime,
+        version,
         law=disaggregated_host_model(runtime, version) if is_disaggregated else None,
         speculation=drafts,
-        images=images, host_launch_s=host_launch_s, reserve=reserve,
-        max_num_seqs=seqs, token_budget=budget, utilization=utilization, recorded_tokens=recorded,
+        images=images,
+        host_launch_s=host_launch_s,
+        reserve=reserve,
+        max_num_seqs=seqs,
+        token_budget=budget,
+        utilization=utilization,
+        recorded_tokens=recorded,
         batching=batching,
-    )  # fmt: skip
+    )
 
 
 def report_of(
-    engine: Engine, load: Load, engines: int, prefill_gpus: int, prices: Prices,
-    grid: Region | None, has_parts: bool = False,
+    engine: Engine,
+    load: Load,
+    engines: int,
+    prefill_gpus: int,
+    prices: Prices,
+    grid: Region | None,
+    has_parts: bool = False,
     longest: int | None = None,
-) -> ServingReport:  # fmt: skip
+) -> ServingReport:
     """Return the report of a load on ``engines`` engines.
 
     ``has_parts`` breaks the time of steps down; ``longest`` is as
@@ -333,16 +388,28 @@ def report_of(
     copies = engines * engine.parallel.attention_data
     memory = MemoryView.of(engine, plan, load, copies, longest or 0)
     base = ServingReport(
-        engine.model.name, engine.machine.name, engine.runtime,
+        engine.model.name,
+        engine.machine.name,
+        engine.runtime,
         engine.version or engine.kind.assumed,
-        engine.law.versions, counts.resident, counts.active, precision.weights.value,
+        engine.law.versions,
+        counts.resident,
+        counts.active,
+        precision.weights.value,
         precision.experts.value if precision.experts else "",
-        precision.cached.code, engine.parallel, engines, gpus, engine.kind.token_budget,
-        engine.kind.max_num_seqs, load,
-        DraftsView.of(engine.speculation, engine.model), engine.model.adapters,
+        precision.cached.code,
+        engine.parallel,
+        engines,
+        gpus,
+        engine.kind.token_budget,
+        engine.kind.max_num_seqs,
+        load,
+        DraftsView.of(engine.speculation, engine.model),
+        engine.model.adapters,
         ImagesView.of(engine.model, engine.images),
-        memory, plan.fits(isl + osl) and (longest or 0) <= memory.largest_context,
-    )  # fmt: skip
+        memory,
+        plan.fits(isl + osl) and (longest or 0) <= memory.largest_context,
+    )
     beyond = (
         *beyond_positions(engine.model, isl + osl),
         *longest_notes(longest, memory.largest_context),
@@ -369,7 +436,7 @@ def report_of(
         expenses=expenses(each_j, rate, engine.machine, prices, grid),
         preempted=sum(share.groups * share.run.preempted for share in result.shares),
         notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, load, users)),
-    )  # fmt: skip
+    )
 
 
 def _with_usual_spread(load: Load, engine: Engine) -> Load:

@@ -119,10 +119,15 @@ def collective(
         time_s = float(estimate.time_s[0])
         rows.append(
             CollectiveRow(
-                machine.name, time_s, float(estimate.low_s[0]), float(estimate.high_s[0]),
-                float(estimate.floor_s[0]), nbytes / time_s, bool(estimate.extrapolating[0]),
+                machine.name,
+                time_s,
+                float(estimate.low_s[0]),
+                float(estimate.high_s[0]),
+                float(estimate.floor_s[0]),
+                nbytes / time_s,
+                bool(estimate.extrapolating[0]),
             )
-        )  # fmt: skip
+        )
     return CollectiveView(operation, nbytes, ranks, nodes, dtype or USUAL_DTYPE, tuple(rows))
 
 

@@ -122,30 +122,42 @@ _ROWS = {"rows": KernelExtent("independent rows"), "columns": KernelExtent("elem
 KERNELS: Mapping[str, KernelKind] = {
     "matmul": KernelKind(
         "matrix product, [m, k] by [k, n]",
-        {"m": KernelExtent("rows of the first matrix and the result"),
-         "n": KernelExtent("columns of the second matrix and the result"),
-         "k": KernelExtent("reduction dimension"), "batch": KernelExtent("batch size", 1)},
+        {
+            "m": KernelExtent("rows of the first matrix and the result"),
+            "n": KernelExtent("columns of the second matrix and the result"),
+            "k": KernelExtent("reduction dimension"),
+            "batch": KernelExtent("batch size", 1),
+        },
         lambda e, f: operator("matmul")(),
         _matmul,
         {"m": 4096, "n": 4096, "k": 4096},
     ),
     "conv": KernelKind(
         "2-D convolution with square filters and same padding",
-        {"batch": KernelExtent("images", 1), "channels": KernelExtent("input channels"),
-         "filters": KernelExtent("output channels"), "height": KernelExtent("image height"),
-         "width": KernelExtent("image width"), "kernel": KernelExtent("kernel size", 3),
-         "stride": KernelExtent("stride", 1),
-         "groups": KernelExtent("groups; equal to --channels for a depthwise convolution", 1)},
+        {
+            "batch": KernelExtent("images", 1),
+            "channels": KernelExtent("input channels"),
+            "filters": KernelExtent("output channels"),
+            "height": KernelExtent("image height"),
+            "width": KernelExtent("image width"),
+            "kernel": KernelExtent("kernel size", 3),
+            "stride": KernelExtent("stride", 1),
+            "groups": KernelExtent("groups; equal to --channels for a depthwise convolution", 1),
+        },
         _make_conv,
         _conv,
         {"channels": 64, "filters": 64, "height": 56, "width": 56},
     ),
     "attention": KernelKind(
         "attention",
-        {"batch": KernelExtent("sequences", 1), "heads": KernelExtent("query heads"),
-         "seq": KernelExtent("query tokens"), "head_dim": KernelExtent("head dimension", 64),
-         "keys": KernelExtent("key and value tokens, if different from --seq", 0),
-         "kv_heads": KernelExtent("key and value heads, if fewer than --heads", 0)},
+        {
+            "batch": KernelExtent("sequences", 1),
+            "heads": KernelExtent("query heads"),
+            "seq": KernelExtent("query tokens"),
+            "head_dim": KernelExtent("head dimension", 64),
+            "keys": KernelExtent("key and value tokens, if different from --seq", 0),
+            "kv_heads": KernelExtent("key and value heads, if fewer than --heads", 0),
+        },
         lambda e, f: operator("attention")(is_causal=int(f == "causal")),  # type: ignore[call-arg]
         _attention,
         {"heads": 16, "seq": 1024},
@@ -153,22 +165,28 @@ KERNELS: Mapping[str, KernelKind] = {
     ),
     "experts": KernelKind(
         "mixture-of-experts layer",
-        {"tokens": KernelExtent("tokens"), "hidden": KernelExtent("hidden size"),
-         "inner": KernelExtent("expert intermediate size on this device"),
-         "chosen": KernelExtent("experts per token"), "experts": KernelExtent("number of experts")},
+        {
+            "tokens": KernelExtent("tokens"),
+            "hidden": KernelExtent("hidden size"),
+            "inner": KernelExtent("expert intermediate size on this device"),
+            "chosen": KernelExtent("experts per token"),
+            "experts": KernelExtent("number of experts"),
+        },
         _make_experts,
         _experts,
         {"tokens": 64, "hidden": 2048, "inner": 768, "chosen": 8, "experts": 128},
         ("gated", "plain"),
     ),
     "softmax": KernelKind(
-        "softmax of each row", _ROWS,
+        "softmax of each row",
+        _ROWS,
         lambda e, f: operator("softmax")(axis=-1),  # type: ignore[call-arg]
         lambda e, f: (("rows", "columns"),),
         {"rows": 4096, "columns": 1024},
     ),
     "norm": KernelKind(
-        "normalization of each row, with scale", _ROWS,
+        "normalization of each row, with scale",
+        _ROWS,
         lambda e, f: operator(f)(axis=-1),  # type: ignore[call-arg]
         _norm,
         {"rows": 4096, "columns": 1024},
@@ -182,7 +200,7 @@ KERNELS: Mapping[str, KernelKind] = {
         {"elements": 1 << 20},
         (*UNARY, *BINARY),
     ),
-}  # fmt: skip
+}
 """Kinds of kernels by name; collectives are in `perfc.study.collective`."""
 LARGEST = 1 << 40
 """Maximum extent; a larger one is a typing error."""

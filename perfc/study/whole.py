@@ -98,16 +98,29 @@ def predict_as(
     is_time = wanted is Quantity.TIME
     deployment = deployment if is_time else deployment.for_model(model, predictor)
     report = analyze(
-        model, input=example, inputs=inputs, values=values, deployment=deployment,
+        model,
+        input=example,
+        inputs=inputs,
+        values=values,
+        deployment=deployment,
         predictor=predictor if is_time else "",
-    )  # fmt: skip
+    )
     if is_time:
         table, total = report.prediction, report.prediction.total
         return WholeRun(
-            total.time_s, total.low_s, total.high_s, total.floor_s, total.predictor,
-            table.whole or "sum of the kernels", table.outside, *conditions(report), wanted,
-            table.warnings, confidence(report, table), dict(table.other_quantities),
-        )  # fmt: skip
+            total.time_s,
+            total.low_s,
+            total.high_s,
+            total.floor_s,
+            total.predictor,
+            table.whole or "sum of the kernels",
+            table.outside,
+            *conditions(report),
+            wanted,
+            table.warnings,
+            confidence(report, table),
+            dict(table.other_quantities),
+        )
     given = report.source, report.machine, deployment, report.env
     try:
         run = by_card(predictor, *given, wanted)
@@ -121,9 +134,16 @@ def predict_as(
             raise
         run = replace(run, value=other[wanted], low=math.nan, high=math.nan)
     return WholeRun(
-        run.value, run.low, run.high, run.floor_s, run.predictor, words(run), run.outside,
-        *conditions(report), wanted,
-    )  # fmt: skip
+        run.value,
+        run.low,
+        run.high,
+        run.floor_s,
+        run.predictor,
+        words(run),
+        run.outside,
+        *conditions(report),
+        wanted,
+    )
 
 
 def conditions(report: Report) -> tuple[Deployment, str, int, dict[str, int]]:
@@ -296,8 +316,21 @@ class WholeRunView:
         how = run.deployment
         framework = f"{how.table.framework.value or how.stated_runtime} {how.runtime_version}"
         return cls(
-            run.quantity.value, run.value, run.low, run.high, run.floor_s, run.outside, run.notes,
-            run.confidence, run.predictor, run.basis, run.batch, run.precision, framework.strip(),
-            how.mode.value, how.as_json(), other_quantities=run.other_quantities,
+            run.quantity.value,
+            run.value,
+            run.low,
+            run.high,
+            run.floor_s,
+            run.outside,
+            run.notes,
+            run.confidence,
+            run.predictor,
+            run.basis,
+            run.batch,
+            run.precision,
+            framework.strip(),
+            how.mode.value,
+            how.as_json(),
+            other_quantities=run.other_quantities,
             **more,  # type: ignore[arg-type]
-        )  # fmt: skip
+        )

@@ -29,24 +29,42 @@ def write(
     features = tabulate(kind, one, dtypes[0], Sheet(machines[0]), Protocol.GRAPH).names
     parameters = (*kind.parameters, *kind.optional)
     leaf = Forest(
-        features, np.array([-1], np.int16), np.zeros(1, np.float32), np.zeros(1, np.int32),
-        np.zeros(1, np.int32), 0.0,
-    )  # fmt: skip
+        features,
+        np.array([-1], np.int16),
+        np.zeros(1, np.float32),
+        np.zeros(1, np.int32),
+        np.zeros(1, np.int32),
+        0.0,
+    )
     spread = Forest(
-        features, np.array([-1], np.int16), np.full(1, np.log(0.1), np.float32),
-        np.zeros(1, np.int32), np.zeros(1, np.int32), 0.0,
-    )  # fmt: skip
+        features,
+        np.array([-1], np.int16),
+        np.full(1, np.log(0.1), np.float32),
+        np.zeros(1, np.int32),
+        np.zeros(1, np.int32),
+        0.0,
+    )
     card = Card(
-        name=name, class_name=name, format=FORMAT,
-        schema=schema_of(name, parameters, features), parameters=parameters, features=features,
-        protocols=(Protocol.GRAPH,), frameworks=("",), dtypes=dtypes,
+        name=name,
+        class_name=name,
+        format=FORMAT,
+        schema=schema_of(name, parameters, features),
+        parameters=parameters,
+        features=features,
+        protocols=(Protocol.GRAPH,),
+        frameworks=("",),
+        dtypes=dtypes,
         targets=tuple(m.name for m in machines),
         configurations=tuple((m.name, d, "") for m in machines for d in dtypes),
         places={d: tuple(coordinates(Sheet(m), d) for m in machines) for d in dtypes},
         bases={"factor": 0.0, "spread": 0.0},
         calibration=Calibration(Bands(Band(-1.0, 1.0), Unseen(0.2, Band(-3.0, 3.0)))),
-        split="none", data={}, metrics={}, versions={}, rows=1,
-    )  # fmt: skip
+        split="none",
+        data={},
+        metrics={},
+        versions={},
+        rows=1,
+    )
     count = len(features)
     hull = np.full(count, 1e12)
     save(Artefact(card, leaf, spread, -hull, hull, np.zeros(count)), folder)

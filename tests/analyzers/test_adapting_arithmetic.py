@@ -105,9 +105,14 @@ def test_a_corrected_kernel_takes_its_ratio_and_the_interval_of_the_rows() -> No
     """Two launches of 100 µs, half of the way between ratios 0.5 and 8: 400 µs."""
     table = {"matmul": Correction(0.5, 8.0, 0.9, 1.25)}
     estimate = Estimate(
-        1e-5, Interval(1e-4, 2e-4, 3e-4), Predictor.LEARNED, "matmul", is_extrapolating=True,
-        is_measured=False, in_run=Interval.exactly(1.0),
-    )  # fmt: skip
+        1e-5,
+        Interval(1e-4, 2e-4, 3e-4),
+        Predictor.LEARNED,
+        "matmul",
+        is_extrapolating=True,
+        is_measured=False,
+        in_run=Interval.exactly(1.0),
+    )
     found = corrected(estimate, 2.0, table)
     assert ends(found.time) == pytest.approx((3.6e-4, 4e-4, 5e-4))
     assert found.correction == pytest.approx(2)

@@ -75,9 +75,14 @@ def test_written_out_attention_is_one_row_of_both_products() -> None:
 @pytest.mark.parametrize(("window", "seen"), [(-1, 0), (128, 128)])
 def test_grouped_query_attention_keeps_its_window(window: int, seen: int) -> None:
     node = helper.make_node(
-        "GroupQueryAttention", ["q", "k", "v", "", "", "n", "t"], ["y0"],
-        domain="com.microsoft", num_heads=8, kv_num_heads=2, local_window_size=window,
-    )  # fmt: skip
+        "GroupQueryAttention",
+        ["q", "k", "v", "", "", "n", "t"],
+        ["y0"],
+        domain="com.microsoft",
+        num_heads=8,
+        kv_num_heads=2,
+        local_window_size=window,
+    )
     found = lowered(
         [node],
         {"q": (1, 512, 1024), "k": (1, 512, 256), "v": (1, 512, 256), "n": (1,), "t": (1,)},

@@ -15,10 +15,14 @@ from perfc.ir.tensors.types import DType
 from .toy import bound, toy
 
 MODEL = PowerModel(
-    base=0.5, idle=0.2,
+    base=0.5,
+    idle=0.2,
     rates={"matrix16": 1.0, "matrix8": 3.0, "device": 2.0, "l2": 4.0, "special": 10.0},
-    low_ratio=0.8, high_ratio=1.25, short_low_ratio=0.5, short_high_ratio=2.0,
-)  # fmt: skip
+    low_ratio=0.8,
+    high_ratio=1.25,
+    short_low_ratio=0.5,
+    short_high_ratio=2.0,
+)
 US = 1e-6
 CAP = "tdp_w 100 sheet"
 
@@ -75,8 +79,11 @@ def test_the_matrix_unit_is_that_of_the_element_type(
 
 
 def test_matrix_units_by_bits() -> None:
-    names = {"matrix4": ("f4e2m1", "i4", "u4"), "matrix8": ("f8e4m3", "f8e5m2", "i8", "u8"),
-             "matrix16": ("f16", "bf16", "tf32", "f32", "i32")}  # fmt: skip
+    names = {
+        "matrix4": ("f4e2m1", "i4", "u4"),
+        "matrix8": ("f8e4m3", "f8e5m2", "i8", "u8"),
+        "matrix16": ("f16", "bf16", "tf32", "f32", "i32"),
+    }
     for key, dtypes in names.items():
         assert {matrix_key(d) for d in dtypes} == {key}
 

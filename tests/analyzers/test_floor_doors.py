@@ -180,9 +180,13 @@ def test_every_door_gives_one_floor(module: Module, target: str, dtype: str, run
 
 @settings(max_examples=300, deadline=None)
 @given(
-    st.integers(1, 40), st.integers(1, 7), st.integers(1, 5), st.sampled_from((1, 1, 2, 3)),
-    st.integers(0, 4), st.integers(0, 4),
-)  # fmt: skip
+    st.integers(1, 40),
+    st.integers(1, 7),
+    st.integers(1, 5),
+    st.sampled_from((1, 1, 2, 3)),
+    st.integers(0, 4),
+    st.integers(0, 4),
+)
 @example(56, 1, 2, 1, 0, 0)
 def test_a_convolution_reads_the_positions_that_the_ir_counts(
     extent: int, kernel: int, stride: int, dilation: int, before: int, after: int
@@ -191,9 +195,13 @@ def test_a_convolution_reads_the_positions_that_the_ir_counts(
     assume(room >= 0)
     out = room // stride + 1
     row = {
-        "in_h": extent, "out_h": out, "kernel_h": kernel, "stride_h": stride, "pad_h": before,
+        "in_h": extent,
+        "out_h": out,
+        "kernel_h": kernel,
+        "stride_h": stride,
+        "pad_h": before,
         "dilation_h": dilation,
-    }  # fmt: skip
+    }
     found = touched({n: np.array([float(v)]) for n, v in row.items()}, "h")[0]
     truth = touched_in_ir(extent, out, kernel, stride, dilation, (before, after))
     assert isinstance(truth, int)

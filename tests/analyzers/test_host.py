@@ -125,9 +125,12 @@ def test_a_recorded_graph_waits_for_no_launch_whoever_tells_its_total() -> None:
 def test_compiled_code_waits_for_its_host_unless_it_is_recorded() -> None:
     """105 launches of 8 to 24 µs; at batch 512 the device is the slower of both."""
     launched, recorded = (
-        [perfc.analyze(RESNET, "rtx4090", runtime=r, dtype="f16", batch=b).prediction
-         for b in (1, 512)] for r in ("inductor", "reduce-overhead")
-    )  # fmt: skip
+        [
+            perfc.analyze(RESNET, "rtx4090", runtime=r, dtype="f16", batch=b).prediction
+            for b in (1, 512)
+        ]
+        for r in ("inductor", "reduce-overhead")
+    )
     kernels = perfc.analyze(RESNET, "rtx4090", dtype="f16", runtime="inductor").kernels.kernels
     launches = sum(k.helper is None for k in kernels)
     run = launch_of("rtx4090", "inductor") * launches
@@ -171,9 +174,11 @@ def test_casts_under_autocast_are_launches_too() -> None:
 def test_published_latencies_at_batch_one_lie_in_the_range() -> None:
     """NVIDIA's ResNet-50 v1.5 on T4 and V100, PyTorch 21.03: f32 and autocast."""
     published = {
-        ("t4", ""): 10.70e-3, ("t4", "amp-f16"): 12.96e-3,
-        ("v100-sxm2-16gb", ""): 10.37e-3, ("v100-sxm2-16gb", "amp-f16"): 12.78e-3,
-    }  # fmt: skip
+        ("t4", ""): 10.70e-3,
+        ("t4", "amp-f16"): 12.96e-3,
+        ("v100-sxm2-16gb", ""): 10.37e-3,
+        ("v100-sxm2-16gb", "amp-f16"): 12.78e-3,
+    }
     for (target, dtype), time_s in published.items():
         total = perfc.analyze(
             RESNET, target, runtime="eager", dtype=dtype, predictor="kernels"

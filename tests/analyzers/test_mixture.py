@@ -45,11 +45,16 @@ def test_what_is_said_has_the_least_expected_relative_error() -> None:
     parts = ((-0.3, 0.0, 0.2), (0.8, 1.0, 1.2))
     found = mixture(*parts, silent=3)
     scale = np.log(19.0)
-    times = np.concatenate([
-        np.exp(middle + (away := rng.logistic(size=20_000) / scale)
-               * np.where(away < 0, middle - low, high - middle))
-        for low, middle, high in parts
-    ])  # fmt: skip
+    times = np.concatenate(
+        [
+            np.exp(
+                middle
+                + (away := rng.logistic(size=20_000) / scale)
+                * np.where(away < 0, middle - low, high - middle)
+            )
+            for low, middle, high in parts
+        ]
+    )
     levels = np.linspace(-0.5, 1.5, 401)
     errors = [np.abs(np.exp(level) / times - 1).mean() for level in levels]
     said = float(found.least_error()[0])

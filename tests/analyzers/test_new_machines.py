@@ -129,8 +129,9 @@ def test_offsets_multiply_batches_ways_precisions_versions_and_kinds() -> None:
     assert [list(RunMode)[i] for i in ways.argmax(axis=1)] == [RunMode.COMPILED, RunMode.EAGER]
     typed = found[:, 2 + modes : 2 + modes + precisions]
     assert [list(Precision)[i] for i in typed.argmax(axis=1)] == [
-        Precision.BF16, Precision.AMP_F16,
-    ]  # fmt: skip
+        Precision.BF16,
+        Precision.AMP_F16,
+    ]
     assert ways.sum() == typed.sum() == 2
     assert found[:, 2 + modes + precisions :][:, :2].tolist() == [[1, 1], [0, 0]]
     shares = found[:, plain - KINDS : plain]

@@ -56,9 +56,12 @@ def moved(found: Artefact, beyond: float, feature: str = "log_m") -> Artefact:
     """Weights whose box ends so many of its sides before the row's place in one feature."""
     at = found.card.features.index(feature)
     table = tabulate(
-        classes()["matmul"], complete(classes()["matmul"], ROW), "bf16",
-        Sheet(load_machine("a100")), Protocol.GRAPH,
-    )  # fmt: skip
+        classes()["matmul"],
+        complete(classes()["matmul"], ROW),
+        "bf16",
+        Sheet(load_machine("a100")),
+        Protocol.GRAPH,
+    )
     value = float(table.values[0, at])
     low, high = found.hull_low.copy(), found.hull_high.copy()
     low[at], high[at] = value - 1 - beyond, value - beyond
@@ -94,9 +97,11 @@ def placed(found: Artefact, away: float) -> Artefact:
     here = coordinates(Sheet(load_machine("a100")), "bf16")
     there = tuple(x + away for x in here)
     card = replace(
-        found.card, places={"bf16": (there,)}, targets=("elsewhere",),
+        found.card,
+        places={"bf16": (there,)},
+        targets=("elsewhere",),
         configurations=(("elsewhere", "bf16", ""),),
-    )  # fmt: skip
+    )
     return replace(found, card=card)
 
 
@@ -192,9 +197,14 @@ def test_weights_are_chosen_by_type_then_protocol_then_machine(tmp_path: Path) -
     def save(name: str, dtype: str, protocol: Protocol, target: str) -> None:
         place = base.card.places["bf16"]
         card = replace(
-            base.card, name=name, dtypes=(dtype,), protocols=(protocol,), targets=(target,),
-            configurations=((target, dtype, ""),), places={dtype: place},
-        )  # fmt: skip
+            base.card,
+            name=name,
+            dtypes=(dtype,),
+            protocols=(protocol,),
+            targets=(target,),
+            configurations=((target, dtype, ""),),
+            places={dtype: place},
+        )
         weights_.save(replace(base, card=card), tmp_path)
 
     save("matmul-f16", "f16", Protocol.EAGER, "t4")
@@ -261,17 +271,23 @@ def test_what_a_target_leaves_out_is_taken_from_the_rule_beside_it(tmp_path: Pat
     assert (bare.matrix_flop_per_s("f16"), bare.vector_flop_per_s("f32")) == (1e14, 1e13)
     stated = Sheet(
         toy(
-            tmp_path, "clock_base_hz 4e8 sheet", "max_threads_per_sm 1024 sheet", "tdp_w 70 sheet",
-            "process_node_m 7e-9 sheet", "launch_overhead_s 3e-6 sheet",
+            tmp_path,
+            "clock_base_hz 4e8 sheet",
+            "max_threads_per_sm 1024 sheet",
+            "tdp_w 70 sheet",
+            "process_node_m 7e-9 sheet",
+            "launch_overhead_s 3e-6 sheet",
             "shared_memory_per_sm_bytes 32768 sheet",
         )
-    )  # fmt: skip
+    )
     assert (stated.base_clock_share, stated.threads_per_sm, stated.power_w) == (0.4, 1024, 70)
     assert (stated.process_node_m, stated.launch_s) == (7e-9, 3e-6)
     assert stated.l1_bytes == 10 * 32768
 
 
-@pytest.mark.parametrize(("target", "generation"), [("a100", 8.0), ("t4", 7.5), ("h100", 9.0),
-                                                    ("b200", 10.0), ("mi300x", 0.0)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "generation"),
+    [("a100", 8.0), ("t4", 7.5), ("h100", 9.0), ("b200", 10.0), ("mi300x", 0.0)],
+)
 def test_generations_are_compute_capabilities(target: str, generation: float) -> None:
     assert Sheet(load_machine(target)).generation == generation

@@ -116,10 +116,24 @@ def test_extents_of_convolutions_are_those_of_the_model() -> None:
     assert first is not None
     assert first.class_name == "convolution"
     expected = {
-        "batch": 8, "in_channels": 3, "out_channels": 64, "in_h": 224, "in_w": 224,
-        "out_h": 112, "out_w": 112, "kernel_h": 7, "kernel_w": 7, "stride_h": 2, "stride_w": 2,
-        "pad_h": 3, "pad_w": 3, "dilation_h": 1, "dilation_w": 1, "groups": 1, "transposed": 0,
-    }  # fmt: skip
+        "batch": 8,
+        "in_channels": 3,
+        "out_channels": 64,
+        "in_h": 224,
+        "in_w": 224,
+        "out_h": 112,
+        "out_w": 112,
+        "kernel_h": 7,
+        "kernel_w": 7,
+        "stride_h": 2,
+        "stride_w": 2,
+        "pad_h": 3,
+        "pad_w": 3,
+        "dilation_h": 1,
+        "dilation_w": 1,
+        "groups": 1,
+        "transposed": 0,
+    }
     assert first.parameters == expected
 
 
@@ -143,9 +157,13 @@ def test_table_of_kernels_has_the_prediction_in_every_format(bert: perfc.Report)
 
 def test_power_lies_between_idle_and_cap_and_rises_with_work() -> None:
     bert = perfc.analyze(
-        MODELS / "bert-base.onnx.gz", "a100", dims={"batch": 4}, runtime="eager", dtype="bf16",
+        MODELS / "bert-base.onnx.gz",
+        "a100",
+        dims={"batch": 4},
+        runtime="eager",
+        dtype="bf16",
         predictor="kernels",
-    )  # fmt: skip
+    )
     model = PowerModel(0.4, 0.2, {"matrix16": 2.0, "device": 1.0}, 0.8, 1.2, 0.8, 1.2)
     light, heavy = ({"matrix16": u, "device": u} for u in (0.1, 0.9))
     assert 0.4 < share_of_cap(model, light) < share_of_cap(model, heavy) < 1

@@ -115,13 +115,18 @@ def test_a_host_takes_a_launch_of_a_framework_for_each_kernel(tmp_path: Path) ->
     ("runtime", "target", "latency_us", "launches"),
     [
         # BERT-base and -large, MobileNetV3, ResNet-50 in int8, EfficientNet-B1 at batch 1
-        ("torchscript", "a100", 4160, 198), ("torchscript", "t4", 10370, 198),
-        ("torchscript", "v100-sxm2-32gb", 13600, 390), ("eager", "a100", 9580, 302),
-        ("tensorrt", "t4", 670, 73), ("tensorrt", "a100", 450, 56),
-        ("ort", "a100", 6500, 609), ("paddle", "t4", 6010, 108),
-        ("paddle-trt", "v100-sxm2-16gb", 2290, 140), ("paddle-trt", "v100-sxm2-16gb", 1040, 65),
+        ("torchscript", "a100", 4160, 198),
+        ("torchscript", "t4", 10370, 198),
+        ("torchscript", "v100-sxm2-32gb", 13600, 390),
+        ("eager", "a100", 9580, 302),
+        ("tensorrt", "t4", 670, 73),
+        ("tensorrt", "a100", 450, 56),
+        ("ort", "a100", 6500, 609),
+        ("paddle", "t4", 6010, 108),
+        ("paddle-trt", "v100-sxm2-16gb", 2290, 140),
+        ("paddle-trt", "v100-sxm2-16gb", 1040, 65),
     ],
-)  # fmt: skip
+)
 def test_hosts_of_published_runs_at_batch_one_lie_in_the_interval(
     runtime: str, target: str, latency_us: float, launches: int
 ) -> None:
@@ -165,9 +170,16 @@ def test_the_host_of_transformers_launches_what_its_operators_are() -> None:
     rotary = 3 + 2 * 3
     names = [k.anchor.results[0].name for k in report.kernels.kernels]
     assert [name.removeprefix("rotary.64.") for name in names if name.startswith("rotary.")] == [
-        "f32", "angles", "both",
-        "cos", "cos.scaled", "cos.narrow", "sin", "sin.scaled", "sin.narrow",
-    ]  # fmt: skip
+        "f32",
+        "angles",
+        "both",
+        "cos",
+        "cos.scaled",
+        "cos.narrow",
+        "sin",
+        "sin.scaled",
+        "sin.narrow",
+    ]
     # an embedding, the last token of each sequence, a norm and a head
     assert sum(launch_counts(report.execution)) == 24 * 40 + 1 + 1 + 8 + 1 + rotary
     assert launch is not None
@@ -182,8 +194,10 @@ def test_what_is_said_of_a_host_wins_over_what_was_measured_and_that_over_all_ho
     measured = toy(tmp_path, "host_launch_s 25e-6 lab")
     assert ends(launch_cost(measured, eager)) == us(20, 25, 31.25)
     assert ends(host_gap(measured, Setting(Precision.F16))) == us(20, 25, 31.25)
-    for said in (launch_cost(measured, eager, 30e-6),
-                 host_gap(measured, Setting(Precision.F16, host_launch_s=30e-6))):  # fmt: skip
+    for said in (
+        launch_cost(measured, eager, 30e-6),
+        host_gap(measured, Setting(Precision.F16, host_launch_s=30e-6)),
+    ):
         assert ends(said) == us(24, 30, 37.5)
     ort = runtime_named("ort")
     assert ends(launch_cost(measured, ort, 7e-6)) == us(5.6, 7, 8.75)
@@ -323,9 +337,12 @@ def test_seven_steps_take_seven_times_one_for_each_launch() -> None:
     assert found is not None
     assert ends(found) == us(7, 35, 210)
     alone = Estimate(
-        1e-9, Interval(1 * US, 2 * US, 3 * US), Predictor.ROOFLINE, "recurrent",
+        1e-9,
+        Interval(1 * US, 2 * US, 3 * US),
+        Predictor.ROOFLINE,
+        "recurrent",
         in_run=Interval.exactly(0.0),
-    )  # fmt: skip
+    )
     once = chained(alone, kernel, Numbers({}))
     assert ends(once.time) == us(8, 37, 213)
     assert (once.is_extrapolating, once.is_measured, once.in_run) == (True, False, None)

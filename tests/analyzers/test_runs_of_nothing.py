@@ -33,9 +33,10 @@ def test_repetitions_and_batches_of_nothing_are_reported_in_silence() -> None:
     done = value("c", onnx.TensorProto.BOOL, [])
     body = helper.make_graph(
         [helper.make_node("Add", ["v", "v"], ["w"]), helper.make_node("Identity", ["c"], ["d"])],
-        "body", [value("i", i64, []), done, value("v", f32, [4])],
+        "body",
+        [value("i", i64, []), done, value("v", f32, [4])],
         [value("d", onnx.TensorProto.BOOL, []), value("w", f32, [4])],
-    )  # fmt: skip
+    )
     loop = helper.make_node("Loop", ["m", "", "x"], ["y"], body=body)
     never = [numpy_helper.from_array(np.array(0), "m")]
     gather = helper.make_node("Gather", ["m", "x"], ["y"])

@@ -28,8 +28,14 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Columns
 
 H100 = Sheet(load_machine("h100"))
-NET = {"batch": 2, "query_len": 1024, "heads": 32, "key_heads": 16, "key_dim": 128,
-       "value_dim": 128}  # fmt: skip
+NET = {
+    "batch": 2,
+    "query_len": 1024,
+    "heads": 32,
+    "key_heads": 16,
+    "key_dim": 128,
+    "value_dim": 128,
+}
 
 
 def columns(name: str, shape: dict[str, int], **changes: float) -> Columns:

@@ -68,26 +68,69 @@ def test_extents_pad_divide_and_have_logarithms() -> None:
 
 
 def test_features_are_those_of_the_launch_and_of_what_all_share(tmp_path: Path) -> None:
-    amounts = {"mac": 2.0**30, "alu": 100.0, "sfu": 50.0, "read_bytes": 600_000.0,
-               "write_bytes": 400_000.0, "m": 300.0, "groups": 2.0}  # fmt: skip
-    traits = {"n": 200.0, "k": 128.0, "channels": 16.0, "inner": 4.0, "reduced": 32.0,
-              "window": 9.0, "stride": 4.0, "permuted": 1.0, "read_bits": 16.0,
-              "write_bits": 32.0, "operands": 3.0, "nodes": 5.0}  # fmt: skip
+    amounts = {
+        "mac": 2.0**30,
+        "alu": 100.0,
+        "sfu": 50.0,
+        "read_bytes": 600_000.0,
+        "write_bytes": 400_000.0,
+        "m": 300.0,
+        "groups": 2.0,
+    }
+    traits = {
+        "n": 200.0,
+        "k": 128.0,
+        "channels": 16.0,
+        "inner": 4.0,
+        "reduced": 32.0,
+        "window": 9.0,
+        "stride": 4.0,
+        "permuted": 1.0,
+        "read_bits": 16.0,
+        "write_bits": 32.0,
+        "operands": 3.0,
+        "nodes": 5.0,
+    }
     one = launch(LaunchKind.CONVOLUTION, amounts, traits, times=7.0)
     setting = Setting(Precision.AMP_F16, channels_last=True, version=(2, 4))
     table = tabulate(columns([one]), setting, Sheet(toy(tmp_path)))
     found = dict(zip(table.names, table.values[0].tolist(), strict=True))
     # 1 MB is what L2 holds; 3 · 2 · 2 tiles on 10 multiprocessors
     expected = {
-        "kind": LaunchKind.CONVOLUTION.number, "log2_m": np.log2(300), "log2_n": np.log2(200),
-        "log2_k": 7, "log2_groups": 1, "window": 9, "stride": 4, "log2_channels": 4,
-        "log2_inner": 2, "log2_reduced": 5, "permuted": 1, "read_bits": 16, "write_bits": 32,
-        "operands": 3, "nodes": 5, "log2_intensity": 30 - np.log2(1e6), "log2_bytes": np.log2(1e6),
-        "log2_mac": 30, "alu_per_byte": 1e-4, "sfu_per_byte": 5e-5, "written_share": 0.4,
-        "n_by_8": 1, "k_by_8": 1, "n_by_64": 0, "log2_bytes_per_l2": 0,
-        "log2_waves": np.log2(13 / 10), "device_tb_per_s": 1, "ridge_flop_per_byte": 100,
-        "sm_count": 10, "channels_last": 1, "version": 2.04, "is_bf16": 0, "is_mixed": 1,
-    }  # fmt: skip
+        "kind": LaunchKind.CONVOLUTION.number,
+        "log2_m": np.log2(300),
+        "log2_n": np.log2(200),
+        "log2_k": 7,
+        "log2_groups": 1,
+        "window": 9,
+        "stride": 4,
+        "log2_channels": 4,
+        "log2_inner": 2,
+        "log2_reduced": 5,
+        "permuted": 1,
+        "read_bits": 16,
+        "write_bits": 32,
+        "operands": 3,
+        "nodes": 5,
+        "log2_intensity": 30 - np.log2(1e6),
+        "log2_bytes": np.log2(1e6),
+        "log2_mac": 30,
+        "alu_per_byte": 1e-4,
+        "sfu_per_byte": 5e-5,
+        "written_share": 0.4,
+        "n_by_8": 1,
+        "k_by_8": 1,
+        "n_by_64": 0,
+        "log2_bytes_per_l2": 0,
+        "log2_waves": np.log2(13 / 10),
+        "device_tb_per_s": 1,
+        "ridge_flop_per_byte": 100,
+        "sm_count": 10,
+        "channels_last": 1,
+        "version": 2.04,
+        "is_bf16": 0,
+        "is_mixed": 1,
+    }
     matrix_s, device_s = 2 * 2.0**30 / 1e14, 1e-6
     expected["log2_balance"] = np.log2((matrix_s + 1e-9) / (device_s + 1e-9))
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)

@@ -56,9 +56,10 @@ def test_types_that_were_measured_are_left_alone(monkeypatch: pytest.MonkeyPatch
 
 def test_parts_do_the_work_of_the_whole() -> None:
     row = Lowered(
-        "attention_decode", "f32",
+        "attention_decode",
+        "f32",
         {"batch": 3.0, "heads": 8.0, "head_dim": 64.0, "value_dim": 32.0, "cached_len": 99.0},
-    )  # fmt: skip
+    )
     first, scaled, masked, softmax, second = parts(row)
     mac = [math.prod(p.parameters[n] for n in ("batch", "m", "n", "k")) for p in (first, second)]
     assert mac == [3 * 8 * 100 * 64, 3 * 8 * 100 * 32]

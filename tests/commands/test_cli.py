@@ -380,25 +380,32 @@ def shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     root = str(Path(__file__).parents[2])
     call = f'perfc() {{ {sys.executable} -m perfc "$@"; }}; {line}'
     return subprocess.run(
-        ["bash", "-o", "pipefail", "-c", call], env=os.environ | {"PYTHONPATH": root}, cwd=cwd,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        ["bash", "-o", "pipefail", "-c", call],
+        env=os.environ | {"PYTHONPATH": root},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        ("perfc --help >&-", 0), ("perfc --version >&-", 0), ("perfc schema check >&-", 0),
+        ("perfc --help >&-", 0),
+        ("perfc --version >&-", 0),
+        ("perfc schema check >&-", 0),
         ("perfc analyze MODEL >&-", 0),
         ("perfc analyze MODEL --no-predict --output-format html >&-", 0),
         ("perfc analyze MODEL -q <&- >&- 2>&-", 0),
         ("perfc analyze none.onnx 2>&-", 2),
-        ("perfc check MODEL >&-", 1), ("perfc check MODEL | true", 1),
+        ("perfc check MODEL >&-", 1),
+        ("perfc check MODEL | true", 1),
         ("perfc check MODEL --output-format json | head -c 1", 1),
         ("perfc analyze MODEL --full --output-format json | head -c 1", 0),
     ],
-)  # fmt: skip
+)
 def test_closed_streams_are_no_failure_and_hide_none(line: str, code: int, tmp_path: Path) -> None:
     (tmp_path / "perfc.toml").write_text('[[budget]]\nmodel = "*.gz"\nflop = "1 k"\n')
     (tmp_path / RESNET.name).write_bytes(RESNET.read_bytes())
@@ -426,9 +433,12 @@ def test_an_interrupt_while_importing_is_no_traceback(name: str) -> None:
     code = INTERRUPTING.format(name=name, error="KeyboardInterrupt", model=str(RESNET))
     root = str(Path(__file__).parents[2])
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": root}, capture_output=True,
-        text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr, done.stdout) == (cli.INTERRUPTED, "", "")
 
 
@@ -447,13 +457,16 @@ def test_an_interrupt_that_an_import_hides_is_one(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "command",
     [
-        ["adapt", "-t", "a100", "-o", "mine.toml", "--from"], ["roofline", "a100", "--measured"],
+        ["adapt", "-t", "a100", "-o", "mine.toml", "--from"],
+        ["roofline", "a100", "--measured"],
     ],
-)  # fmt: skip
+)
 def test_a_field_of_csv_that_is_too_long_is_one_line(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    command: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     for head in ("class,dtype,time_s,m", "model,time_s,target", "label,dtype,nodes,launches"):
         Path("rows.csv").write_text(f"{head}\nmatmul,f32,{'1' * 131_073},2\n")

@@ -36,9 +36,17 @@ def test_commands_mean_an_engine_unless_another_is_named(
         capsys, "sweep", MODEL, "--batch", "2", "--output-format", "csv", "--no-predict", *named
     )
     stated = said(
-        capsys, "sweep", MODEL, "--batch", "2", "--output-format", "csv", "--no-predict",
-        "--runtime", meant,
-    )  # fmt: skip
+        capsys,
+        "sweep",
+        MODEL,
+        "--batch",
+        "2",
+        "--output-format",
+        "csv",
+        "--no-predict",
+        "--runtime",
+        meant,
+    )
     assert usual == stated
     for command in (("explain", MODEL, "layers.5.1.mlp.down"), ("diff", MODEL, "llama-3.2-3b")):
         assert said(capsys, *command, *named) == said(capsys, *command, "--runtime", meant)
@@ -116,6 +124,7 @@ def stored_in(report: Report, dtype: DType) -> list[str]:
     """Return the names of weights and buffers of one type, vectors and scalars left out."""
     typed = [(v.name, v.type) for v in report.module.graph.weights]
     return [
-        name for name, t in typed
+        name
+        for name, t in typed
         if isinstance(t, TensorType) and t.dtype is dtype and len(t.shape or ()) > 1
-    ]  # fmt: skip
+    ]

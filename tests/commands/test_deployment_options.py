@@ -22,22 +22,62 @@ from perfc.view.report.formats import text
 
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
 COMMANDS = (
-    "analyze", "predict", "sweep", "explain", "diff", "lint", "check", "roofline", "annotate",
-    "measure", "dev reduce",
-)  # fmt: skip
+    "analyze",
+    "predict",
+    "sweep",
+    "explain",
+    "diff",
+    "lint",
+    "check",
+    "roofline",
+    "annotate",
+    "measure",
+    "dev reduce",
+)
 OPTIONS = {
-    "--target", "--runtime", "--framework", "--runtime-version", "--dtype", "--tf32", "--layout",
-    "--streams", "--mode", "--host-launch", "--batch", "--seq", "--dim", "--value", "--config",
-    "--isolated", "--train", "--loss", "--update", "--freeze", "--lora-rank", "--lora",
-    "--accumulate", "--master-weights", "--checkpointing", "--keep",
-    "--dropout", "--reserve", "--threads",
-}  # fmt: skip
+    "--target",
+    "--runtime",
+    "--framework",
+    "--runtime-version",
+    "--dtype",
+    "--tf32",
+    "--layout",
+    "--streams",
+    "--mode",
+    "--host-launch",
+    "--batch",
+    "--seq",
+    "--dim",
+    "--value",
+    "--config",
+    "--isolated",
+    "--train",
+    "--loss",
+    "--update",
+    "--freeze",
+    "--lora-rank",
+    "--lora",
+    "--accumulate",
+    "--master-weights",
+    "--checkpointing",
+    "--keep",
+    "--dropout",
+    "--reserve",
+    "--threads",
+}
 ONE_WAY = {
-    "target": "rtx4090", "runtime": "inductor", "framework": "vllm", "runtime_version": "2.4",
-    "dtype": "amp-bf16", "tf32": False, "layout": "channels-last", "streams": 1,
+    "target": "rtx4090",
+    "runtime": "inductor",
+    "framework": "vllm",
+    "runtime_version": "2.4",
+    "dtype": "amp-bf16",
+    "tf32": False,
+    "layout": "channels-last",
+    "streams": 1,
     "mode": "inference",
-    "host_launch": "30us", "reserve": "5%",
-}  # fmt: skip
+    "host_launch": "30us",
+    "reserve": "5%",
+}
 
 
 def command_of(name: str) -> click.Command:
@@ -189,7 +229,7 @@ EAGER = ("--runtime", "eager")
         ("roofline", ["h100", "-t", "a100"], "give TARGET or --target"),
         ("sweep", [], "give a range: --batch 1:256"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_go_together_is_one_line(
     command: str, args: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,7 +263,7 @@ def test_what_does_not_go_together_is_one_line(
         ('checkpointing = "block"', "perfc.toml:2: only a training step has it"),
         ('streams = 1\nlayout = "channels-last"', "perfc.toml:3: ort does not run channels-last"),
     ],
-)  # fmt: skip
+)
 def test_what_a_file_gets_wrong_has_its_line(
     table: str,
     expected: str,

@@ -80,9 +80,11 @@ def with_client(folder: Path, use: Callable[[Any], Awaitable[None]]) -> None:
 
     async def session() -> None:
         server = StdioServerParameters(
-            command=sys.executable, args=["-m", "perfc", "mcp", "--root", str(folder)],
-            env={**child_environment(), "NO_COLOR": "1"}, cwd=str(ROOT),
-        )  # fmt: skip
+            command=sys.executable,
+            args=["-m", "perfc", "mcp", "--root", str(folder)],
+            env={**child_environment(), "NO_COLOR": "1"},
+            cwd=str(ROOT),
+        )
         async with stdio_client(server) as streams, ClientSession(*streams) as client:
             await client.initialize()
             await use(client)
@@ -140,9 +142,10 @@ def test_schemas_are_those_of_the_options() -> None:
     assert analyze["properties"]["target"]["type"] == "array"
     assert analyze["properties"]["output_format"]["enum"] == ["text", "json"]
     assert _tools.schema("llm")["properties"]["isl"] == {
-        "type": "integer", "minimum": 1,
+        "type": "integer",
+        "minimum": 1,
         "description": "Input sequence length: prompt tokens per request.",
-    }  # fmt: skip
+    }
 
 
 def test_a_new_option_of_a_command_is_in_the_schema(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,8 +153,11 @@ def test_a_new_option_of_a_command_is_in_the_schema(monkeypatch: pytest.MonkeyPa
     extra = click.Option(["--extra-option"], type=click.FloatRange(0, 1), help="Extra.")
     monkeypatch.setattr(command, "params", [*command.params, extra])
     assert _tools.schema("fit")["properties"]["extra_option"] == {
-        "type": "number", "minimum": 0, "maximum": 1, "description": "Extra.",
-    }  # fmt: skip
+        "type": "number",
+        "minimum": 0,
+        "maximum": 1,
+        "description": "Extra.",
+    }
 
 
 @pytest.mark.parametrize(

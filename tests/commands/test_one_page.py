@@ -14,21 +14,27 @@ from perfc.view.html.what_if import MOST_TARGETS
 
 def options(target: str, runtime: str | None = None, dtype: str | None = None) -> Any:
     return SimpleNamespace(
-        runtime=runtime, dtype=dtype, machines=lambda names: names.split(","),
+        runtime=runtime,
+        dtype=dtype,
+        machines=lambda names: names.split(","),
         deployment=lambda is_several: SimpleNamespace(target=target),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
     ("result", "is_one"),
     [
-        (options("a100"), True), (options("a100,h100"), True), (options(""), False),
-        (options("a100", "ort"), True), (options("a100", "ort", "f16"), True),
-        (options("a100", "ort,eager"), False), (options("a100", None, "f16,bf16"), False),
+        (options("a100"), True),
+        (options("a100,h100"), True),
+        (options(""), False),
+        (options("a100", "ort"), True),
+        (options("a100", "ort", "f16"), True),
+        (options("a100", "ort,eager"), False),
+        (options("a100", None, "f16,bf16"), False),
         (options(",".join(["a"] * MOST_TARGETS)), True),
         (options(",".join(["a"] * (MOST_TARGETS + 1))), False),
     ],
-)  # fmt: skip
+)
 def test_a_few_targets_run_in_one_way_are_one_page(result: Any, is_one: bool) -> None:
     assert is_one_page(result) is is_one
 

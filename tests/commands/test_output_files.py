@@ -28,9 +28,18 @@ from perfc_lab.trees.experiment import TreeComparison
 from .invocations import CALLS, commands, prepare
 
 FOLDERS = {
-    "bulk run", "data build", "data export", "data fetch", "data import", "eval gnn-llm",
-    "eval papers", "train checkpoint", "train gnn-llm", "train graph", "train trees",
-}  # fmt: skip
+    "bulk run",
+    "data build",
+    "data export",
+    "data fetch",
+    "data import",
+    "eval gnn-llm",
+    "eval papers",
+    "train checkpoint",
+    "train gnn-llm",
+    "train graph",
+    "train trees",
+}
 """Commands whose ``-o`` is a folder."""
 STRANGE = (".pdf", ".png", ".parquet", ".yaml", ".sh")
 EVERY = [*sorted({s for suffixes in SUFFIXES.values() for s in suffixes}), ".HTML", *STRANGE]
@@ -201,9 +210,13 @@ def test_a_name_without_a_suffix_takes_what_is_asked_for(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [("--statistics", "-o", "s.sarif"), ("--statistics", "--output-format", "json"),
-             ("--fix", "--output-format", "json")],
-)  # fmt: skip
+    "more",
+    [
+        ("--statistics", "-o", "s.sarif"),
+        ("--statistics", "--output-format", "json"),
+        ("--fix", "--output-format", "json"),
+    ],
+)
 def test_what_is_only_text_refuses_other_formats(
     more: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,8 +13,17 @@ from perfc import cli
 from .invocations import CALLS, prepare
 
 TOLD = (
-    "analyze", "check", "diff", "explain", "lint", "measure", "ncu", "roofline", "sweep", "trace",
-)  # fmt: skip
+    "analyze",
+    "check",
+    "diff",
+    "explain",
+    "lint",
+    "measure",
+    "ncu",
+    "roofline",
+    "sweep",
+    "trace",
+)
 MORE = (
     "baseline write",
     "analyze model.onnx --target cpu --all-views",

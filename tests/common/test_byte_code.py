@@ -87,15 +87,21 @@ def test_a_second_run_compiles_nothing(tmp_path: Path) -> None:
     (package / "cli.py").unlink()
     (package / "cli.py").write_text((ROOT / "perfc" / "cli.py").read_text("utf-8"))
     env = {
-        **os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1",
+        **os.environ,
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "1",
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
-    }  # fmt: skip
+    }
     written = []
     for _ in range(2):
         subprocess.run(
             [sys.executable, "-m", "perfc", "--version"],
-            env=env, cwd=tmp_path, capture_output=True, check=True, timeout=60,
-        )  # fmt: skip
+            env=env,
+            cwd=tmp_path,
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
         files = (tmp_path / "cache").rglob("*.pyc")
         written.append({path: path.stat().st_mtime_ns for path in files})
     assert any(path.name.startswith("cli.") for path in written[0])

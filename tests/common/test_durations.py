@@ -15,19 +15,43 @@ from perfc.errors import ParseError
 @pytest.mark.parametrize(
     ("written", "time_s"),
     [
-        ("30us", 3e-05), ("30 µs", 3e-05), ("30μs", 3e-05), (" 7ns ", 7e-09), ("1.5ms", 1.5e-3),
-        ("2s", 2.0), ("0s", 0.0), (0, 0.0), (3, 3.0), (0.25, 0.25), ("999999999s", 999999999.0),
+        ("30us", 3e-05),
+        ("30 µs", 3e-05),
+        ("30μs", 3e-05),
+        (" 7ns ", 7e-09),
+        ("1.5ms", 1.5e-3),
+        ("2s", 2.0),
+        ("0s", 0.0),
+        (0, 0.0),
+        (3, 3.0),
+        (0.25, 0.25),
+        ("999999999s", 999999999.0),
     ],
-)  # fmt: skip
+)
 def test_a_duration_is_its_number_in_seconds(written: object, time_s: float) -> None:
     assert seconds_of(written, "--x") == time_s
 
 
 @pytest.mark.parametrize(
     "written",
-    ["", "30", "us", "-1us", "1e3us", "1234567890s", "3 m", "3 min", -1, -1e-9, math.nan, math.inf,
-     True, None, [1]],
-)  # fmt: skip
+    [
+        "",
+        "30",
+        "us",
+        "-1us",
+        "1e3us",
+        "1234567890s",
+        "3 m",
+        "3 min",
+        -1,
+        -1e-9,
+        math.nan,
+        math.inf,
+        True,
+        None,
+        [1],
+    ],
+)
 def test_what_is_no_duration_is_refused_with_its_place(written: object) -> None:
     with pytest.raises(ParseError) as caught:
         seconds_of(written, "--x")

@@ -32,8 +32,10 @@ def test_nothing_said_is_what_is_documented() -> None:
     usual = Deployment()
     assert (usual.target, usual.dtype, usual.tf32, usual.streams) == ("a100", "", None, 1)
     assert (usual.framework, usual.layout, usual.mode) == (
-        Serving.ANY, Layout.CHANNELS_FIRST, Mode.INFERENCE,
-    )  # fmt: skip
+        Serving.ANY,
+        Layout.CHANNELS_FIRST,
+        Mode.INFERENCE,
+    )
     assert (usual.runtime_version, usual.host_launch, usual.dims) == ("", None, {})
     assert (usual.table_name, usual.version) == (DEFAULT, None)
     assert usual.with_values({}) == usual
@@ -101,9 +103,15 @@ def test_streams_stand_behind_a_runtime_too() -> None:
 
 @pytest.mark.parametrize(
     ("text", "version"),
-    [("2.9", (2, 9)), ("2.9.1+cu126", (2, 9)), ("12.34", (12, 34)), ("", None), ("1234.5", None),
-     ("2.9 ", None)],
-)  # fmt: skip
+    [
+        ("2.9", (2, 9)),
+        ("2.9.1+cu126", (2, 9)),
+        ("12.34", (12, 34)),
+        ("", None),
+        ("1234.5", None),
+        ("2.9 ", None),
+    ],
+)
 def test_a_version_is_its_major_and_minor_number(
     text: str, version: tuple[int, int] | None
 ) -> None:

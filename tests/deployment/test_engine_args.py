@@ -19,67 +19,103 @@ LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = 
     (
         f"vllm serve {LLAMA} --tensor-parallel-size=2 -pp 2 --max_num_seqs 64 --port 80 "
         "--max-model-len 8192",
-        "vllm", {"max_num_seqs": 64, "max_model_len": 8192}, {"tp": 2, "pp": 2}, (),
+        "vllm",
+        {"max_num_seqs": 64, "max_model_len": 8192},
+        {"tp": 2, "pp": 2},
+        (),
     ),
     (
         f"CUDA_VISIBLE_DEVICES=0 python3 -m vllm.entrypoints.openai.api_server --model {LLAMA} "
         "--max-num-batched-tokens 16k --gpu-memory-utilization 0.85 --kv-cache-dtype fp8_e4m3",
-        "vllm", {"token_budget": 16000, "utilization": 0.85, "kv_dtype": "fp8"}, {}, (),
+        "vllm",
+        {"token_budget": 16000, "utilization": 0.85, "kv_dtype": "fp8"},
+        {},
+        (),
     ),
     (
         f"vllm serve {LLAMA} --enforce-eager --block-size 32 --new-flag x -q awq_marlin",
-        "vllm", {"dtype": "awq"}, {}, ("--enforce-eager", "--block-size 32", "--new-flag x"),
+        "vllm",
+        {"dtype": "awq"},
+        {},
+        ("--enforce-eager", "--block-size 32", "--new-flag x"),
     ),
     (
         "vllm serve deepseek-ai/DeepSeek-V3 -dp 8 --enable-expert-parallel "
         """--speculative-config '{"method": "mtp", "num_speculative_tokens": 2}'""",
-        "vllm", {"draft_tokens": 2}, {"attention_dp": 8, "ep": 8}, (),
+        "vllm",
+        {"draft_tokens": 2},
+        {"attention_dp": 8, "ep": 8},
+        (),
     ),
     (
         f"vllm serve {LLAMA} --no-enable-chunked-prefill --enable-lora --max-loras 4 "
         "--max-lora-rank 32 --dtype float32 --cuda-graph-sizes 64",
-        "vllm", {"batching": "whole-prompts", "loras": 4, "lora_rank": 32}, {},
+        "vllm",
+        {"batching": "whole-prompts", "loras": 4, "lora_rank": 32},
+        {},
         ("--dtype float32", "--cuda-graph-sizes 64"),
     ),
     (
         f"python -m sglang.launch_server --model-path {LLAMA} --tp 8 --dp 8 --enable-dp-attention "
         "--mem-fraction-static 0.9 --chunked-prefill-size 4096 --max-running-requests 128",
-        "sglang", {"utilization": 0.9, "token_budget": 4096, "max_num_seqs": 128},
-        {"attention_dp": 8}, (),
+        "sglang",
+        {"utilization": 0.9, "token_budget": 4096, "max_num_seqs": 128},
+        {"attention_dp": 8},
+        (),
     ),
     (
         f"sglang serve --model {LLAMA} --enable-mixed-chunk --attention-backend fa3 --ep 4 --tp 4",
-        "sglang", {"batching": "mixed"}, {"ep": 4, "tp": 4}, ("--attention-backend fa3",),
+        "sglang",
+        {"batching": "mixed"},
+        {"ep": 4, "tp": 4},
+        ("--attention-backend fa3",),
     ),
     (
         f"trtllm-serve {LLAMA} --tp_size 4 --max_batch_size 256 --max_num_tokens 8192 "
         "--kv_cache_free_gpu_memory_fraction 0.9 --backend pytorch",
-        "trtllm", {"max_num_seqs": 256, "token_budget": 8192, "utilization": 0.9}, {"tp": 4}, (),
+        "trtllm",
+        {"max_num_seqs": 256, "token_budget": 8192, "utilization": 0.9},
+        {"tp": 4},
+        (),
     ),
     (
         f"python3 -m dynamo.vllm --model {LLAMA} --tensor-parallel-size 2 --is-decode-worker",
-        "vllm", {}, {"tp": 2}, (),
+        "vllm",
+        {},
+        {"tp": 2},
+        (),
     ),
     (
         f"python3 -m dynamo.trtllm --model-path {LLAMA} --disaggregation-mode decode",
-        "trtllm", {}, {}, (),
+        "trtllm",
+        {},
+        {},
+        (),
     ),
     (
         f"#!/bin/bash\nexport A=1 # a comment\nvllm serve \\\n  {LLAMA} \\\n  -tp 2 && echo -tp 8\n"
         "echo --max-num-seqs 3",
-        "vllm", {}, {"tp": 2}, (),
+        "vllm",
+        {},
+        {"tp": 2},
+        (),
     ),
     *(
         (
             f"python3 -m sglang.launch_server --model-path {LLAMA} --tp-size 72 --dp-size 72 "
             f"--enable-dp-attention {flag}",
-            "sglang", {}, {"ep": degree, "attention_dp": 72} if degree > 1
-            else {"attention_dp": 72}, (),
+            "sglang",
+            {},
+            {"ep": degree, "attention_dp": 72} if degree > 1 else {"attention_dp": 72},
+            (),
         )
         for flag, degree in (
-            ("--moe-a2a-backend deepep", 72), ("--moe-a2a-backend=mooncake", 72),
-            ("--ep-size 8 --moe-a2a-backend deepep", 72), ("--enable-deepep-moe", 72),
-            ("--enable-ep-moe", 72), ("--ep-size 8 --moe-a2a-backend none", 8),
+            ("--moe-a2a-backend deepep", 72),
+            ("--moe-a2a-backend=mooncake", 72),
+            ("--ep-size 8 --moe-a2a-backend deepep", 72),
+            ("--enable-deepep-moe", 72),
+            ("--enable-ep-moe", 72),
+            ("--ep-size 8 --moe-a2a-backend none", 8),
             ("--moe-a2a-backend none", 1),
         )
     ),
@@ -87,17 +123,22 @@ LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = 
         "llama-server -m LLAMA -c 8192 -np 4 -ub 1024 -ngl 99 --port 8080 --n-cpu-moe 4".replace(
             "LLAMA", LLAMA
         ),
-        "llamacpp", {"max_model_len": 8192, "max_num_seqs": 4, "token_budget": 1024}, {},
+        "llamacpp",
+        {"max_model_len": 8192, "max_num_seqs": 4, "token_budget": 1024},
+        {},
         ("--n-cpu-moe 4",),
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("line", "runtime", "options", "parallel", "unmodeled"), LINES)
 def test_command_lines_are_read(
-    line: str, runtime: str, options: dict[str, Any], parallel: dict[str, int],
+    line: str,
+    runtime: str,
+    options: dict[str, Any],
+    parallel: dict[str, int],
     unmodeled: tuple[str, ...],
-) -> None:  # fmt: skip
+) -> None:
     read = read_engine_args(line)
     assert read.runtime == runtime
     assert read.model in (LLAMA, "deepseek-ai/DeepSeek-V3")
@@ -276,12 +317,15 @@ def test_hostile_files_are_one_error(tmp_path: Path) -> None:
     for one, other in zip("abcdefgh", "bcdefghi", strict=True):
         bomb += f"{other}: &{other} [{', '.join([f'*{one}'] * 10)}]\n"
     for name, text in (
-        ("bomb.yaml", bomb), ("deep.yaml", "[" * 3000), ("tag.yaml", "!!python/object:os.system x"),
-        ("bad.json", "{"), ("deep.json", "[" * 100_000),
+        ("bomb.yaml", bomb),
+        ("deep.yaml", "[" * 3000),
+        ("tag.yaml", "!!python/object:os.system x"),
+        ("bad.json", "{"),
+        ("deep.json", "[" * 100_000),
         ("words.yaml", f"{bomb}args: [*i]"),
         ("digits.yaml", f"command: [vllm, serve, 0x{'f' * 5000}]"),
         ("long.yaml", f"env: [{{name: A, value: {'x' * 9999}}}]\nargs: [vllm serve {'$A' * 9999}]"),
-    ):  # fmt: skip
+    ):
         (tmp_path / name).write_text(text)
         with pytest.raises(PerfcError):
             read_engine_args(str(tmp_path / name))

@@ -97,9 +97,16 @@ def test_numbers_in_the_file_change_where_the_model_lets_them(
         assert (code, err.count("\n")) == (2, 1)
         assert "--batch: the model is exported at batch 2 and cannot be run at 8" in err
     # nothing contradicts itself here, but what comes out is that of one batch
-    text = IMAGES.format(out=5, shape="-1, 192").replace("flat, w)", "flat, w)\n  half = Constant "
-        "<value = int64[1] {2}> ()\n  zero = Constant <value = int64[1] {0}> ()\n"
-        "  y = Slice (all, zero, half)").replace("y = MatMul", "all = MatMul")  # fmt: skip
+    text = (
+        IMAGES.format(out=5, shape="-1, 192")
+        .replace(
+            "flat, w)",
+            "flat, w)\n  half = Constant "
+            "<value = int64[1] {2}> ()\n  zero = Constant <value = int64[1] {0}> ()\n"
+            "  y = Slice (all, zero, half)",
+        )
+        .replace("y = MatMul", "all = MatMul")
+    )
     code, _, err = said(
         capsys, "analyze", stored(tmp_path / "cut.onnx", text, w=(192, 5)), "--batch", "8"
     )
@@ -188,9 +195,17 @@ def test_sweep_diff_and_predict_take_them(
 ) -> None:
     model = tokens(tmp_path)
     _, out, _ = said(
-        capsys, "sweep", model, "--batch", "1:4:*2", "--seq", "16", "--output-format", "json",
+        capsys,
+        "sweep",
+        model,
+        "--batch",
+        "1:4:*2",
+        "--seq",
+        "16",
+        "--output-format",
+        "json",
         "--no-predict",
-    )  # fmt: skip
+    )
     points = json.loads(out)["points"]
     assert [p["dims"] for p in points] == [{"batch": b, "seq": 16} for b in (1, 2, 4)]
     assert [p["mac"] for p in points] == [b * 16 * 32 * 32 for b in (1, 2, 4)]
@@ -231,9 +246,13 @@ def test_what_a_torch_export_calls_its_extents(tmp_path: Path) -> None:
     example = torch.ones(2, 8, dtype=torch.long)
     free = dict.fromkeys((0, 1), torch.export.Dim.DYNAMIC)
     torch.onnx.export(
-        Tokens().eval(), (example, example), str(path), dynamo=True, verbose=False,
+        Tokens().eval(),
+        (example, example),
+        str(path),
+        dynamo=True,
+        verbose=False,
         dynamic_shapes=(free, free),
-    )  # fmt: skip
+    )
     module = load(path)
     names = {s.name for s in module.symbols}
     assert not names & {"batch", "seq"}
@@ -303,8 +322,19 @@ def test_a_budget_says_axes_by_the_names_that_they_are_given_by(
 def test_a_measurement_names_its_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("onnxruntime")
     code, out, err = said(
-        capsys, "measure", tokens(tmp_path), "--batch", "2", "--seq", "16", "--repeat", "1",
-        "--min-time", "0.01", "--target", "a100",
-    )  # fmt: skip
+        capsys,
+        "measure",
+        tokens(tmp_path),
+        "--batch",
+        "2",
+        "--seq",
+        "16",
+        "--repeat",
+        "1",
+        "--min-time",
+        "0.01",
+        "--target",
+        "a100",
+    )
     assert code == 0, err
     assert "batch s72 = 2, sequence s70 = 16" in " ".join(out.split())

@@ -72,6 +72,9 @@ def test_the_watch_sees_a_file_opened_outside_the_folder(tmp_path: Path) -> None
     # In a process of its own: an audit hook can never be taken away again.
     done = subprocess.run(
         [sys.executable, "-c", WATCH, str(folder)],
-        cwd=fuzz.HERE, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=fuzz.HERE,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.splitlines() == ["0", str((tmp_path / "secret").resolve())]

@@ -60,10 +60,11 @@ def test_gradients_of_frozen_weights_take_no_time_and_widening_takes_some() -> N
 def test_sharded_frozen_weights_are_divided_and_gathered() -> None:
     more = {"batch": 8, "seq": 512, "micro_batch": 1, "checkpointing": "none"}
     each = [
-        plan(MODEL, 8, "dgx-h100", lora_rank=16, dtype="nf4",
-             parallel={"dp": 8, "zero": z}, **more).best  # type: ignore[arg-type]
+        plan(
+            MODEL, 8, "dgx-h100", lora_rank=16, dtype="nf4", parallel={"dp": 8, "zero": z}, **more
+        ).best  # type: ignore[arg-type]
         for z in (1, 3)
-    ]  # fmt: skip
+    ]
     assert each[0] is not None
     assert each[1] is not None
     # the adapters' share is their master copy

@@ -55,9 +55,15 @@ def test_a_search_ends_after_so_many_settings(monkeypatch: pytest.MonkeyPatch) -
 
 def test_degrees_that_are_given_stay() -> None:
     found = plan(
-        "llama-3.1-8b", 16, "dgx-h100", batch=64, seq=4096, parallel={"tp": 4, "zero": 1},
-        checkpointing="block", micro_batch=2,
-    )  # fmt: skip
+        "llama-3.1-8b",
+        16,
+        "dgx-h100",
+        batch=64,
+        seq=4096,
+        parallel={"tp": 4, "zero": 1},
+        checkpointing="block",
+        micro_batch=2,
+    )
     for c in found.pareto:
         assert (c.parallel.tensor, c.parallel.zero, c.training.micro_batch) == (4, 1, 2)
         assert c.training.checkpointing.value == "block"
@@ -87,9 +93,21 @@ def test_degrees_of_one_stay_as_well(
     assert all(getattr(p, field) == n for p in found for field, n in fields.items())
     words = [w for key, n in given.items() for w in (f"--{key}", str(n))]
     code, out, _ = said(
-        capsys, "plan", "gpt2", "--gpus", "4", "-t", "dgx-a100", "--global-batch", "4", "--seq",
-        "256", "--output-format", "json", *words,
-    )  # fmt: skip
+        capsys,
+        "plan",
+        "gpt2",
+        "--gpus",
+        "4",
+        "-t",
+        "dgx-a100",
+        "--global-batch",
+        "4",
+        "--seq",
+        "256",
+        "--output-format",
+        "json",
+        *words,
+    )
     best = json.loads(out)["best"]["parallel"]
     assert code == 0
     assert all(best[field] == n for field, n in fields.items())
@@ -134,9 +152,18 @@ def test_what_fits_nowhere_exits_with_one_and_names_the_smallest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, out, _ = said(
-        capsys, "plan", "llama-3.1-70b", "--gpus", "1", "-t", "t4", "--seq", "256",
-        "--global-batch", "1",
-    )  # fmt: skip
+        capsys,
+        "plan",
+        "llama-3.1-70b",
+        "--gpus",
+        "1",
+        "-t",
+        "t4",
+        "--seq",
+        "256",
+        "--global-batch",
+        "1",
+    )
     assert code == 1
     assert "no setting fits; this one needs the least memory" in out
 
@@ -147,8 +174,10 @@ def test_a_curve_goes_to_1024_and_names_what_it_waits_for() -> None:
     rates = [p.cost.tokens_per_s / p.gpus for p in found.points if p.cost is not None]
     assert rates[-1] < rates[3]
     assert {p.cost.bottleneck for p in found.points[5:] if p.cost} <= {
-        "sharded parameters", "slowest rank", "optimizer",
-    }  # fmt: skip
+        "sharded parameters",
+        "slowest rank",
+        "optimizer",
+    }
     assert all(p.cost is not None and p.cost.nodes == -(-p.gpus // 8) for p in found.points)
 
 
@@ -355,10 +384,13 @@ def test_the_interval_of_an_unnamed_framework_covers_those_of_each() -> None:
     assert unnamed.frameworks == ("llm-foundry", "megatron", "torchtitan")
     for name in unnamed.frameworks:
         one = perfc.plan(
-            "llama-3.1-8b", 8, parallel={"zero": 3, "dp": 8}, trained_by=name,
+            "llama-3.1-8b",
+            8,
+            parallel={"zero": 3, "dp": 8},
+            trained_by=name,
             micro_batch=unnamed.training.micro_batch,
             checkpointing=unnamed.training.checkpointing.value,
-        ).best  # fmt: skip
+        ).best
         assert one is not None
         assert one.frameworks == ()
         assert unnamed.low_s <= one.low_s <= one.high_s <= unnamed.high_s

@@ -185,11 +185,16 @@ def test_model_flop_counts_the_pairs_that_masks_leave(change: dict[str, Any], pa
 
 def test_windows_never_take_the_utilisation_above_all_of_it(tmp_path: Path) -> None:
     stated = {
-        "model_type": "mistral", "vocab_size": 32000, "hidden_size": 1024,
-        "intermediate_size": 3584, "num_hidden_layers": 4, "num_attention_heads": 16,
+        "model_type": "mistral",
+        "vocab_size": 32000,
+        "hidden_size": 1024,
+        "intermediate_size": 3584,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 16,
         "num_key_value_heads": 4,
-        "max_position_embeddings": 32768, "sliding_window": 1024,
-    }  # fmt: skip
+        "max_position_embeddings": 32768,
+        "sliding_window": 1024,
+    }
     (tmp_path / "config.json").write_text(json.dumps(stated))
     for seq in (16384, 32768):
         cost = step_cost(work(str(tmp_path), "h100"), Parallel(), Training(seq=seq, batch=1))
@@ -293,12 +298,26 @@ def test_a_search_divides_by_powers_of_two_up_to_its_bounds() -> None:
     assert {p.context for p in divisions(LLAMA, 64, 16383, {})} == {1}
     experts = {(p.tensor, p.expert) for p in divisions(MOE, 8, 1024, {"zero": 1})}
     assert experts == {
-        (1, 1), (1, 2), (1, 4), (1, 8), (2, 1), (2, 2), (2, 4), (2, 8), (4, 1), (4, 4), (4, 8),
-        (8, 1), (8, 8),
-    }  # fmt: skip
+        (1, 1),
+        (1, 2),
+        (1, 4),
+        (1, 8),
+        (2, 1),
+        (2, 2),
+        (2, 4),
+        (2, 8),
+        (4, 1),
+        (4, 4),
+        (4, 8),
+        (8, 1),
+        (8, 8),
+    }
     given: dict[str, int | str] = {
-        "tensor": 2, "pipeline": 2, "zero": 1, "schedule": "zero-bubble",
-    }  # fmt: skip
+        "tensor": 2,
+        "pipeline": 2,
+        "zero": 1,
+        "schedule": "zero-bubble",
+    }
     kept = list(divisions(LLAMA, 8, 1024, given))
     assert {(p.tensor, p.pipeline, p.data, p.zero) for p in kept} == {(2, 2, 2, 1)}
     assert {p.schedule for p in kept} == {"zero-bubble"}

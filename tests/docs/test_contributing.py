@@ -118,8 +118,13 @@ def follow(page: str, tree: Path, names: dict[str, str]) -> None:
         start = ["-m", "perfc"] if program == "perfc" else []
         done = subprocess.run(
             [sys.executable, *start, *arguments],
-            cwd=tree, env=env, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            cwd=tree,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         assert done.returncode == 0, (line, done.stdout[-2000:], done.stderr[-2000:])
         for shown in expected:
             assert shown.strip() in done.stdout, (line, shown, done.stdout[-2000:])
@@ -152,8 +157,12 @@ def test_the_code_of_a_page_has_the_style_of_the_project(page: str) -> None:
         for words in (["check", "-q"], ["format", "-q", "--check"]):
             done = subprocess.run(
                 [sys.executable, "-m", "ruff", *words, "--stdin-filename", name, "-"],
-                cwd=ROOT, input=content, capture_output=True, text=True, check=False,
-            )  # fmt: skip
+                cwd=ROOT,
+                input=content,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
             assert done.returncode == 0, (name, done.stdout)
 
 

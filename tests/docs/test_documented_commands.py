@@ -295,9 +295,14 @@ def test_most_lines_run() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["perfc anlyze m.onnx", "perfc analyze m.onnx --no-such", "perfc analyze m.onnx --color pink",
-     "perfc targets shw a100", "perfc op matmul --rows"],
-)  # fmt: skip
+    [
+        "perfc anlyze m.onnx",
+        "perfc analyze m.onnx --no-such",
+        "perfc analyze m.onnx --color pink",
+        "perfc targets shw a100",
+        "perfc op matmul --rows",
+    ],
+)
 def test_what_click_refuses_is_seen(text: str) -> None:
     with pytest.raises(click.UsageError):
         parse(Line(1, text, []).words)
@@ -311,8 +316,10 @@ def test_lines_are_found_with_what_is_shown_below_them(tmp_path: Path) -> None:
         "```sh\ncd x && perfc dev schema; perfc data list\n```\n\n```python\nperfc dev ops\n```\n"
     )
     assert lines(page) == [
-        (4, "perfc dev ops Conv   # one", ["shown"]), (6, "perfc dev passes", []),
-        (10, "perfc dev schema", []), (10, "perfc data list", []),
-    ]  # fmt: skip
+        (4, "perfc dev ops Conv   # one", ["shown"]),
+        (6, "perfc dev passes", []),
+        (10, "perfc dev schema", []),
+        (10, "perfc data list", []),
+    ]
     assert lines(page)[0].words == ["dev", "ops", "Conv"]
     assert [line.text for line in spans(page)] == ["perfc dev ops"]

@@ -205,10 +205,22 @@ def test_each_page_with_intervals_has_one_headline() -> None:
 
 FIRST_WORDS = re.compile(r'^\s*r?"""(?:Of|What|Whether|How|As|Where|That|Such|Who)\b', re.MULTILINE)
 """First words of docstrings that name neither what is returned nor what is done."""
-VAGUE = frozenset({
-    "found", "own", "kept", "told", "apart", "alike", "asked", "stated", "meant", "anew", "unheard",
-    "beside",
-})  # fmt: skip
+VAGUE = frozenset(
+    {
+        "found",
+        "own",
+        "kept",
+        "told",
+        "apart",
+        "alike",
+        "asked",
+        "stated",
+        "meant",
+        "anew",
+        "unheard",
+        "beside",
+    }
+)
 """Names of variables, arguments and functions that say nothing about their contents."""
 BUDGETS = {
     ("perfc", "ir", "passes", "analyzers", "kernels"): (0, 9),

@@ -21,13 +21,29 @@ from perfc.passes.runtimes import runtime as runtime_table
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 NETWORKS = {
-    "resnet50": {}, "vit-b16": {}, "swin-t": {}, "bert-base": {"seq": 128}, "gpt2": {"seq": 64},
-}  # fmt: skip
+    "resnet50": {},
+    "vit-b16": {},
+    "swin-t": {},
+    "bert-base": {"seq": 128},
+    "gpt2": {"seq": 64},
+}
 """Models with the sizes that they need in addition to the batch."""
 TARGETS = (
-    "a100", "h100", "t4", "l4", "v100", "rtx4090", "b200", "a10g", "l40s", "h200", "rtx3090",
-    "rtx5090", "mi300x", "jetson-agx-orin-64gb",
-)  # fmt: skip
+    "a100",
+    "h100",
+    "t4",
+    "l4",
+    "v100",
+    "rtx4090",
+    "b200",
+    "a10g",
+    "l40s",
+    "h200",
+    "rtx3090",
+    "rtx5090",
+    "mi300x",
+    "jetson-agx-orin-64gb",
+)
 RUNTIMES = ("ort", "eager", "tensorrt", "inductor", "cudagraph", "torchscript")
 TRAINING_RUNTIMES = ("eager", "inductor")
 DTYPES = ("", "f16", "tf32")
@@ -83,9 +99,12 @@ def drawn(count: int, seed: int) -> Iterator[Question]:
     r = random.Random(seed)
     for i in range(count):
         q = Question(
-            r.choice(tuple(NETWORKS)), r.choice((1, 2, 8, 32)), r.choice(TARGETS),
-            r.choice(RUNTIMES), r.choice(DTYPES),
-        )  # fmt: skip
+            r.choice(tuple(NETWORKS)),
+            r.choice((1, 2, 8, 32)),
+            r.choice(TARGETS),
+            r.choice(RUNTIMES),
+            r.choice(DTYPES),
+        )
         machine = load_machine(q.target)
         if runtime_table(q.runtime).is_excluded(machine.kind, machine.vendor):
             q = replace(q, runtime=RUNTIMES[0])

@@ -90,9 +90,10 @@ def of_check(q: Question) -> Ends:
 
 
 DOORS: Mapping[str, Callable[[Question], Ends]] = {
-    name.removeprefix("of_"): door for name, door in list(globals().items())
+    name.removeprefix("of_"): door
+    for name, door in list(globals().items())
     if name.startswith("of_")
-}  # fmt: skip
+}
 """Ways to the time of a run, by name."""
 
 
@@ -151,8 +152,9 @@ def differing_kernels(q: Question, report: Any) -> Iterator[str]:
     page = answer("analyze", q.model, *q.words(), suffix="html")
     payload = json.loads(page.partition(PAYLOAD)[2].partition("</script>")[0])["reports"][0]
     if (payload["time_s"], payload["kernels_s"]) != (
-        report["verdict"]["expected"]["mid"], kernels_s,
-    ):  # fmt: skip
+        report["verdict"]["expected"]["mid"],
+        kernels_s,
+    ):
         yield f"html: {payload['time_s']}, kernels {payload['kernels_s']}: {q}"
     yield from differing_nodes(q, kernels_s, report)
 

@@ -24,12 +24,13 @@ def differing_pages(q: Question, folder: Path) -> Iterator[str]:
     ends = span(expected["low"], expected["high"], Unit.SECOND)
     report = ("analyze", q.model, *q.words())
     pages = {
-        "screen": printed(*report), "full": printed(*report, "--full"),
+        "screen": printed(*report),
+        "full": printed(*report, "--full"),
         "quiet": printed(*report, "--quiet"),
         "markdown": answer(*report, "--output-format", "markdown", suffix="md"),
         "html": html.unescape(re.sub("<[^>]*>", " ", answer(*report, suffix="html"))),
         "predict": printed("predict", q.model, *q.words()),
-    }  # fmt: skip
+    }
     for name, page in pages.items():
         given = page.partition('"time_s"')[0]
         if not re.search(rf"(?<![\d.]){re.escape(time)}", given):

@@ -42,9 +42,12 @@ def served(count: int, seed: int) -> Iterator[Served]:
     r = random.Random(seed)
     for _ in range(count):
         yield Served(
-            r.choice(MODELS), r.choice(TARGETS), r.choice(RUNTIMES), r.choice((128, 1024, 4000)),
+            r.choice(MODELS),
+            r.choice(TARGETS),
+            r.choice(RUNTIMES),
+            r.choice((128, 1024, 4000)),
             r.choice((32, 128)),
-        )  # fmt: skip
+        )
 
 
 def differing_settings(q: Served, most: int, *more: str) -> Iterator[str]:
@@ -56,9 +59,13 @@ def differing_settings(q: Served, most: int, *more: str) -> Iterator[str]:
         how = report["parallel"]
         dtype = "" if report["weights"] == "half" else report["weights"]
         same = setting(
-            q, dtype, how["tensor"], how["expert"], report["load"]["concurrency"],
+            q,
+            dtype,
+            how["tensor"],
+            how["expert"],
+            report["load"]["concurrency"],
             report["token_budget"],
-        )  # fmt: skip
+        )
         for part in ("latencies", "throughput", "expenses", "memory"):
             if report[part] != same[part]:
                 yield f"search: {report[part]} instead of {same[part]}: {q}"
@@ -116,19 +123,32 @@ def trained(count: int, seed: int) -> Iterator[Trained]:
     r = random.Random(seed)
     for _ in range(count):
         yield Trained(
-            r.choice(TRAINED), r.choice(CLUSTERS), r.choice((8, 16, 64)), r.choice((1, 2, 4)),
-            r.choice((1, 2)), r.choice((1, 2)), r.choice(("none", "selective", "block")),
-        )  # fmt: skip
+            r.choice(TRAINED),
+            r.choice(CLUSTERS),
+            r.choice((8, 16, 64)),
+            r.choice((1, 2, 4)),
+            r.choice((1, 2)),
+            r.choice((1, 2)),
+            r.choice(("none", "selective", "block")),
+        )
 
 
 def differing_steps(q: Trained) -> Iterator[str]:
     """Yield differences between ``plan``, ``plan --curve``, ``perfc.plan`` and ``perfc.scale``."""
     batch = q.gpus // q.tp * q.micro_batch * 4
     how = {
-        "target": q.target, "tp": q.tp, "pp": 1, "cp": 1, "sp": int(q.tp > 1), "zero": q.zero,
-        "micro-batch": q.micro_batch, "checkpointing": q.checkpointing, "gpus": q.gpus,
-        "global-batch": batch, "seq": 1024,
-    }  # fmt: skip
+        "target": q.target,
+        "tp": q.tp,
+        "pp": 1,
+        "cp": 1,
+        "sp": int(q.tp > 1),
+        "zero": q.zero,
+        "micro-batch": q.micro_batch,
+        "checkpointing": q.checkpointing,
+        "gpus": q.gpus,
+        "global-batch": batch,
+        "seq": 1024,
+    }
     words = [word for name, value in how.items() for word in (f"--{name}", str(value))]
     found = answer("plan", q.model, *words, codes=(0, 1))
     (point,) = answer("plan", q.model, "--curve", *words, codes=(0, 1))["points"]
@@ -138,9 +158,12 @@ def differing_steps(q: Trained) -> Iterator[str]:
             yield f"plan --curve: {name} {point['cost'][name]} instead of {planned[name]}: {q}"
     parallel = {"tp": q.tp, "pp": 1, "cp": 1, "sp": int(q.tp > 1), "zero": q.zero}
     more: dict[str, Any] = {
-        "batch": batch, "seq": 1024, "parallel": parallel, "micro_batch": q.micro_batch,
+        "batch": batch,
+        "seq": 1024,
+        "parallel": parallel,
+        "micro_batch": q.micro_batch,
         "checkpointing": q.checkpointing,
-    }  # fmt: skip
+    }
     view = perfc.plan(q.model, q.gpus, q.target, **more)
     curve = perfc.scale(q.model, q.target, gpus=(q.gpus,), **more).points[0].cost
     for cost in (view.best or view.smallest, curve):

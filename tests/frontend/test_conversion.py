@@ -56,12 +56,15 @@ class Converter:
 @pytest.mark.parametrize(
     ("name", "content", "source"),
     [
-        ("net.keras", b"PK\x03\x04", Convertible.KERAS), ("net.h5", HDF5, Convertible.KERAS),
-        ("net.pdmodel", b"\n\x02", Convertible.PADDLE), ("net.pb", b"\n\x02", Convertible.FROZEN),
-        ("saved_model.pb", b"\x08\x01", Convertible.SAVED_MODEL), ("net.pb", b"\x08\x07", None),
+        ("net.keras", b"PK\x03\x04", Convertible.KERAS),
+        ("net.h5", HDF5, Convertible.KERAS),
+        ("net.pdmodel", b"\n\x02", Convertible.PADDLE),
+        ("net.pb", b"\n\x02", Convertible.FROZEN),
+        ("saved_model.pb", b"\x08\x01", Convertible.SAVED_MODEL),
+        ("net.pb", b"\x08\x07", None),
         ("net.onnx", b"\x08\x07", None),
     ],
-)  # fmt: skip
+)
 def test_a_source_is_known_by_name_and_first_bytes(
     name: str, content: bytes, source: Convertible | None
 ) -> None:
@@ -90,9 +93,12 @@ def test_a_converted_model_is_read(saved: Path, monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_failures_of_the_converter_are_one_line(
-    saved: Path, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any] | None, kind: type,
+    saved: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: dict[str, Any] | None,
+    kind: type,
     message: str,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(subprocess, "run", Converter(answer))
     with pytest.raises(kind, match=message) as raised:
         load(saved)
@@ -143,10 +149,11 @@ def test_the_decoder_of_a_folder_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("net.mlmodel", b"\x08\x05", "a Core ML model"), ("net.mlpackage", None, "a Core ML model"),
+        ("net.mlmodel", b"\x08\x05", "a Core ML model"),
+        ("net.mlpackage", None, "a Core ML model"),
         ("net.pte", b"\x1c\0\0\0ET12\0\0", "an ExecuTorch program"),
     ],
-)  # fmt: skip
+)
 def test_models_of_phones_are_refused_with_the_way_out(
     tmp_path: Path, name: str, content: bytes | None, message: str
 ) -> None:

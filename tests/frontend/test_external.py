@@ -36,9 +36,13 @@ def model() -> onnx.ModelProto:
 def saved(path: Path, *, location: str = "m.bin", attributes: bool = False) -> Path:
     """The model with all its tensors in another file."""
     onnx.save(
-        model(), path, save_as_external_data=True, size_threshold=0, location=location,
+        model(),
+        path,
+        save_as_external_data=True,
+        size_threshold=0,
+        location=location,
         convert_attribute=attributes,
-    )  # fmt: skip
+    )
     return path
 
 

@@ -44,8 +44,9 @@ def test_the_format_of_a_file_is_found_without_a_reader() -> None:
         "print([m for m in sys.modules if m.endswith('.program')])"
     )
     model = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
-    run = subprocess.run([sys.executable, "-c", code, str(model)], capture_output=True, text=True,
-                         check=True)  # fmt: skip
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=True
+    )
     assert run.stdout == "[]\n"
 
 

@@ -240,8 +240,12 @@ def test_an_exported_program_has_its_inputs() -> None:
 
 def test_a_model_of_transformers_says_its_input() -> None:
     transformers = pytest.importorskip("transformers")
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-             "intermediate_size": 16}  # fmt: skip
+    sizes = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
     text = transformers.BertModel(transformers.BertConfig(vocab_size=10, **sizes))
     report = perfc.analyze(text, "a100", seq=12, batch=3)
     assert (inputs_of(report), report.env) == (["i64[batch, 12]"], {"batch": 3})

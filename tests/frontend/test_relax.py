@@ -43,9 +43,17 @@ def tree() -> Tree:
 def test_a_network_has_its_operators_and_symbols(path: Path) -> None:
     module = load(path)
     assert [n.op.mnemonic for n in module.graph.nodes] == [
-        "conv", "relu", "reduce_mean", "matmul", "add", "reshape", "split", "concat", "softmax",
+        "conv",
+        "relu",
+        "reduce_mean",
+        "matmul",
+        "add",
+        "reshape",
+        "split",
+        "concat",
+        "softmax",
         "opaque",
-    ]  # fmt: skip
+    ]
     assert [str(v.type) for v in module.graph.inputs] == ["f32[n, 3, 8, 8]"]
     # num_input divides the parameters of the function
     stored = [v.name for v in module.graph.weights if v.weight and v.weight.is_parameter]
@@ -97,8 +105,10 @@ def functions_of(tree: Tree) -> None:
     called = add("ir.GlobalVar", {**every[variable]["data"], "name_hint": add("ffi.String", "f")})
     inner_at = add("relax.expr.Function", inner)
     given = add("ffi.Array", every[inner["params"]]["data"])
-    call = add("ir.Call", {"span": 0, "ty": inner["ret_ty"], "op": called, "args": given,
-                           "attrs": 0, "ty_args": 0})  # fmt: skip
+    call = add(
+        "ir.Call",
+        {"span": 0, "ty": inner["ret_ty"], "op": called, "args": given, "attrs": 0, "ty_args": 0},
+    )
     every[function]["data"] = {**inner, "body": call}
     every[module["functions"]]["data"] = [variable, function, called, inner_at]
 
@@ -124,8 +134,10 @@ def many_types(tree: Tree) -> None:
     at = len(tree["nodes"])
     for step in range(40):
         pair = [at + 2 * step + 1 - 2] * 2 if step else [nodes(tree, "Function")[0]["ret_ty"]] * 2
-        tree["nodes"] += [{"type": "ffi.Array", "data": pair},
-                          {"type": "ir.TupleType", "data": {"fields": at + 2 * step}}]  # fmt: skip
+        tree["nodes"] += [
+            {"type": "ffi.Array", "data": pair},
+            {"type": "ir.TupleType", "data": {"fields": at + 2 * step}},
+        ]
     nodes(tree, "Function")[0]["ret_ty"] = len(tree["nodes"]) - 1
 
 

@@ -85,9 +85,19 @@ def test_an_axis_whose_name_says_nothing_is_told_by_its_place(
 
 @pytest.mark.parametrize(
     ("name", "is_counted"),
-    [("s72", True), ("unk__5", True), ("dim_3", True), ("dim3", True), ("d0", True), ("s", False),
-     ("seq1", False), ("x_d0", True), ("x_dynamic_axes_1", True), ("y_d0", False)],
-)  # fmt: skip
+    [
+        ("s72", True),
+        ("unk__5", True),
+        ("dim_3", True),
+        ("dim3", True),
+        ("d0", True),
+        ("s", False),
+        ("seq1", False),
+        ("x_d0", True),
+        ("x_dynamic_axes_1", True),
+        ("y_d0", False),
+    ],
+)
 def test_names_that_were_made_up_by_counting(name: str, is_counted: bool) -> None:
     assert is_numbered(name, place("X", "f32", "*,*", 0)) is is_counted
     if "_d" in name:
@@ -97,13 +107,24 @@ def test_names_that_were_made_up_by_counting(name: str, is_counted: bool) -> Non
 @pytest.mark.parametrize(
     ("name", "basis"),
     [
-        ("batch_size", Basis.BATCH), ("N", Basis.BATCH), ("bs", Basis.BATCH), ("b", Basis.BATCH),
-        ("past_len", Basis.CACHE), ("kv_cache", Basis.CACHE), ("seq", Basis.SEQUENCE),
-        ("num_tokens", Basis.SEQUENCE), ("t", Basis.SEQUENCE), ("L", Basis.SEQUENCE),
-        ("height", Basis.IMAGE), ("img_w", Basis.IMAGE), ("w", Basis.IMAGE),
-        ("samples", Basis.NOTHING), ("whatever", Basis.NOTHING), ("bn", Basis.NOTHING),
+        ("batch_size", Basis.BATCH),
+        ("N", Basis.BATCH),
+        ("bs", Basis.BATCH),
+        ("b", Basis.BATCH),
+        ("past_len", Basis.CACHE),
+        ("kv_cache", Basis.CACHE),
+        ("seq", Basis.SEQUENCE),
+        ("num_tokens", Basis.SEQUENCE),
+        ("t", Basis.SEQUENCE),
+        ("L", Basis.SEQUENCE),
+        ("height", Basis.IMAGE),
+        ("img_w", Basis.IMAGE),
+        ("w", Basis.IMAGE),
+        ("samples", Basis.NOTHING),
+        ("whatever", Basis.NOTHING),
+        ("bn", Basis.NOTHING),
     ],
-)  # fmt: skip
+)
 def test_a_name_that_says_something_is_believed(name: str, basis: Basis) -> None:
     assert Roles({}, {name: SymbolDecl(name, 1)}).basis(name) is basis
     assert Roles({}, {name: SymbolDecl(name, 1)}).assumed(name).size == TYPICAL[basis]
@@ -120,32 +141,45 @@ def defaults(*inputs: tuple[str, str, tuple[object, ...]]) -> dict[str, tuple[in
 
 def test_companions_of_tokens_are_as_long_as_they() -> None:
     found = defaults(
-        ("input_ids", "i64", ("s0", "s1")), ("token_type_ids", "i64", ("s2", "s3")),
+        ("input_ids", "i64", ("s0", "s1")),
+        ("token_type_ids", "i64", ("s2", "s3")),
         ("attention_mask", "i64", ("s4", "s5")),
-    )  # fmt: skip
+    )
     assert found == {
-        "s0": (1, ""), "s1": (128, ""), "s2": (1, "s0"), "s3": (128, "s1"), "s4": (1, "s0"),
+        "s0": (1, ""),
+        "s1": (128, ""),
+        "s2": (1, "s0"),
+        "s3": (128, "s1"),
+        "s4": (1, "s0"),
         "s5": (128, "s1"),
-    }  # fmt: skip
+    }
 
 
 def test_a_mask_covers_cache_and_tokens() -> None:
     found = defaults(
-        ("input_ids", "i64", ("batch", "seq")), ("past.0.k", "f32", ("batch", 8, "past", 64)),
-        ("past.1.k", "f32", ("s7", 8, "s8", 64)), ("attention_mask", "i64", ("batch", "total_seq")),
-    )  # fmt: skip
+        ("input_ids", "i64", ("batch", "seq")),
+        ("past.0.k", "f32", ("batch", 8, "past", 64)),
+        ("past.1.k", "f32", ("s7", 8, "s8", 64)),
+        ("attention_mask", "i64", ("batch", "total_seq")),
+    )
     assert found == {
-        "batch": (1, ""), "seq": (128, ""), "past": (128, ""), "s7": (1, "batch"),
-        "s8": (128, "past"), "total_seq": (256, "past + seq"),
-    }  # fmt: skip
+        "batch": (1, ""),
+        "seq": (128, ""),
+        "past": (128, ""),
+        "s7": (1, "batch"),
+        "s8": (128, "past"),
+        "total_seq": (256, "past + seq"),
+    }
 
 
 def test_another_sequence_follows_none_of_the_tokens() -> None:
     found = defaults(
-        ("input_ids", "i64", ("s0", "s1")), ("encoder_mask", "i64", ("s2", "s3")),
-        ("cross.past.k", "f32", ("s4", 8, "s5", 64)), ("past.k", "f32", ("s6", 8, "s7", 64)),
+        ("input_ids", "i64", ("s0", "s1")),
+        ("encoder_mask", "i64", ("s2", "s3")),
+        ("cross.past.k", "f32", ("s4", 8, "s5", 64)),
+        ("past.k", "f32", ("s6", 8, "s7", 64)),
         ("past.v", "f32", ("s8", 8, "s9", 64)),
-    )  # fmt: skip
+    )
     assert found["s3"] == (128, "")
     assert found["s5"] == (128, "")
     assert (found["s7"], found["s9"]) == ((128, ""), (128, "s7"))

@@ -28,13 +28,25 @@ DOT = "#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensio
 
 def op(name: str, given: Sequence[int], number: int, type_: str, **attrs: Any) -> dict[str, Any]:
     regions = attrs.pop("regions", [])
-    return {"name": name, "in": list(given), "out": [[number, type_]], "attrs": attrs,
-            "loc": f'loc("jit(f)/net/{name.partition(".")[2]}")', "regions": regions}  # fmt: skip
+    return {
+        "name": name,
+        "in": list(given),
+        "out": [[number, type_]],
+        "attrs": attrs,
+        "loc": f'loc("jit(f)/net/{name.partition(".")[2]}")',
+        "regions": regions,
+    }
 
 
 def end(*given: int) -> dict[str, Any]:
-    return {"name": "func.return", "in": list(given), "out": [], "attrs": {}, "loc": "",
-            "regions": []}  # fmt: skip
+    return {
+        "name": "func.return",
+        "in": list(given),
+        "out": [],
+        "attrs": {},
+        "loc": "",
+        "regions": [],
+    }
 
 
 def block(types: Sequence[str], *ops: dict[str, Any]) -> dict[str, Any]:
@@ -44,30 +56,44 @@ def block(types: Sequence[str], *ops: dict[str, Any]) -> dict[str, Any]:
 def network() -> dict[str, Any]:
     """Return a convolution with channels last, a bias, a function and a product."""
     stored = ["tensor<3x3x3x16xf32>", "tensor<16xf32>", "tensor<16x10xf32>"] + ["tensor<1xf32>"] * 2
-    relu = {"args": [[50, "tensor<?x4x4x16xf32>", "loc(unknown)"]], "ops": [
-        op("stablehlo.constant", (), 51, "tensor<4x4x16xf32>", value=[0.0] * 256),
-        op("stablehlo.broadcast_in_dim", (51,), 52, "tensor<?x4x4x16xf32>",
-           broadcast_dimensions=[1, 2, 3]),
-        op("stablehlo.maximum", (50, 52), 53, "tensor<?x4x4x16xf32>"), end(53),
-    ]}  # fmt: skip
+    relu = {
+        "args": [[50, "tensor<?x4x4x16xf32>", "loc(unknown)"]],
+        "ops": [
+            op("stablehlo.constant", (), 51, "tensor<4x4x16xf32>", value=[0.0] * 256),
+            op(
+                "stablehlo.broadcast_in_dim",
+                (51,),
+                52,
+                "tensor<?x4x4x16xf32>",
+                broadcast_dimensions=[1, 2, 3],
+            ),
+            op("stablehlo.maximum", (50, 52), 53, "tensor<?x4x4x16xf32>"),
+            end(53),
+        ],
+    }
     add = block([], op("stablehlo.add", (), 91, "tensor<f32>"))
     main = block(
         [*stored, "tensor<?x8x8x3xf32>"],
-        op("stablehlo.convolution", (5, 0), 6, "tensor<?x4x4x16xf32>", padding=[0, 1, 0, 1],
-           window_strides=[2, 2], feature_group_count=1,
-           dimension_numbers="#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>"),
-        op("stablehlo.broadcast_in_dim", (1,), 7, "tensor<?x4x4x16xf32>",
-           broadcast_dimensions=[3]),
+        op(
+            "stablehlo.convolution",
+            (5, 0),
+            6,
+            "tensor<?x4x4x16xf32>",
+            padding=[0, 1, 0, 1],
+            window_strides=[2, 2],
+            feature_group_count=1,
+            dimension_numbers="#stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>",
+        ),
+        op("stablehlo.broadcast_in_dim", (1,), 7, "tensor<?x4x4x16xf32>", broadcast_dimensions=[3]),
         op("stablehlo.add", (6, 7), 8, "tensor<?x4x4x16xf32>"),
         op("func.call", (8,), 9, "tensor<?x4x4x16xf32>", callee="relu"),
         op("func.call", (9,), 10, "tensor<?x4x4x16xf32>", callee="relu"),
         op("stablehlo.constant", (), 11, "tensor<f32>", value=[0.0]),
-        op("stablehlo.reduce", (10, 11), 12, "tensor<?x16xf32>", dimensions=[1, 2],
-           regions=[add]),
+        op("stablehlo.reduce", (10, 11), 12, "tensor<?x16xf32>", dimensions=[1, 2], regions=[add]),
         op("stablehlo.dot_general", (12, 2), 13, "tensor<?x10xf32>", dot_dimension_numbers=DOT),
         op("stablehlo.custom_call", (13,), 14, "tensor<?x10xf32>", call_target_name="shiny"),
         end(14),
-    )  # fmt: skip
+    )
     return {"main": main, "relu": relu}
 
 
@@ -82,8 +108,12 @@ def test_channels_last_need_one_transposition_of_the_map() -> None:
     assert names.count("transpose") == 2
     assert "expand" not in names
     assert [n for n in names if n in ("conv", "max", "reduce_sum", "matmul")] == [
-        "conv", "max", "max", "reduce_sum", "matmul",
-    ]  # fmt: skip
+        "conv",
+        "max",
+        "max",
+        "reduce_sum",
+        "matmul",
+    ]
     assert module.graph.nodes[-1].loc.op_type == "shiny"
     assert str(module.graph.inputs[0].type) == "f32[batch, 8, 8, 3]"
     assert sum(v.weight is not None and v.weight.is_parameter for v in module.graph.weights) == 5
@@ -122,9 +152,12 @@ def test_an_operation_that_does_not_fit_becomes_an_unknown_one() -> None:
     ],
 )
 def test_failures_of_the_process_are_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any] | None, kind: type,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: dict[str, Any] | None,
+    kind: type,
     message: str,
-) -> None:  # fmt: skip
+) -> None:
     def process(command: list[str], **_: Any) -> SimpleNamespace:
         if answer is not None:
             Path(command[-1]).write_text(json.dumps(answer))

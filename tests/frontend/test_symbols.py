@@ -92,8 +92,10 @@ def test_given_values_are_the_defaults() -> None:
 
 def test_a_symbol_begins_at_one_but_for_what_is_past_or_given_as_nothing() -> None:
     table = SymbolTable(given={"n": 0, "m": 3})
-    lows = {name: next(iter(table.extent(name, "u").atoms())).lo for name in
-            ("n", "m", "past_len", "Past", "other")}  # type: ignore[union-attr]  # fmt: skip
+    lows = {
+        name: next(iter(table.extent(name, "u").atoms())).lo
+        for name in ("n", "m", "past_len", "Past", "other")
+    }  # type: ignore[union-attr]
     assert lows == {"n": 0, "m": 1, "past_len": 0, "Past": 0, "other": 1}
 
 

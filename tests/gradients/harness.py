@@ -38,10 +38,15 @@ def exported(function: Callable[..., Any], ins: Sequence[torch.Tensor], opset: i
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            Function(function), tuple(ins), file, dynamo=False, opset_version=opset,
+            Function(function),
+            tuple(ins),
+            file,
+            dynamo=False,
+            opset_version=opset,
             input_names=[f"in{i}" for i in range(len(ins))],
-            training=torch.onnx.TrainingMode.PRESERVE, do_constant_folding=False,
-        )  # fmt: skip
+            training=torch.onnx.TrainingMode.PRESERVE,
+            do_constant_folding=False,
+        )
     return file.getvalue()
 
 

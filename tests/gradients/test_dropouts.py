@@ -134,9 +134,15 @@ def test_what_cannot_drop_says_so() -> None:
 def test_bert_drops_after_embeddings_and_every_branch(runtime: str, count: int, dtype: str) -> None:
     """Twelve layers of two branches; probabilities too where they are a tensor."""
     report = perfc.analyze(
-        MODELS / "bert-base.onnx.gz", "a100",
-        train="adam", dropout=0.1, batch=2, seq=64, dtype=dtype, runtime=runtime,
-    )  # fmt: skip
+        MODELS / "bert-base.onnx.gz",
+        "a100",
+        train="adam",
+        dropout=0.1,
+        batch=2,
+        seq=64,
+        dtype=dtype,
+        runtime=runtime,
+    )
     assert len(dropouts(report.module)) == count
 
 

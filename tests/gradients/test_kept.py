@@ -219,8 +219,11 @@ def test_groups_whose_scale_is_stored_as_a_column_are_one_normalisation() -> Non
     columns = [x.replace("f32[4]", "f32[4, 1, 1]") if "weight : f32[4]" in x else x for x in lines]
     text = graph(*(x for x in columns if "unsqueeze" not in x))
     assert [n.op.mnemonic for n in step(text).graph.nodes][:4] == [
-        "conv", "reshape", "reshape", "group_norm",
-    ]  # fmt: skip
+        "conv",
+        "reshape",
+        "reshape",
+        "group_norm",
+    ]
     assert {v.name for v in table(step(text)).storages} >= {"x", "c"}
     compared(text, "instance_norm")
 

@@ -132,29 +132,51 @@ def stored(name: str, values: Any) -> str:
 
 
 CASES: dict[str, tuple[str, list[tuple[int, ...]], Callable[..., Any]]] = {
-    "attention": ("attention(%0, %1, %2)", [Q, (2, 3, 6, 8), (2, 3, 6, 8)],
-                  F.scaled_dot_product_attention),
+    "attention": (
+        "attention(%0, %1, %2)",
+        [Q, (2, 3, 6, 8), (2, 3, 6, 8)],
+        F.scaled_dot_product_attention,
+    ),
     "attention_causal": ("attention(%0, %1, %2) {is_causal=1}", [Q] * 3, causal),
-    "attention_grouped": ("attention(%0, %1, %2)", [(2, 4, 4, 8), (2, 2, 6, 8), (2, 2, 6, 8)],
-                          grouped),
-    "attention_flat": ("attention(%0, %1, %2) {q_num_heads=2, kv_num_heads=2}",
-                       [(2, 4, 8), (2, 6, 8), (2, 6, 8)], flat),
+    "attention_grouped": (
+        "attention(%0, %1, %2)",
+        [(2, 4, 4, 8), (2, 2, 6, 8), (2, 2, 6, 8)],
+        grouped,
+    ),
+    "attention_flat": (
+        "attention(%0, %1, %2) {q_num_heads=2, kv_num_heads=2}",
+        [(2, 4, 8), (2, 6, 8), (2, 6, 8)],
+        flat,
+    ),
     "rms_norm": ("rms_norm(%0, %1)", [(2, 3, 6), (6,)], rms),
-    "group_norm": ("group_norm(%0, %1, %2) {num_groups=2}", [(2, 4, 3, 5), (4,), (4,)],
-                   lambda x, w, b: F.group_norm(x, 2, w, b)),
-    "lrn": ("lrn(%0) {size=3, alpha=0.7, beta=0.75, bias=1.3}", [(2, 6, 3, 5)],
-            lambda x: F.local_response_norm(x, 3, 0.7, 0.75, 1.3)),
+    "group_norm": (
+        "group_norm(%0, %1, %2) {num_groups=2}",
+        [(2, 4, 3, 5), (4,), (4,)],
+        lambda x, w, b: F.group_norm(x, 2, w, b),
+    ),
+    "lrn": (
+        "lrn(%0) {size=3, alpha=0.7, beta=0.75, bias=1.3}",
+        [(2, 6, 3, 5)],
+        lambda x: F.local_response_norm(x, 3, 0.7, 0.75, 1.3),
+    ),
     "lrn_even": ("lrn(%0) {size=4, alpha=0.7, beta=0.6, bias=1.3}", [(2, 6, 3)], responses),
-    "col2im": ("col2im(%0, %image, %block) {pads=[1, 0, 1, 0], strides=[2, 1]}", [(2, 12, 15)],
-               lambda x: F.fold(x, (5, 6), (3, 2), padding=(1, 0), stride=(2, 1))),
+    "col2im": (
+        "col2im(%0, %image, %block) {pads=[1, 0, 1, 0], strides=[2, 1]}",
+        [(2, 12, 15)],
+        lambda x: F.fold(x, (5, 6), (3, 2), padding=(1, 0), stride=(2, 1)),
+    ),
     "swish": ("swish(%0)", [(3, 5)], F.silu),
     "quick_gelu": ("quick_gelu(%0)", [(3, 5)], lambda x: x * torch.sigmoid(1.702 * x)),
     "swiglu": ("swiglu(%0, %1)", [(3, 5), (3, 5)], lambda a, b: F.silu(a) * b),
-    "fast_gelu": ("fast_gelu(%0, %1)", [(3, 5), (5,)],
-                  lambda x, b: F.gelu(x + b, approximate="tanh")),
+    "fast_gelu": (
+        "fast_gelu(%0, %1)",
+        [(3, 5), (5,)],
+        lambda x, b: F.gelu(x + b, approximate="tanh"),
+    ),
     "bias_gelu": ("bias_gelu(%0, %1)", [(3, 5), (5,)], lambda x, b: F.gelu(x + b)),
     "prelu": ("prelu(%0, %1)", [(3, 5), (5,)], lambda x, a: torch.where(x > 0, x, a * x)),
-    "sinh": ("sinh(%0)", [(3, 5)], torch.sinh), "cosh": ("cosh(%0)", [(3, 5)], torch.cosh),
+    "sinh": ("sinh(%0)", [(3, 5)], torch.sinh),
+    "cosh": ("cosh(%0)", [(3, 5)], torch.cosh),
     "asinh": ("asinh(%0)", [(3, 5)], torch.asinh),
     "shrink": ("shrink(%0) {lambd=0.4}", [(3, 5)], lambda x: F.hardshrink(x, 0.4)),
     "sum": ("sum(%0, %1, %2)", [(3, 5), (5,), (3, 1)], lambda a, b, c: a + b + c),
@@ -162,47 +184,90 @@ CASES: dict[str, tuple[str, list[tuple[int, ...]], Callable[..., Any]]] = {
     "rotary": ("rotary_embedding(%0, %cos, %sin, %places)", [Q], turned),
     "rotary_packed": (
         "rotary_embedding(%0, %cos, %sin, %places) {num_heads=3, rotary_embedding_dim=6}",
-        [(6, 24)], turned_flat),
-    "rotary_pairs": ("rotary_embedding(%0, %cos, %sin, %places) {interleaved=1}", [Q],
-                     turned_pairs),
-    "ragged": (f"ragged_attention(%0, %1, %2, %lengths) {RAGGED}", [(8, 16), (8, 8), (8, 8)],
-               lambda q, k, v: packed(q, k, v, (4, 2))),
+        [(6, 24)],
+        turned_flat,
+    ),
+    "rotary_pairs": (
+        "rotary_embedding(%0, %cos, %sin, %places) {interleaved=1}",
+        [Q],
+        turned_pairs,
+    ),
+    "ragged": (
+        f"ragged_attention(%0, %1, %2, %lengths) {RAGGED}",
+        [(8, 16), (8, 8), (8, 8)],
+        lambda q, k, v: packed(q, k, v, (4, 2)),
+    ),
     "ragged_both_ways": (
         "ragged_attention(%0, %1, %2, %lengths) "
-        "{num_heads=4, kv_heads=4, head_dim=4, value_dim=4, is_causal=0}", [(8, 16)] * 3,
-        lambda q, k, v: packed(q, k, v, (4, 4), is_causal=False)),
+        "{num_heads=4, kv_heads=4, head_dim=4, value_dim=4, is_causal=0}",
+        [(8, 16)] * 3,
+        lambda q, k, v: packed(q, k, v, (4, 4), is_causal=False),
+    ),
     "ragged_merged": (f"ragged_attention(%0, _, _, %lengths) {RAGGED}", [(8, 32)], merged),
-    "ragged_merged_keys": (f"ragged_attention(%0, _, %1, %lengths) {RAGGED}",
-                           [(8, 24), (8, 8)], merged_keys),
+    "ragged_merged_keys": (
+        f"ragged_attention(%0, _, %1, %lengths) {RAGGED}",
+        [(8, 24), (8, 8)],
+        merged_keys,
+    ),
     "gated_silu": ("gated_activation(%0)", [(3, 10)], lambda x: gate(x, F.silu)),
-    "gated_gelu": ('gated_activation(%0) {activation="gelu"}', [(3, 10)],
-                   lambda x: gate(x, F.gelu)),
-    "gated_gelu_tanh": ('gated_activation(%0) {activation="fastgelu"}', [(3, 10)],
-                        lambda x: gate(x, lambda a: F.gelu(a, approximate="tanh"))),
-    "gated_quick_gelu": ('gated_activation(%0) {activation="quickgelu"}', [(2, 3, 10)],
-                         lambda x: gate(x, lambda a: a * torch.sigmoid(1.702 * a))),
-    "gated_relu": ('gated_activation(%0) {activation="relu"}', [(3, 10)],
-                   lambda x: gate(x, F.relu)),
-    "gated_relu2": ('gated_activation(%0) {activation="relu2"}', [(3, 10)],
-                    lambda x: gate(x, lambda a: F.relu(a) ** 2)),
-    "gated_tanh": ('gated_activation(%0) {activation="tanh"}', [(3, 10)],
-                   lambda x: gate(x, torch.tanh)),
-    "gated_rms_norm": ("gated_rms_norm(%0, %1, %2)", [(2, 3, 6), (6,), (2, 3, 6)],
-                       lambda x, w, g: rms(x, w) * F.silu(g)),
-    "moe": ('moe(%0, %1, %2, %3, %4, %5) {k=2, activation_type="gelu"}',
-            [(5, 6), (5, 4), (4, 8, 6), (4, 8), (4, 6, 8), (4, 6)], experts),
+    "gated_gelu": (
+        'gated_activation(%0) {activation="gelu"}',
+        [(3, 10)],
+        lambda x: gate(x, F.gelu),
+    ),
+    "gated_gelu_tanh": (
+        'gated_activation(%0) {activation="fastgelu"}',
+        [(3, 10)],
+        lambda x: gate(x, lambda a: F.gelu(a, approximate="tanh")),
+    ),
+    "gated_quick_gelu": (
+        'gated_activation(%0) {activation="quickgelu"}',
+        [(2, 3, 10)],
+        lambda x: gate(x, lambda a: a * torch.sigmoid(1.702 * a)),
+    ),
+    "gated_relu": (
+        'gated_activation(%0) {activation="relu"}',
+        [(3, 10)],
+        lambda x: gate(x, F.relu),
+    ),
+    "gated_relu2": (
+        'gated_activation(%0) {activation="relu2"}',
+        [(3, 10)],
+        lambda x: gate(x, lambda a: F.relu(a) ** 2),
+    ),
+    "gated_tanh": (
+        'gated_activation(%0) {activation="tanh"}',
+        [(3, 10)],
+        lambda x: gate(x, torch.tanh),
+    ),
+    "gated_rms_norm": (
+        "gated_rms_norm(%0, %1, %2)",
+        [(2, 3, 6), (6,), (2, 3, 6)],
+        lambda x, w, g: rms(x, w) * F.silu(g),
+    ),
+    "moe": (
+        'moe(%0, %1, %2, %3, %4, %5) {k=2, activation_type="gelu"}',
+        [(5, 6), (5, 4), (4, 8, 6), (4, 8), (4, 6, 8), (4, 6)],
+        experts,
+    ),
     "moe_gated": (
-        'moe(%0, %1, %2, _, %3) '
+        "moe(%0, %1, %2, _, %3) "
         '{k=1, activation_type="swiglu", swiglu_fusion=1, normalize_routing_weights=1}',
-        [(5, 6), (5, 4), (4, 16, 6), (4, 6, 8)], gated_experts),
+        [(5, 6), (5, 4), (4, 16, 6), (4, 6, 8)],
+        gated_experts,
+    ),
     "all_reduce": ("all_reduce(%0) {ranks=2}", [(3, 5)], lambda x: x + 0),
-    "batch_norm": ("batch_norm(%0, %1, %2, %mean, %var) {training_mode=1}",
-                   [(3, 4, 2, 5), (4,), (4,)], batch_norm),
-}  # fmt: skip
+    "batch_norm": (
+        "batch_norm(%0, %1, %2, %mean, %var) {training_mode=1}",
+        [(3, 4, 2, 5), (4,), (4,)],
+        batch_norm,
+    ),
+}
 PLAIN_ANGLES = (
-    stored("cos", COS) + stored("sin", SIN)
+    stored("cos", COS)
+    + stored("sin", SIN)
     + "  %places = weight : i64[2, 4] = [[0, 1, 2, 3], [0, 1, 2, 3]]\n"
-)  # fmt: skip
+)
 STORED = {
     "batch_norm": """\
   %mean = weight : f32[4] = [0.0, 0.0, 0.0, 0.0]
@@ -212,10 +277,12 @@ STORED = {
   %image = weight {constant=true} : i64[2] = [5, 6]
   %block = weight {constant=true} : i64[2] = [3, 2]
 """,
-    "rotary": PLAIN_ANGLES, "rotary_pairs": PLAIN_ANGLES,
-    "rotary_packed": stored("cos", COS[:, :3]) + stored("sin", SIN[:, :3])
+    "rotary": PLAIN_ANGLES,
+    "rotary_pairs": PLAIN_ANGLES,
+    "rotary_packed": stored("cos", COS[:, :3])
+    + stored("sin", SIN[:, :3])
     + f"  %places = weight : i64[6] = [{', '.join(map(str, PLACES))}]\n",
-}  # fmt: skip
+}
 """Tensors that a case reads besides."""
 STORED |= {
     name: "  %lengths = weight : i32[2] = [4, 4]\n" for name in CASES if name.startswith("ragged")

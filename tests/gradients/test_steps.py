@@ -105,9 +105,11 @@ def test_two_halves_accumulate_to_the_whole_batch() -> None:
     whole = results(trained(PLAIN), FEEDS)
     halves = trained(replace(PLAIN, accumulate=2), model(2))
     feeds = {
-        "x": FEEDS["x"][:2], "x.batch2": FEEDS["x"][2:],
-        "labels": FEEDS["labels"][:2], "labels.batch2": FEEDS["labels"][2:],
-    }  # fmt: skip
+        "x": FEEDS["x"][:2],
+        "x.batch2": FEEDS["x"][2:],
+        "labels": FEEDS["labels"][:2],
+        "labels.batch2": FEEDS["labels"][2:],
+    }
     found = results(halves, feeds)
     for a, b in zip(whole[1:], found[1:], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)

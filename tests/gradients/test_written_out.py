@@ -21,23 +21,38 @@ ERF = (
 )
 GELUS = {
     "half last": (
-        "%d = div(%x, %root)", "%e = erf(%d)", "%p = add(%e, %one)", "%m = mul(%x, %p)",
+        "%d = div(%x, %root)",
+        "%e = erf(%d)",
+        "%p = add(%e, %one)",
+        "%m = mul(%x, %p)",
         "%y = mul(%m, %half)",
     ),
     "half first": (
-        "%d = mul(%x, %less)", "%e = erf(%d)", "%p = add(%one, %e)", "%m = mul(%x, %half)",
+        "%d = mul(%x, %less)",
+        "%e = erf(%d)",
+        "%p = add(%one, %e)",
+        "%m = mul(%x, %half)",
         "%y = mul(%m, %p)",
     ),
     "half inside": (
-        "%d = mul(%less, %x)", "%e = erf(%d)", "%p = add(%e, %one)", "%m = mul(%half, %p)",
+        "%d = mul(%less, %x)",
+        "%e = erf(%d)",
+        "%p = add(%e, %one)",
+        "%m = mul(%half, %p)",
         "%y = mul(%m, %x)",
     ),
     "tanh": (
-        "%s = mul(%x, %x)", "%q = mul(%x, %s)", "%k = mul(%c2, %q)", "%t = add(%x, %k)",
-        "%d = mul(%c1, %t)", "%e = tanh(%d)", "%p = add(%one, %e)", "%m = mul(%x, %p)",
+        "%s = mul(%x, %x)",
+        "%q = mul(%x, %s)",
+        "%k = mul(%c2, %q)",
+        "%t = add(%x, %k)",
+        "%d = mul(%c1, %t)",
+        "%e = tanh(%d)",
+        "%p = add(%one, %e)",
+        "%m = mul(%x, %p)",
         "%y = mul(%half, %m)",
     ),
-}  # fmt: skip
+}
 
 
 def gelu(lines: tuple[str, ...], last: str = "%y") -> str:
@@ -130,9 +145,11 @@ def newest_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executed, "OPSET", 23)
 
 
-PLAIN = attention(f"%a = mul(%c, %one) : {PAIRS}").replace(
-    f"  %a = mul(%c, %one) : {PAIRS}\n", ""
-).replace("softmax(%a)", "softmax(%c)")  # fmt: skip
+PLAIN = (
+    attention(f"%a = mul(%c, %one) : {PAIRS}")
+    .replace(f"  %a = mul(%c, %one) : {PAIRS}\n", "")
+    .replace("softmax(%a)", "softmax(%c)")
+)
 MASKED = attention(f"%a = add(%c, %m) : {PAIRS}")
 
 

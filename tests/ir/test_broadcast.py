@@ -20,12 +20,20 @@ LARGE = symbol("large", 2)
 @pytest.mark.parametrize(
     ("a", "b", "meets"),
     [
-        (3, 3, 3), (1, 3, 3), (1, 0, 0), (1, N, N), (N, N, N), (N, 5, 5), (N, 0, 0),
-        (N, M, dim_max(N, M)), (LARGE, M, LARGE), (2 * LARGE, M, 2 * LARGE),
+        (3, 3, 3),
+        (1, 3, 3),
+        (1, 0, 0),
+        (1, N, N),
+        (N, N, N),
+        (N, 5, 5),
+        (N, 0, 0),
+        (N, M, dim_max(N, M)),
+        (LARGE, M, LARGE),
+        (2 * LARGE, M, 2 * LARGE),
         (dim_max(MAYBE_EMPTY - 2, 0), MAYBE_EMPTY - 2, MAYBE_EMPTY - 2),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_extents_meet_in_either_order(a: Dim, b: Dim, meets: Dim) -> None:
     assert broadcast_extent(a, b) == meets
     assert broadcast_extent(b, a) == meets

@@ -37,12 +37,16 @@ HALF: Any = (2, 0.5)
 @pytest.mark.parametrize(
     ("type_", "problem"),
     [
-        (t(2, N, 0), ""), (UnknownType(), ""), (TensorType(DType.F32, None), ""),
-        (NEGATIVE, "extent -1 is negative"), (WRONG, "element type 'f32' is not one"),
+        (t(2, N, 0), ""),
+        (UnknownType(), ""),
+        (TensorType(DType.F32, None), ""),
+        (NEGATIVE, "extent -1 is negative"),
+        (WRONG, "element type 'f32' is not one"),
         (t(symbol("x", -9, -2)), "extent x is negative"),
         (TensorType(DType.F32, HALF), "extent 0.5 is not one"),
         (t(True), "extent True is not one"),
-        (SequenceType(t(2), 1), ""), (SequenceType(NEGATIVE, 1), "extent -1 is negative"),
+        (SequenceType(t(2), 1), ""),
+        (SequenceType(NEGATIVE, 1), "extent -1 is negative"),
         (SequenceType(t(2), 2, (t(2), NEGATIVE)), "extent -1 is negative"),
         (SequenceType(t(2), 0, ()), "types of 0 elements"),
         (SequenceType(t(2), 9, (t(2),) * MAX_ITEMS), ""),
@@ -51,7 +55,7 @@ HALF: Any = (2, 0.5)
         (MapType(DType.I64, NEGATIVE), "extent -1 is negative"),
         ("f32", "'f32' is not a type"),
     ],
-)  # fmt: skip
+)
 def test_types_are_right_or_their_problem_is_named(type_: Type, problem: str) -> None:
     assert type_problem(type_) == problem
 
@@ -91,14 +95,21 @@ def test_a_sequence_lists_contents_of_elements_alone(items: tuple[Any, ...]) -> 
 @pytest.mark.parametrize(
     ("a", "b", "goes"),
     [
-        (t(2, 3), t(2, 3), True), (t(2, 3), t(2, N), True), (t(2, 3), t(2, 4), False),
-        (t(2), t(2, 1), False), (t(2), t(2, dtype=DType.F16), False),
-        (t(2), t(2, dtype=DType.UNKNOWN), True), (t(2), TensorType(DType.F32, None), True),
-        (t(2), TensorType(DType.F16, None), False), (UnknownType(), SequenceType(t(2)), True),
-        (t(2), UnknownType(), True), (SequenceType(t(2)), SequenceType(t(3)), False),
+        (t(2, 3), t(2, 3), True),
+        (t(2, 3), t(2, N), True),
+        (t(2, 3), t(2, 4), False),
+        (t(2), t(2, 1), False),
+        (t(2), t(2, dtype=DType.F16), False),
+        (t(2), t(2, dtype=DType.UNKNOWN), True),
+        (t(2), TensorType(DType.F32, None), True),
+        (t(2), TensorType(DType.F16, None), False),
+        (UnknownType(), SequenceType(t(2)), True),
+        (t(2), UnknownType(), True),
+        (SequenceType(t(2)), SequenceType(t(3)), False),
         (SequenceType(t(2)), SequenceType(t(N)), True),
         (OptionalType(t(2)), OptionalType(t(2)), True),
-        (OptionalType(t(2)), OptionalType(t(3)), False), (OptionalType(t(2)), t(2), False),
+        (OptionalType(t(2)), OptionalType(t(3)), False),
+        (OptionalType(t(2)), t(2), False),
         (MapType(DType.I64, t(1)), MapType(DType.I64, t(1)), True),
         (MapType(DType.I64, t(1)), MapType(DType.STR, t(1)), False),
         (MapType(DType.I64, t(1)), MapType(DType.I64, t(2)), False),
@@ -106,7 +117,7 @@ def test_a_sequence_lists_contents_of_elements_alone(items: tuple[Any, ...]) -> 
         (SequenceType(t(2)), TensorType(DType.UNKNOWN, None), True),
         (SequenceType(t(2)), TensorType(DType.F32, None), False),
     ],
-)  # fmt: skip
+)
 def test_types_go_together_where_some_value_has_both(a: Type, b: Type, goes: bool) -> None:
     assert compatible(a, b) is goes
     assert compatible(b, a) is goes

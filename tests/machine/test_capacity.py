@@ -55,10 +55,19 @@ def test_context_margin_and_reserve_are_taken_from_what_the_driver_reports() -> 
     assert cpu.context_bytes == 0
 
 
-@pytest.mark.parametrize(("text", "of_100_gib"), [
-    ("2GiB", 2 * GIB), ("1.5 gib", 3 * GIB // 2), ("5%", 5 * GIB), ("4096", 4096),
-    ("2GB", 2_000_000_000), ("512MiB", 512 << 20), ("", 0), ("900GiB", 100 * GIB),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "of_100_gib"),
+    [
+        ("2GiB", 2 * GIB),
+        ("1.5 gib", 3 * GIB // 2),
+        ("5%", 5 * GIB),
+        ("4096", 4096),
+        ("2GB", 2_000_000_000),
+        ("512MiB", 512 << 20),
+        ("", 0),
+        ("900GiB", 100 * GIB),
+    ],
+)
 def test_a_reserve_is_an_amount_or_a_share(text: str, of_100_gib: int) -> None:
     result = Reserve.parse(text)
     assert result.of(100 * GIB) == of_100_gib

@@ -146,17 +146,23 @@ def test_a_wrong_file_is_refused_with_its_key(
 
 
 FURTHER = (
-    ("[compute.vector.f32]", "[memory.l9]"), ("[device]", "[devices]"),
-    ("[memory.device]", "[memory.l1]"), ("[compute.matrix.f16]", "[adaptation.conv]"),
-    ("[compute.matrix.f16]", "[adaptation.'a b']"), ("[source.lab]", "[source.'a b']"),
-    ("[source.lab]", "[sources.lab]"), ('origin = "vendor"', "origin = 3"),
-    ("date = 2020-01-01", 'day = "1"'), ('arch = "sm_00"', 'arch = ""'),
-    ("[memory.device]", "[memory.device.more]"), ("[device]", "device = 3\n[link.nvlink]"),
-    ("capacity_bytes = { value = 1_000_000, from = \"sheet\" }\n", ""),
+    ("[compute.vector.f32]", "[memory.l9]"),
+    ("[device]", "[devices]"),
+    ("[memory.device]", "[memory.l1]"),
+    ("[compute.matrix.f16]", "[adaptation.conv]"),
+    ("[compute.matrix.f16]", "[adaptation.'a b']"),
+    ("[source.lab]", "[source.'a b']"),
+    ("[source.lab]", "[sources.lab]"),
+    ('origin = "vendor"', "origin = 3"),
+    ("date = 2020-01-01", 'day = "1"'),
+    ('arch = "sm_00"', 'arch = ""'),
+    ("[memory.device]", "[memory.device.more]"),
+    ("[device]", "device = 3\n[link.nvlink]"),
+    ('capacity_bytes = { value = 1_000_000, from = "sheet" }\n', ""),
     ("1_000_000", "1_000_000.5"),
     ("[memory.device]", '[memory.device]\nusable_bytes = { value = 2e6, from = "lab" }'),
     ('from = "lab"', 'from = "lab", rounds = 1000, best = 1, worst = 1'),
-)  # fmt: skip
+)
 TOLD = Path(__file__).parents[1] / "fixtures" / "target-problems.txt"
 
 
@@ -435,20 +441,33 @@ def test_levels_are_ordered_and_may_be_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "is_fine"),
     [
-        ('"A toy"', f'"{"x" * 200}"', True), ('"A toy"', f'"{"x" * 201}"', False),
-        ('"A toy"', '""', False), ('"A toy"', "3", False), ('"cuda"', '"tpu"', False),
-        ('"toy"', f'"{"x" * 64}"', True), ('"toy"', f'"{"x" * 65}"', False),
-        ('"plaything"', '"Play"', False), ('["plaything"]', '"plaything"', False),
-        ('"Toy sheet"', '""', False), ('origin = "vendor"', 'origin = "me"', False),
-        ("schema = 1", "schema = 2", False), ("date = 2020-01-01", "dat = 2020", False),
-        ('"systolic"', f'"{"x" * 400}"', True), ('"systolic"', f'"{"x" * 401}"', False),
-        ('"systolic"', '"a | b"', False), ('"systolic"', '"a\\nb"', False),
-        ("value = 10,", "value = 10.5,", False), ("value = 10,", "value = 0,", False),
-        ("value = 10,", "value = true,", False), ("value = 10,", 'value = "10",', False),
-        ("value = 10,", f"value = 1{'0' * 400},", False), ("value = 10,", "value = inf,", False),
-        ("value = 110e12", "value = 120e12", True), ("value = 110e12", "value = 120.1e12", False),
+        ('"A toy"', f'"{"x" * 200}"', True),
+        ('"A toy"', f'"{"x" * 201}"', False),
+        ('"A toy"', '""', False),
+        ('"A toy"', "3", False),
+        ('"cuda"', '"tpu"', False),
+        ('"toy"', f'"{"x" * 64}"', True),
+        ('"toy"', f'"{"x" * 65}"', False),
+        ('"plaything"', '"Play"', False),
+        ('["plaything"]', '"plaything"', False),
+        ('"Toy sheet"', '""', False),
+        ('origin = "vendor"', 'origin = "me"', False),
+        ("schema = 1", "schema = 2", False),
+        ("date = 2020-01-01", "dat = 2020", False),
+        ('"systolic"', f'"{"x" * 400}"', True),
+        ('"systolic"', f'"{"x" * 401}"', False),
+        ('"systolic"', '"a | b"', False),
+        ('"systolic"', '"a\\nb"', False),
+        ("value = 10,", "value = 10.5,", False),
+        ("value = 10,", "value = 0,", False),
+        ("value = 10,", "value = true,", False),
+        ("value = 10,", 'value = "10",', False),
+        ("value = 10,", f"value = 1{'0' * 400},", False),
+        ("value = 10,", "value = inf,", False),
+        ("value = 110e12", "value = 120e12", True),
+        ("value = 110e12", "value = 120.1e12", False),
     ],
-)  # fmt: skip
+)
 def test_texts_and_numbers_of_a_file_have_their_bounds(
     old: str, new: str, is_fine: bool, tmp_path: Path
 ) -> None:

@@ -191,9 +191,10 @@ def a_torch(name: str, count: int) -> SimpleNamespace:
     """Return what `current_machine` reads of PyTorch on a GPU."""
     properties = SimpleNamespace(name=name, multi_processor_count=count)
     cuda = SimpleNamespace(
-        is_available=lambda: True, current_device=lambda: 0,
+        is_available=lambda: True,
+        current_device=lambda: 0,
         get_device_properties=lambda index: properties,
-    )  # fmt: skip
+    )
     return SimpleNamespace(cuda=cuda)
 
 

@@ -46,9 +46,15 @@ def test_no_slice_has_more_than_its_card(card: str, profile: object) -> None:
 
 def test_what_belongs_to_one_multiprocessor_stays() -> None:
     card, part = load_machine("a100-40gb"), load_machine("a100-40gb/3g.20gb")
-    same = ("device.clock_max_hz", "device.max_threads_per_sm", "device.shared_memory_per_sm_bytes",
-            "compute.matrix.f16.flop_per_clock_per_sm", "memory.l1.bytes_per_clock_per_sm",
-            "link.host.bandwidth_bytes_per_s", "device.launch_overhead_s")  # fmt: skip
+    same = (
+        "device.clock_max_hz",
+        "device.max_threads_per_sm",
+        "device.shared_memory_per_sm_bytes",
+        "compute.matrix.f16.flop_per_clock_per_sm",
+        "memory.l1.bytes_per_clock_per_sm",
+        "link.host.bandwidth_bytes_per_s",
+        "device.launch_overhead_s",
+    )
     for key in same:
         assert part.facts[key].value == card.facts[key].value, key
     assert part.facts["memory.l2.capacity_bytes"].value == 20 << 20

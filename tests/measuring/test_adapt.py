@@ -166,9 +166,15 @@ def test_calibrated_rates_alone_adapt(tmp_path: Path, weights: Path) -> None:
 
 def test_rows_of_measure_are_lowered() -> None:
     product = of_texts(
-        "matmul", "matmul", "MatMul", 0, "f32", "f32[4,128,768] f32[768,3072]w",
-        "f32[4,128,3072]", LaunchAmounts(1, 4 * 128 * 768 * 3072, 0, 1e6, 1e6),
-    )  # fmt: skip
+        "matmul",
+        "matmul",
+        "MatMul",
+        0,
+        "f32",
+        "f32[4,128,768] f32[768,3072]w",
+        "f32[4,128,3072]",
+        LaunchAmounts(1, 4 * 128 * 768 * 3072, 0, 1e6, 1e6),
+    )
     assert lowered(product) == ("matmul", {"m": 512.0, "n": 3072.0, "k": 768.0, "batch": 1.0})
     conv = of_texts(
         "conv",
@@ -203,9 +209,15 @@ def test_rows_of_statistics_have_their_last_axis_as_columns(
 
 def test_elementwise_rows_count_whole_operands_and_scalars() -> None:
     subject = of_texts(
-        "elementwise", "where", "Where", 0, "f32", "b1[4,64] f32[4,64] f32[]", "f32[4,64]",
+        "elementwise",
+        "where",
+        "Where",
+        0,
+        "f32",
+        "b1[4,64] f32[4,64] f32[]",
+        "f32[4,64]",
         LaunchAmounts(1, 0, 256, 1284, 1024),
-    )  # fmt: skip
+    )
     result = lowered(subject)
     assert result is not None
     assert result[0] == "elementwise"
@@ -257,18 +269,44 @@ def rows_of_measure(path: Path, target: str, slower: float) -> None:
         k, n, at, time_s = b.kernel, b.counts, Numbers(report.env), slower * p.time_s
         rows.append(
             KernelRow(
-                schema=1, digest="0" * 16, model="bert", runtime="ort", version="onnxruntime 1",
-                device="cpu", threads=report.machine.sm_count, dims="batch=2", kernel=i, part=i,
-                part_s=time_s, time_s=time_s, iqr_s=0.0, best_s=time_s, inserted_s=0.0,
+                schema=1,
+                digest="0" * 16,
+                model="bert",
+                runtime="ort",
+                version="onnxruntime 1",
+                device="cpu",
+                threads=report.machine.sm_count,
+                dims="batch=2",
+                kernel=i,
+                part=i,
+                part_s=time_s,
+                time_s=time_s,
+                iqr_s=0.0,
+                best_s=time_s,
+                inserted_s=0.0,
                 floor_s=b.floor_s,
-                sustained_s=b.time_s, target=machine, label=k.label, kind=k.kind.value,
-                dtype=b.dtype.code, ops="+".join(operators(k)), views=0, runtime_ops="x", nodes="x",
-                launches=b.launches, mac=n.mac, alu=n.alu, sfu=n.sfu, integer=n.integer,
-                read_bytes=n.read_bytes, write_bytes=n.write_bytes, moved_bytes=0.0,
-                op=str(k.anchor.op)[:400], operands=types(operands(k.anchor.inputs, at)),
+                sustained_s=b.time_s,
+                target=machine,
+                label=k.label,
+                kind=k.kind.value,
+                dtype=b.dtype.code,
+                ops="+".join(operators(k)),
+                views=0,
+                runtime_ops="x",
+                nodes="x",
+                launches=b.launches,
+                mac=n.mac,
+                alu=n.alu,
+                sfu=n.sfu,
+                integer=n.integer,
+                read_bytes=n.read_bytes,
+                write_bytes=n.write_bytes,
+                moved_bytes=0.0,
+                op=str(k.anchor.op)[:400],
+                operands=types(operands(k.anchor.inputs, at)),
                 results=types(operands(k.writes, at)),
             )
-        )  # fmt: skip
+        )
     dataset.write(path, rows)
 
 

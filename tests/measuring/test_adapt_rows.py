@@ -129,8 +129,11 @@ def test_probes_are_a_product_of_each_type_and_a_copy() -> None:
     for one in result[:-1]:
         assert one.class_name == "matmul"
         assert one.parameters == {"m": 8192.0, "n": 8192.0, "k": 8192.0}
-        rate = next(p.sustained for (u, d), p in machine.compute.items()
-                    if d == one.dtype and u.value == "matrix")  # fmt: skip
+        rate = next(
+            p.sustained
+            for (u, d), p in machine.compute.items()
+            if d == one.dtype and u.value == "matrix"
+        )
         assert rate is not None
         assert one.time_s == pytest.approx(2 * PRODUCT**3 / rate.value)
     copy, device = result[-1], machine.level("device")
@@ -138,9 +141,12 @@ def test_probes_are_a_product_of_each_type_and_a_copy() -> None:
     assert device.sustained is not None
     assert copy.time_s == pytest.approx(2 * COPIED_BYTES / device.sustained.value)
     assert copy.parameters == {
-        "elements": 2.0**26, "read_bytes": 2.0**28, "write_bytes": 2.0**28, "operands": 1.0,
+        "elements": 2.0**26,
+        "read_bytes": 2.0**28,
+        "write_bytes": 2.0**28,
+        "operands": 1.0,
         "tensor_operands": 1.0,
-    }  # fmt: skip
+    }
 
 
 def test_a_row_of_measure_is_a_launch_without_its_copies() -> None:
@@ -187,15 +193,21 @@ def test_classes_of_kernels_follow_from_their_operands() -> None:
     )
     assert name == "elementwise"
     assert result == {
-        "elements": 48.0, "read_bytes": 40.0, "write_bytes": 20.0, "sfu": 3.0, "operands": 3.0,
+        "elements": 48.0,
+        "read_bytes": 40.0,
+        "write_bytes": 20.0,
+        "sfu": 3.0,
+        "operands": 3.0,
         "tensor_operands": 1.0,
-    }  # fmt: skip
+    }
     assert lowered(subject("softmax", "f32[6,8]", "f32[6,8]")) == (
-        "softmax", {"rows": 6.0, "cols": 8.0},
-    )  # fmt: skip
+        "softmax",
+        {"rows": 6.0, "cols": 8.0},
+    )
     assert lowered(subject("normalization", "f32[]", "f32[]")) == (
-        "normalization", {"rows": 1.0, "cols": 1.0},
-    )  # fmt: skip
+        "normalization",
+        {"rows": 1.0, "cols": 1.0},
+    )
     assert lowered(subject("pool", "f32[6,8]", "f32[6,8]")) is None
     assert lowered(subject("conv", "f32[6,8]", "f32[6,8]")) is None
     assert subject_of(kernel(0, 0, 2, 3, 4)).kind == "matmul"
@@ -220,14 +232,21 @@ def test_corrections_are_written_with_their_source() -> None:
         },
     )
     assert rendered(result, 7, FILE).splitlines() == [
-        "", "[source.adapt]", 'origin = "measured"', 'title = "perfc adapt to 7 measured kernels"',
+        "",
+        "[source.adapt]",
+        'origin = "measured"',
+        'title = "perfc adapt to 7 measured kernels"',
         'note = "error of kernels left out by kernels measured: 2: 25.0%, 5: 12.5%"',
-        "", "[adaptation.matmul]",
+        "",
+        "[adaptation.matmul]",
         *(f'{k} = {{ value = {v:g}, from = "adapt", n = 7 }}' for k, v in ratios.items()),
-        "", '[adaptation."gemm.stored"]',
+        "",
+        '[adaptation."gemm.stored"]',
         *(f'{k} = {{ value = {v:g}, from = "adapt" }}' for k, v in ratios.items()),
-    ]  # fmt: skip
+    ]
     result.curve, result.corrections = [], {}
     assert rendered(result, 3, None).splitlines()[1:] == [
-        "[source.adapt]", 'origin = "measured"', "title = \"perfc adapt to 3 calibrate's rates\"",
-    ]  # fmt: skip
+        "[source.adapt]",
+        'origin = "measured"',
+        'title = "perfc adapt to 3 calibrate\'s rates"',
+    ]

@@ -112,8 +112,17 @@ def test_a_machine_is_adapted_by_a_table_of_runs(
     assert ("f16", "compiled", "torch 2.9") in runs
     assert ("f16", "eager", "tensorrt 10.0") in runs
     assert ("f32", "eager", "ort 1.20") in runs
-    args = ["models/resnet50.onnx.gz", "-t", "new.toml", "--batch", "8", "--runtime", "eager",
-            "--dtype", "f16"]  # fmt: skip
+    args = [
+        "models/resnet50.onnx.gz",
+        "-t",
+        "new.toml",
+        "--batch",
+        "8",
+        "--runtime",
+        "eager",
+        "--dtype",
+        "f16",
+    ]
     times = []
     for more in ([], ["--weights", str(card)]):
         assert cli.run(["predict", *args, *more, "--output-format", "json"]) == 0

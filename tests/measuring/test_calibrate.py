@@ -727,5 +727,9 @@ def test_ceilings_that_did_not_repeat_are_named_by_doubt() -> None:
     nothing: Any = None
     done = CalibratedTarget(nothing, nothing, nothing, rows, (), False, (), 0.0)
     assert [r.key for r in done.uncertain] == [
-        "disturbed", "once", "twice", "twenty percent", "twelve percent",
-    ]  # fmt: skip
+        "disturbed",
+        "once",
+        "twice",
+        "twenty percent",
+        "twelve percent",
+    ]

@@ -49,9 +49,14 @@ def test_the_source_says_what_measured_and_on_what() -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("NVIDIA A100 (80GB)", "nvidia-a100-80gb"), ("--x--", "x"), ("é", ""), ("a" * 70, "a" * 64),
-     (f"{'a' * 63} b", "a" * 63)],
-)  # fmt: skip
+    [
+        ("NVIDIA A100 (80GB)", "nvidia-a100-80gb"),
+        ("--x--", "x"),
+        ("é", ""),
+        ("a" * 70, "a" * 64),
+        (f"{'a' * 63} b", "a" * 63),
+    ],
+)
 def test_names_of_devices_become_names_of_targets(text: str, name: str) -> None:
     assert file.slug(text) == name
 
@@ -81,9 +86,11 @@ def test_numbers_that_differ_by_more_than_half_a_per_cent_changed() -> None:
 
     old, new = machine(a=100.0, b=100.0, c=1.0, e=100.0), machine(a=100.5, b=100.6, d=2.0, e=99.4)
     assert list(changes(old, new)) == [
-        ChangedRate("b", 100.0, 100.6), ChangedRate("d", None, 2.0), ChangedRate("e", 100.0, 99.4),
+        ChangedRate("b", 100.0, 100.6),
+        ChangedRate("d", None, 2.0),
+        ChangedRate("e", 100.0, 99.4),
         ChangedRate("c", 1.0, None),
-    ]  # fmt: skip
+    ]
     assert list(changes(None, new)) == []
 
 
@@ -109,8 +116,12 @@ def test_the_widest_doubt_comes_first() -> None:
     def row(name: str, rounds: int, best: float, worst: float) -> CeilingRow:
         return CeilingRow(name, None, rate(1.0, Spread(rounds, best, worst)))
 
-    all_rows = (row("sure", 5, 1.001, 0.999), row("wide", 5, 1.5, 0.5), row("once", 1, 1.0, 1.0),
-                row("some", 5, 1.2, 0.8))  # fmt: skip
+    all_rows = (
+        row("sure", 5, 1.001, 0.999),
+        row("wide", 5, 1.5, 0.5),
+        row("once", 1, 1.0, 1.0),
+        row("some", 5, 1.2, 0.8),
+    )
     result = CalibratedTarget(
         load_machine("t4"), Path("a"), Path("b"), all_rows, (), False, (), 1.0
     )
@@ -120,11 +131,13 @@ def test_the_widest_doubt_comes_first() -> None:
 @pytest.mark.parametrize(
     ("share", "kind", "cores", "words"),
     [
-        (0.25, "cuda", 4, "25 % of the device's time"), (0.2, "cpu", 4, "80 % of a core"),
-        (0.4, "cpu", 4, "1.6 of 4 cores"), (0.25, "cpu", 4, "1.0 of 4 cores"),
+        (0.25, "cuda", 4, "25 % of the device's time"),
+        (0.2, "cpu", 4, "80 % of a core"),
+        (0.4, "cpu", 4, "1.6 of 4 cores"),
+        (0.25, "cpu", 4, "1.0 of 4 cores"),
         (0.2487, "cpu", 4, "99 % of a core"),
     ],
-)  # fmt: skip
+)
 def test_what_others_use_is_said_in_cores(
     share: float, kind: str, cores: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,10 +151,17 @@ def test_what_others_use_is_said_in_cores(
 
 @pytest.mark.parametrize(
     ("share", "kind", "is_busy"),
-    [(None, "cpu", False), (0.0, "cpu", False), (1.0, "cpu", True), (1.0, "cuda", True),
-     (run.BUSY_SHARE, "cuda", False), (run.BUSY_SHARE + 0.01, "cuda", True),
-     (host.BUSY_CORES / 4, "cpu", False), (host.BUSY_CORES / 4 + 0.01, "cpu", True)],
-)  # fmt: skip
+    [
+        (None, "cpu", False),
+        (0.0, "cpu", False),
+        (1.0, "cpu", True),
+        (1.0, "cuda", True),
+        (run.BUSY_SHARE, "cuda", False),
+        (run.BUSY_SHARE + 0.01, "cuda", True),
+        (host.BUSY_CORES / 4, "cpu", False),
+        (host.BUSY_CORES / 4 + 0.01, "cpu", True),
+    ],
+)
 def test_a_busy_device_is_said_or_not_measured(
     share: float | None, kind: str, is_busy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

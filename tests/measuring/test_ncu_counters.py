@@ -119,8 +119,15 @@ def test_a_launch_without_counters_lacks_all_of_them() -> None:
     result = derive(NcuLaunch("k"), "sm_80")
     assert (result.time_s, result.flop, result.nbytes) == (None, {}, {})
     assert set(result.missing) == {
-        "time", "FP32", "FP16", "FP64", TENSOR, "L1 bytes", "L2 bytes", "device bytes",
-    }  # fmt: skip
+        "time",
+        "FP32",
+        "FP16",
+        "FP64",
+        TENSOR,
+        "L1 bytes",
+        "L2 bytes",
+        "device bytes",
+    }
     assert result.missing["time"] == ("sm__cycles_elapsed.avg", "sm__cycles_elapsed.avg.per_second")
     assert result.missing["device bytes"] == ("dram__bytes.sum",)
     assert result.missing[TENSOR] == ("sm__inst_executed_pipe_tensor.sum",)
@@ -166,9 +173,13 @@ def test_cycles_follow_from_a_duration_and_a_rate() -> None:
     ],
 )
 def test_instructions_of_the_tensor_pipe_are_what_the_architecture_does(
-    metrics: dict[str, float], arch: str, kernel: str, flop: dict[str, float],
-    is_missing: bool, is_assumed: bool,
-) -> None:  # fmt: skip
+    metrics: dict[str, float],
+    arch: str,
+    kernel: str,
+    flop: dict[str, float],
+    is_missing: bool,
+    is_assumed: bool,
+) -> None:
     named = {f"sm__inst_executed_pipe_tensor{k}.sum": v for k, v in metrics.items()}
     result = derive(NcuLaunch(kernel, metrics=named), arch)
     assert result.flop == {(Unit.MATRIX, dtype): count for dtype, count in flop.items()}
@@ -199,11 +210,17 @@ def test_architectures_have_the_counters_that_their_chips_have() -> None:
 @pytest.mark.parametrize(
     ("name", "is_short"),
     [
-        ("gemm(int)", False), ("gemm(int", True), ("a<b<c>", True), ("a<b>", False),
-        ("gemm...", True), ("gemm…", True), ("operator<<(x)", False), ("a->b(x)", False),
+        ("gemm(int)", False),
+        ("gemm(int", True),
+        ("a<b<c>", True),
+        ("a<b>", False),
+        ("gemm...", True),
+        ("gemm…", True),
+        ("operator<<(x)", False),
+        ("a->b(x)", False),
         ("a>b", False),
     ],
-)  # fmt: skip
+)
 def test_names_that_are_cut_are_known(name: str, is_short: bool) -> None:
     assert is_cut(name) is is_short
 

@@ -69,10 +69,14 @@ def test_time_and_memory_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monitor = StepMonitor(ExpectedStep("one", 5e11, 1e12, 0.25, 0.2, 0.3, 2000), every=2)
     assert [monitor.end_step(), monitor.end_step()] == [{}, {}]
     assert monitor.end_step() == {
-        "perfc/step_s": 0.5, "perfc/memory_bytes": 3000.0, "perfc/mfu": 1.0,
-        "perfc/predicted_step_s": 0.25, "perfc/step_ratio": 2.0,
-        "perfc/predicted_memory_bytes": 2000.0, "perfc/memory_ratio": 1.5,
-    }  # fmt: skip
+        "perfc/step_s": 0.5,
+        "perfc/memory_bytes": 3000.0,
+        "perfc/mfu": 1.0,
+        "perfc/predicted_step_s": 0.25,
+        "perfc/step_ratio": 2.0,
+        "perfc/predicted_memory_bytes": 2000.0,
+        "perfc/memory_ratio": 1.5,
+    }
     assert StepMonitor().metrics() == {}
 
 
@@ -106,16 +110,27 @@ def test_trainer_of_transformers_logs_every_metric(tmp_path: Path) -> None:
     from perfc.measuring.training.huggingface import TrainerMonitor
 
     config = transformers.BertConfig(
-        vocab_size=100, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=64, max_position_embeddings=32, num_labels=3,
-    )  # fmt: skip
+        vocab_size=100,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=32,
+        num_labels=3,
+    )
     model = transformers.BertForSequenceClassification(config)
     row = {"input_ids": [7] * 16, "attention_mask": [1] * 16, "labels": 1}
     arguments = transformers.TrainingArguments(
-        output_dir=str(tmp_path), max_steps=6, per_device_train_batch_size=4, logging_steps=2,
-        gradient_accumulation_steps=2, report_to=[], use_cpu=True, save_strategy="no",
+        output_dir=str(tmp_path),
+        max_steps=6,
+        per_device_train_batch_size=4,
+        logging_steps=2,
+        gradient_accumulation_steps=2,
+        report_to=[],
+        use_cpu=True,
+        save_strategy="no",
         disable_tqdm=True,
-    )  # fmt: skip
+    )
     seen: list[dict[str, float]] = []
 
     class Reporter(transformers.TrainerCallback):
@@ -162,11 +177,18 @@ def test_lightning_logs_every_metric(tmp_path: Path) -> None:
     data = torch.utils.data.TensorDataset(torch.randn(256, 64), torch.randint(0, 10, (256,)))
     monitor = LightningMonitor(CPU)
     trainer = lightning.Trainer(
-        accelerator="cpu", max_steps=7, log_every_n_steps=2, callbacks=[monitor],
-        val_check_interval=1, limit_val_batches=1, num_sanity_val_steps=0,
-        logger=CSVLogger(str(tmp_path)), enable_progress_bar=False, enable_checkpointing=False,
+        accelerator="cpu",
+        max_steps=7,
+        log_every_n_steps=2,
+        callbacks=[monitor],
+        val_check_interval=1,
+        limit_val_batches=1,
+        num_sanity_val_steps=0,
+        logger=CSVLogger(str(tmp_path)),
+        enable_progress_bar=False,
+        enable_checkpointing=False,
         enable_model_summary=False,
-    )  # fmt: skip
+    )
     loader = torch.utils.data.DataLoader(data, batch_size=BATCH)
     trainer.fit(Lit(), loader, loader)
     assert monitor.monitor.expected is not None

@@ -14,8 +14,12 @@ pytest.importorskip("onnxscript")
 
 CPU = "generic-x86-64"
 METRICS = (
-    "perfc/mfu", "perfc/step_s", "perfc/step_ratio", "perfc/memory_bytes", "perfc/memory_ratio",
-)  # fmt: skip
+    "perfc/mfu",
+    "perfc/step_s",
+    "perfc/step_ratio",
+    "perfc/memory_bytes",
+    "perfc/memory_ratio",
+)
 
 
 def tensorboard_values(folder: Path) -> dict[str, float]:
@@ -48,8 +52,10 @@ def wandb_values(folder: Path) -> dict[str, float]:
 
 
 READERS: dict[str, Callable[[Path], dict[str, float]]] = {
-    "tensorboard": tensorboard_values, "mlflow": mlflow_values, "wandb": wandb_values,
-}  # fmt: skip
+    "tensorboard": tensorboard_values,
+    "mlflow": mlflow_values,
+    "wandb": wandb_values,
+}
 
 
 @pytest.fixture(params=list(READERS))
@@ -59,10 +65,13 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
     pytest.importorskip(name)
     monkeypatch.chdir(tmp_path)
     for variable, value in (
-        ("WANDB_MODE", "offline"), ("WANDB_DIR", str(tmp_path)), ("WANDB_SILENT", "true"),
-        ("MLFLOW_TRACKING_URI", (tmp_path / "store").as_uri()), ("MLFLOW_ALLOW_FILE_STORE", "true"),
+        ("WANDB_MODE", "offline"),
+        ("WANDB_DIR", str(tmp_path)),
+        ("WANDB_SILENT", "true"),
+        ("MLFLOW_TRACKING_URI", (tmp_path / "store").as_uri()),
+        ("MLFLOW_ALLOW_FILE_STORE", "true"),
         ("TENSORBOARD_LOGGING_DIR", str(tmp_path)),
-    ):  # fmt: skip
+    ):
         monkeypatch.setenv(variable, value)
     if name == "mlflow":
         import_module("mlflow").set_tracking_uri((tmp_path / "store").as_uri())
@@ -102,10 +111,15 @@ def test_loggers_of_lightning_have_the_metrics(backend: str, tmp_path: Path) -> 
 
     data = torch.utils.data.TensorDataset(torch.randn(256, 64), torch.randint(0, 10, (256,)))
     lightning.Trainer(
-        accelerator="cpu", max_steps=6, log_every_n_steps=2, callbacks=[LightningMonitor(CPU)],
-        logger=made[backend](), enable_progress_bar=False, enable_checkpointing=False,
+        accelerator="cpu",
+        max_steps=6,
+        log_every_n_steps=2,
+        callbacks=[LightningMonitor(CPU)],
+        logger=made[backend](),
+        enable_progress_bar=False,
+        enable_checkpointing=False,
         enable_model_summary=False,
-    ).fit(Lit(), torch.utils.data.DataLoader(data, batch_size=32))  # fmt: skip
+    ).fit(Lit(), torch.utils.data.DataLoader(data, batch_size=32))
     check(READERS[backend](tmp_path))
 
 
@@ -115,15 +129,26 @@ def test_loggers_of_transformers_have_the_metrics(backend: str, tmp_path: Path) 
     from perfc.measuring.training.huggingface import TrainerMonitor
 
     config = transformers.BertConfig(
-        vocab_size=100, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=64, max_position_embeddings=32, num_labels=3,
-    )  # fmt: skip
+        vocab_size=100,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_position_embeddings=32,
+        num_labels=3,
+    )
     row = {"input_ids": [7] * 16, "attention_mask": [1] * 16, "labels": 1}
     arguments = transformers.TrainingArguments(
-        output_dir=str(tmp_path / "model"), max_steps=6, per_device_train_batch_size=4,
-        logging_steps=2, report_to=[backend], use_cpu=True, save_strategy="no", disable_tqdm=True,
+        output_dir=str(tmp_path / "model"),
+        max_steps=6,
+        per_device_train_batch_size=4,
+        logging_steps=2,
+        report_to=[backend],
+        use_cpu=True,
+        save_strategy="no",
+        disable_tqdm=True,
         logging_dir=str(tmp_path),
-    )  # fmt: skip
+    )
     model = transformers.BertForSequenceClassification(config)
     trainer = transformers.Trainer(model=model, args=arguments, train_dataset=[row] * 64)
     TrainerMonitor.add_to(trainer, CPU)

@@ -57,8 +57,11 @@ def copy_tree(place: Path) -> Path:
     subprocess.run(["git", "init", "-q", str(place)], check=True)
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, check=True, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     for name in filter(None, listed.stdout.split("\0")):
         source, target = ROOT / name, place / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -85,9 +88,14 @@ def run_tests(
     try:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", *options, *arguments],
-            cwd=tree, env=env, capture_output=True, text=True, timeout=PATIENCE * limit_s,
-            check=False, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (whole_s,) * 2),
-        )  # fmt: skip
+            cwd=tree,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE * limit_s,
+            check=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (whole_s,) * 2),
+        )
     except subprocess.TimeoutExpired:
         return None, ""
     return (None if done.returncode in OUT_OF_TIME else done.returncode), done.stdout

@@ -27,14 +27,28 @@ class Fault(Enum):
 
 
 COMPARISONS: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
 OPERATORS: Mapping[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.FloorDiv,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
-}  # fmt: skip
+}
 EXTREMA = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
@@ -121,8 +135,11 @@ class Sites(ast.NodeVisitor):
                 other = ast.Compare(left, [COMPARISONS[type(op)]()], [right])
                 self.add(node, Fault.COMPARISON, ast.unparse(other))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                if not any(isinstance(x, ast.Constant | ast.JoinedStr) and not isinstance(
-                    getattr(x, "value", ""), int | float) for x in (left, right)):  # fmt: skip
+                if not any(
+                    isinstance(x, ast.Constant | ast.JoinedStr)
+                    and not isinstance(getattr(x, "value", ""), int | float)
+                    for x in (left, right)
+                ):
                     other_op = OPERATORS[type(op)]()
                     self.add(node, Fault.OPERATOR, ast.unparse(ast.BinOp(left, other_op, right)))
             case ast.BoolOp(op=op, values=values):

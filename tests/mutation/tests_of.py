@@ -51,9 +51,10 @@ def write_map(root: Path) -> int:
         measured = ["--cov", f"--cov-config={config}", "--cov-context=test", "--cov-report="]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", *measured, *plugin, *ignored],
-            cwd=root, check=False,
+            cwd=root,
+            check=False,
             env={**os.environ, "COVERAGE_FILE": str(root / MAP), TAKEN: str(root / SECONDS)},
-        )  # fmt: skip
+        )
     return done.returncode
 
 

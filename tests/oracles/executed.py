@@ -21,9 +21,15 @@ from perfc.ir.tensors.types import DType, TensorType
 
 OPSET = 21
 KINDS: Mapping[DType, Any] = {
-    DType.F32: np.float32, DType.F64: np.float64, DType.I64: np.int64, DType.I32: np.int32,
-    DType.BOOL: np.bool_, DType.U8: np.uint8, DType.F16: np.float16, DType.I8: np.int8,
-}  # fmt: skip
+    DType.F32: np.float32,
+    DType.F64: np.float64,
+    DType.I64: np.int64,
+    DType.I32: np.int32,
+    DType.BOOL: np.bool_,
+    DType.U8: np.uint8,
+    DType.F16: np.float16,
+    DType.I8: np.int8,
+}
 RENAMED = {"RMSNormalization": "SimplifiedLayerNormalization"}
 """Operators that ONNX Runtime has under another name, with the results that rules read."""
 CONTRIB = {"FusedMatMul": "com.microsoft", "QuickGelu": "com.microsoft"}

@@ -129,11 +129,25 @@ def gemm(b: Build) -> tuple[str, Callable[[], Array]]:
 
 
 EQUATIONS = (
-    "ij,jk->ik", "bij,bjk->bik", "bij,bkj->bik", "bhid,bhjd->bhij", "bhij,bhjd->bhid", "ij,jk",
-    "...ij,...jk->...ik", "...ij,jk->...ik", "i,i->", "bid,dhk->bihk", "bihk,hkd->bid", "ij,ij->",
-    "ijk,kl->ijl", "bij,j->bi", " i j , j k -> i k ", "nchw,oc->nohw", "abc,cd->dab",
+    "ij,jk->ik",
+    "bij,bjk->bik",
+    "bij,bkj->bik",
+    "bhid,bhjd->bhij",
+    "bhij,bhjd->bhid",
+    "ij,jk",
+    "...ij,...jk->...ik",
+    "...ij,jk->...ik",
+    "i,i->",
+    "bid,dhk->bihk",
+    "bihk,hkd->bid",
+    "ij,ij->",
+    "ijk,kl->ijl",
+    "bij,j->bi",
+    " i j , j k -> i k ",
+    "nchw,oc->nohw",
+    "abc,cd->dab",
     "ibh,hnd->ibnd",
-)  # fmt: skip
+)
 
 
 @macs("einsum", 60)

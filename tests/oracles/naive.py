@@ -184,10 +184,12 @@ def deform_conv(x: Array, w: Array, offset: Array, attrs: dict[str, Any]) -> Arr
         for c in range(w.shape[1]):
             for j, k in enumerate(grid(kernel)):
                 spot = [
-                    o[a] * strides[a] - pads[a][0] + k[a] * dilations[a]
+                    o[a] * strides[a]
+                    - pads[a][0]
+                    + k[a] * dilations[a]
                     + float(offset[(n, 2 * j + a, *o)])
                     for a in range(2)
-                ]  # fmt: skip
+                ]
                 total = total + Scalar(bilinear(x[n, first + c], *spot)) * weights[(m, c, *k)]
         out[at] = total
     return out

@@ -168,10 +168,13 @@ def better(one: Machine, other: Machine) -> bool:
     if one.vendor != other.vendor or "cpu" in (one.kind, other.kind):
         return False
     pairs = [
-        (a.device_bytes_per_s, b.device_bytes_per_s), (a.l2_bytes_per_s, b.l2_bytes_per_s),
-        *((one.entry(u, t).nominal.value, other.entry(u, t).nominal.value)
-          for u, t in ((Unit.MATRIX, "f16"), (Unit.MATRIX, "f32"), (Unit.VECTOR, "f32"))),
-    ]  # fmt: skip
+        (a.device_bytes_per_s, b.device_bytes_per_s),
+        (a.l2_bytes_per_s, b.l2_bytes_per_s),
+        *(
+            (one.entry(u, t).nominal.value, other.entry(u, t).nominal.value)
+            for u, t in ((Unit.MATRIX, "f16"), (Unit.MATRIX, "f32"), (Unit.VECTOR, "f32"))
+        ),
+    ]
     return all(x >= BETTER * y for x, y in pairs) and a.l2_bytes >= b.l2_bytes
 
 
@@ -211,9 +214,19 @@ class Model:
         total = table.total
         way = f"{dtype or 'own type'}, {runtime}"
         return Run(
-            self.name, machine, way, batch, total.floor_s, total.time_s, total.low_s,
-            total.high_s, bool(table.notes), table, weights, weights + peak,
-        )  # fmt: skip
+            self.name,
+            machine,
+            way,
+            batch,
+            total.floor_s,
+            total.time_s,
+            total.low_s,
+            total.high_s,
+            bool(table.notes),
+            table,
+            weights,
+            weights + peak,
+        )
 
     def whole(self, machine: Machine, setting: Setting, batch: int) -> Run:
         """A whole run, by the shipped weights."""
@@ -223,9 +236,16 @@ class Model:
         found: WholeRunEstimate = estimate(self.read, None, machine.name, setting, asked, dims)
         way = f"whole, {setting.precision.value}, {setting.mode.value}"
         return Run(
-            self.name, machine, way, batch, found.floor_s, found.value, found.low, found.high,
+            self.name,
+            machine,
+            way,
+            batch,
+            found.floor_s,
+            found.value,
+            found.low,
+            found.high,
             bool(found.outside),
-        )  # fmt: skip
+        )
 
     def env(self, batch: int) -> dict[str, int]:
         """The batch, where it is free."""

@@ -109,6 +109,12 @@ experts (float16[batch, 256, 1024] x, float16[1024, 8] router, float16[8, 1024, 
 }"""
 
 MODELS: Mapping[str, str] = {
-    "lstm": LSTM, "gru": GRU, "decoder": DECODER, "unet": UNET, "graph": GRAPH,
-    "quantised": QUANTISED, "four-bits": FOUR_BITS, "experts": EXPERTS,
-}  # fmt: skip
+    "lstm": LSTM,
+    "gru": GRU,
+    "decoder": DECODER,
+    "unet": UNET,
+    "graph": GRAPH,
+    "quantised": QUANTISED,
+    "four-bits": FOUR_BITS,
+    "experts": EXPERTS,
+}

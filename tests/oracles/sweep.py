@@ -56,9 +56,12 @@ def dump(case: Case, truth: Truth, path: Path) -> None:
     """Save a case: the model, and beside it what it was fed and what came out."""
     onnx.save(case.model, path)
     told = {
-        "id": case.id, "dims": case.dims, "bound": list(case.bound), "truth": truth,
+        "id": case.id,
+        "dims": case.dims,
+        "bound": list(case.bound),
+        "truth": truth,
         "feeds": {n: repr(v) for n, v in case.feeds.items()},
-    }  # fmt: skip
+    }
     path.with_suffix(".json").write_text(json.dumps(told, indent=1, default=str), encoding="utf-8")
     print(f"{case.id} -> {path}")
 

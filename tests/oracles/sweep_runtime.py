@@ -113,8 +113,9 @@ def ort_type(declared: str, value: Any) -> Type:
     if value.is_tensor():
         return with_kind(declared, Tensor(int(value.element_type()), tuple(value.shape())))
     try:
-        content = type_of(value._ortvalue.to_python() if hasattr(value._ortvalue, "to_python")
-                          else value.numpy())  # fmt: skip
+        content = type_of(
+            value._ortvalue.to_python() if hasattr(value._ortvalue, "to_python") else value.numpy()
+        )
     except Exception:  # no conversion for this dtype; the declared type is what ORT checked
         content = Sequence(None)
     return with_kind(declared, content)
@@ -130,10 +131,23 @@ def with_kind(declared: str, seen: Type) -> Type:
 
 
 _ORT_NAMES = {
-    "float": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7,
-    "string": 8, "bool": 9, "float16": 10, "double": 11, "uint32": 12, "uint64": 13,
-    "complex64": 14, "complex128": 15, "bfloat16": 16,
-}  # fmt: skip
+    "float": 1,
+    "uint8": 2,
+    "int8": 3,
+    "uint16": 4,
+    "int16": 5,
+    "int32": 6,
+    "int64": 7,
+    "string": 8,
+    "bool": 9,
+    "float16": 10,
+    "double": 11,
+    "uint32": 12,
+    "uint64": 13,
+    "complex64": 14,
+    "complex128": 15,
+    "bfloat16": 16,
+}
 
 
 def run_reference(case: Case) -> dict[str, Type]:

@@ -18,9 +18,11 @@ from perfc.passes.runtimes import runtime
 
 MIB = 1 << 20
 SIZES = st.one_of(
-    st.integers(1, 4096), st.integers(4096, MIB), st.integers(MIB, 30 * MIB),
+    st.integers(1, 4096),
+    st.integers(4096, MIB),
+    st.integers(MIB, 30 * MIB),
     st.sampled_from([511, 512, 513, MIB - 1, MIB, MIB + 1, 10 * MIB - 1, 10 * MIB, 19 * MIB]),
-)  # fmt: skip
+)
 
 
 class Reference:
@@ -109,8 +111,9 @@ def test_the_caching_allocator_is_that_of_the_reference(trace: list[tuple[int, i
     ours, reference = CudaCaching(), Reference()
     for _ in fed(trace, ours, reference):
         assert (ours.reserved_bytes, ours.allocated_bytes) == (
-            reference.reserved, reference.allocated,
-        )  # fmt: skip
+            reference.reserved,
+            reference.allocated,
+        )
 
 
 @settings(max_examples=100, deadline=None)

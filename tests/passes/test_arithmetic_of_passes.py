@@ -157,8 +157,10 @@ def test_an_operator_that_cannot_count_is_unknown_and_no_error() -> None:
     x = Value("x", t(4))
     node = Node(Broken(), (x,), (Value("y", t(4)),))
     assert cost.work_and_traffic(node.op, node, (t(4),)) == (
-        cost.NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN,
-    )  # fmt: skip
+        cost.NO_WORK,
+        Traffic(is_bound=True),
+        Tier.UNKNOWN,
+    )
     assert cost.problem_of(node.op, node, (t(4),)) is None
     plain = Node(Relu(), (x,), (Value("y", t(4)),))
     work, traffic, tier = cost.work_and_traffic(plain.op, plain, (t(4),))
@@ -273,8 +275,9 @@ def test_numbers_stand_for_as_few_symbols_as_that_takes(
     assert [v.type for v in module.graph.inputs] == [t(9, 4), t(symbol("m"), 4)]
     assert [v.type for v in module.graph.outputs] == [t(5, 4), t(symbol("m"), 4)]
     assert [(s.name, s.default, s.is_bound) for s in module.symbols] == [
-        ("n", 9, True), ("m", 4, False),
-    ]  # fmt: skip
+        ("n", 9, True),
+        ("m", 4, False),
+    ]
 
 
 def test_a_formula_that_is_asked_for_stays() -> None:

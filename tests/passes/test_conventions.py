@@ -27,10 +27,13 @@ def network():
         helper.make_node("Gemm", ["p", "v", "d"], ["y"]),
     ]
     stored = {
-        "w": np.ones((8, 3, 3, 3), np.float32), "b": np.ones(8, np.float32),
-        "s": np.ones(8, np.float32), "axes": np.array([2, 3]),
-        "v": np.ones((8, 10), np.float32), "d": np.ones(10, np.float32),
-    }  # fmt: skip
+        "w": np.ones((8, 3, 3, 3), np.float32),
+        "b": np.ones(8, np.float32),
+        "s": np.ones(8, np.float32),
+        "axes": np.array([2, 3]),
+        "v": np.ones((8, 10), np.float32),
+        "d": np.ones(10, np.float32),
+    }
     return model(nodes, [2, 3, 16, 16], [2, 10], stored)
 
 
@@ -44,8 +47,12 @@ def attention():
         helper.make_node("Add", ["z", "b"], ["y"]),
     ]
     stored = {"w": np.ones((8, 8), np.float32), "b": np.ones(8, np.float32)}
-    return model([helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1]), *nodes], [1, 6, 8],
-                 [1, 6, 8], stored)  # fmt: skip
+    return model(
+        [helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1]), *nodes],
+        [1, 6, 8],
+        [1, 6, 8],
+        stored,
+    )
 
 
 def model(nodes, given, result, stored):

@@ -64,9 +64,13 @@ def test_kernels_are_those_of_the_wide_model(name: str, runtime: str) -> None:
 def test_casts_cost_what_one_precision_throughout_does_not() -> None:
     def total_s(dtype: str) -> float:
         report = perfc.analyze(
-            MODELS / "vit-b16.onnx.gz", "rtx3090", dims={"batch": 32}, runtime="eager",
-            dtype=dtype, predictor="kernels",
-        )  # fmt: skip
+            MODELS / "vit-b16.onnx.gz",
+            "rtx3090",
+            dims={"batch": 32},
+            runtime="eager",
+            dtype=dtype,
+            predictor="kernels",
+        )
         return report.prediction.total.time_s
 
     assert 1.05 * total_s("f16") < total_s("amp-f16") < 2 * total_s("f16")

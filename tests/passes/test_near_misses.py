@@ -23,9 +23,16 @@ from perfc.passes.manager import Analyses
 FUSED = Path(__file__).parents[1] / "golden" / "fuse"
 GOLDEN = Path(__file__).with_name("near_misses.txt")
 FILES = (
-    "activations", "assignments", "chains", "gated", "masked-rows", "quantised", "residual",
-    "transformer", "views",
-)  # fmt: skip
+    "activations",
+    "assignments",
+    "chains",
+    "gated",
+    "masked-rows",
+    "quantised",
+    "residual",
+    "transformer",
+    "views",
+)
 RUNTIMES = ("ort", "inductor", "tensorrt", "eager")
 STORED = re.compile(r"^  (%\w+) = weight \{[^}]*\} : (\S+\[.*?\])(?: = (.*))?$")
 MADE = re.compile(r"^  (%\w+)(?:, %?\w+)* = (\w+)\((%\w+), (%\w+)\)")

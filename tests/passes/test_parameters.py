@@ -75,34 +75,44 @@ FOLDED_WEIGHTS = {
     "cast of bytes": ([node("Cast", "w", "d", to=1)], [tensor("w", 8, 6, dtype="int8")], 48),
     "scale": ([node("Mul", "w s", "d")], [W, tensor("s", 1, 6)], 54),
     "concatenation": (
-        [node("Concat", "w v", "d", axis=1)], [tensor("w", 8, 4), tensor("v", 8, 2)], 48,
+        [node("Concat", "w v", "d", axis=1)],
+        [tensor("w", 8, 4), tensor("v", 8, 2)],
+        48,
     ),
     "weight norm": (
         [node("ReduceL2", "w", "l"), node("Div", "w l", "q"), node("Mul", "q s", "d")],
-        [W, tensor("s", 1, 6)], 54,
+        [W, tensor("s", 1, 6)],
+        54,
     ),
     "slice": (
         [node("Slice", "w b e a", "d")],
-        [tensor("w", 8, 9), ints("b", 0), ints("e", 6), ints("a", 1)], 72,
+        [tensor("w", 8, 9), ints("b", 0), ints("e", 6), ints("a", 1)],
+        72,
     ),
     "split": (
         [helper.make_node("Split", ["w", "p"], ["d", "u"], axis=1)],
-        [tensor("w", 8, 9), ints("p", 6, 3)], 72,
+        [tensor("w", 8, 9), ints("p", 6, 3)],
+        72,
     ),
     "gather": ([node("Gather", "w i", "d", axis=1)], [tensor("w", 8, 9), ints("i", 0, 3)], 72),
     "squeeze": ([node("Squeeze", "w a", "d")], [tensor("w", 1, 8, 6), ints("a", 0)], 48),
     "expand": ([node("Expand", "w s", "d")], [tensor("w", 8, 1), ints("s", 8, 6)], 8),
-    "pad": ([node("Pad", "w p z", "d")], [tensor("w", 8, 5), ints("p", 0, 0, 0, 1),
-                                          numpy_helper.from_array(np.float32(0), "z")], 40),
+    "pad": (
+        [node("Pad", "w p z", "d")],
+        [tensor("w", 8, 5), ints("p", 0, 0, 0, 1), numpy_helper.from_array(np.float32(0), "z")],
+        40,
+    ),
     "chain": (
         [node("Cast", "w", "c", to=1), node("Transpose", "c", "t"), node("Add", "t o", "d")],
-        [tensor("w", 6, 8, dtype="float16"), tensor("o", 8, 1)], 56,
+        [tensor("w", 6, 8, dtype="float16"), tensor("o", 8, 1)],
+        56,
     ),
     "read twice": (
         [node("Transpose", "w", "t"), node("Add", "t u", "d"), node("Transpose", "w", "u")],
-        [FLAT], 48,
+        [FLAT],
+        48,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FOLDED_WEIGHTS)
@@ -127,15 +137,31 @@ def test_a_difference_has_the_parameters_of_both_files() -> None:
 
 
 PACKED = {
-    "bits 4": (contrib("MatMulNBits", "x w s", "y", N=6, K=8, bits=4, block_size=16),
-               [tensor("w", 6, 1, 8, dtype="uint8"), tensor("s", 6)], 48, 6),
-    "bits 2": (contrib("MatMulNBits", "x w s", "y", N=6, K=8, bits=2, block_size=16),
-               [tensor("w", 6, 1, 4, dtype="uint8"), tensor("s", 6)], 48, 6),
-    "bits 8": (contrib("MatMulNBits", "x w s", "y", N=6, K=8, bits=8, block_size=16),
-               [tensor("w", 6, 1, 16, dtype="uint8"), tensor("s", 6)], 48, 6),
-    "bnb4": (contrib("MatMulBnb4", "x w s", "y", N=6, K=8, block_size=16, quant_type=1),
-             [tensor("w", 24, dtype="uint8"), tensor("s", 3)], 48, 3),
-}  # fmt: skip
+    "bits 4": (
+        contrib("MatMulNBits", "x w s", "y", N=6, K=8, bits=4, block_size=16),
+        [tensor("w", 6, 1, 8, dtype="uint8"), tensor("s", 6)],
+        48,
+        6,
+    ),
+    "bits 2": (
+        contrib("MatMulNBits", "x w s", "y", N=6, K=8, bits=2, block_size=16),
+        [tensor("w", 6, 1, 4, dtype="uint8"), tensor("s", 6)],
+        48,
+        6,
+    ),
+    "bits 8": (
+        contrib("MatMulNBits", "x w s", "y", N=6, K=8, bits=8, block_size=16),
+        [tensor("w", 6, 1, 16, dtype="uint8"), tensor("s", 6)],
+        48,
+        6,
+    ),
+    "bnb4": (
+        contrib("MatMulBnb4", "x w s", "y", N=6, K=8, block_size=16, quant_type=1),
+        [tensor("w", 24, dtype="uint8"), tensor("s", 3)],
+        48,
+        3,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PACKED)
@@ -169,9 +195,12 @@ def test_experts_in_four_bits_count_by_elements() -> None:
     layer.input[:] = ["x", "r", "w1", "s1", "", "w2", "s2"]
     routed = node("MatMul", "x g", "r")
     stored = [
-        tensor("g", 8, 3), tensor("s1", 3, 10), tensor("s2", 3, 8),
-        tensor("w1", 3, 10, 4, dtype="uint8"), tensor("w2", 3, 8, 5, dtype="uint8"),
-    ]  # fmt: skip
+        tensor("g", 8, 3),
+        tensor("s1", 3, 10),
+        tensor("s2", 3, 8),
+        tensor("w1", 3, 10, 4, dtype="uint8"),
+        tensor("w2", 3, 8, 5, dtype="uint8"),
+    ]
     table = perfc.analyze(made([routed, layer], stored)).parameters
     assert table.count(Role.PARAMETER) == 8 * 3 + 2 * 3 * 8 * 10
     assert table.count(Role.QUANTIZATION) == 3 * 18
@@ -208,13 +237,19 @@ def test_a_loop_has_the_parameters_of_its_body_and_no_trip_count() -> None:
     body = helper.make_graph(
         [node("MatMul", "h w", "h2"), node("Identity", "c", "c2")],
         "body",
-        [value("i", TensorProto.INT64), value("c", TensorProto.BOOL),
-         value("h", TensorProto.FLOAT, 4, 8)],
+        [
+            value("i", TensorProto.INT64),
+            value("c", TensorProto.BOOL),
+            value("h", TensorProto.FLOAT, 4, 8),
+        ],
         [value("c2", TensorProto.BOOL), value("h2", TensorProto.FLOAT, 4, 8)],
-    )  # fmt: skip
+    )
     loop = helper.make_node("Loop", ["n", "t", "x"], ["y"], body=body)
-    stored = [numpy_helper.from_array(np.array(5), "n"),
-              numpy_helper.from_array(np.array(True), "t"), tensor("w", 8, 8)]  # fmt: skip
+    stored = [
+        numpy_helper.from_array(np.array(5), "n"),
+        numpy_helper.from_array(np.array(True), "t"),
+        tensor("w", 8, 8),
+    ]
     model = made([loop], stored, value("x", TensorProto.FLOAT, 4, 8))
     assert perfc.analyze(model).parameters.count(Role.PARAMETER) == 64
 
@@ -249,12 +284,16 @@ def test_what_says_how_to_compute_is_not_a_parameter(name: str) -> None:
 
 def test_marks_of_the_exporter_say_what_is_learned() -> None:
     marks = {
-        "gain": {KIND: "PARAMETER"}, "table": {KIND: "BUFFER"}, "val_1": {FOLDED: "['fc.weight']"},
-    }  # fmt: skip
+        "gain": {KIND: "PARAMETER"},
+        "table": {KIND: "BUFFER"},
+        "val_1": {FOLDED: "['fc.weight']"},
+    }
     nodes = [
-        node("Mul", "x gain", "a"), node("Mul", "a table", "b"), node("Add", "b ones", "c"),
+        node("Mul", "x gain", "a"),
+        node("Mul", "a table", "b"),
+        node("Add", "b ones", "c"),
         node("MatMul", "c val_1", "y"),
-    ]  # fmt: skip
+    ]
     stored = [tensor("gain"), tensor("table", 8), tensor("ones", 8), tensor("val_1", 8, 6)]
     model = made(nodes, stored, marks=marks)
     assert perfc.analyze(model).parameters.count(Role.PARAMETER) == 49

@@ -153,12 +153,23 @@ class Colour(Enum):
 @pytest.mark.parametrize(
     ("value", "spelled"),
     [
-        (True, "true"), (False, "false"), (None, "none"), (3, "3"), (2.5, "2.5"), (N, "N"),
-        (DType.F16, "f16"), (Colour.RED, "red"), (Colour.ONE, "ONE"), ("plain", "plain"),
-        ("two words", '"two words"'), ("true", '"true"'), ("none", '"none"'),
-        (("a", 1, True), "[a,1,true]"), ((), "[]"),
+        (True, "true"),
+        (False, "false"),
+        (None, "none"),
+        (3, "3"),
+        (2.5, "2.5"),
+        (N, "N"),
+        (DType.F16, "f16"),
+        (Colour.RED, "red"),
+        (Colour.ONE, "ONE"),
+        ("plain", "plain"),
+        ("two words", '"two words"'),
+        ("true", '"true"'),
+        ("none", '"none"'),
+        (("a", 1, True), "[a,1,true]"),
+        ((), "[]"),
     ],
-)  # fmt: skip
+)
 def test_values_are_spelled_as_a_pipeline_reads_them(value: object, spelled: str) -> None:
     assert pipeline._spell_value(value) == spelled
 

@@ -17,11 +17,16 @@ from perfc.study.fusion_oracle import OracleRequest, compared, is_executed, oper
 from perfc.study.fusion_oracle.oracles import oracle_of
 
 WEIGHTS = {
-    "w": np.ones((16, 16), np.float32), "half": np.float32(0.5), "flat": np.array([2, 8, 8]),
-    "image": np.array([1, 1, 8, 16]), "roi": np.ones(0, np.float32),
-    "scales": np.float32([1, 1, 2, 2]), "row": np.ones(16, np.float32),
-    "fours": np.array([4, 4]), "eights": np.array([8, 8]),
-}  # fmt: skip
+    "w": np.ones((16, 16), np.float32),
+    "half": np.float32(0.5),
+    "flat": np.array([2, 8, 8]),
+    "image": np.array([1, 1, 8, 16]),
+    "roi": np.ones(0, np.float32),
+    "scales": np.float32([1, 1, 2, 2]),
+    "row": np.ones(16, np.float32),
+    "fours": np.array([4, 4]),
+    "eights": np.array([8, 8]),
+}
 PRODUCT = ("MatMul", "x w", "p")
 GATE = [PRODUCT, ("Sigmoid", "p", "s"), ("Mul", "p s", "y")]
 HALVES = [("Split", "x fours", "a b"), ("Relu", "a", "r"), ("Mul", "r b", "y")]
@@ -35,7 +40,8 @@ CASES: list[tuple[Steps, str, list[str]]] = [
     ([("Relu", "x", "r"), ("MatMul", "r w", "y")], "y", ["MatMul", "Relu"]),
     (
         [("Relu", "x", "r"), ("Transpose", "r", "t"), ("Sigmoid", "t", "y")],
-        "y", ["Relu+Sigmoid+Transpose"],
+        "y",
+        ["Relu+Sigmoid+Transpose"],
     ),
     ([("Relu", "x", "r"), ("ReduceMax", "r", "y")], "y", ["ReduceMax+Relu"]),
     ([("ReduceMax", "x", "m"), ("Sub", "x m", "y")], "y", ["ReduceMax", "Sub"]),
@@ -43,17 +49,23 @@ CASES: list[tuple[Steps, str, list[str]]] = [
     ([("Softmax", "x", "s"), ("Mul", "s half", "y")], "y", ["Mul+Softmax"]),
     (
         [PRODUCT, ("Sigmoid", "x", "s"), ("MatMul", "s w", "q"), ("Add", "p q", "y")],
-        "y", ["Add+MatMul", "MatMul", "Sigmoid"],
+        "y",
+        ["Add+MatMul", "MatMul", "Sigmoid"],
     ),
     ([PRODUCT, ("Reshape", "p flat", "f"), ("Relu", "f", "y")], "y", ["MatMul", "Relu"]),
     (
-        [("Reshape", "x image", "i"), ("Sigmoid", "i", "s"), ("Resize", "s roi scales", "z"),
-         ("Relu", "z", "y")],
-        "y", ["Relu+Resize+Sigmoid"],
+        [
+            ("Reshape", "x image", "i"),
+            ("Sigmoid", "i", "s"),
+            ("Resize", "s roi scales", "z"),
+            ("Relu", "z", "y"),
+        ],
+        "y",
+        ["Relu+Resize+Sigmoid"],
     ),
     (TURNED, "y", ["Mul+Relu+Split+Transpose"]),
     (HALVES, "y b", ["Mul+Relu", "Split"]),
-]  # fmt: skip
+]
 
 
 def written(steps: Steps, outputs: str, path: Path) -> str:

@@ -36,15 +36,19 @@ def typed(text: str) -> Module:
 @pytest.mark.parametrize(
     ("operands", "is_bias"),
     [
-        ("%a, %row", True), ("%row, %a", True), ("%a, %table", False), ("%a, %y", False),
+        ("%a, %row", True),
+        ("%row, %a", True),
+        ("%a, %table", False),
+        ("%a, %y", False),
         ("%a, %a", False),
     ],
-)  # fmt: skip
+)
 def test_a_bias_is_a_stored_row(operands: str, is_bias: bool, runtime: str) -> None:
     """A product that is added to itself has none; onnxruntime asks for a constant, too."""
     table = Analyses().get(Fuse(runtime), typed(TEXT.format(operands=operands)))
-    joined = [k.pattern for k in table.kernels if {"matmul", "add"} <= {
-        n.op.mnemonic for n in k.nodes}]  # fmt: skip
+    joined = [
+        k.pattern for k in table.kernels if {"matmul", "add"} <= {n.op.mnemonic for n in k.nodes}
+    ]
     assert bool([p for p in joined if p in ("gemm", "linear")]) is is_bias
 
 

@@ -92,8 +92,13 @@ def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Adding]:
 
 def total(runtime: str, target: str = "rtx4090", **more: object) -> tuple[object, ...]:
     report = perfc.analyze(
-        RESNET, target, dims={"batch": 256}, runtime=runtime, dtype="amp-f16", **more  # type: ignore[arg-type]
-    )  # fmt: skip
+        RESNET,
+        target,
+        dims={"batch": 256},
+        runtime=runtime,
+        dtype="amp-f16",
+        **more,  # type: ignore[arg-type]
+    )
     found = report.prediction
     kernels = [(k.time_s, k.low_s, k.high_s, k.wait_s) for k in found.kernels]
     return kernels, found.total.time, found.total.predictor, found.wait_s
@@ -170,9 +175,10 @@ def test_one_table_stands_for_each_session() -> None:
     for framework in Framework:
         for device in ("cpu", "cuda"):
             standing = [
-                t.name for t in runtimes.tables()
+                t.name
+                for t in runtimes.tables()
                 if t.framework is framework and device in t.stands_for and not t.below
-            ]  # fmt: skip
+            ]
             assert len(standing) <= 1, standing
     assert standing_for(Framework.ORT, "cpu").blocks_channels
     assert not standing_for(Framework.ORT, "cuda").blocks_channels
@@ -195,9 +201,10 @@ def test_no_file_knows_a_runtime_by_name() -> None:
         for path in sorted((ROOT / folder).rglob("*.py"))
         if "runtimes" not in path.parts and not path.is_relative_to(ROOT / "perfc" / "passes")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and node.value in names
+        if isinstance(node, ast.Constant)
+        and node.value in names
         and path.relative_to(ROOT).as_posix() not in NOT_OF_RUNTIMES
-    ]  # fmt: skip
+    ]
     assert found == []
 
 

@@ -51,22 +51,32 @@ def of(table: StrideTable, name: str) -> tuple[int, ...]:
 @pytest.mark.parametrize(
     ("name", "strides"),
     [
-        ("x", (12, 4, 1)), ("t", (1, 12, 4)),
+        ("x", (12, 4, 1)),
+        ("t", (1, 12, 4)),
         # elementwise results lie as their first operand of the same shape does
-        ("r", (1, 12, 4)), ("a", (1, 12, 4)), ("b", (6, 3, 1)), ("c", (1, 12, 4)),
-        ("m", (1, 12, 4)), ("back", (12, 4, 1)),
+        ("r", (1, 12, 4)),
+        ("a", (1, 12, 4)),
+        ("b", (6, 3, 1)),
+        ("c", (1, 12, 4)),
+        ("m", (1, 12, 4)),
+        ("back", (12, 4, 1)),
         # what is expanded has no order to keep
-        ("e", (0, 1)), ("f", (3, 1)),
+        ("e", (0, 1)),
+        ("f", (3, 1)),
         # of two axes, too
-        ("p", (1, 7)), ("g", (1, 7)),
+        ("p", (1, 7)),
+        ("g", (1, 7)),
         # everything else writes what is dense
-        ("soft", (6, 3, 1)), ("cat", (6, 3, 1)),
+        ("soft", (6, 3, 1)),
+        ("cat", (6, 3, 1)),
         # a part of a tensor lies as the whole does
-        ("first", (1, 12, 4)), ("second", (1, 12, 4)),
+        ("first", (1, 12, 4)),
+        ("second", (1, 12, 4)),
         # a symbol counts as if it were large
-        ("u", (12, 1, 4)), ("v", (12, 1, 4)),
+        ("u", (12, 1, 4)),
+        ("v", (12, 1, 4)),
     ],
-)  # fmt: skip
+)
 def test_results_lie_as_pytorch_lays_them(
     table: StrideTable, name: str, strides: tuple[int, ...]
 ) -> None:

@@ -42,9 +42,13 @@ def without_training(folder: Path, lines: list[str]) -> dict[str, tuple[int, str
     """Exit code, output and errors of command lines where XGBoost and SciPy are not installed."""
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED, json.dumps(lines)],
-        cwd=folder, env={"PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(folder / "config")},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env={"PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(folder / "config")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return {line: tuple(result) for line, result in json.loads(done.stdout).items()}
 

@@ -9,15 +9,24 @@ from .sources import LABORATORY, PRODUCT, sources, tree_of
 
 BUDGET = 9
 """Maximum number of such names. Only ever lowered."""
-EXEMPT = frozenset({
-    # an operator, its problem and its class of kernels share the name of the operation
-    "Attention", "Collective", "Elementwise", "Experts", "LatentAttention", "LinearAttention",
-    "MixedAttention", "Normalization", "Softmax",
-    # a rule of the linter is named after its class
-    "OpaqueOperator",
-    # a pass is named after its class
-    "Backward",
-})  # fmt: skip
+EXEMPT = frozenset(
+    {
+        # an operator, its problem and its class of kernels share the name of the operation
+        "Attention",
+        "Collective",
+        "Elementwise",
+        "Experts",
+        "LatentAttention",
+        "LinearAttention",
+        "MixedAttention",
+        "Normalization",
+        "Softmax",
+        # a rule of the linter is named after its class
+        "OpaqueOperator",
+        # a pass is named after its class
+        "Backward",
+    }
+)
 
 
 def repeated() -> dict[str, int]:

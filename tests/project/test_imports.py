@@ -69,27 +69,65 @@ def test_analysis_loads_neither_onnx_nor_numpy_nor_rich(form: str) -> None:
 
 
 FOLDERS = {
-    "perfc", "perfc.common",
+    "perfc",
+    "perfc.common",
     *(f"perfc.{one}" for one in ("commands", "commands.analysis", "commands.shared", "deployment")),
     *(f"perfc.frontend{one}" for one in ("", ".formats", ".lowering", ".pytorch", ".reading")),
-    "perfc.ir", *(f"perfc.ir.{one}" for one in ("graphs", "ops", "symbolic", "syntax", "tensors")),
-    *(f"perfc.ir.ops.{one}" for one in (
-        "attention", "contraction", "control", "convolution", "elementwise", "movement",
-        "normalization", "quantized", "resampling", "training",
-    )),
-    "perfc.ir.problem", "perfc.machine", "perfc.passes",
-    *(f"perfc.passes.{one}" for one in (
-        "fusion", "inference", "layout", "layout.processes", "memory", "memory.allocators",
-        "precision", "rewriting", "roofline", "runtimes", "training",
-    )),
-    *(f"perfc.analyzers{one}" for one in (
-        "", ".artefacts", ".estimate", ".estimators",
-        ".estimators.laws", ".features", ".features.classes", ".intervals", ".runs", ".steps",
-        ".whole_runs",
-    )),
+    "perfc.ir",
+    *(f"perfc.ir.{one}" for one in ("graphs", "ops", "symbolic", "syntax", "tensors")),
+    *(
+        f"perfc.ir.ops.{one}"
+        for one in (
+            "attention",
+            "contraction",
+            "control",
+            "convolution",
+            "elementwise",
+            "movement",
+            "normalization",
+            "quantized",
+            "resampling",
+            "training",
+        )
+    ),
+    "perfc.ir.problem",
+    "perfc.machine",
+    "perfc.passes",
+    *(
+        f"perfc.passes.{one}"
+        for one in (
+            "fusion",
+            "inference",
+            "layout",
+            "layout.processes",
+            "memory",
+            "memory.allocators",
+            "precision",
+            "rewriting",
+            "roofline",
+            "runtimes",
+            "training",
+        )
+    ),
+    *(
+        f"perfc.analyzers{one}"
+        for one in (
+            "",
+            ".artefacts",
+            ".estimate",
+            ".estimators",
+            ".estimators.laws",
+            ".features",
+            ".features.classes",
+            ".intervals",
+            ".runs",
+            ".steps",
+            ".whole_runs",
+        )
+    ),
     "perfc.view",
     *(f"perfc.view.report{one}" for one in ("", ".formats", ".memory_sections", ".sections")),
-}  # fmt: skip
+}
 """Packages that an analysis of a convolutional network with predictions loads."""
 MOST_LINES = 51_900
 """Lines of the modules that it loads."""

@@ -35,9 +35,13 @@ def test_a_command_stays_within_its_instructions(line: str) -> None:
     subprocess.run(command, env=environment, check=True, capture_output=True, timeout=LIMIT_S)
     tool = [VALGRIND, "--tool=callgrind", f"--callgrind-out-file={os.devnull}"]
     counted = subprocess.run(
-        [*tool, *command], env=environment, check=True, capture_output=True, timeout=LIMIT_S,
+        [*tool, *command],
+        env=environment,
+        check=True,
+        capture_output=True,
+        timeout=LIMIT_S,
         text=True,
-    )  # fmt: skip
+    )
     match = re.search(r"Collected : (\d+)", counted.stderr)
     assert match is not None
     assert 0.5 * BUDGETS[line] < int(match[1]) <= BUDGETS[line]

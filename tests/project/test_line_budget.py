@@ -17,10 +17,16 @@ BUDGETS = {
 SLACK = 2_000
 MOST_SIBLINGS = 15
 LISTED = {
-    "passes/runtimes", "perfc/review/rules", "analyzers/features/classes", "benchmarks",
-    "analyzers/whole_runs", "lab/perfc_lab/papers/gnn_llm", "lab/perfc_lab/serving",
-    "lab/perfc_lab/papers", "lab/perfc_lab/tables",
-}  # fmt: skip
+    "passes/runtimes",
+    "perfc/review/rules",
+    "analyzers/features/classes",
+    "benchmarks",
+    "analyzers/whole_runs",
+    "lab/perfc_lab/papers/gnn_llm",
+    "lab/perfc_lab/serving",
+    "lab/perfc_lab/papers",
+    "lab/perfc_lab/tables",
+}
 """Folders whose files are entries of a list: one runtime, rule, class, paper or table each."""
 STRING = r"""(?i:[rbuf]{0,2})(?:(?s:"{3}(?:\\.|.)*?"{3}|'{3}(?:\\.|.)*?'{3})"""
 STRING += r"""|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""

@@ -205,8 +205,11 @@ def test_charts_are_refused_before_the_sweep_where_nothing_draws() -> None:
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport operators; operators.main()"],
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{FOLDER}"},
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 1
     assert done.stdout == ""
     assert "pip install" in done.stderr

@@ -52,9 +52,12 @@ def test_large_values_are_bounded():
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     for name, text in {
-        "perfc/__init__.py": "", "perfc/passes/__init__.py": "", "perfc/passes/bound.py": CODE,
-        "tests/passes/test_bound.py": TEST, "tests/golden/.keep": "",
-    }.items():  # fmt: skip
+        "perfc/__init__.py": "",
+        "perfc/passes/__init__.py": "",
+        "perfc/passes/bound.py": CODE,
+        "tests/passes/test_bound.py": TEST,
+        "tests/golden/.keep": "",
+    }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
@@ -220,8 +223,10 @@ def test_a_test_that_fails_without_the_fault_kills_nothing(tree: Path) -> None:
         (result[1], Fate.SURVIVED, ""),
     ]
     assert [fate for _, fate, _ in confirmed(fates, tree, 60)] == [
-        Fate.LATE, Fate.KILLED, Fate.SURVIVED,
-    ]  # fmt: skip
+        Fate.LATE,
+        Fate.KILLED,
+        Fate.SURVIVED,
+    ]
     assert failing(["tests/nothing.py::test_gone"], tree, 60) == {"tests/nothing.py::test_gone"}
 
 

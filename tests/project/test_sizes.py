@@ -86,14 +86,21 @@ def test_one_size_given_decides_what_must_equal_it() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["analyze"], ["lint"], ["explain", "0"], ["annotate", "-o", "out.onnx"],
-        ["dev ir"], ["dev opt", "--passes", "canonicalize"], ["sweep"],
+        ["analyze"],
+        ["lint"],
+        ["explain", "0"],
+        ["annotate", "-o", "out.onnx"],
+        ["dev ir"],
+        ["dev opt", "--passes", "canonicalize"],
+        ["sweep"],
     ],
-)  # fmt: skip
+)
 def test_every_door_refuses_sizes_that_cannot_be(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    command: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     onnx.save(speech(), "m.onnx")
     name, *rest = command

@@ -144,11 +144,14 @@ def test_a_trace_has_a_bounded_number_of_lines_and_of_tokens(
 @pytest.mark.parametrize(
     ("load", "engines", "count", "users"),
     [
-        (Load(concurrency=1), 1, 24, 1), (Load(concurrency=10, requests=50), 1, 50, 10),
-        (Load(concurrency=9), 2, 24, 5), (Load(concurrency=9, requests=7), 2, 7, 5),
-        (Load(concurrency=0, rate=2.0), 3, 8, 0), (Load(rate=2.0, requests=10), 4, 3, 0),
+        (Load(concurrency=1), 1, 24, 1),
+        (Load(concurrency=10, requests=50), 1, 50, 10),
+        (Load(concurrency=9), 2, 24, 5),
+        (Load(concurrency=9, requests=7), 2, 7, 5),
+        (Load(concurrency=0, rate=2.0), 3, 8, 0),
+        (Load(rate=2.0, requests=10), 4, 3, 0),
     ],
-)  # fmt: skip
+)
 def test_a_load_is_shared_among_engines(load: Load, engines: int, count: int, users: int) -> None:
     work = load.workload(engines)
     assert (len(work.requests), work.concurrency) == (count, users)
@@ -167,11 +170,17 @@ def test_engines_take_turns_with_a_trace_and_share_a_rate(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "changed",
     [
-        {"isl": 1}, {"isl": 1 << 24}, {"spread": 0.0}, {"rate": 1e6, "concurrency": 0},
-        {"requests": 200_000}, {"cached_tokens": 2047}, {"concurrency": 0, "trace": "x"},
-        {"cached_share": 0.0}, {"cached_share": 1.0},
+        {"isl": 1},
+        {"isl": 1 << 24},
+        {"spread": 0.0},
+        {"rate": 1e6, "concurrency": 0},
+        {"requests": 200_000},
+        {"cached_tokens": 2047},
+        {"concurrency": 0, "trace": "x"},
+        {"cached_share": 0.0},
+        {"cached_share": 1.0},
     ],
-)  # fmt: skip
+)
 def test_the_ends_of_a_load_are_loads(changed: dict[str, Any]) -> None:
     load = Load(**changed)
     assert load.checked() is load
@@ -180,13 +189,26 @@ def test_the_ends_of_a_load_are_loads(changed: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"isl": (1 << 24) + 1}, {"isl": True}, {"osl": 0}, {"osl": 1.0}, {"concurrency": -1},
-        {"spread": 1.0}, {"spread": -0.1}, {"rate": 2e6}, {"rate": math.nan},
-        {"requests": 200_001}, {"requests": -1}, {"cached_tokens": 2048}, {"cached_tokens": -1},
-        {"cached_share": -0.1}, {"cached_share": 1.1}, {"cached_share": math.nan},
-        {"rate": 1.0, "trace": "x"}, {"concurrency": 0},
+        {"isl": (1 << 24) + 1},
+        {"isl": True},
+        {"osl": 0},
+        {"osl": 1.0},
+        {"concurrency": -1},
+        {"spread": 1.0},
+        {"spread": -0.1},
+        {"rate": 2e6},
+        {"rate": math.nan},
+        {"requests": 200_001},
+        {"requests": -1},
+        {"cached_tokens": 2048},
+        {"cached_tokens": -1},
+        {"cached_share": -0.1},
+        {"cached_share": 1.1},
+        {"cached_share": math.nan},
+        {"rate": 1.0, "trace": "x"},
+        {"concurrency": 0},
     ],
-)  # fmt: skip
+)
 def test_beyond_them_are_none(changed: dict[str, Any]) -> None:
     with pytest.raises(ParseError):
         Load(**changed).checked()
@@ -266,8 +288,10 @@ def test_an_answer_that_is_reserved_has_room_to_its_end() -> None:
 def test_prompts_in_chunks_need_room_for_a_chunk_alone_others_for_all() -> None:
     first, second = Request(0.0, 10, 5), Request(0.0, 500, 5)
     for batching, admits in (
-        (Batching.MIXED, True), (Batching.PROMPTS_FIRST, False), (Batching.WHOLE_PROMPTS, False),
-    ):  # fmt: skip
+        (Batching.MIXED, True),
+        (Batching.PROMPTS_FIRST, False),
+        (Batching.WHOLE_PROMPTS, False),
+    ):
         s = Scheduler(Limits(token_budget=64, kv_tokens=200, batching=batching))
         s.add(0, first)
         s.next_chunks()
@@ -279,12 +303,17 @@ def test_prompts_in_chunks_need_room_for_a_chunk_alone_others_for_all() -> None:
 def test_what_is_put_back_begins_when_all_of_it_has_room() -> None:
     """Beside a token of each that runs; without the rule a chunk would do."""
     for starts_whole, room, admits in (
-        (True, 41, False), (True, 42, True), (False, 41, True),
-    ):  # fmt: skip
+        (True, 41, False),
+        (True, 42, True),
+        (False, 41, True),
+    ):
         limits = Limits(
-            token_budget=16, kv_tokens=11 + room, block_tokens=0, keeps_prefixes=False,
+            token_budget=16,
+            kv_tokens=11 + room,
+            block_tokens=0,
+            keeps_prefixes=False,
             starts_whole=starts_whole,
-        )  # fmt: skip
+        )
         s = Scheduler(limits)
         s.add(0, Request(0.0, 10, 50))
         s.next_chunks()
@@ -390,8 +419,10 @@ def test_two_users_by_hand() -> None:
     """Prompts of 10 and 10 in one step of 20 ms, then two steps of two at 12 ms; then the rest."""
     run = simulate(Workload((Request(0.0, 10, 3), Request(0.0, 10, 5)), 2), Limits(), Clock())
     assert [(s.steps, len(s.chunks), s.decodes) for s in run.strides] == [
-        (1, 2, 0), (2, 0, 2), (2, 0, 1),
-    ]  # fmt: skip
+        (1, 2, 0),
+        (2, 0, 2),
+        (2, 0, 1),
+    ]
     assert run.time_s == pytest.approx(20e-3 + 2 * 12e-3 + 2 * 11e-3)
     first, second = run.served
     assert (first.ttft_s, second.ttft_s) == (pytest.approx(20e-3),) * 2
@@ -418,8 +449,10 @@ def test_prompts_first_keep_decodes_out_of_their_steps() -> None:
     limits = Limits(batching=Batching.PROMPTS_FIRST)
     run = simulate(work, limits, Clock())
     assert [(len(s.chunks), s.decodes, s.steps) for s in run.strides] == [
-        (1, 0, 1), (1, 0, 1), (0, 2, 2),
-    ]  # fmt: skip
+        (1, 0, 1),
+        (1, 0, 1),
+        (0, 2, 2),
+    ]
 
 
 def test_a_pool_must_hold_the_longest_request_and_a_page() -> None:
@@ -452,8 +485,11 @@ def test_quantiles_of_counts_are_values_that_occur() -> None:
 
 
 def test_latencies_by_hand() -> None:
-    strides = (Stride(0.5, 1, (Chunk(10, 0),), 0, 0.0), Stride(0.25, 4, (), 2, 12.0),
-               Stride(1.0, 1, (Chunk(5, 0),), 1, 9.0))  # fmt: skip
+    strides = (
+        Stride(0.5, 1, (Chunk(10, 0),), 0, 0.0),
+        Stride(0.25, 4, (), 2, 12.0),
+        Stride(1.0, 1, (Chunk(5, 0),), 1, 9.0),
+    )
     run = run_of(served(0, 1, 3, 5), served(1, 3, 9, 3), served(2, 8, 8, 1), strides=strides)
     found = latencies((Share(run, 1, 0, 3, 1.0),), lambda _: 0.0)
     assert found.ttft.mean == pytest.approx((1 + 2 + 6) / 3)
@@ -688,10 +724,11 @@ def answer(tpot_s: float | None, price: float | None = None, rate: float = 100.0
     tpot = None if tpot_s is None else Quantiles(tpot_s, tpot_s, tpot_s, tpot_s)
     mean = Quantiles(0.4, 0.4, 0.4, 0.4)
     return SimpleNamespace(
-        latencies=SimpleNamespace(ttft=mean, tpot=tpot, end_to_end=mean), gpus=2,
+        latencies=SimpleNamespace(ttft=mean, tpot=tpot, end_to_end=mean),
+        gpus=2,
         expenses=None if price is None else SimpleNamespace(price_per_million=price),
         throughput=LoadThroughput(rate, 0.0, 0.0, 2) if rate else None,
-    )  # fmt: skip
+    )
 
 
 def test_reports_are_ordered_by_money_else_by_gpu_seconds() -> None:

@@ -37,9 +37,10 @@ def prompts(weights: str = "f16") -> Program:
 def test_operands_and_results_of_products_are_converted() -> None:
     program, tokens = prompts(), 8192
     wanted = [
-        i for i, k in enumerate(program.table.kernels)
+        i
+        for i, k in enumerate(program.table.kernels)
         if k.work.mac and program.counts[i] == LAYERS and not isinstance(k.problem, Attention)
-    ]  # fmt: skip
+    ]
     taken_s = between_s(program, wanted, {"batch": 1, "seq": tokens, "past": 0}, V100)
     operands = HIDDEN + HIDDEN + HIDDEN + INNER
     results = HIDDEN + 2 * CACHED + HIDDEN + 2 * INNER + HIDDEN
@@ -81,9 +82,10 @@ def test_products_that_add_up_in_halves_take_the_higher_rate() -> None:
     """GeForce boards add up in 32 bits at half the rate, their power leaves more of that."""
     program, board = prompts(), load_machine("rtx3070")
     products = [
-        i for i, k in enumerate(program.table.kernels)
+        i
+        for i, k in enumerate(program.table.kernels)
         if k.work.mac and program.counts[i] == LAYERS and not isinstance(k.problem, Attention)
-    ]  # fmt: skip
+    ]
     mac = 512 * LAYERS * HIDDEN * (2 * HIDDEN + 2 * CACHED + 3 * INNER)
     half, wide = (matrix_flop_per_s(code, Sheet(board)) for code in ("f16", "bf16"))
     assert 1.5 * wide < half < 2 * wide

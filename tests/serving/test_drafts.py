@@ -85,11 +85,18 @@ def inputs(module: Module) -> list[Type]:
 def test_drafts_cost_their_model_and_save_steps() -> None:
     plain, drafted = (
         llm(
-            "llama-3.1-8b", "h100", isl=512, osl=64, concurrency=2, has_parts=True,
-            draft=name, draft_tokens=tokens, acceptance=acceptance,
+            "llama-3.1-8b",
+            "h100",
+            isl=512,
+            osl=64,
+            concurrency=2,
+            has_parts=True,
+            draft=name,
+            draft_tokens=tokens,
+            acceptance=acceptance,
         )
         for name, tokens, acceptance in (("", 0, 0.0), ("llama-3.2-1b", 3, 0.8))
-    )  # fmt: skip
+    )
     assert drafted.drafts is not None
     assert drafted.drafts.drafter == "llama-3.2-1b"
     assert drafted.latencies is not None

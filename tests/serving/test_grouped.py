@@ -20,9 +20,14 @@ from perfc.serving.host import HostModel
 def engine_of(name: str, version: str, cache: str = "", target: str = "h100") -> Engine:
     model = read_config(name)
     return Engine.of(
-        model, load_machine(target), precision_of("float16", None, "f16", cache), Parallel(),
-        "trtllm", version, law=HostModel(),
-    )  # fmt: skip
+        model,
+        load_machine(target),
+        precision_of("float16", None, "f16", cache),
+        Parallel(),
+        "trtllm",
+        version,
+        law=HostModel(),
+    )
 
 
 def stage_of(name: str, version: str, cache: str = "", target: str = "h100") -> StageCost:
@@ -150,9 +155,15 @@ def test_no_kernel_before_blackwell_shares_keys_in_chunks(
 def chunked(target: str, longest: int) -> StageCost:
     model = read_config(CHUNKED)
     return Engine.of(
-        model, load_machine(target), precision_of(model.dtype, None, "f8", "f8e4m3"),
-        Parallel(8, 1, 8, 1), "trtllm", "1.0", law=HostModel(), longest=longest,
-    ).cost.stages[0][0]  # fmt: skip
+        model,
+        load_machine(target),
+        precision_of(model.dtype, None, "f8", "f8e4m3"),
+        Parallel(8, 1, 8, 1),
+        "trtllm",
+        "1.0",
+        law=HostModel(),
+        longest=longest,
+    ).cost.stages[0][0]
 
 
 def test_chunks_take_what_multiplying_their_keys_for_each_head_takes() -> None:
@@ -194,9 +205,7 @@ def test_memory_keeps_chunks_that_are_over() -> None:
 
 def test_chunks_are_looked_at_where_they_end() -> None:
     usual = (128.0, 8192.0, 16384.0)
-    chunks, plain = (
-        chunked("b200", 0).passes.decode, stage_of("llama-3-8b", "1.0").passes.decode
-    )  # fmt: skip
+    chunks, plain = (chunked("b200", 0).passes.decode, stage_of("llama-3-8b", "1.0").passes.decode)
     assert lengths(chunks, usual, 0) == lengths(plain, usual, 9216) == usual
     more = lengths(chunks, usual, 9216)
     assert set(usual) < set(more)
@@ -211,9 +220,14 @@ def test_models_without_chunks_have_one_set_of_grids() -> None:
         model = read_config(name)
         first, second = (
             Engine.of(
-                model, load_machine("b200"), precision_of(model.dtype, None), Parallel(8), "trtllm",
-                law=HostModel(), longest=longest,
+                model,
+                load_machine("b200"),
+                precision_of(model.dtype, None),
+                Parallel(8),
+                "trtllm",
+                law=HostModel(),
+                longest=longest,
             ).cost.stages[0][0]
             for longest in (9000, 9216)
-        )  # fmt: skip
+        )
         assert (first is second) is is_one

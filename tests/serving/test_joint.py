@@ -25,8 +25,17 @@ def stage(config: str, target: str, runtime: str = "vllm", cache: str = "") -> S
 
 def test_a_mixed_step_takes_what_the_joint_kernel_of_every_layer_takes() -> None:
     cost = stage("llama-3.1-8b", "rtx4090")
-    shape = {"query_len": 512, "kv_len": 512, "decodes": 64, "cached_len": 2048, "heads": 32,
-             "kv_heads": 8, "head_dim": 128, "value_dim": 128, "cache_bits": 16}  # fmt: skip
+    shape = {
+        "query_len": 512,
+        "kv_len": 512,
+        "decodes": 64,
+        "cached_len": 2048,
+        "heads": 32,
+        "kv_heads": 8,
+        "head_dim": 128,
+        "value_dim": 128,
+        "cache_bits": 16,
+    }
     rows = {name: np.array([float(value)]) for name, value in shape.items()}
     machine = load_machine("rtx4090")
     one = predict("mixed_attention", rows, "bf16", machine, Protocol.KERNELS, "vllm")

@@ -19,7 +19,7 @@ def test_groups_have_the_size_of_the_smallest_kind_unless_kinds_are_similar() ->
 
 @pytest.mark.parametrize(
     ("name", "layers"), [("gpt-oss-20b", 24), ("gemma-3-27b", 70), ("llama-3.2-1b", 0)]
-)  # fmt: skip
+)
 def test_hybrid_caches_are_printed_as_vllm_does(name: str, layers: int) -> None:
     memory = perfc.llm(name, "h200", isl=128, osl=8).memory
     if not layers:

@@ -90,15 +90,18 @@ def test_vllm_sizes_steps_by_the_memory_of_the_gpu(
     assert (given.token_budget, given.max_num_seqs) == (512, limits[1])
 
 
-@pytest.mark.parametrize(("memory_mib", "tokens", "ranks", "share"), [
-    # (81559 - 512 - 1.5 * 8192 - 2 * 256 - 128) / 81559, as its logs have it
-    (81559, 8192, 1, 0.835),
-    # sequences of the largest recorded step are 512 from 4 ranks on, and 128 MiB a rank
-    (81559, 8192, 8, 0.818),
-    # 10 GiB at least above 60 GiB
-    (81559, 2048, 1, 0.874),
-    (24564, 2048, 1, 0.847),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("memory_mib", "tokens", "ranks", "share"),
+    [
+        # (81559 - 512 - 1.5 * 8192 - 2 * 256 - 128) / 81559, as its logs have it
+        (81559, 8192, 1, 0.835),
+        # sequences of the largest recorded step are 512 from 4 ranks on, and 128 MiB a rank
+        (81559, 8192, 8, 0.818),
+        # 10 GiB at least above 60 GiB
+        (81559, 2048, 1, 0.874),
+        (24564, 2048, 1, 0.847),
+    ],
+)
 def test_sglang_leaves_to_steps_what_it_documents(
     memory_mib: float, tokens: int, ranks: int, share: float
 ) -> None:

@@ -15,10 +15,16 @@ from perfc.frontend.config import read_config
 from perfc.serving import llm
 
 LLAMA: dict[str, Any] = {
-    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 32000,
-    "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 4,
-    "num_attention_heads": 32, "num_key_value_heads": 4, "max_position_embeddings": 2048,
-}  # fmt: skip
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "vocab_size": 32000,
+    "hidden_size": 2048,
+    "intermediate_size": 5632,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 2048,
+}
 
 
 def context_of(folder: Path, **keys: object) -> int:
@@ -31,13 +37,15 @@ def context_of(folder: Path, **keys: object) -> int:
 @pytest.mark.parametrize(
     ("scaling", "tokens"),
     [
-        (None, 2048), ({"rope_type": "linear", "factor": 4.0}, 8192),
-        ({"type": "dynamic", "factor": 2}, 4096), ({"rope_type": "llama3", "factor": 8.0}, 2048),
+        (None, 2048),
+        ({"rope_type": "linear", "factor": 4.0}, 8192),
+        ({"type": "dynamic", "factor": 2}, 4096),
+        ({"rope_type": "llama3", "factor": 8.0}, 2048),
         ({"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}, 4096),
         ({"rope_type": "yarn", "factor": 2.0, "original_max_position_embeddings": 1024}, 2048),
         ({"rope_type": "longrope", "short_factor": [1.0]}, 2048),
     ],
-)  # fmt: skip
+)
 def test_scaled_rotary_embeddings_have_more_positions(
     scaling: dict[str, Any] | None, tokens: int, tmp_path: Path
 ) -> None:
@@ -92,10 +100,13 @@ def test_the_longest_sequence_has_to_fit(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("131073", "'131073' tokens"), ("0", "'0' tokens"), ("-5", "'-5'"),
-        ("long", "'long' tokens"), ("100", "100 tokens, and a request has 2,304"),
+        ("131073", "'131073' tokens"),
+        ("0", "'0' tokens"),
+        ("-5", "'-5'"),
+        ("long", "'long' tokens"),
+        ("100", "100 tokens, and a request has 2,304"),
     ],
-)  # fmt: skip
+)
 def test_wrong_longest_sequences_are_refused(given: str, message: str) -> None:
     with pytest.raises(PerfcError, match=message):
         llm("llama-3.1-8b", "h100", max_model_len=given)

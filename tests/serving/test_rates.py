@@ -19,16 +19,25 @@ def engine(
 ) -> Engine:
     precision = precision_of("float16", None, "f16")
     return Engine.of(
-        read_config(config), load_machine(target), precision, parallel, runtime, version,
+        read_config(config),
+        load_machine(target),
+        precision,
+        parallel,
+        runtime,
+        version,
         law=HostModel(),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
     ("runtime", "version", "target"),
-    [("vllm", "", "mi300x"), ("vllm", "0.7", "mi300x"), ("vllm", "0.6", "h100"),
-     ("sglang", "0.4", "mi300x")],
-)  # fmt: skip
+    [
+        ("vllm", "", "mi300x"),
+        ("vllm", "0.7", "mi300x"),
+        ("vllm", "0.6", "h100"),
+        ("sglang", "0.4", "mi300x"),
+    ],
+)
 def test_engines_that_no_slow_kernel_was_measured_of(
     runtime: str, version: str, target: str
 ) -> None:

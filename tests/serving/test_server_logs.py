@@ -25,13 +25,16 @@ def histogram(name: str, below: dict[str, int], tokens: float, labels: str = "")
     return [
         f"# TYPE {name} histogram",
         f"{name}_sum{{{labels}}} {float(tokens)}" if labels else f"{name}_sum {float(tokens)}",
-        *(f'{name}_bucket{{{labels}{"," if labels else ""}le="{edge}"}} {n}.0'
-          for edge, n in below.items()),
-    ]  # fmt: skip
+        *(
+            f'{name}_bucket{{{labels}{"," if labels else ""}le="{edge}"}} {n}.0'
+            for edge, n in below.items()
+        ),
+    ]
 
 
-def scrape(prompts: dict[str, int], tokens: float, answers: dict[str, int], out: float,
-           engine: str = "0") -> list[str]:  # fmt: skip
+def scrape(
+    prompts: dict[str, int], tokens: float, answers: dict[str, int], out: float, engine: str = "0"
+) -> list[str]:
     labels = f'engine="{engine}",model_name="m"'
     return [
         'vllm:request_success_total{engine="0",finished_reason="stop",model_name="m"} 7.0',
@@ -183,15 +186,23 @@ def test_the_new_year_does_not_go_back(tmp_path: Path) -> None:
         (["INFO 06-16 10:03:10 [x] " + STATS.format("1.0", "2.0")], "the log has no requests"),
         (["INFO 06-16 10:03:00 [x] Received request a"], "no prompt tokens"),
         (
-            ["INFO 06-16 10:03:00 [x] Received request a",
-             "INFO 06-16 10:03:00 [x] " + STATS.format("1.0", "0.0")], "no output tokens",
+            [
+                "INFO 06-16 10:03:00 [x] Received request a",
+                "INFO 06-16 10:03:00 [x] " + STATS.format("1.0", "0.0"),
+            ],
+            "no output tokens",
         ),
-        (["[2026-01-05 23:59:50] Prefill batch, #new-seq: 999999999, #new-token: 1, "
-          "#cached-token: 0"], "too many requests"),
+        (
+            [
+                "[2026-01-05 23:59:50] Prefill batch, #new-seq: 999999999, #new-token: 1, "
+                "#cached-token: 0"
+            ],
+            "too many requests",
+        ),
         (["INFO 99-99 99:99:99 Received request a"], "the log has no requests"),
         (["Decode batch"], "the log has no requests"),
     ],
-)  # fmt: skip
+)
 def test_incomplete_logs_are_one_error(lines: list[str], words: str, tmp_path: Path) -> None:
     with pytest.raises(ParseError, match=words) as error:
         traced(written(tmp_path, *lines))

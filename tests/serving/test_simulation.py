@@ -163,8 +163,9 @@ def test_a_trace_is_served_in_the_order_of_arrival(tmp_path) -> None:  # type: i
     )
     work = traced(path)
     assert [(r.arrival_s, r.input_tokens, r.cached_tokens) for r in work.requests] == [
-        (1.0, 7, 6), (2.0, 5, 0),
-    ]  # fmt: skip
+        (1.0, 7, 6),
+        (2.0, 5, 0),
+    ]
     run = simulate(work, Limits(), Linear())
     assert not any(math.isnan(s.last_s) for s in run.served)
 

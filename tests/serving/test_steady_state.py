@@ -250,9 +250,15 @@ def test_a_prefill_worker_has_fewer_ranks_if_its_gpus_are_fewer() -> None:
 )
 def test_a_batch_is_its_tokens_over_its_time(runtime: str, parallel: dict[str, int]) -> None:
     report = llm(
-        SMALL, "h100", isl=512, osl=128, concurrency=32, runtime=runtime, parallel=parallel,
+        SMALL,
+        "h100",
+        isl=512,
+        osl=128,
+        concurrency=32,
+        runtime=runtime,
+        parallel=parallel,
         offline=True,
-    )  # fmt: skip
+    )
     batch = report.batch
     assert batch is not None
     assert batch.requests == 32

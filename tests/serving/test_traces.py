@@ -44,12 +44,14 @@ def test_logged_responses_of_a_server_are_requests(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        {"usage": {"prompt_tokens": 9}}, {"usage": {}}, {"input_length": 9},
+        {"usage": {"prompt_tokens": 9}},
+        {"usage": {}},
+        {"input_length": 9},
         {"input_length": "9", "output_length": 1},
         {"input_length": 9, "output_length": 1, "timestamp": "now"},
         {"usage": {"prompt_tokens": 1, "completion_tokens": 1}, "created": None},
     ],
-)  # fmt: skip
+)
 def test_incomplete_lines_are_one_error_with_their_number(
     row: dict[str, object], tmp_path: Path
 ) -> None:

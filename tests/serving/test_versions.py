@@ -26,10 +26,15 @@ def engine(version: str, tensor: int = 2, **stated: object) -> Engine:
     model = read_config("llama-2-7b")
     precision = precision_of("float16", None, "f16")
     return Engine.of(
-        model, load_machine("h100"), precision, Parallel(tensor), "trtllm", version,
+        model,
+        load_machine("h100"),
+        precision,
+        Parallel(tensor),
+        "trtllm",
+        version,
         law=HostModel(),
         **stated,
-    )  # fmt: skip
+    )
 
 
 def sums(version: str) -> set[tuple[str, ...]]:
@@ -42,11 +47,15 @@ def sums(version: str) -> set[tuple[str, ...]]:
 @pytest.mark.parametrize(
     ("name", "version", "table"),
     [
-        ("trtllm", (), "trtllm"), ("trtllm", (0, 11), "trtllm-compiled"),
-        ("trtllm", (0, 12), "trtllm"), ("trtllm", (1, 0), "trtllm"), ("vllm", (0, 9), "vllm"),
-        ("llamacpp", (0, 9), "llamacpp"), ("transformers", (0, 9), "transformers"),
+        ("trtllm", (), "trtllm"),
+        ("trtllm", (0, 11), "trtllm-compiled"),
+        ("trtllm", (0, 12), "trtllm"),
+        ("trtllm", (1, 0), "trtllm"),
+        ("vllm", (0, 9), "vllm"),
+        ("llamacpp", (0, 9), "llamacpp"),
+        ("transformers", (0, 9), "transformers"),
     ],
-)  # fmt: skip
+)
 def test_the_table_of_a_version(name: str, version: tuple[int, ...], table: str) -> None:
     assert of_version(runtime(name), version).name == table
 
@@ -59,8 +68,9 @@ def test_compiled_engines_sum_over_ranks_apart_from_norms() -> None:
 def test_norms_of_their_own_take_their_time_on_several_gpus_alone() -> None:
     steps = {
         (version, tensor): engine(version, tensor).cost.step_s((Chunk(2048, 0),), 0, 0.0)
-        for version in ("0.11", "1.0") for tensor in (1, 2)
-    }  # fmt: skip
+        for version in ("0.11", "1.0")
+        for tensor in (1, 2)
+    }
     assert steps["0.11", 1] == steps["1.0", 1]
     # four passes over 2,048 tokens of 4,096 elements at 3.35 TB/s, twice a layer
     least_s = 2 * LAYERS * 4 * 2048 * 4096 * 2 / 3.35e12
@@ -79,10 +89,16 @@ def test_no_python_launches_kernels_of_a_compiled_engine() -> None:
 @pytest.mark.parametrize(
     ("version", "is_measured"),
     [
-        ("", True), ("1.0.0rc3", True), ("1.1.0rc2.post2", True), ("1.2", True), ("1", True),
-        ("2.0", False), ("0.20", False), ("0.11", False),
+        ("", True),
+        ("1.0.0rc3", True),
+        ("1.1.0rc2.post2", True),
+        ("1.2", True),
+        ("1", True),
+        ("2.0", False),
+        ("0.20", False),
+        ("0.11", False),
     ],
-)  # fmt: skip
+)
 def test_a_law_says_which_versions_were_measured(version: str, is_measured: bool) -> None:
     assert host_model_of("trtllm", version).is_of(version) is is_measured
 
@@ -91,20 +107,34 @@ def test_a_law_says_which_versions_were_measured(version: str, is_measured: bool
     ("runtime", "version", "more", "said"),
     [
         ("vllm", "0.3", {}, "vllm 0.3 was not measured: host overhead taken from 0.11 to 0.19"),
-        ("vllm", "0.12.0", {}, ""), ("vllm", "", {}, ""),
-        ("vllm", "0.8", {"offline": True},
-         "vllm 0.8 was not measured: host overhead taken from 0.5 to 0.6"),
+        ("vllm", "0.12.0", {}, ""),
+        ("vllm", "", {}, ""),
+        (
+            "vllm",
+            "0.8",
+            {"offline": True},
+            "vllm 0.8 was not measured: host overhead taken from 0.5 to 0.6",
+        ),
         ("vllm", "0.6", {"offline": True}, ""),
         ("sglang", "0.4.9", {}, "sglang 0.4.9 was not measured: host overhead taken from 0.5"),
         ("trtllm", "0.20", {}, "trtllm 0.20 was not measured: host overhead taken from 1.0"),
         ("trtllm", "1.2", {}, ""),
-        ("llamacpp", "0.3", {}, "llamacpp 0.3 was not measured: "
-         "the measurements behind its host overhead state no version"),
+        (
+            "llamacpp",
+            "0.3",
+            {},
+            "llamacpp 0.3 was not measured: "
+            "the measurements behind its host overhead state no version",
+        ),
         ("transformers", "4.57", {}, "transformers 4.57 was not measured: no version was measured"),
-        ("sglang", "0.5", {"prefill_gpus": 1},
-         "sglang 0.5 was not measured: the measurements behind its host overhead state no version"),
+        (
+            "sglang",
+            "0.5",
+            {"prefill_gpus": 1},
+            "sglang 0.5 was not measured: the measurements behind its host overhead state no version",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_version_that_nobody_measured_says_so(
     runtime: str, version: str, more: dict[str, Any], said: str
 ) -> None:

@@ -72,9 +72,14 @@ def test_python_answers_as_the_command(capsys: pytest.CaptureFixture[str]) -> No
     assert cli.run([*words.split(), "--dtype", "f16", "--output-format", "json"]) == 0
     said = json.loads(capsys.readouterr().out)
     view = perfc.op(
-        "collective", "a100,h200", operation="all-gather", bytes=16 << 20, ranks=8, nodes=2,
+        "collective",
+        "a100,h200",
+        operation="all-gather",
+        bytes=16 << 20,
+        ranks=8,
+        nodes=2,
         dtype="f16",
-    )  # fmt: skip
+    )
     assert [r.time_s for r in view.rows] == [r["time_s"] for r in said["rows"]]
     assert (view.dtype, view.nodes, len(view.rows)) == ("f16", 2, 2)
     (usual,) = perfc.op("collective", bytes=1 << 20, ranks=2).rows

@@ -32,8 +32,9 @@ def test_symbols_of_types_alone_are_told_too() -> None:
     report = report_of(helper.make_node("Flatten", ["x"], ["y"], name="view"), dims={"n": 3})
     told = explain(report, "view")
     assert told.symbols == {
-        "n": SymbolUsed(3, "given", "batch n"), "s": SymbolUsed(128, "assumed", "sequence s"),
-    }  # fmt: skip
+        "n": SymbolUsed(3, "given", "batch n"),
+        "s": SymbolUsed(128, "assumed", "sequence s"),
+    }
     assert told.counts == ()
 
 
@@ -66,8 +67,10 @@ def test_a_note_says_why_a_node_takes_no_time(op: str, note: str) -> None:
 
 
 def test_what_nobody_reads_does_not_run() -> None:
-    nodes = [helper.make_node("Exp", ["x"], ["lost"], name="lost"),
-             helper.make_node("Relu", ["x"], ["y"], name="kept")]  # fmt: skip
+    nodes = [
+        helper.make_node("Exp", ["x"], ["lost"], name="lost"),
+        helper.make_node("Relu", ["x"], ["y"], name="kept"),
+    ]
     told = explain(report_of(*nodes, dims={"n": 3, "s": 2}), "lost")
     if told.tier is None:
         assert told.note.startswith("does not run: ")

@@ -108,9 +108,11 @@ def test_a_replay_of_300_requests_is_that_of_perfc_llm(
     steps: StepPredictor, tmp_path: Path
 ) -> None:
     rows, trace = requests(), tmp_path / "trace.jsonl"
-    trace.write_text("\n".join(
-        json.dumps({"arrival_s": a, "input_tokens": i, "output_tokens": o}) for a, i, o in rows
-    ))  # fmt: skip
+    trace.write_text(
+        "\n".join(
+            json.dumps({"arrival_s": a, "input_tokens": i, "output_tokens": o}) for a, i, o in rows
+        )
+    )
     ends = replayed(SglangTimePredictor(steps), rows)
     report = perfc.llm(MODEL, TARGET, runtime="vllm", trace=str(trace))
     assert report.latencies is not None

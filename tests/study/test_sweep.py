@@ -83,10 +83,15 @@ def test_every_point_is_what_the_pass_says(runtime: str, target: str) -> None:
         assert p.launch_s == pytest.approx(table.launch_gap_s, rel=1e-12)
 
 
-@pytest.mark.parametrize(("name", "target", "runtime", "dtype"), [
-    ("resnet50", "a100", "ort", ""), ("resnet50", "rtx4090", "eager", "f16"),
-    ("resnet50", "generic-x86-64", "ort-cpu", ""), ("gpt2", "h200", "eager", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "target", "runtime", "dtype"),
+    [
+        ("resnet50", "a100", "ort", ""),
+        ("resnet50", "rtx4090", "eager", "f16"),
+        ("resnet50", "generic-x86-64", "ort-cpu", ""),
+        ("gpt2", "h200", "eager", ""),
+    ],
+)
 def test_a_point_is_predicted_as_analyze_predicts_it(
     name: str, target: str, runtime: str, dtype: str
 ) -> None:

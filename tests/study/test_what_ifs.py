@@ -35,9 +35,15 @@ def report(**how: Any) -> Report:
 def found(r: Report) -> tuple[Any, ...]:
     """What analysis says of a run: bytes, operations, kernels, bounds, memory, prediction."""
     return (
-        r.cost.traffic.nbytes, r.cost.work.flop, len(r.kernels.kernels), r.roofline.floor_s,
-        r.liveness.peak(r.env)[0], r.prediction.total, r.env, r.machine.name,
-    )  # fmt: skip
+        r.cost.traffic.nbytes,
+        r.cost.work.flop,
+        len(r.kernels.kernels),
+        r.roofline.floor_s,
+        r.liveness.peak(r.env)[0],
+        r.prediction.total,
+        r.env,
+        r.machine.name,
+    )
 
 
 @pytest.mark.parametrize("before", ["", "f16", "bf16", "amp-f16"])
@@ -66,12 +72,16 @@ def test_half_the_bits_are_half_the_bytes() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"target": "h100"}, {"runtime": "eager"}, {"tf32": True},
+        {"target": "h100"},
+        {"runtime": "eager"},
+        {"tf32": True},
         {"runtime": "inductor", "layout": "channels-last"},
-        {"streams": 2}, {"dims": {"batch": 3}}, {"dims": {"batch": 3, "seq": 16}},
+        {"streams": 2},
+        {"dims": {"batch": 3}},
+        {"dims": {"batch": 3, "seq": 16}},
         {"target": "t4", "runtime": "tensorrt", "dtype": "f16", "dims": {"seq": 9}},
     ],
-)  # fmt: skip
+)
 def test_whatever_changes_is_as_analysed_anew(change: dict[str, Any]) -> None:
     before = report(dims={"batch": 2, "seq": 8}, runtime="ort")
     sizes = {"batch": 2, "seq": 8, **change.get("dims", {})}

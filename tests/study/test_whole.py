@@ -191,10 +191,14 @@ def test_a_batch_is_not_negative() -> None:
 @pytest.mark.parametrize(
     ("name", "meant"),
     [
-        ("fp16", Precision.F16), ("amp", Precision.AMP_F16), ("amp_fp16", Precision.AMP_F16),
-        ("AMP bfloat16", Precision.AMP_BF16), ("float32", Precision.F32), ("tf32", Precision.TF32),
+        ("fp16", Precision.F16),
+        ("amp", Precision.AMP_F16),
+        ("amp_fp16", Precision.AMP_F16),
+        ("AMP bfloat16", Precision.AMP_BF16),
+        ("float32", Precision.F32),
+        ("tf32", Precision.TF32),
     ],
-)  # fmt: skip
+)
 def test_precisions_are_known_by_what_frameworks_call_them(name: str, meant: Precision) -> None:
     assert precision_of(name, "precision") is meant
 

@@ -41,8 +41,11 @@ class AttentionDecode(FusedAttention):
     name = "attention_decode"
     parameters = ("batch", "cached_len", "heads", "kv_heads", "head_dim")
     optional = {
-        "value_dim": 0, "window": 0, "cache_bits": 0, "kernel": 0,
-    }  # fmt: skip
+        "value_dim": 0,
+        "window": 0,
+        "cache_bits": 0,
+        "kernel": 0,
+    }
     chosen_by = ("head_dim",)
     increasing = ("log_device_s", "log_chain_s")
 

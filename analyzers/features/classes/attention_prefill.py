@@ -54,11 +54,20 @@ class AttentionPrefill(FusedAttention):
 
     name = "attention_prefill"
     parameters = (
-        "batch", "query_len", "kv_len", "heads", "kv_heads", "head_dim",
-    )  # fmt: skip
+        "batch",
+        "query_len",
+        "kv_len",
+        "heads",
+        "kv_heads",
+        "head_dim",
+    )
     optional = {
-        "value_dim": 0, "window": 0, "causal": 1, "cache_bits": 0, "kernel": 0,
-    }  # fmt: skip
+        "value_dim": 0,
+        "window": 0,
+        "causal": 1,
+        "cache_bits": 0,
+        "kernel": 0,
+    }
     chosen_by = ("causal", "head_dim")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:

@@ -34,13 +34,26 @@ class Convolution(Called):
     name = "convolution"
     eager_s = reach.EAGER_CALL_S["convolution"]
     parameters = (
-        "batch", "in_channels", "out_channels", "in_h", "in_w", "out_h", "out_w",
-        "kernel_h", "kernel_w",
-    )  # fmt: skip
+        "batch",
+        "in_channels",
+        "out_channels",
+        "in_h",
+        "in_w",
+        "out_h",
+        "out_w",
+        "kernel_h",
+        "kernel_w",
+    )
     optional = {
-        "stride_h": 1, "stride_w": 1, "groups": 1, "transposed": 0,
-        "pad_h": 0, "pad_w": 0, "dilation_h": 1, "dilation_w": 1,
-    }  # fmt: skip
+        "stride_h": 1,
+        "stride_w": 1,
+        "groups": 1,
+        "transposed": 0,
+        "pad_h": 0,
+        "pad_w": 0,
+        "dilation_h": 1,
+        "dilation_w": 1,
+    }
     derived = ("in_h", "in_w", "pad_h", "pad_w")
     categories = ("eager", "back to back")
 

@@ -26,8 +26,11 @@ class Elementwise(Called):
     eager_s = reach.EAGER_CALL_S["elementwise"]
     parameters = ("elements", "read_bytes", "write_bytes")
     optional = {
-        "alu": 0, "sfu": 0, "operands": 1, "tensor_operands": 1,
-    }  # fmt: skip
+        "alu": 0,
+        "sfu": 0,
+        "operands": 1,
+        "tensor_operands": 1,
+    }
     is_own = True
     increasing = ("special_share",)
 

@@ -72,9 +72,14 @@ class Experts(KernelClass):
     name = "experts"
     parameters = ("tokens", "hidden", "inner", "chosen", "experts")
     optional = {
-        "ranks": 1, "matrices": 3, "weight_bits": 0, "scale_block": 0, "skew": 0, "kernel": 0,
+        "ranks": 1,
+        "matrices": 3,
+        "weight_bits": 0,
+        "scale_block": 0,
+        "skew": 0,
+        "kernel": 0,
         "alone": 0,
-    }  # fmt: skip
+    }
     by_framework = ("kernel",)
     untuned = frozenset({(ExpertsKernel.UNTUNED_CUTLASS,)})
     chosen_by = ("weight_bits", "scale_block", "matrices")

@@ -67,8 +67,13 @@ class LatentAttention(KernelClass):
 
     name = "latent_attention"
     parameters = (
-        "batch", "query_len", "kv_len", "heads", "head_dim", "value_dim",
-    )  # fmt: skip
+        "batch",
+        "query_len",
+        "kv_len",
+        "heads",
+        "head_dim",
+        "value_dim",
+    )
     optional = {"cache_bits": 0, "kernel": 0}
     by_framework = ("kernel",)
     chosen_by = ("head_dim", "cache_bits")

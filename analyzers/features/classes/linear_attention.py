@@ -57,8 +57,13 @@ class LinearAttention(KernelClass):
 
     name = "linear_attention"
     parameters = (
-        "batch", "query_len", "heads", "key_heads", "key_dim", "value_dim",
-    )  # fmt: skip
+        "batch",
+        "query_len",
+        "heads",
+        "key_heads",
+        "key_dim",
+        "value_dim",
+    )
     optional = {"delta": 1, "kernel": 0}
     by_framework = ("kernel",)
     chosen_by = ("delta",)

@@ -34,15 +34,24 @@ class Matmul(KernelClass):
     name: ClassVar[str] = "matmul"
     parameters = ("m", "n", "k")
     optional = {
-        "batch": 1, "weight_bits": 0, "input_bits": 0, "output_bits": 0, "scale_block": 0,
-    }  # fmt: skip
+        "batch": 1,
+        "weight_bits": 0,
+        "input_bits": 0,
+        "output_bits": 0,
+        "scale_block": 0,
+    }
     by_framework: ClassVar[tuple[str, ...]] = ("input_bits", "scale_block")
     chosen_by: ClassVar[tuple[str, ...]] = ("weight_bits",)
     increasing: ClassVar[tuple[str, ...]] = ("flop_per_joule", "device_bytes_per_clock")
     categories: ClassVar[tuple[str, ...]] = (
-        "half", "half, profiled", "half without bf16, profiled", "eight bits",
-        "eight bits in blocks", "four bits", "integer weights",
-    )  # fmt: skip
+        "half",
+        "half, profiled",
+        "half without bf16, profiled",
+        "eight bits",
+        "eight bits in blocks",
+        "four bits",
+        "integer weights",
+    )
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Each operand once."""
@@ -152,9 +161,16 @@ def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
     computed = float(bits_of(dtype))
     _, w_bits, _ = bits(rows, dtype)
     product = tiling.TiledProduct(
-        rows["m"], rows["n"], rows["k"], rows["batch"],
-        x_bytes, w_bytes, y_bytes, np.full_like(x_bytes, computed), w_bits,
-    )  # fmt: skip
+        rows["m"],
+        rows["n"],
+        rows["k"],
+        rows["batch"],
+        x_bytes,
+        w_bytes,
+        y_bytes,
+        np.full_like(x_bytes, computed),
+        w_bits,
+    )
     return tiling.estimate(product, power_limit.matrix_flop_per_s(dtype, sheet), sheet)
 
 

@@ -45,11 +45,21 @@ class MixedAttention(FusedAttention):
 
     name = "mixed_attention"
     parameters = (
-        "query_len", "kv_len", "decodes", "cached_len", "heads", "kv_heads", "head_dim",
-    )  # fmt: skip
+        "query_len",
+        "kv_len",
+        "decodes",
+        "cached_len",
+        "heads",
+        "kv_heads",
+        "head_dim",
+    )
     optional = {
-        "batch": 1, "value_dim": 0, "window": 0, "cache_bits": 0, "kernel": 0,
-    }  # fmt: skip
+        "batch": 1,
+        "value_dim": 0,
+        "window": 0,
+        "cache_bits": 0,
+        "kernel": 0,
+    }
     chosen_by = ("head_dim",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:

@@ -59,9 +59,15 @@ class LinkExchange:
 
     @classmethod
     def of(
-        cls, exchange: Exchange, nbytes: float, ranks: int, nodes: int, cluster: Cluster,
-        *, efficiency: float = 1.0,
-    ) -> LinkExchange:  # fmt: skip
+        cls,
+        exchange: Exchange,
+        nbytes: float,
+        ranks: int,
+        nodes: int,
+        cluster: Cluster,
+        *,
+        efficiency: float = 1.0,
+    ) -> LinkExchange:
         """Between ranks of a cluster, of which each has its part of the node's adapters.
 
         Args:
@@ -75,10 +81,15 @@ class LinkExchange:
         each = max(ranks // nodes, 1)
         share = min(each / cluster.gpus_per_node, 1.0)
         return cls(
-            exchange, nbytes, ranks, nodes, LOCAL_LATENCY_S,
-            LOCAL_EFFICIENCY * cluster.local_bytes_per_s(each), cluster.network_latency_s,
+            exchange,
+            nbytes,
+            ranks,
+            nodes,
+            LOCAL_LATENCY_S,
+            LOCAL_EFFICIENCY * cluster.local_bytes_per_s(each),
+            cluster.network_latency_s,
             NETWORK_EFFICIENCY * efficiency * share * cluster.network_bytes_per_s,
-        )  # fmt: skip
+        )
 
 
 @record

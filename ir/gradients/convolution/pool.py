@@ -23,9 +23,14 @@ def average_pool(at: Adjoint) -> Gradients | None:
     settings = {
         name: getattr(op, name)
         for name in (
-            "auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads",
+            "auto_pad",
+            "ceil_mode",
+            "count_include_pad",
+            "dilations",
+            "kernel_shape",
+            "pads",
             "strides",
         )
-    }  # fmt: skip
+    }
     ins = (at.dy, at.tape.ints(at.shape()), at.operand(0))
     return {0: at.tape.apply(AveragePoolGrad(**settings), *ins)}

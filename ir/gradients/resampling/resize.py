@@ -17,9 +17,12 @@ def resize(at: Adjoint) -> Gradients:
     if op.coordinate_transformation_mode == "tf_crop_and_resize":
         raise at.error("a part of the operand")
     made = ResizeGrad(
-        op.mode, op.coordinate_transformation_mode, op.nearest_mode, op.cubic_coeff_a,
+        op.mode,
+        op.coordinate_transformation_mode,
+        op.nearest_mode,
+        op.cubic_coeff_a,
         _scales(at, 1 if op.version < 11 else 2),
-    )  # fmt: skip
+    )
     return {0: at.tape.apply(made, at.dy, at.tape.ints(at.shape()))}
 
 

@@ -150,9 +150,16 @@ class AttentionLike(Op):
             return None
         cache = tensor(ins, self.cache_at)
         return Problem(
-            n.b, n.h, self.key_heads(ins) or n.h, n.s, n.t, n.d, n.v,
-            *self.visible(), cache.dtype.bits,
-        )  # fmt: skip
+            n.b,
+            n.h,
+            self.key_heads(ins) or n.h,
+            n.s,
+            n.t,
+            n.d,
+            n.v,
+            *self.visible(),
+            cache.dtype.bits,
+        )
 
 
 def axis(shape: Shape | None, index: int) -> Dim | None:

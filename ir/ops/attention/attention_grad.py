@@ -90,9 +90,11 @@ class AttentionGrad(Op):
     def forward(self) -> Attention:
         """Return the forward operator."""
         return Attention(
-            is_causal=self.is_causal, kv_num_heads=self.kv_num_heads,
-            q_num_heads=self.q_num_heads, scale=self.scale,
-        )  # fmt: skip
+            is_causal=self.is_causal,
+            kv_num_heads=self.kv_num_heads,
+            q_num_heads=self.q_num_heads,
+            scale=self.scale,
+        )
 
     def infer(self, ins: Inputs) -> Types:
         return tensor(ins, 2), tensor(ins, 3), tensor(ins, 4)

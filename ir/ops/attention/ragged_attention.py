@@ -183,6 +183,14 @@ class RaggedAttention(Op):
             sequences, queries = sequences * parts, dim_max(queries // parts, 1)
             keys = keys // parts
         return Attention(
-            sequences, self.num_heads, self.kv_heads, queries, keys, self.head_dim,
-            self.value_dim, self.is_causal == 1, self.window, cache.dtype.bits,
-        )  # fmt: skip
+            sequences,
+            self.num_heads,
+            self.kv_heads,
+            queries,
+            keys,
+            self.head_dim,
+            self.value_dim,
+            self.is_causal == 1,
+            self.window,
+            cache.dtype.bits,
+        )

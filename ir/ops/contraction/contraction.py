@@ -64,11 +64,14 @@ def least_mac(operands: Sequence[Letters], result: Letters, extents: Extents) ->
                 for count in range(size - 1)
                 for some in combinations(sorted(group - {first}), count)
             ]
-            least[group] = dim_min(*(
-                least[half] + least[group - half]
-                + pair(letters[half], letters[group - half], later, extents).mac
-                for half in halves
-            ))  # fmt: skip
+            least[group] = dim_min(
+                *(
+                    least[half]
+                    + least[group - half]
+                    + pair(letters[half], letters[group - half], later, extents).mac
+                    for half in halves
+                )
+            )
     return least[frozenset(indices)]
 
 

@@ -143,9 +143,17 @@ class MoE(Op):
             # a rank with fewer experts than a token chooses gets tokens of other ranks for them
             tokens, chosen = tokens * chosen // experts, experts
         return Experts(
-            tokens, e["i"], e["m"], chosen, experts, self.ranks, 3 if gated else 2,
-            bits, block, self.skew,
-        )  # fmt: skip
+            tokens,
+            e["i"],
+            e["m"],
+            chosen,
+            experts,
+            self.ranks,
+            3 if gated else 2,
+            bits,
+            block,
+            self.skew,
+        )
 
     def read_parts(self, ins: Inputs) -> Parts:
         parts: dict[int, Dim] = {}

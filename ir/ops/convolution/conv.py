@@ -190,11 +190,18 @@ class Conv(Epilogue, InLayout):
         x, y = self.maps(ins), channels_first(result_shape(outs), self.layout()) or ()
         rank = len(kernel)
         return SlidingWindow(
-            e["n"], e["c"], e["k"], x[2:] if x else (), y[2:], kernel,
+            e["n"],
+            e["c"],
+            e["k"],
+            x[2:] if x else (),
+            y[2:],
+            kernel,
             per_axis(self.strides, rank, 1, "strides"),
             per_axis(self.dilations, rank, 1, "dilations"),
-            pad_pairs(self.pads, rank), self.auto_pad, self.group,
-        )  # fmt: skip
+            pad_pairs(self.pads, rank),
+            self.auto_pad,
+            self.group,
+        )
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)

@@ -60,11 +60,18 @@ class ConvGrad(Conv):
             return None
         rank = len(w) - 2
         return SlidingWindow(
-            e["n"], e["c"], e["k"], x[2:], y[2:], w[2:],
+            e["n"],
+            e["c"],
+            e["k"],
+            x[2:],
+            y[2:],
+            w[2:],
             per_axis(self.strides, rank, 1, "strides"),
             per_axis(self.dilations, rank, 1, "dilations"),
-            pad_pairs(self.pads, rank), self.auto_pad, self.group,
-        )  # fmt: skip
+            pad_pairs(self.pads, rank),
+            self.auto_pad,
+            self.group,
+        )
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         return self.window(ins, outs)
@@ -115,9 +122,12 @@ class ConvDataGrad(ConvGrad):
             extra.append(short)
         # elements after the last window are added as padding of the result
         op = ConvTranspose(
-            group=self.group, dilations=window.dilations, strides=window.strides,
-            pads=pads, output_padding=tuple(extra),
-        )  # fmt: skip
+            group=self.group,
+            dilations=window.dilations,
+            strides=window.strides,
+            pads=pads,
+            output_padding=tuple(extra),
+        )
         return (tape.apply(op, ins[0], ins[1]),)
 
 
@@ -151,9 +161,11 @@ class ConvFilterGrad(ConvGrad):
         maps = tape.reshape(maps, (c // g, g * n, *window.in_extents))
         filters = tape.transpose(dy, (1, 0, *range(2, 2 + rank)))
         op = Conv(
-            group=g, pads=explicit_pads(window),
-            strides=window.dilations, dilations=window.strides,
-        )  # fmt: skip
+            group=g,
+            pads=explicit_pads(window),
+            strides=window.dilations,
+            dilations=window.strides,
+        )
         whole = tape.transpose(tape.apply(op, maps, filters), (1, 0, *range(2, 2 + rank)))
         return (tape.part(whole, {i + 2: (0, d) for i, d in enumerate(window.extents)}),)
 

@@ -143,11 +143,19 @@ class ConvTranspose(Epilogue, InLayout):
             return None
         rank = len(kernel)
         return SlidingWindow(
-            x[0], x[1], y[1], x[2:], y[2:], kernel,
+            x[0],
+            x[1],
+            y[1],
+            x[2:],
+            y[2:],
+            kernel,
             per_axis(self.strides, rank, 1, "strides"),
             per_axis(self.dilations, rank, 1, "dilations"),
-            pad_pairs(self.pads, rank), self.auto_pad, self.group, WindowOperation.TRANSPOSED,
-        )  # fmt: skip
+            pad_pairs(self.pads, rank),
+            self.auto_pad,
+            self.group,
+            WindowOperation.TRANSPOSED,
+        )
 
 
 class NhwcConvTranspose(ConvTranspose):

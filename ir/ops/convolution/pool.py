@@ -133,9 +133,18 @@ class Pool(InLayout):
             return None
         kernels, strides, dilations, pads = zip(*self._axes(len(x) - 2), strict=True)
         return SlidingWindow(
-            x[0], x[1], y[1], x[2:], y[2:], kernels, strides, dilations, pads,
-            self.auto_pad, form=WindowOperation.POOL,
-        )  # fmt: skip
+            x[0],
+            x[1],
+            y[1],
+            x[2:],
+            y[2:],
+            kernels,
+            strides,
+            dilations,
+            pads,
+            self.auto_pad,
+            form=WindowOperation.POOL,
+        )
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)

@@ -117,10 +117,14 @@ class AveragePoolGrad(PoolGrad):
     def forward(self) -> AveragePool:
         """Return the forward operator."""
         return AveragePool(
-            auto_pad=self.auto_pad, ceil_mode=self.ceil_mode, dilations=self.dilations,
-            kernel_shape=self.kernel_shape, pads=self.pads, strides=self.strides,
+            auto_pad=self.auto_pad,
+            ceil_mode=self.ceil_mode,
+            dilations=self.dilations,
+            kernel_shape=self.kernel_shape,
+            pads=self.pads,
+            strides=self.strides,
             count_include_pad=self.count_include_pad,
-        )  # fmt: skip
+        )
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, target = ins[0], outs[0]

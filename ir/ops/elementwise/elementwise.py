@@ -177,16 +177,26 @@ def pointwise(
 
 
 Add = pointwise(
-    "add", "Add-14", "A B", "Sum of two operands", exact.add, commutative=True,
+    "add",
+    "Add-14",
+    "A B",
+    "Sum of two operands",
+    exact.add,
+    commutative=True,
     derivative=("1", "1"),
-)  # fmt: skip
+)
 Sub = pointwise(
     "sub", "Sub-14", "A B", "Difference of two operands", exact.subtract, derivative=("1", "-1")
 )
 Mul = pointwise(
-    "mul", "Mul-14", "A B", "Product of two operands", exact.multiply, commutative=True,
+    "mul",
+    "Mul-14",
+    "A B",
+    "Product of two operands",
+    exact.multiply,
+    commutative=True,
     derivative=("b", "a"),
-)  # fmt: skip
+)
 
 
 class Div(Elementwise):

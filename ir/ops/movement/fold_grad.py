@@ -48,7 +48,10 @@ class Col2ImGrad(Movement):
         filters = tape.constant(ones, (channels * size, 1, *self.block_shape), out.dtype)
         rank = len(self.block_shape)
         made = Conv(
-            group=channels, kernel_shape=self.block_shape, dilations=self.dilations or (1,) * rank,
-            pads=self.pads or (0,) * (2 * rank), strides=self.strides or (1,) * rank,
-        )  # fmt: skip
+            group=channels,
+            kernel_shape=self.block_shape,
+            dilations=self.dilations or (1,) * rank,
+            pads=self.pads or (0,) * (2 * rank),
+            strides=self.strides or (1,) * rank,
+        )
         return (tape.reshape(tape.apply(made, dy, filters), out.shape or ()),)

@@ -86,9 +86,18 @@ class CausalConvWithState(Op):
         taken = [(d - 1) * self.dilation for d in window]
         pads = tuple([(past if isinstance(past, int) else 0, 0) for past in taken])
         return SlidingWindow(
-            x[0], x[1], x[1], x[2:], x[2:], window, (1,) * rank, (self.dilation,) * rank, pads,
-            groups=x[1], carried=self.sequences(ins),
-        )  # fmt: skip
+            x[0],
+            x[1],
+            x[1],
+            x[2:],
+            x[2:],
+            window,
+            (1,) * rank,
+            (self.dilation,) * rank,
+            pads,
+            groups=x[1],
+            carried=self.sequences(ins),
+        )
 
     def sequences(self, ins: Inputs) -> Dim:
         """Return the number of carried states."""

@@ -23,9 +23,19 @@ class RecurrentGrad(Op):
 
     mnemonic = "recurrent_grad"
     operands = (
-        "dY?", "dY_h?", "dY_c?", "Y", "X", "W", "R", "B?", "sequence_lens?", "initial_h?",
-        "initial_c?", "P?",
-    )  # fmt: skip
+        "dY?",
+        "dY_h?",
+        "dY_c?",
+        "Y",
+        "X",
+        "W",
+        "R",
+        "B?",
+        "sequence_lens?",
+        "initial_h?",
+        "initial_c?",
+        "P?",
+    )
     kind = Kind.RECURRENT
     least_results = 0
     formulas = {

@@ -107,9 +107,11 @@ class ResizeGrad(Op):
         """Return the neighbors of a position, with their weights."""
         if self.mode == "nearest":
             rounded = {
-                "round_prefer_floor": math.ceil(x - 0.5), "round_prefer_ceil": math.floor(x + 0.5),
-                "floor": math.floor(x), "ceil": math.ceil(x),
-            }  # fmt: skip
+                "round_prefer_floor": math.ceil(x - 0.5),
+                "round_prefer_ceil": math.floor(x + 0.5),
+                "floor": math.floor(x),
+                "ceil": math.ceil(x),
+            }
             return [(rounded[self.nearest_mode], 1.0)]
         if self.mode == "linear":
             x = min(max(x, 0.0), source - 1.0)

@@ -34,25 +34,36 @@ def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]
     """
     options = (
         click.option(
-            "--seed", "seeds", multiple=True, type=int,
+            "--seed",
+            "seeds",
+            multiple=True,
+            type=int,
             help="Random seed; repeatable (default: three seeds).",
         ),
         click.option(
-            "--processes", type=click.IntRange(1, 256), default=processes, show_default=True,
+            "--processes",
+            type=click.IntRange(1, 256),
+            default=processes,
+            show_default=True,
             help="Parallel trainings, one core each.",
         ),
         click.option(
             "--page-only", is_flag=True, help="Train nothing; write the page from existing results."
         ),
         click.option(
-            "-o", "--output", type=click.Path(path_type=Path, file_okay=False),
-            default=Path(folder), show_default=True, help=f"Folder of {content}.",
+            "-o",
+            "--output",
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path(folder),
+            show_default=True,
+            help=f"Folder of {content}.",
         ),
         click.option(
-            "--results", type=click.Path(path_type=Path, file_okay=False),
+            "--results",
+            type=click.Path(path_type=Path, file_okay=False),
             help="Folder for results (default: `results` next to the page).",
         ),
-    )  # fmt: skip
+    )
 
     def add(function: C) -> C:
         for option in reversed(options):

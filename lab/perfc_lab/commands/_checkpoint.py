@@ -25,9 +25,13 @@ from perfc.common.plain_text import say
     required=True,
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),
-    show_default=True, help="Output folder for the weights and their card.",
-)  # fmt: skip
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("weights"),
+    show_default=True,
+    help="Output folder for the weights and their card.",
+)
 def command(files: tuple[Path, ...], output: Path) -> None:
     """Convert FILE, a checkpoint of DIPPM's authors, into weights for --predictor.
 

@@ -27,23 +27,31 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
 )
 @graphs_option
 @click.option(
-    "--stage", "stages", multiple=True, type=click.IntRange(0, 3),
+    "--stage",
+    "stages",
+    multiple=True,
+    type=click.IntRange(0, 3),
     help="Stage: 0 small text decoder, 1 graphs, 2 graphs and text, 3 latency (default: all).",
-)  # fmt: skip
+)
 @click.option(
-    "--preset", type=click.Choice(["paper", "long", "cpu", "smoke"]), default="cpu",
+    "--preset",
+    type=click.Choice(["paper", "long", "cpu", "smoke"]),
+    default="cpu",
     show_default=True,
     help="Model sizes and training lengths: the thesis's, 2.5 hours or half an hour of one core.",
-)  # fmt: skip
+)
 @click.option(
-    "--language-model", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    "--language-model",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Folder of a causal language model saved by transformers (default: trained in stage 0).",
-)  # fmt: skip
+)
 @click.option(
-    "--readout", type=click.Choice(["numbers", "sums", "mean"]), default="numbers",
+    "--readout",
+    type=click.Choice(["numbers", "sums", "mean"]),
+    default="numbers",
     show_default=True,
     help="Graph tokens: one per number; one of mean and sums; one of the mean.",
-)  # fmt: skip
+)
 @click.option("--limit-s", type=click.FloatRange(0.1), help="Maximum seconds per stage.")
 @click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option("--dataset", default="timm", show_default=True, help="Data set for stage 3.")
@@ -52,9 +60,13 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
     "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("stages"),
-    show_default=True, help="Output folder for the stages.",
-)  # fmt: skip
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("stages"),
+    show_default=True,
+    help="Output folder for the stages.",
+)
 def train_command(
     graphs: Path,
     stages: tuple[int, ...],
@@ -89,9 +101,18 @@ def train_command(
     protocol = chosen_protocols([split])[0]
     with telling() as to:
         wanted = Wanted(
-            graphs, pool, output, preset, language_model, readout, limit_s, seed, dataset,
-            protocol, mode,
-        )  # fmt: skip
+            graphs,
+            pool,
+            output,
+            preset,
+            language_model,
+            readout,
+            limit_s,
+            seed,
+            dataset,
+            protocol,
+            mode,
+        )
         for line in train(wanted, stages or (0, 1, 2, 3), to.say):
             say(line)
 
@@ -105,17 +126,20 @@ def train_command(
 )
 @graphs_option
 @click.option(
-    "--stages", type=click.Path(path_type=Path, file_okay=False), required=True,
+    "--stages",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
     help="Folder of stages 0 to 2, written by `perfc train gnn-llm`.",
-)  # fmt: skip
+)
 @click.option("--limit-s", type=click.FloatRange(0.1), help="Maximum seconds per training.")
 @click.option(
     "--table", "keys", multiple=True, help="Table to evaluate; repeatable (default: all)."
 )
 @click.option(
-    "--known", type=click.Path(path_type=Path, dir_okay=False),
+    "--known",
+    type=click.Path(path_type=Path, dir_okay=False),
     help="JSON Lines file of earlier results to reuse; new ones are appended.",
-)  # fmt: skip
+)
 @click.option("--no-plots", is_flag=True, help="Write no charts (they require vl-convert-python).")
 @board_options("gnn_llm", processes=1, content="the page and its charts")
 @click.pass_context
@@ -154,9 +178,15 @@ def eval_command(
         chosen_tables(keys), seeds or SEEDS, graphs, place, stages, limit_s, known, not no_plots
     )
     path = evaluate(
-        board, 0 if page_only else processes, output, written_by(ctx), pool, large_models(), known,
+        board,
+        0 if page_only else processes,
+        output,
+        written_by(ctx),
+        pool,
+        large_models(),
+        known,
         lambda line: say(line, is_error=True),
-    )  # fmt: skip
+    )
     say(str(path))
 
 

@@ -22,18 +22,22 @@ from ._board_options import board_options, written_by
     ),
 )
 @click.option(
-    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    "--graphs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Folder of data sets, written by `perfc data build`.",
-)  # fmt: skip
+)
 @click.option("--checklist", is_flag=True, help="Only write the checklist of the papers' elements.")
 @click.option("--cost", is_flag=True, help="Only time one epoch of each network at full width.")
 @click.option(
     "--paper", "papers", multiple=True, help="Paper to evaluate; repeatable (default: all)."
 )
 @click.option(
-    "--preset", type=click.Choice(["cpu", "paper", "smoke"]), default="cpu", show_default=True,
+    "--preset",
+    type=click.Choice(["cpu", "paper", "smoke"]),
+    default="cpu",
+    show_default=True,
     help="Network width and training time; cpu takes about three hours on one core.",
-)  # fmt: skip
+)
 @click.option(
     "--limit-s",
     type=click.FloatRange(0.1),
@@ -88,9 +92,16 @@ def papers_command(
     if not page_only:
         reproduce(chosen, wanted, place, processes, lambda line: say(line, is_error=True))
     path = written(
-        chosen, draws, graphs, place, output, size, written_by(ctx),
-        is_faithful=not ours, has_charts=not no_plots,
-    )  # fmt: skip
+        chosen,
+        draws,
+        graphs,
+        place,
+        output,
+        size,
+        written_by(ctx),
+        is_faithful=not ours,
+        has_charts=not no_plots,
+    )
     say(str(path))
 
 

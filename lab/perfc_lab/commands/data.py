@@ -38,9 +38,13 @@ def list_sources() -> None:
 @command.command("fetch", epilog=examples("data fetch -o data", "data fetch nnlqp -o data"))
 @click.argument("names", type=Names(_names.sources), metavar="[NAME]...", nargs=-1)
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("data"),
-    show_default=True, help="Output folder for tables.",
-)  # fmt: skip
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("data"),
+    show_default=True,
+    help="Output folder for tables.",
+)
 @click.option(
     "--url", default="", help="Mirror or local clone to fetch from; requires exactly one NAME."
 )
@@ -77,13 +81,20 @@ def list_sets() -> None:
 @click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @tables_option
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
-    show_default=True, help="Output folder for data sets.",
-)  # fmt: skip
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("graphs"),
+    show_default=True,
+    help="Output folder for data sets.",
+)
 @click.option(
-    "--unlabelled", type=click.IntRange(1, 1_000_000), default=None, metavar="N",
+    "--unlabelled",
+    type=click.IntRange(1, 1_000_000),
+    default=None,
+    metavar="N",
     help="Random graphs in data set `graphs`, in addition to model files (default: 20,000).",
-)  # fmt: skip
+)
 def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | None) -> None:
     """Encode the graphs of data sets NAME with their rows; resumes after an interruption.
 
@@ -119,9 +130,12 @@ def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | No
     help="Model to export; repeatable (default: all).",
 )
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=None,
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=None,
     help="Output folder (default: `models` in the tables' folder).",
-)  # fmt: skip
+)
 def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | None) -> None:
     """Export the models of timm's benchmark without weights; resumes after an interruption.
 
@@ -148,9 +162,13 @@ def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | N
 )
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("graphs"),
-    show_default=True, help="Output folder for data sets.",
-)  # fmt: skip
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("graphs"),
+    show_default=True,
+    help="Output folder for data sets.",
+)
 def import_graphs(path: Path, output: Path) -> None:
     """Import a data set that the authors of DIPPM, TraPPM or PerfSeer published.
 
@@ -174,9 +192,11 @@ def import_graphs(path: Path, output: Path) -> None:
 @command.command("stats", epilog=examples("data stats timm", "data stats timm --graphs graphs"))
 @click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @click.option(
-    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
-    default=Path("graphs"), help="Folder of data sets, written by `perfc data build`.",
-)  # fmt: skip
+    "--graphs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path("graphs"),
+    help="Folder of data sets, written by `perfc data build`.",
+)
 def stats(names: tuple[str, ...], graphs: Path) -> None:
     """Print the numbers of rows, graphs and machines of data sets NAME."""
     from perfc.analyzers.graph.dataset import load

@@ -88,9 +88,12 @@ def op(
 )
 @tables_option
 @click.option(
-    "--rows", type=click.IntRange(0), default=60, show_default=True,
+    "--rows",
+    type=click.IntRange(0),
+    default=60,
+    show_default=True,
     help="Runs of each table and slice, drawn at random; 0 for all.",
-)  # fmt: skip
+)
 @format_options("text", "json", "markdown")
 @click.pass_context
 def serving(ctx: click.Context, data: Path, rows: int, form: str, output: Path | None) -> None:
@@ -128,14 +131,18 @@ def batches(ctx: click.Context, data: Path, form: str, output: Path | None) -> N
     "--grid", is_flag=True, help="Search the thesis's hyperparameter grid on its kind of folds."
 )
 @click.option(
-    "--gnn-s", default=20.0, show_default=True, type=click.FloatRange(0),
+    "--gnn-s",
+    default=20.0,
+    show_default=True,
+    type=click.FloatRange(0),
     help="Maximum seconds to train a random fold's graph network; other folds share it; 0 trains "
-         "none.",
-)  # fmt: skip
+    "none.",
+)
 @click.option(
-    "--kept", type=click.Path(path_type=Path, file_okay=False),
+    "--kept",
+    type=click.Path(path_type=Path, file_okay=False),
     help="Folder of cached results, reused for the same rows.",
-)  # fmt: skip
+)
 @format_options("text", "json", "markdown")
 @click.pass_context
 def trees(
@@ -208,21 +215,31 @@ def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> 
     "--limit-s", default=420.0, show_default=True, help="Maximum training seconds per fold."
 )
 @click.option(
-    "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
+    "--scale",
+    type=click.FloatRange(0.01, 1.0),
+    default=1.0,
+    show_default=True,
     help="Network width as a fraction of the papers' hidden size.",
-)  # fmt: skip
+)
 @click.option(
-    "--faithful", is_flag=True,
+    "--faithful",
+    is_flag=True,
     help="Train with the papers' own recipes, which take days at full width; ours take an hour.",
-)  # fmt: skip
+)
 @click.option(
-    "--share", "shares", multiple=True, type=click.FloatRange(0.01, 1.0),
+    "--share",
+    "shares",
+    multiple=True,
+    type=click.FloatRange(0.01, 1.0),
     help="Fraction of the architectures to train on; repeat for a learning curve.",
-)  # fmt: skip
+)
 @click.option(
-    "--samples", type=click.IntRange(1, 10_000), default=32, show_default=True,
+    "--samples",
+    type=click.IntRange(1, 10_000),
+    default=32,
+    show_default=True,
     help="Rows of the new machine used for fitting in split transfer.",
-)  # fmt: skip
+)
 @click.option(
     "--as-shipped",
     "models",
@@ -285,20 +302,38 @@ def graph(
     protocols, wanted = chosen_protocols(splits), chosen_quantity(quantity)
     with telling() as to:
         budget = TrainingBudget(
-            limit_s=limit_s, folder=folder, scale=scale, progress=to.progress,
-            is_faithful=faithful, unlabelled=unlabelled_graphs(graphs),
-        )  # fmt: skip
+            limit_s=limit_s,
+            folder=folder,
+            scale=scale,
+            progress=to.progress,
+            is_faithful=faithful,
+            unlabelled=unlabelled_graphs(graphs),
+        )
         if models is not None:
             scores = figures_as_shipped(
-                names or shipped.names(), data, protocols, models,
-                quantity=wanted, seeds=seeds or SEEDS, budget=budget, families=families, say=to.say,
-            )  # fmt: skip
+                names or shipped.names(),
+                data,
+                protocols,
+                models,
+                quantity=wanted,
+                seeds=seeds or SEEDS,
+                budget=budget,
+                families=families,
+                say=to.say,
+            )
         else:
             scores = evaluated(
-                names or usable(to.say), data, protocols,
-                quantity=wanted, seeds=seeds or SEEDS, budget=budget, shares=shares or (1.0,),
-                families=families, samples=samples, say=to.say,
-            )  # fmt: skip
+                names or usable(to.say),
+                data,
+                protocols,
+                quantity=wanted,
+                seeds=seeds or SEEDS,
+                budget=budget,
+                shares=shares or (1.0,),
+                families=families,
+                samples=samples,
+                say=to.say,
+            )
     emit(board(scores).written(form, written_by(ctx)), output)
     if plot is not None:
         write_plots(scores, plot)

@@ -119,13 +119,19 @@ def training(data: Path, output: Path | None) -> None:
 )
 @tables_option
 @click.option(
-    "--passes", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+    "--passes",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
     help="Folder with h200/nlp*.csv.gz: also fit passes of encoders.",
-)  # fmt: skip
+)
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("weights"),
-    show_default=True, help="Output folder for the trees and their cards.",
-)  # fmt: skip
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("weights"),
+    show_default=True,
+    help="Output folder for the trees and their cards.",
+)
 def trees(data: Path, passes: Path | None, output: Path) -> None:
     """Fit throughput and energy of language models to features only, as in Table 6.3."""
     from perfc_lab.trees.experiment import LEARNED_FROM
@@ -168,13 +174,17 @@ def trees(data: Path, passes: Path | None, output: Path) -> None:
 )
 @click.option("--limit-s", default=420.0, show_default=True, help="Maximum training seconds.")
 @click.option(
-    "--scale", type=click.FloatRange(0.01, 1.0), default=1.0, show_default=True,
+    "--scale",
+    type=click.FloatRange(0.01, 1.0),
+    default=1.0,
+    show_default=True,
     help="Network width as a fraction of the paper's hidden size.",
-)  # fmt: skip
+)
 @click.option(
-    "--faithful", is_flag=True,
+    "--faithful",
+    is_flag=True,
     help="Train with the paper's own recipe, which takes days at full width; ours takes an hour.",
-)  # fmt: skip
+)
 @click.option(
     "--folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints."
 )

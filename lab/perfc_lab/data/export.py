@@ -85,9 +85,13 @@ def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
             shapes = ({0: torch.export.Dim("batch", min=1, max=1 << 16)},)
             with as_run(model):
                 program = torch.onnx.export(
-                    model, (given,), dynamo=True, optimize=False, verbose=False,
+                    model,
+                    (given,),
+                    dynamo=True,
+                    optimize=False,
+                    verbose=False,
                     dynamic_shapes=shapes,
-                )  # fmt: skip
+                )
         except Exception as error:
             raise PerfcError(f"{name} at {size} cannot be exported: {why(error)}") from None
     if program is None:

@@ -109,9 +109,14 @@ def run(env: dict[str, str], *arguments: str) -> None:
     command = ["git", "-c", "core.hooksPath=/dev/null", *arguments]
     try:
         done = subprocess.run(
-            command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=LIMIT_S, check=False,
-        )  # fmt: skip
+            command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
     except FileNotFoundError:
         raise FetchError("git is not installed") from None
     except subprocess.TimeoutExpired:

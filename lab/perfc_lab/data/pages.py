@@ -24,16 +24,42 @@ MOST_ROWS = 10_000
 """Maximum times of a publication; the largest one read has 2,610."""
 LARGEST_COUNT = 1_000_000
 COLUMNS = (
-    "source", "device", "gpu", "n_gpus", "runtime", "runtime_version", "precision", "mode",
-    "model", "input_shape", "seq_len", "batch", "latency_ms", "percentile", "measure",
-    "includes_io", "grade", "source_file", "graph", "graph_size_match",
-)  # fmt: skip
+    "source",
+    "device",
+    "gpu",
+    "n_gpus",
+    "runtime",
+    "runtime_version",
+    "precision",
+    "mode",
+    "model",
+    "input_shape",
+    "seq_len",
+    "batch",
+    "latency_ms",
+    "percentile",
+    "measure",
+    "includes_io",
+    "grade",
+    "source_file",
+    "graph",
+    "graph_size_match",
+)
 """Columns of `whole_models` that pages have something for."""
 WHOLE = ("gpus", "gbs", "mbs", "seq", "fsdp", "tp", "pp", "cp", "vp", "ep", "ga")
 RUN_COLUMNS = (
-    "source", "model", "system", "precision", "task", "sharding", "checkpointing", "version",
-    *WHOLE, "tokens_per_s_per_gpu", "techniques",
-)  # fmt: skip
+    "source",
+    "model",
+    "system",
+    "precision",
+    "task",
+    "sharding",
+    "checkpointing",
+    "version",
+    *WHOLE,
+    "tokens_per_s_per_gpu",
+    "techniques",
+)
 """Columns of `llm_train_throughput` that pages have something for."""
 GPU = re.compile(r"(?:NVIDIA |Tesla |Jetson |AGX )*(Xavier NX|\w+)")
 CELL = r"(?P<time>\d[\d.,]*(?:e[+-]?\d+)?)"
@@ -203,15 +229,27 @@ class PageSource(PublicSource):
         graph = self.graph_of(f"{model} {fields.get('variant', '')}".strip(), size)
         sides = size if "x" in size else f"{size}x{size}"
         return (
-            self.name, fields["device"], gpu_of(fields["device"]), 1, fields["runtime"],
-            fields.get("runtime_version", ""), fields["precision"].lower(), "inference", model,
+            self.name,
+            fields["device"],
+            gpu_of(fields["device"]),
+            1,
+            fields["runtime"],
+            fields.get("runtime_version", ""),
+            fields["precision"].lower(),
+            "inference",
+            model,
             f"{fields.get('channels', '3')}x{sides}" if size else None,
-            count(fields, "seq_len", path) if "seq_len" in fields else None, batch,
-            batch * 1e3 / time if rate else time, percentile,
-            fields.get("measure", "model"), False,
-            "A" if is_plain else "C", fields["file"], graph,
+            count(fields, "seq_len", path) if "seq_len" in fields else None,
+            batch,
+            batch * 1e3 / time if rate else time,
+            percentile,
+            fields.get("measure", "model"),
+            False,
+            "A" if is_plain else "C",
+            fields["file"],
+            graph,
             None if graph is None else "same" if size else "any seq",
-        )  # fmt: skip
+        )
 
     def graph_of(self, model: str, size: str) -> str | None:
         """Return the file of a model's graph; None where no pattern or that of no file matches."""

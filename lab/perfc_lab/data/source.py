@@ -187,9 +187,10 @@ def checked(path: Path) -> Path:
     with path.open("rb") as stream:
         if stream.read(len(_POINTER)) == _POINTER:
             raise FetchError(
-                "a pointer to a large file that was not fetched", where=str(path),
+                "a pointer to a large file that was not fetched",
+                where=str(path),
                 hint="install git-lfs, then fetch again",
-            )  # fmt: skip
+            )
     return path
 
 

@@ -30,10 +30,16 @@ MAX_ELEMENTS = 1 << 27
 LARGEST_NUMBER = 8
 """Bytes of a number, at most."""
 STORAGES = {
-    "torch.FloatStorage": "<f4", "torch.DoubleStorage": "<f8", "torch.LongStorage": "<i8",
-    "torch.IntStorage": "<i4", "torch.ShortStorage": "<i2", "torch.ByteStorage": "|u1",
-    "torch.CharStorage": "|i1", "torch.BoolStorage": "|b1", "torch.HalfStorage": "<f2",
-}  # fmt: skip
+    "torch.FloatStorage": "<f4",
+    "torch.DoubleStorage": "<f8",
+    "torch.LongStorage": "<i8",
+    "torch.IntStorage": "<i4",
+    "torch.ShortStorage": "<i2",
+    "torch.ByteStorage": "|u1",
+    "torch.CharStorage": "|i1",
+    "torch.BoolStorage": "|b1",
+    "torch.HalfStorage": "<f2",
+}
 RECORDS = {
     "torch_geometric.data.data.Data": ("_store", "x", "edge_index", "static", "y"),
     "torch_geometric.data.storage.GlobalStorage": ("_mapping",),
@@ -41,10 +47,26 @@ RECORDS = {
 }
 """Classes of graphs whose fields are data, and the fields that are read; no class is made."""
 LITERALS = {
-    "INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "STRING",
-    "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8",
-    "BINBYTES", "SHORT_BINBYTES", "BINBYTES8",
-}  # fmt: skip
+    "INT",
+    "BININT",
+    "BININT1",
+    "BININT2",
+    "LONG",
+    "LONG1",
+    "LONG4",
+    "FLOAT",
+    "BINFLOAT",
+    "STRING",
+    "BINSTRING",
+    "SHORT_BINSTRING",
+    "UNICODE",
+    "BINUNICODE",
+    "SHORT_BINUNICODE",
+    "BINUNICODE8",
+    "BINBYTES",
+    "SHORT_BINBYTES",
+    "BINBYTES8",
+}
 NOTHING = {"PROTO", "FRAME", "STOP"}
 PUTS = {"PUT", "BINPUT", "LONG_BINPUT"}
 GETS = {"GET", "BINGET", "LONG_BINGET"}

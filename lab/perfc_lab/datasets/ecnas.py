@@ -44,8 +44,14 @@ class EcNasRuns(GraphDataset):
         """Every training with a time."""
         frame = table(folder)
         frame = frame[(frame["train_time_s"] > 0) & (frame["train_steps"] > 0)]
-        names = ("adjacency_json", "op_labels_json", "train_steps", "train_time_s",
-                 "gpu_energy_j", "gpu_power_w")  # fmt: skip
+        names = (
+            "adjacency_json",
+            "op_labels_json",
+            "train_steps",
+            "train_time_s",
+            "gpu_energy_j",
+            "gpu_power_w",
+        )
         return [
             GraphRow(
                 cell_name(adjacency, labels),

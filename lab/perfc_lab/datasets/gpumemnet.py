@@ -50,14 +50,19 @@ class GpuMemNet(GraphDataset):
         names = ("arch", "inputs", "layers", "batch", "max_gpu_memory_mib", "sm_active")
         return [
             GraphRow(
-                network_name(shape, inputs, layers), network_name(shape, inputs, layers),
-                SETTING, TARGET, int(batch), nan,
-                memory_bytes=MIB * float(memory_mib), sm_active=float(active),
+                network_name(shape, inputs, layers),
+                network_name(shape, inputs, layers),
+                SETTING,
+                TARGET,
+                int(batch),
+                nan,
+                memory_bytes=MIB * float(memory_mib),
+                sm_active=float(active),
             )
             for shape, inputs, layers, batch, memory_mib, active in zip(
                 *(frame[n].tolist() for n in names), strict=True
             )
-        ]  # fmt: skip
+        ]
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
         """The network of a row."""

@@ -27,13 +27,24 @@ ROBUST = 8
 """Rounds of weighing rows by their errors."""
 NUDGE = 0.05
 SCALE: Mapping[str, float] = {
-    "products": 0.15, "attention": 0.5, "experts": 0.5, "pointwise": 0.5, "exchanges": 0.7,
-    "contention": 0.2, "straggling": 0.02, "micro_s": 0.005, "routing_s": 0.002,
-}  # fmt: skip
+    "products": 0.15,
+    "attention": 0.5,
+    "experts": 0.5,
+    "pointwise": 0.5,
+    "exchanges": 0.7,
+    "contention": 0.2,
+    "straggling": 0.02,
+    "micro_s": 0.005,
+    "routing_s": 0.002,
+}
 """How far each number may lie from the prior before that counts as much as one row's error."""
 LEAST: Mapping[str, float] = {
-    "products": 0.8, "attention": 0.8, "experts": 0.5, "pointwise": 0.8, "exchanges": 0.4,
-}  # fmt: skip
+    "products": 0.8,
+    "attention": 0.8,
+    "experts": 0.5,
+    "pointwise": 0.8,
+    "exchanges": 0.4,
+}
 """Ends of what a number can be: rows that do not tell two apart must not make one of them free."""
 ERROR = 0.05
 """Relative error of one row, as repeats of one setting have it."""

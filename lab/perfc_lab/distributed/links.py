@@ -60,6 +60,11 @@ def link_scores(data: Path) -> Iterator[LinkScore]:
         ]
         large = ratio[ratio.index >= LARGE_BYTES]
         yield LinkScore(
-            str(system), str(kind), int(ranks), nodes, len(ratio), float(ratio.median()),
+            str(system),
+            str(kind),
+            int(ranks),
+            nodes,
+            len(ratio),
+            float(ratio.median()),
             float(large.median()),
-        )  # fmt: skip
+        )

@@ -36,15 +36,20 @@ def options(row: RunRow) -> dict[str, Any]:
     """Return the keyword arguments of `perfc.plan` for a row."""
     usual, training = ALONE.as_json(), row.training
     degrees = {
-        key: value for key, value in row.parallel.as_json().items()
+        key: value
+        for key, value in row.parallel.as_json().items()
         if key in FIXED or value != usual[key]
-    }  # fmt: skip
+    }
     return {
-        "batch": training.batch, "seq": training.seq, "train": training.optimizer,
-        "dtype": "" if row.weights in ("bf16", "f16") else row.weights, "parallel": degrees,
-        "checkpointing": training.checkpointing.value, "micro_batch": training.micro_batch,
+        "batch": training.batch,
+        "seq": training.seq,
+        "train": training.optimizer,
+        "dtype": "" if row.weights in ("bf16", "f16") else row.weights,
+        "parallel": degrees,
+        "checkpointing": training.checkpointing.value,
+        "micro_batch": training.micro_batch,
         "trained_by": row.framework,
-    }  # fmt: skip
+    }
 
 
 def command(row: RunRow) -> str:

@@ -19,22 +19,37 @@ from .models import MEGATRON
 
 THROUGHPUT, BIGSCIENCE = "llm_train_throughput", "bigscience_train"
 CLUSTERS = {
-    "A100-40GB": "bm-gpu4-8", "A100-80GB": "dgx-a100", "H100-80GB": "bm-gpu-h100-8",
-    "DGX-H100": "dgx-h100", "DGX-B200": "dgx-b200", "DGX-GB200": "gb200-nvl72",
-    "DGX-GB300": "gb300-nvl72", "DGX-B300": "dgx-b300", "H100-96GB-HBM2e-500W": "grand-teton-h100",
+    "A100-40GB": "bm-gpu4-8",
+    "A100-80GB": "dgx-a100",
+    "H100-80GB": "bm-gpu-h100-8",
+    "DGX-H100": "dgx-h100",
+    "DGX-B200": "dgx-b200",
+    "DGX-GB200": "gb200-nvl72",
+    "DGX-GB300": "gb300-nvl72",
+    "DGX-B300": "dgx-b300",
+    "H100-96GB-HBM2e-500W": "grand-teton-h100",
     "V100-32GB": "jean-zay-v100",
-}  # fmt: skip
+}
 """Clusters of the sources' systems; llm-foundry states 1600 and 3200 Gb/s a node."""
 NEUSIGHT = {
-    "NVIDIA A100 80GB PCIe": "a100-pcie-80gb", "NVIDIA A100-SXM4-40GB": "dgx-a100-40gb",
+    "NVIDIA A100 80GB PCIe": "a100-pcie-80gb",
+    "NVIDIA A100-SXM4-40GB": "dgx-a100-40gb",
     "Tesla V100-PCIE-32GB": "v100-pcie-32gb",
-}  # fmt: skip
+}
 """Machines of its training rows; its four GPUs are taken to be those of a DGX."""
 WEIGHTS = {
-    "bf16": "bf16", "amp_bf16": "bf16", "amp_fp8": "f8", "BF16": "bf16", "FP8": "f8",
-    "MXFP8": "f8", "FP8-CS": "f8", "FP8-MX": "f8", "FP8-CS (FP8-MX)": "f8", "NVFP4": "nvfp4",
+    "bf16": "bf16",
+    "amp_bf16": "bf16",
+    "amp_fp8": "f8",
+    "BF16": "bf16",
+    "FP8": "f8",
+    "MXFP8": "f8",
+    "FP8-CS": "f8",
+    "FP8-MX": "f8",
+    "FP8-CS (FP8-MX)": "f8",
+    "NVFP4": "nvfp4",
     "": "f8",
-}  # fmt: skip
+}
 """Formats of products. Megatron-Bridge's first page names none: its rates are above those of 16
 bits."""
 SPARSE = ("Qwen3_30B", "Qwen3_235B", "GPT OSS", "DeepSeek", "MIXTRAL")
@@ -57,9 +72,11 @@ def rows(folder: Path) -> Iterator[RunRow]:
     """Every run that says enough of itself."""
     for r in published(folder, THROUGHPUT):
         found = {
-            "llm-foundry": _foundry, "nemo": _megatron, "megatron-bridge": _megatron,
+            "llm-foundry": _foundry,
+            "nemo": _megatron,
+            "megatron-bridge": _megatron,
             "torchtitan": _torchtitan,
-        }[str(r.source)](r)  # fmt: skip
+        }[str(r.source)](r)
         if found is not None:
             yield found
     for r in published(folder, "neusight_e2e"):
@@ -90,9 +107,13 @@ def _neusight(r: Any) -> RunRow | None:
         return None
     variant, batch = str(r.variant), int(r.batch)
     parallel = {
-        "eager": Parallel(), "dp4": Parallel(data=4), "tp4": Parallel(tensor=4),
-        "pp4_1": Parallel(pipeline=4), "pp4_2": Parallel(pipeline=4), "pp4_4": Parallel(pipeline=4),
-    }.get(variant)  # fmt: skip
+        "eager": Parallel(),
+        "dp4": Parallel(data=4),
+        "tp4": Parallel(tensor=4),
+        "pp4_1": Parallel(pipeline=4),
+        "pp4_2": Parallel(pipeline=4),
+        "pp4_4": Parallel(pipeline=4),
+    }.get(variant)
     stated = _text(r.hf_config_json)
     if parallel is None or not stated or str(r.model).startswith("switch"):
         return None
@@ -105,9 +126,16 @@ def _neusight(r: Any) -> RunRow | None:
         recipe=recipe_of("f32"),
     )
     return RunRow(
-        "neusight", "torch-f32", str(r.model), NEUSIGHT[str(r.device)], "f32", parallel, training,
-        r.e2e_latency_ms / 1e3, config=stated,
-    )  # fmt: skip
+        "neusight",
+        "torch-f32",
+        str(r.model),
+        NEUSIGHT[str(r.device)],
+        "f32",
+        parallel,
+        training,
+        r.e2e_latency_ms / 1e3,
+        config=stated,
+    )
 
 
 def _foundry(r: Any) -> RunRow:
@@ -117,10 +145,15 @@ def _foundry(r: Any) -> RunRow:
     gbs, seq, gpus = int(r.gbs), int(r.seq), int(r.gpus)
     training = Training(seq, gbs, int(r.mbs), "adamw", again)
     return RunRow(
-        "llm-foundry", "llm-foundry", str(r.model), CLUSTERS[str(r.system)],
-        WEIGHTS[str(r.precision)], Parallel(data=gpus, zero=zero), training,
+        "llm-foundry",
+        "llm-foundry",
+        str(r.model),
+        CLUSTERS[str(r.system)],
+        WEIGHTS[str(r.precision)],
+        Parallel(data=gpus, zero=zero),
+        training,
         gbs * seq / (r.tokens_per_s_per_gpu * gpus),
-    )  # fmt: skip
+    )
 
 
 def _megatron(r: Any) -> RunRow | None:
@@ -129,17 +162,30 @@ def _megatron(r: Any) -> RunRow | None:
     stages = max(_whole(r.vp, 1), 1) if pp > 1 else 1
     data = gpus // (tp * pp * cp)
     parallel = Parallel(
-        tp, pp, max(_whole(r.ep, 1), 1), data=data, context=cp, sequence=int(tp > 1),
-        zero=3 if _whole(r.fsdp) else 1, virtual_stages=stages,
+        tp,
+        pp,
+        max(_whole(r.ep, 1), 1),
+        data=data,
+        context=cp,
+        sequence=int(tp > 1),
+        zero=3 if _whole(r.fsdp) else 1,
+        virtual_stages=stages,
         schedule="interleaved" if stages > 1 else "1f1b",
-    )  # fmt: skip
+    )
     gbs, seq, model = int(r.gbs), int(r.seq), str(r.model)
     is_frozen = str(r.task) == "LoRA"
     return RunRow(
-        str(r.source), "megatron", model, CLUSTERS[str(r.system)], WEIGHTS[_text(r.precision)],
-        parallel, Training(seq, gbs, int(r.mbs), is_frozen=is_frozen),
-        gbs * seq / (r.tokens_per_s_per_gpu * gpus), model.startswith(SPARSE), True,
-    )  # fmt: skip
+        str(r.source),
+        "megatron",
+        model,
+        CLUSTERS[str(r.system)],
+        WEIGHTS[_text(r.precision)],
+        parallel,
+        Training(seq, gbs, int(r.mbs), is_frozen=is_frozen),
+        gbs * seq / (r.tokens_per_s_per_gpu * gpus),
+        model.startswith(SPARSE),
+        True,
+    )
 
 
 def _torchtitan(r: Any) -> RunRow | None:
@@ -164,10 +210,17 @@ def _torchtitan(r: Any) -> RunRow | None:
     parallel = Parallel(tp, data=data, context=cp, zero=3, sequence=int(tp > 1))
     gbs = local * data
     return RunRow(
-        "torchtitan", "torchtitan", str(r.model), CLUSTERS[str(r.system)], weights, parallel,
+        "torchtitan",
+        "torchtitan",
+        str(r.model),
+        CLUSTERS[str(r.system)],
+        weights,
+        parallel,
         Training(seq, gbs, local, "adamw", again),
-        gbs * seq / (r.tokens_per_s_per_gpu * gpus), False, compiled,
-    )  # fmt: skip
+        gbs * seq / (r.tokens_per_s_per_gpu * gpus),
+        False,
+        compiled,
+    )
 
 
 def _bigscience(r: Any) -> RunRow | None:
@@ -187,6 +240,12 @@ def _bigscience(r: Any) -> RunRow | None:
     if training.batch % (dp * training.micro_batch):
         return None
     return RunRow(
-        "bigscience", "megatron-v100", size, CLUSTERS[str(r.system)], "f16",
-        Parallel(tp, pp, data=dp, zero=zero), training, float(r.step_s),
-    )  # fmt: skip
+        "bigscience",
+        "megatron-v100",
+        size,
+        CLUSTERS[str(r.system)],
+        "f16",
+        Parallel(tp, pp, data=dp, zero=zero),
+        training,
+        float(r.step_s),
+    )

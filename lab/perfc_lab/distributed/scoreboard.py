@@ -19,29 +19,43 @@ RULE = (
 )
 NETWORKS = "The source states no network: rates are those of p4d, DGX H100 and NC A100 v4."
 RUNS = columns(
-    "source", ("rows", "slice"), ("n", "rows", "d"), ("mean error", "mape", ".1%"),
-    ("median", "median", ".1%"), ("bias", "bias", "+.1%"),
-)  # fmt: skip
+    "source",
+    ("rows", "slice"),
+    ("n", "rows", "d"),
+    ("mean error", "mape", ".1%"),
+    ("median", "median", ".1%"),
+    ("bias", "bias", "+.1%"),
+)
 SCALING = columns(
-    "model", "cluster", ("gpus", "gpus", "d"), ("measured", "measured", ".1%"),
+    "model",
+    "cluster",
+    ("gpus", "gpus", "d"),
+    ("measured", "measured", ".1%"),
     ("predicted", "predicted", ".1%"),
     ("points", lambda s: 100 * (s.predicted - s.measured), "+.1f"),
-)  # fmt: skip
+)
 LINKS = columns(
-    "system", "exchange", ("ranks", "ranks", "d"), ("nodes", "nodes", "d"),
-    ("messages", "rows", "d"), ("measured over law", "ratio", ".2f"),
+    "system",
+    "exchange",
+    ("ranks", "ranks", "d"),
+    ("nodes", "nodes", "d"),
+    ("messages", "rows", "d"),
+    ("measured over law", "ratio", ".2f"),
     ("from 4 MiB", "large", ".2f"),
-)  # fmt: skip
+)
 ROWS = columns(
-    ("question", lambda a: command(a.row)), ("measured", lambda a: a.row.step_s, ".3g"),
-    ("predicted", lambda a: a.predicted_s, ".3g"), ("error", "error", "+.1%"),
-)  # fmt: skip
+    ("question", lambda a: command(a.row)),
+    ("measured", lambda a: a.row.step_s, ".3g"),
+    ("predicted", lambda a: a.predicted_s, ".3g"),
+    ("error", "error", "+.1%"),
+)
 SHOWN = 12
 """Rows that the board shows one by one."""
 LAWS = columns(
-    ("law", 0), ("rows", 1, "d"),
+    ("law", 0),
+    ("rows", 1, "d"),
     *((name.replace("_", " "), i, ".4g") for i, name in enumerate(LEARNED, 2)),
-)  # fmt: skip
+)
 
 
 def board(evidence: DistributedEvidence, data: Path) -> Board:

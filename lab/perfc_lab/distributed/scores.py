@@ -165,9 +165,8 @@ def scored(evidence: DistributedEvidence) -> Iterator[Score]:
     sources = ("llm-foundry", "megatron-bridge", "nemo", "torchtitan")
     for is_sparse, name in ((False, "dense"), (True, "experts")):
         every = [
-            a for a in evidence.answers
-            if a.row.source in sources and a.row.is_sparse is is_sparse
-        ]  # fmt: skip
+            a for a in evidence.answers if a.row.source in sources and a.row.is_sparse is is_sparse
+        ]
         if every:
             yield score_of("llm_train_throughput", f"{name}, all sources", every)
 
@@ -189,10 +188,12 @@ def what(row: RunRow) -> str:
 def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
     """Of models that one source measured on eight GPUs and on more, sizes as the source chose."""
     own = [
-        a for a in evidence.answers
-        if a.row.source == "llm-foundry" and a.row.training.seq == SCALED_SEQ
+        a
+        for a in evidence.answers
+        if a.row.source == "llm-foundry"
+        and a.row.training.seq == SCALED_SEQ
         and a.row.weights == "bf16"
-    ]  # fmt: skip
+    ]
     for key in sorted({(a.row.model, a.row.cluster) for a in own}):
         each = sorted(
             (a for a in own if (a.row.model, a.row.cluster) == key),
@@ -202,10 +203,11 @@ def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
         for a in each[1:]:
             if first.row.parallel.devices == 8 and a.row.parallel.devices > 8:
                 yield Scaling(
-                    *key, a.row.parallel.devices, rate(a.row, a.row.step_s)
-                    / rate(first.row, first.row.step_s),
+                    *key,
+                    a.row.parallel.devices,
+                    rate(a.row, a.row.step_s) / rate(first.row, first.row.step_s),
                     rate(a.row, a.predicted_s) / rate(first.row, first.predicted_s),
-                )  # fmt: skip
+                )
 
 
 def rate(row: RunRow, step_s: float) -> float:

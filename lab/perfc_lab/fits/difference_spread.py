@@ -37,7 +37,7 @@ from perfc.analyzers.intervals.difference import (
     coordinates,
     difference,
     semivariograms,
-)  # fmt: skip
+)
 from perfc.ir.record import record
 from perfc_lab.training.calibration.machines import ForestCache
 from perfc_lab.training.evaluate import CallerContext, Tested

@@ -52,8 +52,11 @@ def errors(law: CapLaw, table: pd.DataFrame) -> dict[str, float]:
     """Mean absolute errors of time, power and energy."""
     power = np.array([law.power(d) for d in table.demand])
     time = np.array([law.time(d) for d in table.demand])
-    pairs = {"time": (time, table.time), "power": (power, table.power),
-             "energy": (time * power, table.energy)}  # fmt: skip
+    pairs = {
+        "time": (time, table.time),
+        "power": (power, table.power),
+        "energy": (time * power, table.energy),
+    }
     return {name: float(np.abs(ours / theirs - 1).mean()) for name, (ours, theirs) in pairs.items()}
 
 

@@ -22,8 +22,13 @@ from perfc.machine import Machine, Unit, load_machine
 OUT = Path(roofline.__file__).with_suffix(".toml")
 QUANTILES = (0.05, 0.5, 0.95)
 EAGER_S, GRAPH_S = 100e-6, 20e-6
-FROM_OPS = {"ln": "normalization", "softmax": "softmax", "conv": "conv", "linear": "matmul",
-            "bmm": "matmul"}  # fmt: skip
+FROM_OPS = {
+    "ln": "normalization",
+    "softmax": "softmax",
+    "conv": "conv",
+    "linear": "matmul",
+    "bmm": "matmul",
+}
 HEAD = 'schema = 1\ntitle = "measured over sustained roofline: 5, 50, 95 % of kernels"\n'
 
 
@@ -68,9 +73,11 @@ def recorded(data: Path) -> pd.DataFrame:
     rows = rows[(rows.dtype == "bfloat16") & ~rows.host_bound.fillna(False).astype(bool)]
     m, n, k = (rows[c].astype(float) for c in "mnk")
     rows = rows.assign(
-        time_s=rows.latency_us * 1e-6, mac=m * n * k, nbytes=2 * (m * n + m * k + n * k),
+        time_s=rows.latency_us * 1e-6,
+        mac=m * n * k,
+        nbytes=2 * (m * n + m * k + n * k),
         kind="matmul",
-    )  # fmt: skip
+    )
     return with_ratios(rows[rows.time_s > GRAPH_S], "bf16")
 
 
@@ -109,8 +116,14 @@ def main() -> None:
             if len(own) < 100:
                 continue
             low, mid, high = quantiles(own)
-            lines += [f"[{machine}.{kind}]", f"low = {low:.3g}", f"mid = {mid:.3g}",
-                      f"high = {high:.3g}", f"n = {len(own)}", ""]  # fmt: skip
+            lines += [
+                f"[{machine}.{kind}]",
+                f"low = {low:.3g}",
+                f"mid = {mid:.3g}",
+                f"high = {high:.3g}",
+                f"n = {len(own)}",
+                "",
+            ]
     OUT.write_text("\n".join(lines), encoding="utf-8")
     print(OUT.read_text())
 

@@ -84,9 +84,10 @@ REGRESSOR = CheckpointLayout(
 )
 LAYOUTS = (DIPPM, ENCODER, REGRESSOR)
 LABELS = {
-    "Train_Step_Time": Quantity.TIME, "Train_Gpu_Memory_Mb": Quantity.MEMORY,
+    "Train_Step_Time": Quantity.TIME,
+    "Train_Gpu_Memory_Mb": Quantity.MEMORY,
     "Train_Gpu_Power_W": Quantity.POWER,
-}  # fmt: skip
+}
 """Quantity of a regressor of TraPPM by the end of its file's name."""
 EXAMPLE = "autoenc_343.pth fold_1_Train_Step_Time.pth"
 Named = tuple[Path, CheckpointLayout, dict[str, "Array"]]
@@ -190,10 +191,21 @@ def built(
         what = f"weights of other shapes: {str(error).splitlines()[-1].strip()[:120]}"
         raise ParseError(what, where=where) from None
     card = GraphCard(
-        made.name.replace("-", "_"), made.title, made.quantity.value, made.name.partition("-")[0],
-        "", "the authors'", (TARGET,), (made.mode,), 0, 0, 1 << 20, made.factor, meta=made.meta(),
+        made.name.replace("-", "_"),
+        made.title,
+        made.quantity.value,
+        made.name.partition("-")[0],
+        "",
+        "the authors'",
+        (TARGET,),
+        (made.mode,),
+        0,
+        0,
+        1 << 20,
+        made.factor,
+        meta=made.meta(),
         runs=((TARGET, "f32", made.mode, made.framework),),
-    )  # fmt: skip
+    )
     return made, card
 
 
@@ -205,10 +217,13 @@ def meta_of(
     (width,) = {len(a) for name, a in weights.items() if name.endswith("head.3.bias")}
     units = {q.value: [made.units[q]] for q in quantities}
     return {
-        "schemas": made.digests(), "width": width, "is_faithful": True,
-        "scale": units[made.quantity.value], "scales": units,
+        "schemas": made.digests(),
+        "width": width,
+        "is_faithful": True,
+        "scale": units[made.quantity.value],
+        "scales": units,
         "tasks": sorted(q.value for q in quantities),
-    }  # fmt: skip
+    }
 
 
 def dippm(state: Mapping[str, Array]) -> dict[str, Array]:

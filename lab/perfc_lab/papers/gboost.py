@@ -56,10 +56,14 @@ class TreeSetting:
     def parameters(self, seed: int) -> Mapping[str, Any]:
         """As XGBoost calls them."""
         return {
-            "eta": self.learning_rate, "max_depth": self.depth, "subsample": self.rows,
-            "colsample_bytree": self.columns, "objective": "reg:squarederror", "seed": seed,
+            "eta": self.learning_rate,
+            "max_depth": self.depth,
+            "subsample": self.rows,
+            "colsample_bytree": self.columns,
+            "objective": "reg:squarederror",
+            "seed": seed,
             "nthread": 1,
-        }  # fmt: skip
+        }
 
 
 def grid() -> Iterator[TreeSetting]:

@@ -38,10 +38,16 @@ MOST_LAUNCHES = 400_000
 """Of all kinds; whole rows, drawn at random, until there are as many."""
 LAUNCH_S = 2e-6
 PARAMETERS: Mapping[str, Any] = {
-    "learning_rate": 1.0, "num_parallel_tree": TREES, "subsample": 0.63, "colsample_bynode": 0.6,
-    "max_depth": 10, "min_child_weight": 8, "lambda": 0.0, "objective": "reg:squarederror",
+    "learning_rate": 1.0,
+    "num_parallel_tree": TREES,
+    "subsample": 0.63,
+    "colsample_bynode": 0.6,
+    "max_depth": 10,
+    "min_child_weight": 8,
+    "lambda": 0.0,
+    "objective": "reg:squarederror",
     "nthread": 1,
-}  # fmt: skip
+}
 """A random forest: one round of trees side by side."""
 
 
@@ -151,9 +157,12 @@ class LaunchTable:
         sizes += [np.log2(1 + columns.traits[n]) for n in TRAITS]
         rate = machine.matrix_flop_per_s(setting.precision.dtype)
         how = (
-            np.log2(rate), np.log2(machine.device_bytes_per_s), float(setting.compiled),
-            float(setting.channels_last), float(setting.training),
-        )  # fmt: skip
+            np.log2(rate),
+            np.log2(machine.device_bytes_per_s),
+            float(setting.compiled),
+            float(setting.channels_last),
+            float(setting.training),
+        )
         stacked = np.stack([*sizes, *(ones * x for x in how)], axis=1)
         self.features: NDArray[np.float32] = stacked.astype(np.float32)
         self.kinds: Array = columns.kind

@@ -40,9 +40,7 @@ class MlpNodeNetwork(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         assert batch.u is not None
-        x = torch.relu(
-            self.first(in_a_row(batch.x, batch.graph_of_node, batch.graphs, MOST_NODES))
-        )  # fmt: skip
+        x = torch.relu(self.first(in_a_row(batch.x, batch.graph_of_node, batch.graphs, MOST_NODES)))
         embedding = torch.cat([x, batch.u], dim=1)[batch.graph_of_row]
         out: Tensor = self.head(torch.cat([embedding, batch.row], dim=1))
         return out.squeeze(1)

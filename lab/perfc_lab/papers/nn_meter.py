@@ -37,10 +37,16 @@ FEATURES = Schema(
 LEAST_KERNELS = 30
 """Measured ones that a kind needs for a forest of its own; others have that of their class."""
 PARAMETERS: Mapping[str, Any] = {
-    "learning_rate": 1.0, "num_parallel_tree": 100, "subsample": 0.63, "colsample_bynode": 0.6,
-    "max_depth": 14, "min_child_weight": 1, "lambda": 0.0, "objective": "reg:squarederror",
+    "learning_rate": 1.0,
+    "num_parallel_tree": 100,
+    "subsample": 0.63,
+    "colsample_bynode": 0.6,
+    "max_depth": 14,
+    "min_child_weight": 1,
+    "lambda": 0.0,
+    "objective": "reg:squarederror",
     "nthread": 1,
-}  # fmt: skip
+}
 """A random forest: one round of trees side by side."""
 
 

@@ -24,14 +24,49 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 VOCABULARY = (
-    "conv", "conv_transpose", "gemm", "matmul", "batch_norm", "layer_norm", "instance_norm",
-    "softmax", "relu", "sigmoid", "hard_sigmoid", "hard_swish", "clip", "erf", "tanh", "add",
-    "sub", "mul", "div", "pow", "concat", "split", "slice", "reshape", "transpose", "squeeze",
-    "pad", "average_pool", "max_pool", "global_average_pool", "reduce_mean", OTHER,
-)  # fmt: skip
+    "conv",
+    "conv_transpose",
+    "gemm",
+    "matmul",
+    "batch_norm",
+    "layer_norm",
+    "instance_norm",
+    "softmax",
+    "relu",
+    "sigmoid",
+    "hard_sigmoid",
+    "hard_swish",
+    "clip",
+    "erf",
+    "tanh",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "concat",
+    "split",
+    "slice",
+    "reshape",
+    "transpose",
+    "squeeze",
+    "pad",
+    "average_pool",
+    "max_pool",
+    "global_average_pool",
+    "reduce_mean",
+    OTHER,
+)
 ATTRIBUTES = (
-    "kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation_h", "groups"
-)  # fmt: skip
+    "kernel_h",
+    "kernel_w",
+    "stride_h",
+    "stride_w",
+    "pad_h",
+    "pad_w",
+    "dilation_h",
+    "groups",
+)
 SHAPE = ("out_0", "out_1", "out_2", "out_3")
 NODES = Schema("NNLQP nodes", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
 """Operator, attributes, output shape: 32 + 8 + 4 numbers."""

@@ -33,17 +33,47 @@ PLACES = {mnemonic(name): i for i, name in reversed(list(enumerate(TRAPPM_OPS)))
 """Place of our operators in the one-hot; ``Clip`` comes before ``Relu6``."""
 NONE = len(TRAPPM_OPS) - 1
 PER_OUTPUT = {
-    "sub": 1, "add": 1, "min": 1, "max": 1, "neg": 1, "div": 2, "mul": 1, "abs": 1, "ceil": 1,
-    "exp": 16, "softmax": 18, "log": 16, "instance_norm": 8, "sqrt": 4, "pow": 32, "sin": 14,
-    "cos": 14, "sigmoid": 18, "tanh": 32, "hard_sigmoid": 4, "relu": 1, "prelu": 2,
-    "leaky_relu": 2, "clip": 2, "reciprocal": 2, "less": 1, "equal": 1, "greater": 1, "floor": 1,
-    "conv": 1, "conv_transpose": 1,
-}  # fmt: skip
+    "sub": 1,
+    "add": 1,
+    "min": 1,
+    "max": 1,
+    "neg": 1,
+    "div": 2,
+    "mul": 1,
+    "abs": 1,
+    "ceil": 1,
+    "exp": 16,
+    "softmax": 18,
+    "log": 16,
+    "instance_norm": 8,
+    "sqrt": 4,
+    "pow": 32,
+    "sin": 14,
+    "cos": 14,
+    "sigmoid": 18,
+    "tanh": 32,
+    "hard_sigmoid": 4,
+    "relu": 1,
+    "prelu": 2,
+    "leaky_relu": 2,
+    "clip": 2,
+    "reciprocal": 2,
+    "less": 1,
+    "equal": 1,
+    "greater": 1,
+    "floor": 1,
+    "conv": 1,
+    "conv_transpose": 1,
+}
 """Operations of ONNX-tool for each output; those of a product's bias among them."""
 PER_INPUT = {
-    "global_average_pool": 1, "reduce_mean": 1, "reduce_sum": 1, "reduce_max": 1, "reduce_min": 1,
+    "global_average_pool": 1,
+    "reduce_mean": 1,
+    "reduce_sum": 1,
+    "reduce_max": 1,
+    "reduce_min": 1,
     "reduce_l2": 5,
-}  # fmt: skip
+}
 POOLS = ("average_pool", "max_pool")
 F32_BYTES = 4
 

@@ -21,16 +21,32 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 HYPER_PARAMETERS = (
-    "kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_h", "pad_w",
-    "groups", "weight_0", "weight_1", "has_bias",
-)  # fmt: skip
+    "kernel_h",
+    "kernel_w",
+    "stride_h",
+    "stride_w",
+    "dilation_h",
+    "dilation_w",
+    "pad_h",
+    "pad_w",
+    "groups",
+    "weight_0",
+    "weight_1",
+    "has_bias",
+)
 NODES = Schema(
     "PerfGraph nodes",
     (
-        *HYPER_PARAMETERS, "flop", "access_bytes", "weight_elements", "intensity", "flop_share",
-        "access_share", "weight_share",
+        *HYPER_PARAMETERS,
+        "flop",
+        "access_bytes",
+        "weight_elements",
+        "intensity",
+        "flop_share",
+        "access_share",
+        "weight_share",
     ),
-)  # fmt: skip
+)
 """v = hp ‖ c ‖ m ‖ a ‖ p. Operators are not named: Section 4.2 found that their names do harm."""
 EDGES = Schema("PerfGraph edges", ("nbytes", "extent_0", "extent_1", "extent_2", "extent_3"))
 """e = sz ‖ sp: size, then batch, channels, height, width."""
@@ -40,13 +56,17 @@ STATISTICS = ("total", "mean", "median", "max")
 GRAPH = Schema(
     "PerfGraph graph",
     (
-        "nodes", "edges", "density",
+        "nodes",
+        "edges",
+        "density",
         *(f"flop_{s}" for s in STATISTICS),
         *(f"access_bytes_{s}" for s in STATISTICS),
         *(f"weight_elements_{s}" for s in STATISTICS),
-        "edge_bytes_mean", "whole_intensity", "batch",
+        "edge_bytes_mean",
+        "whole_intensity",
+        "batch",
     ),
-)  # fmt: skip
+)
 """u = gp ‖ c ‖ m ‖ a ‖ b."""
 
 

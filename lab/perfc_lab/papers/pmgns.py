@@ -28,13 +28,37 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 VOCABULARY = (
-    "conv", "conv_transpose", "dense", "batched_matmul", "batch_norm", "layer_norm", "softmax",
-    "relu", "add", "mul", "reshape", "transpose", "split", "squeeze", "average_pool", "max_pool",
-)  # fmt: skip
+    "conv",
+    "conv_transpose",
+    "dense",
+    "batched_matmul",
+    "batch_norm",
+    "layer_norm",
+    "softmax",
+    "relu",
+    "add",
+    "mul",
+    "reshape",
+    "transpose",
+    "split",
+    "squeeze",
+    "average_pool",
+    "max_pool",
+)
 ATTRIBUTES = (
-    "kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h", "dilation_w", "pad_h", "pad_w",
-    "groups", "weight_0", "weight_1", "has_bias",
-)  # fmt: skip
+    "kernel_h",
+    "kernel_w",
+    "stride_h",
+    "stride_w",
+    "dilation_h",
+    "dilation_w",
+    "pad_h",
+    "pad_w",
+    "groups",
+    "weight_0",
+    "weight_1",
+    "has_bias",
+)
 SHAPE = ("out_0", "out_1", "out_2", "out_3")
 NODES = Schema("PMGNS nodes 2", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
 """``F_node = F_oh ⊕ F_attr ⊕ F_shape``, 32 numbers (Algorithm 1, line 7).

@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 CODES: Mapping[str, int] = {
-    "conv": 1, "conv_transpose": 2, "gemm": 3, "bias": 5, "layer_norm": 8, "matmul": 10, "add": 11,
+    "conv": 1,
+    "conv_transpose": 2,
+    "gemm": 3,
+    "bias": 5,
+    "layer_norm": 8,
+    "matmul": 10,
+    "add": 11,
     "mul": 13,
-}  # fmt: skip
+}
 """Place in the one-hot of calls that can have a parameter; 0 for none of theirs. The weight of a
 `matmul` is an argument of the `transpose` before it (TVM's frontend of PyTorch)."""
 VECTORS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "prelu", "add", "mul", "div")
@@ -37,8 +43,10 @@ KINDS, ATTRIBUTES, SHAPE = 16, 12, 4
 ONE_HOT = [[float(0 < i == place) for i in range(KINDS)] for place in range(KINDS)]
 """By place; that of 0 is zero."""
 UNITS: Mapping[Quantity, float] = {
-    Quantity.TIME: 1e-6, Quantity.ENERGY: 0.1, Quantity.MEMORY: 1e6,
-}  # fmt: skip
+    Quantity.TIME: 1e-6,
+    Quantity.ENERGY: 0.1,
+    Quantity.MEMORY: 1e6,
+}
 """Units of the outputs, in their order."""
 NODES = Schema(
     "Relay calls 2",
@@ -50,10 +58,23 @@ NODES = Schema(
     ),
 )
 FACTS = (
-    "weights", "has_bias", "groups", "kernel_h", "kernel_w", "stride_h", "stride_w", "dilation_h",
-    "dilation_w", "pad_h", "pad_w", "weight_0", "weight_1", "weight_2", "weight_3",
+    "weights",
+    "has_bias",
+    "groups",
+    "kernel_h",
+    "kernel_w",
+    "stride_h",
+    "stride_w",
+    "dilation_h",
+    "dilation_w",
+    "pad_h",
+    "pad_w",
+    "weight_0",
+    "weight_1",
+    "weight_2",
+    "weight_3",
     "weight_elements",
-)  # fmt: skip
+)
 COLUMNS = [OP_FIXED.index(name) for name in FACTS]
 STATIC = Schema("Relay program", ("batch", "giga_mac", "convolutions", "dense", "relu"))
 
@@ -88,10 +109,17 @@ def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
         pads = [fact[f"pad_{axis}"] // 2 for axis in "hw"]
         ends = [fact[f"pad_{axis}"] - start for axis, start in zip("hw", pads, strict=True)]
         attributes = [
-            fact["stride_h"], fact["stride_w"], *pads, *ends, fact["dilation_h"],
-            fact["dilation_w"], fact["groups"], fact["weight_0"], fact["kernel_h"],
+            fact["stride_h"],
+            fact["stride_w"],
+            *pads,
+            *ends,
+            fact["dilation_h"],
+            fact["dilation_w"],
+            fact["groups"],
+            fact["weight_0"],
+            fact["kernel_h"],
             fact["kernel_w"],
-        ]  # fmt: skip
+        ]
     yield [*ONE_HOT[CODES.get(op, 0)], *attributes, *shape]
     if fact["has_bias"] and op in ("conv", "conv_transpose", "gemm"):
         yield [*ONE_HOT[CODES["bias"]], *[0.0] * ATTRIBUTES, fact["weight_0"], 0.0, 0.0, 0.0]

@@ -18,9 +18,14 @@ from .networks.train import Loss, TrainRecipe
 from .seer_block import SeerBlock
 
 MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH, ONE_HOT, FREQUENCY = (
-    "mean", "no-global-node", "plain", "no-edge-features", "no-graph-features", "one-hot",
+    "mean",
+    "no-global-node",
+    "plain",
+    "no-edge-features",
+    "no-graph-features",
+    "one-hot",
     "frequency",
-)  # fmt: skip
+)
 TABLE_1 = {f"table-1-{line}": line for line in range(1, len(perf_graph.FeatureGroup) + 1)}
 """Variants that are the lines of Table 1, and how many groups of features each reads."""
 
@@ -58,8 +63,15 @@ class SeerNet(NetworkPredictor):
     name: ClassVar[str] = "seernet"
     title: ClassVar[str] = 'SeerNet (Zhao et al., "PerfSeer", 2025)'
     variants: ClassVar[tuple[str, ...]] = (
-        MEAN, NO_GLOBAL_NODE, PLAIN, NO_EDGES, NO_GRAPH, ONE_HOT, FREQUENCY, *TABLE_1
-    )  # fmt: skip
+        MEAN,
+        NO_GLOBAL_NODE,
+        PLAIN,
+        NO_EDGES,
+        NO_GRAPH,
+        ONE_HOT,
+        FREQUENCY,
+        *TABLE_1,
+    )
     hidden: ClassVar[int] = 256
     recipe: ClassVar[TrainRecipe] = TrainRecipe(
         epochs=500, learning_rate=1e-3, rows=128, halve_after=5, least_rate=1e-6

@@ -18,7 +18,11 @@ def static_features(graph: ModelGraph, batch: float) -> tuple[float, ...]:
     facts = graph.ops.at(batch)
     memory = float((facts["read_bytes"] + facts["write_bytes"]).sum())
     numbers = (
-        batch, len(graph.ops), graph.ops.edges.shape[1], float(facts["mac"].sum()),
-        graph.ops.whole_at(batch)["parameters"], memory,
-    )  # fmt: skip
+        batch,
+        len(graph.ops),
+        graph.ops.edges.shape[1],
+        float(facts["mac"].sum()),
+        graph.ops.whole_at(batch)["parameters"],
+        memory,
+    )
     return tuple(log2(1 + n) for n in numbers)

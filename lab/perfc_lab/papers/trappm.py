@@ -163,9 +163,13 @@ class Trappm(SeveralQuantities):
                 say("no unlabelled graphs: `perfc data build graphs` draws them")
             limit_s = budget.limit_s * PRETRAINING_SHARE
             pretrain(
-                self.encoder, pool, seed=budget.seed, limit_s=limit_s, say=say,
+                self.encoder,
+                pool,
+                seed=budget.seed,
+                limit_s=limit_s,
+                say=say,
                 is_faithful=self.is_faithful,
-            )  # fmt: skip
+            )
         if kept is not None and not kept.is_file():
             write_tensors(kept, self.encoder.state_dict())
         self.encoder.eval()

@@ -81,9 +81,17 @@ def _key(row: Any) -> tuple[object, ...]:
     if row.mode == DISAGGREGATED:
         ranks = _ranks_of(row, "decode_")[:1], _ranks_of(row, "prefill_")[:2]
     return (
-        row.system, row.backend, text(row.backend_version), text(row.precision), row.mode,
-        text(row.measured), int(row.isl), int(row.osl), number(row.concurrency), ranks,
-    )  # fmt: skip
+        row.system,
+        row.backend,
+        text(row.backend_version),
+        text(row.precision),
+        row.mode,
+        text(row.measured),
+        int(row.isl),
+        int(row.osl),
+        number(row.concurrency),
+        ranks,
+    )
 
 
 def number(value: Any, default: int = 0) -> int:
@@ -122,10 +130,17 @@ def _run(row: Any) -> ServedRun:
     part = "decode_" if is_apart else ""
     ranks = max(number(getattr(row, f"{part}tp_size"), 1), _ranks_of(row, part)[0])
     return ServedRun(
-        str(row.system), str(row.backend), text(row.precision), text(row.backend_version),
-        text(row.measured), int(row.isl), int(row.osl), _users(row),
-        ranks, _ranks_of(row, "prefill_")[:2] if is_apart else (),
-    )  # fmt: skip
+        str(row.system),
+        str(row.backend),
+        text(row.precision),
+        text(row.backend_version),
+        text(row.measured),
+        int(row.isl),
+        int(row.osl),
+        _users(row),
+        ranks,
+        _ranks_of(row, "prefill_")[:2] if is_apart else (),
+    )
 
 
 def _users(row: Any) -> int:
@@ -153,10 +168,14 @@ def _listed(row: Any, kept: DisaggregatedRun) -> ServedRow:
     each, share = kept.prompts or _ranks_of(row, "prefill_")[:2]
     groups = kept.ranks if kept.has_own_sequences else 1
     return _served(
-        row, (kept.ranks, kept.expert, groups), kept.token_workers,
-        (each, share, kept.prompt_workers), kept.drafted or 0,
-        DRAFTS_UNSTATED if kept.drafted is None else STATED, kept.batch,
-    )  # fmt: skip
+        row,
+        (kept.ranks, kept.expert, groups),
+        kept.token_workers,
+        (each, share, kept.prompt_workers),
+        kept.drafted or 0,
+        DRAFTS_UNSTATED if kept.drafted is None else STATED,
+        kept.batch,
+    )
 
 
 def _unlisted(row: Any) -> ServedRow:
@@ -176,22 +195,45 @@ def _together(row: Any, run: ServedRun, drafts: bool | None) -> ServedRow:
 
 
 def _served(
-    row: Any, parallel: tuple[int, int, int], workers: int,
-    prefill: tuple[int, int, int] | tuple[()], drafted: int, dataset: str, batch: int = 0,
-) -> ServedRow:  # fmt: skip
+    row: Any,
+    parallel: tuple[int, int, int],
+    workers: int,
+    prefill: tuple[int, int, int] | tuple[()],
+    drafted: int,
+    dataset: str,
+    batch: int = 0,
+) -> ServedRow:
     """A row, its engine's ranks, how many share experts and groups of them as `_ranks_of` has."""
     ranks, expert, groups = parallel
     users, version = _users(row), text(row.backend_version)
     alone = ServerSettings(max_num_seqs=batch), ""
     settings, held = alone if prefill else _stated_settings(row, users, groups)
     return ServedRow(
-        AIC, str(row.row_id), str(row.model_path), load_machine(SYSTEMS[str(row.system)]).name,
-        str(row.backend), version, _weights(row), held, ranks // groups, expert, groups, workers,
-        int(row.isl), int(row.osl), users, False, prefill, False,
+        AIC,
+        str(row.row_id),
+        str(row.model_path),
+        load_machine(SYSTEMS[str(row.system)]).name,
+        str(row.backend),
+        version,
+        _weights(row),
+        held,
+        ranks // groups,
+        expert,
+        groups,
+        workers,
+        int(row.isl),
+        int(row.osl),
+        users,
+        False,
+        prefill,
+        False,
         {ServingQuantity.TTFT_S: row.ttft_ms / 1e3, ServingQuantity.TPOT_S: row.tpot_ms / 1e3},
-        dataset, drafted, settings, distinct_prompts=distinct_prompts(str(row.backend), version),
+        dataset,
+        drafted,
+        settings,
+        distinct_prompts=distinct_prompts(str(row.backend), version),
         measured_on=text(row.measured),
-    )  # fmt: skip
+    )
 
 
 def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings, str]:
@@ -202,9 +244,14 @@ def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings,
     if own.token_budget or not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
         return own, cache_of(str(row.model_path), str(row.backend))
     return together(
-        str(row.model_path), str(row.backend), str(row.system), text(row.precision),
-        int(row.isl), users, groups,
-    )  # fmt: skip
+        str(row.model_path),
+        str(row.backend),
+        str(row.system),
+        text(row.precision),
+        int(row.isl),
+        users,
+        groups,
+    )
 
 
 def _has_few_seats(row: Any) -> bool:

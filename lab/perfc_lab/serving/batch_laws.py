@@ -63,23 +63,46 @@ def _replayed(row: FixedBatch) -> ReplayedNumber:
     model = read_config(row.model)
     is_single = row.is_single
     engine = Engine.of(
-        model, load_machine(row.target), precision_of(model.dtype, None, "f16"),
-        Parallel(1, row.gpus) if is_single else Parallel(row.gpus), row.runtime, row.version,
+        model,
+        load_machine(row.target),
+        precision_of(model.dtype, None, "f16"),
+        Parallel(1, row.gpus) if is_single else Parallel(row.gpus),
+        row.runtime,
+        row.version,
         law=HostModel(launch_s=0.0 if is_single else LAUNCH_S),
         token_budget=row.batch if is_single else None,
         longest=2 * row.tokens,
-    )  # fmt: skip
+    )
     sequences = 1 if is_single else row.batch
     work = closed_loop(sequences, row.tokens, row.tokens, count=sequences)
     _, history = recorded(work, engine.limits(row.tokens, row.tokens, 1), engine)
     # rows of one sequence do not separate its cost from that of a step
-    counted = [0.0 if is_single and n in OF_SEQUENCES else a
-               for n, a in zip(LEARNED, history[-1], strict=True)]  # fmt: skip
+    counted = [
+        0.0 if is_single and n in OF_SEQUENCES else a
+        for n, a in zip(LEARNED, history[-1], strict=True)
+    ]
     served = ServedRow(
-        TABLE, row.command(), row.model, row.target, row.runtime, row.version, "f16", "",
-        row.gpus, 1, 1, 1, row.tokens, row.tokens, sequences, False, (), False,
-        {ServingQuantity.TOKENS_PER_S: sequences * row.tokens / row.time_s}, requests=sequences,
-    )  # fmt: skip
+        TABLE,
+        row.command(),
+        row.model,
+        row.target,
+        row.runtime,
+        row.version,
+        "f16",
+        "",
+        row.gpus,
+        1,
+        1,
+        1,
+        row.tokens,
+        row.tokens,
+        sequences,
+        False,
+        (),
+        False,
+        {ServingQuantity.TOKENS_PER_S: sequences * row.tokens / row.time_s},
+        requests=sequences,
+    )
     return ReplayedNumber(served, ServingQuantity.TOKENS_PER_S, tuple(counted), row.time_s)
 
 
@@ -97,11 +120,15 @@ def laws_of(samples: Sequence[BatchSample], ratios: Ratios = NO_RATIOS) -> dict[
         law = fitted([s.number for s in same if s.row.batch > 1 or not s.row.is_single])
         low, high = edges_of_unseen(ratios[name]) if ratios.get(name) else (law.tpot_low, 1.0)
         result[name] = replace(
-            law, launch_s=LAUNCH_S if name.startswith(VLLM) else 0.0,
-            tpot_low=min(low, 1.0), tpot_high=max(high, 1.0), rows=len(same),
-            models=tuple(sorted({s.row.model for s in same})), source=TABLE,
+            law,
+            launch_s=LAUNCH_S if name.startswith(VLLM) else 0.0,
+            tpot_low=min(low, 1.0),
+            tpot_high=max(high, 1.0),
+            rows=len(same),
+            models=tuple(sorted({s.row.model for s in same})),
+            source=TABLE,
             versions=VERSIONS.get(same[0].row.runtime, ()),
-        )  # fmt: skip
+        )
     return result
 
 

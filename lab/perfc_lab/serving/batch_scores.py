@@ -13,15 +13,21 @@ from .batch_laws import law_name, left_out, ratios_of, sampled
 from .batches import TABLE, BatchAnswer, fixed_batches
 
 SCORES = columns(
-    ("GPU", "source"), ("runtime", "slice"), ("left out", "split"), ("n", "rows", "d"),
-    ("mean error", "mape", ".1%"), ("median", "median", ".1%"), ("bias", "bias", "+.1%"),
+    ("GPU", "source"),
+    ("runtime", "slice"),
+    ("left out", "split"),
+    ("n", "rows", "d"),
+    ("mean error", "mape", ".1%"),
+    ("median", "median", ".1%"),
+    ("bias", "bias", "+.1%"),
     ("in range", "coverage", ".0%"),
-)  # fmt: skip
+)
 EXAMPLES = columns(
-    ("question", lambda a: a.row.command()), ("measured", lambda a: a.row.time_s, ".3g"),
+    ("question", lambda a: a.row.command()),
+    ("measured", lambda a: a.row.time_s, ".3g"),
     ("predicted", lambda a: a.time_s, ".3g"),
     ("error", lambda a: a.row.time_s / a.time_s - 1, "+.1%"),
-)  # fmt: skip
+)
 SHOWN = 12
 """Rows that the board shows one by one, evenly drawn."""
 RULE = (

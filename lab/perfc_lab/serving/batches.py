@@ -26,8 +26,10 @@ CONFIGS = {
 """Shipped configurations of the models; Deci's is not shipped."""
 MACHINES = {"A100": "a100-sxm4-40gb", "MI300X": "mi300x"}
 RUNTIMES = {
-    "vLLM": (VLLM, "0.6"), "TensorRT-LLM": ("trtllm", "0.11"), "llama.cpp": (LLAMA_CPP, ""),
-}  # fmt: skip
+    "vLLM": (VLLM, "0.6"),
+    "TensorRT-LLM": ("trtllm", "0.11"),
+    "llama.cpp": (LLAMA_CPP, ""),
+}
 """Runtimes and their versions; perfc has none of Deepspeed-MII."""
 
 
@@ -63,16 +65,24 @@ class FixedBatch:
     def options(self) -> dict[str, Any]:
         """Return the keyword arguments of `perfc.llm` for this row."""
         keywords: dict[str, Any] = {
-            "isl": self.tokens, "osl": self.tokens, "runtime": self.runtime, "dtype": "f16",
-        }  # fmt: skip
+            "isl": self.tokens,
+            "osl": self.tokens,
+            "runtime": self.runtime,
+            "dtype": "f16",
+        }
         if self.is_single:
             return keywords | {
-                "token_budget": self.batch, "requests": 1, "parallel": {"pp": self.gpus},
-            }  # fmt: skip
+                "token_budget": self.batch,
+                "requests": 1,
+                "parallel": {"pp": self.gpus},
+            }
         return keywords | {
-            "runtime_version": self.version, "concurrency": self.batch, "requests": self.batch,
-            "offline": True, "parallel": {"tp": self.gpus},
-        }  # fmt: skip
+            "runtime_version": self.version,
+            "concurrency": self.batch,
+            "requests": self.batch,
+            "offline": True,
+            "parallel": {"tp": self.gpus},
+        }
 
     def command(self) -> str:
         """Return the command line of the same call."""
@@ -108,9 +118,14 @@ def fixed_batches(folder: Path) -> Iterator[FixedBatch]:
         if getattr(r, "prompt_alone", False) or not (model and runtime and machine):
             continue
         yield FixedBatch(
-            model, load_machine(machine).name, *runtime, int(r.num_gpus),
-            int(r.tokens_in_and_out), int(r.batch), float(r.batch_latency_s),
-        )  # fmt: skip
+            model,
+            load_machine(machine).name,
+            *runtime,
+            int(r.num_gpus),
+            int(r.tokens_in_and_out),
+            int(r.batch),
+            float(r.batch_latency_s),
+        )
 
 
 def answered(row: FixedBatch) -> BatchAnswer | str:

@@ -22,11 +22,18 @@ from perfc_lab.tables import read_parquet
 REQUESTS, LLAMA_CPP = "llmservingsim_requests", "llamacpp_speed"
 PRODUCTS = {"RTX4090": "rtx4090", "RTXPRO6000": "rtx-pro-6000-server"}
 CARDS = {
-    "3090 24GB": "rtx3090", "4090 24GB": "rtx4090", "A100 SXM 80GB": "a100-sxm4-80gb",
-    "RTX 6000 Ada 48GB": "rtx6000-ada", "RTX A6000 48GB": "rtx-a6000",
-    "H100 PCIe 80GB": "h100-pcie-80gb", "3070 8GB": "rtx3070", "3080 10GB": "rtx3080",
-    "3080 Ti 12GB": "rtx3080-ti", "4070 Ti 12GB": "rtx4070-ti", "RTX 4000 Ada 20GB": "rtx-4000-ada",
-}  # fmt: skip
+    "3090 24GB": "rtx3090",
+    "4090 24GB": "rtx4090",
+    "A100 SXM 80GB": "a100-sxm4-80gb",
+    "RTX 6000 Ada 48GB": "rtx6000-ada",
+    "RTX A6000 48GB": "rtx-a6000",
+    "H100 PCIe 80GB": "h100-pcie-80gb",
+    "3070 8GB": "rtx3070",
+    "3080 10GB": "rtx3080",
+    "3080 Ti 12GB": "rtx3080-ti",
+    "4070 Ti 12GB": "rtx4070-ti",
+    "RTX 4000 Ada 20GB": "rtx-4000-ada",
+}
 FORMATS = {"F16": "f16", "Q4_K_M": "i4"}
 BITS = {"F16": 16.0, "Q4_K_M": 4.83}
 """Of a weight; Q4_K_M mixes formats, as llama.cpp's quantize tool states."""
@@ -71,10 +78,15 @@ def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
         first = rows.iloc[0]
         model = read_config("llama-3.1-8b")
         engine = Engine.of(
-            model, load_machine(PRODUCTS[str(device)]), precision_of("bfloat16", None), Parallel(),
-            "vllm", law=law if law is not None else host_model_of("vllm"),
-            max_num_seqs=int(first.max_num_seqs), token_budget=int(first.max_num_batched_tokens),
-        )  # fmt: skip
+            model,
+            load_machine(PRODUCTS[str(device)]),
+            precision_of("bfloat16", None),
+            Parallel(),
+            "vllm",
+            law=law if law is not None else host_model_of("vllm"),
+            max_num_seqs=int(first.max_num_seqs),
+            token_budget=int(first.max_num_batched_tokens),
+        )
         asked = tuple(
             Request(float(r.queued_s), int(r.input_tokens), int(r.output_tokens))
             for r in rows.itertuples()

@@ -45,12 +45,22 @@ SIZES_OF_LENGTHS: Mapping[tuple[str, int, int, int], tuple[int, int]] = {
 }
 """The same where tokens in and out have an engine of their own."""
 OF_LENGTHS = {
-    (128, 128): 30000, (128, 2048): 3000, (128, 4096): 1500, (500, 2000): 3000,
-    (1000, 1000): 3000, (1000, 2000): 1500, (2048, 128): 3000, (2048, 2048): 1500,
-    (5000, 500): 1500, (20000, 2000): 1000,
-    (1024, 1024): 3000, (1024, 8192): 1500, (8192, 1024): 1500, (1024, 32768): 1000,
+    (128, 128): 30000,
+    (128, 2048): 3000,
+    (128, 4096): 1500,
+    (500, 2000): 3000,
+    (1000, 1000): 3000,
+    (1000, 2000): 1500,
+    (2048, 128): 3000,
+    (2048, 2048): 1500,
+    (5000, 500): 1500,
+    (20000, 2000): 1000,
+    (1024, 1024): 3000,
+    (1024, 8192): 1500,
+    (8192, 1024): 1500,
+    (1024, 32768): 1000,
     (32768, 1024): 1000,
-}  # fmt: skip
+}
 """Requests by tokens in and out, since 1.0; those of the page after it behind."""
 SHARES_NOTHING = "v1.0"
 """Version whose table calls GPUs of a model with experts tensor parallel, and whose command tells

@@ -88,10 +88,15 @@ def question(row: ServedRow) -> Question:
         weights = ""
     parallel = divided(row, row.tensor, row.expert, row.attention_data)
     options = {
-        "isl": row.isl, "osl": row.osl, "concurrency": row.concurrency, "dtype": weights,
-        "parallel": replace(parallel, data=row.engines), "runtime": row.runtime,
-        "runtime_version": _version(row), **_OF_TABLE[row.source](row),
-    }  # fmt: skip
+        "isl": row.isl,
+        "osl": row.osl,
+        "concurrency": row.concurrency,
+        "dtype": weights,
+        "parallel": replace(parallel, data=row.engines),
+        "runtime": row.runtime,
+        "runtime_version": _version(row),
+        **_OF_TABLE[row.source](row),
+    }
     return Question(model, row.target, {k: v for k, v in options.items() if v != ""})
 
 
@@ -125,8 +130,11 @@ def _offline(row: ServedRow) -> dict[str, Any]:
     """Return the options of TensorRT-LLM's own benchmark, which sends all requests at once."""
     requests = row.concurrency if row.is_static else row.requests or REQUESTS
     return {
-        "offline": True, "concurrency": requests, "requests": requests, "kv_dtype": row.cache,
-    }  # fmt: skip
+        "offline": True,
+        "concurrency": requests,
+        "requests": requests,
+        "kv_dtype": row.cache,
+    }
 
 
 def _saturated(row: ServedRow) -> dict[str, Any]:
@@ -174,14 +182,16 @@ def predicted(report: ServingReport, row: ServedRow) -> dict[ServingQuantity, Pr
 
 @contextmanager
 def shipped(
-    laws: Mapping[str, HostModel], boards: Mapping[str, BoardPower],
+    laws: Mapping[str, HostModel],
+    boards: Mapping[str, BoardPower],
     processes: Mapping[str, Process],
-) -> Iterator[None]:  # fmt: skip
+) -> Iterator[None]:
     """Let perfc read these fitted files instead of the ones that it comes with."""
     contents: dict[Any, bytes] = {
-        host: as_toml(laws, host.COMMENT).encode(), power: as_toml(boards, power.COMMENT).encode(),
+        host: as_toml(laws, host.COMMENT).encode(),
+        power: as_toml(boards, power.COMMENT).encode(),
         offline: offline.written(processes),
-    }  # fmt: skip
+    }
     with TemporaryDirectory() as folder, ExitStack() as stack:
         # closed last, after the usual files are back
         stack.callback(_clear_caches)

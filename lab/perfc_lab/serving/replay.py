@@ -145,9 +145,16 @@ def engine_of(
     drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
     given = {name: value for name, value in asdict(settings).items() if value}
     return Engine.of(
-        found, load_machine(target), precision, parallel, runtime, version, law=law,
-        speculation=drafts, **given,
-    )  # fmt: skip
+        found,
+        load_machine(target),
+        precision,
+        parallel,
+        runtime,
+        version,
+        law=law,
+        speculation=drafts,
+        **given,
+    )
 
 
 def samples(row: ServedRow) -> list[ReplayedNumber] | Unanswered:
@@ -173,11 +180,18 @@ def engine_of_row(row: ServedRow) -> Engine:
     """
     task = tasks().get(row.dataset) if is_mixture(row.model) else None
     return engine_of(
-        row.model, row.target, row.weights, row.cache,
-        divided(row, row.tensor, row.expert, row.attention_data), row.runtime, row.drafted,
-        row.settings, HostModel(launch_s=launch_of(row)), row.version if is_compiled(row) else "",
+        row.model,
+        row.target,
+        row.weights,
+        row.cache,
+        divided(row, row.tensor, row.expert, row.attention_data),
+        row.runtime,
+        row.drafted,
+        row.settings,
+        HostModel(launch_s=launch_of(row)),
+        row.version if is_compiled(row) else "",
         task and task.expert_skew,
-    )  # fmt: skip
+    )
 
 
 def divided(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
@@ -231,9 +245,14 @@ def _apart(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 
     prompt_s = _bare_s(prompt)
     found = steady(
-        row.concurrency, row.engines, seats, row.osl, prompt_s,
-        workers * (ranks if has_own else 1), lambda writing: _bare_s(of_each(writing)),
-    )  # fmt: skip
+        row.concurrency,
+        row.engines,
+        seats,
+        row.osl,
+        prompt_s,
+        workers * (ranks if has_own else 1),
+        lambda writing: _bare_s(of_each(writing)),
+    )
     later = of_each(found.writing)
     prompts, tokens = found.wait.prompt_s / prompt_s, found.wait.seat_s / _bare_s(later)
     first = [prompts * p + tokens * t for p, t in zip(prompt, later, strict=True)]

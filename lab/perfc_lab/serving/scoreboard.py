@@ -17,15 +17,25 @@ from .scores import Answered, biases, scored
 SPEEDS = "generate", "prompt"
 """Phases of llama.cpp's runs, each in tokens a second."""
 SCORES = columns(
-    ("table", "source"), "quantity", ("rows", "slice"), ("n", "rows", "d"),
-    ("unanswered", "unanswered", "d"), ("mean error", "mape", ".1%"), ("median", "median", ".1%"),
-    ("bias", "bias", "+.1%"), ("in range", "coverage", ".0%"), ("for example", "predictor"),
-)  # fmt: skip
+    ("table", "source"),
+    "quantity",
+    ("rows", "slice"),
+    ("n", "rows", "d"),
+    ("unanswered", "unanswered", "d"),
+    ("mean error", "mape", ".1%"),
+    ("median", "median", ".1%"),
+    ("bias", "bias", "+.1%"),
+    ("in range", "coverage", ".0%"),
+    ("for example", "predictor"),
+)
 BIASES = SCORES[:-1]
 CHECKS = columns(
-    ("run", "row"), "quantity", ("measured", lambda c: f"{c.measured:.4g} s", ">"),
-    ("predicted", lambda c: f"{c.predicted:.4g} s", ">"), ("error", "error", "+.1%"),
-)  # fmt: skip
+    ("run", "row"),
+    "quantity",
+    ("measured", lambda c: f"{c.measured:.4g} s", ">"),
+    ("predicted", lambda c: f"{c.predicted:.4g} s", ">"),
+    ("error", "error", "+.1%"),
+)
 
 
 def board(every: Sequence[Answered], data: Path) -> Board:
@@ -36,13 +46,16 @@ def board(every: Sequence[Answered], data: Path) -> Board:
     missed = tuple(f"{count} × {reason}" for reason, count in reasons.items())
     tables = (
         BoardTable(
-            "scores", "answers of perfc llm, model left out", SCORES, tuple(scored(every)),
+            "scores",
+            "answers of perfc llm, model left out",
+            SCORES,
+            tuple(scored(every)),
             after=(sentence("serving"),),
         ),
         BoardTable("biases", "by model and machine", BIASES, tuple(biases(every))),
         BoardTable("checks", "checks", CHECKS, single, after=tuple(_sums(checks)), data=checks),
         BoardTable("unanswered", "rows without an answer", after=missed, data=reasons),
-    )  # fmt: skip
+    )
     return Board("Served language models", tables)
 
 

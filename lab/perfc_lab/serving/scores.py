@@ -144,8 +144,9 @@ def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
     """
     texts = [
         ML_ENERGY_VLLM if row.source == ML_ENERGY else row.version.removeprefix("post-")
-        for row in rows if not row.prefill
-    ]  # fmt: skip
+        for row in rows
+        if not row.prefill
+    ]
     found = {numbers_of(text) for text in texts if text.lstrip("v")[:1].isdigit()}
     return tuple([".".join(map(str, numbers)) for numbers in sorted(found)])
 
@@ -332,7 +333,15 @@ def _score(
         measured, value, low, high = 1 / measured, 1 / value, 1 / high, 1 / low
     command = question(rows[0].row).command if rows else ""
     result = score(
-        "model", name, measured, value, low, high, source=source, quantity=quantity.value,
-        unanswered=count - len(rows), predictor=command,
-    )  # fmt: skip
+        "model",
+        name,
+        measured,
+        value,
+        low,
+        high,
+        source=source,
+        quantity=quantity.value,
+        unanswered=count - len(rows),
+        predictor=command,
+    )
     return replace(result, coverage=math.nan) if np.isnan(low).all() else result

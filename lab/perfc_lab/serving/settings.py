@@ -177,9 +177,10 @@ class Task:
     def repeats(self, model: str, target: str, seats: int) -> int:
         """How often each question is asked of a server with so many seats."""
         suits = (
-            entry["repeats"] for entry in self.asked
+            entry["repeats"]
+            for entry in self.asked
             if model.startswith(entry["model"]) and target.startswith(entry["target"])
-        )  # fmt: skip
+        )
         counts = (times for most, times in next(suits, ()) if seats <= most)
         return next(counts, math.ceil(seats / self.distinct) + 1)
 

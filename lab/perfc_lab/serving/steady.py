@@ -50,9 +50,14 @@ class SteadyUsers:
 
 
 def steady(
-    users: int, workers: int, seats: int, osl: int, prompt_s: float, at_once: int,
+    users: int,
+    workers: int,
+    seats: int,
+    osl: int,
+    prompt_s: float,
+    at_once: int,
     token_s: Callable[[float], float],
-) -> SteadyUsers:  # fmt: skip
+) -> SteadyUsers:
     """Return the steady state of prefill and decode, by Little's law for each.
 
     Args:
@@ -140,8 +145,9 @@ class Writers:
     @classmethod
     def idle(cls, workers: int, seats: int) -> Writers:
         """Return workers with that many slots each, all free."""
-        return cls([[0.0] * seats for _ in range(workers)], [[] for _ in range(workers)],
-                   random.Random(0))  # fmt: skip
+        return cls(
+            [[0.0] * seats for _ in range(workers)], [[] for _ in range(workers)], random.Random(0)
+        )
 
     def seated(self, asked_s: float, answer_s: float) -> float:
         """Return the time at which a request gets its slot, for ``answer_s`` seconds."""

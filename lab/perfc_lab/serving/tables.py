@@ -20,9 +20,11 @@ ML_ENERGY_VLLM = "0.11.1"
 """Source: ML.ENERGY, LLM Inference Energy: A Longitudinal Analysis, on leaderboard 3.0, whose rows
 these are."""
 TRT_WEIGHTS = {"fp16": "f16", "fp8": "f8", "fp4": "nvfp4"}
-FAULTY = frozenset({
-    ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048),
-})  # fmt: skip
+FAULTY = frozenset(
+    {
+        ("0.10.0", "GPTJ 6B", "H100", "fp8", 128, 2048),
+    }
+)
 """A cell that is eight times what the machine's memory allows."""
 PER_GPU = "0.6.1"
 """Version whose page states tokens a second of one GPU for every machine. The table says so of the
@@ -55,12 +57,29 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
         if not is_of_nvidia(model):
             weights = published(model, weights, "trtllm", gpu)
         yield ServedRow(
-            TRTLLM, f"{r.version} {r.model} {r.gpu} {r.precision} {r.isl}/{r.osl} {i}",
-            OLD_MODELS.get(model, model), load_machine(gpu).name, "trtllm", str(r.version), weights,
-            cache(model, precision, gpu), ranks // data, ranks if data > 1 else 1, data, 1,
-            int(r.isl), int(r.osl), batch, bool(batch), (), False, value,
-            settings=settings, requests=requests, pipeline=stages,
-        )  # fmt: skip
+            TRTLLM,
+            f"{r.version} {r.model} {r.gpu} {r.precision} {r.isl}/{r.osl} {i}",
+            OLD_MODELS.get(model, model),
+            load_machine(gpu).name,
+            "trtllm",
+            str(r.version),
+            weights,
+            cache(model, precision, gpu),
+            ranks // data,
+            ranks if data > 1 else 1,
+            data,
+            1,
+            int(r.isl),
+            int(r.osl),
+            batch,
+            bool(batch),
+            (),
+            False,
+            value,
+            settings=settings,
+            requests=requests,
+            pipeline=stages,
+        )
 
 
 def ml_energy(folder: Path) -> Iterator[ServedRow]:
@@ -70,16 +89,31 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
             continue
         gpu, plain = str(r.gpu_model).lower(), "bf16" if r.weight_precision == "bfloat16" else ""
         yield ServedRow(
-            ML_ENERGY, f"{r.model_id} {r.task} {r.num_gpus}x{r.gpu_model} {i}", str(r.model_id),
-            load_machine(gpu).name, "vllm", "", published(str(r.model_id), plain, "vllm", gpu), "",
-            int(r.num_gpus), 1, 1, 1, prompt_tokens(str(r.task)), max(2, round(r.avg_output_len)),
-            int(r.max_num_seqs), False, (), _is_launched_singly(r),
+            ML_ENERGY,
+            f"{r.model_id} {r.task} {r.num_gpus}x{r.gpu_model} {i}",
+            str(r.model_id),
+            load_machine(gpu).name,
+            "vllm",
+            "",
+            published(str(r.model_id), plain, "vllm", gpu),
+            "",
+            int(r.num_gpus),
+            1,
+            1,
+            1,
+            prompt_tokens(str(r.task)),
+            max(2, round(r.avg_output_len)),
+            int(r.max_num_seqs),
+            False,
+            (),
+            _is_launched_singly(r),
             {
                 ServingQuantity.TOKENS_PER_S: float(r.output_throughput_tokens_per_sec),
                 ServingQuantity.ENERGY_J: float(r.energy_per_token_joules),
             },
-            str(r.task), settings=ServerSettings(max_num_seqs=int(r.max_num_seqs)),
-        )  # fmt: skip
+            str(r.task),
+            settings=ServerSettings(max_num_seqs=int(r.max_num_seqs)),
+        )
 
 
 def _is_launched_singly(row: Any) -> bool:
@@ -91,6 +125,8 @@ def _is_launched_singly(row: Any) -> bool:
 
 
 TABLES: Mapping[str, Callable[[Path], Iterator[ServedRow]]] = {
-    AIC: aic_serving, TRTLLM: trtllm_throughput, ML_ENERGY: ml_energy,
-}  # fmt: skip
+    AIC: aic_serving,
+    TRTLLM: trtllm_throughput,
+    ML_ENERGY: ml_energy,
+}
 """Tables by name; what of them may be learned from is said by who learns."""

@@ -113,7 +113,7 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
             "kv_len": given("input_len"),
             "kv_heads": found["heads"],
             "causal": nothing,
-        }  # fmt: skip
+        }
     owner, heads_of, values = NARROW_VALUES
     found |= {
         "kv_heads": given("num_key_value_heads"),
@@ -124,8 +124,9 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
     if file == GENERATION:
         return found | {"cached_len": given("kv_step")}
     return found | {
-        "query_len": given("input_len"), "kv_len": given("input_len") + given("kv_step"),
-    }  # fmt: skip
+        "query_len": given("input_len"),
+        "kv_len": given("input_len") + given("kv_step"),
+    }
 
 
 def kernel_of(name: str, sheet: Sheet) -> AttentionKernel:

@@ -38,10 +38,17 @@ NAMES = {
 }
 """Models whose layers have the same extents, under one name."""
 KNOWN = (
-    LLAMA_3_8B, LLAMA_3_70B, "meta-llama/Llama-2-7b-hf", "Qwen/Qwen-72B", "internlm/internlm-20b",
-    "microsoft/phi-2", "mistralai/Mixtral-8x7B-v0.1", "microsoft/Phi-mini-MoE-instruct",
-    "Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen/Qwen3-32B",
-)  # fmt: skip
+    LLAMA_3_8B,
+    LLAMA_3_70B,
+    "meta-llama/Llama-2-7b-hf",
+    "Qwen/Qwen-72B",
+    "internlm/internlm-20b",
+    "microsoft/phi-2",
+    "mistralai/Mixtral-8x7B-v0.1",
+    "microsoft/Phi-mini-MoE-instruct",
+    "Qwen/Qwen3-30B-A3B-Instruct-2507",
+    "Qwen/Qwen3-32B",
+)
 """Every model, in the order of its number."""
 OF_HEADS = "qk_norm"
 """The layer that normalises heads apart."""
@@ -126,9 +133,14 @@ def token_rows(
         if found is not None:
             columns, latency_us = found
             yield Rows(
-                "tokenwise", target(str(device)), COMPUTED, Protocol.KERNELS, framework, columns,
+                "tokenwise",
+                target(str(device)),
+                COMPUTED,
+                Protocol.KERNELS,
+                framework,
+                columns,
                 latency_us * 1e-6,
-            )  # fmt: skip
+            )
 
 
 def _token_columns(

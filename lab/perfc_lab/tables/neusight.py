@@ -24,11 +24,20 @@ PUBLISHED_TEST = "published_test"
 LAYOUTS: Mapping[str, str] = {"bmm": "nn", "linear": "tn"}
 """How operators store their operands; see `operand_layout.layout`."""
 POINTWISE: Mapping[str, tuple[int, int, int, int]] = {
-    "add": (2, 2, 1, 0), "sub": (2, 2, 1, 0), "mul": (2, 2, 1, 0), "div": (2, 2, 0, 1),
-    "pow": (2, 2, 0, 1), "addu": (2, 1, 1, 0), "subu": (2, 1, 1, 0), "mulu": (2, 1, 1, 0),
-    "divu": (2, 1, 0, 1), "powu": (2, 1, 0, 1), "gelu": (1, 1, 4, 1), "relu": (1, 1, 1, 0),
+    "add": (2, 2, 1, 0),
+    "sub": (2, 2, 1, 0),
+    "mul": (2, 2, 1, 0),
+    "div": (2, 2, 0, 1),
+    "pow": (2, 2, 0, 1),
+    "addu": (2, 1, 1, 0),
+    "subu": (2, 1, 1, 0),
+    "mulu": (2, 1, 1, 0),
+    "divu": (2, 1, 0, 1),
+    "powu": (2, 1, 0, 1),
+    "gelu": (1, 1, 4, 1),
+    "relu": (1, 1, 1, 0),
     "tanh": (1, 1, 0, 1),
-}  # fmt: skip
+}
 """Operands, those of full size, simple and special operations an element, as the IR counts."""
 
 

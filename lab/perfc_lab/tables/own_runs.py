@@ -39,8 +39,11 @@ def own_runs(graphs: Path) -> Iterator[WholeModel]:
             for runtime, column in COLUMNS.items():
                 if row[column]:
                     how = Deployment(
-                        target, runtime=runtime, dtype=dtype, tf32=Tf32(tf32),
+                        target,
+                        runtime=runtime,
+                        dtype=dtype,
+                        tf32=Tf32(tf32),
                         dims={"batch": int(row["batch"])},
-                    )  # fmt: skip
+                    )
                     time_s = float(row[column]) / 1e3
                     yield WholeModel(graph, how, time_s, f"perfc on {name}", framework)

@@ -24,9 +24,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    "mode", "n_gpus", "runtime", "canonical_model", "graph", "graph_size_match", "device", "gpu",
-    "precision", "seq_len", "batch", "throughput_per_s",
-)  # fmt: skip
+    "mode",
+    "n_gpus",
+    "runtime",
+    "canonical_model",
+    "graph",
+    "graph_size_match",
+    "device",
+    "gpu",
+    "precision",
+    "seq_len",
+    "batch",
+    "throughput_per_s",
+)
 AMP = "amp_fp16"
 BATCHES: Mapping[str, Mapping[str, tuple[int, int]]] = {
     "resnet50": {"A100": (256, 256), "16GB": (256, 112), "32GB": (256, 112)},
@@ -120,11 +130,15 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     runtime = of_steps(Steps.EAGER, PYTORCH).name if isinstance(seq, int) else TRAINING_DEFAULT
     how = Deployment().with_values(
         {
-            "target": machine(device, gpu), "runtime": runtime, "tf32": tf32,
-            "dtype": dtype if is_amp else "", "train": optimizer,
-            "layout": Layout.CHANNELS_LAST if is_last else Layout.CHANNELS_FIRST, "dims": dims,
+            "target": machine(device, gpu),
+            "runtime": runtime,
+            "tf32": tf32,
+            "dtype": dtype if is_amp else "",
+            "train": optimizer,
+            "layout": Layout.CHANNELS_LAST if is_last else Layout.CHANNELS_FIRST,
+            "dims": dims,
         }
-    )  # fmt: skip
+    )
     rate = float(str(row["throughput_per_s"]))
     left_out = SkipReason.BINNED if seq == BINNED else None
     if is_contradicted(row, rate, several):

@@ -62,9 +62,17 @@ def measured(folder: Path) -> Iterator[TimmLine]:
         DataError: no table, or none with the columns expected.
     """
     names = (
-        "device", "mode", "model", "img_size", "batch", "precision", "memory_format",
-        "torch_compile", "torch_version", "step_time_ms",
-    )  # fmt: skip
+        "device",
+        "mode",
+        "model",
+        "img_size",
+        "batch",
+        "precision",
+        "memory_format",
+        "torch_compile",
+        "torch_version",
+        "step_time_ms",
+    )
     frame = with_columns(folder / TABLE, names)
     frame = frame[frame["step_time_ms"].notna() & (frame["step_time_ms"] > 0)]
     columns = [frame[name].tolist() for name in names]
@@ -93,6 +101,11 @@ def measured(folder: Path) -> Iterator[TimmLine]:
             mode == "train",
         )
         yield TimmLine(
-            f"timm__{model}__{size}", str(model), setting, TARGETS[device], int(batch),
-            float(time_ms) / 1e3, count * 1e6 if count and count > 0 else None,
-        )  # fmt: skip
+            f"timm__{model}__{size}",
+            str(model),
+            setting,
+            TARGETS[device],
+            int(batch),
+            float(time_ms) / 1e3,
+            count * 1e6 if count and count > 0 else None,
+        )

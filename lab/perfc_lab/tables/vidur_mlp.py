@@ -35,8 +35,12 @@ class VidurMlp(TableSource):
         frame = frame[frame["latency_median_us"] > 0]
         yield from token_rows(
             frame.assign(latency_us=frame["latency_median_us"]),
-            "torch", "op", "num_tokens", extents, target,
-        )  # fmt: skip
+            "torch",
+            "op",
+            "num_tokens",
+            extents,
+            target,
+        )
         frame = frame[frame["gemm_m"].notna()]
         for device, block in frame.groupby("device", observed=True, sort=True):
             shape = {name: block[f"gemm_{name}"].to_numpy(float) for name in ("m", "n", "k")}

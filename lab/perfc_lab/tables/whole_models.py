@@ -23,9 +23,20 @@ GRADE = "A"
 SAME_GRAPH = frozenset({"same", "any seq"})
 """Rows whose graph is of the measured size, or takes any length."""
 COLUMNS = (
-    "grade", "mode", "graph_size_match", "graph", "device", "gpu", "runtime", "runtime_version",
-    "precision", "seq_len", "batch", "latency_ms", "source",
-)  # fmt: skip
+    "grade",
+    "mode",
+    "graph_size_match",
+    "graph",
+    "device",
+    "gpu",
+    "runtime",
+    "runtime_version",
+    "precision",
+    "seq_len",
+    "batch",
+    "latency_ms",
+    "source",
+)
 PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "fp32": ("f32", False),
     "tf32": ("f32", True),

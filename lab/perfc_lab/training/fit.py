@@ -59,9 +59,14 @@ def train(
     if ready is not None:
         ready(name, card.schema)
     spread, calibration = calibrate(
-        blocks, recipe, group, card,
-        leave_machines_out=leave_machines_out, how=calibrating, memory=memory,
-    )  # fmt: skip
+        blocks,
+        recipe,
+        group,
+        card,
+        leave_machines_out=leave_machines_out,
+        how=calibrating,
+        memory=memory,
+    )
     stack = stacked(blocks, card.frameworks, recipe)
     forests = memory or ForestCache()
     factor = forests.grow(blocks, card.frameworks, card.protocols, recipe, stack).forest

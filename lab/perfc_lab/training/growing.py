@@ -129,9 +129,15 @@ def stacked(
         if not len(chosen):
             continue
         table = tabulate(
-            kind, chosen.columns, block.dtype, sheet, block.protocol,
-            block.framework, frameworks, protocols,
-        )  # fmt: skip
+            kind,
+            chosen.columns,
+            block.dtype,
+            sheet,
+            block.protocol,
+            block.framework,
+            frameworks,
+            protocols,
+        )
         parts.append(table)
         factor.append(np.log(chosen.time_s / table.scale_s))
         stands_for = 1 / share if recipe.keep_small else 1.0

@@ -164,8 +164,10 @@ def main(arguments: Sequence[str]) -> None:
         for (name, long), ratio in split.items():
             error = np.abs(1 / ratio - 1)
             which = "long" if long else "short"
-            print(f"{title} left out {name:20} {which:5} {len(ratio):6} kernels: "
-                  f"MAPE {error.mean():.1%}, median {np.median(error):.1%}")  # fmt: skip
+            print(
+                f"{title} left out {name:20} {which:5} {len(ratio):6} kernels: "
+                f"MAPE {error.mean():.1%}, median {np.median(error):.1%}"
+            )
     low, high = ends(boards, long=True)
     short_low, short_high = ends(boards, long=False)
     short = rows.time_s < SHORT_S

@@ -82,9 +82,12 @@ def fitted_process(
     )
     chosen = drawn(rows, recipe)
     likeliest = minimize(
-        likely.take(chosen).minus_log, likely.start(), jac=True, method="L-BFGS-B",
+        likely.take(chosen).minus_log,
+        likely.start(),
+        jac=True,
+        method="L-BFGS-B",
         options={"maxiter": recipe.steps},
-    ).x  # fmt: skip
+    ).x
     parameters = FittedParameters.of(form, likeliest)
     process = Process(
         form,
@@ -248,8 +251,9 @@ class Likelihood:
         for aspect, near in self.form.near.items():
             if near.is_share:
                 continue
-            among = (one for one, all_of in zip(terms, self.form.terms, strict=True)
-                     if aspect in all_of)  # fmt: skip
+            among = (
+                one for one, all_of in zip(terms, self.form.terms, strict=True) if aspect in all_of
+            )
             of = 0.5 * pull * sum(among, start=np.zeros_like(pull))
             columns, squared = placed.part(near.columns)
             square = squares(columns, squared, columns, squared)

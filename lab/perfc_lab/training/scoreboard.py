@@ -28,10 +28,16 @@ def _goal(score: Score) -> str:
 
 
 COLUMNS = columns(
-    ("held out", "split"), ("rows of", "slice"), ("n", "rows", ","), ("MAPE", "mape", ".1%"),
-    ("median", "median", ".1%"), ("goal", _goal, RIGHT), ("in 90 %", "coverage", ".1%"),
-    ("floor holds", "floor_holds", ".2%"), "anchor",
-)  # fmt: skip
+    ("held out", "split"),
+    ("rows of", "slice"),
+    ("n", "rows", ","),
+    ("MAPE", "mape", ".1%"),
+    ("median", "median", ".1%"),
+    ("goal", _goal, RIGHT),
+    ("in 90 %", "coverage", ".1%"),
+    ("floor holds", "floor_holds", ".2%"),
+    "anchor",
+)
 HEAD = tuple(column.title for column in COLUMNS)
 
 

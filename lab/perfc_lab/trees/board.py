@@ -81,27 +81,40 @@ def _published(s: Score) -> str:
 
 
 SCORES = columns(
-    ("target", "quantity"), ("left out", "split"), ("rows of", "slice"), "predictor",
-    ("n", "rows", "d"), ("MAPE", "mape", ".1%"), ("median", "median", ".1%"),
-    ("RMSE", _rmse, RIGHT), ("tau", "tau", ".2f"), ("in range", "coverage", ".1%"),
-    ("range, high over low", "width", ".2f"), ("thesis: MAPE, RMSE, tau", _published),
-)  # fmt: skip
+    ("target", "quantity"),
+    ("left out", "split"),
+    ("rows of", "slice"),
+    "predictor",
+    ("n", "rows", "d"),
+    ("MAPE", "mape", ".1%"),
+    ("median", "median", ".1%"),
+    ("RMSE", _rmse, RIGHT),
+    ("tau", "tau", ".2f"),
+    ("in range", "coverage", ".1%"),
+    ("range, high over low", "width", ".2f"),
+    ("thesis: MAPE, RMSE, tau", _published),
+)
 SPEEDS = columns(("predictor", "method"), ("rows a second", "rows_per_s", ",.0f"))
 QUANTISED = columns(
-    "target", "weights", ("n", "count", "d"), ("measured over BF16", "measured", ".3f"),
+    "target",
+    "weights",
+    ("n", "count", "d"),
+    ("measured over BF16", "measured", ".3f"),
     ("predicted over BF16", "predicted", ".3f"),
-)  # fmt: skip
+)
 CARBON = columns(
-    "model", ("n", "count", "d"),
+    "model",
+    ("n", "count", "d"),
     ("g CO2 a million tokens, of measured energy", "measured_g", ".3g"),
     ("of predicted energy", "predicted_g", ".3g"),
     ("error", lambda c: c.predicted_g / c.measured_g - 1, "+.1%"),
-)  # fmt: skip
+)
 ABLATION = columns(
-    ("target", 0), ("features", 1),
+    ("target", 0),
+    ("features", 1),
     *((kind.value, i, ".1%") for i, kind in enumerate(HeldOutKind, 2)),
     ("thesis", 2 + len(HeldOutKind), ".1%"),
-)  # fmt: skip
+)
 BITS = "The thesis states 4,848.55 MB of memory for LLaMA 7B in 4 bits on one A100."
 FASTER = f"In the thesis trees answer {thesis.FASTER:g} times the rows of the graph network."
 
@@ -111,7 +124,10 @@ def board(found: TreeComparison) -> Board:
     tables = (
         BoardTable("scores", "errors by what is left out", SCORES, found.scores, after=NOTES),
         BoardTable(
-            "ablation", "features of Table 6.6", ABLATION, ablation(found.ablation),
+            "ablation",
+            "features of Table 6.6",
+            ABLATION,
+            ablation(found.ablation),
             data=found.ablation,
         ),
         BoardTable("checks", "rows that nothing was learned from", SCORES, found.checks),
@@ -120,10 +136,13 @@ def board(found: TreeComparison) -> Board:
         ),
         BoardTable("carbon", "carbon, Section 6.3.2", CARBON, found.carbon),
         BoardTable(
-            "speeds", "rows a second, Figure 6.7", (*SPEEDS, ratio(found.speeds)), found.speeds,
+            "speeds",
+            "rows a second, Figure 6.7",
+            (*SPEEDS, ratio(found.speeds)),
+            found.speeds,
             after=(FASTER,),
         ),
-    )  # fmt: skip
+    )
     return Board("Accuracy: trees for language models", tables)
 
 
@@ -138,8 +157,10 @@ def ablation(scores: Iterable[Score]) -> list[tuple[str | float, ...]]:
     errors = {(s.quantity, s.predictor, s.split): s.mape for s in scores}
     return [
         (
-            target, name, *(errors.get((target, name, k.value), math.nan) for k in HeldOutKind),
+            target,
+            name,
+            *(errors.get((target, name, k.value), math.nan) for k in HeldOutKind),
             thesis.ABLATION[Target(target)].get(name, math.nan),
         )
         for target, name in dict.fromkeys((t, n) for t, n, _ in errors)
-    ]  # fmt: skip
+    ]

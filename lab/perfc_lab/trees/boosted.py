@@ -94,9 +94,12 @@ def names(table: Array) -> list[str]:
 
 
 def grown(
-    features: Array, logs: Array, settings: ForestSettings, columns: tuple[int, ...],
+    features: Array,
+    logs: Array,
+    settings: ForestSettings,
+    columns: tuple[int, ...],
     weights: Array | None = None,
-) -> BoostedForest:  # fmt: skip
+) -> BoostedForest:
     """A forest on rows, by errors of the logarithm.
 
     Args:
@@ -115,10 +118,14 @@ def grown(
 
 
 def best_of(
-    features: Array, logs: Array, tests: Sequence[NDArray[np.bool_]],
+    features: Array,
+    logs: Array,
+    tests: Sequence[NDArray[np.bool_]],
     grid: tuple[tuple[float, int, float], ...],
-    columns: tuple[int, ...], kept: NumberCache = NOTHING, of: tuple[str, ...] = (),
-) -> ForestSettings:  # fmt: skip
+    columns: tuple[int, ...],
+    kept: NumberCache = NOTHING,
+    of: tuple[str, ...] = (),
+) -> ForestSettings:
     """The settings with the least mean relative error on parts of the rows, each left out once.
 
     Args:
@@ -157,8 +164,13 @@ def best_of(
 
 def _parameters(settings: ForestSettings) -> dict[str, object]:
     return {
-        "eta": settings.rate, "max_depth": settings.depth, "subsample": settings.share,
+        "eta": settings.rate,
+        "max_depth": settings.depth,
+        "subsample": settings.share,
         "objective": "reg:absoluteerror" if settings.is_absolute else "reg:squarederror",
-        "num_parallel_tree": settings.beside, "colsample_bynode": settings.node_columns,
-        "tree_method": "hist", "seed": 0, "nthread": 1,
-    }  # fmt: skip
+        "num_parallel_tree": settings.beside,
+        "colsample_bynode": settings.node_columns,
+        "tree_method": "hist",
+        "seed": 0,
+        "nthread": 1,
+    }

@@ -147,9 +147,13 @@ def gathered(folder: Path, names: Sequence[str], say: Say) -> list[TreeRow]:
 
 
 def compared_rows(
-    rows: Sequence[TreeRow], say: Say, *, is_full: bool = False, gnn_s: float = 20.0,
+    rows: Sequence[TreeRow],
+    say: Say,
+    *,
+    is_full: bool = False,
+    gnn_s: float = 20.0,
     kept: NumberCache = NOTHING,
-) -> TreeComparison:  # fmt: skip
+) -> TreeComparison:
     """`compared` of rows that were read."""
     found: list[Score] = []
     ablation: list[Score] = []
@@ -168,9 +172,13 @@ def compared_rows(
                 every = scores_of(taught, line.name, _with(line), kind, say, kept, words)
                 ablation += list(every)[-1:]
     return TreeComparison(
-        tuple(found), tuple(ablation), tuple(checked(rows)), tuple(speeds(rows, gnn_s)),
-        tuple(quantised(rows)), tuple(carbon(rows)),
-    )  # fmt: skip
+        tuple(found),
+        tuple(ablation),
+        tuple(checked(rows)),
+        tuple(speeds(rows, gnn_s)),
+        tuple(quantised(rows)),
+        tuple(carbon(rows)),
+    )
 
 
 def limit_of(rows: Sequence[TreeRow], kind: HeldOutKind, gnn_s: float) -> float:
@@ -223,8 +231,10 @@ def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
     taught = learned_from(rows, Target.THROUGHPUT)
     asked = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
     makers: Mapping[str, Callable[[], ways.TreePredictor]] = {
-        PLAIN: ways.PlainTrees, SUM: ways.CalibratedSum, RESIDUAL: ways.ResidualTrees,
-    }  # fmt: skip
+        PLAIN: ways.PlainTrees,
+        SUM: ways.CalibratedSum,
+        RESIDUAL: ways.ResidualTrees,
+    }
     if not taught or not asked:
         return
     for name, make in makers.items():
@@ -274,10 +284,12 @@ def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
     """Formats of Qwen2.5 under transformers, one at a time."""
     for target in (Target.MEMORY, Target.THROUGHPUT):
         own = [
-            row for row in rows
-            if row.served.source == QWEN and row.target is target
+            row
+            for row in rows
+            if row.served.source == QWEN
+            and row.target is target
             and row.served.runtime == "transformers"
-        ]  # fmt: skip
+        ]
         if not own:
             continue
         said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)

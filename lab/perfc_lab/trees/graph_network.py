@@ -27,7 +27,7 @@ QUANTITIES = {
     Target.THROUGHPUT: Quantity.TIME,
     Target.MEMORY: Quantity.MEMORY,
     Target.ENERGY: Quantity.ENERGY,
-}  # fmt: skip
+}
 NAME = "llm-sage"
 STATIC = tuple(COLUMNS.index(name) for name in ("BS", "SL", *HARDWARE, *DEPLOYMENT))
 """What it is told of a row beside the graph, as the thesis has it, and how the row was deployed."""
@@ -83,11 +83,15 @@ def measurements(rows: Sequence[TreeRow]) -> Measurements:
         graphs[graph.name] = graph
         found.append(
             NumberedRow(
-                graph.name, row.model, Setting(), row.machine, max(row.served.concurrency, 1),
+                graph.name,
+                row.model,
+                Setting(),
+                row.machine,
+                max(row.served.concurrency, 1),
                 1 / row.value if row.target is Target.THROUGHPUT else math.nan,
                 row.value if row.target is Target.MEMORY else math.nan,
                 row.value if row.target is Target.ENERGY else math.nan,
                 known=tuple([row.features[i] for i in STATIC]),
             )
-        )  # fmt: skip
+        )
     return Measurements("language models", graphs, tuple(found))

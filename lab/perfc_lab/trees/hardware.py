@@ -11,9 +11,27 @@ from perfc.ir.record import record
 from perfc.machine import Machine, Unit, load_machine
 
 HARDWARE = (
-    "PF32", "PB_HBM", "CM", "Cm", "MTPB", "MTPM", "RPB", "RPM", "WS", "SMPB", "SMMP", "SMS",
-    "SMPBO", "CC", "RAM", "LC1", "LC2", "LC3", "NC", "CA",
-)  # fmt: skip
+    "PF32",
+    "PB_HBM",
+    "CM",
+    "Cm",
+    "MTPB",
+    "MTPM",
+    "RPB",
+    "RPM",
+    "WS",
+    "SMPB",
+    "SMMP",
+    "SMS",
+    "SMPBO",
+    "CC",
+    "RAM",
+    "LC1",
+    "LC2",
+    "LC3",
+    "NC",
+    "CA",
+)
 """As the thesis abbreviates them: peak FP32 GFLOP/s, peak bandwidth GB/s, compute major and minor,
 threads a block and a multiprocessor, registers a block and a multiprocessor, warp size, shared
 memory a block, a multiprocessor, multiprocessors, shared memory a block may opt in to; of the host
@@ -25,9 +43,15 @@ SHARED_PER_BLOCK_BYTES = 49152
 registers of a block, which two embedded chips halve, and the 48 KiB of shared memory that a kernel
 has without opting in to more, alike from 3.0 to 12.0."""
 ARCHITECTURES = (
-    "broadwell", "skylake-sp", "cascade-lake", "ice-lake-sp", "sapphire-rapids", "zen2",
-    "zen3", "zen4",
-)  # fmt: skip
+    "broadwell",
+    "skylake-sp",
+    "cascade-lake",
+    "ice-lake-sp",
+    "sapphire-rapids",
+    "zen2",
+    "zen3",
+    "zen4",
+)
 GIB = float(1 << 30)
 
 

@@ -65,9 +65,17 @@ def digest_of(rows: Sequence[TreeRow]) -> str:
     for row in rows:
         amounts = [(w, s.quantity.name, s.amounts, s.value) for w, s in row.parts]
         said = (
-            row.source, row.served.name, row.model, row.machine, row.target.name, row.value,
-            row.features, row.tokens, row.expected, amounts,
-        )  # fmt: skip
+            row.source,
+            row.served.name,
+            row.model,
+            row.machine,
+            row.target.name,
+            row.value,
+            row.features,
+            row.tokens,
+            row.expected,
+            amounts,
+        )
         digest.update(repr(said).encode())
     return digest.hexdigest()[:20]
 

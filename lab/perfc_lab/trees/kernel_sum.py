@@ -29,8 +29,15 @@ if TYPE_CHECKING:
 
 SMALLEST = 1e-12
 SHARES = (
-    "time of a token", "prompts", "exchanges", "host", "sequences", "active", "grouping", "caches",
-)  # fmt: skip
+    "time of a token",
+    "prompts",
+    "exchanges",
+    "host",
+    "sequences",
+    "active",
+    "grouping",
+    "caches",
+)
 
 
 @lru_cache(maxsize=256)
@@ -191,7 +198,12 @@ class KernelSum:
         sequences = counts["sequence_s"] / max(counts["step_s"], 1.0)
         caches = sequences * cache_share(served.model, served.isl + served.osl // 2)
         return [
-            math.log(time_s / max(row.tokens, 1.0)), found["prompts"] / time_s,
-            exchanges / time_s, 1 - (kernels + exchanges) / time_s, sequences,
-            active_share(served.model), grouping(served.model), math.log(max(caches, SMALLEST)),
-        ]  # fmt: skip
+            math.log(time_s / max(row.tokens, 1.0)),
+            found["prompts"] / time_s,
+            exchanges / time_s,
+            1 - (kernels + exchanges) / time_s,
+            sequences,
+            active_share(served.model),
+            grouping(served.model),
+            math.log(max(caches, SMALLEST)),
+        ]

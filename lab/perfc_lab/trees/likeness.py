@@ -72,13 +72,21 @@ class AspectSums(Enum):
 
     ONE = ((RowAspect.EVERY,),)
     MANY = (
-        (), (RowAspect.VERSION,), (RowAspect.MACHINE, RowAspect.MODEL), _ENGINE,
-        _WHOLE, (RowAspect.VERSION, *_WHOLE), (RowAspect.MACHINE, RowAspect.MODEL, *_WHOLE),
-        (*_ENGINE, *_PLACE), (*_ENGINE, *_WHOLE),
-        (*_ENGINE, RowAspect.LAYOUT), (*_ENGINE, RowAspect.LAYOUT, RowAspect.LOAD),
-        (*_ENGINE, RowAspect.DAY), (*_ENGINE, RowAspect.DAY, *_PLACE),
+        (),
+        (RowAspect.VERSION,),
+        (RowAspect.MACHINE, RowAspect.MODEL),
+        _ENGINE,
+        _WHOLE,
+        (RowAspect.VERSION, *_WHOLE),
+        (RowAspect.MACHINE, RowAspect.MODEL, *_WHOLE),
+        (*_ENGINE, *_PLACE),
+        (*_ENGINE, *_WHOLE),
+        (*_ENGINE, RowAspect.LAYOUT),
+        (*_ENGINE, RowAspect.LAYOUT, RowAspect.LOAD),
+        (*_ENGINE, RowAspect.DAY),
+        (*_ENGINE, RowAspect.DAY, *_PLACE),
         (RowAspect.EVERY,),
-    )  # fmt: skip
+    )
 
     __hash__ = object.__hash__
 
@@ -172,10 +180,12 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
     counted = {name: counted_of(column[name]) for name in (*LAYOUT, "BS", "SL", "output tokens")}
     ranks = counted["tensor"] + counted["data"] + counted["engines"]
     own = {
-        "users": counted["BS"], "users of a rank": counted["BS"] - ranks,
-        "sequences": counted_of(column["sequences"]), "drafted": column["drafted"],
+        "users": counted["BS"],
+        "users of a rank": counted["BS"] - ranks,
+        "sequences": counted_of(column["sequences"]),
+        "drafted": column["drafted"],
         "day": np.nan_to_num(column[DAY], nan=USUAL_DAY),
-    }  # fmt: skip
+    }
     places = [(column | counted | own)[name] for name in (*LOAD, *LAYOUT, *OF_TIME, DAY)]
     every = np.nan_to_num(table, nan=-1.0)
     every = np.sign(every) * np.log1p(np.abs(every))
@@ -195,17 +205,26 @@ def kinds_of(rows: Sequence[TreeRow]) -> NDArray[np.float32]:
     """Numbers of what rows have in common or not, ``[rows, KINDS]``."""
     import numpy as np
 
-    return np.array([[float(zlib.crc32(k.encode()) >> 8) for k in _kinds(r)] for r in rows],
-                    np.float32)  # fmt: skip
+    return np.array(
+        [[float(zlib.crc32(k.encode()) >> 8) for k in _kinds(r)] for r in rows], np.float32
+    )
 
 
 def _kinds(row: TreeRow) -> tuple[str, ...]:
     served = row.served
     layout = (
-        served.tensor, served.expert, served.attention_data, served.engines, served.prefill,
-        served.drafted, served.dataset,
-    )  # fmt: skip
+        served.tensor,
+        served.expert,
+        served.attention_data,
+        served.engines,
+        served.prefill,
+        served.drafted,
+        served.dataset,
+    )
     return (
-        f"{served.runtime} {served.version}", f"{served.weights} {served.cache}", row.machine,
-        repr(layout), row.model,
-    )  # fmt: skip
+        f"{served.runtime} {served.version}",
+        f"{served.weights} {served.cache}",
+        row.machine,
+        repr(layout),
+        row.model,
+    )

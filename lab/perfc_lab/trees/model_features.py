@@ -15,8 +15,21 @@ from perfc.frontend.config.model import Attention, LatentAttention, Stack, Token
 from perfc.frontend.reading.onnx_file import read_model
 
 MODEL = (
-    "BS", "SL", "QT", "TN", "TE", "TM", "TP", "TM_mem", "MPE", "NHL", "NAH", "HS", "VS", "TVS",
-)  # fmt: skip
+    "BS",
+    "SL",
+    "QT",
+    "TN",
+    "TE",
+    "TM",
+    "TP",
+    "TM_mem",
+    "MPE",
+    "NHL",
+    "NAH",
+    "HS",
+    "VS",
+    "TVS",
+)
 """As the thesis abbreviates them: batch size, sequence length, type of quantisation, nodes, edges,
 multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size, sizes of
 the vocabulary and of that of token types."""

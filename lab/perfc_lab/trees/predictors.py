@@ -29,8 +29,16 @@ if TYPE_CHECKING:
 
 TOTALS = ("TM", "TP", "TM_mem")
 RESIDUAL = (
-    "BS", "QT", "tensor", "expert", "runtime", "version", "drafted", "workers told", "cache bits",
-)  # fmt: skip
+    "BS",
+    "QT",
+    "tensor",
+    "expert",
+    "runtime",
+    "version",
+    "drafted",
+    "workers told",
+    "cache bits",
+)
 """What the error of a kernel sum may depend on; what tells one model or machine from another, and
 how long its prompts and answers are, is left out: few models were asked in several ways."""
 MOST_INNER_FOLDS = 3

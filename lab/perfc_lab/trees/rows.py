@@ -37,9 +37,22 @@ GIB = float(1 << 30)
 """The unit of its memory, which it calls GB: parameters alone exceed what decimal units give."""
 RUNTIMES = ("vllm", "sglang", "trtllm", "transformers")
 DEPLOYMENT = (
-    "GPUs", "tensor", "expert", "data", "engines", "prompt GPUs", "output tokens", "static",
-    "runtime", "version", "eager", "drafted", "workers told", "cache bits", "day",
-)  # fmt: skip
+    "GPUs",
+    "tensor",
+    "expert",
+    "data",
+    "engines",
+    "prompt GPUs",
+    "output tokens",
+    "static",
+    "runtime",
+    "version",
+    "eager",
+    "drafted",
+    "workers told",
+    "cache bits",
+    "day",
+)
 """What Table 6.3 has no name for: the thesis ran one GPU, one framework and no answers.
 
 Whether a publisher tells how many workers there are: of prompts apart not all do. The day of a run
@@ -226,12 +239,22 @@ def features_of(served: ServedRow, model: LanguageModel | None = None) -> tuple[
     return (
         *model_features(model, batch, served.isl, weights),
         *hardware_of(served.target),
-        float(served.gpus), float(served.tensor), float(served.expert),
-        float(served.attention_data), float(served.engines), float(prompts), float(served.osl),
-        float(served.is_static), _place(served.runtime), version_number(served.version),
-        float(served.is_eager), drafted_of(served), float(served.dataset != UNSTATED),
-        cache_bits(served, model), day_number(served.measured_on),
-    )  # fmt: skip
+        float(served.gpus),
+        float(served.tensor),
+        float(served.expert),
+        float(served.attention_data),
+        float(served.engines),
+        float(prompts),
+        float(served.osl),
+        float(served.is_static),
+        _place(served.runtime),
+        version_number(served.version),
+        float(served.is_eager),
+        drafted_of(served),
+        float(served.dataset != UNSTATED),
+        cache_bits(served, model),
+        day_number(served.measured_on),
+    )
 
 
 def drafted_of(served: ServedRow) -> float:
@@ -275,8 +298,11 @@ def day_number(day: str) -> float:
 
 
 QWEN_WEIGHTS: Mapping[str, str] = {
-    "BF16": "bf16", "GPTQ-Int8": "i8", "GPTQ-Int4": "gptq", "AWQ": AWQ,
-}  # fmt: skip
+    "BF16": "bf16",
+    "GPTQ-Int8": "i8",
+    "GPTQ-Int4": "gptq",
+    "AWQ": AWQ,
+}
 
 
 def qwen_speed(folder: Path) -> Iterator[ServedRow]:
@@ -288,8 +314,24 @@ def qwen_speed(folder: Path) -> Iterator[ServedRow]:
             value[ServingQuantity.MEMORY_BYTES] = float(r.memory) * GIB
         name = str(r.model).removesuffix("-Instruct").lower()
         yield ServedRow(
-            QWEN, f"{r.model} {r.precision} {r.input_tokens} {i}", name, target,
-            "vllm" if r.framework == "vLLM" else "transformers", "",
-            QWEN_WEIGHTS[str(r.precision)], "", int(r.gpus), 1, 1, 1, max(1, int(r.input_tokens)),
-            int(r.output_tokens), 1, False, (), False, value, str(r.precision),
-        )  # fmt: skip
+            QWEN,
+            f"{r.model} {r.precision} {r.input_tokens} {i}",
+            name,
+            target,
+            "vllm" if r.framework == "vLLM" else "transformers",
+            "",
+            QWEN_WEIGHTS[str(r.precision)],
+            "",
+            int(r.gpus),
+            1,
+            1,
+            1,
+            max(1, int(r.input_tokens)),
+            int(r.output_tokens),
+            1,
+            False,
+            (),
+            False,
+            value,
+            str(r.precision),
+        )

@@ -36,9 +36,13 @@ Maker = Callable[[], TreePredictor]
 
 
 def left_out(
-    rows: Sequence[TreeRow], make: Maker, kind: HeldOutKind, say: Say = lambda _: None,
-    kept: NumberCache = NOTHING, method: str = "",
-) -> tuple[Array, float]:  # fmt: skip
+    rows: Sequence[TreeRow],
+    make: Maker,
+    kind: HeldOutKind,
+    say: Say = lambda _: None,
+    kept: NumberCache = NOTHING,
+    method: str = "",
+) -> tuple[Array, float]:
     """What each row is predicted to be by a training without its fold, and processor seconds.
 
     Args:
@@ -72,9 +76,14 @@ def left_out(
 
 
 def scores_of(
-    rows: Sequence[TreeRow], method: str, make: Maker, kind: HeldOutKind, say: Say = lambda _: None,
-    kept: NumberCache = NOTHING, wording: str = "",
-) -> Iterator[Score]:  # fmt: skip
+    rows: Sequence[TreeRow],
+    method: str,
+    make: Maker,
+    kind: HeldOutKind,
+    say: Say = lambda _: None,
+    kept: NumberCache = NOTHING,
+    wording: str = "",
+) -> Iterator[Score]:
     """Of one target and way of predicting: every table, then all, last, where there are several.
 
     Args:
@@ -144,6 +153,13 @@ def score_of(
     """Return the score of rows of a target; those without a prediction are counted."""
     value, has = np.array([row.value for row in rows]), np.isfinite(said)
     return score(
-        kind.value, source, value[has], said[has], has_order=True, predictor=method,
-        quantity=rows[0].target.value, fit_s=seconds, unanswered=int((~has).sum()),
-    )  # fmt: skip
+        kind.value,
+        source,
+        value[has],
+        said[has],
+        has_order=True,
+        predictor=method,
+        quantity=rows[0].target.value,
+        fit_s=seconds,
+        unanswered=int((~has).sum()),
+    )

@@ -27,24 +27,45 @@ if TYPE_CHECKING:
 SCALARS = Schema(
     "scalar totals",
     (
-        "log_mac", "log_bytes", "log_parameters", "log_peak_bytes", "log_batch", "log_operators",
-        "depth", "log_launches", "log_rate", "log_bandwidth", "log_l2", "sm_count",
-        "channels_last", "compiled", "training", "version", "is_bf16", "is_mixed",
+        "log_mac",
+        "log_bytes",
+        "log_parameters",
+        "log_peak_bytes",
+        "log_batch",
+        "log_operators",
+        "depth",
+        "log_launches",
+        "log_rate",
+        "log_bandwidth",
+        "log_l2",
+        "sm_count",
+        "channels_last",
+        "compiled",
+        "training",
+        "version",
+        "is_bf16",
+        "is_mixed",
     ),
-)  # fmt: skip
+)
 TOTALS = Schema(
     "totals",
     (
-        *SCALARS.columns, "log_floor", "log_roofline",
+        *SCALARS.columns,
+        "log_floor",
+        "log_roofline",
         *(f"share_{k.name.lower()}" for k in LaunchKind),
         *(f"log_count_{k.name.lower()}" for k in LaunchKind),
     ),
-)  # fmt: skip
+)
 ROUNDS = 2000
 PATIENCE = 50
 PARAMETERS: Mapping[str, float | int] = {
-    "eta": 0.04, "max_depth": 6, "min_child_weight": 4, "subsample": 0.7, "colsample_bytree": 0.7,
-}  # fmt: skip
+    "eta": 0.04,
+    "max_depth": 6,
+    "min_child_weight": 4,
+    "subsample": 0.7,
+    "colsample_bytree": 0.7,
+}
 
 
 class BoostedTotals(ForestPredictor):
@@ -77,9 +98,12 @@ class BoostedTotals(ForestPredictor):
         watched = library.DMatrix(held, held_target, feature_names=names)
         booster = library.train(
             {**PARAMETERS, "objective": "reg:absoluteerror", "seed": budget.seed, "nthread": 1},
-            matrix, ROUNDS, evals=[(watched, "validation")], early_stopping_rounds=PATIENCE,
+            matrix,
+            ROUNDS,
+            evals=[(watched, "validation")],
+            early_stopping_rounds=PATIENCE,
             verbose_eval=False,
-        )  # fmt: skip
+        )
         best = booster[: booster.best_iteration + 1]
         self.forest = forest_of(best)
         say(f"{self.name}: {booster.best_iteration + 1} trees")

@@ -30,10 +30,14 @@ INTENSITIES = tuple(float(x) for x in range(-4, 10, 2))
 OPERANDS = (0, 1, 2, 3)
 WINDOWS = (1, 9, 25)
 LAUNCH = (
-    "one", "host",
-    *(f"doubling_{x:g}" for x in DOUBLINGS), *(f"intensity_{x:g}" for x in INTENSITIES),
-    *(f"operands_{x}" for x in OPERANDS), *(f"window_{x}" for x in WINDOWS), "strided",
-)  # fmt: skip
+    "one",
+    "host",
+    *(f"doubling_{x:g}" for x in DOUBLINGS),
+    *(f"intensity_{x:g}" for x in INTENSITIES),
+    *(f"operands_{x}" for x in OPERANDS),
+    *(f"window_{x}" for x in WINDOWS),
+    "strided",
+)
 """What is known of a launch within its kind."""
 RUNS = Schema(
     "linear runs",

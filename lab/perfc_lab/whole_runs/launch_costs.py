@@ -302,10 +302,13 @@ class LaunchCosts(GraphPredictor):
         bands = [b and [b.low, b.high] for b in (self.bands.seen, far)]
         conditions = [list(vars(c).values()) for c in sorted(self.known)]
         return {
-            "schema": RUNS.digest, "has_batches": self.has_batches, "conditions": conditions,
+            "schema": RUNS.digest,
+            "has_batches": self.has_batches,
+            "conditions": conditions,
             "moved": [list(vars(c).values()) for c in self.moved],
-            "bands": bands, "apart": [[n, b and [b.low, b.high]] for n, b in self.apart.items()],
-        }  # fmt: skip
+            "bands": bands,
+            "apart": [[n, b and [b.low, b.high]] for n, b in self.apart.items()],
+        }
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """What `arrays` and `meta` gave."""

@@ -59,7 +59,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
                 self.bands.seen = band(known.score)
         self.learned = fitted(
             data, data.of(()), self.quantity, budget, RECIPE, say, unwatched=rounds
-        )  # fmt: skip
+        )
 
 
 def _apart(train: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say) -> Unseen:

@@ -43,17 +43,29 @@ RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
 TRAINING_WEIGHT = 3.0
 """Of a training step, of which far fewer are measured."""
 RESIDUAL: Mapping[str, object] = {
-    "max_depth": 12, "eta": 0.05, "min_child_weight": 10.0, "subsample": 0.7, "lambda": 5.0,
-    "colsample_bytree": 0.4, "objective": "reg:absoluteerror", "tree_method": "hist",
-    "nthread": 1, "max_bin": 32,
-}  # fmt: skip
+    "max_depth": 12,
+    "eta": 0.05,
+    "min_child_weight": 10.0,
+    "subsample": 0.7,
+    "lambda": 5.0,
+    "colsample_bytree": 0.4,
+    "objective": "reg:absoluteerror",
+    "tree_method": "hist",
+    "nthread": 1,
+    "max_bin": 32,
+}
 ROUNDS, PATIENCE = 600, 40
 UNWATCHED = 100
 """Trees where no rows are kept for stopping early."""
 SPREAD: Mapping[str, object] = {
-    "max_depth": 4, "eta": 0.1, "min_child_weight": 20.0, "colsample_bytree": 0.5,
-    "tree_method": "hist", "nthread": 1, "max_bin": 64,
-}  # fmt: skip
+    "max_depth": 4,
+    "eta": 0.1,
+    "min_child_weight": 20.0,
+    "colsample_bytree": 0.5,
+    "tree_method": "hist",
+    "nthread": 1,
+    "max_bin": 64,
+}
 SPREAD_ROUNDS = 60
 MACHINE_FEATURES = frozenset(
     {"mean_device_tb_per_s", "mean_ridge_flop_per_byte", "mean_sm_count", "mean_version"}
@@ -120,20 +132,24 @@ def fitted(
     pruned = Pruned.of(stack, rates)
     weight = np.array([TRAINING_WEIGHT if r.setting.training else 1.0 for r in train.rows])
     fold = _folds(train, validation, parts, budget.seed)
-    factors, log_factor = _factors(
-        pruned, fold, weight, replace(recipe, seed=budget.seed), say
-    )  # fmt: skip
+    factors, log_factor = _factors(pruned, fold, weight, replace(recipe, seed=budget.seed), say)
     by_kinds = pruned.seconds(log_factor)
     values = pooled(train, runs, by_kinds, stack.total(rates.scaled(stack)))
     wrong = np.log(stack.time_s / by_kinds.sum(axis=1))
     names = pooled_schema(stack.names).columns
     draft = Learned(
-        unit, rates, factors, None, None, *_box(values, names),  # type: ignore[arg-type]
-        frozenset(train.targets), OffsetMemory.learned(train.of(()), np.zeros(0)),
+        unit,
+        rates,
+        factors,
+        None,
+        None,
+        *_box(values, names),  # type: ignore[arg-type]
+        frozenset(train.targets),
+        OffsetMemory.learned(train.of(()), np.zeros(0)),
         OperatorSimilarity.learned(
             train.graphs[name].ops for name in sorted({r.graph for r in train.rows})
         ),
-    )  # fmt: skip
+    )
     watched: tuple[NDArray[np.float32], Array] | None = None
     if len(validation):
         total, held = draft.features(validation)
@@ -196,9 +212,13 @@ def _residual(
         return BoostedTrees.of(library.train(options, matrix, rounds)), rounds
     watched = library.DMatrix(*held, feature_names=list(names))
     found = library.train(
-        options, matrix, ROUNDS, evals=[(watched, "validation")],
-        early_stopping_rounds=PATIENCE, verbose_eval=False,
-    )  # fmt: skip
+        options,
+        matrix,
+        ROUNDS,
+        evals=[(watched, "validation")],
+        early_stopping_rounds=PATIENCE,
+        verbose_eval=False,
+    )
     best = found.best_iteration + 1
     return BoostedTrees.of(found[:best]), best
 

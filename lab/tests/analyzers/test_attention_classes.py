@@ -51,10 +51,16 @@ def test_causal_pairs_are_those_a_loop_counts(queries: int, cached: int, window:
     seen = sum(min(cached + i + 1, window) if window else cached + i + 1 for i in range(queries))
     found = pairs(
         rows(
-            "attention_prefill", batch=1, query_len=queries, kv_len=queries + cached, heads=1,
-            kv_heads=1, head_dim=1, window=window,
+            "attention_prefill",
+            batch=1,
+            query_len=queries,
+            kv_len=queries + cached,
+            heads=1,
+            kv_heads=1,
+            head_dim=1,
+            window=window,
         )
-    )  # fmt: skip
+    )
     assert found[0] == seen
 
 
@@ -124,15 +130,22 @@ H100 = Sheet(load_machine("h100"))
 
 def seconds(protocol: Protocol = Protocol.KERNELS, **changes: float) -> float:
     """What physics gives a chunk of one prompt."""
-    shape = {"batch": 1, "query_len": 64, "kv_len": 8192, "heads": 32, "kv_heads": 8,
-             "head_dim": 128}  # fmt: skip
+    shape = {
+        "batch": 1,
+        "query_len": 64,
+        "kv_len": 8192,
+        "heads": 32,
+        "kv_heads": 8,
+        "head_dim": 128,
+    }
     kind, one = class_of("attention_prefill"), rows("attention_prefill", **{**shape, **changes})
     return float(kind.scale_s(one, "bf16", H100, protocol)[0])
 
 
 def test_blocks_of_one_head_walk_all_keys_however_few_their_queries() -> None:
-    shape = rows("attention_prefill", batch=1, query_len=64, kv_len=8192, heads=32, kv_heads=8,
-                 head_dim=128)  # fmt: skip
+    shape = rows(
+        "attention_prefill", batch=1, query_len=64, kv_len=8192, heads=32, kv_heads=8, head_dim=128
+    )
     walk_s = 8192 * key_s(shape, "bf16", H100)[0]
     assert seconds() == pytest.approx(walk_s + physics.GRAPH_LATENCY_S)
     assert seconds(query_len=16) == seconds(), "a block computes its whole tile"
@@ -153,8 +166,9 @@ def test_blocks_of_one_head_run_in_waves() -> None:
 
 def test_a_profiled_cache_lies_in_device_memory() -> None:
     kind = class_of("attention_prefill")
-    one = rows("attention_prefill", batch=8, query_len=1, kv_len=1024, heads=8, kv_heads=8,
-               head_dim=128)  # fmt: skip
+    one = rows(
+        "attention_prefill", batch=8, query_len=1, kv_len=1024, heads=8, kv_heads=8, head_dim=128
+    )
     profiled, replayed = (
         kind.scale_s(one, "bf16", H100, p)[0] for p in (Protocol.KERNELS, Protocol.GRAPH)
     )
@@ -168,11 +182,22 @@ def written(folder: Path) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     one = {
-        "device": "NVIDIA H200", "framework": "sglang", "version": "0.5.14",
-        "kernel_source": "fa3", "attn_dtype": "bfloat16", "kv_cache_dtype": "fp8",
-        "batch_size": 2, "input_len": 32, "kv_step": 0, "num_heads": 8, "num_key_value_heads": 4,
-        "head_dim": 192, "window_size": 0, "latency_us": 10.0, "power_w": float("nan"),
-    }  # fmt: skip
+        "device": "NVIDIA H200",
+        "framework": "sglang",
+        "version": "0.5.14",
+        "kernel_source": "fa3",
+        "attn_dtype": "bfloat16",
+        "kv_cache_dtype": "fp8",
+        "batch_size": 2,
+        "input_len": 32,
+        "kv_step": 0,
+        "num_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 192,
+        "window_size": 0,
+        "latency_us": 10.0,
+        "power_w": float("nan"),
+    }
     vllm = {**one, "framework": "vllm", "kernel_source": "vllm_flash_attn", "head_dim": 128}
     context = [one, {**vllm, "version": "0.22.0"}, {**vllm, "version": "0.24.0"}]
     token = {**one, "input_len": 1, "kv_step": 100}
@@ -211,10 +236,16 @@ def test_profiles_of_steps_give_prompts_after_cached_tokens_and_steps_of_both(
     from perfc_lab.tables.llmservingsim import LlmServingSimAttention
 
     new = {
-        "device": "RTX4090", "model": "meta-llama/Llama-3.1-8B", "tensor_parallel": 2,
-        "profiler": "v1_vllm0.19", "prefill_chunk": 128, "kv_prefill": 512, "n_decode": 0,
-        "kv_decode": 0, "latency_us": 20.0,
-    }  # fmt: skip
+        "device": "RTX4090",
+        "model": "meta-llama/Llama-3.1-8B",
+        "tensor_parallel": 2,
+        "profiler": "v1_vllm0.19",
+        "prefill_chunk": 128,
+        "kv_prefill": 512,
+        "n_decode": 0,
+        "kv_decode": 0,
+        "latency_us": 20.0,
+    }
     token = {**new, "prefill_chunk": 0, "kv_prefill": 0, "n_decode": 8, "kv_decode": 256}
     mixed = {**new, "n_decode": 8, "kv_decode": 256}
     old = {**new, "device": "A6000", "profiler": "v0_torch_profiler", "n_decode": None}

@@ -30,9 +30,14 @@ def rows_with_estimates(
     whole = {"model": [0.0] * len(time_s), "shards": [1.0] * len(time_s), **columns}
     measured = np.array(time_s)
     rows = Rows(
-        name, "rtx4090", "bf16", Protocol.KERNELS, framework,
-        {n: np.array(c, np.float64) for n, c in whole.items()}, measured,
-    )  # fmt: skip
+        name,
+        "rtx4090",
+        "bf16",
+        Protocol.KERNELS,
+        framework,
+        {n: np.array(c, np.float64) for n, c in whole.items()},
+        measured,
+    )
     ends = [measured * by for by in (1.1, 0.9, 1.3, 0.5)]
     return Tested(rows, Estimates(*ends, np.zeros(len(time_s), np.bool_), name))
 
@@ -57,10 +62,19 @@ def test_a_block_sums_its_layers_as_often_as_it_has_them() -> None:
 
 def test_attention_joins_the_layers_of_as_many_tokens() -> None:
     mixed = rows_with_estimates(
-        "mixed_attention", [1.0, 1.0], batch=[1, 1], query_len=[6, 7], decodes=[2, 2],
-    )  # fmt: skip
-    found = {"matmul": LAYERS[:1], "tokenwise": LAYERS[1:], "mixed_attention": [mixed],
-             "attention_prefill": [], "attention_decode": []}  # fmt: skip
+        "mixed_attention",
+        [1.0, 1.0],
+        batch=[1, 1],
+        query_len=[6, 7],
+        decodes=[2, 2],
+    )
+    found = {
+        "matmul": LAYERS[:1],
+        "tokenwise": LAYERS[1:],
+        "mixed_attention": [mixed],
+        "attention_prefill": [],
+        "attention_decode": [],
+    }
     lines = {line.slice: line for line in of_blocks(found)}
     (name,) = [name for name in lines if "mixed" in name]
     assert (lines[name].rows, lines[name].mape) == (1, pytest.approx(0.1))

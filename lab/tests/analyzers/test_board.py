@@ -46,9 +46,13 @@ def test_coverage_by_fold_leaves_out_folds_without_an_interval() -> None:
 def test_a_board_is_written_in_every_form() -> None:
     rows = [score("left_out", "a", MEASURED, PREDICTED)]
     cells = columns(
-        "split", ("n", "rows", "d"), ("MAPE", "mape", ".1%"), ("tau", "tau", ".2f"),
-        ("goal", "goal", ".0%"), ("unit", lambda s: f"{s.rows} s", RIGHT),
-    )  # fmt: skip
+        "split",
+        ("n", "rows", "d"),
+        ("MAPE", "mape", ".1%"),
+        ("tau", "tau", ".2f"),
+        ("goal", "goal", ".0%"),
+        ("unit", lambda s: f"{s.rows} s", RIGHT),
+    )
     board = Board(
         "Errors", (BoardTable("scores", "of rows", cells, rows, after=("*End*",)),), ("Top",)
     )

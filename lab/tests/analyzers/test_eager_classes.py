@@ -129,9 +129,16 @@ def test_minimal_filtering_lowers_the_floor_of_stride_one_alone() -> None:
 def test_a_grouped_convolution_multiplies_less() -> None:
     kind = Convolution()
     shape = {
-        "batch": 1.0, "in_channels": 64.0, "out_channels": 64.0, "in_h": 56.0, "in_w": 56.0,
-        "out_h": 56.0, "out_w": 56.0, "kernel_h": 3.0, "kernel_w": 3.0,
-    }  # fmt: skip
+        "batch": 1.0,
+        "in_channels": 64.0,
+        "out_channels": 64.0,
+        "in_h": 56.0,
+        "in_w": 56.0,
+        "out_h": 56.0,
+        "out_w": 56.0,
+        "kernel_h": 3.0,
+        "kernel_w": 3.0,
+    }
     macs = [
         float(kind.amounts(complete(kind, columns(**shape, groups=g)), "f32").mac[0])
         for g in (1.0, 64.0)
@@ -145,9 +152,15 @@ def test_no_scale_is_below_its_floor(
     kind: Elementwise | Softmax | Normalization | MatmulF32,
 ) -> None:
     sizes = {
-        "elements": 1e8, "read_bytes": 4e8, "write_bytes": 4e8, "rows": 1e5, "cols": 1e3,
-        "m": 5e3, "n": 5e3, "k": 5e3,
-    }  # fmt: skip
+        "elements": 1e8,
+        "read_bytes": 4e8,
+        "write_bytes": 4e8,
+        "rows": 1e5,
+        "cols": 1e3,
+        "m": 5e3,
+        "n": 5e3,
+        "k": 5e3,
+    }
     rows = complete(kind, columns(**{n: sizes[n] for n in kind.parameters}))
     for name in ("p4", "t4", "mi100", "h100", "l4", "titan-xp", "rtx2080ti", "mi250"):
         sheet = Sheet(load_machine(name))
@@ -169,20 +182,35 @@ def test_neusights_rows_become_classes(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     names = (
-        "batch", "m", "n", "k", "rows", "cols", "in_channels", "out_channels", "kernel_size",
-        "in_hw", "stride", "padding",
-    )  # fmt: skip
+        "batch",
+        "m",
+        "n",
+        "k",
+        "rows",
+        "cols",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+        "in_hw",
+        "stride",
+        "padding",
+    )
     given = {
         "linear": {"batch": 1, "m": 64, "n": 128, "k": 256},
         "bmm": {"batch": 8, "m": 64, "n": 128, "k": 256},
         "softmax": {"rows": 100, "cols": 10},
         "ln": {"rows": 100, "cols": 10},
         "conv": {
-            "batch": 2, "in_channels": 3, "out_channels": 8, "kernel_size": 3, "in_hw": 10,
-            "stride": 1, "padding": 1,
+            "batch": 2,
+            "in_channels": 3,
+            "out_channels": 8,
+            "kernel_size": 3,
+            "in_hw": 10,
+            "stride": 1,
+            "padding": 1,
         },
         **{name: {"rows": 100, "cols": 10} for name in POINTWISE},
-    }  # fmt: skip
+    }
     frame = pd.DataFrame(
         [
             {
@@ -200,8 +228,12 @@ def test_neusights_rows_become_classes(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "neusight_ops.parquet")
     blocks = list(NeuSightTable().rows(tmp_path))
     assert {b.class_name for b in blocks} == {
-        "matmul_f32", "softmax", "normalization", "convolution", "elementwise",
-    }  # fmt: skip
+        "matmul_f32",
+        "softmax",
+        "normalization",
+        "convolution",
+        "elementwise",
+    }
     assert all(b.target == "t4" and b.protocol is Protocol.EAGER for b in blocks)
     products = {"transposed" in b.columns: b for b in blocks if b.class_name == "matmul_f32"}
     assert products[False].columns[OTHER_LAYOUT].tolist() == [0.0]
@@ -239,10 +271,22 @@ def test_deepbenchs_convolutions_keep_their_strides(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     line = {
-        "device": "TitanXp", "precision": "Float", "op": "conv", "forward_latency_us": 100.0,
-        "batch": 8, "in_channels": 3, "out_channels": 64, "in_h": 224, "in_w": 224,
-        "filter_h": 7, "filter_w": 7, "pad_h": 3, "pad_w": 3, "stride_h": 2, "stride_w": 2,
-    }  # fmt: skip
+        "device": "TitanXp",
+        "precision": "Float",
+        "op": "conv",
+        "forward_latency_us": 100.0,
+        "batch": 8,
+        "in_channels": 3,
+        "out_channels": 64,
+        "in_h": 224,
+        "in_w": 224,
+        "filter_h": 7,
+        "filter_w": 7,
+        "pad_h": 3,
+        "pad_w": 3,
+        "stride_h": 2,
+        "stride_w": 2,
+    }
     lines = [line, line | {"device": "MI25"}, line | {"op": "rnn"}, line | {"precision": "odd"}]
     pd.DataFrame(lines).to_parquet(tmp_path / "deepbench_ops.parquet")
     (block,) = DeepBenchTable().rows(tmp_path)

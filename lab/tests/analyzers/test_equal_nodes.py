@@ -19,9 +19,18 @@ from perfc_lab.papers.networks.several import SeveralQuantities
 WIDTH = 16
 BLOCKS = 8
 NAMES = (
-    "seernet", "seernet:plain", "seernet:mean", "seernet:no-edge-features", "nnlqp", "gnn-nf",
-    "trappm:without-embedding", "pmgns", "pmgns:gcn", "pmgns:gat", "pmgns:gin",
-)  # fmt: skip
+    "seernet",
+    "seernet:plain",
+    "seernet:mean",
+    "seernet:no-edge-features",
+    "nnlqp",
+    "gnn-nf",
+    "trappm:without-embedding",
+    "pmgns",
+    "pmgns:gcn",
+    "pmgns:gat",
+    "pmgns:gin",
+)
 
 
 def chain_of_blocks(made: NetworkPredictor) -> GraphTensors:
@@ -49,10 +58,18 @@ def alone(graph: GraphTensors) -> Batch:
     of = torch.zeros(len(graph.x), dtype=torch.int64)
     assert graph.u is not None
     return Batch(
-        graph.x, graph.edge_index, graph.edge_attr, graph.u[None], of, torch.zeros(2).long(),
-        torch.linspace(-1, 1, 2 * len(ROW)).reshape(2, -1), torch.zeros(2), torch.arange(2), 1,
+        graph.x,
+        graph.edge_index,
+        graph.edge_attr,
+        graph.u[None],
+        of,
+        torch.zeros(2).long(),
+        torch.linspace(-1, 1, 2 * len(ROW)).reshape(2, -1),
+        torch.zeros(2),
+        torch.arange(2),
+        1,
         graph.count,
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

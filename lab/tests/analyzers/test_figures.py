@@ -50,9 +50,13 @@ def kernel_rows(time_s: list[float], **columns: list[float]) -> Rows:
 def estimates(time_s: list[float], low: float, high: float, floor: float) -> Estimates:
     times = np.array(time_s)
     return Estimates(
-        times, times * low, times * high, np.full(len(times), floor),
-        np.zeros(len(times), np.bool_), "flat",
-    )  # fmt: skip
+        times,
+        times * low,
+        times * high,
+        np.full(len(times), floor),
+        np.zeros(len(times), np.bool_),
+        "flat",
+    )
 
 
 def test_a_figure_counts_errors_coverage_and_floors() -> None:
@@ -153,8 +157,14 @@ def test_the_spread_of_a_turn_is_learned_from_the_others(monkeypatch: pytest.Mon
         monkeypatch.setattr(calibrate, "_turns", lambda *_: turns)
         asked.clear()
         with pytest.raises(DoneError):
-            calibrate.calibrate([], cast("Any", None), (), cast("Any", None),
-                                leave_machines_out=False, how=calibrate.Calibrating())  # fmt: skip
+            calibrate.calibrate(
+                [],
+                cast("Any", None),
+                (),
+                cast("Any", None),
+                leave_machines_out=False,
+                how=calibrate.Calibrating(),
+            )
         return list(asked)
 
     monkeypatch.setattr(calibrate, "_spread", lambda turns, _: asked.append(turns))
@@ -179,11 +189,29 @@ def test_a_scoreboard_says_each_figure_in_every_form() -> None:
     assert title == f"perfc: Accuracy: {experiment.title}"
     assert head.split()[:5] == ["held", "out", "rows", "of", "n"]
     assert first.split() == [
-        "fold", "0", "all", "2", "30.0%", "30.0%", "40%", "50.0%", "100.00%", "theirs",
-    ]  # fmt: skip
+        "fold",
+        "0",
+        "all",
+        "2",
+        "30.0%",
+        "30.0%",
+        "40%",
+        "50.0%",
+        "100.00%",
+        "theirs",
+    ]
     assert second.split() == [
-        "fold", "0", "second", "1", "50.0%", "50.0%", "40%", "missed", "0.0%", "100.00%",
-    ]  # fmt: skip
+        "fold",
+        "0",
+        "second",
+        "1",
+        "50.0%",
+        "50.0%",
+        "40%",
+        "missed",
+        "0.0%",
+        "100.00%",
+    ]
     marked = page.written("markdown").splitlines()
     assert marked[0] == f"# Accuracy: {experiment.title}"
     row = "| fold 0 | second | 1 | 50.0% | 50.0% | 40% missed | 0.0% | 100.00% |  |"
@@ -192,8 +220,9 @@ def test_a_scoreboard_says_each_figure_in_every_form() -> None:
     assert [f["mape"] for f in tree["matmul"]] == pytest.approx([0.3, 0.5])
     values = cast("Any", scoreboard.errors_chart(scores))["data"]["values"]
     assert [(v["row"], v["goal"], v["met"]) for v in values] == [
-        ("matmul: all, fold 0", 0.4, True), ("matmul: second, fold 0", 0.4, False),
-    ]  # fmt: skip
+        ("matmul: all, fold 0", 0.4, True),
+        ("matmul: second, fold 0", 0.4, False),
+    ]
 
 
 def test_figures_are_written_into_the_cards_that_are_there(tmp_path: Path) -> None:
@@ -204,8 +233,15 @@ def test_figures_are_written_into_the_cards_that_are_there(tmp_path: Path) -> No
     board = {experiments()["matmul"]: [one], experiments()["softmax"]: [one]}
     scoreboard.into_cards(board, tmp_path)
     metrics = artefact.load(tmp_path / "matmul.json").card.metrics
-    assert metrics == {"fold 0: all": {"rows": 2.0, "mape": 0.3, "median": 0.3, "coverage": 0.5,
-                                       "floor_holds": 1.0}}  # fmt: skip
+    assert metrics == {
+        "fold 0: all": {
+            "rows": 2.0,
+            "mape": 0.3,
+            "median": 0.3,
+            "coverage": 0.5,
+            "floor_holds": 1.0,
+        }
+    }
     assert not (tmp_path / "softmax.json").exists()
     scoreboard.write_plot(board, tmp_path / "errors.svg")
     assert "<svg" in (tmp_path / "errors.svg").read_text()
@@ -247,15 +283,27 @@ def run_row(
 
 
 def scored(
-    rows: list[GraphRow], measured: list[float], value: list[float], *, low: float = 0.5,
-    high: float = 1.5, fit_s: float = 2.0, dataset: str = "timm",
-) -> Scored:  # fmt: skip
+    rows: list[GraphRow],
+    measured: list[float],
+    value: list[float],
+    *,
+    low: float = 0.5,
+    high: float = 1.5,
+    fit_s: float = 2.0,
+    dataset: str = "timm",
+) -> Scored:
     fold = SimpleNamespace(protocol=GraphProtocol.RANDOM, test=SimpleNamespace(dataset=dataset))
     values = np.array(value)
     return Scored(
-        cast("Any", fold), tuple(rows), np.array(measured), values, values * low, values * high,
-        fit_s, 0.5,
-    )  # fmt: skip
+        cast("Any", fold),
+        tuple(rows),
+        np.array(measured),
+        values,
+        values * low,
+        values * high,
+        fit_s,
+        0.5,
+    )
 
 
 def test_figures_of_runs_are_means_over_folds() -> None:
@@ -264,8 +312,12 @@ def test_figures_of_runs_are_means_over_folds() -> None:
     second = scored([run_row("d")], [1.0], [2.0], high=0.9, fit_s=4.0)
     every = {f.slice: f for f in figures("mine", [first, second])}
     assert set(every) == {
-        "all rows", "inference", "eager, rtx3090", "graded medium", "graded low",
-    }  # fmt: skip
+        "all rows",
+        "inference",
+        "eager, rtx3090",
+        "graded medium",
+        "graded low",
+    }
     found = every["inference"]
     assert (found.source, found.predictor, found.split) == ("timm", "mine", "random")
     assert (found.rows, found.folds, found.goal) == (4, 2, 0.06)
@@ -301,15 +353,24 @@ def test_runs_are_counted_apart_by_the_grade_that_their_range_gives() -> None:
 
 def test_runs_are_counted_apart_by_batch_and_way_of_running_and_without_intervals() -> None:
     rows = [
-        run_row("a"), run_row("a", batch=8), run_row("b", target="rtx4090"),
+        run_row("a"),
+        run_row("a", batch=8),
+        run_row("b", target="rtx4090"),
         run_row("a", setting=TRAINING),
-    ]  # fmt: skip
+    ]
     one = scored(rows, [1.0] * 4, [1.0, 1.1, 1.2, 1.3], low=math.nan, high=math.nan)
     found = {f.slice: f.mape for f in figures("mine", [one])}
-    assert found == pytest.approx({
-        "all rows": 0.15, "inference": 0.1, "batch 1": 0.5 / 3, "batch 8": 0.1,
-        "eager, rtx3090": 0.05, "eager, rtx4090": 0.2, "training, rtx3090": 0.3,
-    })  # fmt: skip
+    assert found == pytest.approx(
+        {
+            "all rows": 0.15,
+            "inference": 0.1,
+            "batch 1": 0.5 / 3,
+            "batch 8": 0.1,
+            "eager, rtx3090": 0.05,
+            "eager, rtx4090": 0.2,
+            "training, rtx3090": 0.3,
+        }
+    )
     assert all(math.isnan(f.coverage) for f in figures("mine", [one]))
     with_one = [one, scored(rows[:1], [1.0], [1.0])]
     assert next(iter(figures("mine", with_one))).coverage == pytest.approx(1 / 5)
@@ -321,8 +382,9 @@ def test_families_of_enough_rows_come_worst_first() -> None:
     one = scored(rows, [1.0] * 6, [1.1] * 3 + [1.3] * 2 + [9.0])
     found = by_family("mine", [one], least=2)
     assert [(round(f.mape, 6), f.rows, f.is_family) for f in found] == [
-        (0.3, 2, True), (0.1, 3, True),
-    ]  # fmt: skip
+        (0.3, 2, True),
+        (0.1, 3, True),
+    ]
 
 
 def test_a_table_of_figures_is_as_wide_as_its_longest_cells() -> None:

@@ -91,10 +91,15 @@ def test_an_interrupted_stage_ends_as_one_that_was_not(tmp_path: Path) -> None:
     def part(network: Any, epochs: int, folder: Path) -> None:
         x = torch.arange(12.0).reshape(4, 3) / 12
         learn(
-            network, [(network.parameters(), 0.1)], lambda order: order.sample([0, 1, 2, 3], 4),
-            lambda i: (network(x[i]) - i).square().sum(), StageRecipe(epochs, 1e9),
-            seed=0, folder=folder, say=lambda _: None,
-        )  # fmt: skip
+            network,
+            [(network.parameters(), 0.1)],
+            lambda order: order.sample([0, 1, 2, 3], 4),
+            lambda i: (network(x[i]) - i).square().sum(),
+            StageRecipe(epochs, 1e9),
+            seed=0,
+            folder=folder,
+            say=lambda _: None,
+        )
 
     def trained(folder: Path, epochs: tuple[int, ...]) -> dict[str, Any]:
         torch.manual_seed(0)
@@ -119,10 +124,15 @@ def test_stages_of_the_thesis_do_not_clip_gradients(
     monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", lambda _, most: clipped.append(most))
     network = torch.nn.Linear(3, 1)
     learn(
-        network, [(network.parameters(), 0.1)], lambda _: [torch.ones(3)] * 2,
-        lambda x: network(x).square().sum(), StageRecipe(1, 1e9, is_annealed),
-        seed=0, folder=None, say=lambda _: None,
-    )  # fmt: skip
+        network,
+        [(network.parameters(), 0.1)],
+        lambda _: [torch.ones(3)] * 2,
+        lambda x: network(x).square().sum(),
+        StageRecipe(1, 1e9, is_annealed),
+        seed=0,
+        folder=None,
+        say=lambda _: None,
+    )
     assert len(clipped) == (2 if is_annealed else 0)
 
 
@@ -141,11 +151,18 @@ def checkpoint(folder: Path, kind: str) -> Path:
     torch.manual_seed(0)
     network(
         config(
-            vocab_size=shape.vocabulary, hidden_size=shape.hidden, intermediate_size=shape.inner,
-            num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, eos_token_id=1,
-            bos_token_id=None, pad_token_id=0, max_position_embeddings=shape.context,
+            vocab_size=shape.vocabulary,
+            hidden_size=shape.hidden,
+            intermediate_size=shape.inner,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            num_key_value_heads=1,
+            eos_token_id=1,
+            bos_token_id=None,
+            pad_token_id=0,
+            max_position_embeddings=shape.context,
         )
-    ).save_pretrained(folder)  # fmt: skip
+    ).save_pretrained(folder)
     return folder
 
 
@@ -275,10 +292,18 @@ def test_one_step_of_each_stage_at_full_width(tmp_path: Path, graphs: Path) -> N
     texts = corpus(data.graphs, list(data.graphs), 0)
     make_tokenizer(texts, DecoderShape(600)).save_pretrained(model)
     config = transformers.LlamaConfig(
-        vocab_size=600, hidden_size=4096, intermediate_size=14336, num_hidden_layers=1,
-        num_attention_heads=32, num_key_value_heads=8, eos_token_id=1, pad_token_id=0,
-        bos_token_id=None, rope_theta=500000.0, max_position_embeddings=8192,
-    )  # fmt: skip
+        vocab_size=600,
+        hidden_size=4096,
+        intermediate_size=14336,
+        num_hidden_layers=1,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        eos_token_id=1,
+        pad_token_id=0,
+        bos_token_id=None,
+        rope_theta=500000.0,
+        max_position_embeddings=8192,
+    )
     transformers.LlamaForCausalLM(config).save_pretrained(model)
     few = tmp_path / "graphs"
     pool = few / POOL / "processed" / GRAPHS

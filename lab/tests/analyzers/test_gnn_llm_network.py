@@ -144,9 +144,14 @@ def test_a_part_of_the_rows_is_an_epoch() -> None:
         return [1.0] * (1 if row.batch == 1 else 3)
 
     rows = DrawnRows(
-        measurements(), Quantity.TIME, encode, question,
-        LogScale(0.0, 1.0), rows=8, filler=-1.0,
-    )  # fmt: skip
+        measurements(),
+        Quantity.TIME,
+        encode,
+        question,
+        LogScale(0.0, 1.0),
+        rows=8,
+        filler=-1.0,
+    )
     rows.rows_per_epoch = 16
     assert not encoded
     first = [i for batch in rows.epoch(random.Random(0)) for i in batch.index.tolist()]

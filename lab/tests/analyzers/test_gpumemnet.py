@@ -21,9 +21,13 @@ LAYERS = "[('linear', 32, 2080), ('ReLU', 32, 0), ('linear', 10, 330)]"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     line = {
-        "arch": "pyramid", "inputs": 64, "layers": LAYERS, "batch": 8,
-        "max_gpu_memory_mib": 1479, "sm_active": 0.25,
-    }  # fmt: skip
+        "arch": "pyramid",
+        "inputs": 64,
+        "layers": LAYERS,
+        "batch": 8,
+        "max_gpu_memory_mib": 1479,
+        "sm_active": 0.25,
+    }
     lines = [line, line | {"inputs": 128, "sm_active": 0.0}]
     pd.DataFrame(lines).to_parquet(tmp_path / TABLE)
     return tmp_path

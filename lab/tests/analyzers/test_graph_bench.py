@@ -182,8 +182,12 @@ def test_an_estimate_is_never_below_its_floor() -> None:
 def test_a_few_rows_of_a_machine_correct_its_scale() -> None:
     slow = Oracle()
     rows = measurements().rows[:8]
-    twice = [GraphRow(r.graph, r.architecture, r.setting, r.target, r.batch, 2 * r.time_s,
-                      floor_s=r.floor_s) for r in rows]  # fmt: skip
+    twice = [
+        GraphRow(
+            r.graph, r.architecture, r.setting, r.target, r.batch, 2 * r.time_s, floor_s=r.floor_s
+        )
+        for r in rows
+    ]
     slow.adapt(measurements().of(twice))
     assert slow.factor[0] == pytest.approx(2.0)
 

@@ -25,17 +25,30 @@ from perfc.frontend import load as load_model
 from perfc_lab.whole_runs.boosted_totals import totals
 
 RUNS = (
-    ("rtx3090", "amp f16", "eager", "torch 2.1"), ("rtx3090", "amp f16", "eager", "torch 2.9"),
+    ("rtx3090", "amp f16", "eager", "torch 2.1"),
+    ("rtx3090", "amp f16", "eager", "torch 2.9"),
     ("rtx4090", "f16", "compiled", "torch 2.4"),
-)  # fmt: skip
+)
 
 
 def card(**other: Any) -> GraphCard:
     found = GraphCard(
-        "physics_residual", "a title", "time_s", "timm", "d", "random", ("rtx3090", "rtx4090"),
-        ("eager", "compiled"), 100, 10, 5, (1.0, 0.5, 2.0), runs=RUNS, operators=("conv", "relu"),
+        "physics_residual",
+        "a title",
+        "time_s",
+        "timm",
+        "d",
+        "random",
+        ("rtx3090", "rtx4090"),
+        ("eager", "compiled"),
+        100,
+        10,
+        5,
+        (1.0, 0.5, 2.0),
+        runs=RUNS,
+        operators=("conv", "relu"),
         small_peaks=(64e6, 48e6, 32e6),
-    )  # fmt: skip
+    )
     return replace(found, **other)
 
 
@@ -149,10 +162,15 @@ def test_the_one_free_symbol_is_the_batch(tmp_path: Path) -> None:
 def test_every_cast_of_a_weight_is_a_launch() -> None:
     from perfc.analyzers.steps.launch_kind import LaunchKind
 
-    columns = type("Columns", (), {
-        "times": np.array([2.0, 3.0, 1.0]), "traits": {"operands": np.array([2.0, 3.0, 40.0])},
-        "kind": np.array([0.0, 1.0, LaunchKind.WEIGHT_CAST.number]),
-    })()  # fmt: skip
+    columns = type(
+        "Columns",
+        (),
+        {
+            "times": np.array([2.0, 3.0, 1.0]),
+            "traits": {"operands": np.array([2.0, 3.0, 40.0])},
+            "kind": np.array([0.0, 1.0, LaunchKind.WEIGHT_CAST.number]),
+        },
+    )()
     linear = type("Linear", (), {"at": lambda self, batch: columns})()
     kernels = type("Kernels", (), {"columns": linear})()
     graph = type("Graph", (), {"kernels": {AMP.launch_key: kernels}})()

@@ -47,8 +47,14 @@ LAYERS = st.lists(
 )
 SUMMARIES = st.builds(
     GraphSummary,
-    COUNTS, COUNTS, st.integers(1, 9999), COUNTS, COUNTS, COUNTS, LAYERS.map(tuple),
-)  # fmt: skip
+    COUNTS,
+    COUNTS,
+    st.integers(1, 9999),
+    COUNTS,
+    COUNTS,
+    COUNTS,
+    LAYERS.map(tuple),
+)
 
 
 @given(SUMMARIES)
@@ -82,9 +88,22 @@ def test_no_answer_is_guessed(text: str) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    ["", "12.35", "12.35 s", "-1 ms", "0 ms", "nan ms", "inf ms", "1 ms 2 ms", "12.3.5 ms",
-     "about 12 ms", "1e3 ms", "1234567890 ms", "٣ ms"],
-)  # fmt: skip
+    [
+        "",
+        "12.35",
+        "12.35 s",
+        "-1 ms",
+        "0 ms",
+        "nan ms",
+        "inf ms",
+        "1 ms 2 ms",
+        "12.3.5 ms",
+        "about 12 ms",
+        "1e3 ms",
+        "1234567890 ms",
+        "٣ ms",
+    ],
+)
 def test_malformed_latencies_are_failures(answer: str) -> None:
     assert latency_of(answer) is None
     read = latencies([answer, " 12.35 ms.\n"])
@@ -98,8 +117,10 @@ def test_a_field_stated_twice_or_wrongly_is_not_answered() -> None:
     assert fields_of(line)["conv.mac"] == 1_500_000
     assert fields_of(f"{line}\n{line}") == {}
     assert fields_of(line.replace("3 million", "many")).keys() == {
-        "conv.count", "conv.mac", "conv.parameters"
-    }  # fmt: skip
+        "conv.count",
+        "conv.mac",
+        "conv.parameters",
+    }
     assert exact_fields({"conv.flop": 3_001_000, "edges": 4}, line) == {
         "conv.flop": True,
         "edges": False,

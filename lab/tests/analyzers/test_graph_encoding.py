@@ -53,8 +53,13 @@ def test_a_convolution_states_its_window(resnet: ModelGraph) -> None:
     at = resnet.ops.at(1)
     first = {n: at[n][0] for n in ("kernel_h", "kernel_w", "stride_h", "pad_h", "groups", "bits")}
     assert first == {
-        "kernel_h": 7, "kernel_w": 7, "stride_h": 2, "pad_h": 6, "groups": 1, "bits": 32,
-    }  # fmt: skip
+        "kernel_h": 7,
+        "kernel_w": 7,
+        "stride_h": 2,
+        "pad_h": 6,
+        "groups": 1,
+        "bits": 32,
+    }
 
 
 def test_edges_go_forward_and_join_all_but_the_first(resnet: ModelGraph) -> None:

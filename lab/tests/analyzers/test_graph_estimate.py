@@ -81,10 +81,21 @@ def estimated(
 ) -> WholeRunEstimate:
     run = "rtx3090", SETTING.precision.value, SETTING.mode.value, SETTING.framework
     card = GraphCard(
-        "fixed", "fixed", Quantity.TIME.value, "made", "", "", ("rtx3090",),
-        (SETTING.mode.value,), 10, 10, 10_000, (1.0, 0.9, 1.1), runs=(run,),
+        "fixed",
+        "fixed",
+        Quantity.TIME.value,
+        "made",
+        "",
+        "",
+        ("rtx3090",),
+        (SETTING.mode.value,),
+        10,
+        10,
+        10_000,
+        (1.0, 0.9, 1.1),
+        runs=(run,),
         small_peaks=small_peaks,
-    )  # fmt: skip
+    )
     monkeypatch.setattr(shipped, "loaded", lambda _: (kind(), card))
     return estimate(load(MODEL), Path("made.json"), target, setting, batch)
 

@@ -125,9 +125,17 @@ def test_softmax_read_out_survives_large_numbers() -> None:
 
 def batch() -> Batch:
     return Batch(
-        features(3), EDGES, features(2, EDGES.shape[1]), features(4, GRAPHS), GRAPH_OF_NODE,
-        torch.tensor([0, 1]), torch.zeros(2, 1), torch.zeros(2), torch.arange(2), GRAPHS,
-    )  # fmt: skip
+        features(3),
+        EDGES,
+        features(2, EDGES.shape[1]),
+        features(4, GRAPHS),
+        GRAPH_OF_NODE,
+        torch.tensor([0, 1]),
+        torch.zeros(2, 1),
+        torch.zeros(2),
+        torch.arange(2),
+        GRAPHS,
+    )
 
 
 def dense_layer(block: SeerBlock, name: str, *parts: Array) -> Array:

@@ -31,16 +31,40 @@ from perfc_lab.training.graphs.protocols import Fold, GraphProtocol, folds
 from .graph_rows import measurements
 
 NETWORKS = (
-    "seernet", "seernet:plain", "seernet:no-edge-features", "seernet:no-graph-features",
-    "seernet-multi", "pmgns", "pmgns:gcn", "pmgns:gat", "pmgns:gin", "pmgns:mlp", "trappm",
-    "trappm:random", "trappm:without-embedding", "trappm:supervised", "pmgns:single", "nnlqp",
-    "gnn-nf", "brp-nas", "brp-nas:one-hot", "mlp-node", "llm-sage", "static-mlp", "seernet:one-hot",
-    "seernet:frequency", "seernet:table-1-1", "seernet:table-1-6", "seernet:table-1-8",
-)  # fmt: skip
+    "seernet",
+    "seernet:plain",
+    "seernet:no-edge-features",
+    "seernet:no-graph-features",
+    "seernet-multi",
+    "pmgns",
+    "pmgns:gcn",
+    "pmgns:gat",
+    "pmgns:gin",
+    "pmgns:mlp",
+    "trappm",
+    "trappm:random",
+    "trappm:without-embedding",
+    "trappm:supervised",
+    "pmgns:single",
+    "nnlqp",
+    "gnn-nf",
+    "brp-nas",
+    "brp-nas:one-hot",
+    "mlp-node",
+    "llm-sage",
+    "static-mlp",
+    "seernet:one-hot",
+    "seernet:frequency",
+    "seernet:table-1-1",
+    "seernet:table-1-6",
+    "seernet:table-1-8",
+)
 TABLES = (
-    (pmgns.NODES, pmgns.node_table, 32), (trappm.NODES, trappm.node_table, 113),
-    (nnlqp.NODES, nnlqp.node_table, 44), (perf_graph.NODES, perf_graph.node_table, 19),
-)  # fmt: skip
+    (pmgns.NODES, pmgns.node_table, 32),
+    (trappm.NODES, trappm.node_table, 113),
+    (nnlqp.NODES, nnlqp.node_table, 44),
+    (perf_graph.NODES, perf_graph.node_table, 19),
+)
 QUICK = TrainingBudget(0, 0.6, None, 1 / 16)
 
 
@@ -263,9 +287,19 @@ def test_the_lines_of_table_1_add_features_until_all_are_read() -> None:
     lines = [perf_graph.first_groups(count) for count in range(1, 13)]
     widths = [(len(e.nodes), len(e.edges), len(e.whole)) for e in lines]
     assert widths == [
-        (12, 0, 0), (13, 0, 0), (15, 0, 0), (16, 0, 0), (19, 0, 0), (19, 1, 0), (19, 5, 0),
-        (19, 5, 3), (19, 5, 7), (19, 5, 16), (19, 5, 17), (19, 5, 18),
-    ]  # fmt: skip
+        (12, 0, 0),
+        (13, 0, 0),
+        (15, 0, 0),
+        (16, 0, 0),
+        (19, 0, 0),
+        (19, 1, 0),
+        (19, 5, 0),
+        (19, 5, 3),
+        (19, 5, 7),
+        (19, 5, 16),
+        (19, 5, 17),
+        (19, 5, 18),
+    ]
     graph = next(iter(measurements().graphs.values()))
     last = lines[-1]
     assert last.edge_table is not None

@@ -69,9 +69,13 @@ def again(trained: PhysicsResidual) -> PhysicsResidual:
 def operators(names: list[str], edges: list[tuple[int, int]]) -> OpGraph:
     blank = np.zeros((len(names), 1))
     return OpGraph(
-        tuple(names), blank, blank[None], np.array(edges, np.int64).reshape(-1, 2).T, blank[None],
+        tuple(names),
         blank,
-    )  # fmt: skip
+        blank[None],
+        np.array(edges, np.int64).reshape(-1, 2).T,
+        blank[None],
+        blank,
+    )
 
 
 def test_estimates_are_never_below_the_floor(trained: PhysicsResidual) -> None:

@@ -52,15 +52,18 @@ from .graph_rows import measurements
 def test_collectives_name_library_operation_and_bytes(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
-    frame = pd.DataFrame({
-        "system": ["h100_sxm", "h100_sxm", "gb200", "l40s"],
-        "library": ["nccl", "vllm", "trtllm", "vllm"],
-        "kernel_source": ["NCCL", "NCCL", "TRTLLM", "vLLM_custom_eager"],
-        "dtype": ["half", "half", "int8", "bfloat16"],
-        "op": ["all_reduce", "alltoall", "all_gather", "reduce_scatter"],
-        "num_gpus": [8, 4, 2, 2], "message_elements": [1000, 500, 64, 10],
-        "latency_us": [12.0, 9.0, 5.0, 30.0],
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "system": ["h100_sxm", "h100_sxm", "gb200", "l40s"],
+            "library": ["nccl", "vllm", "trtllm", "vllm"],
+            "kernel_source": ["NCCL", "NCCL", "TRTLLM", "vLLM_custom_eager"],
+            "dtype": ["half", "half", "int8", "bfloat16"],
+            "op": ["all_reduce", "alltoall", "all_gather", "reduce_scatter"],
+            "num_gpus": [8, 4, 2, 2],
+            "message_elements": [1000, 500, 64, 10],
+            "latency_us": [12.0, 9.0, 5.0, 30.0],
+        }
+    )
     frame.to_parquet(tmp_path / "aic_comm.parquet")
     found = {}
     for block in sources()["aic_comm"].rows(tmp_path):
@@ -68,17 +71,18 @@ def test_collectives_name_library_operation_and_bytes(tmp_path: Path) -> None:
             key = block.target, block.framework, block.dtype, block.protocol
             column = {n: float(c[i]) for n, c in block.columns.items()}
             found[(*key, Operation(int(column["operation"])))] = (
-                column["ranks"], column["nbytes"], block.time_s[i] * 1e6,
-            )  # fmt: skip
+                column["ranks"],
+                column["nbytes"],
+                block.time_s[i] * 1e6,
+            )
     graph, eager = Protocol.GRAPH, Protocol.EAGER
     assert found == {
         ("h100-sxm5-80gb", "nccl", "f16", graph, Operation.ALL_REDUCE): (8, 2000, 12),
         # what a framework measured of NCCL is NCCL's
         ("h100-sxm5-80gb", "nccl", "f16", graph, Operation.ALL_TO_ALL): (4, 1000, 9),
         ("gb200", "trtllm", "i8", graph, Operation.ALL_GATHER): (2, 64, 5),
-        ("l40s", "vllm", "bf16", eager, Operation.REDUCE_SCATTER): (
-            2, 20, pytest.approx(30)),
-    }  # fmt: skip
+        ("l40s", "vllm", "bf16", eager, Operation.REDUCE_SCATTER): (2, 20, pytest.approx(30)),
+    }
 
 
 @pytest.mark.parametrize(
@@ -109,16 +113,23 @@ def test_latencies_of_search_spaces_are_those_of_graphics_processors(
     help_nas.architectures.cache_clear()
     cell = "|{}~0|+|none~0|none~1|+|none~0|none~1|none~2|"
     arches = [cell.format(op) for op in ("nor_conv_3x3", "skip_connect", "avg_pool_3x3")]
-    pd.DataFrame({
-        "space": ["nasbench201"] * 3 + ["fbnet"], "arch_index": [0, 1, 2, 0],
-        "arch": [*arches, "0,1"],
-    }).to_parquet(tmp_path / "help_nas_archs.parquet")  # fmt: skip
-    pd.DataFrame({
-        "space": "nasbench201", "batch": 32, "arch_index": [0, 1, 2, 0, 1],
-        "device": ["titanx", "titanx", "titanx", "pixel2", "1080ti"],
-        "latency_ms": [4.0, 5.0, 6.0, 7.0, 0.0],
-        "source": ["rows"] * 5,
-    }).to_parquet(tmp_path / "help_nas_latency.parquet")  # fmt: skip
+    pd.DataFrame(
+        {
+            "space": ["nasbench201"] * 3 + ["fbnet"],
+            "arch_index": [0, 1, 2, 0],
+            "arch": [*arches, "0,1"],
+        }
+    ).to_parquet(tmp_path / "help_nas_archs.parquet")
+    pd.DataFrame(
+        {
+            "space": "nasbench201",
+            "batch": 32,
+            "arch_index": [0, 1, 2, 0, 1],
+            "device": ["titanx", "titanx", "titanx", "pixel2", "1080ti"],
+            "latency_ms": [4.0, 5.0, 6.0, 7.0, 0.0],
+            "source": ["rows"] * 5,
+        }
+    ).to_parquet(tmp_path / "help_nas_latency.parquet")
     chosen = help_nas.architectures(tmp_path, "nasbench201")
     assert len(chosen) == 2
     dataset = next(d for d in datasets().values() if getattr(d, "space", "") == "nasbench201")
@@ -162,8 +173,11 @@ def run_row(batch: int = 1, target: str = "t4", graph: str = "g", **more: float)
 
 def test_rows_are_those_of_which_a_quantity_was_measured() -> None:
     rows = (
-        run_row(energy_j=2.0), run_row(energy_j=0.0), run_row(), run_row(energy_j=float("inf")),
-    )  # fmt: skip
+        run_row(energy_j=2.0),
+        run_row(energy_j=0.0),
+        run_row(),
+        run_row(energy_j=float("inf")),
+    )
     data = Measurements("d", {}, rows)
     assert data.measured(Quantity.ENERGY).rows == rows[:1]
     assert data.values(Quantity.ENERGY)[0] == 2
@@ -182,10 +196,11 @@ def test_several_batches_are_those_of_one_graph_on_one_machine() -> None:
 
 def test_a_way_of_running_has_a_mode_a_table_of_fusion_and_a_name() -> None:
     modes = {
-        RunMode.EAGER: Setting(), RunMode.CHANNELS_LAST: Setting(channels_last=True),
+        RunMode.EAGER: Setting(),
+        RunMode.CHANNELS_LAST: Setting(channels_last=True),
         RunMode.COMPILED: Setting(compiled=True, channels_last=True),
         RunMode.TRAINING: Setting(training=True, compiled=True),
-    }  # fmt: skip
+    }
     assert {mode: s.mode for mode, s in modes.items()} == {mode: mode for mode in RunMode}
     assert Setting(compiled=True).runtime == "inductor"
     assert Setting(version=(2, 0)).runtime == "eager"
@@ -193,8 +208,14 @@ def test_a_way_of_running_has_a_mode_a_table_of_fusion_and_a_name() -> None:
     assert Setting(version=(2, 4)).framework == "torch 2.4"
     assert [p.bits for p in Precision] == [16, 16, 16, 16, 32, 32]
     assert [p.dtype for p in Precision] == ["f16", "bf16", "bf16", "f16", "f32", "tf32"]
-    named = {"amp_fp16": "amp f16", "AMP": "amp f16", "amp-bfloat16": "amp bf16", "half": "f16",
-             "float32": "f32", "tf32": "tf32"}  # fmt: skip
+    named = {
+        "amp_fp16": "amp f16",
+        "AMP": "amp f16",
+        "amp-bfloat16": "amp bf16",
+        "half": "f16",
+        "float32": "f32",
+        "tf32": "tf32",
+    }
     assert {name: precision_of(name, "here").value for name in named} == named
 
 
@@ -222,8 +243,9 @@ def test_rows_of_one_group_of_shapes_are_in_one_fold() -> None:
 
 
 def test_a_machine_left_out_may_take_its_twins_with_it() -> None:
-    blocks = [block(t, m=[1, 2], n=[3, 4], k=[5, 6]) for t in (
-        "h100-sxm5-80gb", "h200-sxm-141gb", "t4")]  # fmt: skip
+    blocks = [
+        block(t, m=[1, 2], n=[3, 4], k=[5, 6]) for t in ("h100-sxm5-80gb", "h200-sxm-141gb", "t4")
+    ]
     alone = split(blocks, UnseenMachine("h100-sxm5-80gb"))
     assert [b.target for b in alone.train] == ["h200-sxm-141gb", "t4"]
     assert [b.target for b in alone.test] == ["h100-sxm5-80gb"]
@@ -335,15 +357,20 @@ def test_figures_of_runs_are_by_mode_and_machine() -> None:
     lines = [(1.0, 1.1, 0.9, 1.2, 0.5), (2.0, 1.0, 0.5, 1.5, 2.5)]
     found = neusight_runs.figure("inf", "", lines)
     assert (found.slice, found.rows, found.goal, found.anchor) == (
-        "inference", 2, 0.09, "NeuSight 10.1 %",
-    )  # fmt: skip
+        "inference",
+        2,
+        0.09,
+        "NeuSight 10.1 %",
+    )
     assert (found.mape, found.median) == pytest.approx((0.3, 0.3))
     assert (found.coverage, found.floor_holds) == (0.5, 0.5)
     assert found.width == pytest.approx((1.2 / 0.9 + 3) / 2)
     own = neusight_runs.figure("train", "t4", lines)
     assert (own.slice, own.goal, own.anchor) == (
-        "training, forward and backward, t4", None, "",
-    )  # fmt: skip
+        "training, forward and backward, t4",
+        None,
+        "",
+    )
     assert neusight_runs.figure("", "", lines).goal is None
 
 
@@ -355,14 +382,20 @@ def test_a_configuration_is_cut_to_so_many_layers_of_each_kind() -> None:
     assert layer_units(plain) == 24
     assert parsed(plain) == {"num_hidden_layers": 24, "hidden_size": 8}
     assert cut(parsed(plain), 2) == {"num_hidden_layers": 2, "hidden_size": 8}
-    sparse = {"num_layers": 12, "num_decoder_layers": 12, "num_sparse_encoder_layers": 6,
-              "num_sparse_decoder_layers": 6}  # fmt: skip
+    sparse = {
+        "num_layers": 12,
+        "num_decoder_layers": 12,
+        "num_sparse_encoder_layers": 6,
+        "num_sparse_decoder_layers": 6,
+    }
     assert every(sparse) == 2
     assert layer_units(json.dumps(sparse)) == 6
     assert cut(sparse, 2) == {
-        "num_layers": 4, "num_decoder_layers": 4, "num_sparse_encoder_layers": 2,
+        "num_layers": 4,
+        "num_decoder_layers": 4,
+        "num_sparse_encoder_layers": 2,
         "num_sparse_decoder_layers": 2,
-    }  # fmt: skip
+    }
     for text in ("{}", '{"n_layer": 0}', '{"n_layer": "many"}'):
         with pytest.raises(DataError, match="without a number of layers"):
             layer_units(text)

@@ -77,21 +77,28 @@ def test_features_are_numbered_in_as_few_bytes_as_hold_them(count: int, dtype: t
     leaf = Forest.from_arrays(
         names,
         {
-            "feature": np.array([count - 1, -1, -1], np.int16), "cut": np.zeros(1, np.int64),
-            "cuts": np.ones(1), "cut_counts": np.array([0] * (count - 1) + [1]),
-            "leaf": np.array([3, 4]) * round(1 / LEAF_STEP), "sizes": np.array([3]),
+            "feature": np.array([count - 1, -1, -1], np.int16),
+            "cut": np.zeros(1, np.int64),
+            "cuts": np.ones(1),
+            "cut_counts": np.array([0] * (count - 1) + [1]),
+            "leaf": np.array([3, 4]) * round(1 / LEAF_STEP),
+            "sizes": np.array([3]),
         },
         0.0,
-    )  # fmt: skip
+    )
     assert leaf.arrays()["feature"].dtype == dtype
     assert leaf(np.full((1, count), 1.0, np.float32)).tolist() == [4.0]
 
 
 @pytest.mark.parametrize(
     ("value", "dtype"),
-    [(32767 * LEAF_STEP, np.int16), (32768 * LEAF_STEP, np.int32),
-     (-32768 * LEAF_STEP, np.int16), (-32769 * LEAF_STEP, np.int32)],
-)  # fmt: skip
+    [
+        (32767 * LEAF_STEP, np.int16),
+        (32768 * LEAF_STEP, np.int32),
+        (-32768 * LEAF_STEP, np.int16),
+        (-32769 * LEAF_STEP, np.int32),
+    ],
+)
 def test_leaves_take_two_bytes_where_all_fit(value: float, dtype: type) -> None:
     read = forest(leaf=np.zeros(7, np.int16))
     written = replace(read, threshold=np.where(read.feature < 0, np.float32(value), 1.0)).arrays()
@@ -165,9 +172,11 @@ def test_an_array_that_is_missing_is_named() -> None:
 
 def test_arrays_are_packed_and_read_back_by_their_names() -> None:
     given = {
-        "a": np.array([[1.5, -2.0], [3.0, 4.0]]), "b": np.array([1, -1], np.int16),
-        "c": np.zeros((0, 3), np.float32), "d": np.array([True, False]),
-    }  # fmt: skip
+        "a": np.array([[1.5, -2.0], [3.0, 4.0]]),
+        "b": np.array([1, -1], np.int16),
+        "c": np.zeros((0, 3), np.float32),
+        "d": np.array([True, False]),
+    }
     content = packed(given)
     found = unpacked(content)
     assert found.keys() == given.keys()

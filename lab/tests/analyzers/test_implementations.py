@@ -178,12 +178,23 @@ def test_what_a_framework_chooses_is_a_parameter_that_models_leave_out() -> None
 SHIPPED = {
     "matmul": ({"m": 128.0, "n": 4096.0, "k": 4096.0}, "f8e4m3", "h100"),
     "attention_prefill": (
-        {"batch": 1.0, "query_len": 2048.0, "kv_len": 2048.0, "heads": 32.0, "kv_heads": 8.0,
-         "head_dim": 128.0}, "bf16", "b200"),
+        {
+            "batch": 1.0,
+            "query_len": 2048.0,
+            "kv_len": 2048.0,
+            "heads": 32.0,
+            "kv_heads": 8.0,
+            "head_dim": 128.0,
+        },
+        "bf16",
+        "b200",
+    ),
     "attention_decode": (
         {"batch": 16.0, "cached_len": 2048.0, "heads": 32.0, "kv_heads": 8.0, "head_dim": 128.0},
-        "bf16", "b200"),
-}  # fmt: skip
+        "bf16",
+        "b200",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -197,8 +208,11 @@ def test_weights_that_ship_know_callers_who_name_no_framework(name: str) -> None
     assert len(own) >= len(calibration.categories) / 2
     rows: Mapping[str, np.ndarray] = {k: np.array([v]) for k, v in shape.items()}
     machine = load_machine(target)
-    by = {one.framework for one in card.implementations
-          if (one.target, one.dtype) == (machine.name, dtype)}  # fmt: skip
+    by = {
+        one.framework
+        for one in card.implementations
+        if (one.target, one.dtype) == (machine.name, dtype)
+    }
     assert len(by) > 2
     unnamed = predict(name, rows, dtype, machine, Protocol.GRAPH)
     named = [predict(name, rows, dtype, machine, Protocol.GRAPH, one) for one in sorted(by)]
@@ -247,9 +261,7 @@ def test_a_framework_with_untuned_kernels_alone_means_those_that_others_tuned() 
 def test_untuned_rows_are_asked_for_by_name_alone() -> None:
     kernel = np.array([ExpertsKernel.UNTUNED_CUTLASS, ExpertsKernel.TRITON], np.float64)
     columns = {name: np.full(2, value) for name, value in QWEN3_30B.items()} | {"kernel": kernel}
-    rows = Rows(
-        "experts", "h100-sxm5-80gb", "bf16", Protocol.GRAPH, "sglang", columns, np.ones(2)
-    )  # fmt: skip
+    rows = Rows("experts", "h100-sxm5-80gb", "bf16", Protocol.GRAPH, "sglang", columns, np.ones(2))
     assert [len(one) for one in CallerContext.EVERYTHING.among([rows])] == [2]
     (left,) = CallerContext.NOTHING.among([rows])
     assert left.columns["kernel"].tolist() == [ExpertsKernel.TRITON]

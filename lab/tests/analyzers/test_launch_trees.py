@@ -36,10 +36,16 @@ def pruned(factor: float, rest: float = 0.0) -> Pruned:
     nothing = np.zeros(len(row))
     scale_s = np.full(len(row), 1e-5)
     stack = SumStack(
-        ("a", "b", "c"), values, np.zeros(len(row), np.int64), scale_s, nothing, row,
-        np.zeros(runs, np.int64), (("t4", "f16", "torch"),),
+        ("a", "b", "c"),
+        values,
+        np.zeros(len(row), np.int64),
+        scale_s,
+        nothing,
+        row,
+        np.zeros(runs, np.int64),
+        (("t4", "f16", "torch"),),
         np.full(runs, launches * 1e-5 * factor + rest),
-    )  # fmt: skip
+    )
     return Pruned(stack, np.full((runs, 1), rest))
 
 

@@ -154,9 +154,12 @@ def test_every_row_has_the_band_of_its_category() -> None:
     bands = {"quiet": Bands(Band(-1, 1)), "noisy": Bands(Band(-4, 3))}
     calibration = Calibration(Bands(Band(-2, 2)), categories=bands)
     low, high = calibration.ends(
-        np.ones(3), 0.0, measured=True,
-        category=np.array([0, 1, 2]), names=("quiet", "noisy", "never measured"),
-    )  # fmt: skip
+        np.ones(3),
+        0.0,
+        measured=True,
+        category=np.array([0, 1, 2]),
+        names=("quiet", "noisy", "never measured"),
+    )
     assert low.tolist() == [-1, -4, -4]
     assert high.tolist() == [1, 3, 3]
 

@@ -56,10 +56,15 @@ def test_a_line_has_the_times_of_both_passes_at_a_correlation() -> None:
 
 def row(model: str, mode: str, device: str, measured_s: float) -> dict[str, object]:
     return {
-        "variant": "eager", "model": model, "mode": mode, "device": device, "batch": 4,
-        "seq_len": 128, "e2e_latency_ms": measured_s * 1e3,
+        "variant": "eager",
+        "model": model,
+        "mode": mode,
+        "device": device,
+        "batch": 4,
+        "seq_len": 128,
+        "e2e_latency_ms": measured_s * 1e3,
         "hf_config_json": '{"n_layer": 5, "architectures": ["Net"]}',
-    }  # fmt: skip
+    }
 
 
 def test_runs_are_two_cuts_and_as_many_layers_more(
@@ -113,24 +118,32 @@ def test_figures_are_of_both_modes_of_each_and_of_each_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = [
-        row("a", "inf", "v100", 4.05), row("b", "inf", "t4", 4.4), row("a", "train", "v100", 5.0),
+        row("a", "inf", "v100", 4.05),
+        row("b", "inf", "t4", 4.4),
+        row("a", "train", "v100", 5.0),
         {**row("a", "inf", "v100", 9.0), "variant": "compiled"},
-    ]  # fmt: skip
+    ]
     monkeypatch.setattr(neusight_runs, "read_parquet", lambda path: DataFrame(rows))
 
     def made(row: Any, say: object) -> TimedLabel:
         return replace(
             timed(row.e2e_latency_ms * 1e-3 - KERNELS),
-            device=row.device, model=row.model, mode=row.mode,
-        )  # fmt: skip
+            device=row.device,
+            model=row.model,
+            mode=row.mode,
+        )
 
     monkeypatch.setattr(neusight_runs, "timed", made)
     said: list[str] = []
     found = {f.slice: f for f in EXPERIMENT.evaluate(Path("data"), said.append)}
     assert list(found) == [
-        "both", "inference", "training, forward and backward", "inference, t4",
-        "inference, v100", "training, forward and backward, v100",
-    ]  # fmt: skip
+        "both",
+        "inference",
+        "training, forward and backward",
+        "inference, t4",
+        "inference, v100",
+        "training, forward and backward, v100",
+    ]
     both, inf = found["both"], found["inference"]
     assert (both.rows, inf.rows) == (3, 2)
     errors = [abs(4 / 4.05 - 1), abs(4 / 4.4 - 1), abs(4 / 5 - 1)]

@@ -25,11 +25,19 @@ def measured() -> dict[str, list[MeasuredKernel]]:
         rows = list(group)
         runs[model] = [
             MeasuredKernel(
-                x["label"], x["kind"], x["op"], x["operands"], x["results"], float(x["mac"]),
-                float(x["read_bytes"]), float(x["write_bytes"]), float(x["time_s"]),
+                x["label"],
+                x["kind"],
+                x["op"],
+                x["operands"],
+                x["results"],
+                float(x["mac"]),
+                float(x["read_bytes"]),
+                float(x["write_bytes"]),
+                float(x["time_s"]),
             )
-            for x in rows if x["dims"] == rows[0]["dims"]
-        ]  # fmt: skip
+            for x in rows
+            if x["dims"] == rows[0]["dims"]
+        ]
     return runs
 
 

@@ -51,9 +51,19 @@ def node(table: np.ndarray, columns: tuple[str, ...], index: int) -> dict[str, f
 
 
 CONV = {
-    "kernel_h": 3, "kernel_w": 5, "stride_h": 2, "stride_w": 1, "dilation_h": 1, "pad_h": 2,
-    "pad_w": 4, "groups": 4, "out_0": 4, "out_1": 32, "out_2": 8, "out_3": 16,
-}  # fmt: skip
+    "kernel_h": 3,
+    "kernel_w": 5,
+    "stride_h": 2,
+    "stride_w": 1,
+    "dilation_h": 1,
+    "pad_h": 2,
+    "pad_w": 4,
+    "groups": 4,
+    "out_0": 4,
+    "out_1": 32,
+    "out_2": 8,
+    "out_3": 16,
+}
 
 
 def test_nodes_of_nnlqp_are_operator_attributes_and_shape(graph: ModelGraph) -> None:
@@ -93,8 +103,12 @@ def test_a_mean_over_an_image_is_a_pool_to_pmgns(tmp_path: Path) -> None:
     graph = encode_module("means", load(path), [Setting(Precision.F32, version=(1, 8))])
     names = pmgns.relay_names(graph)
     assert names == [
-        *["average_pool"] * 2, *["reduce_mean"] * 2, *["add"] * 2, "average_pool", "add",
-    ]  # fmt: skip
+        *["average_pool"] * 2,
+        *["reduce_mean"] * 2,
+        *["add"] * 2,
+        "average_pool",
+        "add",
+    ]
     zeros = pmgns.node_table(graph, BATCH)[:, : len(pmgns.VOCABULARY)].sum(axis=1) == 0
     assert zeros.nonzero()[0].tolist() == [2, 3]
 
@@ -103,10 +117,19 @@ def test_nodes_of_trappm_carry_what_they_compute_and_move(graph: ModelGraph) -> 
     found = node(trappm.node_table(graph, BATCH), trappm.NODES.columns, 0)
     read = 4 * (4 * 8 * 16 * 16 + 32 * 2 * 15 + 32)
     assert found == {
-        "is conv": 1, "in_0": 4, "in_1": 8, "in_2": 16, "in_3": 16, "out_0": 4, "out_1": 32,
-        "out_2": 8, "out_3": 16, "mac": MAC[0], "parameters": 32 * 2 * 15 + 32,
+        "is conv": 1,
+        "in_0": 4,
+        "in_1": 8,
+        "in_2": 16,
+        "in_3": 16,
+        "out_0": 4,
+        "out_1": 32,
+        "out_2": 8,
+        "out_3": 16,
+        "mac": MAC[0],
+        "parameters": 32 * 2 * 15 + 32,
         "memory": read + 4 * (4 * 32 * 8 * 16),
-    }  # fmt: skip
+    }
 
 
 def test_static_numbers_are_sums_over_nodes(graph: ModelGraph) -> None:
@@ -126,8 +149,9 @@ def test_one_hot_parts_and_logarithms() -> None:
     assert one_hot(names, ("add", "conv")).tolist() == [[0, 1], [0, 0], [1, 0]]
     assert one_hot(names, ("add", OTHER)).tolist() == [[0, 1], [0, 1], [1, 0]]
     assert logs({"a": np.array([0.0, 3.0]), "b": np.array([1.0, 7.0])}, ("b", "a")).tolist() == [
-        [1, 0], [3, 2],
-    ]  # fmt: skip
+        [1, 0],
+        [3, 2],
+    ]
 
 
 def test_a_slice_holds_less_than_its_name_says() -> None:

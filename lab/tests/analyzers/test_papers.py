@@ -149,9 +149,16 @@ def test_a_result_is_trained_once_and_shown_beside_the_paper(
         command.reproduce([table], wanted, tmp_path, 1, lambda line: None)
     assert len(list(tmp_path.glob("*.json"))) == 2
     path = command.written(
-        [table], (0,), tmp_path, tmp_path, tmp_path, runs.PRESETS["smoke"], "",
-        is_faithful=True, has_charts=False,
-    )  # fmt: skip
+        [table],
+        (0,),
+        tmp_path,
+        tmp_path,
+        tmp_path,
+        runs.PRESETS["smoke"],
+        "",
+        is_faithful=True,
+        has_charts=False,
+    )
     text = path.read_text(encoding="utf-8")
     stored = runs.stored(tmp_path, wanted[1])
     assert stored is not None
@@ -282,9 +289,12 @@ def test_a_cell_of_an_unconverged_training_is_its_extrapolation() -> None:
 
     table = next(t for t in every_table() if t.key == "dippm-500-epochs")
     result = {
-        "slices": {"all rows": {"mape": 1.5}}, "parameters": 10, "curve": [(1, 1.0)],
-        "validation": [0.5 + 8.0 / (epoch + 1) for epoch in range(32)], "planned_epochs": 500,
-    }  # fmt: skip
+        "slices": {"all rows": {"mape": 1.5}},
+        "parameters": 10,
+        "curve": [(1, 1.0)],
+        "validation": [0.5 + 8.0 / (epoch + 1) for epoch in range(32)],
+        "planned_epochs": 500,
+    }
     row = cells(table, Done(table.lines[0], (result,)))
     assert row[1] == "not converged"
     assert "150.0%" not in row

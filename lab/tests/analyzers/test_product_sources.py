@@ -20,12 +20,17 @@ pytest.importorskip("pyarrow")
 
 
 def test_layers_of_a_shard_have_its_extents(tmp_path: Path) -> None:
-    frame = pd.DataFrame({
-        "device": "RTX4090", "model": "meta-llama/Llama-3.1-8B", "tensor_parallel": 2,
-        "profiler": "v1_vllm0.19",
-        "layer": ["qkv_proj", "o_proj", "lm_head", "rope", "down_proj", "down_proj"],
-        "x": [1, 2, 3, 4, 1024, 1027], "latency_us": [5.0, 6.0, 7.0, 8.0, 9.0, 10.0],
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "device": "RTX4090",
+            "model": "meta-llama/Llama-3.1-8B",
+            "tensor_parallel": 2,
+            "profiler": "v1_vllm0.19",
+            "layer": ["qkv_proj", "o_proj", "lm_head", "rope", "down_proj", "down_proj"],
+            "x": [1, 2, 3, 4, 1024, 1027],
+            "latency_us": [5.0, 6.0, 7.0, 8.0, 9.0, 10.0],
+        }
+    )
     frame.to_parquet(tmp_path / "llmservingsim_layers.parquet")
     (rows,) = sources()["llmservingsim_layers"].rows(tmp_path)
     assert set(rows.columns["in_block"]) == {0.0, 1.0}, "the head is outside of all blocks"
@@ -47,13 +52,24 @@ def test_experts_of_shards_are_left_out() -> None:
 
 
 def test_linear_layers_of_a_profile_are_products(tmp_path: Path) -> None:
-    frame = pd.DataFrame({
-        "device": ["a40", "a40", "h100"], "op": ["mlp_up_proj", "add", "mlp_up_proj"],
-        "gemm_m": [8.0, None, 16.0], "gemm_n": [64.0, None, 64.0], "gemm_k": [32.0, None, 32.0],
-        "latency_median_us": [3.0, 4.0, 5.0], "model": "meta-llama/Meta-Llama-3-8B",
-        "num_tokens": [8, 8, 16], "tensor_parallel": 1, "n_head": 4, "n_kv_head": 2, "n_embd": 32,
-        "n_expanded_embd": 32, "use_gated_mlp": True,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "device": ["a40", "a40", "h100"],
+            "op": ["mlp_up_proj", "add", "mlp_up_proj"],
+            "gemm_m": [8.0, None, 16.0],
+            "gemm_n": [64.0, None, 64.0],
+            "gemm_k": [32.0, None, 32.0],
+            "latency_median_us": [3.0, 4.0, 5.0],
+            "model": "meta-llama/Meta-Llama-3-8B",
+            "num_tokens": [8, 8, 16],
+            "tensor_parallel": 1,
+            "n_head": 4,
+            "n_kv_head": 2,
+            "n_embd": 32,
+            "n_expanded_embd": 32,
+            "use_gated_mlp": True,
+        }
+    )
     frame.to_parquet(tmp_path / "vidur_mlp.parquet")
     blocks = list(sources()["vidur_mlp"].rows(tmp_path))
     found = {rows.target: rows for rows in blocks if rows.class_name == "matmul"}
@@ -68,11 +84,19 @@ def test_linear_layers_of_a_profile_are_products(tmp_path: Path) -> None:
 
 def test_products_of_deepbench_are_by_precision(tmp_path: Path) -> None:
     single, half = "Float", "16 bit inputs, 16 bit multiplication, 32 bit addition"
-    frame = pd.DataFrame({
-        "op": "gemm", "device": ["V100", "V100", "MI25"], "precision": [single, half, single],
-        "m": 5124, "n": 700, "k": 2048, "a_transpose": ["T", "N", "N"], "b_transpose": "N",
-        "forward_latency_us": 1000.0,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "op": "gemm",
+            "device": ["V100", "V100", "MI25"],
+            "precision": [single, half, single],
+            "m": 5124,
+            "n": 700,
+            "k": 2048,
+            "a_transpose": ["T", "N", "N"],
+            "b_transpose": "N",
+            "forward_latency_us": 1000.0,
+        }
+    )
     frame.to_parquet(tmp_path / "deepbench_ops.parquet")
     blocks = [r for r in sources()["deepbench"].rows(tmp_path) if r.class_name != "convolution"]
     kinds = {(r.class_name, r.dtype): r.columns.get("transposed") for r in blocks}

@@ -50,9 +50,19 @@ def test_a_published_predictor_answers_by_name(name: str) -> None:
 def test_pmgns_gives_time_memory_energy_and_slice_in_one_call(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    document = json.loads(printed(
-        capsys, "predict", RESNET, "-t", "a100", "--predictor", "pmgns", "--output-format", "json",
-    ))  # fmt: skip
+    document = json.loads(
+        printed(
+            capsys,
+            "predict",
+            RESNET,
+            "-t",
+            "a100",
+            "--predictor",
+            "pmgns",
+            "--output-format",
+            "json",
+        )
+    )
     assert {"memory_bytes", "energy_j"} <= document["other_quantities"].keys()
     assert document["mig_profile"] in {"1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"}
     report = perfc.analyze(RESNET, "a100", predictor="pmgns")
@@ -80,10 +90,19 @@ def test_predictors_of_gpus_refuse_a_processor() -> None:
 
 
 def test_compare_puts_predictors_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
-    document = json.loads(printed(
-        capsys, "compare", RESNET, "-t", "rtx3090", "--predictors", "all",
-        "--output-format", "json",
-    ))  # fmt: skip
+    document = json.loads(
+        printed(
+            capsys,
+            "compare",
+            RESNET,
+            "-t",
+            "rtx3090",
+            "--predictors",
+            "all",
+            "--output-format",
+            "json",
+        )
+    )
     rows = {row["predictor"]: row for row in document["rows"]}
     assert {"", "kernels", "physics-residual", *PUBLISHED} <= rows.keys()
     for name in PUBLISHED:
@@ -91,7 +110,14 @@ def test_compare_puts_predictors_side_by_side(capsys: pytest.CaptureFixture[str]
         assert rows[name]["time_s"] == pytest.approx(alone.time_s)
     assert any(line.startswith("step-law: ") for line in document["left_out"])
     page = printed(
-        capsys, "compare", RESNET, "-t", "rtx3090", "--predictors", "seernet,kernels",
-        "--output-format", "html",
-    )  # fmt: skip
+        capsys,
+        "compare",
+        RESNET,
+        "-t",
+        "rtx3090",
+        "--predictors",
+        "seernet,kernels",
+        "--output-format",
+        "html",
+    )
     assert page.count("seernet") == 2, "a row of the chart and one of the table"

@@ -30,11 +30,19 @@ from perfc_lab.training.runs.published_steps import (
 
 RESNET = Path(__file__).parents[3] / "examples/models/resnet50.onnx.gz"
 ROW = {
-    "mode": "training", "n_gpus": 1, "runtime": "eager", "canonical_model": "resnet50",
-    "graph": "timm__resnet50__224.onnx.gz", "graph_size_match": "same",
-    "device": "V100-SXM2-16GB", "gpu": "V100", "precision": "fp32", "seq_len": None,
-    "batch": None, "throughput_per_s": 224.0,
-}  # fmt: skip
+    "mode": "training",
+    "n_gpus": 1,
+    "runtime": "eager",
+    "canonical_model": "resnet50",
+    "graph": "timm__resnet50__224.onnx.gz",
+    "graph_size_match": "same",
+    "device": "V100-SXM2-16GB",
+    "gpu": "V100",
+    "precision": "fp32",
+    "seq_len": None,
+    "batch": None,
+    "throughput_per_s": 224.0,
+}
 
 
 def rows(folder: Path, *changed: dict[str, Any]) -> list[PublishedStep]:
@@ -48,12 +56,24 @@ def rows(folder: Path, *changed: dict[str, Any]) -> list[PublishedStep]:
 
 def test_a_row_runs_as_its_script_ran_it(tmp_path: Path) -> None:
     plain, amp, volume, bert = rows(
-        tmp_path, {}, {"precision": "amp_fp16", "device": "A100-SXM4-80GB", "gpu": "A100"},
-        {"canonical_model": "nnunet-3d", "precision": "amp_fp16", "batch": 2,
-         "graph": "dle__nnunet-3d__128.onnx.gz", "device": "V100-SXM2-32GB"},
-        {"canonical_model": "bert-large-uncased", "graph": "hf__bert-large.onnx.gz", "batch": 8,
-         "graph_size_match": "any seq", "seq_len": 384},
-    )  # fmt: skip
+        tmp_path,
+        {},
+        {"precision": "amp_fp16", "device": "A100-SXM4-80GB", "gpu": "A100"},
+        {
+            "canonical_model": "nnunet-3d",
+            "precision": "amp_fp16",
+            "batch": 2,
+            "graph": "dle__nnunet-3d__128.onnx.gz",
+            "device": "V100-SXM2-32GB",
+        },
+        {
+            "canonical_model": "bert-large-uncased",
+            "graph": "hf__bert-large.onnx.gz",
+            "batch": 8,
+            "graph_size_match": "any seq",
+            "seq_len": 384,
+        },
+    )
     assert plain.time_s == 112 / 224.0
     assert plain.deployment.dims == {"batch": 112}
     assert (plain.deployment.target, plain.deployment.dtype) == ("v100-sxm2-16gb", "")
@@ -76,16 +96,28 @@ def test_what_contradicts_itself_is_left_out_and_what_nobody_knows_is_no_row(
     scaled = {"batch": 64}
     several = {**eight, "batch": 32}
     found = rows(
-        tmp_path, {}, eight, other, binned, {"canonical_model": "vgg16"}, {"mode": "inference"},
-        {"runtime": "tf1"}, {"graph": ""}, {"graph_size_match": "other size"},
+        tmp_path,
+        {},
+        eight,
+        other,
+        binned,
+        {"canonical_model": "vgg16"},
+        {"mode": "inference"},
+        {"runtime": "tf1"},
+        {"graph": ""},
+        {"graph_size_match": "other size"},
         {"canonical_model": "efficientnet_b4", "graph_size_match": "other size"},
-        {**scaled, **other}, {**several, **other},
-    )  # fmt: skip
+        {**scaled, **other},
+        {**several, **other},
+    )
     names = [(s.architecture, s.left_out) for s in found]
     assert names == [
-        ("resnet50", SkipReason.CONTRADICTED), ("resnet50", SkipReason.CONTRADICTED),
-        ("bert-large-uncased", SkipReason.BINNED), ("efficientnet_b4", None), ("resnet50", None),
-    ]  # fmt: skip
+        ("resnet50", SkipReason.CONTRADICTED),
+        ("resnet50", SkipReason.CONTRADICTED),
+        ("bert-large-uncased", SkipReason.BINNED),
+        ("efficientnet_b4", None),
+        ("resnet50", None),
+    ]
     assert found[3].graph == GRAPHS["efficientnet_b4"]
 
 

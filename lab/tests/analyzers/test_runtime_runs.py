@@ -84,16 +84,30 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for engine, slower in SLOWER.items():
                 for batch in (256, 4096):
                     sum_s = perfc.analyze(
-                        path, target, runtime=engine, dtype="f16", batch=batch,
+                        path,
+                        target,
+                        runtime=engine,
+                        dtype="f16",
+                        batch=batch,
                         predictor="kernels",
-                    ).prediction.total.time_s  # fmt: skip
-                    lines.append({
-                        "grade": "A", "mode": "inference", "graph": name,
-                        "graph_size_match": "same", "device": gpu, "gpu": gpu, "runtime": engine,
-                        "runtime_version": "TensorRT 8.5.1", "precision": "fp16",
-                        "seq_len": None, "batch": batch, "latency_ms": 1e3 * slower * sum_s,
-                        "source": "rows",
-                    })  # fmt: skip
+                    ).prediction.total.time_s
+                    lines.append(
+                        {
+                            "grade": "A",
+                            "mode": "inference",
+                            "graph": name,
+                            "graph_size_match": "same",
+                            "device": gpu,
+                            "gpu": gpu,
+                            "runtime": engine,
+                            "runtime_version": "TensorRT 8.5.1",
+                            "precision": "fp16",
+                            "seq_len": None,
+                            "batch": batch,
+                            "latency_ms": 1e3 * slower * sum_s,
+                            "source": "rows",
+                        }
+                    )
     frame = pd.DataFrame(lines)
     frame.loc[len(frame)] = {**lines[0], "grade": "C"}
     frame.loc[len(frame)] = {**lines[0], "runtime": "abacus"}
@@ -305,11 +319,17 @@ def test_runtime_that_nobody_measured_is_left_to_its_kernels(folder: Path, weigh
 @pytest.mark.parametrize(
     ("target", "dtype", "tf32", "expected"),
     [
-        ("t4", "", True, "f32"), ("a100", "", True, "tf32"), ("a100", "f32", False, "f32"),
-        ("t4", "bf16", True, "f16"), ("t4", "amp-f16", True, "amp"), ("t4", "i8", True, "int8"),
-        ("h100", "f8e4m3", True, "int8"), ("a100", "tf32", False, "tf32"), ("a100", "i4", True, ""),
+        ("t4", "", True, "f32"),
+        ("a100", "", True, "tf32"),
+        ("a100", "f32", False, "f32"),
+        ("t4", "bf16", True, "f16"),
+        ("t4", "amp-f16", True, "amp"),
+        ("t4", "i8", True, "int8"),
+        ("h100", "f8e4m3", True, "int8"),
+        ("a100", "tf32", False, "tf32"),
+        ("a100", "i4", True, ""),
     ],
-)  # fmt: skip
+)
 def test_precisions_are_told_by_width(target: str, dtype: str, tf32: bool, expected: str) -> None:
     how = Deployment(target, dtype=dtype, tf32=Tf32(tf32))
     found = precision(how, "f32", RooflineTable(load_machine(target), (), 0.0))

@@ -86,10 +86,16 @@ def test_a_training_is_the_mean_of_its_steps(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     adjacency = "[[0, 1, 0], [0, 0, 1], [0, 0, 0]]"
     labels = "[-1, 0, -2]"
-    pd.DataFrame({
-        "adjacency_json": adjacency, "op_labels_json": labels, "train_steps": [625, 625, 0],
-        "train_time_s": [1250.0, 0.0, 9.0], "gpu_energy_j": 62_500.0, "gpu_power_w": 50.0,
-    }).to_parquet(tmp_path / ecnas.TABLE)  # fmt: skip
+    pd.DataFrame(
+        {
+            "adjacency_json": adjacency,
+            "op_labels_json": labels,
+            "train_steps": [625, 625, 0],
+            "train_time_s": [1250.0, 0.0, 9.0],
+            "gpu_energy_j": 62_500.0,
+            "gpu_power_w": 50.0,
+        }
+    ).to_parquet(tmp_path / ecnas.TABLE)
     ecnas.cells.cache_clear()
     (row,) = EcNasRuns().rows(tmp_path)
     assert (row.batch, row.time_s, row.energy_j, row.power_w) == (256, 2, 100, 50)

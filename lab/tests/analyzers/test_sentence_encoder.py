@@ -49,9 +49,12 @@ def tiny(folder: Path) -> Path:
     (place / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     transformers.BertTokenizerFast(vocab=str(place / "vocab.txt")).save_pretrained(place)
     shape = transformers.BertConfig(
-        vocab_size=len(words), hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
         intermediate_size=32,
-    )  # fmt: skip
+    )
     transformers.BertModel(shape).save_pretrained(place, safe_serialization=True)
     return place
 

@@ -44,10 +44,23 @@ if TYPE_CHECKING:
 
 H100 = Sheet(load_machine("h100"))
 MOE = {"tokens": 64, "hidden": 2048, "inner": 768, "chosen": 8, "experts": 128}
-MIXED = {"query_len": 512, "kv_len": 1024, "decodes": 32, "cached_len": 4095, "heads": 32,
-         "kv_heads": 8, "head_dim": 128}  # fmt: skip
-LATENT = {"batch": 4, "query_len": 1, "kv_len": 4096, "heads": 16, "head_dim": 576,
-          "value_dim": 512}  # fmt: skip
+MIXED = {
+    "query_len": 512,
+    "kv_len": 1024,
+    "decodes": 32,
+    "cached_len": 4095,
+    "heads": 32,
+    "kv_heads": 8,
+    "head_dim": 128,
+}
+LATENT = {
+    "batch": 4,
+    "query_len": 1,
+    "kv_len": 4096,
+    "heads": 16,
+    "head_dim": 576,
+    "value_dim": 512,
+}
 
 
 def columns(name: str, shape: dict[str, int], **changes: float) -> Columns:
@@ -88,13 +101,15 @@ def test_tokens_that_choose_alone_leave_experts_idle_as_often_as_drawn_ones(toke
     even = work(columns("experts", MOE, tokens=tokens), "bf16", H100)
     assert alone.touched <= even.touched + 1e-9
     draw = np.random.default_rng(tokens)
-    drawn = np.array([
-        np.bincount(
-            np.concatenate([draw.choice(128, 8, replace=False) for _ in range(tokens)]),
-            minlength=128,
-        )
-        for _ in range(20)
-    ])  # fmt: skip
+    drawn = np.array(
+        [
+            np.bincount(
+                np.concatenate([draw.choice(128, 8, replace=False) for _ in range(tokens)]),
+                minlength=128,
+            )
+            for _ in range(20)
+        ]
+    )
     assert alone.touched == pytest.approx((drawn > 0).sum(axis=1).mean(), rel=0.05)
     for unit, tiles in zip(UNITS, alone.tiles, strict=True):
         assert tiles == pytest.approx(np.ceil(drawn / unit).sum(axis=1).mean(), rel=0.15)
@@ -178,8 +193,9 @@ def test_a_block_with_a_key_multiplies_takes_exponentials_and_reads() -> None:
     assert key_s(wide, "bf16", H100)[0] - found == pytest.approx(products_s + reads_s)
     # what was measured of one key, in clocks, where a walk of 8,192 takes 264 and 187 µs
     for name, walk_s, least, most in (
-        ("rtx4090", 264e-6, 0.9, 1.0), ("rtx-pro-6000-server", 187e-6, 1.0, 1.15),
-    ):  # fmt: skip
+        ("rtx4090", 264e-6, 0.9, 1.0),
+        ("rtx-pro-6000-server", 187e-6, 1.0, 1.15),
+    ):
         told_s = 8192 * key_s(rows, "bf16", Sheet(load_machine(name)))[0]
         assert least < walk_s / told_s < most
 
@@ -202,8 +218,14 @@ def test_latents_are_read_once_for_keys_and_values() -> None:
     amounts = class_of("latent_attention").amounts(columns("latent_attention", LATENT), "bf16")
     assert amounts.mac[0] == 4 * 16 * 4096 * (576 + 512)
     assert amounts.read_bytes[0] == 2 * (4 * 4096 * 576 + 4 * 16 * 576)
-    decode = {"batch": 4, "cached_len": 4095, "heads": 16, "kv_heads": 1, "head_dim": 576,
-              "value_dim": 512}  # fmt: skip
+    decode = {
+        "batch": 4,
+        "cached_len": 4095,
+        "heads": 16,
+        "kv_heads": 1,
+        "head_dim": 576,
+        "value_dim": 512,
+    }
     apart = class_of("attention_decode").amounts(columns("attention_decode", decode), "bf16")
     assert apart.read_bytes[0] > 1.8 * amounts.read_bytes[0]
 

@@ -232,9 +232,14 @@ def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     monkeypatch.setattr(as_shipped, "load", module_of)
     found = figures_as_shipped(
-        ["physics-residual"], of_families(), [GraphProtocol.FAMILY], tmp_path,
-        quantity=Quantity.TIME, seeds=(0,), say=said.append,
-    )  # fmt: skip
+        ["physics-residual"],
+        of_families(),
+        [GraphProtocol.FAMILY],
+        tmp_path,
+        quantity=Quantity.TIME,
+        seeds=(0,),
+        say=said.append,
+    )
     (every,) = (one for one in found if one.slice == "all rows")
     assert every.split == "family"
     assert every.rows > 0

@@ -20,9 +20,14 @@ PEAK = 8.1e12  # of a T4 in f32
 def block(time_s: float) -> Any:
     extent = np.array([4096.0])
     return Rows(
-        "matmul_f32", "t4", "f32", Protocol.KERNELS, "", {"m": extent, "n": extent, "k": extent},
+        "matmul_f32",
+        "t4",
+        "f32",
+        Protocol.KERNELS,
+        "",
+        {"m": extent, "n": extent, "k": extent},
         np.array([time_s]),
-    )  # fmt: skip
+    )
 
 
 def test_a_kernel_faster_than_the_machine_can_be_is_found(

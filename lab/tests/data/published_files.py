@@ -36,17 +36,22 @@ NODES = (
     "call_module,fc,,0.5,0.5,0.25,0,[[2]],(2),torch.float32,fc\n"
 )
 RUN = {
-    "trainable_params": 1000, "total_time": 20.5, "total_energy (kWh)": 0.5,
+    "trainable_params": 1000,
+    "total_time": 20.5,
+    "total_energy (kWh)": 0.5,
     "avg_power_usages:": {
-        "gpu": {"avg_power_usages (W)": [[150.0]], "avg_energy_usages (J)": [[300.0]],
-                "devices": ["Quadro RTX 6000"]},
+        "gpu": {
+            "avg_power_usages (W)": [[150.0]],
+            "avg_energy_usages (J)": [[300.0]],
+            "devices": ["Quadro RTX 6000"],
+        },
         "cpu": {"avg_power_usages (W)": [[50.0, 60.0]], "avg_energy_usages (J)": [[10.0, 20.0]]},
     },
     "evaluation_results": [
         {"training_steps": 0, "training_time": 0.0, "predict_time": 3.0},
         {"training_steps": 625, "training_time": 100.5, "predict_time": 2.5},
     ],
-}  # fmt: skip
+}
 SUBNET = {"ks": [3, 5], "e": [4, 6], "d": [2], "r": [224]}
 
 
@@ -142,8 +147,16 @@ FILES: dict[str, str | bytes] = {
         "conv,2.0,Tesla P4,p2.1.0,8902,winograd,2,cu121,;a;b,2,3,4,3,5,1,1\n"
     ),
     f"{DATA}/device_configs/Tesla_P4.json": json.dumps(
-        {"Device": "Tesla P4", "Dev_Mem": 8, "Mem_Bw": 192, "Num_Sm": 40, "Core_Per_SM": 64,
-         "Freq": 1113, "SingleFLOPs": 5699, "L2Cache": 2}
+        {
+            "Device": "Tesla P4",
+            "Dev_Mem": 8,
+            "Mem_Bw": 192,
+            "Num_Sm": 40,
+            "Core_Per_SM": 64,
+            "Freq": 1113,
+            "SingleFLOPs": 5699,
+            "L2Cache": 2,
+        }
     ),
     f"{DATA}/DLmodel_configs/bert.json": '{\n  "architectures": ["Bert"]\n}\n',
     f"{LABELS}/Tesla_P4/bert-train-512-2.json": json.dumps(LABEL),
@@ -172,7 +185,7 @@ FILES: dict[str, str | bytes] = {
     "data/fbnet/latency/essential_ph_1.pt": row_of_pickles([33.0]),
     "data/ofa/ofa_archs.pt": archive({"arch": [SUBNET]}),
     "data/ofa/latency/v100_64.pt": archive([20.0]),
-}  # fmt: skip
+}
 
 
 RULE = "| --- " * 24 + "|\n"

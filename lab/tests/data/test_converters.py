@@ -38,9 +38,15 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 ELSEWHERE = {
-    "timm_benchmark", "zeus_train_power", "deepbench_ops", "gpumemnet_mlp", "mlenergy",
-    "aic_serving", "trtllm_throughput", "argonne_batches",
-}  # fmt: skip
+    "timm_benchmark",
+    "zeus_train_power",
+    "deepbench_ops",
+    "gpumemnet_mlp",
+    "mlenergy",
+    "aic_serving",
+    "trtllm_throughput",
+    "argonne_batches",
+}
 """Tables of sources that other tests rebuild."""
 
 
@@ -76,8 +82,11 @@ def test_states_and_absorbed_products_keep_their_extents(tables: dict[str, pd.Da
     assert row["latency_us"] == 31.25
     (row,) = tables["aic_mamba2"].to_dict("records")
     assert (row["framework"], row["d_state"], row["n_groups"], row["seq_len"]) == (
-        "trtllm", 64, 4, 64,
-    )  # fmt: skip
+        "trtllm",
+        64,
+        4,
+        64,
+    )
     prompt, token = tables["aic_gdn"].to_dict("records")
     assert (prompt["phase"], prompt["num_k_heads"], prompt["num_v_heads"]) == ("context", 16, 32)
     assert (token["phase"], token["batch_size"], token["latency_us"]) == ("generation", 8, 62.5)
@@ -108,11 +117,16 @@ def test_collectives_of_both_tables_name_library_and_operation(
 ) -> None:
     nccl, custom = tables["aic_comm"].to_dict("records")
     assert (nccl["table"], nccl["library"], nccl["op"], nccl["dtype"]) == (
-        "nccl", "nccl", "all_gather", "half",
-    )  # fmt: skip
+        "nccl",
+        "nccl",
+        "all_gather",
+        "half",
+    )
     assert (custom["table"], custom["library"], custom["op"]) == (
-        "custom_allreduce", "vllm", "all_reduce",
-    )  # fmt: skip
+        "custom_allreduce",
+        "vllm",
+        "all_reduce",
+    )
     assert (custom["message_elements"], custom["latency_us"]) == (128, 250)
 
 

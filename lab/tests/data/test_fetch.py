@@ -23,8 +23,16 @@ def vidur_csv() -> str:
     """Two operators of a shard of two, 64 tokens, times in ms."""
     ops = ("add", "mlp_up_proj")
     header = [f"time_stats.{op}.{s}" for op in ops for s in STATS]
-    header += ["n_head", "n_kv_head", "n_embd", "n_expanded_embd", "vocab_size", "use_gated_mlp",
-               "num_tokens", "num_tensor_parallel_workers"]  # fmt: skip
+    header += [
+        "n_head",
+        "n_kv_head",
+        "n_embd",
+        "n_expanded_embd",
+        "vocab_size",
+        "use_gated_mlp",
+        "num_tokens",
+        "num_tensor_parallel_workers",
+    ]
     values = ["0.002"] * 5 + ["0.010", "0.012", "0.011", "0.011", "0.001"]
     values += ["8", "4", "512", "1024", "1000", "True", "64", "2"]
     return f"{','.join(header)}\n{','.join(values)}\n"

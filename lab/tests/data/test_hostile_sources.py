@@ -135,10 +135,19 @@ def test_programs_in_a_pickle_are_not_run(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"not a pickle", b"\x80\x02.", pickle.dumps([1.0]), b"PK\x05\x06" + bytes(18),
-     archive(b""), archive(b"\x80\x02e."), archive(b"\x80\x02]0."), archive(b"\x80\x02](K\x01e"),
-     archive(b"cos\nsystem\n.")],
-)  # fmt: skip
+    [
+        b"",
+        b"not a pickle",
+        b"\x80\x02.",
+        pickle.dumps([1.0]),
+        b"PK\x05\x06" + bytes(18),
+        archive(b""),
+        archive(b"\x80\x02e."),
+        archive(b"\x80\x02]0."),
+        archive(b"\x80\x02](K\x01e"),
+        archive(b"cos\nsystem\n."),
+    ],
+)
 def test_files_that_torch_did_not_write_are_one_line(tmp_path: Path, content: bytes) -> None:
     path = placed(tmp_path, "a.pt", content)
     with pytest.raises(FetchError, match=r"no data of torch\.save") as caught:
@@ -214,11 +223,26 @@ def test_tables_of_a_spreadsheet_are_found_by_their_headings(tmp_path: Path) -> 
         tmp_path / "results" / "train" / "DeepBench_NV_TitanX_Pascal.xlsx",
         ("Precision", "Float"),
         ("m", "n", "k", "a_t", "b_t", "time (usec)"),
-        (1760, 16, 1760, "N", "N", 100), (1760, 32, 1760, "N", "T", 200), (),
-        ("w", "h", "c", "n", "k", "f_w", "f_h", "pad_w", "pad_h", "stride_w", "stride_h",
-         "fwd_time (msec)", "fwd_algo"),
+        (1760, 16, 1760, "N", "N", 100),
+        (1760, 32, 1760, "N", "T", 200),
+        (),
+        (
+            "w",
+            "h",
+            "c",
+            "n",
+            "k",
+            "f_w",
+            "f_h",
+            "pad_w",
+            "pad_h",
+            "stride_w",
+            "stride_h",
+            "fwd_time (msec)",
+            "fwd_algo",
+        ),
         (700, 161, 1, 4, 32, 20, 5, 0, 0, 2, 2, 0.5, "IMPLICIT_GEMM"),
-    )  # fmt: skip
+    )
     found = DeepBench().convert(tmp_path)["deepbench_ops"]
     assert list(found["op"]) == ["gemm", "gemm", "conv"]
     assert list(found["forward_latency_us"]) == [100, 200, 500]

@@ -46,10 +46,12 @@ def test_both_forms_of_megatron_bridge_are_runs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [("| 1600 (1500) |", "| fast |", "'fast' is no number"),
-     ("| 128 | 1 |", f"| {'9' * 9} | 1 |", "is no gbs"),
-     ("NeMo Container", "of", "no table of")],
-)  # fmt: skip
+    [
+        ("| 1600 (1500) |", "| fast |", "'fast' is no number"),
+        ("| 128 | 1 |", f"| {'9' * 9} | 1 |", "is no gbs"),
+        ("NeMo Container", "of", "no table of"),
+    ],
+)
 def test_pages_that_are_none_are_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
     ((file, text),) = RUN_PAGES["megatron_bridge"].items()
     placed(tmp_path, file, text.replace(old, new))

@@ -160,14 +160,42 @@ PAGES = {
 }
 ROWS: dict[str, list[tuple[object, ...]]] = {
     "nvidia_dle": [
-        ("V100-SXM2-16GB", "eager", "amp_fp16", "PyTorch/Classification/ConvNets/resnet50v1.5", 8,
-         11.5, "timm__resnet50__224"),
-        ("T4", "onnxruntime-tensorrt", "fp16", "PyTorch/LanguageModeling/BERT/triton/large", 8,
-         48.75, "hf__bert-large"),
-        ("A100-SXM4-40GB", "eager", "amp_fp16", "PyTorch/LanguageModeling/Transformer-XL", 2, 10.5,
-         ""),
-        ("A100-SXM4-40GB", "torchscript", "tf32", "PyTorch/LanguageModeling/Transformer-XL", 2,
-         7.5, ""),
+        (
+            "V100-SXM2-16GB",
+            "eager",
+            "amp_fp16",
+            "PyTorch/Classification/ConvNets/resnet50v1.5",
+            8,
+            11.5,
+            "timm__resnet50__224",
+        ),
+        (
+            "T4",
+            "onnxruntime-tensorrt",
+            "fp16",
+            "PyTorch/LanguageModeling/BERT/triton/large",
+            8,
+            48.75,
+            "hf__bert-large",
+        ),
+        (
+            "A100-SXM4-40GB",
+            "eager",
+            "amp_fp16",
+            "PyTorch/LanguageModeling/Transformer-XL",
+            2,
+            10.5,
+            "",
+        ),
+        (
+            "A100-SXM4-40GB",
+            "torchscript",
+            "tf32",
+            "PyTorch/LanguageModeling/Transformer-XL",
+            2,
+            7.5,
+            "",
+        ),
     ],
     "paddledetection": [
         ("V100", "paddle", "fp32", "RT-DETR-R50-m ResNet-50", 1, 12.5, "hf__rtdetr-r50m__640"),
@@ -177,27 +205,68 @@ ROWS: dict[str, list[tuple[object, ...]]] = {
     "swin": [("V100", "eager", "fp32", "SwinV2-B", 64, 500, "timm__swinv2_base_window16_256__256")],
     "tensorrt_tfquant": [
         ("A100", "tensorrt", "int8", "ResNet50-v1 QAT (TensorRT)", 1, 0.5, "timm__resnet50__224"),
-        ("A100", "tf2", "tf32", "ResNet50-v1 Baseline (TensorFlow)", 1, 7.5,
-         "timm__resnet50__224"),
+        ("A100", "tf2", "tf32", "ResNet50-v1 Baseline (TensorFlow)", 1, 7.5, "timm__resnet50__224"),
     ],
     "paddleclas": [
         ("V100", "paddle-trt", "fp32", "DLA34", 1, 1.5, "timm__dla34__224"),
-        ("V100", "paddle-trt", "fp32", "ViT_base_patch16_384", 1, 9.25,
-         "timm__vit_base_patch16_384__384"),
-        ("V100", "paddle-trt", "fp32", "ViT_base_patch16_384", 4, 20.5,
-         "timm__vit_base_patch16_384__384"),
-        ("V100", "paddle-trt", "fp32", "SwinTransformer_large_patch4_window7_224", 1, 3.5,
-         "timm__swin_large_patch4_window7_224__224"),
+        (
+            "V100",
+            "paddle-trt",
+            "fp32",
+            "ViT_base_patch16_384",
+            1,
+            9.25,
+            "timm__vit_base_patch16_384__384",
+        ),
+        (
+            "V100",
+            "paddle-trt",
+            "fp32",
+            "ViT_base_patch16_384",
+            4,
+            20.5,
+            "timm__vit_base_patch16_384__384",
+        ),
+        (
+            "V100",
+            "paddle-trt",
+            "fp32",
+            "SwinTransformer_large_patch4_window7_224",
+            1,
+            3.5,
+            "timm__swin_large_patch4_window7_224__224",
+        ),
         ("T4", "paddle-trt", "fp16", "PPLCNet_x0_5", 1, 0.75, "timm__lcnet_050__224"),
         ("T4", "paddle-trt", "fp16", "DarkNet53", 1, 2.5, "timm__darknet53__224"),
     ],
     "fastertransformer": [
-        ("T4", "torchscript", "fp16", "swin swinv2_tiny_window8_256", 8, 12.5,
-         "timm__swinv2_tiny_window8_256__256"),
-        ("T4", "fastertransformer", "fp16", "swin swinv2_tiny_window8_256", 8, 4.5,
-         "timm__swinv2_tiny_window8_256__256"),
-        ("T4", "fastertransformer", "fp16", "swinv2 SMALL", 32, 7.5,
-         "timm__swinv2_small_window16_256__256"),
+        (
+            "T4",
+            "torchscript",
+            "fp16",
+            "swin swinv2_tiny_window8_256",
+            8,
+            12.5,
+            "timm__swinv2_tiny_window8_256__256",
+        ),
+        (
+            "T4",
+            "fastertransformer",
+            "fp16",
+            "swin swinv2_tiny_window8_256",
+            8,
+            4.5,
+            "timm__swinv2_tiny_window8_256__256",
+        ),
+        (
+            "T4",
+            "fastertransformer",
+            "fp16",
+            "swinv2 SMALL",
+            32,
+            7.5,
+            "timm__swinv2_small_window16_256__256",
+        ),
     ],
     "super_gradients": [
         ("T4", "tensorrt", "fp16", "ResNet 50", 1, 1.5, "timm__resnet50__224"),
@@ -210,13 +279,27 @@ ROWS: dict[str, list[tuple[object, ...]]] = {
         ("Jetson Nano", "eager", "fp32", "resnet50", 1, 1250.0, "timm__resnet50__224"),
     ],
     "paddlex": [
-        ("T4", "paddle", "fp32", "SwinTransformer_large_patch4_window12_384", 1, 9.5,
-         "timm__swin_large_patch4_window12_384__384"),
+        (
+            "T4",
+            "paddle",
+            "fp32",
+            "SwinTransformer_large_patch4_window12_384",
+            1,
+            9.5,
+            "timm__swin_large_patch4_window12_384__384",
+        ),
         ("T4", "paddle", "fp32", "RT-DETR-R50", 1, 7.5, "hf__rtdetr-r50__640"),
-        ("Xeon Gold 5117 (8 threads)", "paddle-cpu", "fp32", "RT-DETR-R50", 1, 17.5,
-         "hf__rtdetr-r50__640"),
+        (
+            "Xeon Gold 5117 (8 threads)",
+            "paddle-cpu",
+            "fp32",
+            "RT-DETR-R50",
+            1,
+            17.5,
+            "hf__rtdetr-r50__640",
+        ),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -264,8 +347,11 @@ def test_means_of_bert_are_whole_models(repository: tuple[str, str], tmp_path: P
     cells = pd.read_parquet(path)
     columns = cells[["precision", "percentile", "latency_ms"]]
     assert list(columns.head(4).itertuples(index=False, name=None)) == [
-        ("int8", "p95", 2.75), ("int8", "p99", 2.8), ("int8", "mean", 2.5), ("fp16", "p95", 4.5),
-    ]  # fmt: skip
+        ("int8", "p95", 2.75),
+        ("int8", "p99", 2.8),
+        ("int8", "mean", 2.5),
+        ("fp16", "p95", 4.5),
+    ]
     assert len(cells) == 9
     int8, half = whole_models(tmp_path)
     assert [int8.time_s, half.time_s] == pytest.approx([2.5e-3, 4.25e-3])
@@ -325,10 +411,12 @@ def test_pages_of_another_form_are_one_line(
         (b"#" * 500_000, "no table of latencies"),
         (b"[" * 500_000 + b"|\n|-|\n", "no table of latencies"),
         (b"<" * 500_000 + b"|\n|-|\n", "no table of latencies"),
-        (("# T4 GPU\n|M|Latency(ms) bs=1|\n|-|-|\n" + "|a|1|\n" * 12_000).encode(),
-         "more than 10000 times"),
+        (
+            ("# T4 GPU\n|M|Latency(ms) bs=1|\n|-|-|\n" + "|a|1|\n" * 12_000).encode(),
+            "more than 10000 times",
+        ),
     ],
-)  # fmt: skip
+)
 def test_hostile_pages_end_in_one_line(tmp_path: Path, content: bytes, said: str) -> None:
     placed(tmp_path, next(iter(PAGES["paddleclas"])), content)
     with pytest.raises(FetchError, match=said) as caught:
@@ -351,10 +439,14 @@ def test_code_has_no_table() -> None:
 
 def test_rates_become_times(tmp_path: Path) -> None:
     described = {
-        "title": "t", "url": "https://a", "commit": "0" * 40, "licence": "MIT", "files": ["a.md"],
+        "title": "t",
+        "url": "https://a",
+        "commit": "0" * 40,
+        "licence": "MIT",
+        "files": ["a.md"],
         "fields": {"model": "m", "device": "T4", "runtime": "eager", "precision": "fp32"},
         "tables": [{"times": "FPS", "rate": True, "labels": {"Batch": r"(?P<batch>\d+)"}}],
-    }  # fmt: skip
+    }
     placed(tmp_path, "a.md", "|Batch|FPS|\n|-|-|\n|4|200|\n")
     frame = page_source("x", described).convert(tmp_path)["whole_models_x"]
     assert list(frame["latency_ms"]) == [20]
@@ -363,11 +455,15 @@ def test_rates_become_times(tmp_path: Path) -> None:
 def test_rows_of_earlier_editions_are_added(tmp_path: Path) -> None:
     commits = [committed(tmp_path / "public", {"a.md": f"|FPS|\n|-|\n|{n}|\n"}) for n in (10, 20)]
     described = {
-        "title": "t", "url": f"file://{tmp_path}/public", "commit": commits[1], "licence": "MIT",
-        "earlier": commits[:1], "files": ["a.md"],
+        "title": "t",
+        "url": f"file://{tmp_path}/public",
+        "commit": commits[1],
+        "licence": "MIT",
+        "earlier": commits[:1],
+        "files": ["a.md"],
         "fields": {"model": "m", "device": "T4", "runtime": "x", "precision": "fp32", "batch": "1"},
         "tables": [{"times": "FPS", "rate": True}],
-    }  # fmt: skip
+    }
     source = page_source("x", described)
     for commit, times in (("", [50, 100]), (commits[0], [100])):
         (path,) = fetch(source, tmp_path / "tables", source.url, commit)
@@ -378,10 +474,11 @@ def test_the_documented_description_reads_a_page(tmp_path: Path) -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "contributing" / "table.md"
     text = page.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
     placed(
-        tmp_path, "docs/zoo.md",
+        tmp_path,
+        "docs/zoo.md",
         "# Speed on Tesla T4\n|Model|Size|Latency (ms)|FP16 Latency (ms)|\n|-|-|-|-|\n"
         "|ResNet-50|224|2.5|1.5|\n|mean||2.5|1.5|\n",
-    )  # fmt: skip
+    )
     frame = page_source("acme", parse(text, page)).convert(tmp_path)["whole_models_acme"]
     columns = ["device", "precision", "model", "latency_ms", "graph"]
     assert list(frame[columns].itertuples(index=False, name=None)) == [

@@ -40,9 +40,10 @@ def test_every_named_source_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    "experiment", [e for e in experiments().values() if isinstance(e, OperatorExperiment)],
+    "experiment",
+    [e for e in experiments().values() if isinstance(e, OperatorExperiment)],
     ids=lambda e: e.name,
-)  # fmt: skip
+)
 def test_kernels_are_rebuilt_from_the_sources_of_their_tables(
     experiment: OperatorExperiment,
 ) -> None:

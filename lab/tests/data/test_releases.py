@@ -57,11 +57,20 @@ def trappm() -> bytes:
 def perfseer() -> dict[str, bytes]:
     """Return a graph and its labels."""
     graph = nx.DiGraph()
-    memory = {"batch_size": 2, "bytes": "4096", "weight_size": 108, "output_size": 512,
-              "input_channels": 3, "input_w": 8, "input_h": 4, "output_channels": 16}  # fmt: skip
+    memory = {
+        "batch_size": 2,
+        "bytes": "4096",
+        "weight_size": 108,
+        "output_size": 512,
+        "input_channels": 3,
+        "input_w": 8,
+        "input_h": 4,
+        "output_channels": 16,
+    }
     args = {"conv_kernel_size": 3, "conv_stride": 1, "conv_padding": 1, "conv_groups": 1}
-    graph.add_node("a", feature={"type": "Conv", "args": args, "flops": 1000,
-                                 "memory_info": memory})  # fmt: skip
+    graph.add_node(
+        "a", feature={"type": "Conv", "args": args, "flops": 1000, "memory_info": memory}
+    )
     graph.add_node("b", feature={"type": "Relu", "args": {}, "flops": 10, "memory_info": memory})
     graph.add_edge("a", "b")
     labels = {"train": "1.5|50|1|900|90|2|1000", "infer": "0.5|25|1|500|80|2|600"}

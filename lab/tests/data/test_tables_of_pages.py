@@ -21,15 +21,26 @@ MLP = (
     "1479,25.5,0.5,0.25,0.125,0.5\n"
 )
 SERVED = {
-    "model_id": "maker/net", "nickname": "Net", "task": "chat", "total_params_billions": 8.0,
-    "activated_params_billions": 8.0, "weight_precision": "bfloat16",
+    "model_id": "maker/net",
+    "nickname": "Net",
+    "task": "chat",
+    "total_params_billions": 8.0,
+    "activated_params_billions": 8.0,
+    "weight_precision": "bfloat16",
     "configurations": [
-        {"gpu_model": "H100", "num_gpus": 1, "max_num_seqs": 8, "avg_power_watts": 500.5,
-         "energy_per_token_joules": 0.5, "output_throughput_tokens_per_sec": 1000.0,
-         "median_itl_ms": 7.5, "timelines": {"power_instant": {"values": [1]}}},
+        {
+            "gpu_model": "H100",
+            "num_gpus": 1,
+            "max_num_seqs": 8,
+            "avg_power_watts": 500.5,
+            "energy_per_token_joules": 0.5,
+            "output_throughput_tokens_per_sec": 1000.0,
+            "median_itl_ms": 7.5,
+            "timelines": {"power_instant": {"values": [1]}},
+        },
         {"gpu_model": "B200", "num_gpus": 2, "max_num_seqs": None},
     ],
-}  # fmt: skip
+}
 SILICON = (
     "id,mode,model_path,system,backend,backend_version,isl,osl,gemm_quant_mode,moe_quant_mode,"
     "batch_size,tp_size,decode_num_workers,silicon_ttft_ms,silicon_tpot_ms\n"
@@ -175,17 +186,25 @@ BY_CARD = """**All data in the table below was generated using version 0.11.0.**
 @pytest.mark.parametrize(
     ("file", "text", "rows"),
     [
-        (trtllm.STATIC_PAGE, STATIC, [
-            ("0.9.0", "GPT-J 6B", "H200", "fp8", 1024, 2, 128, 2048, 1000, 2000),
-            ("0.9.0", "GPT-J 6B", "A100", "fp16", 1, 1, 128, 1, 5.5, -1),
-        ]),
-        (trtllm.PAGE, BY_CARD, [
-            ("0.11.0", "Net", "H200", "fp8", -1, 1, 128, 2048, 1000.5, 1000.5),
-            ("0.11.0", "Net", "H200", "fp8", -1, 4, 128, 2048, 2000.5, 2000.5),
-            ("0.11.0", "Net", "A100", "fp16", -1, 4, 128, 2048, 500.5, 500.5),
-        ]),
+        (
+            trtllm.STATIC_PAGE,
+            STATIC,
+            [
+                ("0.9.0", "GPT-J 6B", "H200", "fp8", 1024, 2, 128, 2048, 1000, 2000),
+                ("0.9.0", "GPT-J 6B", "A100", "fp16", 1, 1, 128, 1, 5.5, -1),
+            ],
+        ),
+        (
+            trtllm.PAGE,
+            BY_CARD,
+            [
+                ("0.11.0", "Net", "H200", "fp8", -1, 1, 128, 2048, 1000.5, 1000.5),
+                ("0.11.0", "Net", "H200", "fp8", -1, 4, 128, 2048, 2000.5, 2000.5),
+                ("0.11.0", "Net", "A100", "fp16", -1, 4, 128, 2048, 500.5, 500.5),
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_pages_of_older_releases_are_read(
     tmp_path: Path, file: str, text: str, rows: list[tuple[object, ...]]
 ) -> None:
@@ -193,39 +212,69 @@ def test_pages_of_older_releases_are_read(
     (tmp_path / file).write_text(text, encoding="utf-8")
     frame = trtllm.TrtLlm().convert(tmp_path)["trtllm_throughput"].fillna(-1)
     columns = [
-        "version", "model", "gpu", "precision", "batch", "tp", "isl", "osl", "value",
+        "version",
+        "model",
+        "gpu",
+        "precision",
+        "batch",
+        "tp",
+        "isl",
+        "osl",
+        "value",
         "total_output_tokens_per_s",
-    ]  # fmt: skip
+    ]
     assert list(frame[columns].itertuples(index=False, name=None)) == rows
 
 
 @pytest.mark.parametrize(
     ("name", "file", "text", "said"),
     [
-        ("gpumemnet", f"{gpumemnet.FOLDERS[0]}/{gpumemnet.FILE}", MLP.replace("arch:", "a:"),
-         "says no network"),
-        ("gpumemnet", f"{gpumemnet.FOLDERS[0]}/{gpumemnet.FILE}", MLP.replace("1479", "-1"),
-         "max_gpu_memory_mib of row 0 is -1"),
+        (
+            "gpumemnet",
+            f"{gpumemnet.FOLDERS[0]}/{gpumemnet.FILE}",
+            MLP.replace("arch:", "a:"),
+            "says no network",
+        ),
+        (
+            "gpumemnet",
+            f"{gpumemnet.FOLDERS[0]}/{gpumemnet.FILE}",
+            MLP.replace("1479", "-1"),
+            "max_gpu_memory_mib of row 0 is -1",
+        ),
         ("mlenergy", f"{mlenergy.FOLDER}/a.json", "[" * 200_000, "no JSON"),
         ("mlenergy", f"{mlenergy.FOLDER}/a.json", '{"configurations": 3}', "no list"),
-        ("mlenergy", f"{mlenergy.FOLDER}/a.json",
-         json.dumps({**SERVED, "configurations": [{"gpu_model": "H100", "num_gpus": -2}]}),
-         "num_gpus of row 0 is -2"),
-        ("aic_serving", f"{SYSTEMS[0]}/{aic_serving.FILE}", "id,mode\na,agg\n",
-         "no column"),
-        ("argonne", f"{argonne.FOLDER}/All_results.csv", BATCHES.replace("2.75", "-2.75"),
-         "batch_latency_s of row 0 is -2.75"),
-        ("argonne", f"{argonne.FOLDER}/All_results.csv", BATCHES.replace("128,16", "128,1.5"),
-         "counts that are no whole numbers"),
-        ("aic_serving", f"{SYSTEMS[1]}/{aic_serving.FILE}", SILICON.replace(",4,2,", ",4.5,2,"),
-         "counts that are no whole numbers"),
+        (
+            "mlenergy",
+            f"{mlenergy.FOLDER}/a.json",
+            json.dumps({**SERVED, "configurations": [{"gpu_model": "H100", "num_gpus": -2}]}),
+            "num_gpus of row 0 is -2",
+        ),
+        ("aic_serving", f"{SYSTEMS[0]}/{aic_serving.FILE}", "id,mode\na,agg\n", "no column"),
+        (
+            "argonne",
+            f"{argonne.FOLDER}/All_results.csv",
+            BATCHES.replace("2.75", "-2.75"),
+            "batch_latency_s of row 0 is -2.75",
+        ),
+        (
+            "argonne",
+            f"{argonne.FOLDER}/All_results.csv",
+            BATCHES.replace("128,16", "128,1.5"),
+            "counts that are no whole numbers",
+        ),
+        (
+            "aic_serving",
+            f"{SYSTEMS[1]}/{aic_serving.FILE}",
+            SILICON.replace(",4,2,", ",4.5,2,"),
+            "counts that are no whole numbers",
+        ),
         ("trtllm", trtllm.PAGE, PAGE.replace("TP1 (FP4)", "all"), "no GPU and ranks"),
         ("trtllm", trtllm.PAGE, PAGE.replace("25,342", "many"), "'many' is no number"),
         ("trtllm", trtllm.PAGE, "# Overview\n", "no table of throughput"),
         ("trtllm", trtllm.PAGE, BY_CARD.replace("500.5", "fast"), "'fast' is no number"),
         ("trtllm", trtllm.STATIC_PAGE, STATIC.replace("5.5", "inf"), "'inf' is no number"),
     ],
-)  # fmt: skip
+)
 def test_files_that_are_none_of_these_are_one_line(
     tmp_path: Path, name: str, file: str, text: str, said: str
 ) -> None:

@@ -82,11 +82,15 @@ NUMBERS = Storage("<f4", "0", 12)
 @pytest.mark.parametrize(
     ("offset", "size", "stride", "values"),
     [
-        (0, (2, 3), (3, 1), [[0, 1, 2], [3, 4, 5]]), (1, (2, 2), (4, 1), [[1, 2], [5, 6]]),
-        (0, (3, 2), (1, 3), [[0, 3], [1, 4], [2, 5]]), (11, (), (), 11.0), (0, (0, 3), (3, 1), []),
-        (2, (3,), (0,), [2, 2, 2]), (0, (12,), (1,), list(range(12))),
+        (0, (2, 3), (3, 1), [[0, 1, 2], [3, 4, 5]]),
+        (1, (2, 2), (4, 1), [[1, 2], [5, 6]]),
+        (0, (3, 2), (1, 3), [[0, 3], [1, 4], [2, 5]]),
+        (11, (), (), 11.0),
+        (0, (0, 3), (3, 1), []),
+        (2, (3,), (0,), [2, 2, 2]),
+        (0, (12,), (1,), list(range(12))),
     ],
-)  # fmt: skip
+)
 def test_a_tensor_lies_in_its_storage_by_strides(
     offset: int, size: tuple[int, ...], stride: tuple[int, ...], values: object
 ) -> None:
@@ -95,9 +99,16 @@ def test_a_tensor_lies_in_its_storage_by_strides(
 
 @pytest.mark.parametrize(
     ("offset", "size", "stride"),
-    [(0, (13,), (1,)), (1, (12,), (1,)), (12, (), ()), (-1, (2,), (1,)), (0, (2,), (-1,)),
-     (0, (2, 7), (6, 1)), (0, (-2, -3), (3, 1))],
-)  # fmt: skip
+    [
+        (0, (13,), (1,)),
+        (1, (12,), (1,)),
+        (12, (), ()),
+        (-1, (2,), (1,)),
+        (0, (2,), (-1,)),
+        (0, (2, 7), (6, 1)),
+        (0, (-2, -3), (3, 1)),
+    ],
+)
 def test_a_tensor_beyond_its_storage_is_none(
     offset: int, size: tuple[int, ...], stride: tuple[int, ...]
 ) -> None:
@@ -113,9 +124,7 @@ def test_elements_of_a_tensor_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
         Resolver(STORED).resolve(tensor(NUMBERS, 0, (13,), (0,)))
 
 
-@pytest.mark.parametrize(
-    ("count", "is_fine"), [(0, True), (9, True), (10, False), (-1, False)]
-)  # fmt: skip
+@pytest.mark.parametrize(("count", "is_fine"), [(0, True), (9, True), (10, False), (-1, False)])
 def test_a_storage_has_a_bounded_number_of_elements(
     count: int, is_fine: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,9 +138,14 @@ def test_a_storage_has_a_bounded_number_of_elements(
 
 
 @pytest.mark.parametrize(
-    "reference", [[], ("module", 1), ("storage", "torch.FloatStorage", 0, "cpu", 1),
-                  ("storage", PickledName("torch.QInt8Storage"), 0, "cpu", 1)],
-)  # fmt: skip
+    "reference",
+    [
+        [],
+        ("module", 1),
+        ("storage", "torch.FloatStorage", 0, "cpu", 1),
+        ("storage", PickledName("torch.QInt8Storage"), 0, "cpu", 1),
+    ],
+)
 def test_what_refers_to_no_storage_is_refused(reference: object) -> None:
     with pytest.raises(ValueError, match=r"a (reference to no )?storage"):
         storage_of(reference)
@@ -139,9 +153,17 @@ def test_what_refers_to_no_storage_is_refused(reference: object) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [b"K\x01)R.", b"cbuiltins\nprint\nK\x01R.", b"K\x01K\x02b.", b"]K\x01K\x02s.", b"}K\x01a.",
-     b"K\x01K\x02K\x03s.", b"(]K\x01e.", b"K\x01\x85K\x02e."],
-)  # fmt: skip
+    [
+        b"K\x01)R.",
+        b"cbuiltins\nprint\nK\x01R.",
+        b"K\x01K\x02b.",
+        b"]K\x01K\x02s.",
+        b"}K\x01a.",
+        b"K\x01K\x02K\x03s.",
+        b"(]K\x01e.",
+        b"K\x01\x85K\x02e.",
+    ],
+)
 def test_instructions_on_what_they_are_not_for_are_refused(program: bytes) -> None:
     with pytest.raises((TypeError, IndexError)):
         PickleMachine().run(io.BytesIO(program))

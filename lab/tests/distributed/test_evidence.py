@@ -50,9 +50,15 @@ def test_models_have_the_sizes_that_their_names_say() -> None:
 
 
 ROW = RunRow(
-    "llm-foundry", "llm-foundry", "125m", "dgx-h100", "bf16", Parallel(data=8, zero=3),
-    Training(512, 64, 4), 1.0,
-)  # fmt: skip
+    "llm-foundry",
+    "llm-foundry",
+    "125m",
+    "dgx-h100",
+    "bf16",
+    Parallel(data=8, zero=3),
+    Training(512, 64, 4),
+    1.0,
+)
 
 
 def test_a_row_is_predicted_in_its_own_precision_and_by_its_law() -> None:
@@ -60,10 +66,16 @@ def test_a_row_is_predicted_in_its_own_precision_and_by_its_law() -> None:
     assert cost_of(ROW, replace(PHYSICS, micro_s=0.5)).time_s == pytest.approx(
         cost_of(ROW).time_s + 0.5 * 2
     )
-    stated = json.dumps({
-        "model_type": "gpt2", "n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 128,
-        "n_positions": 512,
-    })  # fmt: skip
+    stated = json.dumps(
+        {
+            "model_type": "gpt2",
+            "n_embd": 64,
+            "n_layer": 2,
+            "n_head": 4,
+            "vocab_size": 128,
+            "n_positions": 512,
+        }
+    )
     exact = work_of("tiny", 512, "f32", "dgx-h100", "eager", stated)
     assert (exact.tf32, exact.model.stacks[0].hidden) == (Tf32.NONE, 64)
     assert exact.precision.half.code == "f32"
@@ -100,10 +112,12 @@ def test_a_law_is_the_one_that_rows_were_made_by() -> None:
     found = fit(own, tangents)
     for row in own:
         t = tangents[id(row)]
-        said = t.time_s + sum([
-            s * (getattr(found, n) - getattr(PRIOR, n))
-            for s, n in zip(t.slopes, LEARNED, strict=True)
-        ])  # fmt: skip
+        said = t.time_s + sum(
+            [
+                s * (getattr(found, n) - getattr(PRIOR, n))
+                for s, n in zip(t.slopes, LEARNED, strict=True)
+            ]
+        )
         assert said == pytest.approx(row.step_s, rel=0.02)
     assert found.products == pytest.approx(1.35, abs=0.1)
     assert fit([], {}) == PRIOR
@@ -148,13 +162,18 @@ def test_each_model_is_left_out_of_its_law(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(scores, "fit", fitted)
     monkeypatch.setattr(scores, "answered_s", lambda row, law: row.step_s * law.products)
-    own = [foundry("LLAMA3_8B", 8, 1.0), foundry("LLAMA3-8B (fast)", 8, 1.0),
-           foundry("125m", 8, 2.0)]  # fmt: skip
+    own = [
+        foundry("LLAMA3_8B", 8, 1.0),
+        foundry("LLAMA3-8B (fast)", 8, 1.0),
+        foundry("125m", 8, 2.0),
+    ]
     found = list(scores.held_out(own, {}))
     assert asked == [["LLAMA3-8B (fast) 8", "LLAMA3_8B 8"], ["125m 8"], ["125m 8"]]
     assert [(a.row.model, a.error) for a in found] == [
-        ("125m", 1.0), ("LLAMA3-8B (fast)", 0.0), ("LLAMA3_8B", 0.0)
-    ]  # fmt: skip
+        ("125m", 1.0),
+        ("LLAMA3-8B (fast)", 0.0),
+        ("LLAMA3_8B", 0.0),
+    ]
     asked.clear()
     alone = [foundry("gpt2", n, 1.0, framework=scores.ALONE) for n in (1, 4)]
     answers = list(scores.held_out(alone, {}))
@@ -166,11 +185,12 @@ def test_evidence_has_a_law_for_each_group_and_for_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = [
-        foundry("125m", 8, 1.0), foundry("1b", 8, 2.0),
+        foundry("125m", 8, 1.0),
+        foundry("1b", 8, 2.0),
         foundry("3b", 8, 1.0, cluster="dgx-a100"),
         foundry("LLAMA3-8B", 8, 4.0, source="nemo", framework="megatron"),
         foundry("x", 8, 4.0, source="torchtitan", framework="torchtitan"),
-    ]  # fmt: skip
+    ]
     monkeypatch.setattr(scores, "rows", lambda _: iter(every))
     monkeypatch.setattr(scores, "usable", lambda rows, _: iter(rows))
     monkeypatch.setattr(scores.Tangent, "of", classmethod(lambda *_: Tangent(1.0, (0.0,) * 8)))
@@ -180,22 +200,31 @@ def test_evidence_has_a_law_for_each_group_and_for_any(
     told: list[str] = []
     found = scores.gathered(tmp_path, told.append)
     assert told == [
-        "5 runs", "llm-foundry sm_80: 1 rows, 33.3%", "llm-foundry sm_90: 2 rows, 33.3%",
-        "megatron sm_90: 1 rows, 33.3%", "torchtitan sm_90: 1 rows, 33.3%",
-    ]  # fmt: skip
+        "5 runs",
+        "llm-foundry sm_80: 1 rows, 33.3%",
+        "llm-foundry sm_90: 2 rows, 33.3%",
+        "megatron sm_90: 1 rows, 33.3%",
+        "torchtitan sm_90: 1 rows, 33.3%",
+    ]
     assert {name: law.products for name, law in found.laws.items()} == {
-        "llm-foundry sm_80": 1, "llm-foundry sm_90": 2, "megatron sm_90": 1, "torchtitan sm_90": 1,
+        "llm-foundry sm_80": 1,
+        "llm-foundry sm_90": 2,
+        "megatron sm_90": 1,
+        "torchtitan sm_90": 1,
         # where Megatron has rows of a generation, older ones do not speak for any
-        "any sm_80": 1, "any": 2, "any sm_90": 1,
-    }  # fmt: skip
+        "any sm_80": 1,
+        "any": 2,
+        "any sm_90": 1,
+    }
     assert (found.laws["any"].rows, found.laws["any"].models) == (2, ("3b", "LLAMA3-8B"))
     assert found.laws["any"].source == "llm-foundry, nemo"
     kinds = {(s.source, s.slice): s.rows for s in scores.scored(found)}
     assert kinds == {
-        ("llm-foundry", "dense, model left out"): 3, ("nemo", "dense, model left out"): 1,
+        ("llm-foundry", "dense, model left out"): 3,
+        ("nemo", "dense, model left out"): 1,
         ("torchtitan", "dense, model left out"): 1,
         ("llm_train_throughput", "dense, all sources"): 5,
-    }  # fmt: skip
+    }
 
 
 def test_a_band_holds_nine_in_ten_and_is_no_narrower_than_five_percent() -> None:
@@ -222,11 +251,15 @@ def test_scaling_is_over_eight_devices_of_the_same_model_and_cluster() -> None:
         return RunAnswer(foundry("1b", gpus, step_s, **changes), predicted_s)
 
     known = [
-        answer(64, 2.0, 1.25), answer(8, 1.0, 1.0), answer(16, 1.25, 1.0),
-        answer(16, 9.0, 1.0, weights="f8"), answer(16, 9.0, 1.0, source="nemo"),
+        answer(64, 2.0, 1.25),
+        answer(8, 1.0, 1.0),
+        answer(16, 1.25, 1.0),
+        answer(16, 9.0, 1.0, weights="f8"),
+        answer(16, 9.0, 1.0, source="nemo"),
         answer(16, 9.0, 1.0, training=Training(4096, 128, 1)),
-        answer(16, 1.0, 1.0, cluster="dgx-a100"), answer(32, 1.0, 1.0, cluster="dgx-a100"),
-    ]  # fmt: skip
+        answer(16, 1.0, 1.0, cluster="dgx-a100"),
+        answer(32, 1.0, 1.0, cluster="dgx-a100"),
+    ]
     found = list(scores.scalings(DistributedEvidence(tuple(known), {})))
     assert [(s.gpus, s.measured, s.predicted) for s in found] == [(16, 0.8, 1.0), (64, 0.5, 0.8)]
     assert {(s.model, s.cluster) for s in found} == {("1b", "dgx-h100")}
@@ -238,20 +271,34 @@ def test_links_are_measured_over_the_law(tmp_path: Path) -> None:
     def row(nbytes: int, times: float, **changes: Any) -> dict[str, object]:
         message = networks.LinkExchange.of(Exchange.ALL_REDUCE, float(nbytes), 16, 2, cluster)
         usual = {
-            "suspect": False, "devices_per_node": 8, "num_workers": 16, "system": "h100_dgx",
-            "collective": "all_reduce", "size_bytes": nbytes,
+            "suspect": False,
+            "devices_per_node": 8,
+            "num_workers": 16,
+            "system": "h100_dgx",
+            "collective": "all_reduce",
+            "size_bytes": nbytes,
             "latency_median_us": 1e6 * times * networks.time_s(message),
-        }  # fmt: skip
+        }
         return {**usual, **changes}
 
-    kept = [row(1 << 10, 4.0), row(1 << 12, 3.0), row(LARGE_BYTES, 2.0), row(1 << 24, 1.5),
-            row(1 << 24, 1.5), row(1 << 20, 99.0, suspect=True), row(1 << 20, 99.0, system="b200"),
-            row(1 << 20, 99.0, devices_per_node=16)]  # fmt: skip
+    kept = [
+        row(1 << 10, 4.0),
+        row(1 << 12, 3.0),
+        row(LARGE_BYTES, 2.0),
+        row(1 << 24, 1.5),
+        row(1 << 24, 1.5),
+        row(1 << 20, 99.0, suspect=True),
+        row(1 << 20, 99.0, system="b200"),
+        row(1 << 20, 99.0, devices_per_node=16),
+    ]
     pd.DataFrame(kept).to_parquet(tmp_path / "vidur_network.parquet")
     (found,) = link_scores(tmp_path)
     assert (found.system, found.exchange, found.ranks, found.nodes) == (
-        "h100_dgx", "all_reduce", 16, 2
-    )  # fmt: skip
+        "h100_dgx",
+        "all_reduce",
+        16,
+        2,
+    )
     assert (found.rows, found.ratio, found.large) == pytest.approx((4, 2.5, 1.75))
 
 
@@ -259,9 +306,10 @@ SCORES = (Score("left out", "dense", 7, 0.0615, 0.04, source="nemo", bias=-0.021
 
 
 SCALING = (
-    Scaling("1b", "dgx-h100", 16, 0.8, 0.75), Scaling("1b", "dgx-h100", 64, 0.5, 0.54),
+    Scaling("1b", "dgx-h100", 16, 0.8, 0.75),
+    Scaling("1b", "dgx-h100", 64, 0.5, 0.54),
     Scaling("3b", "dgx-h100", 64, 0.5, 0.541),
-)  # fmt: skip
+)
 
 
 LINKS = (LinkScore("h100_dgx", "all_reduce", 16, 2, 4, 1.25, 0.98),)
@@ -276,10 +324,12 @@ def test_the_scoreboard_says_errors_points_and_laws(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(scoreboard, "link_scores", lambda _: iter(LINKS))
     page = " ".join(board(NONE, Path()).written("text").split())
     for words in (
-        "nemo dense 7 6.2% 4.0% -2.1%", "1b dgx-h100 16 80.0% 75.0% -5.0",
+        "nemo dense 7 6.2% 4.0% -2.1%",
+        "1b dgx-h100 16 80.0% 75.0% -5.0",
         "over those of eight: 1 of 3 within 4 points, 4.4 on average.",
-        "h100_dgx all_reduce 16 2 4 1.25 0.98", "any 9 1.235 1.4 1.3 1.2 1 0.1 0.01 0 0.0005",
-    ):  # fmt: skip
+        "h100_dgx all_reduce 16 2 4 1.25 0.98",
+        "any 9 1.235 1.4 1.3 1.2 1 0.1 0.01 0 0.0005",
+    ):
         assert words in page, page
     assert scoreboard.nearness(()).endswith("over those of eight: no rows.")
 

@@ -17,17 +17,32 @@ from perfc_lab.distributed.learn import predicted_s
 from perfc_lab.distributed.questions import answered_s, command, config_of, is_supported
 
 RUN = RunRow(
-    "nemo", "megatron", "LLAMA3_8B", "dgx-h100", "f8", Parallel(2, data=4, sequence=1, zero=1),
-    Training(8192, 128, 1), 1.0, compiled=True,
-)  # fmt: skip
+    "nemo",
+    "megatron",
+    "LLAMA3_8B",
+    "dgx-h100",
+    "f8",
+    Parallel(2, data=4, sequence=1, zero=1),
+    Training(8192, 128, 1),
+    1.0,
+    compiled=True,
+)
 
 
 def test_the_public_call_is_made_with_a_law_in_place_of_the_shipped(tmp_path: Path) -> None:
     degrees = {"tp": 2, "pp": 1, "dp": 4, "sp": 1, "zero": 1}
     view = perfc.plan(
-        "llama-3-8b", 8, "dgx-h100", batch=128, seq=8192, dtype="f8", parallel=degrees,
-        checkpointing="none", micro_batch=1, trained_by="megatron",
-    )  # fmt: skip
+        "llama-3-8b",
+        8,
+        "dgx-h100",
+        batch=128,
+        seq=8192,
+        dtype="f8",
+        parallel=degrees,
+        checkpointing="none",
+        micro_batch=1,
+        trained_by="megatron",
+    )
     best = view.best or view.smallest
     assert best is not None
     assert answered_s(RUN, law_of("megatron", "sm_90")) == best.time_s

@@ -19,80 +19,170 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
 
 FOUNDRY = {
-    "source": "llm-foundry", "model": "125m", "system": "H100-80GB", "gpus": 8, "gbs": 64,
-    "mbs": 4, "seq": 2048, "precision": "amp_bf16", "sharding": "FULL_SHARD",
-    "checkpointing": "False", "tokens_per_s_per_gpu": 16384.0, "techniques": None, "task": None,
-    "tp": None, "pp": None, "cp": None, "vp": None, "ep": None, "fsdp": None,
-}  # fmt: skip
+    "source": "llm-foundry",
+    "model": "125m",
+    "system": "H100-80GB",
+    "gpus": 8,
+    "gbs": 64,
+    "mbs": 4,
+    "seq": 2048,
+    "precision": "amp_bf16",
+    "sharding": "FULL_SHARD",
+    "checkpointing": "False",
+    "tokens_per_s_per_gpu": 16384.0,
+    "techniques": None,
+    "task": None,
+    "tp": None,
+    "pp": None,
+    "cp": None,
+    "vp": None,
+    "ep": None,
+    "fsdp": None,
+}
 
 
 NEMO_ROW = {
-    **FOUNDRY, "source": "nemo", "model": "LLAMA3-70B", "system": "DGX-H100", "gpus": 64,
-    "gbs": 128, "mbs": 1, "seq": 8192, "precision": "FP8", "tokens_per_s_per_gpu": 1024.0,
-    "task": "Pretrain", "tp": 4, "pp": 2, "cp": 2, "vp": 5, "ep": 1, "fsdp": 0,
-}  # fmt: skip
+    **FOUNDRY,
+    "source": "nemo",
+    "model": "LLAMA3-70B",
+    "system": "DGX-H100",
+    "gpus": 64,
+    "gbs": 128,
+    "mbs": 1,
+    "seq": 8192,
+    "precision": "FP8",
+    "tokens_per_s_per_gpu": 1024.0,
+    "task": "Pretrain",
+    "tp": 4,
+    "pp": 2,
+    "cp": 2,
+    "vp": 5,
+    "ep": 1,
+    "fsdp": 0,
+}
 
 
 TITAN = {
-    **FOUNDRY, "source": "torchtitan", "model": "Llama 3.1 8B", "system": "H100-96GB-HBM2e-500W",
-    "gbs": None, "mbs": None, "precision": None, "sharding": None, "checkpointing": None,
+    **FOUNDRY,
+    "source": "torchtitan",
+    "model": "Llama 3.1 8B",
+    "system": "H100-96GB-HBM2e-500W",
+    "gbs": None,
+    "mbs": None,
+    "precision": None,
+    "sharding": None,
+    "checkpointing": None,
     "tokens_per_s_per_gpu": 4096.0,
-}  # fmt: skip
+}
 
 
 NEUSIGHT = {
-    "mode": "train", "device": "NVIDIA A100-SXM4-40GB", "variant": "eager", "batch": 8,
-    "hf_config_json": json.dumps({"model_type": "gpt2"}), "model": "gpt2", "seq_len": 512,
+    "mode": "train",
+    "device": "NVIDIA A100-SXM4-40GB",
+    "variant": "eager",
+    "batch": 8,
+    "hf_config_json": json.dumps({"model_type": "gpt2"}),
+    "model": "gpt2",
+    "seq_len": 512,
     "e2e_latency_ms": 250.0,
-}  # fmt: skip
+}
 
 
 BIG = {
-    "size": "104B", "file": "a.md", "step_s": 100.0, "section": "tries", "gpus": 64.0,
-    "gbs": 1024.0, "mbs": 1.0, "dp": 2, "tp": 4, "pp": 8, "zero": "Y", "system": "V100-32GB",
-}  # fmt: skip
+    "size": "104B",
+    "file": "a.md",
+    "step_s": 100.0,
+    "section": "tries",
+    "gpus": 64.0,
+    "gbs": 1024.0,
+    "mbs": 1.0,
+    "dp": 2,
+    "tp": 4,
+    "pp": 8,
+    "zero": "Y",
+    "system": "V100-32GB",
+}
 
 
 def read(
-    folder: Path, throughput: list[dict[str, Any]] = (), neusight: list[dict[str, Any]] = (),  # type: ignore[assignment]
+    folder: Path,
+    throughput: list[dict[str, Any]] = (),
+    neusight: list[dict[str, Any]] = (),  # type: ignore[assignment]
     big: list[dict[str, Any]] = (),  # type: ignore[assignment]
-) -> list[RunRow]:  # fmt: skip
+) -> list[RunRow]:
     for name, kept, columns in (
-        ("llm_train_throughput", throughput, FOUNDRY), ("neusight_e2e", neusight, NEUSIGHT),
+        ("llm_train_throughput", throughput, FOUNDRY),
+        ("neusight_e2e", neusight, NEUSIGHT),
         ("bigscience_train", big, BIG),
-    ):  # fmt: skip
+    ):
         frame = pd.DataFrame(list(kept), columns=list(columns))
         frame.to_parquet(folder / f"{name}.parquet")
     return list(rows(folder))
 
 
 def test_rows_of_llm_foundry(tmp_path: Path) -> None:
-    first, second = read(tmp_path, [
-        FOUNDRY,
-        {**FOUNDRY, "sharding": "SHARD_GRAD_OP", "checkpointing": "True", "precision": "amp_fp8",
-         "system": "A100-40GB"},
-    ])  # fmt: skip
+    first, second = read(
+        tmp_path,
+        [
+            FOUNDRY,
+            {
+                **FOUNDRY,
+                "sharding": "SHARD_GRAD_OP",
+                "checkpointing": "True",
+                "precision": "amp_fp8",
+                "system": "A100-40GB",
+            },
+        ],
+    )
     assert first == RunRow(
-        "llm-foundry", "llm-foundry", "125m", "bm-gpu-h100-8", "bf16", Parallel(data=8, zero=3),
-        Training(2048, 64, 4, "adamw", RecomputePolicy.NONE), 1.0,
-    )  # fmt: skip
+        "llm-foundry",
+        "llm-foundry",
+        "125m",
+        "bm-gpu-h100-8",
+        "bf16",
+        Parallel(data=8, zero=3),
+        Training(2048, 64, 4, "adamw", RecomputePolicy.NONE),
+        1.0,
+    )
     assert (second.parallel.zero, second.training.checkpointing) == (2, RecomputePolicy.BLOCK)
     assert (second.weights, second.cluster) == ("f8", "bm-gpu4-8")
 
 
 def test_rows_of_nemo_and_megatron_bridge(tmp_path: Path) -> None:
-    found = read(tmp_path, [
-        NEMO_ROW,
-        {**NEMO_ROW, "source": "megatron-bridge", "precision": None, "pp": None, "vp": 4,
-         "cp": 0, "tp": 1, "fsdp": 64, "task": "LoRA", "ep": 8, "model": "DeepSeekV3"},
-    ])  # fmt: skip
+    found = read(
+        tmp_path,
+        [
+            NEMO_ROW,
+            {
+                **NEMO_ROW,
+                "source": "megatron-bridge",
+                "precision": None,
+                "pp": None,
+                "vp": 4,
+                "cp": 0,
+                "tp": 1,
+                "fsdp": 64,
+                "task": "LoRA",
+                "ep": 8,
+                "model": "DeepSeekV3",
+            },
+        ],
+    )
     # 128 samples of 8192 tokens, 1024 a second on each of 64
     assert found[0] == RunRow(
-        "nemo", "megatron", "LLAMA3-70B", "dgx-h100", "f8",
-        Parallel(4, 2, 1, data=4, context=2, sequence=1, zero=1, virtual_stages=5,
-                 schedule="interleaved"),
-        Training(8192, 128, 1), 16.0, False, True,
-    )  # fmt: skip
+        "nemo",
+        "megatron",
+        "LLAMA3-70B",
+        "dgx-h100",
+        "f8",
+        Parallel(
+            4, 2, 1, data=4, context=2, sequence=1, zero=1, virtual_stages=5, schedule="interleaved"
+        ),
+        Training(8192, 128, 1),
+        16.0,
+        False,
+        True,
+    )
     assert found[1].parallel == Parallel(1, 1, 8, data=64, zero=3)
     assert (found[1].is_sparse, found[1].training.is_frozen, found[1].weights) == (True, True, "f8")
 
@@ -152,9 +242,15 @@ def test_rows_of_nemo_and_megatron_bridge(tmp_path: Path) -> None:
     ],
 )
 def test_rows_of_torchtitan_say_in_words_how_they_ran(
-    tmp_path: Path, words: str, speed: float, parallel: Parallel | None, batch: int,
-    again: RecomputePolicy | None, weights: str, compiled: bool,
-) -> None:  # fmt: skip
+    tmp_path: Path,
+    words: str,
+    speed: float,
+    parallel: Parallel | None,
+    batch: int,
+    again: RecomputePolicy | None,
+    weights: str,
+    compiled: bool,
+) -> None:
     found = read(tmp_path, [{**TITAN, "techniques": words, "tokens_per_s_per_gpu": speed}])
     if parallel is None:
         assert found == []

@@ -50,9 +50,18 @@ def test_an_answer_is_that_of_the_public_call_and_of_the_command(tmp_path: Path)
     answer = answered(BATCH)
     assert isinstance(answer, BatchAnswer)
     report = perfc.llm(
-        "llama-2-7b", "a100-sxm4-40gb", isl=128, osl=128, runtime="vllm", runtime_version="0.6",
-        dtype="f16", concurrency=16, requests=16, offline=True, parallel={"tp": 2},
-    )  # fmt: skip
+        "llama-2-7b",
+        "a100-sxm4-40gb",
+        isl=128,
+        osl=128,
+        runtime="vllm",
+        runtime_version="0.6",
+        dtype="f16",
+        concurrency=16,
+        requests=16,
+        offline=True,
+        parallel={"tp": 2},
+    )
     assert report.batch is not None
     assert answer.time_s == report.batch.time_s
     assert answer.low_s < answer.time_s < answer.high_s

@@ -35,9 +35,26 @@ from perfc_lab.serving.steady import waited
 from perfc_lab.serving.workloads import at_once
 
 ROW = ServedRow(
-    "t", "one", "llama-3.1-8b", "h100-sxm5-80gb", "vllm", "", "bf16", "", 2, 1, 1, 1, 100, 11, 4,
-    False, (), False, {ServingQuantity.TPOT_S: 0.02},
-)  # fmt: skip
+    "t",
+    "one",
+    "llama-3.1-8b",
+    "h100-sxm5-80gb",
+    "vllm",
+    "",
+    "bf16",
+    "",
+    2,
+    1,
+    1,
+    1,
+    100,
+    11,
+    4,
+    False,
+    (),
+    False,
+    {ServingQuantity.TPOT_S: 0.02},
+)
 
 
 def row(**changed: Any) -> ServedRow:

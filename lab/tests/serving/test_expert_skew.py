@@ -78,7 +78,10 @@ def test_questions_of_one_kind_prefer_some_experts() -> None:
     told = [
         engine_of_row(row(model=model, dataset=task)).model.expert_skew
         for model, task in (
-            (MIXTURE, "gpqa"), (MIXTURE, "lm-arena-chat"), (MIXTURE, ""), ("qwen3-8b", "gpqa"),
+            (MIXTURE, "gpqa"),
+            (MIXTURE, "lm-arena-chat"),
+            (MIXTURE, ""),
+            ("qwen3-8b", "gpqa"),
         )
-    ]  # fmt: skip
+    ]
     assert told == [1.01, None, None, None]

@@ -55,8 +55,9 @@ def test_bands_hold_what_is_expected_and_are_of_each_latency() -> None:
     # all of them exact: the band is no narrower than what is expected
     exact = bands([replace(s, amounts=(s.value, *(0.0,) * 6)) for s in given])
     assert (exact["tpot_low"], exact["tpot_high"]) == (
-        pytest.approx(1.0, abs=1e-6), pytest.approx(1.0, abs=1e-6),
-    )  # fmt: skip
+        pytest.approx(1.0, abs=1e-6),
+        pytest.approx(1.0, abs=1e-6),
+    )
     assert scores._ratios([sample(3.0)], [2.0]) == [1.5]
     assert scores._ratios([sample(3.0)], [0.0]) == [3e12]
 
@@ -71,9 +72,11 @@ def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.Monkey
     assert energy.parts_of(law, given, 0.05) == pytest.approx((18, 0, 1)), "nothing waits"
     assert BoardPower(1.5, 3.0).joules(18, 4) == 1.5 * 18 + 3 * 4
     rate = sample(
-        4.0, ServingQuantity.TOKENS_PER_S, measured={ServingQuantity.TOKENS_PER_S: 10.0},
+        4.0,
+        ServingQuantity.TOKENS_PER_S,
+        measured={ServingQuantity.TOKENS_PER_S: 10.0},
         amounts=(8.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-    )  # fmt: skip
+    )
     assert energy.times_of_tokens(law, [rate, given]) == {"one": 16 / 4 / 10}
     watched = replace(given, value=0.8 * 10 + 2.5 * 50 * (0.6 - 0.13))
     rates = replace(rate, amounts=(12.0, *(0.0,) * 6))

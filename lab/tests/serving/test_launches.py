@@ -30,9 +30,14 @@ def engine_of(
 ) -> Engine:
     known = read_config(model)
     return Engine.of(
-        known, load_machine("h100"), precision_of(known.dtype, known.quantization), Parallel(),
-        runtime, law=HostModel(launch_s=launch_s), **more,
-    )  # fmt: skip
+        known,
+        load_machine("h100"),
+        precision_of(known.dtype, known.quantization),
+        Parallel(),
+        runtime,
+        law=HostModel(launch_s=launch_s),
+        **more,
+    )
 
 
 def test_a_step_beyond_the_largest_recorded_one_is_launched_kernel_by_kernel() -> None:

@@ -23,9 +23,26 @@ USERS = (1, 2, 4, 16, 32, 64)
 
 def row(model: str, users: int, source: str = "a", **changed: object) -> TreeRow:
     served = ServedRow(
-        source, f"{model} {users}", model, "h100-sxm5-80gb", "vllm", "0.19.0", "bf16", "",
-        1, 1, 1, 1, 128, 64, users, False, (), False, {ServingQuantity.TOKENS_PER_S: 1.0},
-    )  # fmt: skip
+        source,
+        f"{model} {users}",
+        model,
+        "h100-sxm5-80gb",
+        "vllm",
+        "0.19.0",
+        "bf16",
+        "",
+        1,
+        1,
+        1,
+        1,
+        128,
+        64,
+        users,
+        False,
+        (),
+        False,
+        {ServingQuantity.TOKENS_PER_S: 1.0},
+    )
     served = replace(served, **changed)  # type: ignore[arg-type]
     features = features_of(served)
     return TreeRow(source, model, served.target, Target.THROUGHPUT, 1.0, features, served)
@@ -72,8 +89,13 @@ def test_rows_not_all_stated_are_among_the_others_of_their_table() -> None:
 
 
 def test_what_tells_a_setting_is_a_number_of_its_own() -> None:
-    rows = [row(MODELS[0], 8), row(MODELS[0], 8, tensor=2), row(MODELS[0], 8, drafted=3),
-            row(MODELS[1], 8), row(MODELS[0], 8, version="0.20.0")]  # fmt: skip
+    rows = [
+        row(MODELS[0], 8),
+        row(MODELS[0], 8, tensor=2),
+        row(MODELS[0], 8, drafted=3),
+        row(MODELS[1], 8),
+        row(MODELS[0], 8, version="0.20.0"),
+    ]
     kinds = tabulated(rows, table(rows)).kinds
     layout, model, version = kinds[:, 3].tolist(), kinds[:, -1].tolist(), kinds[:, 0].tolist()
     assert len(set(layout[:3])) == 3

@@ -17,7 +17,7 @@ from perfc_lab.serving.settings import drafted_tokens
 
 B200 = ServedRun(
     "b200_sxm", "trtllm", "fp4", "0.8.1.post1", "2026-01-29", 1024, 1024, 1214, 8, (4, 4)
-)  # fmt: skip
+)
 LISTS = sorted(path for path in FOLDER.glob("*.toml") if path.name != "servers.toml")
 
 
@@ -108,16 +108,37 @@ def test_servers_draft_by_version_and_day() -> None:
 
 
 ROW = {
-    "row_id": "2026_03_25_a_1", "mode": "disagg", "model_path": "deepseek-ai/DeepSeek-R1",
-    "system": "b200_sxm", "backend": "trtllm", "backend_version": "0.8.1.post1",
-    "gemm_quant_mode": "nvfp4", "precision": "fp4", "isl": 1024, "osl": 1024, "concurrency": 6,
-    "batch_size": None, "ttft_ms": 250.0, "tpot_ms": 8.0, "tp_size": None, "moe_tp_size": None,
-    "moe_ep_size": None, "attention_dp_size": None, "decode_tp_size": 8, "decode_moe_tp_size": 2,
-    "decode_moe_ep_size": 4, "decode_attention_dp_size": 1, "prefill_tp_size": 4,
-    "prefill_moe_tp_size": 1, "prefill_moe_ep_size": 4, "prefill_attention_dp_size": 1,
-    "prefill_num_workers": None, "decode_num_workers": None, "decode_batch_size": None,
+    "row_id": "2026_03_25_a_1",
+    "mode": "disagg",
+    "model_path": "deepseek-ai/DeepSeek-R1",
+    "system": "b200_sxm",
+    "backend": "trtllm",
+    "backend_version": "0.8.1.post1",
+    "gemm_quant_mode": "nvfp4",
+    "precision": "fp4",
+    "isl": 1024,
+    "osl": 1024,
+    "concurrency": 6,
+    "batch_size": None,
+    "ttft_ms": 250.0,
+    "tpot_ms": 8.0,
+    "tp_size": None,
+    "moe_tp_size": None,
+    "moe_ep_size": None,
+    "attention_dp_size": None,
+    "decode_tp_size": 8,
+    "decode_moe_tp_size": 2,
+    "decode_moe_ep_size": 4,
+    "decode_attention_dp_size": 1,
+    "prefill_tp_size": 4,
+    "prefill_moe_tp_size": 1,
+    "prefill_moe_ep_size": 4,
+    "prefill_attention_dp_size": 1,
+    "prefill_num_workers": None,
+    "decode_num_workers": None,
+    "decode_batch_size": None,
     "measured": "2026-01-29",
-}  # fmt: skip
+}
 
 
 def read(folder: Path, *rows: dict[str, Any]) -> list[ServedRow]:
@@ -126,9 +147,16 @@ def read(folder: Path, *rows: dict[str, Any]) -> list[ServedRow]:
 
 
 def test_a_run_published_twice_has_what_either_row_says(tmp_path: Path) -> None:
-    told = {**ROW, "row_id": "b_cfg7", "decode_tp_size": 1, "decode_moe_tp_size": 1,
-            "decode_moe_ep_size": 8, "decode_attention_dp_size": 8, "decode_num_workers": 3,
-            "prefill_num_workers": 2}  # fmt: skip
+    told = {
+        **ROW,
+        "row_id": "b_cfg7",
+        "decode_tp_size": 1,
+        "decode_moe_tp_size": 1,
+        "decode_moe_ep_size": 8,
+        "decode_attention_dp_size": 8,
+        "decode_num_workers": 3,
+        "prefill_num_workers": 2,
+    }
     again, stated = read(tmp_path, ROW, told)
     assert (again.engines, again.prefill, again.dataset) == (3, (4, 4, 2), STATED)
     assert (again.tensor, again.attention_data, again.expert) == (1, 8, 8)
@@ -145,19 +173,39 @@ def test_of_two_runs_alike_the_one_that_no_plain_export_has_drafts(tmp_path: Pat
 
 
 def test_runs_whose_prompts_have_other_ranks_are_not_alike(tmp_path: Path) -> None:
-    plain = {**ROW, "row_id": "b_cfg7", "tpot_ms": 9.0, "prefill_moe_tp_size": 4,
-             "prefill_moe_ep_size": 1}  # fmt: skip
+    plain = {
+        **ROW,
+        "row_id": "b_cfg7",
+        "tpot_ms": 9.0,
+        "prefill_moe_tp_size": 4,
+        "prefill_moe_ep_size": 1,
+    }
     other, _ = read(tmp_path, ROW, plain)
     assert (other.drafted, other.dataset) == (0, DRAFTS_UNSTATED)
 
 
 def test_a_list_that_has_a_run_tells_the_ranks_of_its_prompts(tmp_path: Path) -> None:
-    run = {**ROW, "system": "gb200", "backend": "sglang", "backend_version": "0.5.5.post2",
-           "gemm_quant_mode": "fp8", "precision": "fp8", "isl": 8192, "concurrency": 1024,
-           "measured": "2025-12-21", "row_id": "b_cfg7", "decode_tp_size": 32,
-           "decode_moe_tp_size": 1, "decode_moe_ep_size": 32, "decode_attention_dp_size": 32,
-           "prefill_tp_size": 8, "prefill_moe_tp_size": 8, "prefill_moe_ep_size": 1,
-           "decode_num_workers": 1, "prefill_num_workers": 5}  # fmt: skip
+    run = {
+        **ROW,
+        "system": "gb200",
+        "backend": "sglang",
+        "backend_version": "0.5.5.post2",
+        "gemm_quant_mode": "fp8",
+        "precision": "fp8",
+        "isl": 8192,
+        "concurrency": 1024,
+        "measured": "2025-12-21",
+        "row_id": "b_cfg7",
+        "decode_tp_size": 32,
+        "decode_moe_tp_size": 1,
+        "decode_moe_ep_size": 32,
+        "decode_attention_dp_size": 32,
+        "prefill_tp_size": 8,
+        "prefill_moe_tp_size": 8,
+        "prefill_moe_ep_size": 1,
+        "decode_num_workers": 1,
+        "prefill_num_workers": 5,
+    }
     (listed,) = read(tmp_path, run)
     assert listed.prefill == (8, 8, 5)
     (unlisted,) = read(tmp_path, {**run, "prefill_num_workers": 4})
@@ -174,9 +222,18 @@ def test_lists_tell_how_many_sequences_a_step_has(tmp_path: Path) -> None:
 
 
 def test_rows_of_racks_are_read_as_workers_apart(tmp_path: Path) -> None:
-    rack = {**ROW, "mode": "agg", "system": "gb200", "backend_version": None, "tp_size": 36,
-            "moe_tp_size": 36, "moe_ep_size": 1, "attention_dp_size": 1, "concurrency": 144,
-            "measured": "2025-11-17"}  # fmt: skip
+    rack = {
+        **ROW,
+        "mode": "agg",
+        "system": "gb200",
+        "backend_version": None,
+        "tp_size": 36,
+        "moe_tp_size": 36,
+        "moe_ep_size": 1,
+        "attention_dp_size": 1,
+        "concurrency": 144,
+        "measured": "2025-11-17",
+    }
     (found,) = read(tmp_path, rack)
     assert (found.prefill, found.engines, found.tensor) == ((4, 4, 1), 4, 8)
     assert (found.gpus, found.drafted, found.dataset) == (36, 3, STATED)
@@ -187,20 +244,40 @@ def test_rows_of_racks_are_read_as_workers_apart(tmp_path: Path) -> None:
 
 
 def test_servers_are_read_with_their_drafts(tmp_path: Path) -> None:
-    server = {**ROW, "mode": "agg", "tp_size": 8, "moe_tp_size": 1, "moe_ep_size": 8,
-              "attention_dp_size": 1, "backend_version": "1.2.0rc6.post3"}  # fmt: skip
+    server = {
+        **ROW,
+        "mode": "agg",
+        "tp_size": 8,
+        "moe_tp_size": 1,
+        "moe_ep_size": 8,
+        "attention_dp_size": 1,
+        "backend_version": "1.2.0rc6.post3",
+    }
     assert read(tmp_path, server)[0].drafted == 3
     assert read(tmp_path, {**server, "model_path": "Qwen/Qwen3-8B"})[0].drafted == 0
-    open_ = {**server, "backend": "sglang", "backend_version": "0.5.9", "precision": "fp8",
-             "gemm_quant_mode": "fp8"}  # fmt: skip
+    open_ = {
+        **server,
+        "backend": "sglang",
+        "backend_version": "0.5.9",
+        "precision": "fp8",
+        "gemm_quant_mode": "fp8",
+    }
     (found,) = read(tmp_path, open_)
     assert (found.drafted, found.dataset) == (0, DRAFTS_UNSTATED)
 
 
 def test_groups_that_aiconfigurator_leaves_out_are_what_is_left(tmp_path: Path) -> None:
-    own = {**ROW, "row_id": "qwen_h200_sxm_vllm_agg_1000x100_c8_tp2_epnone_1", "mode": "agg",
-           "model_path": "Qwen/Qwen3-235B-A22B", "system": "h200_sxm", "backend": "vllm",
-           "tp_size": 2, "moe_tp_size": 4, "moe_ep_size": 1}  # fmt: skip
+    own = {
+        **ROW,
+        "row_id": "qwen_h200_sxm_vllm_agg_1000x100_c8_tp2_epnone_1",
+        "mode": "agg",
+        "model_path": "Qwen/Qwen3-235B-A22B",
+        "system": "h200_sxm",
+        "backend": "vllm",
+        "tp_size": 2,
+        "moe_tp_size": 4,
+        "moe_ep_size": 1,
+    }
     (found,) = read(tmp_path, own)
     assert (found.tensor, found.attention_data, found.expert) == (2, 2, 1)
     twice = {**own, "moe_tp_size": 2, "moe_ep_size": 2, "tp_size": 4}

@@ -75,10 +75,26 @@ def rows() -> Iterator[ReplayedNumber]:
             for batch in range(8):
                 name = f"{model} {isl} {batch}"
                 row = ServedRow(
-                    TRTLLM, name, model, "h100-sxm5-80gb", "trtllm", "0.11.0", "f8", "", 1, 1, 1,
-                    1, round(2**isl), 128, 2**batch, False, (), False,
+                    TRTLLM,
+                    name,
+                    model,
+                    "h100-sxm5-80gb",
+                    "trtllm",
+                    "0.11.0",
+                    "f8",
+                    "",
+                    1,
+                    1,
+                    1,
+                    1,
+                    round(2**isl),
+                    128,
+                    2**batch,
+                    False,
+                    (),
+                    False,
                     {ServingQuantity.TOKENS_PER_S: 1.0},
-                )  # fmt: skip
+                )
                 amounts = (1.0 + m, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
                 value = (1.0 + m) * math.exp(LOWER * math.tanh(batch - 4))
                 at = place("trtllm-bench 0.11", isl, float(batch))
@@ -170,13 +186,18 @@ def test_sequences_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("version", "has_experts", "law"),
     [
-        ("1.0", False, "trtllm-bench 1.0"), ("1.0.1", True, "trtllm-bench 1.0 experts"),
-        ("0.10.0", False, "trtllm-bench 0.10"), ("0.17", True, "trtllm-bench 0.11"),
-        ("v0.11.0rc1", False, "trtllm-bench 0.11"), ("0.10", True, "trtllm-bench 0.10"),
-        ("1.0", True, "trtllm-bench 1.0 experts"), ("0.5", False, "trtllm-bench 0.9"),
-        ("0.8.0", False, "trtllm-bench 0.9"), ("0.4", False, "trtllm-bench 0.9"),
+        ("1.0", False, "trtllm-bench 1.0"),
+        ("1.0.1", True, "trtllm-bench 1.0 experts"),
+        ("0.10.0", False, "trtllm-bench 0.10"),
+        ("0.17", True, "trtllm-bench 0.11"),
+        ("v0.11.0rc1", False, "trtllm-bench 0.11"),
+        ("0.10", True, "trtllm-bench 0.10"),
+        ("1.0", True, "trtllm-bench 1.0 experts"),
+        ("0.5", False, "trtllm-bench 0.9"),
+        ("0.8.0", False, "trtllm-bench 0.9"),
+        ("0.4", False, "trtllm-bench 0.9"),
     ],
-)  # fmt: skip
+)
 def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> None:
     name, found = bench_host_model("trtllm", version, has_experts=has_experts)
     assert name == law

@@ -22,9 +22,26 @@ from perfc_lab.serving.overviews import cache, groups, is_of_nvidia, settings_of
 from perfc_lab.serving.settings import cache_of, distinct_prompts, generated, together
 
 ROW = ServedRow(
-    "t", "one", "llama-3.1-8b", "h100-sxm5-80gb", "trtllm", "0.11.0", "bf16", "", 1, 1, 1, 1, 8, 3,
-    0, False, (), False, {ServingQuantity.TOKENS_PER_S: 100.0},
-)  # fmt: skip
+    "t",
+    "one",
+    "llama-3.1-8b",
+    "h100-sxm5-80gb",
+    "trtllm",
+    "0.11.0",
+    "bf16",
+    "",
+    1,
+    1,
+    1,
+    1,
+    8,
+    3,
+    0,
+    False,
+    (),
+    False,
+    {ServingQuantity.TOKENS_PER_S: 100.0},
+)
 
 
 class Steps:

@@ -28,9 +28,11 @@ from perfc_lab.serving.weights import EXPERTS_NVFP4
 from .test_evidence import row, sample
 
 TTFT, TPOT, RATE, ENERGY = (
-    ServingQuantity.TTFT_S, ServingQuantity.TPOT_S, ServingQuantity.TOKENS_PER_S,
+    ServingQuantity.TTFT_S,
+    ServingQuantity.TPOT_S,
+    ServingQuantity.TOKENS_PER_S,
     ServingQuantity.ENERGY_J,
-)  # fmt: skip
+)
 
 
 def question_row(**changed: Any) -> ServedRow:
@@ -40,26 +42,38 @@ def question_row(**changed: Any) -> ServedRow:
 @pytest.mark.parametrize(
     ("changed", "command"),
     [
-        ({"isl": 1024, "osl": 8192, "version": "0.19.0", "tensor": 2},
-         "--isl 1024 --osl 8192 --concurrency 4 --dtype bf16 --tp 2 --runtime vllm "
-         "--runtime-version 0.19.0 --spread 0.2"),
-        ({"runtime": "sglang", "version": "0.5.6.post2"},
-         "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime sglang "
-         "--runtime-version 0.5.6.post2 --spread 0.0 --token-budget 1600 "
-         "--batching whole-prompts"),
-        ({"prefill": (2, 1, 3), "version": "0.8.1.post2"},
-         "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime vllm --spread 0.0 "
-         "--prefill-gpus 6"),
-        ({"source": tables.ML_ENERGY},
-         "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime vllm "
-         "--runtime-version 0.11.1 --max-num-seqs 4"),
-        ({"source": tables.TRTLLM, "runtime": "trtllm", "version": "v1.0", "pipeline": 4},
-         "--isl 100 --osl 11 --concurrency 2000 --dtype bf16 --pp 4 --runtime trtllm "
-         "--runtime-version 1.0 --offline --requests 2000"),
-        ({"version": "nightly-5b8c"},
-         "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime vllm --spread 0.0"),
+        (
+            {"isl": 1024, "osl": 8192, "version": "0.19.0", "tensor": 2},
+            "--isl 1024 --osl 8192 --concurrency 4 --dtype bf16 --tp 2 --runtime vllm "
+            "--runtime-version 0.19.0 --spread 0.2",
+        ),
+        (
+            {"runtime": "sglang", "version": "0.5.6.post2"},
+            "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime sglang "
+            "--runtime-version 0.5.6.post2 --spread 0.0 --token-budget 1600 "
+            "--batching whole-prompts",
+        ),
+        (
+            {"prefill": (2, 1, 3), "version": "0.8.1.post2"},
+            "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime vllm --spread 0.0 "
+            "--prefill-gpus 6",
+        ),
+        (
+            {"source": tables.ML_ENERGY},
+            "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime vllm "
+            "--runtime-version 0.11.1 --max-num-seqs 4",
+        ),
+        (
+            {"source": tables.TRTLLM, "runtime": "trtllm", "version": "v1.0", "pipeline": 4},
+            "--isl 100 --osl 11 --concurrency 2000 --dtype bf16 --pp 4 --runtime trtllm "
+            "--runtime-version 1.0 --offline --requests 2000",
+        ),
+        (
+            {"version": "nightly-5b8c"},
+            "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime vllm --spread 0.0",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_row_is_the_command_that_a_user_types(changed: dict[str, Any], command: str) -> None:
     assert (
         question(question_row(**changed)).command
@@ -111,8 +125,10 @@ def test_rows_without_an_answer_are_counted_with_the_reason() -> None:
 
 def test_each_run_is_drawn_once_and_so_many_of_a_slice() -> None:
     def of(model: str, count: int) -> list[Any]:
-        return [sample(name=f"{model}{i}", model=model, measured={TPOT: i // 2}, source=AIC)
-                for i in range(count)]  # fmt: skip
+        return [
+            sample(name=f"{model}{i}", model=model, measured={TPOT: i // 2}, source=AIC)
+            for i in range(count)
+        ]
 
     evidence = ServingEvidence(
         (*of("a", 20), *of("mixtral", 8)), (Unanswered(question_row(measured={TPOT: 99.0}), "why"),)
@@ -149,18 +165,36 @@ def test_the_page_has_questions_and_what_is_missing(monkeypatch: pytest.MonkeyPa
     scores, _, _, missing = page.tables
     (cells,) = scores.table.rows
     assert cells[:9] == (
-        AIC, "time per output token", "dense", "1", "1", "50.0%", "50.0%", "+50.0%", "100%",
-    )  # fmt: skip
+        AIC,
+        "time per output token",
+        "dense",
+        "1",
+        "1",
+        "50.0%",
+        "50.0%",
+        "+50.0%",
+        "100%",
+    )
     assert str(cells[9]).startswith("perfc llm llama-3.1-8b -t h100-sxm5-80gb --isl 100")
     assert missing.after == (f"1 × {AIC}: why",)
 
 
 def test_stages_of_pipelines_are_read(tmp_path: Path) -> None:
     cells = {
-        "version": "v1.0", "model": "LLaMA v3 70B", "gpu": "H100", "precision": "fp8",
-        "batch": None, "tp": 2, "pp": 4, "dep": 0, "isl": 128, "osl": 128,
-        "metric": "output_tokens_per_s", "value": 10.0, "total_output_tokens_per_s": 10.0,
-    }  # fmt: skip
+        "version": "v1.0",
+        "model": "LLaMA v3 70B",
+        "gpu": "H100",
+        "precision": "fp8",
+        "batch": None,
+        "tp": 2,
+        "pp": 4,
+        "dep": 0,
+        "isl": 128,
+        "osl": 128,
+        "metric": "output_tokens_per_s",
+        "value": 10.0,
+        "total_output_tokens_per_s": 10.0,
+    }
     pd.DataFrame([cells]).to_parquet(tmp_path / f"{tables.TRTLLM}.parquet")
     (only,) = tables.trtllm_throughput(tmp_path)
     assert (only.pipeline, only.tensor, only.gpus) == (4, 2, 8)

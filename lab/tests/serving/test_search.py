@@ -102,44 +102,66 @@ def test_a_search_finds_the_cheapest_within_the_limits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("model", "target", "runtime", "seed"),
-    [(LLAMA, "h100", "vllm", 1), ("qwen3-30b-a3b", "b200", "sglang", 2),
-     ("gpt-oss-20b", "mi300x", "vllm", 3), (LLAMA, "a100", "trtllm", 4)],
-)  # fmt: skip
+    [
+        (LLAMA, "h100", "vllm", 1),
+        ("qwen3-30b-a3b", "b200", "sglang", 2),
+        ("gpt-oss-20b", "mi300x", "vllm", 3),
+        (LLAMA, "a100", "trtllm", 4),
+    ],
+)
 def test_what_a_search_lists_is_what_llm_says(
     model: str, target: str, runtime: str, seed: int
 ) -> None:
     draw = random.Random(seed)
     sizes = {
-        "isl": draw.choice((128, 1000, 3000)), "osl": draw.choice((16, 50)),
-        "spread": draw.choice((0.0, 0.3)), "cached_tokens": draw.choice((0, 100)),
-    }  # fmt: skip
+        "isl": draw.choice((128, 1000, 3000)),
+        "osl": draw.choice((16, 50)),
+        "spread": draw.choice((0.0, 0.3)),
+        "cached_tokens": draw.choice((0, 100)),
+    }
     machine = load_machine(target)
     budgets = draw.choice(((), (2048, 8192)))
     found = search(
-        read_config(model), [machine], Load(concurrency=1, **sizes), Slo(), runtime=runtime,
-        ranks=(1, 2), budgets=budgets,
-    )  # fmt: skip
+        read_config(model),
+        [machine],
+        Load(concurrency=1, **sizes),
+        Slo(),
+        runtime=runtime,
+        ranks=(1, 2),
+        budgets=budgets,
+    )
     assert found.pareto
     for listed in draw.sample(found.pareto, min(3, len(found.pareto))):
         stored = {r.weights: r for r in found.others}
         dtype = listed.weights if listed.weights in stored else ""
         same = llm(
-            model, target, runtime=runtime, concurrency=listed.load.concurrency, dtype=dtype,
+            model,
+            target,
+            runtime=runtime,
+            concurrency=listed.load.concurrency,
+            dtype=dtype,
             parallel={"tp": listed.parallel.tensor, "ep": listed.parallel.expert},
-            token_budget=listed.token_budget if budgets else None, **sizes,
-        )  # fmt: skip
+            token_budget=listed.token_budget if budgets else None,
+            **sizes,
+        )
         assert same == listed
         assert document(same) == document(listed)
     for other in draw.sample(found.others, 3):
         same = llm(
-            model, target, runtime=runtime, concurrency=other.users, dtype=other.weights,
+            model,
+            target,
+            runtime=runtime,
+            concurrency=other.users,
+            dtype=other.weights,
             parallel={"tp": other.tensor, "ep": other.expert},
-            token_budget=other.token_budget if budgets else None, **sizes,
-        )  # fmt: skip
+            token_budget=other.token_budget if budgets else None,
+            **sizes,
+        )
         assert (other.ttft_s, other.tpot_s, other.tokens_per_s_per_gpu) == (
-            same.latencies.ttft.mean, same.latencies.tpot.mean,
+            same.latencies.ttft.mean,
+            same.latencies.tpot.mean,
             same.throughput.output_tokens_per_s_per_gpu,
-        )  # fmt: skip
+        )
         assert other.price_per_million == same.expenses.price_per_million
 
 
@@ -148,8 +170,12 @@ def test_a_search_chooses_among_the_formats_of_each_board() -> None:
     found = search(read_config("llama-3.2-1b"), machines, Load(64, 8), Slo(), ranks=(1,))
     formats = {m.name: {s.weights for s in found.others if s.target == m.name} for m in machines}
     assert [sorted(f) for f in formats.values()] == [
-        [""], [""], ["", "f8"], ["", "f8", "nvfp4"], ["", "f8"],
-    ]  # fmt: skip
+        [""],
+        [""],
+        ["", "f8"],
+        ["", "f8", "nvfp4"],
+        ["", "f8"],
+    ]
     half = search(
         read_config("llama-3.2-1b"), machines, Load(64, 8), Slo(), ranks=(1,), dtypes=("half",)
     )

@@ -104,28 +104,52 @@ def test_ranks_are_told_from_degrees(
 @pytest.mark.parametrize(
     ("model", "weights", "expected"),
     [
-        ("openai/gpt-oss-20b", "f8", ""), ("Qwen/Qwen3-8B", "f8", "f8-block"),
-        ("MiniMaxAI/MiniMax-M2", "f8", "f8-block"), ("meta/Llama", "f8", "f8"),
+        ("openai/gpt-oss-20b", "f8", ""),
+        ("Qwen/Qwen3-8B", "f8", "f8-block"),
+        ("MiniMaxAI/MiniMax-M2", "f8", "f8-block"),
+        ("meta/Llama", "f8", "f8"),
         ("deepseek-ai/DeepSeek-R1", "nvfp4", EXPERTS_NVFP4),
-        ("deepseek-ai/DeepSeek-R1", "f8", "f8-block"), ("Qwen/Qwen3-8B", "nvfp4", "nvfp4"),
+        ("deepseek-ai/DeepSeek-R1", "f8", "f8-block"),
+        ("Qwen/Qwen3-8B", "nvfp4", "nvfp4"),
         ("deepseek-ai/DeepSeek-R1", "bf16", "bf16"),
     ],
-)  # fmt: skip
+)
 def test_weights_are_those_that_were_published(model: str, weights: str, expected: str) -> None:
     assert published(model, weights) == expected
 
 
 AIC = {
-    "row_id": "a", "mode": "agg", "model_path": "Qwen/Qwen3-8B", "system": "h200_sxm",
-    "backend": "trtllm", "backend_version": "1.0.0", "gemm_quant_mode": "fp8", "isl": 1024,
+    "row_id": "a",
+    "mode": "agg",
+    "model_path": "Qwen/Qwen3-8B",
+    "system": "h200_sxm",
+    "backend": "trtllm",
+    "backend_version": "1.0.0",
+    "gemm_quant_mode": "fp8",
+    "isl": 1024,
     "precision": "fp8",
-    "osl": 512, "concurrency": 16, "batch_size": 4, "ttft_ms": 250.0, "tpot_ms": 8.0,
-    "tp_size": 2, "moe_tp_size": 1, "moe_ep_size": 1, "attention_dp_size": 1,
-    "decode_tp_size": 4, "decode_moe_tp_size": 1, "decode_moe_ep_size": 1,
-    "decode_attention_dp_size": 1, "prefill_tp_size": 2, "prefill_moe_tp_size": 1,
-    "prefill_moe_ep_size": 1, "prefill_attention_dp_size": 1, "prefill_num_workers": 3,
-    "decode_num_workers": 2, "decode_batch_size": 5, "measured": "2026-03-25",
-}  # fmt: skip
+    "osl": 512,
+    "concurrency": 16,
+    "batch_size": 4,
+    "ttft_ms": 250.0,
+    "tpot_ms": 8.0,
+    "tp_size": 2,
+    "moe_tp_size": 1,
+    "moe_ep_size": 1,
+    "attention_dp_size": 1,
+    "decode_tp_size": 4,
+    "decode_moe_tp_size": 1,
+    "decode_moe_ep_size": 1,
+    "decode_attention_dp_size": 1,
+    "prefill_tp_size": 2,
+    "prefill_moe_tp_size": 1,
+    "prefill_moe_ep_size": 1,
+    "prefill_attention_dp_size": 1,
+    "prefill_num_workers": 3,
+    "decode_num_workers": 2,
+    "decode_batch_size": 5,
+    "measured": "2026-03-25",
+}
 
 
 def written(folder: Path, name: str, *rows: dict[str, Any]) -> Path:
@@ -135,10 +159,22 @@ def written(folder: Path, name: str, *rows: dict[str, Any]) -> Path:
 
 def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
     apart = {**AIC, "row_id": "b", "mode": "disagg", "concurrency": None}
-    unstated = {**apart, "row_id": "c", "decode_num_workers": None, "prefill_num_workers": None,
-                "ttft_ms": 252.0}  # fmt: skip
-    block = {**AIC, "row_id": "d", "backend": "sglang", "gemm_quant_mode": None,
-             "backend_version": None, "concurrency": None, "measured": None}  # fmt: skip
+    unstated = {
+        **apart,
+        "row_id": "c",
+        "decode_num_workers": None,
+        "prefill_num_workers": None,
+        "ttft_ms": 252.0,
+    }
+    block = {
+        **AIC,
+        "row_id": "d",
+        "backend": "sglang",
+        "gemm_quant_mode": None,
+        "backend_version": None,
+        "concurrency": None,
+        "measured": None,
+    }
     whole, two, one, plain = aic.aic_serving(
         written(tmp_path, aic.AIC, AIC, apart, unstated, block)
     )
@@ -157,9 +193,17 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
     lone = {**apart, "batch_size": None}
     (found,) = aic.aic_serving(written(tmp_path, aic.AIC, lone))
     assert found.concurrency == 10, "five of each of two workers"
-    kept = {**unstated, "system": "b200_sxm", "precision": "fp4", "gemm_quant_mode": "nvfp4",
-            "backend_version": "0.8.1.post1", "isl": 1024, "osl": 1024, "concurrency": 1214,
-            "decode_tp_size": 8}  # fmt: skip
+    kept = {
+        **unstated,
+        "system": "b200_sxm",
+        "precision": "fp4",
+        "gemm_quant_mode": "nvfp4",
+        "backend_version": "0.8.1.post1",
+        "isl": 1024,
+        "osl": 1024,
+        "concurrency": 1214,
+        "decode_tp_size": 8,
+    }
     (found,) = aic.aic_serving(written(tmp_path, aic.AIC, kept))
     # inferencex/b200.toml: one worker of prompts, two of tokens whose 8 ranks have own sequences
     assert (found.tensor, found.attention_data, found.engines) == (1, 8, 2)
@@ -170,18 +214,40 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
 
 
 TRT = {
-    "version": "0.10.0", "model": "GPTJ 6B", "gpu": "H100", "precision": "fp8", "isl": 128,
-    "osl": 128, "metric": "tokens", "tp": 2, "pp": 1, "dep": 1, "value": 7.0,
-    "total_output_tokens_per_s": 900.0, "batch": 64.0,
-}  # fmt: skip
+    "version": "0.10.0",
+    "model": "GPTJ 6B",
+    "gpu": "H100",
+    "precision": "fp8",
+    "isl": 128,
+    "osl": 128,
+    "metric": "tokens",
+    "tp": 2,
+    "pp": 1,
+    "dep": 1,
+    "value": 7.0,
+    "total_output_tokens_per_s": 900.0,
+    "batch": 64.0,
+}
 
 
 def test_benchmarks_of_tensorrt_llm_are_read(tmp_path: Path) -> None:
     faulty = {**TRT, "osl": 2048}
-    first = {**TRT, "metric": "first_token_latency_ms", "precision": "fp16", "batch": None,
-             "model": "LLaMA 70B"}  # fmt: skip
-    split = {**TRT, "version": "1.0", "dep": 8, "tp": 1, "model": "DeepSeek-R1", "precision": "fp4",
-             "gpu": "B200"}  # fmt: skip
+    first = {
+        **TRT,
+        "metric": "first_token_latency_ms",
+        "precision": "fp16",
+        "batch": None,
+        "model": "LLaMA 70B",
+    }
+    split = {
+        **TRT,
+        "version": "1.0",
+        "dep": 8,
+        "tp": 1,
+        "model": "DeepSeek-R1",
+        "precision": "fp4",
+        "gpu": "B200",
+    }
     rate, ttft, experts = tables.trtllm_throughput(
         written(tmp_path, tables.TRTLLM, TRT, faulty, first, split)
     )
@@ -234,15 +300,22 @@ def test_a_server_has_as_many_seats_as_its_publisher_says() -> None:
 
 def test_rows_with_power_are_read(tmp_path: Path) -> None:
     given = {
-        "max_num_seqs": 32.0, "weight_precision": "bfloat16", "model_id": "Qwen/Qwen3-8B",
-        "task": "gpqa", "num_gpus": 2, "gpu_model": "B200", "avg_output_len": 300.4,
-        "output_throughput_tokens_per_sec": 1000.0, "energy_per_token_joules": 0.5,
-    }  # fmt: skip
+        "max_num_seqs": 32.0,
+        "weight_precision": "bfloat16",
+        "model_id": "Qwen/Qwen3-8B",
+        "task": "gpqa",
+        "num_gpus": 2,
+        "gpu_model": "B200",
+        "avg_output_len": 300.4,
+        "output_throughput_tokens_per_sec": 1000.0,
+        "energy_per_token_joules": 0.5,
+    }
     others = (
-        {**given, "gpu_model": "H100"}, {**given, "task": "chat", "avg_output_len": 0.6},
+        {**given, "gpu_model": "H100"},
+        {**given, "task": "chat", "avg_output_len": 0.6},
         {**given, "model_id": "meta-llama/Llama-3.1-8B", "weight_precision": "fp8"},
         {**given, "max_num_seqs": math.nan},
-    )  # fmt: skip
+    )
     eager, h100, chat, llama = tables.ml_energy(written(tmp_path, tables.ML_ENERGY, given, *others))
     assert [r.is_eager for r in (eager, h100, chat, llama)] == [True, False, False, False]
     assert (eager.isl, eager.osl, eager.concurrency) == (225, 300, 32)
@@ -259,14 +332,19 @@ def test_cards_are_counted() -> None:
 
 def test_llama_cpp_fits_by_its_bits_and_is_timed_where_the_card_is_known(tmp_path: Path) -> None:
     given = {
-        "device": "4090 24GB", "precision": "F16", "phase": "generate 128", "fits": True,
+        "device": "4090 24GB",
+        "precision": "F16",
+        "phase": "generate 128",
+        "fits": True,
         "tokens_per_s": 54.0,
-    }  # fmt: skip
+    }
     rows = (
-        given, {**given, "precision": "Q4_K_M", "phase": "prompt 512", "tokens_per_s": 3000.0},
+        given,
+        {**given, "precision": "Q4_K_M", "phase": "prompt 512", "tokens_per_s": 3000.0},
         {**given, "device": "M1 Max 10GB", "fits": False, "tokens_per_s": math.nan},
-        {**given, "device": "M1 Max 10GB  2"}, {**given, "tokens_per_s": math.nan},
-    )  # fmt: skip
+        {**given, "device": "M1 Max 10GB  2"},
+        {**given, "tokens_per_s": math.nan},
+    )
     found = list(llama_cpp(written(tmp_path, "llamacpp_speed", *rows)))
     fits = [(c.measured, c.predicted) for c in found if c.quantity == "fits"]
     assert fits == [(2.0, 2.0), (2.0, 2.0), (1.0, 1.0), (2.0, 2.0), (2.0, 2.0)]
@@ -281,10 +359,16 @@ def test_llama_cpp_fits_by_its_bits_and_is_timed_where_the_card_is_known(tmp_pat
 def test_requests_are_replayed_when_they_were_queued(tmp_path: Path) -> None:
     base = {"device": "RTX4090", "max_num_seqs": 4, "max_num_batched_tokens": 512}
     rows = [
-        {**base, "queued_s": q, "input_tokens": 300, "output_tokens": 5, "first_token_s": q + 0.5,
-         "last_token_s": q + 0.9}
+        {
+            **base,
+            "queued_s": q,
+            "input_tokens": 300,
+            "output_tokens": 5,
+            "first_token_s": q + 0.5,
+            "last_token_s": q + 0.9,
+        }
         for q in (20.0, 0.0, 10.0)
-    ]  # fmt: skip
+    ]
     folder = written(tmp_path, "llmservingsim_requests", *rows)
     ttft, tpot, makespan = replays(folder, HostModel())
     assert ttft.measured == pytest.approx(0.5)
@@ -300,7 +384,8 @@ def test_requests_are_replayed_when_they_were_queued(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        ({}, "vllm"), ({"prefill": (1, 1, 1)}, "vllm-apart"),
+        ({}, "vllm"),
+        ({"prefill": (1, 1, 1)}, "vllm-apart"),
         ({"runtime": "trtllm", "version": "1.0.2"}, "trtllm 1.0"),
         ({"runtime": "trtllm", "version": "0.9"}, "trtllm"),
         ({"source": tables.ML_ENERGY}, "vllm 0.11"),
@@ -311,11 +396,13 @@ def test_requests_are_replayed_when_they_were_queued(tmp_path: Path) -> None:
         ({"source": tables.TRTLLM, "version": "post-1.2.3"}, "vllm-bench 1.2"),
         ({"source": tables.TRTLLM, "is_static": True}, "vllm-bench 0.9"),
         ({"source": tables.TRTLLM, "version": "0.9", "model": "Mixtral 8x7B"}, "vllm-bench 0.9"),
-        ({"source": tables.TRTLLM, "version": "v1.0", "model": "Mixtral 8x7B"},
-         "vllm-bench 1.0 experts"),
+        (
+            {"source": tables.TRTLLM, "version": "v1.0", "model": "Mixtral 8x7B"},
+            "vllm-bench 1.0 experts",
+        ),
         ({"model": "Mixtral 8x7B"}, "vllm"),
     ],
-)  # fmt: skip
+)
 def test_laws_are_told_apart_by_how_engines_were_driven(
     changed: dict[str, Any], expected: str
 ) -> None:

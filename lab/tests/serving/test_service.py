@@ -67,9 +67,13 @@ def test_a_step_is_the_sum_of_the_kernels_as_analyze_estimates_them(engine: Engi
 
 def test_no_step_is_below_its_floor_and_more_takes_longer(engine: Engine) -> None:
     steps = [
-        ((), 1, 128), ((), 64, 2000), ((), 333, 5000), ((Chunk(100, 0),), 0, 0),
-        ((Chunk(2000, 6000),), 50, 900), ((Chunk(512, 0),) * 4, 7, 300),
-    ]  # fmt: skip
+        ((), 1, 128),
+        ((), 64, 2000),
+        ((), 333, 5000),
+        ((Chunk(100, 0),), 0, 0),
+        ((Chunk(2000, 6000),), 50, 900),
+        ((Chunk(512, 0),) * 4, 7, 300),
+    ]
     for chunks, decodes, context in steps:
         time, floor, low, high = (
             engine.cost.parts(q, chunks, decodes, context).kernels
@@ -124,9 +128,26 @@ def test_a_law_is_found_again_from_what_it_says() -> None:
             for share in (0.0, 0.3):
                 found = amounts(kernels, share * kernels, 0, n)
                 row = ServedRow(
-                    "t", f"{kernels} {n} {share}", "m", "h100", "vllm", "", "", "", 1, 1, 1, 1,
-                    1, 2, n, False, (), False, {ServingQuantity.TPOT_S: 1.0},
-                )  # fmt: skip
+                    "t",
+                    f"{kernels} {n} {share}",
+                    "m",
+                    "h100",
+                    "vllm",
+                    "",
+                    "",
+                    "",
+                    1,
+                    1,
+                    1,
+                    1,
+                    1,
+                    2,
+                    n,
+                    False,
+                    (),
+                    False,
+                    {ServingQuantity.TPOT_S: 1.0},
+                )
                 value = true.step(kernels, share * kernels, 0, n)
                 samples.append(ReplayedNumber(row, ServingQuantity.TPOT_S, found, value))
     law = fitted(samples)
@@ -217,13 +238,17 @@ def test_users_of_workers_apart_get_the_tokens_that_their_latencies_say(runtime:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"isl": 0}, "isl = 0"), ({"rate": -1.0}, "requests a second"),
-        ({"spread": 1.5}, "spread"), ({"cached_tokens": 4000}, "cached tokens"),
-        ({"parallel": {"dp": 0}}, "no degree"), ({"runtime": "ort"}, "does not serve"),
+        ({"isl": 0}, "isl = 0"),
+        ({"rate": -1.0}, "requests a second"),
+        ({"spread": 1.5}, "spread"),
+        ({"cached_tokens": 4000}, "cached tokens"),
+        ({"parallel": {"dp": 0}}, "no degree"),
+        ({"runtime": "ort"}, "does not serve"),
         ({"parallel": {"zero": 1}}, "not divided so"),
-        ({"dtype": "f7"}, "no format"), ({"concurrency": 0}, "no load"),
+        ({"dtype": "f7"}, "no format"),
+        ({"concurrency": 0}, "no load"),
     ],
-)  # fmt: skip
+)
 def test_wrong_input_is_one_line(more: dict[str, object], message: str) -> None:
     with pytest.raises(ParseError, match=message):
         llm(LLAMA, "h100", **more)  # type: ignore[arg-type]

@@ -91,8 +91,9 @@ def test_trees_are_written_into_their_folder(
     assert code == 0, said
     assert calls[:-2] == [(name, tmp_path) for name in tables]
     assert calls[-2:] == [
-        (tables, out, weights.TreeFamily.SERVED), ([tmp_path], out, weights.TreeFamily.PASSES)
-    ]  # fmt: skip
+        (tables, out, weights.TreeFamily.SERVED),
+        ([tmp_path], out, weights.TreeFamily.PASSES),
+    ]
     assert said.splitlines() == [str(out / "served.npz"), str(out / "passes.npz")]
 
 
@@ -120,12 +121,11 @@ def test_a_first_token_waits_for_its_server() -> None:
         "t", "one", "m", "h100", "vllm", "", "", "", 1, 1, 1, 1, 1, 2, 3, False, (), False, {}
     )
     amounts = (0.5, 0.0, 0.0, 2.0, 0.0, 3.0, 3.0)
-    law = HostModel(
-        kernels=2.0, step_s=0.25, sequence_s=0.5, request_s=10.0
-    )  # fmt: skip
+    law = HostModel(kernels=2.0, step_s=0.25, sequence_s=0.5, request_s=10.0)
     expected = {
-        ServingQuantity.TPOT_S: 3.0, ServingQuantity.TOKENS_PER_S: 3.0,
+        ServingQuantity.TPOT_S: 3.0,
+        ServingQuantity.TOKENS_PER_S: 3.0,
         ServingQuantity.TTFT_S: 10 + 3.0,
-    }  # fmt: skip
+    }
     found = {q: predicted(law, ReplayedNumber(row, q, amounts, 1.0)) for q in expected}
     assert found == pytest.approx(expected)

@@ -69,9 +69,20 @@ def test_table_6_3_has_20_features_of_a_machine_and_no_zero_for_what_nobody_stat
     found = dict(zip(HARDWARE, hardware_of("v100"), strict=True))
     assert len(HARDWARE) == 20
     stated = {
-        "CM": 7, "Cm": 0, "MTPB": 1024, "MTPM": 2048, "RPB": 65536, "RPM": 65536, "WS": 32,
-        "SMPB": 49152, "SMMP": 98304, "SMS": 80, "SMPBO": 98304, "NC": 40, "RAM": 512,
-    }  # fmt: skip
+        "CM": 7,
+        "Cm": 0,
+        "MTPB": 1024,
+        "MTPM": 2048,
+        "RPB": 65536,
+        "RPM": 65536,
+        "WS": 32,
+        "SMPB": 49152,
+        "SMMP": 98304,
+        "SMS": 80,
+        "SMPBO": 98304,
+        "NC": 40,
+        "RAM": 512,
+    }
     assert {name: found[name] for name in stated} == stated
     assert dict(zip(HARDWARE, hardware_of("b200"), strict=True))["CM"] == 10
     other = dict(zip(HARDWARE, hardware_of("mi300x"), strict=True))

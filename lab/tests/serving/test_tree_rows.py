@@ -41,9 +41,26 @@ from perfc_lab.trees.rows import (
 )
 
 SERVED = ServedRow(
-    AIC, "one", "llama-3.1-8b", "h100-sxm5-80gb", "sglang", "1.2.3", "bf16", "", 2, 4, 1, 3, 100,
-    11, 4, False, (), True, {ServingQuantity.TPOT_S: 0.02, ServingQuantity.TTFT_S: 0.3},
-)  # fmt: skip
+    AIC,
+    "one",
+    "llama-3.1-8b",
+    "h100-sxm5-80gb",
+    "sglang",
+    "1.2.3",
+    "bf16",
+    "",
+    2,
+    4,
+    1,
+    3,
+    100,
+    11,
+    4,
+    False,
+    (),
+    True,
+    {ServingQuantity.TPOT_S: 0.02, ServingQuantity.TTFT_S: 0.3},
+)
 STEP = (0.5, 0.25, 0.125, 2.0, 1.0, 8.0, 8.0)
 
 
@@ -72,9 +89,11 @@ def test_a_closed_loop_writes_its_answers_in_the_time_of_the_first_and_the_later
 
 def test_a_rate_that_was_measured_is_of_as_many_tokens_as_its_time() -> None:
     served = replace(
-        SERVED, prefill=(1, 1, 2), model="LLaMA v3 8B",
+        SERVED,
+        prefill=(1, 1, 2),
+        model="LLaMA v3 8B",
         measured={ServingQuantity.TOKENS_PER_S: 50.0, ServingQuantity.ENERGY_J: 0.7},
-    )  # fmt: skip
+    )
     counted = [
         sample(ServingQuantity.TOKENS_PER_S, 0.25),
         sample(ServingQuantity.ENERGY_J, 0.7, (3.0, 0.1)),
@@ -93,10 +112,20 @@ def test_a_rate_that_was_measured_is_of_as_many_tokens_as_its_time() -> None:
 def test_features_say_how_a_row_was_deployed() -> None:
     (found,) = targets_of(SERVED, [sample(ServingQuantity.TTFT_S), sample(ServingQuantity.TPOT_S)])
     stated = {
-        "BS": 4, "SL": 100, "GPUs": 6, "tensor": 2, "expert": 4, "data": 1, "engines": 3,
-        "prompt GPUs": 0, "output tokens": 11, "static": 0, "runtime": 1, "version": 1002.003,
+        "BS": 4,
+        "SL": 100,
+        "GPUs": 6,
+        "tensor": 2,
+        "expert": 4,
+        "data": 1,
+        "engines": 3,
+        "prompt GPUs": 0,
+        "output tokens": 11,
+        "static": 0,
+        "runtime": 1,
+        "version": 1002.003,
         "eager": 1,
-    }  # fmt: skip
+    }
     assert {n: named(found)[n] for n in stated} == stated
     changed = replace(SERVED, prefill=(2, 1, 3), is_static=True, runtime="ort", concurrency=0)
     values = dict(zip(COLUMNS, features_of(changed), strict=True))
@@ -135,23 +164,38 @@ def test_each_gpu_has_the_tensors_of_its_own_layers() -> None:
 
 
 QWEN_ROW = {
-    "model": "Qwen2.5-7B-Instruct", "precision": "BF16", "framework": "Transformers", "gpus": 1,
-    "input_tokens": 1, "output_tokens": 2048, "tokens_per_s": 40.0, "memory": 14.5,
-}  # fmt: skip
+    "model": "Qwen2.5-7B-Instruct",
+    "precision": "BF16",
+    "framework": "Transformers",
+    "gpus": 1,
+    "input_tokens": 1,
+    "output_tokens": 2048,
+    "tokens_per_s": 40.0,
+    "memory": 14.5,
+}
 
 
 def test_speeds_of_qwen_are_read(tmp_path: Path) -> None:
-    other = {**QWEN_ROW, "framework": "vLLM", "precision": "GPTQ-Int4", "memory": math.nan,
-             "input_tokens": 0, "gpus": 2}  # fmt: skip
+    other = {
+        **QWEN_ROW,
+        "framework": "vLLM",
+        "precision": "GPTQ-Int4",
+        "memory": math.nan,
+        "input_tokens": 0,
+        "gpus": 2,
+    }
     pd.DataFrame([QWEN_ROW, other]).to_parquet(tmp_path / f"{QWEN}.parquet")
     plain, quantised = qwen_speed(tmp_path)
     assert plain.name == "Qwen2.5-7B-Instruct BF16 1 0"
     assert (plain.model, plain.target, plain.runtime) == (
-        "qwen2.5-7b", "a100-sxm4-80gb", "transformers",
-    )  # fmt: skip
+        "qwen2.5-7b",
+        "a100-sxm4-80gb",
+        "transformers",
+    )
     assert plain.measured == {
-        ServingQuantity.TOKENS_PER_S: 40.0, ServingQuantity.MEMORY_BYTES: 14.5 * 2**30,
-    }  # fmt: skip
+        ServingQuantity.TOKENS_PER_S: 40.0,
+        ServingQuantity.MEMORY_BYTES: 14.5 * 2**30,
+    }
     assert (plain.concurrency, plain.isl, plain.osl, plain.weights) == (1, 1, 2048, "bf16")
     assert (quantised.isl, quantised.tensor, quantised.weights) == (1, 2, "gptq")
     assert quantised.measured == {ServingQuantity.TOKENS_PER_S: 40.0}
@@ -185,9 +229,15 @@ def energetic(kernels_j: float, kernels_s: float, token_s: float, value: float) 
         served, ServingQuantity.ENERGY_J, (kernels_j, 0.0, 0.0, kernels_s, 0.0, 0.0), value
     )
     return TreeRow(
-        ML_ENERGY, served.model, served.target, Target.ENERGY, value, features_of(served), served,
+        ML_ENERGY,
+        served.model,
+        served.target,
+        Target.ENERGY,
+        value,
+        features_of(served),
+        served,
         ((1.0, drawn), (1.0, timed)),
-    )  # fmt: skip
+    )
 
 
 def test_two_numbers_of_energy_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,17 +329,26 @@ def test_the_best_settings_are_those_with_the_least_error_of_rows_left_out() -> 
 
 def qwen_row(weights: str, value: float, isl: int = 1, **changed: Any) -> TreeRow:
     served = replace(
-        SERVED, source=QWEN, name=f"{weights} {isl}", runtime="transformers", dataset=weights,
-        isl=isl, **changed,
-    )  # fmt: skip
+        SERVED,
+        source=QWEN,
+        name=f"{weights} {isl}",
+        runtime="transformers",
+        dataset=weights,
+        isl=isl,
+        **changed,
+    )
     return TreeRow(QWEN, served.model, served.target, Target.MEMORY, value, (), served)
 
 
 def test_formats_are_compared_with_the_same_row_of_16_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     given = [
-        qwen_row("BF16", 100.0), qwen_row("BF16", 200.0, 64), qwen_row("AWQ", 50.0),
-        qwen_row("AWQ", 25.0, 64), qwen_row("AWQ", 1.0, 999), qwen_row("GPTQ-Int8", 60.0, 64),
-    ]  # fmt: skip
+        qwen_row("BF16", 100.0),
+        qwen_row("BF16", 200.0, 64),
+        qwen_row("AWQ", 50.0),
+        qwen_row("AWQ", 25.0, 64),
+        qwen_row("AWQ", 1.0, 999),
+        qwen_row("GPTQ-Int8", 60.0, 64),
+    ]
     monkeypatch.setattr(
         experiment, "left_out", lambda own, make, kind: (np.array([2 * r.value for r in own]), 0.0)
     )

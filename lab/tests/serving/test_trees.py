@@ -43,15 +43,38 @@ def row(model: str, users: int, target: str = "h100", isl: int = 128) -> TreeRow
     counted = amounts(kernels_s, 0.0, 0, users)
     time_s = LAW.step(kernels_s, 0.0, 0, users)
     served = ServedRow(
-        "aic_serving", f"{model} {users}", model, load_machine(target).name, "vllm", "0.19.0",
-        "bf16", "", 1, 1, 1, 1, isl, 64, users, False, (), False,
+        "aic_serving",
+        f"{model} {users}",
+        model,
+        load_machine(target).name,
+        "vllm",
+        "0.19.0",
+        "bf16",
+        "",
+        1,
+        1,
+        1,
+        1,
+        isl,
+        64,
+        users,
+        False,
+        (),
+        False,
         {ServingQuantity.TOKENS_PER_S: users / time_s},
-    )  # fmt: skip
+    )
     sample = ReplayedNumber(served, ServingQuantity.TOKENS_PER_S, counted, time_s)
     return TreeRow(
-        served.source, model, served.target, Target.THROUGHPUT, users / time_s,
-        features_of(served), served, ((1.0, sample),), float(users),
-    )  # fmt: skip
+        served.source,
+        model,
+        served.target,
+        Target.THROUGHPUT,
+        users / time_s,
+        features_of(served),
+        served,
+        ((1.0, sample),),
+        float(users),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -258,8 +281,10 @@ def test_each_row_is_predicted_by_a_training_without_its_fold(rows: list[TreeRow
     mixed = [replace(r, source="other") if i % 2 else r for i, r in enumerate(rows)]
     scores = list(scores_of(mixed, "x", made, HeldOutKind.MODEL))
     assert [(s.slice, s.rows) for s in scores] == [
-        ("aic_serving", 16), ("other", 16), ("all tables", 32)
-    ]  # fmt: skip
+        ("aic_serving", 16),
+        ("other", 16),
+        ("all tables", 32),
+    ]
     assert [s.slice for s in scores_of(rows, "x", made, HeldOutKind.MODEL)] == ["aic_serving"]
     one_model = [r for r in rows if r.model == MODELS[0]]
     assert np.isnan(left_out(one_model, made, HeldOutKind.MODEL)[0]).all(), "nothing to learn from"

@@ -29,9 +29,13 @@ from perfc_lab.serving.settings import together
 def engine() -> Engine:
     model = read_config("llama-3.2-1b")
     return Engine.of(
-        model, load_machine("h100"), precision_of(model.dtype, None), Parallel(), "vllm",
+        model,
+        load_machine("h100"),
+        precision_of(model.dtype, None),
+        Parallel(),
+        "vllm",
         law=HostModel(),
-    )  # fmt: skip
+    )
 
 
 def test_a_server_and_its_tokenizer_delay_the_first_token_alone(engine: Engine) -> None:
@@ -134,9 +138,12 @@ def test_a_host_that_was_measured_is_that_of_transformers(tmp_path: Path) -> Non
     stated = '\nhost_launch_s = { value = 12e-6, from = "assumed", note = "ours" }\n'
     file.write_text(text.replace("\n[compute.matrix", f"{stated}\n[compute.matrix", 1))
     engine = Engine.of(
-        read_config("llama-2-7b"), load_machine(file), precision_of("float16", None), Parallel(),
+        read_config("llama-2-7b"),
+        load_machine(file),
+        precision_of("float16", None),
+        Parallel(),
         "transformers",
-    )  # fmt: skip
+    )
     assert engine.law.launch_s == pytest.approx(12e-6)
     assert (engine.law.tpot_low, engine.law.tpot_high) == pytest.approx((0.7, 1.4))
 

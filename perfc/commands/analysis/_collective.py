@@ -37,9 +37,12 @@ DOCUMENT = ("collective", "perfc.study.collective:CollectiveView")
     ),
 )
 @click.option(
-    "--operation", default="all-reduce", show_default=True, metavar="NAME",
+    "--operation",
+    default="all-reduce",
+    show_default=True,
+    metavar="NAME",
     help="Collective: all-reduce, all-gather, reduce-scatter, all-to-all or send-receive.",
-)  # fmt: skip
+)
 @click.option(
     "--bytes", "size", required=True, metavar="SIZE", help="Message size per rank, e.g. 64MiB."
 )
@@ -50,9 +53,15 @@ DOCUMENT = ("collective", "perfc.study.collective:CollectiveView")
 @format_options("text", "json", "csv", "markdown")
 @color_option
 def command(
-    options: DeploymentOptions, /, operation: str, size: str, ranks: int, nodes: int, form: str,
+    options: DeploymentOptions,
+    /,
+    operation: str,
+    size: str,
+    ranks: int,
+    nodes: int,
+    form: str,
     output: Path | None,
-) -> None:  # fmt: skip
+) -> None:
     """Predict a collective among devices of one kind; several targets give one row each.
 
     SIZE is the whole message of one rank: what an all-reduce sums, what an all-gather ends with,
@@ -63,9 +72,14 @@ def command(
 
     how = options.deployment(dims={}, is_several=True)
     view = collective(
-        operation, bytes_of(size), ranks, options.machines(how.target), nodes=nodes,
-        dtype=how.dtype, is_graph=how.table.launch is LaunchMode.GRAPH,
-    )  # fmt: skip
+        operation,
+        bytes_of(size),
+        ranks,
+        options.machines(how.target),
+        nodes=nodes,
+        dtype=how.dtype,
+        is_graph=how.table.launch is LaunchMode.GRAPH,
+    )
     show(view, form, output)
 
 

@@ -75,19 +75,25 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
 @click.option("-q", "--quiet", is_flag=True, help="Print a one-line answer.")
 @color_option
 @click.option(
-    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
+    "--predictor",
+    type=Names(_names.predictors),
+    metavar="NAME",
+    default="",
     help="Predictor of the whole run: shipped weights, a card file, or 'kernels' for the sum of "
-         "kernels.",
-)  # fmt: skip
+    "kernels.",
+)
 @click.option("--no-predict", is_flag=True, help="Lower bounds only, no predictions.")
 @click.option(
     "--no-what-if", is_flag=True, help="HTML page without the table of batches and precisions."
 )
 @click.option(
-    "--count-as", type=Names(_names.conventions), metavar="NAME", default="",
+    "--count-as",
+    type=Names(_names.conventions),
+    metavar="NAME",
+    default="",
     help="Also count operations as another tool does: calflops, deepspeed, fvcore, ptflops, thop, "
     "torch.",
-)  # fmt: skip
+)
 @click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
 @click.option("--time-passes", is_flag=True, help="Print the wall time of every pass.")
 @print_after_option
@@ -184,9 +190,14 @@ def standard_input() -> bytes:
 
 
 def side_by_side(
-    options: DeploymentOptions, model: str, source: Any, form: str, output: Path | None, *,
+    options: DeploymentOptions,
+    model: str,
+    source: Any,
+    form: str,
+    output: Path | None,
+    *,
     predict: bool,
-) -> int:  # fmt: skip
+) -> int:
     """Write the summary of several targets, as `perfc compare` does.
 
     Raises:
@@ -231,9 +242,13 @@ def beside_others(
 
 
 def deliver_page(
-    report: Report, views: Views, output: Path | None, targets: Sequence[str] = (), *,
+    report: Report,
+    views: Views,
+    output: Path | None,
+    targets: Sequence[str] = (),
+    *,
     has_what_if: bool = True,
-) -> None:  # fmt: skip
+) -> None:
     """Write the HTML page."""
     from perfc.view.html import page
 

@@ -47,19 +47,30 @@ DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
 )
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @model_options
-@click.option("--sort", type=Names(_names.orders), default="time", show_default=True, metavar="KEY",
-              help="Sort by time, floor, throughput, energy, memory, price, target, or given "
-                   "(input order).")  # fmt: skip
+@click.option(
+    "--sort",
+    type=Names(_names.orders),
+    default="time",
+    show_default=True,
+    metavar="KEY",
+    help="Sort by time, floor, throughput, energy, memory, price, target, or given (input order).",
+)
 @click.option(
     "--slo", metavar="TIME", help="Latency objective, e.g. 10ms; marks rows that meet it."
 )
-@click.option("--region", type=Names(_names.regions), metavar="NAME",
-              help="Power grid, to print CO2 per million items: a region, or grams of CO2 per "
-                   "kWh."
-              )  # fmt: skip
-@click.option("--predictors", type=Names(_names.predictors), metavar="NAMES", default="",
-              help="One row per whole-run predictor, or 'all': published ones are in perfc-lab."
-              )  # fmt: skip
+@click.option(
+    "--region",
+    type=Names(_names.regions),
+    metavar="NAME",
+    help="Power grid, to print CO2 per million items: a region, or grams of CO2 per kWh.",
+)
+@click.option(
+    "--predictors",
+    type=Names(_names.predictors),
+    metavar="NAMES",
+    default="",
+    help="One row per whole-run predictor, or 'all': published ones are in perfc-lab.",
+)
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options(*FORMATS)
 @color_option
@@ -82,9 +93,14 @@ def command(
     perfc.toml ([prices]) or a target file ([price]), else of dated tables.
     """
     comparison = compared(
-        options, models, sort=sort, slo=slo, region=region, predict=not no_predict,
+        options,
+        models,
+        sort=sort,
+        slo=slo,
+        region=region,
+        predict=not no_predict,
         predictors=predictors,
-    )  # fmt: skip
+    )
     show(comparison, form, output)
     return 0 if comparison.holds else FINDINGS
 
@@ -120,9 +136,15 @@ def compared(
             options.note_axes(read(model, settings[0].deployment.dims, options.contents)[0])
     where = None if region is None else region_named(region)
     return compare(
-        settings, machines, order=order, slo_s=slo_s, prices=Prices.read(options.file),
-        region=where, predict=predict, skip=predictors == ALL,
-    )  # fmt: skip
+        settings,
+        machines,
+        order=order,
+        slo_s=slo_s,
+        prices=Prices.read(options.file),
+        region=where,
+        predict=predict,
+        skip=predictors == ALL,
+    )
 
 
 def time_of(text: str, where: str = "--slo") -> float:
@@ -191,6 +213,9 @@ def show(comparison: Comparison, form: str, output: Path | None) -> None:
         deliver(compare_page(comparison), output)
     else:
         show_view(
-            form, output, lambda: to_json(comparison), lambda: to_csv(comparison),
+            form,
+            output,
+            lambda: to_json(comparison),
+            lambda: to_csv(comparison),
             lambda: document(comparison, has_bars=form == "text"),
-        )  # fmt: skip
+        )

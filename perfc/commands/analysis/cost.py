@@ -35,31 +35,56 @@ DOCUMENT = ("cost", "perfc.study.comparison.bills:CostsView")
 )
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @model_options
-@click.option("--steps", type=click.FloatRange(0, min_open=True), metavar="N",
-              help="Number of runs or training steps.")  # fmt: skip
-@click.option("--items", type=click.FloatRange(0, min_open=True), metavar="N",
-              help="Number of images, tokens or runs (default: 1,000,000).")  # fmt: skip
+@click.option(
+    "--steps",
+    type=click.FloatRange(0, min_open=True),
+    metavar="N",
+    help="Number of runs or training steps.",
+)
+@click.option(
+    "--items",
+    type=click.FloatRange(0, min_open=True),
+    metavar="N",
+    help="Number of images, tokens or runs (default: 1,000,000).",
+)
 @click.option(
     "--osl",
     type=click.IntRange(1),
     metavar="N",
     help="Output tokens of a request to a language model (default: as for perfc llm).",
 )
-@click.option("--region", type=Names(_names.regions), default="world", show_default=True,
-              metavar="NAME", help="Power grid: a region from the tables, or grams of CO2 per "
-                                   "kWh.")  # fmt: skip
-@click.option("--terms", type=Names(_names.terms), default="on-demand", show_default=True,
-              metavar="NAME", help="Rental terms: on-demand, spot or reserved."
-              )  # fmt: skip
+@click.option(
+    "--region",
+    type=Names(_names.regions),
+    default="world",
+    show_default=True,
+    metavar="NAME",
+    help="Power grid: a region from the tables, or grams of CO2 per kWh.",
+)
+@click.option(
+    "--terms",
+    type=Names(_names.terms),
+    default="on-demand",
+    show_default=True,
+    metavar="NAME",
+    help="Rental terms: on-demand, spot or reserved.",
+)
 @click.option("--cloud", default="", metavar="NAME", help="Cloud provider (default: any).")
-@click.option("--pue", type=click.FloatRange(1, 5), metavar="X",
-              help="Power usage effectiveness of the data center (default: from the table)."
-              )  # fmt: skip
-@click.option("--host-power", type=click.FloatRange(0, 1e5), metavar="W",
-              help="Host power per GPU in watts.")  # fmt: skip
-@click.option("--power-limit", type=click.FloatRange(1, 1e5), metavar="W",
-              help="Power limit per GPU in watts, below its default: slower, with "
-              "less energy.")  # fmt: skip
+@click.option(
+    "--pue",
+    type=click.FloatRange(1, 5),
+    metavar="X",
+    help="Power usage effectiveness of the data center (default: from the table).",
+)
+@click.option(
+    "--host-power", type=click.FloatRange(0, 1e5), metavar="W", help="Host power per GPU in watts."
+)
+@click.option(
+    "--power-limit",
+    type=click.FloatRange(1, 1e5),
+    metavar="W",
+    help="Power limit per GPU in watts, below its default: slower, with less energy.",
+)
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options("text", "json", "markdown")
 @color_option
@@ -111,8 +136,13 @@ def command(
     if steps is None:
         comparison = by_tokens(comparison, settings, machines, prices, osl)
     result = costs(
-        comparison, machines, BilledAmount(steps, items), prices, host=host, pue=pue,
+        comparison,
+        machines,
+        BilledAmount(steps, items),
+        prices,
+        host=host,
+        pue=pue,
         power_limit_w=math.inf if power_limit is None else power_limit,
-    )  # fmt: skip
+    )
     show_result(SCHEMA, CostsView.of(result), document(result), form, output)
     return 0

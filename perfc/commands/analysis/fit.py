@@ -35,8 +35,14 @@ DOCUMENT = ("fit", "perfc.study.fit.views:FitView")
 )
 @click.argument("model", type=click.Path())
 @model_options
-@click.option("--gpus", type=click.IntRange(1, 1024), default=8, show_default=True, metavar="N",
-              help="Number of GPUs that ZeRO shards across.")  # fmt: skip
+@click.option(
+    "--gpus",
+    type=click.IntRange(1, 1024),
+    default=8,
+    show_default=True,
+    metavar="N",
+    help="Number of GPUs that ZeRO shards across.",
+)
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @format_options("text", "json", "markdown", "html")
 @color_option

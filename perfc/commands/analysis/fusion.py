@@ -26,13 +26,17 @@ DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
 )
 @click.argument("model", type=click.Path())
 @click.option(
-    "--oracle", type=Names(_names.oracles), required=True,
+    "--oracle",
+    type=Names(_names.oracles),
+    required=True,
     help="Compiler: inductor, ort, tensorrt, tvm.",
-)  # fmt: skip
+)
 @click.option(
-    "--engine", type=click.Path(), default="",
+    "--engine",
+    type=click.Path(),
+    default="",
     help="Layers of a TensorRT engine: trtexec --exportLayerInfo, verbosity detailed.",
-)  # fmt: skip
+)
 @dim_option
 @module_options
 @format_options("text", "json", "csv", "markdown")

@@ -63,9 +63,12 @@ def command(
         raise ParseError("one way of running at a time", where="--runtime, --dtype")
     slo_s = None if slo is None else time_of(slo)
     result = slicing(
-        settings[0], how.target, slo_s=slo_s, prices=Prices.read(options.file),
+        settings[0],
+        how.target,
+        slo_s=slo_s,
+        prices=Prices.read(options.file),
         predict=not no_predict,
-    )  # fmt: skip
+    )
     match form:
         case "json":
             emit(document_text(SCHEMA, SlicingView.of(result)), output)

@@ -75,9 +75,14 @@ def kind_command(name: str, kernel: KernelKind) -> click.Command:
 
     @click.pass_context
     def run(
-        ctx: click.Context, options: DeploymentOptions, /, form: str, output: Path | None,
-        function: str = "", **extents: int | None,
-    ) -> None:  # fmt: skip
+        ctx: click.Context,
+        options: DeploymentOptions,
+        /,
+        form: str,
+        output: Path | None,
+        function: str = "",
+        **extents: int | None,
+    ) -> None:
         module = module_from(name, options, function, extents)
         how = deployment_of(module, options)
         from perfc.study.comparison.single import Kernels

@@ -38,13 +38,17 @@ DOCUMENT = ("predict", "perfc.study.whole:WholeRunView")
 )
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option(
-    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
+    "--predictor",
+    type=Names(_names.predictors),
+    metavar="NAME",
+    default="",
     help="Predictor of the whole run, as of `perfc analyze`.",
-)  # fmt: skip
+)
 @click.option(
-    "--weights", type=click.Path(path_type=Path, dir_okay=False),
+    "--weights",
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Card of other weights, written by `perfc train graph`.",
-)  # fmt: skip
+)
 @model_options
 @click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
 @click.option(
@@ -93,9 +97,12 @@ def command(
             options.note_axes(module)
             source = module if is_ir else given
         result = predict_as(
-            source, how, values=options.contents, predictor=str(weights or predictor),
+            source,
+            how,
+            values=options.contents,
+            predictor=str(weights or predictor),
             quantity=wanted.value,
-        )  # fmt: skip
+        )
     more = further(result, known_name(how.target), steps, hourly_price)
     if form == "json":
         view = WholeRunView.of(result, more)

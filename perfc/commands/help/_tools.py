@@ -20,10 +20,22 @@ from ..shared import listing
 
 TOOLS: Mapping[str, list[str]] = data_next_to(__file__)
 """Commands that are tools; of groups also their subcommands, ``*`` for all."""
-HIDDEN = frozenset({
-    "output", "color", "help_all", "inputs", "kwargs", "fix", "in_place", "time_passes",
-    "print_ir_after", "exit_code", "exit_zero", "engine_args",
-})  # fmt: skip
+HIDDEN = frozenset(
+    {
+        "output",
+        "color",
+        "help_all",
+        "inputs",
+        "kwargs",
+        "fix",
+        "in_place",
+        "time_passes",
+        "print_ir_after",
+        "exit_code",
+        "exit_zero",
+        "engine_args",
+    }
+)
 """Parameters that write files, change only the display, belong to PyTorch modules, or read files
 that other files name."""
 NOT_FILES = frozenset({"node", "freeze", "lora"})
@@ -99,9 +111,11 @@ def schema(tool: str) -> dict[str, Any]:
             if parameter.required and len(commands) == 1:
                 required.append(name)
     return {
-        "type": "object", "properties": properties, "required": required,
+        "type": "object",
+        "properties": properties,
+        "required": required,
         "additionalProperties": False,
-    }  # fmt: skip
+    }
 
 
 def parameter_schema(parameter: click.Parameter) -> dict[str, Any]:

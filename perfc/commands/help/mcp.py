@@ -35,9 +35,11 @@ INSTRUCTIONS = (
 
 @click.command("mcp", epilog=examples("mcp", "mcp --root ."))
 @click.option(
-    "--root", type=click.Path(exists=True, file_okay=False, path_type=Path), default=".",
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=".",
     help="Folder of the files that tools may read (default: the current folder).",
-)  # fmt: skip
+)
 def command(root: Path) -> None:
     """Serve the commands as tools over standard input and output, until the client disconnects.
 
@@ -75,9 +77,12 @@ async def serve(root: Path) -> None:
         return CallToolResult(content=[TextContent(type="text", text=text)])
 
     server: Any = Server(
-        "perfc", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools,
+        "perfc",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
         on_call_tool=call_tool,
-    )  # fmt: skip
+    )
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
@@ -91,11 +96,16 @@ async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
     """
     line = _tools.command_line(tool, arguments, root)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "perfc", *line, cwd=root,
+        sys.executable,
+        "-m",
+        "perfc",
+        *line,
+        cwd=root,
         env={**child_environment(), NO_CODE: "1", "NO_COLOR": "1"},
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    )
     try:
         output, errors = await asyncio.wait_for(process.communicate(), TIMEOUT_S)
     except TimeoutError:

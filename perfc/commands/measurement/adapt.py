@@ -40,23 +40,33 @@ if TYPE_CHECKING:
     "by calibrate.",
 )
 @click.option(
-    "--graphs", type=click.Path(path_type=Path, file_okay=False, exists=True),
+    "--graphs",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="Read whole runs of a data set instead: folder written by `perfc data build`.",
-)  # fmt: skip
+)
 @click.option("--dataset", default="mine", show_default=True, help="Data set of whole runs.")
 @click.option(
-    "--predictor", type=Names(_names.predictors), metavar="NAME", default="",
+    "--predictor",
+    type=Names(_names.predictors),
+    metavar="NAME",
+    default="",
     help="Predictor of whole runs: shipped weights, or a card file.",
-)  # fmt: skip
+)
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path),
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
     help="Output target file (default: TARGET if it is a file); with whole runs, the folder for "
-         "adapted weights.",
-)  # fmt: skip
+    "adapted weights.",
+)
 def command(
-    target: str, rows: Path | None, graphs: Path | None, dataset: str, predictor: str,
+    target: str,
+    rows: Path | None,
+    graphs: Path | None,
+    dataset: str,
+    predictor: str,
     output: Path | None,
-) -> None:  # fmt: skip
+) -> None:
     """Adapt predictors to a new machine from measured kernels or runs.
 
     ROWS is a file of `perfc measure --target TARGET --append`, with kernels or whole runs, or a

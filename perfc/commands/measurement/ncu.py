@@ -91,7 +91,10 @@ def command(
     report = load(Path(words[0]), arch=arch, process=process)
     result = shown(report, machine)
     show_view(
-        form, output, lambda: to_json(result), lambda: to_csv(result),
+        form,
+        output,
+        lambda: to_json(result),
+        lambda: to_csv(result),
         lambda: document(result, limit),
-    )  # fmt: skip
+    )
     return FINDINGS if result.has_errors else 0

@@ -124,10 +124,16 @@ def in_group(options: DeploymentOptions, files: Sequence[str]) -> Config:
         root = config.root if config is not None else built_in.root_of(files, Path.cwd())
         models = () if files else built_in.models_in(root)
         fallback = built_in.budgets(root, models, options.deployment())
-        config = fallback if config is None else replace(
-            fallback, path=config.path, lock=config.lock)  # fmt: skip
-    known = [replace(b, module=given.get(b.models[0], b.module)) if b.module else b
-             for b in config.budgets]  # fmt: skip
-    more = [Budget((name,), options.deployment(), default_rules(), module=module)
-            for name, module in given.items() if not config.modules_of(name)]  # fmt: skip
+        config = (
+            fallback if config is None else replace(fallback, path=config.path, lock=config.lock)
+        )
+    known = [
+        replace(b, module=given.get(b.models[0], b.module)) if b.module else b
+        for b in config.budgets
+    ]
+    more = [
+        Budget((name,), options.deployment(), default_rules(), module=module)
+        for name, module in given.items()
+        if not config.modules_of(name)
+    ]
     return replace(config, budgets=(*known, *more))

@@ -114,9 +114,12 @@ def command(
         deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
     else:
         show_view(
-            form, output, lambda: to_json(views), lambda: to_csv(views),
+            form,
+            output,
+            lambda: to_json(views),
+            lambda: to_csv(views),
             lambda: document(views, limit),
-        )  # fmt: skip
+        )
     if strict and not difference.is_complete:
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE

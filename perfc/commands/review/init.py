@@ -81,12 +81,18 @@ def modules_of(
     from perfc.review.check.built_in import is_foreign
     from perfc.review.code.entry_points import entry_points
 
-    modules = [NamedModule(f, options.inputs, options.kwargs, is_jax=options.is_jax)
-               for f in files if is_named(f)]  # fmt: skip
+    modules = [
+        NamedModule(f, options.inputs, options.kwargs, is_jax=options.is_jax)
+        for f in files
+        if is_named(f)
+    ]
     points = [] if files else entry_points(here, is_foreign)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty()
-    chosen = [e.name for e in points
-              if is_asked and e.has_examples and click.confirm(f"Check {e.name} too?")]  # fmt: skip
+    chosen = [
+        e.name
+        for e in points
+        if is_asked and e.has_examples and click.confirm(f"Check {e.name} too?")
+    ]
     modules += [NamedModule(name) for name in chosen]
     for module in modules:
         require_code(module)
@@ -151,8 +157,10 @@ def read_back(text: str, here: Path) -> Config:
         path = Path(folder) / project_file.NAME
         path.write_text(text, encoding="utf-8")
         config = configs.load(path)
-    budgets = tuple(replace(b, module=replace(b.module, folder=str(here))) if b.module else b
-                    for b in config.budgets)  # fmt: skip
+    budgets = tuple(
+        replace(b, module=replace(b.module, folder=str(here))) if b.module else b
+        for b in config.budgets
+    )
     return replace(config, path=here / project_file.NAME, lock=here / LOCK, budgets=budgets)
 
 

@@ -33,74 +33,120 @@ EVERY = "all"  # stands for every target
 C = TypeVar("C", bound=Callable[..., Any])
 
 _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    "target": (("-t", "--target"), {
-        "type": Names(_names.targets), "metavar": "NAME", "multiple": True, "callback": joined,
-        "words": "Target name or file; see `perfc targets` ({default}). Commands that compare "
-                 "accept several, comma-separated or repeated, or `all`.",
-    }),
-    "runtime": (("--runtime",), {
-        "type": Names(_names.runtimes), "metavar": "NAME",
-        "words": "Runtime: {names} ({default}).",
-    }),
-    "framework": (("--framework",), {
-        "type": Names(_names.serving), "metavar": "NAME",
-        "words": "Serving framework whose attention and quantized matmul kernels run: {names} "
-                 "(default: the runtime's).",
-    }),
-    "runtime_version": (("--runtime-version",), {
-        "metavar": "VERSION",
-        "words": "Version of the runtime's framework, e.g. 2.9 (default: the newest measured).",
-    }),
-    "dtype": (("--dtype",), {
-        "type": Names(_names.precisions), "metavar": "NAME",
-        "words": "Precision: {names} ({default}).",
-    }),
-    "tf32": (("--tf32/--no-tf32",), {
-        "words": "Allow TF32 in float32 matrix products (default: as the runtime does).",
-    }),
-    "layout": (("--layout",), {
-        "type": Names(_names.layouts), "metavar": "NAME",
-        "words": "Memory layout of feature maps: {names} ({default}).",
-    }),
+    "target": (
+        ("-t", "--target"),
+        {
+            "type": Names(_names.targets),
+            "metavar": "NAME",
+            "multiple": True,
+            "callback": joined,
+            "words": "Target name or file; see `perfc targets` ({default}). Commands that compare "
+            "accept several, comma-separated or repeated, or `all`.",
+        },
+    ),
+    "runtime": (
+        ("--runtime",),
+        {
+            "type": Names(_names.runtimes),
+            "metavar": "NAME",
+            "words": "Runtime: {names} ({default}).",
+        },
+    ),
+    "framework": (
+        ("--framework",),
+        {
+            "type": Names(_names.serving),
+            "metavar": "NAME",
+            "words": "Serving framework whose attention and quantized matmul kernels run: {names} "
+            "(default: the runtime's).",
+        },
+    ),
+    "runtime_version": (
+        ("--runtime-version",),
+        {
+            "metavar": "VERSION",
+            "words": "Version of the runtime's framework, e.g. 2.9 (default: the newest measured).",
+        },
+    ),
+    "dtype": (
+        ("--dtype",),
+        {
+            "type": Names(_names.precisions),
+            "metavar": "NAME",
+            "words": "Precision: {names} ({default}).",
+        },
+    ),
+    "tf32": (
+        ("--tf32/--no-tf32",),
+        {
+            "words": "Allow TF32 in float32 matrix products (default: as the runtime does).",
+        },
+    ),
+    "layout": (
+        ("--layout",),
+        {
+            "type": Names(_names.layouts),
+            "metavar": "NAME",
+            "words": "Memory layout of feature maps: {names} ({default}).",
+        },
+    ),
     "streams": (("--streams",), {"metavar": "N", "words": "Concurrent CUDA streams ({default})."}),
-    "mode": (("--mode",), {
-        "type": Names(_names.modes), "metavar": "NAME", "hidden": True,
-        "words": "Mode: {names} (a whole step); {default}.",
-    }),
+    "mode": (
+        ("--mode",),
+        {
+            "type": Names(_names.modes),
+            "metavar": "NAME",
+            "hidden": True,
+            "words": "Mode: {names} (a whole step); {default}.",
+        },
+    ),
     **STEP,
     "threads": (("--threads",), {"metavar": "N|all", "words": "Processor cores (default: all)."}),
-    "host_launch": (("--host-launch",), {
-        "metavar": "TIME",
-        "words": "Host time to launch one kernel, e.g. 30us (default: the target's, or a typical "
-                 "value).",
-    }),
-    "reserve": (("--reserve",), {
-        "metavar": "SIZE",
-        "words": "Device memory to reserve, e.g. 2GiB or 5%, in addition to the context and a "
-                 "safety margin.",
-    }),
-}  # fmt: skip
+    "host_launch": (
+        ("--host-launch",),
+        {
+            "metavar": "TIME",
+            "words": "Host time to launch one kernel, e.g. 30us (default: the target's, or a typical "
+            "value).",
+        },
+    ),
+    "reserve": (
+        ("--reserve",),
+        {
+            "metavar": "SIZE",
+            "words": "Device memory to reserve, e.g. 2GiB or 5%, in addition to the context and a "
+            "safety margin.",
+        },
+    ),
+}
 """Flags and `click.option` arguments of each deployment field except the extents."""
 _AXES: Mapping[str, str] = {
     "batch": "Batch size: first dimension of the inputs.",
     "seq": "Sequence length: second dimension of token inputs.",
 }  # of every model
 _value_option = click.option(
-    "--value", "values", multiple=True, metavar="NAME=N,...",
+    "--value",
+    "values",
+    multiple=True,
+    metavar="NAME=N,...",
     help="Contents of an input that determines shapes, e.g. sizes=1,3,224,224; repeatable.",
-)  # fmt: skip
+)
 config_option = click.option(
-    "--config", type=click.Path(path_type=Path), metavar="FILE",
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
     help="Configuration file (default: the nearest perfc.toml or pyproject.toml upwards).",
-)  # fmt: skip
+)
 _isolated_option = click.option(
     "--isolated", is_flag=True, help="Ignore perfc.toml and pyproject.toml."
 )
 
 
 def _axis_options() -> list[Callable[[C], C]]:
-    return [click.option(f"--{name}", name, default=None, metavar="N", help=words,
-                         callback=axis_text) for name, words in _AXES.items()]  # fmt: skip
+    return [
+        click.option(f"--{name}", name, default=None, metavar="N", help=words, callback=axis_text)
+        for name, words in _AXES.items()
+    ]
 
 
 def flag_of(field: str) -> str:
@@ -122,14 +168,21 @@ def to_options(function: C) -> C:
         names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
         words = f"{flag_of(field)} for NEW."
         function = click.option(
-            names, f"to_{field}", default=None, cls=DeploymentOption, field=field,
+            names,
+            f"to_{field}",
+            default=None,
+            cls=DeploymentOption,
+            field=field,
             **{**more, "words": words},
-        )(function)  # fmt: skip
+        )(function)
     for name in reversed(list(_AXES)):
         function = click.option(
-            f"--to-{name}", f"to_{name}", type=click.IntRange(1), metavar="N",
+            f"--to-{name}",
+            f"to_{name}",
+            type=click.IntRange(1),
+            metavar="N",
             help=f"--{name} for NEW.",
-        )(function)  # fmt: skip
+        )(function)
     return click.option(
         "--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="--dim for NEW."
     )(function)
@@ -362,9 +415,12 @@ class DeploymentOptions:
         model = self.named(model) if isinstance(model, str) else model
         try:
             report = analyze(
-                model, deployment=deployment or self.deployment(), values=self.contents,
-                predictor=predictor, instruments=instruments,
-            )  # fmt: skip
+                model,
+                deployment=deployment or self.deployment(),
+                values=self.contents,
+                predictor=predictor,
+                instruments=instruments,
+            )
             self.note_axes(report.source)
             return report
         except ParseError as error:

@@ -65,9 +65,11 @@ def by_default(usual: Usual) -> Callable[[F], F]:
 
 
 def reads(
-    what: str, *fields: str, instead: Mapping[str, str] = NOTHING,
+    what: str,
+    *fields: str,
+    instead: Mapping[str, str] = NOTHING,
     known: Mapping[str, Callable[[], Iterable[str]]] = NOTHING,
-) -> Callable[[F], F]:  # fmt: skip
+) -> Callable[[F], F]:
     """Restrict a command to some deployment options; others are rejected by name.
 
     Place it above ``deployment_options``.

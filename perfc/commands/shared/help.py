@@ -49,9 +49,13 @@ class GroupedCommand(click.Command):
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
         help_all = click.Option(
-            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=show_all,
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=show_all,
             help="Show this help with all options, including those of training steps.",
-        )  # fmt: skip
+        )
         self.params.append(help_all)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -47,25 +47,37 @@ facts_option = click.option(
 def module_options(function: C) -> C:
     """Add the options of models that are PyTorch modules, given by name."""
     inputs = click.option(
-        "--input", "inputs", multiple=True, metavar="SHAPE",
+        "--input",
+        "inputs",
+        multiple=True,
+        metavar="SHAPE",
         help="Input of a PyTorch module with its batch: 8x3x224x224, input_ids=8x128:i64.",
-    )  # fmt: skip
+    )
     kwargs = click.option(
-        "--kwargs", default="", metavar="JSON",
+        "--kwargs",
+        default="",
+        metavar="JSON",
         help="Arguments of the class or function of a module.",
-    )  # fmt: skip
+    )
     return inputs(kwargs(function))
 
 
 jax_option = click.option(
-    "--jax", "is_jax", is_flag=True, help="MODEL is a function of JAX by name: package.module:fn.",
-)  # fmt: skip
+    "--jax",
+    "is_jax",
+    is_flag=True,
+    help="MODEL is a function of JAX by name: package.module:fn.",
+)
 
 
 def named_model(
-    model: str, inputs: tuple[str, ...], kwargs: str, file: Path | None = None, *,
+    model: str,
+    inputs: tuple[str, ...],
+    kwargs: str,
+    file: Path | None = None,
+    *,
     is_jax: bool = False,
-) -> str | NamedModule:  # fmt: skip
+) -> str | NamedModule:
     """Return a PyTorch module or JAX function by name with its inputs; other models unchanged.
 
     Args:
@@ -89,9 +101,11 @@ def named_model(
 
         return config.load(file).modules.get(model, given)
     if inputs or kwargs or is_jax:
-        what = "--jax needs the name of a function" if is_jax else (
-            "--input and --kwargs are for PyTorch modules"
-        )  # fmt: skip
+        what = (
+            "--jax needs the name of a function"
+            if is_jax
+            else ("--input and --kwargs are for PyTorch modules")
+        )
         hint = "package.module:function" if is_jax else "timm:resnet50"
         raise ModelError(what, hint=hint, where=model)
     return model
@@ -130,9 +144,12 @@ def names_in(text: str) -> list[str]:
 
 
 def read_model(
-    model: str | NamedModule, dims: dict[str, int], values: Mapping[str, object] | None = None,
-    *, is_trained: bool = False,
-) -> Module:  # fmt: skip
+    model: str | NamedModule,
+    dims: dict[str, int],
+    values: Mapping[str, object] | None = None,
+    *,
+    is_trained: bool = False,
+) -> Module:
     """Read and verify the module in ``model``; configurations as in `perfc.frontend.load`."""
     if not isinstance(model, str) or (model != "-" and not model.endswith(".pir")):
         from perfc.deployment.reading import read as read_sized

@@ -94,9 +94,13 @@ class ProgressLine:
 
         console = Console(stderr=True)
         self.bar = Progress(
-            BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console,
-            transient=True, disable=not console.is_terminal,
-        )  # fmt: skip
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
         self.task = self.bar.add_task("", total=None)
         self.bar.start()
         return self

@@ -27,7 +27,7 @@ USUAL = {
     "runtime": f"{TRAINER} for configurations, inductor-cudagraph for graphs of transformers, else "
     f"{CLUSTER_DEFAULT}",
     "dtype": "bf16 with f32 master weights, amp-bf16 for images; f16 on machines without bf16",
-}  # fmt: skip
+}
 """Defaults in the help."""
 
 
@@ -55,20 +55,33 @@ def step_options(function: Any) -> Any:
     function = format_options("text", "json", "markdown", "html")(color_option(function))
     function = model_options(degree_options(function))
     read = (
-        "target", "runtime", "dtype", "train", "checkpointing", "seq", "lora_rank", "reserve",
-    )  # fmt: skip
+        "target",
+        "runtime",
+        "dtype",
+        "train",
+        "checkpointing",
+        "seq",
+        "lora_rank",
+        "reserve",
+    )
     instead = {"batch": "--global-batch"}
     function = reads("a step on many devices", *read, instead=instead)(function)
     function = by_default(lambda: USUAL)(function)
     function = click.option(
-        "--trained-by", default="any", show_default=True, metavar="NAME",
+        "--trained-by",
+        default="any",
+        show_default=True,
+        metavar="NAME",
         help="Training framework whose published measurements calibrate the time: llm-foundry, "
-             "megatron, torchtitan …",
-    )(function)  # fmt: skip
+        "megatron, torchtitan …",
+    )(function)
     return click.option(
-        "--micro-batch", default=0, type=click.IntRange(0), metavar="N",
+        "--micro-batch",
+        default=0,
+        type=click.IntRange(0),
+        metavar="N",
         help="Micro-batch size per replica.",
-    )(function)  # fmt: skip
+    )(function)
 
 
 def step_of(options: DeploymentOptions) -> StepSettings:

@@ -16,9 +16,15 @@ if TYPE_CHECKING:
 
 
 def show_published(
-    predictor: str, model: str, given: tuple[str, ...], parallel: Parallel,
-    load: Mapping[str, Any], grid: Region, form: str, output: Path | None,
-) -> int:  # fmt: skip
+    predictor: str,
+    model: str,
+    given: tuple[str, ...],
+    parallel: Parallel,
+    load: Mapping[str, Any],
+    grid: Region,
+    form: str,
+    output: Path | None,
+) -> int:
     """Write the prediction of a published predictor.
 
     Args:
@@ -39,10 +45,19 @@ def show_published(
 
     target, weights, runtime, version = given
     run = ModelRun(
-        read_config(model, load["like"]), load_machine(target).name, runtime, version, weights,
-        load["kv_dtype"], replace(parallel, data=1), parallel.data, load["isl"], load["osl"],
-        load["concurrency"], load["offline"],
-    )  # fmt: skip
+        read_config(model, load["like"]),
+        load_machine(target).name,
+        runtime,
+        version,
+        weights,
+        load["kv_dtype"],
+        replace(parallel, data=1),
+        parallel.data,
+        load["isl"],
+        load["osl"],
+        load["concurrency"],
+        load["offline"],
+    )
     if form == "html":
         from perfc.view.html.pages.published_page import published_page
 

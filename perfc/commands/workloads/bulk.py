@@ -57,20 +57,49 @@ def command() -> None:
 )
 @click.argument("models", metavar="MODELS...", nargs=-1, required=True)
 @deployment_options
-@click.option("-o", "--output", "folder", required=True, metavar="FOLDER",
-              type=click.Path(file_okay=False, path_type=Path),
-              help="Folder of the result: one Parquet file per shard.")  # fmt: skip
-@click.option("--shard", default="1/1", metavar="I/N", show_default=True,
-              help="Analyze part I of N, for arrays of jobs.")  # fmt: skip
-@click.option("--workers", type=click.IntRange(1), default=None, metavar="N",
-              help="Worker processes (default: one per available core).")  # fmt: skip
-@click.option("--timeout", default="120s", metavar="TIME", show_default=True,
-              help="Longest time for one model.")  # fmt: skip
-@click.option("--worker-memory", default="4GiB", metavar="SIZE", show_default=True,
-              help="Largest address space of a worker.")  # fmt: skip
-@click.option("--dask", default="", metavar="ADDRESS",
-              help="Run on the workers of a Dask scheduler, e.g. tcp://head:8786; they see the "
-                   "same files.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the result: one Parquet file per shard.",
+)
+@click.option(
+    "--shard",
+    default="1/1",
+    metavar="I/N",
+    show_default=True,
+    help="Analyze part I of N, for arrays of jobs.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=None,
+    metavar="N",
+    help="Worker processes (default: one per available core).",
+)
+@click.option(
+    "--timeout",
+    default="120s",
+    metavar="TIME",
+    show_default=True,
+    help="Longest time for one model.",
+)
+@click.option(
+    "--worker-memory",
+    default="4GiB",
+    metavar="SIZE",
+    show_default=True,
+    help="Largest address space of a worker.",
+)
+@click.option(
+    "--dask",
+    default="",
+    metavar="ADDRESS",
+    help="Run on the workers of a Dask scheduler, e.g. tcp://head:8786; they see the same files.",
+)
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if a model has no answer.")
 def run(
@@ -100,10 +129,14 @@ def run(
     part = Shard.parse(shard)
     with ProgressLine() as line:
         outcome = bulk(
-            models, settings, folder,
+            models,
+            settings,
+            folder,
             runner(settings, not no_predict, workers, timeout, worker_memory, dask),
-            shard=part, options=shared_options(options, not no_predict), on_model=line.show,
-        )  # fmt: skip
+            shard=part,
+            options=shared_options(options, not no_predict),
+            on_model=line.show,
+        )
     say(summary(outcome))
     return INCOMPLETE if strict and outcome.failed else 0
 
@@ -163,15 +196,21 @@ def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
     plain = replace(options, target=None, runtime=None, dtype=None)
     how = plain.deployment(dims={}, is_several=True).with_values({"target": "a100"})
     return {
-        "version": __version__, "deployment": repr(how), "value": repr(options.contents),
+        "version": __version__,
+        "deployment": repr(how),
+        "value": repr(options.contents),
         "predictions": str(predict),
-    }  # fmt: skip
+    }
 
 
 def runner(
-    settings: Sequence[BulkSetting], predict: bool, workers: int | None, timeout: str, memory: str,
+    settings: Sequence[BulkSetting],
+    predict: bool,
+    workers: int | None,
+    timeout: str,
+    memory: str,
     dask: str,
-) -> Run:  # fmt: skip
+) -> Run:
     """Return the function that answers jobs: a pool of processes, or a Dask cluster.
 
     Raises:

@@ -54,9 +54,16 @@ FINDINGS = 1
 @format_options("text", "json", "markdown", "html")
 @color_option
 def command(
-    model: str, target: str, batch: int, steps: int | None, size: str, frames: int | None,
-    guided: bool | None, form: str, output: Path | None,
-) -> int:  # fmt: skip
+    model: str,
+    target: str,
+    batch: int,
+    steps: int | None,
+    size: str,
+    frames: int | None,
+    guided: bool | None,
+    form: str,
+    output: Path | None,
+) -> int:
     """Predict image or video generation: `perfc diffusion pixart-sigma-xl-2-1024 -t h100`.
 
     MODEL is a folder as diffusers saves it, whose weights are not opened, or a shipped name. The
@@ -67,9 +74,15 @@ def command(
 
     width, height = edges(size)
     report = diffusion(
-        model, target, batch=batch, steps=steps or 0, height=height, width=width,
-        frames=frames or 0, is_guided=guided,
-    )  # fmt: skip
+        model,
+        target,
+        batch=batch,
+        steps=steps or 0,
+        height=height,
+        width=width,
+        frames=frames or 0,
+        is_guided=guided,
+    )
     show_result(report.document, report, document(report), form, output)
     return 0 if report.fits else FINDINGS
 

@@ -84,27 +84,66 @@ def command() -> None:
 
 
 _LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("--isl", {"type": click.IntRange(1), "default": 2048, "show_default": True,
-               "help": "Input sequence length: prompt tokens per request."}),
-    ("--osl", {"type": click.IntRange(1), "default": 256, "show_default": True,
-               "help": "Output sequence length: generated tokens per request."}),
-    ("--spread", {"type": float, "default": None,
-                  "help": "Lengths vary uniformly between (1 - SPREAD) and 1 times --isl and "
-                          "--osl (default: 0.05 for several users, else 0)."}),
-    ("--cached-tokens", {"type": click.IntRange(0), "default": 0,
-                         "help": "Prompt tokens in the prefix cache."}),
-    ("--cached-share", {"type": float, "default": 1.0,
-                        "help": "Fraction of requests that hit the prefix cache, e.g. 0.8 "
-                                "(default: 1)."}),
-    ("--opening-burst", {"type": float, "default": 0.1, "show_default": True,
-                         "help": "Fraction of the measured requests that all users send at once "
-                                 "at the start: 0.1 in benchmarks of ten requests per user, 0 in "
-                                 "a steady state."}),
+    (
+        "--isl",
+        {
+            "type": click.IntRange(1),
+            "default": 2048,
+            "show_default": True,
+            "help": "Input sequence length: prompt tokens per request.",
+        },
+    ),
+    (
+        "--osl",
+        {
+            "type": click.IntRange(1),
+            "default": 256,
+            "show_default": True,
+            "help": "Output sequence length: generated tokens per request.",
+        },
+    ),
+    (
+        "--spread",
+        {
+            "type": float,
+            "default": None,
+            "help": "Lengths vary uniformly between (1 - SPREAD) and 1 times --isl and "
+            "--osl (default: 0.05 for several users, else 0).",
+        },
+    ),
+    (
+        "--cached-tokens",
+        {"type": click.IntRange(0), "default": 0, "help": "Prompt tokens in the prefix cache."},
+    ),
+    (
+        "--cached-share",
+        {
+            "type": float,
+            "default": 1.0,
+            "help": "Fraction of requests that hit the prefix cache, e.g. 0.8 (default: 1).",
+        },
+    ),
+    (
+        "--opening-burst",
+        {
+            "type": float,
+            "default": 0.1,
+            "show_default": True,
+            "help": "Fraction of the measured requests that all users send at once "
+            "at the start: 0.1 in benchmarks of ten requests per user, 0 in "
+            "a steady state.",
+        },
+    ),
     ("--seed", {"type": int, "default": 0, "help": "Random seed (default: 0)."}),
-    ("--expert-skew", {"type": float, "default": None,
-                       "help": "Power-law exponent of expert popularity; 0 means uniform "
-                               "routing."}),
-)  # fmt: skip
+    (
+        "--expert-skew",
+        {
+            "type": float,
+            "default": None,
+            "help": "Power-law exponent of expert popularity; 0 means uniform routing.",
+        },
+    ),
+)
 _POSITIVE = click.FloatRange(0, min_open=True)
 _RATED = "Requests per second; lists the cheapest fleets that serve them."
 _FLEET: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -115,68 +154,196 @@ _FLEET: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--max-usd-per-h", {"type": _POSITIVE, "help": "Highest price of an hour."}),
 )
 _ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("--concurrency", {"type": click.IntRange(1), "default": 1, "show_default": True,
-                       "help": "Requests in flight (closed loop): each finished request is "
-                               "replaced at once."}),
-    ("--rate", {"type": float, "default": 0.0,
-                "help": "Request rate per second (open loop), instead of --concurrency."}),
-    ("--trace", {"type": click.Path(dir_okay=False), "default": "",
-                 "help": "Requests of JSON lines or a server's log, lengths of its metrics."}),
-    ("--requests", {"type": click.IntRange(0), "default": 0,
-                    "help": "Requests to simulate (default: enough to reach a steady state)."}),
-    ("--kv-dtype", {"default": "", "metavar": "NAME",
-                    "help": "KV cache precision, e.g. fp8 (default: the activations' precision)."}),
-    ("--prefill-gpus", {"type": click.IntRange(0), "default": 0,
-                        "help": "GPUs dedicated to prefill (disaggregated prefill)."}),
-    ("--draft-tokens", {"type": click.IntRange(0), "default": 0,
-                        "help": "Speculative decoding: draft tokens per sequence and step."}),
-    ("--acceptance", {"type": click.FloatRange(0.0, 1.0), "default": 0.0,
-                      "help": "Probability that a draft token is accepted, e.g. 0.7."}),
-    ("--draft", {"default": "", "metavar": "CONFIG",
-                 "help": "Draft model (default: the model's own multi-token prediction layer, as "
-                         "in DeepSeek)."}),
-    ("--images", {"type": click.IntRange(0), "default": 0,
-                  "help": "Images per prompt; their tokens are added to --isl."}),
-    ("--image-size", {"type": click.IntRange(0), "default": 0,
-                      "help": "Image edge in pixels (default: the vision encoder's)."}),
-    ("--sampling", {"type": click.Choice(["greedy", "random", "top-p"]), "default": None,
-                    "help": "Include the sampling kernels of this method."}),
-    ("--loras", {"type": click.IntRange(0), "default": 0,
-                 "help": "LoRA adapters of rank --lora-rank in memory; a batch may mix them."}),
-    ("--offline", {"is_flag": True,
-                   "help": "Offline batch without a server, as in vLLM's throughput benchmark: "
-                           "--requests at once (default: --concurrency)."}),
-    ("--max-num-seqs", {"type": click.IntRange(1),
-                        "help": "Maximum concurrent sequences (default: the runtime's)."}),
-    ("--token-budget", {"type": click.IntRange(1),
-                        "help": "Maximum tokens per step (default: the runtime's)."}),
-    ("--batching", {"type": click.Choice([b.value for b in Batching]), "default": None,
-                    "help": "Whose tokens a step has, e.g. mixed for SGLang's "
-                            "--enable-mixed-chunk (default: the runtime's)."}),
-    ("--recorded-tokens", {"type": click.IntRange(1),
-                           "help": "Maximum tokens of a step captured as a CUDA graph, as vLLM's "
-                                   "--max-cudagraph-capture-size (default: the runtime's)."}),
-    ("--like", {"default": "", "metavar": "FAMILY",
-                "help": "Read CONFIG like this model_type, such as llama (default: its own, or the "
-                        "nearest)."}),
-    ("--kv-bytes-per-token", {"type": click.IntRange(0), "default": 0,
-                              "help": "KV cache bytes per token of the whole model (default: "
-                                      "those of its layers)."}),
-    ("--max-model-len", {"default": None, "metavar": "N|auto",
-                         "help": "Tokens of the longest sequence that has to fit, as for vLLM; "
-                                 "auto notes the longest that does."}),
-    ("--utilization", {"type": click.FloatRange(0.05, 1.0),
-                       "help": "Fraction of GPU memory for the engine (default: the runtime's)."}),
-)  # fmt: skip
+    (
+        "--concurrency",
+        {
+            "type": click.IntRange(1),
+            "default": 1,
+            "show_default": True,
+            "help": "Requests in flight (closed loop): each finished request is replaced at once.",
+        },
+    ),
+    (
+        "--rate",
+        {
+            "type": float,
+            "default": 0.0,
+            "help": "Request rate per second (open loop), instead of --concurrency.",
+        },
+    ),
+    (
+        "--trace",
+        {
+            "type": click.Path(dir_okay=False),
+            "default": "",
+            "help": "Requests of JSON lines or a server's log, lengths of its metrics.",
+        },
+    ),
+    (
+        "--requests",
+        {
+            "type": click.IntRange(0),
+            "default": 0,
+            "help": "Requests to simulate (default: enough to reach a steady state).",
+        },
+    ),
+    (
+        "--kv-dtype",
+        {
+            "default": "",
+            "metavar": "NAME",
+            "help": "KV cache precision, e.g. fp8 (default: the activations' precision).",
+        },
+    ),
+    (
+        "--prefill-gpus",
+        {
+            "type": click.IntRange(0),
+            "default": 0,
+            "help": "GPUs dedicated to prefill (disaggregated prefill).",
+        },
+    ),
+    (
+        "--draft-tokens",
+        {
+            "type": click.IntRange(0),
+            "default": 0,
+            "help": "Speculative decoding: draft tokens per sequence and step.",
+        },
+    ),
+    (
+        "--acceptance",
+        {
+            "type": click.FloatRange(0.0, 1.0),
+            "default": 0.0,
+            "help": "Probability that a draft token is accepted, e.g. 0.7.",
+        },
+    ),
+    (
+        "--draft",
+        {
+            "default": "",
+            "metavar": "CONFIG",
+            "help": "Draft model (default: the model's own multi-token prediction layer, as "
+            "in DeepSeek).",
+        },
+    ),
+    (
+        "--images",
+        {
+            "type": click.IntRange(0),
+            "default": 0,
+            "help": "Images per prompt; their tokens are added to --isl.",
+        },
+    ),
+    (
+        "--image-size",
+        {
+            "type": click.IntRange(0),
+            "default": 0,
+            "help": "Image edge in pixels (default: the vision encoder's).",
+        },
+    ),
+    (
+        "--sampling",
+        {
+            "type": click.Choice(["greedy", "random", "top-p"]),
+            "default": None,
+            "help": "Include the sampling kernels of this method.",
+        },
+    ),
+    (
+        "--loras",
+        {
+            "type": click.IntRange(0),
+            "default": 0,
+            "help": "LoRA adapters of rank --lora-rank in memory; a batch may mix them.",
+        },
+    ),
+    (
+        "--offline",
+        {
+            "is_flag": True,
+            "help": "Offline batch without a server, as in vLLM's throughput benchmark: "
+            "--requests at once (default: --concurrency).",
+        },
+    ),
+    (
+        "--max-num-seqs",
+        {
+            "type": click.IntRange(1),
+            "help": "Maximum concurrent sequences (default: the runtime's).",
+        },
+    ),
+    (
+        "--token-budget",
+        {"type": click.IntRange(1), "help": "Maximum tokens per step (default: the runtime's)."},
+    ),
+    (
+        "--batching",
+        {
+            "type": click.Choice([b.value for b in Batching]),
+            "default": None,
+            "help": "Whose tokens a step has, e.g. mixed for SGLang's "
+            "--enable-mixed-chunk (default: the runtime's).",
+        },
+    ),
+    (
+        "--recorded-tokens",
+        {
+            "type": click.IntRange(1),
+            "help": "Maximum tokens of a step captured as a CUDA graph, as vLLM's "
+            "--max-cudagraph-capture-size (default: the runtime's).",
+        },
+    ),
+    (
+        "--like",
+        {
+            "default": "",
+            "metavar": "FAMILY",
+            "help": "Read CONFIG like this model_type, such as llama (default: its own, or the "
+            "nearest).",
+        },
+    ),
+    (
+        "--kv-bytes-per-token",
+        {
+            "type": click.IntRange(0),
+            "default": 0,
+            "help": "KV cache bytes per token of the whole model (default: those of its layers).",
+        },
+    ),
+    (
+        "--max-model-len",
+        {
+            "default": None,
+            "metavar": "N|auto",
+            "help": "Tokens of the longest sequence that has to fit, as for vLLM; "
+            "auto notes the longest that does.",
+        },
+    ),
+    (
+        "--utilization",
+        {
+            "type": click.FloatRange(0.05, 1.0),
+            "help": "Fraction of GPU memory for the engine (default: the runtime's).",
+        },
+    ),
+)
 _engine_args_option = click.option(
-    "--engine-args", default="", metavar="TEXT",
+    "--engine-args",
+    default="",
+    metavar="TEXT",
     help="Command line of vLLM, SGLang or TensorRT-LLM, or a script, YAML or JSON file with it; "
-         "further options replace its values.",
-)  # fmt: skip
+    "further options replace its values.",
+)
 _grid_option = click.option(
-    "--grid", default="world", show_default=True, metavar="NAME",
+    "--grid",
+    default="world",
+    show_default=True,
+    metavar="NAME",
     help="Power grid: a name from the table, or grams of CO2 per kWh.",
-)  # fmt: skip
+)
 
 
 def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], Any]:
@@ -200,15 +367,26 @@ def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], A
 @_added(_LOAD)
 @_added(_ENGINE)
 @_grid_option
-@click.option("--predictor", type=Names(_names.serving_predictors), metavar="NAME", default="",
-              help="Published predictor instead of the simulation, also for encoders: trees."
-              )  # fmt: skip
+@click.option(
+    "--predictor",
+    type=Names(_names.serving_predictors),
+    metavar="NAME",
+    default="",
+    help="Published predictor instead of the simulation, also for encoders: trees.",
+)
 @by_default(usual)
 @reads(
-    "serving", "target", "runtime", "runtime_version", "dtype", "lora_rank", "host_launch",
+    "serving",
+    "target",
+    "runtime",
+    "runtime_version",
+    "dtype",
+    "lora_rank",
+    "host_launch",
     "reserve",
-    instead={"batch": "--concurrency", "seq": "--isl"}, known=KNOWN,
-)  # fmt: skip
+    instead={"batch": "--concurrency", "seq": "--isl"},
+    known=KNOWN,
+)
 @deployment_options
 @parallel_options
 @format_options(*FORMATS)
@@ -257,12 +435,21 @@ def serve(
             predictor, model, run, parallel, load, region_named(grid, "--grid"), form, output
         )
     report = llm(
-        model, target, runtime=runtime, dtype=dtype,
-        runtime_version=option_value(options, "runtime_version", ""), prices=prices(options),
-        grid=region_named(grid, "--grid"), parallel=parallel, has_parts=True,
-        lora_rank=rank, sampling=sampling or "", host_launch=options.host_launch,
-        reserve=options.held_back, **load,
-    )  # fmt: skip
+        model,
+        target,
+        runtime=runtime,
+        dtype=dtype,
+        runtime_version=option_value(options, "runtime_version", ""),
+        prices=prices(options),
+        grid=region_named(grid, "--grid"),
+        parallel=parallel,
+        has_parts=True,
+        lora_rank=rank,
+        sampling=sampling or "",
+        host_launch=options.host_launch,
+        reserve=options.held_back,
+        **load,
+    )
     if engine is not None:
         report = replace(report, notes=(*engine.notes, *report.notes))
     if form == "html":
@@ -289,9 +476,12 @@ def serve(
     help="Limits on mean latencies, e.g. ttft=500ms,tpot=30ms,e2e=9s.",
 )
 @click.option(
-    "--token-budget", "budgets", type=click.IntRange(1), multiple=True,
+    "--token-budget",
+    "budgets",
+    type=click.IntRange(1),
+    multiple=True,
     help="Maximum tokens per step; repeat for alternatives (default: the runtime's).",
-)  # fmt: skip
+)
 @_added(_LOAD)
 @_added(_FLEET)
 @by_default(usual_of_search)
@@ -330,13 +520,16 @@ def search(
     requested = Load(concurrency=0 if load["rate"] else 1, **load).checked()
     machines = options.machines(option_value(options, "target", TARGET))
     result = looked(
-        with_skew(decoder_of(model), expert_skew), machines, requested,
+        with_skew(decoder_of(model), expert_skew),
+        machines,
+        requested,
         replace(Slo.parse(slo), **limits),
         dtypes=names_in(option_value(options, "dtype", "")),
         budgets=budgets,
-        runtime=option_value(options, "runtime", RUNTIME), prices=prices(options),
+        runtime=option_value(options, "runtime", RUNTIME),
+        prices=prices(options),
         reserve=options.held_back,
-    )  # fmt: skip
+    )
     if form == "html":
         from perfc.view.html.pages.serving_page import search_page
 

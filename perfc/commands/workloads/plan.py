@@ -34,29 +34,45 @@ MOST_GPUS = 1 << 16
 )
 @click.argument("model", metavar="MODEL")
 @click.option(
-    "--gpus", default="", metavar="N,...",
+    "--gpus",
+    default="",
+    metavar="N,...",
     help="Number of GPUs, or several with --curve (default there: powers of two up to 1024).",
-)  # fmt: skip
+)
 @click.option(
-    "--global-batch", type=click.IntRange(0), metavar="N",
+    "--global-batch",
+    type=click.IntRange(0),
+    metavar="N",
     help="Global batch size: samples per step on all GPUs (default: 256; with --curve, one "
-         "micro-batch per replica on the fewest GPUs).",
-)  # fmt: skip
+    "micro-batch per replica on the fewest GPUs).",
+)
 @click.option(
-    "--curve", "is_curve", is_flag=True,
+    "--curve",
+    "is_curve",
+    is_flag=True,
     help="Predict how a step scales with GPUs, and name the bottleneck: the number of replicas "
-         "grows, the options divide each replica.",
-)  # fmt: skip
+    "grows, the options divide each replica.",
+)
 @click.option(
-    "--strong", is_flag=True,
+    "--strong",
+    is_flag=True,
     help="With --curve: strong scaling, the same global batch size on every number of GPUs.",
-)  # fmt: skip
+)
 @step_options
 def command(
-    options: DeploymentOptions, parallel: Mapping[str, int | str], /, model: str, gpus: str,
-    global_batch: int | None, is_curve: bool, strong: bool, micro_batch: int, trained_by: str,
-    form: str, output: Path | None,
-) -> None:  # fmt: skip
+    options: DeploymentOptions,
+    parallel: Mapping[str, int | str],
+    /,
+    model: str,
+    gpus: str,
+    global_batch: int | None,
+    is_curve: bool,
+    strong: bool,
+    micro_batch: int,
+    trained_by: str,
+    form: str,
+    output: Path | None,
+) -> None:
     """Search for the parallelism and checkpointing with the shortest training step of MODEL.
 
     MODEL is a config.json of a language model, a shipped name, or a graph, which only data
@@ -68,23 +84,38 @@ def command(
 
     how, given = step_of(options), options.named(model)
     common: dict[str, Any] = {
-        "seq": how.seq, "train": how.train, "dtype": how.dtype, "runtime": how.runtime,
-        "parallel": parallel, "micro_batch": micro_batch, "trained_by": trained_by,
-        "reserve": how.reserve, "lora_rank": how.lora_rank,
-    }  # fmt: skip
+        "seq": how.seq,
+        "train": how.train,
+        "dtype": how.dtype,
+        "runtime": how.runtime,
+        "parallel": parallel,
+        "micro_batch": micro_batch,
+        "trained_by": trained_by,
+        "reserve": how.reserve,
+        "lora_rank": how.lora_rank,
+    }
     if is_curve:
         curve = scale(
-            given, how.target, gpus=numbers(gpus), batch=global_batch or 0, is_weak=not strong,
-            checkpointing=how.checkpointing or "none", **common,
-        )  # fmt: skip
+            given,
+            how.target,
+            gpus=numbers(gpus),
+            batch=global_batch or 0,
+            is_weak=not strong,
+            checkpointing=how.checkpointing or "none",
+            **common,
+        )
         show_result(curve.document, curve, scale_document(curve), form, output)
         fits = any(p.cost is not None and p.cost.fits for p in curve.points)
     else:
         batch = GLOBAL_BATCH if global_batch is None else global_batch
         best = plan(
-            given, one_number(gpus, strong=strong), how.target, batch=batch,
-            checkpointing=how.checkpointing, **common,
-        )  # fmt: skip
+            given,
+            one_number(gpus, strong=strong),
+            how.target,
+            batch=batch,
+            checkpointing=how.checkpointing,
+            **common,
+        )
         show_result(best.document, best, plan_document(best), form, output)
         fits = best.best is not None
     if not fits:

@@ -39,18 +39,40 @@ DOCUMENT = ("search", "perfc.study.search.views:SpaceSearchView")
 )
 @click.argument("space", metavar="SPACE.PY[:FUNCTION]")
 @deployment_options
-@click.option("--objective", "objectives", default="latency,score", metavar="NAMES",
-              show_default=True,
-              help="Quantities of the Pareto front: latency, memory, energy and flop are "
-                   "minimized; score, which the function returns, is maximized.")  # fmt: skip
+@click.option(
+    "--objective",
+    "objectives",
+    default="latency,score",
+    metavar="NAMES",
+    show_default=True,
+    help="Quantities of the Pareto front: latency, memory, energy and flop are "
+    "minimized; score, which the function returns, is maximized.",
+)
 @click.option("--slo", metavar="TIME", help="Longest predicted time, e.g. 5ms.")
 @click.option("--max-memory", metavar="SIZE", help="Largest device memory, e.g. 2GiB.")
-@click.option("--trials", type=click.IntRange(1, 1_000_000), default=200, show_default=True,
-              metavar="N", help="Number of candidates.")  # fmt: skip
-@click.option("--sampler", type=click.Choice(("nsga2", "tpe", "random", "grid")), default="nsga2",
-              show_default=True, help="Sampler of Optuna; grid tries everything.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N",
-              help="Seed of the sampler.")  # fmt: skip
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 1_000_000),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="Number of candidates.",
+)
+@click.option(
+    "--sampler",
+    type=click.Choice(("nsga2", "tpe", "random", "grid")),
+    default="nsga2",
+    show_default=True,
+    help="Sampler of Optuna; grid tries everything.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of the sampler.",
+)
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
 def command(
@@ -90,9 +112,12 @@ def command(
         deliver(front_page(result), output)
     else:
         show_view(
-            form, output, lambda: render_json(result), lambda: render_csv(result),
+            form,
+            output,
+            lambda: render_json(result),
+            lambda: render_csv(result),
             lambda: document(result),
-        )  # fmt: skip
+        )
     return 0 if result.holds else FINDINGS
 
 

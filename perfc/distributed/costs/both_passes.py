@@ -87,9 +87,13 @@ class BothPasses:
                 firsts.setdefault((kernel.identity, role), kernel)
                 count[kernel.identity, role] += 1
         return cls(
-            both.module, both.inputs, KernelTable(whole.runtime, tuple(firsts.values()), ()),
-            tuple(count.values()), tuple([role for _, role in firsts]), whole.kernels,
-        )  # fmt: skip
+            both.module,
+            both.inputs,
+            KernelTable(whole.runtime, tuple(firsts.values()), ()),
+            tuple(count.values()),
+            tuple([role for _, role in firsts]),
+            whole.kernels,
+        )
 
     @cached_property
     def forward(self) -> tuple[Kernel, ...]:

@@ -146,9 +146,11 @@ class GraphWork(TrainingWork):
         from perfc.api import analyze
 
         how = replace(
-            self.deployment.at({"batch": samples}), train=ANY_OPTIMIZER, mode=Mode.TRAINING,
+            self.deployment.at({"batch": samples}),
+            train=ANY_OPTIMIZER,
+            mode=Mode.TRAINING,
             runtime=runtime,
-        )  # fmt: skip
+        )
         return analyze(self.model, deployment=how, predictor="kernels")
 
     def _times(self, report: Report) -> Sequence[Estimate]:

@@ -72,9 +72,13 @@ def memory_of(work: StageWork) -> MemoryParts:
     weights = frozen + (0.0 if is_copy else share(3, recipe.weight_bytes))
     held = weights + gradients + states + saved + working
     return MemoryParts(
-        weights, gradients, states, saved, working,
+        weights,
+        gradients,
+        states,
+        saved,
+        working,
         CONTEXT_BYTES + COLLECTIVE_BYTES * (work.parallel.devices > 1) + (FRAGMENTS - 1) * held,
-    )  # fmt: skip
+    )
 
 
 def _saved(work: StageWork, at: int) -> float:

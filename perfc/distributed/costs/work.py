@@ -125,10 +125,17 @@ class LanguageWork(TrainingWork):
     """
 
     def __init__(
-        self, model: LanguageModel, precision: ServingPrecision, runtime: str, target: str,
-        framework: str = "", *, tf32: Tf32 | None = None, lora_rank: int = 0,
+        self,
+        model: LanguageModel,
+        precision: ServingPrecision,
+        runtime: str,
+        target: str,
+        framework: str = "",
+        *,
+        tf32: Tf32 | None = None,
+        lora_rank: int = 0,
         frozen: WeightFormat = WeightFormat.HALF,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.lora_rank, self.frozen = lora_rank, frozen
         self.model, self.precision, self.runtime = model, precision, runtime
         self.tf32 = tf32
@@ -250,8 +257,13 @@ def frozen_layer(
     moved = 0.0
     for name, nbytes in wide.items():
         scope = name.removesuffix("weight")
-        codes = sum([n for other, n in stored.items() if other in (name, f"{scope}absmax",
-                     f"{scope}scales", f"{scope}zeros")])  # fmt: skip
+        codes = sum(
+            [
+                n
+                for other, n in stored.items()
+                if other in (name, f"{scope}absmax", f"{scope}scales", f"{scope}zeros")
+            ]
+        )
         moved += codes + nbytes if codes < nbytes else 0.0
     rate = device_bytes_per_s(load_machine(work.target))
     return [part.freezing(sum(stored.values()), moved / rate) for part in parts]
@@ -266,8 +278,11 @@ def device_bytes_per_s(machine: Machine) -> float:
 def _layer_bytes(model: LanguageModel, module: Module) -> dict[str, float]:
     """Return the bytes of each stored tensor of a lowered layer, by name."""
     start = f"{model.stacks[0].name}."
-    sizes = [(v.name, v.type.nbytes) for v in module.graph.weights
-             if v.name.startswith(start) and isinstance(v.type, TensorType)]  # fmt: skip
+    sizes = [
+        (v.name, v.type.nbytes)
+        for v in module.graph.weights
+        if v.name.startswith(start) and isinstance(v.type, TensorType)
+    ]
     return {name: float(evaluate(n, {})) for name, n in sizes if n is not None}
 
 

@@ -84,8 +84,9 @@ def _config(header: GgufHeader, name: str, where: str) -> dict[str, Any]:
     """
     row = rows().get(name) if not name.startswith("_") else None
     scope = _scope(header, name, where)
-    values = {key: scope.of(text) for key, text in (row or rows()[GENERAL]).items()
-              if key not in NO_NAMES}  # fmt: skip
+    values = {
+        key: scope.of(text) for key, text in (row or rows()[GENERAL]).items() if key not in NO_NAMES
+    }
     family = name if row is None or "family" not in row else scope.of(row["family"])
     is_bf16 = any(t.type.name == "bf16" for t in header.tensors)
     values |= {"model_type": family, "torch_dtype": "bfloat16" if is_bf16 else "float16"}
@@ -127,8 +128,9 @@ def _rotary(nested: Mapping[str, Any]) -> float | None:
     """Return the rotated share of a head; None for all of it, or if nothing says."""
     width, heads = nested.get("embedding_length"), _part(nested, "attention", "head_count")
     head, rotated = (
-        _part(nested, "attention", "key_length"), _part(nested, "rope", "dimension_count")
-    )  # fmt: skip
+        _part(nested, "attention", "key_length"),
+        _part(nested, "rope", "dimension_count"),
+    )
     if head is None and isinstance(width, int) and isinstance(heads, int) and heads > 0:
         head = width // heads
     if not isinstance(head, int) or not isinstance(rotated, int) or not 0 < rotated < head:

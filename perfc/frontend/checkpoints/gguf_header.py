@@ -33,9 +33,18 @@ LONGEST_TEXT, LONGEST_LIST = 1 << 12, 1 << 12
 MOST_ELEMENTS = 1 << 50
 STRING, ARRAY = 8, 9
 SCALARS = {
-    0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q",
+    0: "<B",
+    1: "<b",
+    2: "<H",
+    3: "<h",
+    4: "<I",
+    5: "<i",
+    6: "<f",
+    7: "<?",
+    10: "<Q",
+    11: "<q",
     12: "<d",
-}  # fmt: skip
+}
 """Format of `struct` by type of a metadata value."""
 SPLIT = re.compile(r"(.*-)(\d{5})(-of-)(\d{5})(\.gguf)", re.IGNORECASE | re.DOTALL)
 DOWNLOAD = "download it again"

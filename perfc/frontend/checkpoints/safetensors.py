@@ -128,8 +128,9 @@ def _tensors(path: str) -> list[tuple[str, int]]:
     header.pop("__metadata__", None)
     if len(header) > MOST_TENSORS:
         raise ModelError(f"{len(header)} tensors, more than {MOST_TENSORS}", where=where)
-    return [_tensor(name, entry, size - LENGTH_BYTES - length, where)
-            for name, entry in header.items()]  # fmt: skip
+    return [
+        _tensor(name, entry, size - LENGTH_BYTES - length, where) for name, entry in header.items()
+    ]
 
 
 def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:

@@ -22,9 +22,11 @@ FILE = "config.json"
 QUANTIZED = "hf_quant_config.json"
 """File of ModelOpt next to the configuration, with the quantization of weights."""
 QUANTIZATIONS = {
-    "F8_E4M3": {"quant_method": "fp8"}, "F8_E5M2": {"quant_method": "fp8"},
-    "I8": {"quant_method": "eetq"}, "F4": {"quant_method": "mxfp4"},
-}  # fmt: skip
+    "F8_E4M3": {"quant_method": "fp8"},
+    "F8_E5M2": {"quant_method": "fp8"},
+    "I8": {"quant_method": "eetq"},
+    "F4": {"quant_method": "mxfp4"},
+}
 """Quantization of weights by the element type of most bytes, if a configuration has none."""
 CONFIGS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "config", "configs")
 

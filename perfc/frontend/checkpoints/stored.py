@@ -97,9 +97,12 @@ class WeightFile:
             return None
         largest = max(tensors, key=lambda t: t.nbytes).type
         return StoredWeight(
-            largest, sum(t.elements for t in tensors), sum(t.nbytes for t in tensors),
-            tuple(t.name for t in tensors), all(t.type is largest for t in tensors),
-        )  # fmt: skip
+            largest,
+            sum(t.elements for t in tensors),
+            sum(t.nbytes for t in tensors),
+            tuple(t.name for t in tensors),
+            all(t.type is largest for t in tensors),
+        )
 
     def _names(self, name: str) -> Iterator[str]:
         """Yield the names of the tensors of a weight that are in the file."""

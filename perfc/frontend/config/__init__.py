@@ -36,9 +36,13 @@ from .reader import read_config as read_config
 
 
 def load_config(
-    source: str, dims: Mapping[str, int], *, is_trained: bool = False,
-    code: ModuleCode | None = None, trained_in: ServingPrecision | None = None,
-) -> Module:  # fmt: skip
+    source: str,
+    dims: Mapping[str, int],
+    *,
+    is_trained: bool = False,
+    code: ModuleCode | None = None,
+    trained_in: ServingPrecision | None = None,
+) -> Module:
     """The first pass over prompts, or over inputs, of the model that a configuration describes.
 
     Args:

@@ -24,9 +24,10 @@ def token_predictor(model: LanguageModel) -> LanguageModel:
     decoder = model.decoder
     if decoder is None or not model.predictors:
         raise ModelError(
-            "the configuration states no layers that predict further tokens", where=model.name,
+            "the configuration states no layers that predict further tokens",
+            where=model.name,
             hint="--draft CONFIG names a model that drafts",
-        )  # fmt: skip
+        )
     # a product of twice the width has the weights and the work of two of the width
     joined = Mlp(decoder.hidden, Activation.SILU, is_gated=False)
     layers = ((Residual((Branch(joined),)), *decoder.layers[-1]),)

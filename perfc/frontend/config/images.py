@@ -25,8 +25,9 @@ def with_images(model: LanguageModel, edge: int = 0) -> LanguageModel:
     """
     tower = model.tower
     if tower is None:
-        raise ModelError("the model reads no images, or its tower is none perfc knows",
-                         where=model.name)  # fmt: skip
+        raise ModelError(
+            "the model reads no images, or its tower is none perfc knows", where=model.name
+        )
     if not 0 <= edge <= LARGEST_EDGE:
         hint = f"1 to {LARGEST_EDGE} pixels along an edge"
         raise ParseError(f"images of {edge} pixels", where="--image-size", hint=hint)

@@ -32,13 +32,16 @@ def _is_flag(value: object) -> bool:
 
 
 KINDS: tuple[tuple[str, Callable[[object], bool], str], ...] = (
-    (r"(num|n|max)_(?!bins|time|relative_positions)\w+"
-     r"|\w+_(size|layers|heads|experts|rank|groups?|inner)", _is_count,
-     f"a whole number from 0 to {LARGEST}"),
+    (
+        r"(num|n|max)_(?!bins|time|relative_positions)\w+"
+        r"|\w+_(size|layers|heads|experts|rank|groups?|inner)",
+        _is_count,
+        f"a whole number from 0 to {LARGEST}",
+    ),
     (r"\w+_(eps|epsilon|theta|emb_base)", _is_positive, "a number above 0"),
     (r"(use|tie|is)_\w+", _is_flag, "true or false"),
     (r"(?!is_|use_)\w+_(act|activation)|activation_function", _is_name, "a function's name"),
-)  # fmt: skip
+)
 """Kinds of values by the names of keys, in every family: pattern, test, text."""
 
 
@@ -76,9 +79,10 @@ class Keys:
             return int(value)
         if default is None:
             raise ModelError(
-                f"no {names[0]!r} in the configuration", where=self.where,
+                f"no {names[0]!r} in the configuration",
+                where=self.where,
                 hint="is this the config.json of a model?",
-            )  # fmt: skip
+            )
         return default
 
     def layers(self, *names: str, default: int | None = None) -> int:

@@ -74,9 +74,10 @@ def checked(pattern: str, where: str) -> str:
         raise ModelError(f"a pattern of {len(pattern)} characters", where=where)
     if pattern.startswith("re:") and _choices(pattern[3:]) == ():
         raise ModelError(
-            f"cannot match the modules of {pattern[:64]!a}", where=where,
+            f"cannot match the modules of {pattern[:64]!a}",
+            where=where,
             hint="patterns may have characters, classes, alternatives, and * + ? of a character",
-        )  # fmt: skip
+        )
     return pattern
 
 

@@ -85,13 +85,17 @@ _TABLE = data_next_to(__file__)
 _FORMATS = {WeightFormat(name): row for name, row in _TABLE.items()}
 WEIGHT_FORMATS = {
     **{form.value: form for form in WeightFormat if form not in _FORMATS},
-    "mxfp4": WeightFormat.MXFP4, "nvfp4": WeightFormat.MXFP4,
-}  # fmt: skip
+    "mxfp4": WeightFormat.MXFP4,
+    "nvfp4": WeightFormat.MXFP4,
+}
 """Formats by tensor type of GGML; 4-bit floats are widened in its kernels."""
 _ALIASES = {other: name for name, row in _TABLE.items() for other in row.get("aliases", ())}
 HALVES = {
-    "float16": DType.F16, "f16": DType.F16, "fp16": DType.F16, "float32": DType.F16,
-}  # fmt: skip
+    "float16": DType.F16,
+    "f16": DType.F16,
+    "fp16": DType.F16,
+    "float32": DType.F16,
+}
 """Stored types that serving engines run in f16; all others run in bf16."""
 
 
@@ -250,10 +254,11 @@ def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servi
         weights = WeightFormat.MXFP4_A4
     experts = precision.experts
     return replace(
-        in_half(precision, takes), weights=weights,
+        in_half(precision, takes),
+        weights=weights,
         experts=None if experts is None else form(experts),
         rules=tuple([replace(rule, weights=form(rule.weights)) for rule in precision.rules]),
-    )  # fmt: skip
+    )
 
 
 def precision_of(

@@ -88,9 +88,11 @@ def quantization_of(keys: Keys) -> Quantization | None:
     method = METHODS.get(name.lower())
     if method is None:
         raise keys.unsupported(
-            f"no quantisation method {name[:32]!r}" if name else "no 'quant_method' in "
-            "'quantization_config'", hint=f"known: {', '.join(sorted(METHODS))}",
-        )  # fmt: skip
+            f"no quantisation method {name[:32]!r}"
+            if name
+            else "no 'quant_method' in 'quantization_config'",
+            hint=f"known: {', '.join(sorted(METHODS))}",
+        )
     inside = config.inner("quantization")
     return _read(config if inside is None else inside, method)
 

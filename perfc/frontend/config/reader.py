@@ -23,19 +23,45 @@ PREDICTORS = ("num_nextn_predict_layers", "num_mtp_modules")
 """Keys of the number of layers that predict tokens beyond the next."""
 ENCODER = "EncoderModel"
 """End of the name of a class that leaves the decoder of its family out, as T5EncoderModel."""
-DTYPES = frozenset({
-    "", "auto", "float16", "half", "bfloat16", "float32", "float", "float64", "double",
-    "float8_e4m3fn", "float8_e5m2", "int8", "uint8",
-})  # fmt: skip
+DTYPES = frozenset(
+    {
+        "",
+        "auto",
+        "float16",
+        "half",
+        "bfloat16",
+        "float32",
+        "float",
+        "float64",
+        "double",
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "int8",
+        "uint8",
+    }
+)
 """Element types that a configuration may name."""
 HERE = os.path.dirname(__file__)
 NEUTRAL: tuple[object, ...] = (None, False, 0, 1, 0.0, 1.0, "", [], {})
 """Values under which a key changes nothing."""
-HARMLESS = frozenset({
-    "architectures", "model_type", "max_position_embeddings", "n_positions", "n_ctx", "num_labels",
-    "id2label", "hidden_act", "tie_word_embeddings", "original_max_position_embeddings",
-    "rope_parameters", "partial_rotary_factor", "encoder_stride", "max_window_layers",
-})  # fmt: skip
+HARMLESS = frozenset(
+    {
+        "architectures",
+        "model_type",
+        "max_position_embeddings",
+        "n_positions",
+        "n_ctx",
+        "num_labels",
+        "id2label",
+        "hidden_act",
+        "tie_word_embeddings",
+        "original_max_position_embeddings",
+        "rope_parameters",
+        "partial_rotary_factor",
+        "encoder_stride",
+        "max_window_layers",
+    }
+)
 """Keys that some family reads and that change nothing where another has them."""
 _READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
 _KEY = re.compile(r'keys\.\w+\(\s*((?:"\w+"(?:,\s*)?)+)')
@@ -80,9 +106,10 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
         family = _of_class(classes[0]) if classes else ""
     if not family:
         raise ModelError(
-            "neither 'model_type' nor 'architectures' says what it is", where=where,
+            "neither 'model_type' nor 'architectures' says what it is",
+            where=where,
             hint="is this the config.json of a model?",
-        )  # fmt: skip
+        )
     parts = _like(keys, family, like) if like else _parts(keys, family)
     stacks, tower, left_out = parts if isinstance(parts[0], tuple) else (parts, None, ())
     assert all(isinstance(s, Stack) for s in stacks)
@@ -96,12 +123,19 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
     dtype = _dtype(keys)
     check_experts(keys, stacks)
     return LanguageModel(
-        name, family, classes[0] if classes else "", dtype, stacks,
+        name,
+        family,
+        classes[0] if classes else "",
+        dtype,
+        stacks,
         (keys.inner("text_config") or keys).whole(*POSITIONS, default=0),
-        quantization_of(keys), left_out,
-        keys.whole(*PREDICTORS, default=0, least=0), tower=tower, context=_context(keys),
+        quantization_of(keys),
+        left_out,
+        keys.whole(*PREDICTORS, default=0, least=0),
+        tower=tower,
+        context=_context(keys),
         state_type=next(filter(None, map((keys.inner("text_config") or keys).text, STATES)), ""),
-    )  # fmt: skip
+    )
 
 
 def is_known(keys: Keys, family: str) -> bool:
@@ -165,11 +199,26 @@ NEAREST = 5
 """Rows that are tried for an unknown family."""
 SHOWN = 64
 """Unread keys that are listed."""
-IRRELEVANT = frozenset({
-    "torch_dtype", "dtype", "use_cache", "rms_norm_eps", "rope_theta", "rope_scaling", "auto_map",
-    "bos_token_id", "eos_token_id", "pad_token_id", "transformers_version", "initializer_range",
-    "attention_dropout", "layer_norm_eps", "_name_or_path", "quantization_config",
-})  # fmt: skip
+IRRELEVANT = frozenset(
+    {
+        "torch_dtype",
+        "dtype",
+        "use_cache",
+        "rms_norm_eps",
+        "rope_theta",
+        "rope_scaling",
+        "auto_map",
+        "bos_token_id",
+        "eos_token_id",
+        "pad_token_id",
+        "transformers_version",
+        "initializer_range",
+        "attention_dropout",
+        "layer_norm_eps",
+        "_name_or_path",
+        "quantization_config",
+    }
+)
 """Keys that no description depends on."""
 
 
@@ -183,9 +232,10 @@ def _dtype(keys: Keys) -> str:
     plain = keys.text(name).rpartition(".")[2] if name else ""
     if plain not in DTYPES:
         raise ModelError(
-            f"{name!r} is {plain[:32]!r}, no element type", where=keys.where,
+            f"{name!r} is {plain[:32]!r}, no element type",
+            where=keys.where,
             hint=f"known: {', '.join(sorted(DTYPES - {''}))}",
-        )  # fmt: skip
+        )
     return plain if plain and plain != "auto" else "bfloat16"
 
 
@@ -293,9 +343,10 @@ def check_unread(keys: Keys, family: str) -> None:
 
         close = get_close_matches(family, readers, 1, 0.0)
         raise ModelError(
-            f"{name!r} is no part of the family {family}", where=keys.where,
+            f"{name!r} is no part of the family {family}",
+            where=keys.where,
             hint=f"it is of families like {close[0]}; set it to null if it means nothing here",
-        )  # fmt: skip
+        )
 
 
 @cache

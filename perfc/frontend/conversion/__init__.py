@@ -37,10 +37,13 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
         made, reply = Path(folder, "model.xml"), Path(folder, "reply.json")
         answer = answer_of(
             "perfc.frontend.conversion.worker",
-            [os.path.abspath(given), source.name, str(made), str(reply)], reply, where=where,
+            [os.path.abspath(given), source.name, str(made), str(reply)],
+            reply,
+            where=where,
             late=(f"not converted in {LONGEST_S} s", "convert it to ONNX yourself"),
-            longest_s=LONGEST_S, folder=folder,
-        )  # fmt: skip
+            longest_s=LONGEST_S,
+            folder=folder,
+        )
         if "missing" in answer:
             missing = answer["missing"]
             is_listed = missing in map(name_of, requirements()[source.extra])

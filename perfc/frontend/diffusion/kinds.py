@@ -39,5 +39,8 @@ def kind_of(part: PipelinePart, package: str, kind: type[K]) -> K:
         if part.class_name in one.classes:
             return one
     names = ", ".join(sorted(name for one in every for name in one.classes))
-    raise ModelError(f"no {part.role.value} {part.class_name[:64]!r} is known", where=part.name,
-                     hint=f"known are {names}")  # fmt: skip
+    raise ModelError(
+        f"no {part.role.value} {part.class_name[:64]!r} is known",
+        where=part.name,
+        hint=f"known are {names}",
+    )

@@ -86,9 +86,14 @@ def described(name: str, description: Mapping[str, Any]) -> DiffusionPipeline:
         description.get("frames", FRAMES),
     ).checked()
     pipeline = DiffusionPipeline(
-        name, str(description.get("pipeline")), networks, picture, description.get("steps", STEPS),
-        description.get("tokens", TOKENS), description.get("guided", True),
-    )  # fmt: skip
+        name,
+        str(description.get("pipeline")),
+        networks,
+        picture,
+        description.get("steps", STEPS),
+        description.get("tokens", TOKENS),
+        description.get("guided", True),
+    )
     for role in (PartRole.DENOISER, PartRole.DECODER):
         pipeline.part(role)
     return pipeline
@@ -117,5 +122,6 @@ def require_sizes(config: Mapping[str, Any], where: str) -> None:
         most = MOST_LAYERS if "layers" in key or "blocks" in key else LARGEST_NUMBER
         numbers = value if isinstance(value, list) else [value]
         if len(numbers) > MOST_LAYERS or any(isinstance(n, int) and abs(n) > most for n in numbers):
-            raise ModelError(f"{key[:64]!r} is beyond what is built", where=where,
-                             hint=f"at most {most}")  # fmt: skip
+            raise ModelError(
+                f"{key[:64]!r} is beyond what is built", where=where, hint=f"at most {most}"
+            )

@@ -62,8 +62,10 @@ def tensor_content(tensor: ProtoTensor) -> Content:
     dtype = BY_ONNX.get(tensor.data_type, DType.UNKNOWN)
     if any(d < 0 for d in tensor.dims):
         shown = ", ".join(map(str, tensor.dims[:8]))
-        raise ModelError(f"the stored tensor {tensor.name[:64]!r} has the extents [{shown}]",
-                         hint="an extent is never negative: export the model again")  # fmt: skip
+        raise ModelError(
+            f"the stored tensor {tensor.name[:64]!r} has the extents [{shown}]",
+            hint="an extent is never negative: export the model again",
+        )
     return Content(TensorType(dtype, tuple(tensor.dims)), elements(tensor, dtype), tensor)
 
 

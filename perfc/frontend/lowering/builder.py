@@ -31,10 +31,19 @@ OPSET = 23
 FLOATS = frozenset({DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16})
 """Element types of floating-point arithmetic."""
 CODES: Mapping[int, str] = {
-    DataType.FLOAT: "f", DataType.DOUBLE: "d", DataType.FLOAT16: "e", DataType.INT64: "q",
-    DataType.INT32: "i", DataType.INT16: "h", DataType.INT8: "b", DataType.UINT8: "B",
-    DataType.BOOL: "?", DataType.UINT16: "H", DataType.UINT32: "I", DataType.UINT64: "Q",
-}  # fmt: skip
+    DataType.FLOAT: "f",
+    DataType.DOUBLE: "d",
+    DataType.FLOAT16: "e",
+    DataType.INT64: "q",
+    DataType.INT32: "i",
+    DataType.INT16: "h",
+    DataType.INT8: "b",
+    DataType.UINT8: "B",
+    DataType.BOOL: "?",
+    DataType.UINT16: "H",
+    DataType.UINT32: "I",
+    DataType.UINT64: "Q",
+}
 """Letters of `struct` of the element types of constants."""
 MOST_ELEMENTS = 1024
 """Maximum elements of a constant that is read from a file."""
@@ -109,8 +118,10 @@ class GraphBuilder:
 
     def input(self, name: str, meta: Meta, *, has_past: bool = False) -> None:
         """Add an input of the model; its unknown extents become symbols."""
-        sizes = tuple(axis_symbol(name, a, meta, has_past=has_past) if s is None else s
-                      for a, s in enumerate(meta.sizes))  # fmt: skip
+        sizes = tuple(
+            axis_symbol(name, a, meta, has_past=has_past) if s is None else s
+            for a, s in enumerate(meta.sizes)
+        )
         self.graph.input.append(ValueInfo(name, self.type(Meta(meta.dtype, sizes))))
 
     def loop_inputs(self, stem: str, states: Sequence[Meta]) -> list[str]:
@@ -178,9 +189,15 @@ class GraphBuilder:
         return made
 
     def node(
-        self, op_type: str, inputs: Sequence[str], outputs: Sequence[str], name: str,
-        attributes: Mapping[str, Any], domain: str = "", frames: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        name: str,
+        attributes: Mapping[str, Any],
+        domain: str = "",
+        frames: Sequence[str] = (),
+    ) -> None:
         """Append a node.
 
         Args:

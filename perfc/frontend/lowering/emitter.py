@@ -18,9 +18,14 @@ from .builder import GraphBuilder, Size
 from .elements import DataType
 
 FAULTS = (
-    LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    StopIteration,
     struct.error,
-)  # fmt: skip
+)
 """Errors that models raise that do not follow the schema of their format."""
 FIRST = (0, 3, 1, 2)
 """Axes of a channels-first feature map, by those of a channels-last one."""

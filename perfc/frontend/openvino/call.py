@@ -171,8 +171,11 @@ class LayerCall(Emitter):
         if stored is not None:
             return self.weight(stored, perm, sizes)
         value = self.value(at)
-        return value if list(perm) == [*range(len(perm))] else \
-            self.emit("Transpose", value, perm=tuple(perm))  # fmt: skip
+        return (
+            value
+            if list(perm) == [*range(len(perm))]
+            else self.emit("Transpose", value, perm=tuple(perm))
+        )
 
     def unsqueezed(self, at: int) -> str:
         """Return an operand with a first axis of one; a stored one is stored with it."""
@@ -236,8 +239,9 @@ class LayerCall(Emitter):
         stored = self.stored(at)
         if stored is not None and stored.data is not None and stored.meta.rank < 2:
             made = [int(v) for v in stored.values()]
-            return self.scalar(made[0], DataType.INT64) if not stored.meta.rank else \
-                self.ints(*made)  # fmt: skip
+            return (
+                self.scalar(made[0], DataType.INT64) if not stored.meta.rank else self.ints(*made)
+            )
         value = self.value(at)
         is_wide = self.meta(at).dtype == DataType.INT64
         return value if is_wide else self.emit("Cast", value, to=int(DataType.INT64))

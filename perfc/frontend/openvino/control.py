@@ -55,8 +55,10 @@ def _branches(c: LayerCall, lower: Body) -> list[str]:
         scope = _inner(c, f"{branch}_body")
         for entry in _ports(c, f"{branch}_port_map", "input"):
             _bind(scope, entry["internal_layer_id"], _outer(c, entry["external_port_id"]))
-        results = {int(e["external_port_id"]): e["internal_layer_id"]
-                   for e in _ports(c, f"{branch}_port_map", "output")}  # fmt: skip
+        results = {
+            int(e["external_port_id"]): e["internal_layer_id"]
+            for e in _ports(c, f"{branch}_port_map", "output")
+        }
         outer = c.builder.enter()
         lower(scope)
         for output in c.layer.outputs:
@@ -77,8 +79,11 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     initial = [_outer(c, e["external_port_id"]) for e in states]
     if any(abs(int(e.get(size, "1"))) != 1 for e in entries for size in ("stride", "part_size")):
         raise ValueError("parts of several elements")
-    sliced = {e["internal_layer_id"]: _outer(c, e["external_port_id"])
-              for e in entries if e not in states and int(e["external_port_id"]) >= 0}  # fmt: skip
+    sliced = {
+        e["internal_layer_id"]: _outer(c, e["external_port_id"])
+        for e in entries
+        if e not in states and int(e["external_port_id"]) >= 0
+    }
     outputs = _ports(c, "port_map", "output")
     outer = c.builder.enter()
     heads = _heads(c, scope, states)
@@ -96,8 +101,9 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
             _bind(scope, inside, sliced[inside])
     lower(scope)
     going = [e for e in outputs if e.get("purpose") == "execution_condition"]
-    ends = [_result(c, scope, going[0]["internal_layer_id"]) if going else
-            c.emit("Identity", heads[1])]  # fmt: skip
+    ends = [
+        _result(c, scope, going[0]["internal_layer_id"]) if going else c.emit("Identity", heads[1])
+    ]
     ends += [_result(c, scope, back[e["internal_layer_id"]]) for e in states]
     parts = [e for e in outputs if "axis" in e and int(e["external_port_id"]) >= 0]
     for entry in parts:
@@ -109,8 +115,10 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     made = c.several("Loop", (count, condition, *initial), len(states) + len(parts), body=graph)
     places = {e["internal_layer_id"]: at for at, e in enumerate(states)}
     last = {back[layer]: made[at] for layer, at in places.items()}
-    whole = {int(e["external_port_id"]): (made[len(states) + at], int(e["axis"]))
-             for at, e in enumerate(parts)}  # fmt: skip
+    whole = {
+        int(e["external_port_id"]): (made[len(states) + at], int(e["axis"]))
+        for at, e in enumerate(parts)
+    }
     single = {int(e["external_port_id"]): e["internal_layer_id"] for e in outputs}
     results: list[str] = []
     for output in c.layer.outputs:

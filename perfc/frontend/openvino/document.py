@@ -20,15 +20,33 @@ MOST_BYTES = 1 << 25
 DEEPEST = 200
 """Nesting of elements."""
 ELEMENT_TYPES: Mapping[str, int] = {
-    "f32": DataType.FLOAT, "fp32": DataType.FLOAT, "f16": DataType.FLOAT16,
-    "fp16": DataType.FLOAT16, "bf16": DataType.BFLOAT16, "f64": DataType.DOUBLE,
-    "fp64": DataType.DOUBLE, "i8": DataType.INT8, "i16": DataType.INT16, "i32": DataType.INT32,
-    "i64": DataType.INT64, "u8": DataType.UINT8, "u16": DataType.UINT16, "u32": DataType.UINT32,
-    "u64": DataType.UINT64, "boolean": DataType.BOOL, "bool": DataType.BOOL, "i4": DataType.INT4,
-    "u4": DataType.UINT4, "u2": DataType.UINT2, "nf4": DataType.FLOAT4E2M1,
-    "f4e2m1": DataType.FLOAT4E2M1, "f8e4m3": DataType.FLOAT8E4M3FN,
-    "f8e5m2": DataType.FLOAT8E5M2, "f8e8m0": DataType.FLOAT8E8M0, "string": DataType.STRING,
-}  # fmt: skip
+    "f32": DataType.FLOAT,
+    "fp32": DataType.FLOAT,
+    "f16": DataType.FLOAT16,
+    "fp16": DataType.FLOAT16,
+    "bf16": DataType.BFLOAT16,
+    "f64": DataType.DOUBLE,
+    "fp64": DataType.DOUBLE,
+    "i8": DataType.INT8,
+    "i16": DataType.INT16,
+    "i32": DataType.INT32,
+    "i64": DataType.INT64,
+    "u8": DataType.UINT8,
+    "u16": DataType.UINT16,
+    "u32": DataType.UINT32,
+    "u64": DataType.UINT64,
+    "boolean": DataType.BOOL,
+    "bool": DataType.BOOL,
+    "i4": DataType.INT4,
+    "u4": DataType.UINT4,
+    "u2": DataType.UINT2,
+    "nf4": DataType.FLOAT4E2M1,
+    "f4e2m1": DataType.FLOAT4E2M1,
+    "f8e4m3": DataType.FLOAT8E4M3FN,
+    "f8e5m2": DataType.FLOAT8E5M2,
+    "f8e8m0": DataType.FLOAT8E8M0,
+    "string": DataType.STRING,
+}
 """ONNX element types by OpenVINO's."""
 
 Port = tuple[int, int]
@@ -157,11 +175,14 @@ def network_of(element: ElementTree.Element) -> LayerGraph:
     for child in element.iterfind("layers/layer"):
         data = child.find("data")
         layer = NetLayer(
-            int(child.attrib["id"]), child.attrib.get("name", ""), child.attrib["type"],
+            int(child.attrib["id"]),
+            child.attrib.get("name", ""),
+            child.attrib["type"],
             {} if data is None else data.attrib,
             [int(p.attrib["id"]) for p in child.iterfind("input/port")],
-            [_output(p) for p in child.iterfind("output/port")], child,
-        )  # fmt: skip
+            [_output(p) for p in child.iterfind("output/port")],
+            child,
+        )
         layers[layer.index] = layer
     edges, readers = {}, dict[Port, list[int]]()
     for edge in element.iterfind("edges/edge"):

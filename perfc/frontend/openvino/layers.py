@@ -21,9 +21,11 @@ def _window(c: LayerCall) -> dict[str, Any]:
     auto = PADS.get(c.text("auto_pad", "explicit"))
     pads = c.listed("pads_begin") + c.listed("pads_end")
     return {
-        "strides": c.listed("strides"), "dilations": c.listed("dilations") or None,
-        "pads": None if auto else pads, "auto_pad": auto,
-    }  # fmt: skip
+        "strides": c.listed("strides"),
+        "dilations": c.listed("dilations") or None,
+        "pads": None if auto else pads,
+        "auto_pad": auto,
+    }
 
 
 @lowers("Convolution", "GroupConvolution", "BinaryConvolution")
@@ -36,8 +38,14 @@ def _convolution(c: LayerCall) -> str:
 def _deconvolution(c: LayerCall) -> str:
     groups, weight = _groups(c)
     extra = c.listed("output_padding")
-    return c.emit("ConvTranspose", c.x, weight, group=groups,
-                  output_padding=extra if any(extra) else None, **_window(c))  # fmt: skip
+    return c.emit(
+        "ConvTranspose",
+        c.x,
+        weight,
+        group=groups,
+        output_padding=extra if any(extra) else None,
+        **_window(c),
+    )
 
 
 def _groups(c: LayerCall) -> tuple[int, str]:
@@ -78,8 +86,10 @@ def _einsum(c: LayerCall) -> str:
 
 @lowers("MaxPool", "AvgPool")
 def _pool(c: LayerCall) -> list[str]:
-    given = _window(c) | {"kernel_shape": c.listed("kernel"),
-                          "ceil_mode": int(c.text("rounding_type").startswith("ceil"))}  # fmt: skip
+    given = _window(c) | {
+        "kernel_shape": c.listed("kernel"),
+        "ceil_mode": int(c.text("rounding_type").startswith("ceil")),
+    }
     if c.layer.kind == "AvgPool":
         inside = 1 - c.flag("exclude-pad")
         return [c.emit("AveragePool", c.x, count_include_pad=inside, **given)]
@@ -97,16 +107,21 @@ def _adaptive_pool(c: LayerCall) -> str:
             raise ValueError("unknown extents")
         stride = max(before // max(after, 1), 1)
         windows.append((max(before - (after - 1) * stride, 1), stride))
-    return c.emit("AveragePool", c.x, kernel_shape=tuple(k for k, _ in windows),
-                  strides=tuple(s for _, s in windows))  # fmt: skip
+    return c.emit(
+        "AveragePool",
+        c.x,
+        kernel_shape=tuple(k for k, _ in windows),
+        strides=tuple(s for _, s in windows),
+    )
 
 
 @lowers("BatchNormInference")
 def _batch_norm(c: LayerCall) -> str:
     # the first version has the feature map as its third operand
     order = (2, 0, 1, 3, 4) if c.layer.element.attrib.get("version") == "opset1" else range(5)
-    return c.emit("BatchNormalization", *(c.value(at) for at in order),
-                  epsilon=c.number("epsilon", 1e-5))  # fmt: skip
+    return c.emit(
+        "BatchNormalization", *(c.value(at) for at in order), epsilon=c.number("epsilon", 1e-5)
+    )
 
 
 @lowers("MVN")
@@ -138,8 +153,9 @@ def _mvn(c: LayerCall) -> str:
         vectors[1] = vectors[1] or c.builder.filled(known, meta.dtype)
         made = c.emit("InstanceNormalization", c.x, *vectors, epsilon=epsilon)
     else:
-        made = c.emit("LayerNormalization", c.x, *vectors, axis=axes[0] - meta.rank,
-                      epsilon=epsilon)  # fmt: skip
+        made = c.emit(
+            "LayerNormalization", c.x, *vectors, axis=axes[0] - meta.rank, epsilon=epsilon
+        )
     return made
 
 
@@ -155,14 +171,17 @@ def _follower(c: LayerCall, port: int, kind: str) -> LayerCall | None:
 
 @lowers("RMS")
 def _rms(c: LayerCall) -> str:
-    return c.emit("RMSNormalization", c.x, c.value(1), axis=-1,
-                  epsilon=c.number("epsilon", 1e-6))  # fmt: skip
+    return c.emit("RMSNormalization", c.x, c.value(1), axis=-1, epsilon=c.number("epsilon", 1e-6))
 
 
 @lowers("GroupNormalization")
 def _group_norm(c: LayerCall) -> str:
-    return c.emit("GroupNormalization", *c.values(), num_groups=c.integer("num_groups", 1),
-                  epsilon=c.number("epsilon", 1e-5))  # fmt: skip
+    return c.emit(
+        "GroupNormalization",
+        *c.values(),
+        num_groups=c.integer("num_groups", 1),
+        epsilon=c.number("epsilon", 1e-5),
+    )
 
 
 @lowers("LRN", "NormalizeL2")
@@ -170,8 +189,14 @@ def _lrn(c: LayerCall) -> str:
     if c.layer.kind == "NormalizeL2":
         (axis,) = c.axes(1)
         return c.emit("LpNormalization", c.x, axis=axis, p=2)
-    return c.emit("LRN", c.x, size=c.integer("size", 1), alpha=c.number("alpha", 1e-4),
-                  beta=c.number("beta", 0.75), bias=c.number("bias", 1.0))  # fmt: skip
+    return c.emit(
+        "LRN",
+        c.x,
+        size=c.integer("size", 1),
+        alpha=c.number("alpha", 1e-4),
+        beta=c.number("beta", 0.75),
+        bias=c.number("bias", 1.0),
+    )
 
 
 @lowers("SoftMax", "Softmax", "LogSoftmax")
@@ -186,8 +211,13 @@ def _attention(c: LayerCall) -> str:
         raise ValueError("attention without heads")
     scale = c.numbers(4)[0] if c.has(4) else None
     mask = c.value(3) if c.has(3) and c.meta(3).rank else ""
-    return c.emit("Attention", *(c.value(at) for at in range(3)), mask,
-                  is_causal=c.flag("causal"), scale=scale)  # fmt: skip
+    return c.emit(
+        "Attention",
+        *(c.value(at) for at in range(3)),
+        mask,
+        is_causal=c.flag("causal"),
+        scale=scale,
+    )
 
 
 @lowers("LSTMSequence", "GRUSequence", "RNNSequence")
@@ -201,11 +231,13 @@ def _sequence(c: LayerCall) -> list[str]:
         and min(lengths.values(), default=0) < (s if isinstance(s := c.given.sizes[1], int) else 0)
     )
     made = _recurrent(
-        c, _batch_second(c, 0),
-        [c.value(at + w) for w in range(3)], c.value(at - 1) if is_short else "",
+        c,
+        _batch_second(c, 0),
+        [c.value(at + w) for w in range(3)],
+        c.value(at - 1) if is_short else "",
         [_batch_second(c, s) for s in range(1, at - 1)],
         c.text("direction", "forward").lower(),
-    )  # fmt: skip
+    )
     results = [c.emit("Transpose", made[0], perm=(2, 1, 0, 3))]
     return results + [c.emit("Transpose", state, perm=(1, 0, 2)) for state in made[1:]]
 
@@ -288,13 +320,25 @@ def _interpolate(c: LayerCall) -> str:
         given, axes = (c.value(2 if c.has(2) else 1), ""), tuple(c.axes(3)) if c.has(3) else ()
     else:
         given, axes = ("", c.as_integers(1)), tuple(c.axes(3)) if c.has(3) else ()
-    return c.emit("Resize", c.x, "", *given, axes=axes or None, mode=kind,
-                  coordinate_transformation_mode=coordinates)  # fmt: skip
+    return c.emit(
+        "Resize",
+        c.x,
+        "",
+        *given,
+        axes=axes or None,
+        mode=kind,
+        coordinate_transformation_mode=coordinates,
+    )
 
 
 @lowers("GridSample")
 def _grid_sample(c: LayerCall) -> str:
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(c.text("mode"), "nearest")
-    return c.emit("GridSample", c.x, c.value(1), mode=mode,
-                  padding_mode=c.text("padding_mode", "zeros"),
-                  align_corners=c.flag("align_corners"))  # fmt: skip
+    return c.emit(
+        "GridSample",
+        c.x,
+        c.value(1),
+        mode=mode,
+        padding_mode=c.text("padding_mode", "zeros"),
+        align_corners=c.flag("align_corners"),
+    )

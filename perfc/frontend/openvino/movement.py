@@ -39,8 +39,9 @@ def _split(c: LayerCall) -> list[str]:
     sizes = [o.meta.sizes[axis] for o in c.layer.outputs]
     known = [s for s in sizes if isinstance(s, int)]
     parts = "" if is_even else c.ints(*known) if len(known) == count else c.as_integers(2)
-    return c.several("Split", (c.x, parts), count, axis=axis,
-                     num_outputs=count if is_even else None)  # fmt: skip
+    return c.several(
+        "Split", (c.x, parts), count, axis=axis, num_outputs=count if is_even else None
+    )
 
 
 @lowers("Slice")
@@ -69,8 +70,11 @@ def _strided_slice(c: LayerCall) -> str:
         made = c.emit("Slice", value, c.as_integers(1), c.as_integers(2), axes)
     else:
         columns = _bounds(c, masks, shrunk, new)
-        made = c.emit("Slice", value, *(c.ints(*column) for column in columns)) \
-            if columns[0] else value  # fmt: skip
+        made = (
+            c.emit("Slice", value, *(c.ints(*column) for column in columns))
+            if columns[0]
+            else value
+        )
     return c.emit("Squeeze", made, c.ints(*shrunk)) if shrunk else made
 
 
@@ -145,9 +149,13 @@ def _range(c: LayerCall) -> str:
 @lowers("TopK")
 def _topk(c: LayerCall) -> list[str]:
     values, indices = c.several(
-        "TopK", (c.x, c.vector(1)), 2, axis=c.integer("axis", -1),
-        largest=int(c.text("mode") != "min"), sorted=int(c.text("sort") != "none"),
-    )  # fmt: skip
+        "TopK",
+        (c.x, c.vector(1)),
+        2,
+        axis=c.integer("axis", -1),
+        largest=int(c.text("mode") != "min"),
+        sorted=int(c.text("sort") != "none"),
+    )
     to = c.result(1).dtype if len(c.layer.outputs) > 1 else DataType.INT64
     return [values, indices if to == DataType.INT64 else c.emit("Cast", indices, to=int(to))]
 
@@ -155,8 +163,9 @@ def _topk(c: LayerCall) -> list[str]:
 @lowers("OneHot")
 def _one_hot(c: LayerCall) -> str:
     ends = [c.emit("Unsqueeze", c.value(at), c.ints(0)) for at in (3, 2)]
-    return c.emit("OneHot", c.x, c.value(1), c.emit("Concat", *ends, axis=0),
-                  axis=c.integer("axis", -1))  # fmt: skip
+    return c.emit(
+        "OneHot", c.x, c.value(1), c.emit("Concat", *ends, axis=0), axis=c.integer("axis", -1)
+    )
 
 
 @lowers("NonZero")
@@ -166,13 +175,22 @@ def _non_zero(c: LayerCall) -> str:
 
 @lowers("DepthToSpace", "SpaceToDepth")
 def _blocks(c: LayerCall) -> str:
-    mode = None if c.layer.kind == "SpaceToDepth" else \
-        "CRD" if c.text("mode") == "depth_first" else "DCR"  # fmt: skip
+    mode = (
+        None
+        if c.layer.kind == "SpaceToDepth"
+        else "CRD"
+        if c.text("mode") == "depth_first"
+        else "DCR"
+    )
     return c.emit(c.layer.kind, c.x, blocksize=c.integer("block_size", 1), mode=mode)
 
 
 @lowers("ReverseSequence")
 def _reverse_sequence(c: LayerCall) -> str:
-    return c.emit("ReverseSequence", c.x, c.as_integers(1),
-                  batch_axis=c.integer("batch_axis"),
-                  time_axis=c.integer("seq_axis", 1))  # fmt: skip
+    return c.emit(
+        "ReverseSequence",
+        c.x,
+        c.as_integers(1),
+        batch_axis=c.integer("batch_axis"),
+        time_axis=c.integer("seq_axis", 1),
+    )

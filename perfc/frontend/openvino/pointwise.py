@@ -8,26 +8,84 @@ from functools import partial
 from .call import LOWERINGS, LayerCall, lowers
 
 OPERATORS: Mapping[str, str] = {
-    "ReLU": "Relu", "Negative": "Neg", "Ceiling": "Ceil", "SoftPlus": "Softplus",
-    "SoftSign": "Softsign", "HSwish": "HardSwish", "LogicalNot": "Not", "Elu": "Elu",
-    "PReLU": "PRelu", "Subtract": "Sub", "Multiply": "Mul", "Divide": "Div", "Power": "Pow",
-    "Maximum": "Max", "Minimum": "Min", "FloorMod": "Mod", "LessEqual": "LessOrEqual",
-    "GreaterEqual": "GreaterOrEqual", "LogicalAnd": "And", "LogicalOr": "Or",
-    "LogicalXor": "Xor", "Select": "Where", "IsInf": "IsInf", "IsNaN": "IsNaN",
-    **{n: n for n in (
-        "Sigmoid", "Tanh", "Exp", "Log", "Sqrt", "Abs", "Floor", "Sign", "Sin", "Cos", "Tan",
-        "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Mish", "Round",
-        "Add", "Mod", "Equal", "Less", "Greater", "BitwiseAnd", "BitwiseOr", "BitwiseXor",
-        "BitwiseNot",
-    )},
-}  # fmt: skip
+    "ReLU": "Relu",
+    "Negative": "Neg",
+    "Ceiling": "Ceil",
+    "SoftPlus": "Softplus",
+    "SoftSign": "Softsign",
+    "HSwish": "HardSwish",
+    "LogicalNot": "Not",
+    "Elu": "Elu",
+    "PReLU": "PRelu",
+    "Subtract": "Sub",
+    "Multiply": "Mul",
+    "Divide": "Div",
+    "Power": "Pow",
+    "Maximum": "Max",
+    "Minimum": "Min",
+    "FloorMod": "Mod",
+    "LessEqual": "LessOrEqual",
+    "GreaterEqual": "GreaterOrEqual",
+    "LogicalAnd": "And",
+    "LogicalOr": "Or",
+    "LogicalXor": "Xor",
+    "Select": "Where",
+    "IsInf": "IsInf",
+    "IsNaN": "IsNaN",
+    **{
+        n: n
+        for n in (
+            "Sigmoid",
+            "Tanh",
+            "Exp",
+            "Log",
+            "Sqrt",
+            "Abs",
+            "Floor",
+            "Sign",
+            "Sin",
+            "Cos",
+            "Tan",
+            "Asin",
+            "Acos",
+            "Atan",
+            "Sinh",
+            "Cosh",
+            "Asinh",
+            "Acosh",
+            "Atanh",
+            "Erf",
+            "Mish",
+            "Round",
+            "Add",
+            "Mod",
+            "Equal",
+            "Less",
+            "Greater",
+            "BitwiseAnd",
+            "BitwiseOr",
+            "BitwiseXor",
+            "BitwiseNot",
+        )
+    },
+}
 """Layers that are one operator of ONNX without attributes."""
 REDUCTIONS: Mapping[str, str] = {
-    **{n: n for n in (
-        "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
-    )},
-    "ReduceLogicalAnd": "ReduceMin", "ReduceLogicalOr": "ReduceMax",
-}  # fmt: skip
+    **{
+        n: n
+        for n in (
+            "ReduceMean",
+            "ReduceSum",
+            "ReduceMax",
+            "ReduceMin",
+            "ReduceProd",
+            "ReduceL1",
+            "ReduceL2",
+        )
+    },
+    "ReduceLogicalAnd": "ReduceMin",
+    "ReduceLogicalOr": "ReduceMax",
+}
 """Layers over axes, with the operator of ONNX."""
 
 
@@ -79,11 +137,13 @@ def _convert(c: LayerCall) -> str:
 
 @lowers(*REDUCTIONS)
 def _reduce(c: LayerCall) -> str:
-    return c.reduced(REDUCTIONS[c.layer.kind], c.x, c.given.dtype, c.axes(1),
-                     keepdims=c.flag("keep_dims"))  # fmt: skip
+    return c.reduced(
+        REDUCTIONS[c.layer.kind], c.x, c.given.dtype, c.axes(1), keepdims=c.flag("keep_dims")
+    )
 
 
 @lowers("CumSum")
 def _cumsum(c: LayerCall) -> str:
-    return c.emit("CumSum", c.x, c.as_integers(1), exclusive=c.flag("exclusive"),
-                  reverse=c.flag("reverse"))  # fmt: skip
+    return c.emit(
+        "CumSum", c.x, c.as_integers(1), exclusive=c.flag("exclusive"), reverse=c.flag("reverse")
+    )

@@ -10,10 +10,18 @@ from ..lowering.builder import FLOATS, Meta
 from ..lowering.elements import DataType, unpack_elements
 from .document import ELEMENT_TYPES, Elements, LayerGraph, NetLayer, Port
 
-PACKED = frozenset({
-    DataType.INT8, DataType.UINT8, DataType.INT4, DataType.UINT4, DataType.UINT2,
-    DataType.FLOAT4E2M1, DataType.FLOAT8E4M3FN, DataType.FLOAT8E5M2,
-})  # fmt: skip
+PACKED = frozenset(
+    {
+        DataType.INT8,
+        DataType.UINT8,
+        DataType.INT4,
+        DataType.UINT4,
+        DataType.UINT2,
+        DataType.FLOAT4E2M1,
+        DataType.FLOAT8E4M3FN,
+        DataType.FLOAT8E5M2,
+    }
+)
 """Element types of quantized weights."""
 CONVERSIONS = frozenset({"Convert", "Subtract", "Multiply", "Reshape", "FakeQuantize"})
 """Layers that may only convert a stored tensor."""
@@ -73,8 +81,10 @@ def stored_of(
         return StoredTensor(layer.index, name, meta, elements.read(layer.data, meta))
     if layer.kind not in CONVERSIONS:
         return None
-    given = [stored_of(network, network.edges[layer.index, p], elements, depth + 1)
-             for p in layer.inputs[:2]]  # fmt: skip
+    given = [
+        stored_of(network, network.edges[layer.index, p], elements, depth + 1)
+        for p in layer.inputs[:2]
+    ]
     first, second = [*given, None][:2]
     return None if first is None else _converted(layer, first, second)
 

@@ -99,8 +99,9 @@ def read_archive(model: str | bytes, where: str) -> Archive:
         ModelError: damaged, too large, or another zip archive.
         LookupError, TypeError, AttributeError: its table of weights does not follow the schema.
     """
-    path, file = ("", io.BytesIO(model)) if isinstance(model, bytes) else \
-        (model, open_file(model, where))  # fmt: skip
+    path, file = (
+        ("", io.BytesIO(model)) if isinstance(model, bytes) else (model, open_file(model, where))
+    )
     try:
         with BoundedReader(file) as bounded, zipfile.ZipFile(bounded) as archive:
             program, weights = documents(archive)

@@ -12,21 +12,32 @@ GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """Gates of a recurrent layer."""
 
 
-@lowers("scaled_dot_product_attention", "_scaled_dot_product_flash_attention",
-        "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
-        "_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_attention_math",
-        "_scaled_dot_product_fused_attention_overrideable")  # fmt: skip
+@lowers(
+    "scaled_dot_product_attention",
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_cudnn_attention",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_attention_math",
+    "_scaled_dot_product_fused_attention_overrideable",
+)
 def _attention(c: AtenCall) -> list[str]:
     mask = "attn_mask" if "attn_mask" in c.args else "attn_bias"
     scale = c.value("scale")
     metas = [c.meta(name) for name in ("query", "key", "value")]
     if metas[0].rank > 4 and c.has(mask):
         return [written_out(c, mask)] * len(c.outputs)
-    operands = [folded(c, c.tensor(name), m.sizes)
-                for name, m in zip(("query", "key", "value"), metas, strict=True)]  # fmt: skip
-    made = c.emit("Attention", *operands, c.tensor(mask),
-                  is_causal=c.flag("is_causal"),
-                  scale=None if scale is None else float(scale))  # fmt: skip
+    operands = [
+        folded(c, c.tensor(name), m.sizes)
+        for name, m in zip(("query", "key", "value"), metas, strict=True)
+    ]
+    made = c.emit(
+        "Attention",
+        *operands,
+        c.tensor(mask),
+        is_causal=c.flag("is_causal"),
+        scale=None if scale is None else float(scale),
+    )
     sizes = c.result.sizes
     if len(sizes) != 4:
         made = c.reshaped(made, (None, None, *sizes[-2:]), sizes)
@@ -78,8 +89,10 @@ def _recurrent(c: AtenCall) -> list[str]:
         value = c.reshaped(value, (*lead, directions, hidden), (*lead, width(directions, hidden)))
     if batch_first:
         value = c.emit("Transpose", value, perm=(1, 0, 2))
-    last = [parts[0] if layers == 1 else c.emit("Concat", *parts, axis=0)
-            for parts in zip(*states, strict=True)]  # fmt: skip
+    last = [
+        parts[0] if layers == 1 else c.emit("Concat", *parts, axis=0)
+        for parts in zip(*states, strict=True)
+    ]
     return [value, *last]
 
 
@@ -126,9 +139,12 @@ def one_layer(
         raise ValueError("a symbolic hidden size")
     operator = "RNN" if name.startswith("rnn") else name.upper()
     return c.several(
-        operator, (value, *parts, joined(biases) if biases else "", "", *initial, *last),
-        3 if name == "lstm" else 2, "aten" if last else "", hidden_size=gates // GATES[name],
+        operator,
+        (value, *parts, joined(biases) if biases else "", "", *initial, *last),
+        3 if name == "lstm" else 2,
+        "aten" if last else "",
+        hidden_size=gates // GATES[name],
         direction="bidirectional" if len(cells) == 2 else "forward",
         linear_before_reset=1 if name == "gru" else None,
         activations=("Relu",) * len(cells) if name == "rnn_relu" else None,
-    )  # fmt: skip
+    )

@@ -20,13 +20,27 @@ LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by ATen name without overload and trailing underscore, or with the overload."""
 lowers = LOWERINGS.lowers
 ELEMENT_TYPES: Mapping[int, int] = {
-    1: DataType.UINT8, 2: DataType.INT8, 3: DataType.INT16, 4: DataType.INT32, 5: DataType.INT64,
-    6: DataType.FLOAT16, 7: DataType.FLOAT, 8: DataType.DOUBLE, 10: DataType.COMPLEX64,
-    11: DataType.COMPLEX128, 12: DataType.BOOL, 13: DataType.BFLOAT16, 28: DataType.UINT16,
-    29: DataType.FLOAT8E4M3FN, 30: DataType.FLOAT8E5M2, 31: DataType.FLOAT8E4M3FNUZ,
-    32: DataType.FLOAT8E5M2FNUZ, 33: DataType.FLOAT8E8M0, 34: DataType.UINT32,
+    1: DataType.UINT8,
+    2: DataType.INT8,
+    3: DataType.INT16,
+    4: DataType.INT32,
+    5: DataType.INT64,
+    6: DataType.FLOAT16,
+    7: DataType.FLOAT,
+    8: DataType.DOUBLE,
+    10: DataType.COMPLEX64,
+    11: DataType.COMPLEX128,
+    12: DataType.BOOL,
+    13: DataType.BFLOAT16,
+    28: DataType.UINT16,
+    29: DataType.FLOAT8E4M3FN,
+    30: DataType.FLOAT8E5M2,
+    31: DataType.FLOAT8E4M3FNUZ,
+    32: DataType.FLOAT8E5M2FNUZ,
+    33: DataType.FLOAT8E8M0,
+    34: DataType.UINT32,
     35: DataType.UINT64,
-}  # fmt: skip
+}
 """ONNX element types by ``ScalarType``. Source: torch/_export/serde/schema.py."""
 
 
@@ -316,7 +330,8 @@ class AtenCall(Emitter):
                 shape.append(size)
             else:
                 shape.append(0 if at < len(before) and before[at] == size else -1)
-        if shape.count(-1) <= 1 and all(s != 0 or not isinstance(a, int)
-                                        for s, a in zip(shape, after, strict=True)):  # fmt: skip
+        if shape.count(-1) <= 1 and all(
+            s != 0 or not isinstance(a, int) for s, a in zip(shape, after, strict=True)
+        ):
             return self.emit("Reshape", value, self.ints(*shape))
         return self.emit("Reshape", value, self.extents(after), allowzero=1)

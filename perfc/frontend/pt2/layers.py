@@ -9,8 +9,18 @@ from ..lowering.elements import DataType
 from .call import AtenCall, lowers
 
 
-@lowers("conv1d", "conv2d", "conv3d", "convolution", "conv_transpose1d", "conv_transpose2d",
-        "conv_transpose3d", "_convolution", "cudnn_convolution", "mkldnn_convolution")  # fmt: skip
+@lowers(
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "convolution",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "_convolution",
+    "cudnn_convolution",
+    "mkldnn_convolution",
+)
 def _conv(c: AtenCall) -> str:
     rank = c.meta("weight").rank - 2
     strides = c.integers("stride", [1], rank)
@@ -28,10 +38,15 @@ def _conv(c: AtenCall) -> str:
         pads = tuple(c.integers("padding", [0], rank)) * 2
     extra = c.integers("output_padding", [0], rank)
     made = c.emit(
-        "ConvTranspose" if is_transposed else "Conv", *operands, strides=tuple(strides), pads=pads,
-        dilations=tuple(dilations), group=groups, auto_pad=auto,
+        "ConvTranspose" if is_transposed else "Conv",
+        *operands,
+        strides=tuple(strides),
+        pads=pads,
+        dilations=tuple(dilations),
+        group=groups,
+        auto_pad=auto,
         output_padding=tuple(extra) if is_transposed and any(extra) else None,
-    )  # fmt: skip
+    )
     return c.emit("Squeeze", made, c.ints(0)) if is_single else made
 
 
@@ -66,19 +81,30 @@ def per_channel(c: AtenCall, name: str, meta: Meta, axis: int = 1) -> str:
     return c.scope.builder.filled((count,), meta.dtype)
 
 
-@lowers("batch_norm", "native_batch_norm", "_native_batch_norm_legit_no_training",
-        "_native_batch_norm_legit", "cudnn_batch_norm", "_batch_norm_impl_index",
-        "_batch_norm_no_update", "_native_batch_norm_legit_functional")  # fmt: skip
+@lowers(
+    "batch_norm",
+    "native_batch_norm",
+    "_native_batch_norm_legit_no_training",
+    "_native_batch_norm_legit",
+    "cudnn_batch_norm",
+    "_batch_norm_impl_index",
+    "_batch_norm_no_update",
+    "_native_batch_norm_legit_functional",
+)
 def _batch_norm(c: AtenCall) -> list[str]:
     meta = c.meta("input")
-    vectors = [per_channel(c, name, meta)
-               for name in ("weight", "bias", "running_mean", "running_var")]  # fmt: skip
+    vectors = [
+        per_channel(c, name, meta) for name in ("weight", "bias", "running_mean", "running_var")
+    ]
     is_training = c.flag("training") or not c.has("running_mean")
     made = c.several(
-        "BatchNormalization", (c.tensor("input"), *vectors), 3 if is_training else 1,
-        epsilon=float(c.number("eps", 1e-5)), training_mode=int(is_training),
+        "BatchNormalization",
+        (c.tensor("input"), *vectors),
+        3 if is_training else 1,
+        epsilon=float(c.number("eps", 1e-5)),
+        training_mode=int(is_training),
         momentum=1 - float(c.number("momentum", 0.1)),
-    )  # fmt: skip
+    )
     return results(c, made)
 
 
@@ -101,8 +127,14 @@ def trailing(c: AtenCall) -> tuple[str, int]:
 @lowers("layer_norm", "native_layer_norm")
 def _layer_norm(c: AtenCall) -> list[str]:
     weight, axis = trailing(c)
-    made = c.emit("LayerNormalization", c.tensor("input"), weight, c.tensor("bias"),
-                  axis=axis, epsilon=float(c.number("eps", 1e-5)))  # fmt: skip
+    made = c.emit(
+        "LayerNormalization",
+        c.tensor("input"),
+        weight,
+        c.tensor("bias"),
+        axis=axis,
+        epsilon=float(c.number("eps", 1e-5)),
+    )
     return results(c, [made])
 
 
@@ -110,8 +142,13 @@ def _layer_norm(c: AtenCall) -> list[str]:
 def _rms_norm(c: AtenCall) -> list[str]:
     weight, axis = trailing(c)
     epsilon = c.value("eps")
-    made = c.emit("RMSNormalization", c.tensor("input"), weight, axis=axis,
-                  epsilon=float(epsilon) if epsilon else 1.1920929e-07)  # fmt: skip
+    made = c.emit(
+        "RMSNormalization",
+        c.tensor("input"),
+        weight,
+        axis=axis,
+        epsilon=float(epsilon) if epsilon else 1.1920929e-07,
+    )
     return results(c, [made])
 
 
@@ -128,30 +165,45 @@ def _group_norm(c: AtenCall) -> list[str]:
     meta = c.meta("input")
     groups = c.integer("num_groups" if "num_groups" in c.args else "group", 1)
     vectors = [per_channel(c, name, meta) for name in ("weight", "bias")]
-    made = c.emit("GroupNormalization", c.tensor("input"), *vectors, num_groups=groups,
-                  epsilon=float(c.number("eps", 1e-5)))  # fmt: skip
+    made = c.emit(
+        "GroupNormalization",
+        c.tensor("input"),
+        *vectors,
+        num_groups=groups,
+        epsilon=float(c.number("eps", 1e-5)),
+    )
     return results(c, [made])
 
 
 @lowers("instance_norm")
 def _instance_norm(c: AtenCall) -> str:
     vectors = [per_channel(c, name, c.meta("input")) for name in ("weight", "bias")]
-    return c.emit("InstanceNormalization", c.tensor("input"), *vectors,
-                  epsilon=float(c.number("eps", 1e-5)))  # fmt: skip
+    return c.emit(
+        "InstanceNormalization", c.tensor("input"), *vectors, epsilon=float(c.number("eps", 1e-5))
+    )
 
 
-@lowers("max_pool1d", "max_pool2d", "max_pool3d", "max_pool2d_with_indices",
-        "max_pool3d_with_indices", "max_pool1d_with_indices")  # fmt: skip
+@lowers(
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_pool2d_with_indices",
+    "max_pool3d_with_indices",
+    "max_pool1d_with_indices",
+)
 def _max_pool(c: AtenCall) -> list[str]:
     rank = spatial(c)
     kernel = c.integers("kernel_size", (), rank)
     made = c.several(
-        "MaxPool", (batched(c, rank),), len(c.outputs), kernel_shape=tuple(kernel),
+        "MaxPool",
+        (batched(c, rank),),
+        len(c.outputs),
+        kernel_shape=tuple(kernel),
         strides=tuple(c.integers("stride", kernel, rank)),
         pads=tuple(c.integers("padding", [0], rank)) * 2,
         dilations=tuple(c.integers("dilation", [1], rank)),
         ceil_mode=c.flag("ceil_mode"),
-    )  # fmt: skip
+    )
     return unbatched(c, made, rank)
 
 
@@ -160,18 +212,27 @@ def _avg_pool(c: AtenCall) -> list[str]:
     rank = spatial(c)
     kernel = c.integers("kernel_size", (), rank)
     made = c.emit(
-        "AveragePool", batched(c, rank), kernel_shape=tuple(kernel),
+        "AveragePool",
+        batched(c, rank),
+        kernel_shape=tuple(kernel),
         strides=tuple(c.integers("stride", kernel, rank)),
         pads=tuple(c.integers("padding", [0], rank)) * 2,
         ceil_mode=c.flag("ceil_mode"),
         count_include_pad=c.flag("count_include_pad", default=True),
-    )  # fmt: skip
+    )
     return unbatched(c, [made], rank)
 
 
-@lowers("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
-        "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_max_pool1d",
-        "adaptive_max_pool2d", "adaptive_max_pool3d")  # fmt: skip
+@lowers(
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "_adaptive_avg_pool2d",
+    "_adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+)
 def _adaptive_pool(c: AtenCall) -> list[str]:
     is_max = "max_pool" in c.operator
     rank = spatial(c)
@@ -184,9 +245,12 @@ def _adaptive_pool(c: AtenCall) -> list[str]:
         return unbatched(c, [c.emit(operator, value)], rank)
     windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
     made = c.several(
-        "MaxPool" if is_max else "AveragePool", (value,), len(c.outputs),
-        kernel_shape=tuple(k for k, _ in windows), strides=tuple(s for _, s in windows),
-    )  # fmt: skip
+        "MaxPool" if is_max else "AveragePool",
+        (value,),
+        len(c.outputs),
+        kernel_shape=tuple(k for k, _ in windows),
+        strides=tuple(s for _, s in windows),
+    )
     return unbatched(c, made, rank)
 
 
@@ -227,43 +291,73 @@ def _affine_grid(c: AtenCall) -> str:
     return c.emit("AffineGrid", c.tensor("theta"), sizes, align_corners=c.flag("align_corners"))
 
 
-@lowers("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",
-        "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d",
-        "_upsample_nearest_exact2d", "_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa",
-        "_upsample_nearest_exact1d", "_upsample_nearest_exact3d")  # fmt: skip
+@lowers(
+    "upsample_nearest1d",
+    "upsample_nearest2d",
+    "upsample_nearest3d",
+    "upsample_linear1d",
+    "upsample_bilinear2d",
+    "upsample_trilinear3d",
+    "upsample_bicubic2d",
+    "_upsample_nearest_exact2d",
+    "_upsample_bilinear2d_aa",
+    "_upsample_bicubic2d_aa",
+    "_upsample_nearest_exact1d",
+    "_upsample_nearest_exact3d",
+)
 def _upsample(c: AtenCall) -> str:
     x = "input" if "input" in c.args else "self"
     kind = next(m for m in ("nearest", "cubic", "linear") if m in c.operator)
     is_aligned = c.flag("align_corners")
-    coordinates = "align_corners" if is_aligned else "asymmetric" if kind == "nearest" else \
-        "pytorch_half_pixel"  # fmt: skip
+    coordinates = (
+        "align_corners"
+        if is_aligned
+        else "asymmetric"
+        if kind == "nearest"
+        else "pytorch_half_pixel"
+    )
     if c.meta(x).sizes == c.result.sizes:
         return c.tensor(x)
     return c.emit(
-        "Resize", c.tensor(x), "", "", c.extents(c.result.sizes), mode=kind,
-        coordinate_transformation_mode=coordinates, antialias=int("aa" in c.operator),
+        "Resize",
+        c.tensor(x),
+        "",
+        "",
+        c.extents(c.result.sizes),
+        mode=kind,
+        coordinate_transformation_mode=coordinates,
+        antialias=int("aa" in c.operator),
         nearest_mode="floor" if kind == "nearest" else None,
         cubic_coeff_a=-0.75 if kind == "cubic" else None,
-    )  # fmt: skip
+    )
 
 
 @lowers("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def _grid_sampler(c: AtenCall) -> str:
     mode = ("linear", "nearest", "cubic")[c.integer("interpolation_mode", 0)]
     padding = ("zeros", "border", "reflection")[c.integer("padding_mode", 0)]
-    return c.emit("GridSample", c.tensor("input"), c.tensor("grid"), mode=mode,
-                  padding_mode=padding, align_corners=c.flag("align_corners"))  # fmt: skip
+    return c.emit(
+        "GridSample",
+        c.tensor("input"),
+        c.tensor("grid"),
+        mode=mode,
+        padding_mode=padding,
+        align_corners=c.flag("align_corners"),
+    )
 
 
 @lowers("col2im")
 def _col2im(c: AtenCall) -> str:
     sizes = [c.integers(n, (), 2) for n in ("output_size", "kernel_size")]
     return c.emit(
-        "Col2Im", c.x, c.ints(*sizes[0]), c.ints(*sizes[1]),
+        "Col2Im",
+        c.x,
+        c.ints(*sizes[0]),
+        c.ints(*sizes[1]),
         strides=tuple(c.integers("stride", [1], 2)),
         dilations=tuple(c.integers("dilation", [1], 2)),
         pads=tuple(c.integers("padding", [0], 2)) * 2,
-    )  # fmt: skip
+    )
 
 
 @lowers("im2col")

@@ -12,8 +12,13 @@ END = (1 << 63) - 1
 """End of a slice that reaches to the end of its axis."""
 MOST_DIFFERENCES = 8
 """Maximum order of a difference along an axis."""
-PADDING_MODES = {"reflect": "reflect", "reflection": "reflect", "replicate": "edge",
-                 "replication": "edge", "circular": "wrap"}  # fmt: skip
+PADDING_MODES = {
+    "reflect": "reflect",
+    "reflection": "reflect",
+    "replicate": "edge",
+    "replication": "edge",
+    "circular": "wrap",
+}
 """Modes of padding of ONNX by those of PyTorch and by the names of its operators."""
 
 
@@ -134,8 +139,11 @@ def _repeat_interleave(c: AtenCall) -> str:
 def _cat(c: AtenCall) -> str:
     raws = c.raws("tensors")
     metas = [c.scope.meta(raw) for raw in raws]
-    values = [c.cast(c.scope.values[raw], m.dtype, c.result.dtype)
-              for raw, m in zip(raws, metas, strict=True) if m.sizes != (0,)]  # fmt: skip
+    values = [
+        c.cast(c.scope.values[raw], m.dtype, c.result.dtype)
+        for raw, m in zip(raws, metas, strict=True)
+        if m.sizes != (0,)
+    ]
     axis = c.axis("dim", rank=c.result.rank)
     return values[0] if len(values) == 1 else c.emit("Concat", *values, axis=axis)
 
@@ -198,8 +206,14 @@ def _slice(c: AtenCall) -> str:
     start, end = c.value("start", 0), c.value("end", END)
     if "length" in c.args:
         end = c.result.sizes[axis] if start == 0 else ("+", start, c.value("length"))
-    return c.emit("Slice", c.x, c.extents([start]), c.extents([end]),
-                  c.ints(axis), c.ints(c.integer("step", 1)))  # fmt: skip
+    return c.emit(
+        "Slice",
+        c.x,
+        c.extents([start]),
+        c.extents([end]),
+        c.ints(axis),
+        c.ints(c.integer("step", 1)),
+    )
 
 
 @lowers("select", "select_copy")
@@ -238,8 +252,17 @@ def _replaced(c: AtenCall) -> str:
     return c.emit("Concat", *parts, axis=axis) if len(parts) > 1 else c.emit("Identity", value)
 
 
-@lowers("pad", "constant_pad_nd", "reflection_pad1d", "reflection_pad2d", "replication_pad1d",
-        "replication_pad2d", "replication_pad3d", "reflection_pad3d", "_pad_enum")  # fmt: skip
+@lowers(
+    "pad",
+    "constant_pad_nd",
+    "reflection_pad1d",
+    "reflection_pad2d",
+    "replication_pad1d",
+    "replication_pad2d",
+    "replication_pad3d",
+    "reflection_pad3d",
+    "_pad_enum",
+)
 def _pad(c: AtenCall) -> str:
     given = c.integers("pad" if "pad" in c.args else "padding", ())
     rank = c.given.rank
@@ -251,8 +274,13 @@ def _pad(c: AtenCall) -> str:
     given_mode = c.value("mode") or c.operator.partition("_pad")[0]
     mode = PADDING_MODES.get(given_mode, "constant")
     value = c.number("value", 0) if mode == "constant" else 0
-    return c.emit("Pad", c.x, c.ints(*before, *after),
-                  c.scalar(value, c.result.dtype) if value else "", mode=mode)  # fmt: skip
+    return c.emit(
+        "Pad",
+        c.x,
+        c.ints(*before, *after),
+        c.scalar(value, c.result.dtype) if value else "",
+        mode=mode,
+    )
 
 
 @lowers("roll")
@@ -261,8 +289,10 @@ def _roll(c: AtenCall) -> str:
     for shift, axis in zip(shifts, c.axes("dims"), strict=True):
         if not shift:
             continue
-        ends = [c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
-                for a, b in ((-shift, END), (0, -shift))]  # fmt: skip
+        ends = [
+            c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
+            for a, b in ((-shift, END), (0, -shift))
+        ]
         value = c.emit("Concat", *ends, axis=axis)
     return value
 
@@ -275,8 +305,10 @@ def _diff(c: AtenCall) -> str:
     if (count := c.integer("n", 1)) > MOST_DIFFERENCES:
         raise ValueError("too many differences")
     for _ in range(count):
-        later, earlier = (c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
-                          for a, b in ((1, END), (0, -1)))  # fmt: skip
+        later, earlier = (
+            c.emit("Slice", value, c.ints(a), c.ints(b), c.ints(axis))
+            for a, b in ((1, END), (0, -1))
+        )
         is_bool = c.given.dtype == DataType.BOOL
         value = c.emit("Xor" if is_bool else "Sub", later, earlier)
     return value
@@ -322,8 +354,12 @@ def _unfold(c: AtenCall) -> str:
 @lowers("tril", "triu")
 def _tril(c: AtenCall) -> str:
     diagonal = c.integer("diagonal", 0)
-    return c.emit("Trilu", c.x, c.scalar(diagonal, DataType.INT64) if diagonal else "",
-                  upper=int("triu" in c.operator))  # fmt: skip
+    return c.emit(
+        "Trilu",
+        c.x,
+        c.scalar(diagonal, DataType.INT64) if diagonal else "",
+        upper=int("triu" in c.operator),
+    )
 
 
 @lowers("diagonal", "trace", "diagonal_copy")

@@ -91,25 +91,55 @@ def bitwise(of_numbers: str, of_truth: str) -> Lowering:
 LOWERINGS.update({name: unary(operator) for name, operator in UNARY.items()})
 LOWERINGS.update({name: binary(operator) for name, operator in BINARY.items()})
 LOWERINGS.update({name: comparison(operator) for name, operator in COMPARISONS.items()})
-LOWERINGS.update({name: partial(paired, operator=operator, dtype=DataType.BOOL)
-                  for name, operator in LOGICAL.items()})  # fmt: skip
+LOWERINGS.update(
+    {
+        name: partial(paired, operator=operator, dtype=DataType.BOOL)
+        for name, operator in LOGICAL.items()
+    }
+)
 LOWERINGS.update({name: bitwise(*operators) for name, operators in BITWISE.items()})
 
 
-@lowers("alias", "detach", "contiguous", "lift_fresh_copy", "lift", "lift_fresh", "resolve_conj",
-        "resolve_neg", "positive", "clone", "dropout", "feature_dropout", "alpha_dropout",
-        "native_dropout", "requires_grad", "set_data", "_assert_tensor_metadata")  # fmt: skip
+@lowers(
+    "alias",
+    "detach",
+    "contiguous",
+    "lift_fresh_copy",
+    "lift",
+    "lift_fresh",
+    "resolve_conj",
+    "resolve_neg",
+    "positive",
+    "clone",
+    "dropout",
+    "feature_dropout",
+    "alpha_dropout",
+    "native_dropout",
+    "requires_grad",
+    "set_data",
+    "_assert_tensor_metadata",
+)
 def _same(c: AtenCall) -> str:
     train = c.value("train", c.value("training", False))
     name = "self" if "self" in c.args else "input"
     if not train:
         return c.tensor(name)
-    return c.emit("Dropout", c.tensor(name), c.scalar(c.number("p", 0.5), DataType.FLOAT),
-                  c.scalar(1, DataType.BOOL))  # fmt: skip
+    return c.emit(
+        "Dropout",
+        c.tensor(name),
+        c.scalar(c.number("p", 0.5), DataType.FLOAT),
+        c.scalar(1, DataType.BOOL),
+    )
 
 
-@lowers("_to_copy", "to", "type_as", "convert_element_type", "_autocast_to_full_precision",
-        "_autocast_to_reduced_precision")  # fmt: skip
+@lowers(
+    "_to_copy",
+    "to",
+    "type_as",
+    "convert_element_type",
+    "_autocast_to_full_precision",
+    "_autocast_to_reduced_precision",
+)
 def _to(c: AtenCall) -> str:
     name = "self" if "self" in c.args else "a"
     return c.operand(name, c.result.dtype)
@@ -148,10 +178,14 @@ def _special(c: AtenCall) -> str:
     return c.emit(name, *operands, domain="aten")
 
 
-LOWERINGS.update({
-    "add": added("Add"), "sub": added("Sub"), "subtract": added("Sub"),
-    "rsub": added("Sub", is_reversed=True),
-})  # fmt: skip
+LOWERINGS.update(
+    {
+        "add": added("Add"),
+        "sub": added("Sub"),
+        "subtract": added("Sub"),
+        "rsub": added("Sub", is_reversed=True),
+    }
+)
 
 
 LOWERINGS.update(
@@ -255,9 +289,10 @@ def _clamp(c: AtenCall) -> str:
     if c.has(low) or c.has(high):
         value = c.emit("Max", value, c.operand(low, dtype)) if c.has(low) else value
         return c.emit("Min", value, c.operand(high, dtype)) if c.has(high) else value
-    ends = [c.operand(name, dtype) if c.kind(name) else
-            c.scalar(default, dtype) if is_tanh else ""
-            for name, default in ((low, -1), (high, 1))]  # fmt: skip
+    ends = [
+        c.operand(name, dtype) if c.kind(name) else c.scalar(default, dtype) if is_tanh else ""
+        for name, default in ((low, -1), (high, 1))
+    ]
     return c.emit("Clip", value, *ends)
 
 

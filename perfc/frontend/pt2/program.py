@@ -28,10 +28,18 @@ MAJOR = 8
 """Version of the schema. Source: torch/_export/serde/schema.py."""
 DEEPEST = 32
 """Nesting of the graphs of higher-order operators."""
-INLINED = frozenset({
-    "wrap_with_set_grad_enabled", "wrap_with_autocast", "wrap", "tag_activation_checkpoint",
-    "wrap_activation_checkpoint", "strict_mode", "invoke_subgraph", "hints_wrapper",
-})  # fmt: skip
+INLINED = frozenset(
+    {
+        "wrap_with_set_grad_enabled",
+        "wrap_with_autocast",
+        "wrap",
+        "tag_activation_checkpoint",
+        "wrap_activation_checkpoint",
+        "strict_mode",
+        "invoke_subgraph",
+        "hints_wrapper",
+    }
+)
 """Higher-order operators that run their graph once."""
 CHECKS = re.compile(
     r"_?assert.*|sym_constrain_range.*|_functional_assert.*|sym_size|sym_stride|sym_numel"

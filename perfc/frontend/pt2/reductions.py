@@ -11,9 +11,13 @@ from .call import LOWERINGS, AtenCall, Lowering, lowers
 from .movement import expanded
 
 REDUCTIONS: Mapping[str, str] = {
-    "sum": "ReduceSum", "mean": "ReduceMean", "amax": "ReduceMax", "amin": "ReduceMin",
-    "prod": "ReduceProd", "logsumexp": "ReduceLogSumExp",
-}  # fmt: skip
+    "sum": "ReduceSum",
+    "mean": "ReduceMean",
+    "amax": "ReduceMax",
+    "amin": "ReduceMin",
+    "prod": "ReduceProd",
+    "logsumexp": "ReduceLogSumExp",
+}
 """Reductions over the axes ``dim``, with that of ONNX."""
 
 
@@ -176,8 +180,7 @@ def _topk(c: AtenCall) -> list[str]:
     axis = c.axis("dim", -1)
     count = c.value("k", c.given.sizes[axis])
     largest = c.flag("largest", default=True) if "k" in c.args else c.flag("descending")
-    values, places = c.several("TopK", (c.x, c.extents([count])), 2, axis=axis,
-                               largest=largest)  # fmt: skip
+    values, places = c.several("TopK", (c.x, c.extents([count])), 2, axis=axis, largest=largest)
     return [places] if "argsort" in c.operator else [values, places]
 
 
@@ -280,10 +283,14 @@ def _class_loss(c: AtenCall) -> str:
         total = reduced(c, "ReduceSum", each, [1], keep=0)
         return over_batch(c, total, Meta(0, c.given.sizes[1:]))
     is_softmax = "cross_entropy" in c.operator
-    return c.emit("SoftmaxCrossEntropyLoss" if is_softmax else "NegativeLogLikelihoodLoss",
-                  c.x, c.tensor("target"), c.tensor("weight"),
-                  reduction=("none", "mean", "sum")[c.integer("reduction", 1)],
-                  ignore_index=c.integer("ignore_index", -100))  # fmt: skip
+    return c.emit(
+        "SoftmaxCrossEntropyLoss" if is_softmax else "NegativeLogLikelihoodLoss",
+        c.x,
+        c.tensor("target"),
+        c.tensor("weight"),
+        reduction=("none", "mean", "sum")[c.integer("reduction", 1)],
+        ignore_index=c.integer("ignore_index", -100),
+    )
 
 
 @lowers("cosine_similarity")

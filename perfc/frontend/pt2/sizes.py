@@ -12,13 +12,22 @@ from ..lowering.builder import Size
 LONGEST_EXPRESSION = 4096
 MOST_LEAVES = 256
 """Maximum leaves of a power: each power in a power multiplies them."""
-OPERATIONS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "CleanDiv": "//", "PythonMod": "%",
-              "Mod": "%"}  # fmt: skip
+OPERATIONS = {
+    "Add": "+",
+    "Mul": "*",
+    "FloorDiv": "//",
+    "CleanDiv": "//",
+    "PythonMod": "%",
+    "Mod": "%",
+}
 """Operations by the functions of SymPy and PyTorch.
 Source: torch/utils/_sympy/functions.py."""
 BINARY: Mapping[type[ast.operator], str] = {
-    ast.Add: "+", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
-}  # fmt: skip
+    ast.Add: "+",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
 
 
 def member_of(union: Mapping[str, Any]) -> tuple[str, Any]:

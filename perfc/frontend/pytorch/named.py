@@ -41,8 +41,14 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
     if not is_named(model.name):
         raise ModelError(f"{model.name} names no PyTorch module", hint=HINT)
     require_code(model)
-    request = {"name": model.name, "inputs": model.inputs, "kwargs": arguments_of(model.kwargs),
-               "dims": {**dims}, "input": model.input, "examples": model.examples}  # fmt: skip
+    request = {
+        "name": model.name,
+        "inputs": model.inputs,
+        "kwargs": arguments_of(model.kwargs),
+        "dims": {**dims},
+        "input": model.input,
+        "examples": model.examples,
+    }
     name = model.name.rpartition(":")[2]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.pt2")
@@ -154,10 +160,14 @@ def answered(
     reply = path.with_suffix(".json")
     return answer_of(
         "perfc.frontend.stablehlo.export" if is_jax else "perfc.frontend.pytorch.worker",
-        [str(path), str(reply)], reply, where=str(request["name"]),
-        late=(what, f"save it yourself: {hint}"), longest_s=LONGEST_S,
-        request=json.dumps(request, default=described), folder=folder,
-    )  # fmt: skip
+        [str(path), str(reply)],
+        reply,
+        where=str(request["name"]),
+        late=(what, f"save it yourself: {hint}"),
+        longest_s=LONGEST_S,
+        request=json.dumps(request, default=described),
+        folder=folder,
+    )
 
 
 def described(value: Any) -> dict[str, Any] | str:

@@ -79,8 +79,9 @@ class Call:
         import torch
 
         shapes = [leaf for leaf in self.leaves if isinstance(leaf, Extents) and leaf.dtype is None]
-        kinds = [(torch.int64, floats) if len(s.shape) == 1 else (floats, torch.int64)
-                 for s in shapes]  # fmt: skip
+        kinds = [
+            (torch.int64, floats) if len(s.shape) == 1 else (floats, torch.int64) for s in shapes
+        ]
         choices = product(*kinds) if has_embedding else iter([(floats,) * len(shapes)])
         for chosen in islice(choices, MOST_TYPES):
             rest = iter(chosen)

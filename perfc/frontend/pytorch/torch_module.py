@@ -180,9 +180,13 @@ def hooked(model: Any) -> Iterator[None]:
         if any(is_tensor(t) and not t.is_floating_point() for t in given[:1]):
             raise TypeError(f"{type(part).__name__} takes floats, not {given[0].dtype}")
 
-    layers = [part for part in model.modules() if type(part).__module__.startswith("torch.nn.")
-              and not isinstance(part, lookups())
-              and any(t.is_floating_point() for t in part.parameters(recurse=False))]  # fmt: skip
+    layers = [
+        part
+        for part in model.modules()
+        if type(part).__module__.startswith("torch.nn.")
+        and not isinstance(part, lookups())
+        and any(t.is_floating_point() for t in part.parameters(recurse=False))
+    ]
     hooks = [layer.register_forward_pre_hook(floats_only) for layer in layers]
     hooks.append(model.register_forward_hook(lambda _part, _given, output: tensors_of(output)))
     try:

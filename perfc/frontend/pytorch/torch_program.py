@@ -102,8 +102,10 @@ def archived(exported: Any) -> bytes:
         if limits.upper != MOST_BATCH
     }
     names = {name: first.setdefault(id(v), name) for name, v in exported.state_dict.items()}
-    specs = [replace(s, target=names.get(s.target, s.target))
-             for s in exported.graph_signature.input_specs]  # fmt: skip
+    specs = [
+        replace(s, target=names.get(s.target, s.target))
+        for s in exported.graph_signature.input_specs
+    ]
     light._graph_signature = replace(exported.graph_signature, input_specs=specs)
     for name in ("_state_dict", "_constants"):
         stored = getattr(exported, name, None)

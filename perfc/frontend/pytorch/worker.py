@@ -271,21 +271,30 @@ def shipped(name: str) -> dict[str, Any]:
 
 LOADED = ("cache_dir", "checkpoint", "pretrained", "weights")
 """First parts of the arguments for which catalogs load files of weights."""
-LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
-         "intermediate_size": 4096}  # fmt: skip
+LARGE = {
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+}
 ROBERTA = {"vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}
 KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
-    "bert-base-uncased": ("bert", {}), "bert-large-uncased": ("bert", LARGE),
-    "roberta-base": ("roberta", ROBERTA), "roberta-large": ("roberta", {**ROBERTA, **LARGE}),
-    "distilbert-base-uncased": ("distilbert", {}), "gpt2": ("gpt2", {}),
+    "bert-base-uncased": ("bert", {}),
+    "bert-large-uncased": ("bert", LARGE),
+    "roberta-base": ("roberta", ROBERTA),
+    "roberta-large": ("roberta", {**ROBERTA, **LARGE}),
+    "distilbert-base-uncased": ("distilbert", {}),
+    "gpt2": ("gpt2", {}),
     "gpt2-medium": ("gpt2", {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
     "vit-base-patch16-224": ("vit", {}),
-}  # fmt: skip
+}
 """Models whose configuration is the default of transformers but for these keys.
 Source: their config.json on huggingface.co."""
 CATALOGS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
-    "timm": of_timm, "torchvision": of_torchvision, "transformers": of_transformers,
-}  # fmt: skip
+    "timm": of_timm,
+    "torchvision": of_torchvision,
+    "transformers": of_transformers,
+}
 """Libraries that create models by name."""
 
 

@@ -27,9 +27,16 @@ def child_environment() -> dict[str, str]:
 
 
 def answer_of(
-    worker: str, arguments: Sequence[str], reply: Path, *, where: str, late: tuple[str, str],
-    longest_s: float, request: str = "", folder: str = "",
-) -> dict[str, Any]:  # fmt: skip
+    worker: str,
+    arguments: Sequence[str],
+    reply: Path,
+    *,
+    where: str,
+    late: tuple[str, str],
+    longest_s: float,
+    request: str = "",
+    folder: str = "",
+) -> dict[str, Any]:
     """Return the answer that a process writes.
 
     Args:
@@ -47,10 +54,15 @@ def answer_of(
     """
     try:
         made = subprocess.run(
-            [sys.executable, "-m", worker, *arguments], input=request, capture_output=True,
-            text=True, timeout=longest_s, check=False, cwd=folder or None,
+            [sys.executable, "-m", worker, *arguments],
+            input=request,
+            capture_output=True,
+            text=True,
+            timeout=longest_s,
+            check=False,
+            cwd=folder or None,
             env=child_environment(),
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
         what, hint = late
         raise ModelError(what, hint=hint, where=where) from None

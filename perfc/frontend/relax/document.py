@@ -32,23 +32,53 @@ MOST_WRITTEN = 16384
 """Maximum characters of the elements of a tensor in base64 that are read."""
 WEIGHTS = re.compile(rb'"[A-Za-z0-9+/=\\]{%d,}+"' % MOST_WRITTEN)
 ELEMENT_TYPES = {
-    "float32": DataType.FLOAT, "float16": DataType.FLOAT16, "bfloat16": DataType.BFLOAT16,
-    "float64": DataType.DOUBLE, "bool": DataType.BOOL, "int8": DataType.INT8,
-    "int16": DataType.INT16, "int32": DataType.INT32, "int64": DataType.INT64,
-    "uint8": DataType.UINT8, "uint16": DataType.UINT16, "uint32": DataType.UINT32,
-    "uint64": DataType.UINT64, "int4": DataType.INT4, "uint4": DataType.UINT4,
-    "float8_e4m3fn": DataType.FLOAT8E4M3FN, "float8_e5m2": DataType.FLOAT8E5M2,
-}  # fmt: skip
+    "float32": DataType.FLOAT,
+    "float16": DataType.FLOAT16,
+    "bfloat16": DataType.BFLOAT16,
+    "float64": DataType.DOUBLE,
+    "bool": DataType.BOOL,
+    "int8": DataType.INT8,
+    "int16": DataType.INT16,
+    "int32": DataType.INT32,
+    "int64": DataType.INT64,
+    "uint8": DataType.UINT8,
+    "uint16": DataType.UINT16,
+    "uint32": DataType.UINT32,
+    "uint64": DataType.UINT64,
+    "int4": DataType.INT4,
+    "uint4": DataType.UINT4,
+    "float8_e4m3fn": DataType.FLOAT8E4M3FN,
+    "float8_e5m2": DataType.FLOAT8E5M2,
+}
 """ONNX element types by TVM's."""
-NUMBERS = frozenset({
-    "groups", "num_groups", "channel_axis", "batch_dims", "depth", "k", "upscale_factor",
-    "repeats", "seq_axis", "batch_axis",
-})  # fmt: skip
+NUMBERS = frozenset(
+    {
+        "groups",
+        "num_groups",
+        "channel_axis",
+        "batch_dims",
+        "depth",
+        "k",
+        "upscale_factor",
+        "repeats",
+        "seq_axis",
+        "batch_axis",
+    }
+)
 """Attributes whose whole number is in the document itself, not in a separate node."""
-OPTIONAL_AXIS = frozenset({
-    "ArgmaxArgminAttrs", "ConcatAttrs", "RepeatAttrs", "ScanopAttrs", "StackAttrs", "TakeAttrs",
-    "StatisticalAttrs", "SqueezeAttrs", "ExpandDimsAttrs",
-})  # fmt: skip
+OPTIONAL_AXIS = frozenset(
+    {
+        "ArgmaxArgminAttrs",
+        "ConcatAttrs",
+        "RepeatAttrs",
+        "ScanopAttrs",
+        "StackAttrs",
+        "TakeAttrs",
+        "StatisticalAttrs",
+        "SqueezeAttrs",
+        "ExpandDimsAttrs",
+    }
+)
 """Attributes of operators whose ``axis`` is a node; of other operators it is a number.
 Source: fields that TVM 0.25 to 0.27 declares."""
 OPERATIONS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "FloorMod": "%"}
@@ -137,8 +167,10 @@ class RelaxDocument:
         if not isinstance(data, dict):
             return {}
         is_number = {*NUMBERS, *(() if kind in OPTIONAL_AXIS else ("axis",))}
-        return {name: self.plain(v) if type(v) is int and name not in is_number else v
-                for name, v in data.items()}  # fmt: skip
+        return {
+            name: self.plain(v) if type(v) is int and name not in is_number else v
+            for name, v in data.items()
+        }
 
     def size(self, at: int, depth: int = 0) -> Size:
         """Return an extent: a number, symbol or expression; None for any other."""
@@ -162,8 +194,9 @@ class RelaxDocument:
         """Return the extents of a shape or a tuple of numbers."""
         kind = self.kind(at)
         values = self.part(at, "fields" if kind == "Tuple" else "values")
-        parts = [p if self.kind(p) != "PrimValue" else self.part(p, "value")
-                 for p in self.listed(values)]  # fmt: skip
+        parts = [
+            p if self.kind(p) != "PrimValue" else self.part(p, "value") for p in self.listed(values)
+        ]
         return [self.size(p) for p in parts]
 
     def metas(self, at: int) -> list[Meta]:

@@ -37,12 +37,15 @@ def _conv(c: RelaxCall) -> str:
     kernel = ("IO" if is_transposed else "OI") + space
     extra = _window(c, "output_padding", rank) if is_transposed else ()
     made = c.emit(
-        "ConvTranspose" if is_transposed else "Conv", c.reordered(c.x, given, wanted),
+        "ConvTranspose" if is_transposed else "Conv",
+        c.reordered(c.x, given, wanted),
         c.reordered(c.value(1), str(c.attribute("kernel_layout") or kernel), kernel),
-        strides=_window(c, "strides", rank), pads=_pads(c, rank),
-        dilations=_window(c, "dilation", rank), group=int(c.attribute("groups", 1)),
+        strides=_window(c, "strides", rank),
+        pads=_pads(c, rank),
+        dilations=_window(c, "dilation", rank),
+        group=int(c.attribute("groups", 1)),
         output_padding=extra if any(extra) else None,
-    )  # fmt: skip
+    )
     return c.reordered(made, wanted, made_as)
 
 
@@ -69,11 +72,15 @@ def _pool(c: RelaxCall) -> str:
         {} if is_max else {"count_include_pad": c.flag("count_include_pad", default=True)}
     )
     made = c.emit(
-        "MaxPool" if is_max else "AveragePool", c.reordered(c.x, given, wanted),
-        kernel_shape=_window(c, "pool_size", rank), strides=_window(c, "strides", rank),
-        pads=_pads(c, rank), dilations=_window(c, "dilation", rank),
-        ceil_mode=c.flag("ceil_mode"), **options,
-    )  # fmt: skip
+        "MaxPool" if is_max else "AveragePool",
+        c.reordered(c.x, given, wanted),
+        kernel_shape=_window(c, "pool_size", rank),
+        strides=_window(c, "strides", rank),
+        pads=_pads(c, rank),
+        dilations=_window(c, "dilation", rank),
+        ceil_mode=c.flag("ceil_mode"),
+        **options,
+    )
     return c.reordered(made, wanted, made_as)
 
 
@@ -89,8 +96,12 @@ def _adaptive_pool(c: RelaxCall) -> str:
         made = c.emit("ReduceMean", value, c.ints(*range(2, 2 + rank)), keepdims=1)
         return c.reordered(made, wanted, made_as)
     windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
-    made = c.emit("AveragePool", value, kernel_shape=tuple(k for k, _ in windows),
-                  strides=tuple(s for _, s in windows))  # fmt: skip
+    made = c.emit(
+        "AveragePool",
+        value,
+        kernel_shape=tuple(k for k, _ in windows),
+        strides=tuple(s for _, s in windows),
+    )
     return c.reordered(made, wanted, made_as)
 
 
@@ -110,8 +121,12 @@ def _layer_norm(c: RelaxCall) -> str:
     if axes != [*range(axes[0], rank)]:
         raise ValueError("axes that are not the last ones")
     operator = "RMSNormalization" if "rms" in c.operator else "LayerNormalization"
-    return c.emit(operator, *(c.value(at) for at in range(len(c.args))), axis=axes[0] - rank,
-                  epsilon=float(c.attribute("epsilon", 1e-5)))  # fmt: skip
+    return c.emit(
+        operator,
+        *(c.value(at) for at in range(len(c.args))),
+        axis=axes[0] - rank,
+        epsilon=float(c.attribute("epsilon", 1e-5)),
+    )
 
 
 @lowers("nn.group_norm", "nn.instance_norm")
@@ -122,8 +137,12 @@ def _group_norm(c: RelaxCall) -> str:
     epsilon = float(c.attribute("epsilon", 1e-5))
     if "instance" in c.operator:
         return c.emit("InstanceNormalization", *operands, epsilon=epsilon)
-    return c.emit("GroupNormalization", *operands, epsilon=epsilon,
-                  num_groups=int(c.attribute("num_groups", 1)))  # fmt: skip
+    return c.emit(
+        "GroupNormalization",
+        *operands,
+        epsilon=epsilon,
+        num_groups=int(c.attribute("num_groups", 1)),
+    )
 
 
 @lowers("nn.softmax", "nn.log_softmax")
@@ -140,8 +159,13 @@ def _attention(c: RelaxCall) -> str:
     if c.attribute("window_size") is not None:
         raise ValueError("a window of attention")
     bias = [c.value(3)] if c.has(3) else []
-    made = c.emit("Attention", *operands, *bias, is_causal=int(causal is not None),
-                  scale=None if scale is None else float(scale))  # fmt: skip
+    made = c.emit(
+        "Attention",
+        *operands,
+        *bias,
+        is_causal=int(causal is not None),
+        scale=None if scale is None else float(scale),
+    )
     return c.emit("Transpose", made, perm=(0, 2, 1, 3))
 
 
@@ -152,19 +176,23 @@ def _resize(c: RelaxCall) -> str:
     method = str(c.attribute("method", "linear"))
     mode = "nearest" if "nearest" in method else method
     made = c.emit(
-        "Resize", c.reordered(c.x, given, wanted), "", "", c.extents(sizes), mode=mode,
+        "Resize",
+        c.reordered(c.x, given, wanted),
+        "",
+        "",
+        c.extents(sizes),
+        mode=mode,
         coordinate_transformation_mode=str(
             c.attribute("coordinate_transformation_mode", "half_pixel")
         ),
         nearest_mode="floor" if mode == "nearest" else None,
-    )  # fmt: skip
+    )
     return c.reordered(made, wanted, made_as)
 
 
 @lowers("nn.pixel_shuffle")
 def _pixel_shuffle(c: RelaxCall) -> str:
-    return c.emit("DepthToSpace", c.x, blocksize=int(c.attribute("upscale_factor")),
-                  mode="CRD")  # fmt: skip
+    return c.emit("DepthToSpace", c.x, blocksize=int(c.attribute("upscale_factor")), mode="CRD")
 
 
 @lowers("quantize", "dequantize")

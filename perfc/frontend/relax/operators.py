@@ -24,8 +24,18 @@ def _elementwise(operator: str, c: RelaxCall) -> str:
 LOWERINGS.update({k: partial(_elementwise, v) for k, v in ELEMENTWISE.items()})
 
 
-@lowers("rsqrt", "square", "nn.silu", "not_equal", "mod", "floor_divide", "trunc", "ewise_fma",
-        "log_add_exp", "isfinite")  # fmt: skip
+@lowers(
+    "rsqrt",
+    "square",
+    "nn.silu",
+    "not_equal",
+    "mod",
+    "floor_divide",
+    "trunc",
+    "ewise_fma",
+    "log_add_exp",
+    "isfinite",
+)
 def _composite(c: RelaxCall) -> str:
     x = c.x
     match c.operator:
@@ -77,9 +87,19 @@ def _leaky(c: RelaxCall) -> str:
     return c.emit("LeakyRelu", c.x, alpha=float(c.attribute("alpha", 0.01)))
 
 
-@lowers("nn.dropout", "to_vdevice", "hint_on_device", "wrap_param", "grad.no_grad",
-        "builtin.stop_lift_params", "memory.ensure_zero_offset", "nn.batch_flatten", "flatten",
-        "memory.view", "reshape")  # fmt: skip
+@lowers(
+    "nn.dropout",
+    "to_vdevice",
+    "hint_on_device",
+    "wrap_param",
+    "grad.no_grad",
+    "builtin.stop_lift_params",
+    "memory.ensure_zero_offset",
+    "nn.batch_flatten",
+    "flatten",
+    "memory.view",
+    "reshape",
+)
 def _reshape(c: RelaxCall) -> list[str]:
     x = c.x
     if c.result.sizes == c.given.sizes:
@@ -120,8 +140,7 @@ def _split(c: RelaxCall) -> list[str]:
     sizes = [m.sizes[axis] for m in c.outputs]
     known = [s for s in sizes if isinstance(s, int)]
     parts = c.ints(*known) if len(known) == count else ""
-    return c.several("Split", (c.x, parts), count, axis=axis,
-                     num_outputs=None if parts else count)  # fmt: skip
+    return c.several("Split", (c.x, parts), count, axis=axis, num_outputs=None if parts else count)
 
 
 @lowers("broadcast_to", "full", "full_like", "zeros", "zeros_like", "ones", "ones_like")
@@ -160,8 +179,9 @@ def _slice(c: RelaxCall) -> str:
         axes = c.ints(*range(c.given.rank))
         return c.emit("Slice", c.x, bounds[0], bounds[1], axes, bounds[2])
     columns = [c.sizes(at) if c.has(at) else [] for at in range(1, 5)]
-    literal = [c.scope.document.plain(p) for at in (1, 2, 3, 4) if c.has(at)
-               for p in _elements(c, at)]  # fmt: skip
+    literal = [
+        c.scope.document.plain(p) for at in (1, 2, 3, 4) if c.has(at) for p in _elements(c, at)
+    ]
     count = len(columns[0])
     rows = [literal[i * count : (i + 1) * count] for i in range(len(literal) // max(count, 1))]
     made: list[str] = []
@@ -198,8 +218,9 @@ def _gather(c: RelaxCall) -> str:
         case "gather_nd":
             return c.emit("GatherND", x, c.integers(1), batch_dims=int(c.attribute("batch_dims")))
         case "scatter_elements":
-            return c.emit("ScatterElements", x, c.value(1), c.value(2), axis=c.axis(),
-                          reduction=reduction)  # fmt: skip
+            return c.emit(
+                "ScatterElements", x, c.value(1), c.value(2), axis=c.axis(), reduction=reduction
+            )
         case _:
             return c.emit("ScatterND", x, c.integers(1), c.value(2), reduction=reduction)
 
@@ -208,8 +229,9 @@ def _gather(c: RelaxCall) -> str:
 def _one_hot(c: RelaxCall) -> str:
     ends = [c.emit("Unsqueeze", c.value(at, c.result.dtype), c.ints(0)) for at in (2, 1)]
     depth = c.ints(int(c.attribute("depth")))
-    return c.emit("OneHot", c.x, depth, c.emit("Concat", *ends, axis=0),
-                  axis=int(c.attribute("axis", -1)))  # fmt: skip
+    return c.emit(
+        "OneHot", c.x, depth, c.emit("Concat", *ends, axis=0), axis=int(c.attribute("axis", -1))
+    )
 
 
 @lowers("nn.pad")
@@ -244,8 +266,11 @@ def _bound(c: RelaxCall, at: int) -> str:
 
 @lowers("tril", "triu")
 def _triangle(c: RelaxCall) -> str:
-    at = c.value(1, DataType.INT64) if c.has(1) else \
-        c.scalar(int(c.attribute("k", 0)), DataType.INT64)  # fmt: skip
+    at = (
+        c.value(1, DataType.INT64)
+        if c.has(1)
+        else c.scalar(int(c.attribute("k", 0)), DataType.INT64)
+    )
     return c.emit("Trilu", c.x, at, upper=int(c.operator == "triu"))
 
 
@@ -279,8 +304,7 @@ def _topk(c: RelaxCall) -> list[str]:
     axis = c.axis(default=-1)
     count: Size = int(c.attribute("k", 1)) if c.operator == "topk" else c.given.sizes[axis]
     largest = c.flag("largest", default=True) if c.operator == "topk" else c.flag("descending")
-    values, places = c.several("TopK", (c.x, c.extents([count])), 2, axis=axis,
-                               largest=largest)  # fmt: skip
+    values, places = c.several("TopK", (c.x, c.extents([count])), 2, axis=axis, largest=largest)
     if c.operator == "argsort" or c.attribute("ret_type") == "indices":
         return [c.cast(places, DataType.INT64, c.result.dtype)]
     if len(c.outputs) == 1:

@@ -19,10 +19,30 @@ DEEPEST = 32
 """Nesting of calls of functions."""
 KERNELS = ("call_tir", "call_dps_packed", "call_pure_packed", "call_tir_inplace")
 """Operators that call a kernel or a library: the first operand is its name."""
-OF_KERNELS = frozenset({
-    "add", "subtract", "multiply", "divide", "maximum", "minimum", "power", "relu", "exp", "log",
-    "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "negative", "abs", "where", "cast", "matmul",
-})  # fmt: skip
+OF_KERNELS = frozenset(
+    {
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "maximum",
+        "minimum",
+        "power",
+        "relu",
+        "exp",
+        "log",
+        "sqrt",
+        "rsqrt",
+        "tanh",
+        "sigmoid",
+        "erf",
+        "negative",
+        "abs",
+        "where",
+        "cast",
+        "matmul",
+    }
+)
 """Kernels of TVM that compute the operator of their name, without attributes."""
 
 
@@ -54,8 +74,9 @@ def translated(document: RelaxDocument) -> ProtoModel:
     """
     scope = RelaxScope(GraphBuilder(), document)
     pairs = iter(document.listed(document.part(document.root, "functions")))
-    scope.functions = {v: f for v, f in zip(pairs, pairs, strict=True)
-                       if document.kind(f) == "Function"}  # fmt: skip
+    scope.functions = {
+        v: f for v, f in zip(pairs, pairs, strict=True) if document.kind(f) == "Function"
+    }
     if not scope.functions:
         raise ModelError("no function of Relax in it", hint="save the module before it is compiled")
     named = {document.name(v): f for v, f in scope.functions.items()}
@@ -109,8 +130,11 @@ def function_attributes(document: RelaxDocument, function: int) -> dict[str, Any
     if document.kind(given) != "DictAttrs":
         return {}
     pairs = iter(document.listed(document.part(given, "__dict__")))
-    return {document.text(k): document.data(v) for k, v in zip(pairs, pairs, strict=True)
-            if document.kind(v) in ("int", "String")}  # fmt: skip
+    return {
+        document.text(k): document.data(v)
+        for k, v in zip(pairs, pairs, strict=True)
+        if document.kind(v) in ("int", "String")
+    }
 
 
 def name_symbols(scope: RelaxScope, variables: list[int]) -> None:
@@ -221,16 +245,27 @@ def lower_call(scope: RelaxScope, at: int, stem: str, depth: int) -> list[str]:
         outputs = [m for t in types for m in document.metas(t)] or outputs
     attributes = document.attributes(document.part(at, "attrs"))
     path = f"{operator.rpartition('.')[2]}_{stem}"
-    call = RelaxCall(scope, stem, path, operator, arguments, attributes, outputs,
-                     lambda given: evaluated(scope, given, stem, depth))  # fmt: skip
+    call = RelaxCall(
+        scope,
+        stem,
+        path,
+        operator,
+        arguments,
+        attributes,
+        outputs,
+        lambda given: evaluated(scope, given, stem, depth),
+    )
     return lowered_call(call)
 
 
 def kernel_of(document: RelaxDocument, arguments: list[int]) -> tuple[str, list[int]]:
     """Return the name and operands of the kernel that a call names."""
     named, *rest = arguments
-    name = document.name(named) if document.kind(named) == "GlobalVar" else \
-        document.text(document.part(named, "global_symbol"))  # fmt: skip
+    name = (
+        document.name(named)
+        if document.kind(named) == "GlobalVar"
+        else document.text(document.part(named, "global_symbol"))
+    )
     if rest and document.kind(rest[0]) == "Tuple":
         rest = document.listed(document.part(rest[0], "fields"))
     plain = re.sub(r"\d+$", "", name)

@@ -24,12 +24,24 @@ LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 lowers = LOWERINGS.lowers
 TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(\w+)(?:,.*)?>")
 ELEMENT_TYPES = {
-    "f32": DataType.FLOAT, "f16": DataType.FLOAT16, "bf16": DataType.BFLOAT16,
-    "f64": DataType.DOUBLE, "i1": DataType.BOOL, "i8": DataType.INT8, "i16": DataType.INT16,
-    "i32": DataType.INT32, "i64": DataType.INT64, "ui8": DataType.UINT8, "ui16": DataType.UINT16,
-    "ui32": DataType.UINT32, "ui64": DataType.UINT64, "f8E4M3FN": DataType.FLOAT8E4M3FN,
-    "f8E5M2": DataType.FLOAT8E5M2, "i4": DataType.INT4, "ui4": DataType.UINT4,
-}  # fmt: skip
+    "f32": DataType.FLOAT,
+    "f16": DataType.FLOAT16,
+    "bf16": DataType.BFLOAT16,
+    "f64": DataType.DOUBLE,
+    "i1": DataType.BOOL,
+    "i8": DataType.INT8,
+    "i16": DataType.INT16,
+    "i32": DataType.INT32,
+    "i64": DataType.INT64,
+    "ui8": DataType.UINT8,
+    "ui16": DataType.UINT16,
+    "ui32": DataType.UINT32,
+    "ui64": DataType.UINT64,
+    "f8E4M3FN": DataType.FLOAT8E4M3FN,
+    "f8E5M2": DataType.FLOAT8E5M2,
+    "i4": DataType.INT4,
+    "ui4": DataType.UINT4,
+}
 """ONNX element types by MLIR's."""
 
 
@@ -177,8 +189,9 @@ class HloCall(Emitter):
                 self.value(listed[0])
         return [self.broadcast(at, first=first) for at in listed], first, sizes
 
-    def bind(self, value: str, at: int = 0, *, first: bool = False,
-             small: Sequence[Size] | None = None) -> None:  # fmt: skip
+    def bind(
+        self, value: str, at: int = 0, *, first: bool = False, small: Sequence[Size] | None = None
+    ) -> None:
         """Let a value be a result."""
         scope, builder = self.scope, self.builder
         number, meta = self.op["out"][at][0], self.result(at)
@@ -188,8 +201,9 @@ class HloCall(Emitter):
             return
         sizes = tuple(meta.sizes[a] for a in FIRST) if first else meta.sizes
         name = builder.fresh(self.name)
-        (value,) = builder.settle(len(builder.graph.node) - 1, [value], [name],
-                                  [Meta(meta.dtype, sizes)])  # fmt: skip
+        (value,) = builder.settle(
+            len(builder.graph.node) - 1, [value], [name], [Meta(meta.dtype, sizes)]
+        )
         (scope.first if first else scope.plain)[number] = value
 
     def as_integers(self, at: int) -> str:

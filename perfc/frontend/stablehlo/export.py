@@ -112,16 +112,23 @@ def program(
     export: Any = import_module("jax.export")
     flat, tree = jax.tree_util.tree_flatten_with_path((args, named))
     names = [name_of(path, function) for path, _ in flat]
-    is_stored = [len(path) > 2 and path[:2] == flat[0][0][:2] and path[:2] != flat[-1][0][:2]
-                 for path, _ in flat]  # fmt: skip
+    is_stored = [
+        len(path) > 2 and path[:2] == flat[0][0][:2] and path[:2] != flat[-1][0][:2]
+        for path, _ in flat
+    ]
     shapes = [shape for _, shape in flat]
-    batch = next((s.shape[0] for s, stored in zip(shapes, is_stored, strict=True)
-                  if not stored and s.shape), None)  # fmt: skip
+    batch = next(
+        (s.shape[0] for s, stored in zip(shapes, is_stored, strict=True) if not stored and s.shape),
+        None,
+    )
     if has_batch:
         (symbol,) = export.symbolic_shape("batch")
-        shapes = [s if stored or s.shape[:1] != (batch,)
-                  else jax.ShapeDtypeStruct((symbol, *s.shape[1:]), s.dtype)
-                  for s, stored in zip(shapes, is_stored, strict=True)]  # fmt: skip
+        shapes = [
+            s
+            if stored or s.shape[:1] != (batch,)
+            else jax.ShapeDtypeStruct((symbol, *s.shape[1:]), s.dtype)
+            for s, stored in zip(shapes, is_stored, strict=True)
+        ]
 
     def flattened(*leaves: Any) -> Any:
         a, k = jax.tree_util.tree_unflatten(tree, leaves)
@@ -130,13 +137,17 @@ def program(
     # constants of a program would be written with their elements
     closed = jax.make_jaxpr(flattened)(*shapes)
     is_large = [c.ndim > 0 and c.dtype.kind not in "iub" for c in closed.consts]
-    large = [jax.ShapeDtypeStruct(c.shape, c.dtype)
-             for c, is_one in zip(closed.consts, is_large, strict=True) if is_one]  # fmt: skip
+    large = [
+        jax.ShapeDtypeStruct(c.shape, c.dtype)
+        for c, is_one in zip(closed.consts, is_large, strict=True)
+        if is_one
+    ]
 
     def run(stored: Sequence[Any], *leaves: Any) -> Any:
         rest = iter(stored)
-        consts = [next(rest) if is_one else c
-                  for c, is_one in zip(closed.consts, is_large, strict=True)]  # fmt: skip
+        consts = [
+            next(rest) if is_one else c for c, is_one in zip(closed.consts, is_large, strict=True)
+        ]
         return jax.core.eval_jaxpr(closed.jaxpr, consts, *leaves)
 
     made = export.export(jax.jit(run))(large, *shapes)

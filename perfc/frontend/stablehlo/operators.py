@@ -143,8 +143,9 @@ def _slice(c: HloCall) -> None:
     columns = [[column[a] for a in order] for column in (starts, ends, steps)]
     value = c.map_value(0) if first else c.x
     axes = c.ints(*range(len(starts)))
-    made = c.emit("Slice", value, c.ints(*columns[0]), c.ints(*columns[1]), axes,
-                  c.ints(*columns[2]))  # fmt: skip
+    made = c.emit(
+        "Slice", value, c.ints(*columns[0]), c.ints(*columns[1]), axes, c.ints(*columns[2])
+    )
     c.bind(made, first=first)
 
 
@@ -213,11 +214,13 @@ def _reduce_window(c: HloCall) -> None:
     axes = (1, 2) if first else range(2, rank)
     value = c.map_value(0) if first else c.x
     made = c.emit(
-        operator, value, kernel_shape=tuple(window[a] for a in axes),
+        operator,
+        value,
+        kernel_shape=tuple(window[a] for a in axes),
         strides=tuple(strides[a] for a in axes),
         pads=tuple(padding[2 * a] for a in axes) + tuple(padding[2 * a + 1] for a in axes),
         count_include_pad=1 if operation == "add" else None,
-    )  # fmt: skip
+    )
     c.bind(made, first=first)
 
 
@@ -225,8 +228,10 @@ def _reduce_window(c: HloCall) -> None:
 def _convolution(c: HloCall) -> None:
     layouts = [t.split(", ") for t in re.findall(r"\[([^\]]*)\]", c.attribute("dimension_numbers"))]
     space = [str(i) for i in range(len(layouts[0]) - 2)]
-    orders = [[layout.index(t) for t in (*names, *space)]
-              for layout, names in zip(layouts, ("bf", "oi", "bf"), strict=True)]  # fmt: skip
+    orders = [
+        [layout.index(t) for t in (*names, *space)]
+        for layout, names in zip(layouts, ("bf", "oi", "bf"), strict=True)
+    ]
     count, first = len(space), orders[0] == list(FIRST)
     value = c.map_value(0) if first else c.emit("Transpose", c.x, perm=tuple(orders[0]))
     weight = c.emit("Transpose", c.value(1), perm=tuple(orders[1]))
@@ -239,8 +244,9 @@ def _convolution(c: HloCall) -> None:
     gaps = c.attribute("lhs_dilation", [1] * count)
     if any(s != 1 for s in gaps):
         raise ValueError("a transposed convolution")
-    made = c.emit("Conv", value, weight, strides=tuple(c.attribute("window_strides", [1] * count)),
-                  **given)  # fmt: skip
+    made = c.emit(
+        "Conv", value, weight, strides=tuple(c.attribute("window_strides", [1] * count)), **given
+    )
     if orders[2] == list(FIRST):
         c.bind(made, first=True)
         return
@@ -250,8 +256,10 @@ def _convolution(c: HloCall) -> None:
 
 def _numbers(text: str) -> dict[str, list[int]]:
     """Return the lists of whole numbers of an attribute by name."""
-    return {name: [int(v) for v in re.findall(r"\d+", values)]
-            for name, values in re.findall(r"(\w+) = \[([^\]]*)\]", text)}  # fmt: skip
+    return {
+        name: [int(v) for v in re.findall(r"\d+", values)]
+        for name, values in re.findall(r"(\w+) = \[([^\]]*)\]", text)
+    }
 
 
 @lowers("dot_general", "dot")
@@ -259,8 +267,10 @@ def _dot(c: HloCall) -> None:
     listed = _numbers(c.attribute("dot_dimension_numbers", ""))
     ranks = c.given.rank, c.meta(1).rank
     batches = [listed.get(f"{s}_batching_dimensions", []) for s in ("lhs", "rhs")]
-    sums = [listed.get(f"{s}_contracting_dimensions", d)
-            for s, d in (("lhs", [ranks[0] - 1]), ("rhs", [0]))]  # fmt: skip
+    sums = [
+        listed.get(f"{s}_contracting_dimensions", d)
+        for s, d in (("lhs", [ranks[0] - 1]), ("rhs", [0]))
+    ]
     if batches[0] == batches[1] == [*range(len(batches[0]))] and len(sums[0]) == 1:
         count = len(batches[0])
         is_row = sums[0][0] == ranks[0] - 1 and (not count or ranks[0] == count + 2)

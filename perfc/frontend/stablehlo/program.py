@@ -55,10 +55,14 @@ def read_stablehlo(path: str) -> ProtoModel:
     with tempfile.TemporaryDirectory() as folder:
         reply = Path(folder, "reply.json")
         answer = answer_of(
-            "perfc.frontend.stablehlo.worker", [os.path.abspath(path), str(reply)], reply,
-            where=where, late=(f"not parsed in {LONGEST_S} s", "give a part of it"),
-            longest_s=LONGEST_S, folder=folder,
-        )  # fmt: skip
+            "perfc.frontend.stablehlo.worker",
+            [os.path.abspath(path), str(reply)],
+            reply,
+            where=where,
+            late=(f"not parsed in {LONGEST_S} s", "give a part of it"),
+            longest_s=LONGEST_S,
+            folder=folder,
+        )
     if "missing" in answer:
         hint = install_package("jax")
         raise MissingExtraError(f"needs {answer['missing']} to parse it", hint=hint, where=where)

@@ -56,8 +56,11 @@ def functions(data: bytes) -> dict[str, Any]:
                 raise
             module = dialect.deserialize_portable_artifact(context, data)
         writer = Writer(ir)
-        return {str(f.attributes["sym_name"]).strip('"'): writer.block(f.regions[0].blocks[0])
-                for f in module.body.operations if f.operation.name == "func.func"}  # fmt: skip
+        return {
+            str(f.attributes["sym_name"]).strip('"'): writer.block(f.regions[0].blocks[0])
+            for f in module.body.operations
+            if f.operation.name == "func.func"
+        }
 
 
 class Writer:
@@ -73,8 +76,9 @@ class Writer:
 
     def block(self, block: Any) -> dict[str, Any]:
         """Return the arguments and operations of a block."""
-        arguments = [[self.number(a), str(a.type), str(a.location)[:LONGEST_TEXT]]
-                     for a in block.arguments]  # fmt: skip
+        arguments = [
+            [self.number(a), str(a.type), str(a.location)[:LONGEST_TEXT]] for a in block.arguments
+        ]
         return {"args": arguments, "ops": [self.operation(op.operation) for op in block.operations]}
 
     def operation(self, op: Any) -> dict[str, Any]:
@@ -112,8 +116,13 @@ class Writer:
         for kind in (ir.DenseI64ArrayAttr, ir.DenseI32ArrayAttr, ir.DenseBoolArrayAttr):
             if isinstance(attribute, kind):
                 return list(attribute)
-        for kind in (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr,
-                     ir.FlatSymbolRefAttr):  # fmt: skip
+        for kind in (
+            ir.BoolAttr,
+            ir.IntegerAttr,
+            ir.FloatAttr,
+            ir.StringAttr,
+            ir.FlatSymbolRefAttr,
+        ):
             if isinstance(attribute, kind):
                 return attribute.value
         return str(attribute)[:LONGEST_TEXT]

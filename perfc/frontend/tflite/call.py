@@ -27,9 +27,14 @@ lowers = LOWERINGS.lowers
 CONVERSIONS = frozenset({"DequantizeLinear", "QuantizeLinear", "Transpose"})
 """Operators that convert operands and results; their nodes are named by their operator."""
 QUANTIZED = (
-    DataType.INT8, DataType.UINT8, DataType.INT16, DataType.INT32, DataType.INT4, DataType.UINT4,
+    DataType.INT8,
+    DataType.UINT8,
+    DataType.INT16,
+    DataType.INT32,
+    DataType.INT4,
+    DataType.UINT4,
     DataType.INT2,
-)  # fmt: skip
+)
 
 
 @record
@@ -226,30 +231,42 @@ class FlatCall(Emitter):
         if not tensor.is_stored:
             value = self.ordered(self.inputs[at], first=False)
             value = self.dequantized(value, tensor, tensor.axis) if real else value
-            return value if list(perm) == [*range(tensor.rank)] else \
-                self.emit("Transpose", value, perm=tuple(perm))  # fmt: skip
+            return (
+                value
+                if list(perm) == [*range(tensor.rank)]
+                else self.emit("Transpose", value, perm=tuple(perm))
+            )
         index = self.scope.sources.get(self.inputs[at], self.inputs[at])
         key = "stored", id(self.scope.tensors), index, tuple(perm)
         name = builder.constants.get(key)
         if name is None:
             name = builder.constants[key] = builder.reserved(tensor.name)
             sizes = tuple(tensor.meta.sizes[a] if a >= 0 else 1 for a in perm)
-            builder.stored(name, Meta(tensor.meta.dtype, sizes),
-                           is_parameter=tensor.is_parameter, payload=tensor.data)  # fmt: skip
+            builder.stored(
+                name,
+                Meta(tensor.meta.dtype, sizes),
+                is_parameter=tensor.is_parameter,
+                payload=tensor.data,
+            )
         if not real:
             return name
         axis = tuple(perm).index(tensor.axis) if tensor.axis in perm else 0
         value = self.dequantized(name, tensor, axis)
-        is_half = tensor.meta.dtype == DataType.FLOAT16 and self.result().meta.dtype != \
-            DataType.FLOAT16  # fmt: skip
+        is_half = (
+            tensor.meta.dtype == DataType.FLOAT16 and self.result().meta.dtype != DataType.FLOAT16
+        )
         return self.emit("Cast", value, to=int(DataType.FLOAT)) if is_half else value
 
     def dequantized(self, value: str, tensor: FlatTensor, axis: int) -> str:
         """Return the real numbers of a quantized value."""
         if not tensor.is_quantized:
             return value
-        return self.emit("DequantizeLinear", value, *self.scale(tensor),
-                         axis=axis if len(tensor.scales) > 1 else None)  # fmt: skip
+        return self.emit(
+            "DequantizeLinear",
+            value,
+            *self.scale(tensor),
+            axis=axis if len(tensor.scales) > 1 else None,
+        )
 
     def scale(self, tensor: FlatTensor) -> tuple[str, str]:
         """Return the scale and the zero point of a quantized tensor."""
@@ -275,8 +292,12 @@ class FlatCall(Emitter):
         if real:
             value = self.activated(value)
         if real and tensor.is_quantized:
-            value = self.emit("QuantizeLinear", value, *self.scale(tensor),
-                              axis=tensor.axis if len(tensor.scales) > 1 else None)  # fmt: skip
+            value = self.emit(
+                "QuantizeLinear",
+                value,
+                *self.scale(tensor),
+                axis=tensor.axis if len(tensor.scales) > 1 else None,
+            )
         self.named(value, at, first=first)
 
     def activated(self, value: str) -> str:

@@ -96,9 +96,14 @@ def _l2_normalization(c: FlatCall) -> None:
 
 @lowers("LOCAL_RESPONSE_NORMALIZATION")
 def _lrn(c: FlatCall) -> None:
-    made = c.emit("LRN", c.value(0, first=True), size=2 * c.option("radius", 5) + 1,
-                  alpha=c.number("alpha", 1.0), beta=c.number("beta", 0.5),
-                  bias=c.number("bias", 1.0))  # fmt: skip
+    made = c.emit(
+        "LRN",
+        c.value(0, first=True),
+        size=2 * c.option("radius", 5) + 1,
+        alpha=c.number("alpha", 1.0),
+        beta=c.number("beta", 0.5),
+        bias=c.number("bias", 1.0),
+    )
     c.bind(made, first=True)
 
 
@@ -106,10 +111,23 @@ def _lrn(c: FlatCall) -> None:
 def _resize(c: FlatCall) -> None:
     rows, columns = c.integers(1)
     mode = "linear" if c.operator == "RESIZE_BILINEAR" else "nearest"
-    coordinates = "align_corners" if c.option("aligned") else \
-        "half_pixel" if c.option("half") else "asymmetric"  # fmt: skip
-    made = c.emit("Resize", c.value(0, first=True), "", "", c.ints(rows, columns), axes=(2, 3),
-                  mode=mode, coordinate_transformation_mode=coordinates)  # fmt: skip
+    coordinates = (
+        "align_corners"
+        if c.option("aligned")
+        else "half_pixel"
+        if c.option("half")
+        else "asymmetric"
+    )
+    made = c.emit(
+        "Resize",
+        c.value(0, first=True),
+        "",
+        "",
+        c.ints(rows, columns),
+        axes=(2, 3),
+        mode=mode,
+        coordinate_transformation_mode=coordinates,
+    )
     c.bind(made, first=True)
 
 

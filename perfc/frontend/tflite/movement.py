@@ -55,8 +55,10 @@ def _concatenation(c: FlatCall) -> None:
 def _pack(c: FlatCall) -> None:
     axis = c.option("axis")
     if c.operator == "PACK":
-        parts = [c.emit("Unsqueeze", c.value(at, real=False), c.ints(axis))
-                 for at in range(len(c.inputs))]  # fmt: skip
+        parts = [
+            c.emit("Unsqueeze", c.value(at, real=False), c.ints(axis))
+            for at in range(len(c.inputs))
+        ]
         c.bind(c.emit("Concat", *parts, axis=axis), real=False)
         return
     count = len(c.outputs)
@@ -74,9 +76,12 @@ def _split(c: FlatCall) -> None:
     first = c.can_be_first((at,))
     sizes = "" if is_even else c.ints(*c.integers(1))
     made = c.several(
-        "Split", (c.value(at, first=first, real=False), sizes), count,
-        axis=FIRST.index(axis) if first else axis, num_outputs=count if is_even else None,
-    )  # fmt: skip
+        "Split",
+        (c.value(at, first=first, real=False), sizes),
+        count,
+        axis=FIRST.index(axis) if first else axis,
+        num_outputs=count if is_even else None,
+    )
     for place, part in enumerate(made):
         c.bind(part, place, first=first, real=False)
 
@@ -111,8 +116,14 @@ def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -
     made = c.value(0, first=first, real=False)
     if places:
         columns = [[column[a] for a in places] for column in (begins, ends, steps)]
-        made = c.emit("Slice", made, c.ints(*columns[0]), c.ints(*columns[1]), c.ints(*axes),
-                      c.ints(*columns[2]))  # fmt: skip
+        made = c.emit(
+            "Slice",
+            made,
+            c.ints(*columns[0]),
+            c.ints(*columns[1]),
+            c.ints(*axes),
+            c.ints(*columns[2]),
+        )
     if c.result().rank < c.tensor(0).rank:
         shrunk = [a for a in range(len(begins)) if c.option("shrink") >> a & 1]
         made = c.emit("Squeeze", made, c.ints(*[tuple(order).index(a) for a in shrunk]))
@@ -169,8 +180,11 @@ def _pad(c: FlatCall) -> None:
 def _expand(c: FlatCall) -> None:
     value, sizes = (1, 0) if c.operator == "FILL" else (0, 1)
     is_known = c.has(sizes) and c.tensor(sizes).data is not None
-    shape = c.ints(*c.integers(sizes)) if is_known else \
-        c.emit("Cast", c.value(sizes), to=int(DataType.INT64))  # fmt: skip
+    shape = (
+        c.ints(*c.integers(sizes))
+        if is_known
+        else c.emit("Cast", c.value(sizes), to=int(DataType.INT64))
+    )
     operator = "Tile" if c.operator == "TILE" else "Expand"
     c.bind(c.emit(operator, c.value(value, real=False), shape), real=False)
 
@@ -218,6 +232,7 @@ def _where(c: FlatCall) -> None:
 def _reverse(c: FlatCall) -> None:
     axes = c.axes(1)
     ones = c.ints(*[-1] * len(axes))
-    made = c.emit("Slice", c.value(0, real=False), ones, c.ints(*[-FARTHEST] * len(axes)),
-                  c.ints(*axes), ones)  # fmt: skip
+    made = c.emit(
+        "Slice", c.value(0, real=False), ones, c.ints(*[-FARTHEST] * len(axes)), c.ints(*axes), ones
+    )
     c.bind(made, real=False)

@@ -118,8 +118,13 @@ def _reduce(c: FlatCall) -> None:
     if first and not keep and not {1, 2} <= set(axes):
         first = False
     listed = tuple(FIRST.index(a) for a in axes) if first else axes
-    made = c.reduced(REDUCTIONS[c.operator], c.value(0, first=first), c.tensor(0).meta.dtype,
-                     sorted(listed), keepdims=keep)  # fmt: skip
+    made = c.reduced(
+        REDUCTIONS[c.operator],
+        c.value(0, first=first),
+        c.tensor(0).meta.dtype,
+        sorted(listed),
+        keepdims=keep,
+    )
     c.bind(made, first=first and bool(keep))
 
 
@@ -134,5 +139,12 @@ def _arg(c: FlatCall) -> None:
 
 @lowers("CUMSUM")
 def _cumsum(c: FlatCall) -> None:
-    c.bind(c.emit("CumSum", c.value(0), c.value(1), exclusive=c.option("exclusive"),
-                  reverse=c.option("reverse")))  # fmt: skip
+    c.bind(
+        c.emit(
+            "CumSum",
+            c.value(0),
+            c.value(1),
+            exclusive=c.option("exclusive"),
+            reverse=c.option("reverse"),
+        )
+    )

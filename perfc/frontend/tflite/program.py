@@ -122,11 +122,15 @@ class FlatReader:
         scales = _reals(quantization, 2) if quantization is not None else ()
         is_read = is_small(dtype, count, nbytes) and not (scales and shape)
         return FlatTensor(
-            table.text(3), meta, self.file.read(data + 4, nbytes) if is_read else None,
-            is_stored, table.integer(5, "?") > 0, scales,
+            table.text(3),
+            meta,
+            self.file.read(data + 4, nbytes) if is_read else None,
+            is_stored,
+            table.integer(5, "?") > 0,
+            scales,
             quantization.vector(3, "q") if quantization is not None else (),
             quantization.integer(6, "i") if quantization is not None else 0,
-        )  # fmt: skip
+        )
 
     def lower(self, scope: TensorScope, graph: FlatTable) -> None:
         """Lower the operators of a graph in their order.
@@ -187,8 +191,14 @@ class FlatReader:
         self.lower(inner, graph)
         return [self.plain(inner, i) for i in graph.vector(2, "i")]
 
-    def region(self, call: FlatCall, index: int, inputs: Sequence[str], names: Sequence[str],
-               condition: int | None = None) -> None:  # fmt: skip
+    def region(
+        self,
+        call: FlatCall,
+        index: int,
+        inputs: Sequence[str],
+        names: Sequence[str],
+        condition: int | None = None,
+    ) -> None:
         """Lower a graph into the graph of messages that the builder has now."""
         results = self.called(call, index, inputs)
         if condition is not None:

@@ -62,9 +62,19 @@ class PartView:
             else (None, None, None, "")
         )
         return cls(
-            i, tuple(c.part.kernels), c.label, c.kind, floor_s, prediction_s, c.time_s,
-            c.part.iqr_s, residual_s, badge, tuple(c.part.nodes), runtime,
-        )  # fmt: skip
+            i,
+            tuple(c.part.kernels),
+            c.label,
+            c.kind,
+            floor_s,
+            prediction_s,
+            c.time_s,
+            c.part.iqr_s,
+            residual_s,
+            badge,
+            tuple(c.part.nodes),
+            runtime,
+        )
 
 
 @record
@@ -127,10 +137,27 @@ class MeasurementView:
         has, s = m.has_target, m.setting
         kernels = (PartView.of(i, c, has_target=has) for i, c in enumerate(m.rows) if c.is_measured)
         return cls(
-            m.report.path, m.report.source.origin.digest, m.report.machine.name if has else None,
-            dict(m.report.env), s.runtime, s.version, s.device, s.threads,
-            m.floor_s if has else None, m.prediction_s if has else None, m.total_s, m.total_iqr_s,
-            m.best_s, m.runs, m.residual_s if has else None, m.badge, m.kernel_s,
-            m.attribution.share, tuple(k.name for k in m.attribution.lost), m.peak_rss_bytes,
-            m.base_rss_bytes, notes, tuple(kernels),
-        )  # fmt: skip
+            m.report.path,
+            m.report.source.origin.digest,
+            m.report.machine.name if has else None,
+            dict(m.report.env),
+            s.runtime,
+            s.version,
+            s.device,
+            s.threads,
+            m.floor_s if has else None,
+            m.prediction_s if has else None,
+            m.total_s,
+            m.total_iqr_s,
+            m.best_s,
+            m.runs,
+            m.residual_s if has else None,
+            m.badge,
+            m.kernel_s,
+            m.attribution.share,
+            tuple(k.name for k in m.attribution.lost),
+            m.peak_rss_bytes,
+            m.base_rss_bytes,
+            notes,
+            tuple(kernels),
+        )

@@ -195,9 +195,13 @@ def spawn(folder: Path, limit_s: float) -> str:
     command = [sys.executable, "-m", "perfc.measuring.measure.worker", str(folder / "request.json")]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
             env=child_environment(),
-        )  # fmt: skip
+        )
         try:
             first_victim(process.pid)
             code = process.wait(timeout=limit_s)

@@ -318,10 +318,21 @@ def read_profile(
     rows: tuple[Compared, ...] = compared(attribution, report)
     predicted_s = report.prediction.total.time_s
     return Measurement(
-        report, setting, rows, attribution, total, 0.0, total, profile.runs, 0, 0, predicted_s,
-        is_whole=profile.run_s is not None, has_target=bool(target),
+        report,
+        setting,
+        rows,
+        attribution,
+        total,
+        0.0,
+        total,
+        profile.runs,
+        0,
+        0,
+        predicted_s,
+        is_whole=profile.run_s is not None,
+        has_target=bool(target),
         notes=(f"times are from {os.fspath(path)}",),
-    )  # fmt: skip
+    )
 
 
 def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float:

@@ -92,9 +92,16 @@ class CountersView:
         )
         work = tuple(WorkView(unit.value, dtype, n) for (unit, dtype), n in k.flop.items())
         return cls(
-            k.kernel, k.phase.value, k.launches, k.time_s, k.is_bound, work, achieved(k), levels,
+            k.kernel,
+            k.phase.value,
+            k.launches,
+            k.time_s,
+            k.is_bound,
+            work,
+            achieved(k),
+            levels,
             ceilings,
-        )  # fmt: skip
+        )
 
 
 @record
@@ -127,9 +134,12 @@ class NcuView:
 
     @classmethod
     def of(
-        cls, report: NcuReport, target: str, standings: tuple[KernelStanding, ...],
+        cls,
+        report: NcuReport,
+        target: str,
+        standings: tuple[KernelStanding, ...],
         diagnostics: tuple[DiagnosticView, ...],
-    ) -> NcuView:  # fmt: skip
+    ) -> NcuView:
         """Build the view of a report."""
         kernels = tuple(map(CountersView.of, standings))
         return cls(report.path, report.arch, target, report.time_s, kernels, diagnostics)

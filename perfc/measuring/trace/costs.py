@@ -49,9 +49,14 @@ class CallWork:
 
 
 def counts_of(
-    read: Sequence[OperandTensor], written: Sequence[OperandTensor], *, mac: float = 0.0,
-    floor_mac: float | None = None, alu: float = 0.0, sfu: float = 0.0,
-) -> LaunchCounts:  # fmt: skip
+    read: Sequence[OperandTensor],
+    written: Sequence[OperandTensor],
+    *,
+    mac: float = 0.0,
+    floor_mac: float | None = None,
+    alu: float = 0.0,
+    sfu: float = 0.0,
+) -> LaunchCounts:
     """Return counts in which every tensor passes once."""
     read_bytes, write_bytes = (math.fsum(t.nbytes for t in side) for side in (read, written))
     least = mac if floor_mac is None else floor_mac
@@ -65,17 +70,21 @@ def streamed(o: CallOperands) -> CallWork:
         raise UnknownOperandError("no tensor")
     numel = float(max(t.numel for t in (*read, *written)))
     whole = [t for t in read if t.numel == numel]
-    counts = counts_of(
-        read, written, alu=numel * o.signature.alu, sfu=numel * o.signature.sfu
-    )  # fmt: skip
+    counts = counts_of(read, written, alu=numel * o.signature.alu, sfu=numel * o.signature.sfu)
     first = (written or read)[0]
     columns = float(first.sizes[-1] or 1) if first.sizes else 1.0
     extents = {
-        "rows": numel / columns, "cols": columns, "operands": float(len(read)),
-        "tensor_operands": float(len(whole)), "elements": numel, "tokens": numel / columns,
-        "read_bytes": counts.read_bytes, "write_bytes": counts.write_bytes,
-        "alu": counts.alu, "sfu": counts.sfu,
-    }  # fmt: skip
+        "rows": numel / columns,
+        "cols": columns,
+        "operands": float(len(read)),
+        "tensor_operands": float(len(whole)),
+        "elements": numel,
+        "tokens": numel / columns,
+        "read_bytes": counts.read_bytes,
+        "write_bytes": counts.write_bytes,
+        "alu": counts.alu,
+        "sfu": counts.sfu,
+    }
     is_class = numel and counts.write_bytes and o.signature.is_counted
     dtype = first.dtype if first.dtype.is_float else DType.F32
     return CallWork(counts, dtype, o.signature.model, extents if is_class else None)
@@ -152,9 +161,11 @@ def product(o: CallOperands) -> CallWork:
     result = (*o.with_roles("O"), OperandTensor(type_ or dtype, (rows, n)))[0]
     added = o.with_roles("c") if "B" not in o.signature.roles or o.value("B") else []
     counts = counts_of(
-        [a, b, *added, *o.with_roles("r")], [result],
-        mac=float(rows * n * k), alu=float(rows * n * len(added)),
-    )  # fmt: skip
+        [a, b, *added, *o.with_roles("r")],
+        [result],
+        mac=float(rows * n * k),
+        alu=float(rows * n * len(added)),
+    )
     extents = {"m": m, "n": n, "k": k, "batch": rows / max(m, 1)}
     return CallWork(counts, dtype, "matmul", {name: float(e) for name, e in extents.items()})
 
@@ -176,12 +187,26 @@ def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
         forward = (size + 2 * p - span) // step + 1
         made.append((size - 1) * step - 2 * p + span if is_transposed else forward)
     out_channels = channels if is_pool else filters[1] * groups if is_transposed else filters[0]
-    form = (WindowOperation.POOL if is_pool else WindowOperation.TRANSPOSED if is_transposed
-            else WindowOperation.CONVOLUTION)  # fmt: skip
+    form = (
+        WindowOperation.POOL
+        if is_pool
+        else WindowOperation.TRANSPOSED
+        if is_transposed
+        else WindowOperation.CONVOLUTION
+    )
     return SlidingWindow(
-        batch, channels, out_channels, tuple(spatial), tuple(made), tuple(filters[2:]), stride,
-        dilation, tuple((p, p) for p in pad), groups=groups, form=form,
-    )  # fmt: skip
+        batch,
+        channels,
+        out_channels,
+        tuple(spatial),
+        tuple(made),
+        tuple(filters[2:]),
+        stride,
+        dilation,
+        tuple((p, p) for p in pad),
+        groups=groups,
+        form=form,
+    )
 
 
 def numbers(extents: Iterable[Dim]) -> tuple[int, ...]:
@@ -192,9 +217,14 @@ def numbers(extents: Iterable[Dim]) -> tuple[int, ...]:
 def seen(image: OperandTensor, window: SlidingWindow) -> OperandTensor:
     """Return the positions of an image that some window reads."""
     axes = zip(
-        window.in_extents, window.out_extents, window.extents, window.strides,
-        window.dilations, window.pads, strict=True,
-    )  # fmt: skip
+        window.in_extents,
+        window.out_extents,
+        window.extents,
+        window.strides,
+        window.dilations,
+        window.pads,
+        strict=True,
+    )
     spatial = numbers(touched(*axis) for axis in axes)
     if window.is_transposed or image.held is not None:
         return image
@@ -212,9 +242,12 @@ def convolved(o: CallOperands) -> CallWork:
     mac = float(source.numel * math.prod(filters.sizes[1:]))
     added = o.with_roles("r")
     counts = counts_of(
-        [seen(image, window), filters, *added], [result], mac=mac,
-        floor_mac=mac / gain_of(o, window.winograd_gain), alu=float(result.numel * len(added)),
-    )  # fmt: skip
+        [seen(image, window), filters, *added],
+        [result],
+        mac=mac,
+        floor_mac=mac / gain_of(o, window.winograd_gain),
+        alu=float(result.numel * len(added)),
+    )
     return CallWork(counts, image.dtype, "convolution", convolution(window, Numbers({})))
 
 
@@ -237,9 +270,11 @@ def gradients(o: CallOperands) -> CallWork:
     chosen = [pair for pair, flag in zip(pairs, wanted, strict=False) if flag]
     mac = float(len(chosen) * source * math.prod(filters.sizes[1:]))
     counts = counts_of(
-        [grad, *(p[0] for p in chosen)], [p[1] for p in chosen], mac=mac,
+        [grad, *(p[0] for p in chosen)],
+        [p[1] for p in chosen],
+        mac=mac,
         floor_mac=mac / gain_of(o, plain),
-    )  # fmt: skip
+    )
     return CallWork(counts, image.dtype)
 
 
@@ -291,9 +326,12 @@ def attended(o: CallOperands) -> CallWork:
     if is_backward or not is_counted:
         return CallWork(counts, query.dtype, is_counted=is_counted)
     extents = {
-        "batch": batch, "heads": heads, "kv_heads": kv_heads, "head_dim": depth,
+        "batch": batch,
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "head_dim": depth,
         "value_dim": value.sizes[-1],
-    }  # fmt: skip
+    }
     if queries > 1:
         name = "attention_prefill"
         extents |= {"query_len": queries, "kv_len": keys, "causal": bool(causal)}
@@ -359,11 +397,21 @@ def generated(o: CallOperands) -> CallWork:
 
 
 MODELS: Mapping[str, Callable[[CallOperands], CallWork]] = {
-    "elementwise": streamed, "normalization": streamed, "softmax": streamed, "product": product,
-    "convolution": convolved, "gradients": gradients, "pool": pooled, "attention": attended,
-    "tokens": attended, "rows": gathered, "elements": gathered, "rotary": rotated,
-    "recurrent": recurred, "fused": generated,
-}  # fmt: skip
+    "elementwise": streamed,
+    "normalization": streamed,
+    "softmax": streamed,
+    "product": product,
+    "convolution": convolved,
+    "gradients": gradients,
+    "pool": pooled,
+    "attention": attended,
+    "tokens": attended,
+    "rows": gathered,
+    "elements": gathered,
+    "rotary": rotated,
+    "recurrent": recurred,
+    "fused": generated,
+}
 """Cost models by the sections of the table of operators."""
 
 

@@ -158,9 +158,17 @@ class TracedKernelView:
                 ProductShape.of(floor),
             )
         return cls(
-            k.kernel, k.class_name.value, k.operator, k.shapes, k.launches, k.time_ns * 1e-9,
-            k.time_ns / total_ns, time_s, k.executions, *bound,
-        )  # fmt: skip
+            k.kernel,
+            k.class_name.value,
+            k.operator,
+            k.shapes,
+            k.launches,
+            k.time_ns * 1e-9,
+            k.time_ns / total_ns,
+            time_s,
+            k.executions,
+            *bound,
+        )
 
 
 @record
@@ -307,11 +315,12 @@ def device_facts(d: DeviceView) -> Facts:
         late_s, pending_s = d.late_s or 0.0, d.pending_s or 0.0
         rows = [
             Fact("span", Amount(d.span_s, Unit.SECOND), "from the first kernel to the last"),
-            Fact("busy", Amount(d.busy_s, Unit.SECOND),
-                 f"{share(d.busy_s / d.span_s)} of the span"),
+            Fact(
+                "busy", Amount(d.busy_s, Unit.SECOND), f"{share(d.busy_s / d.span_s)} of the span"
+            ),
             *rows,
             Fact("idle", Amount(idle_s, Unit.SECOND), f"{share(idle_s / d.span_s)} of the span"),
-        ]  # fmt: skip
+        ]
         waits = (("launch-bound", late_s, "until"), ("launch latency", pending_s, "after"))
         for name, time_s, when in waits if late_s or pending_s or not d.unknown_s else ():
             text = f"{share(time_s / d.span_s)} of the span: idle {when} the host launched"

@@ -204,9 +204,11 @@ def summarized(
 
 
 def kernel_times(
-    names: Sequence[str], calls: Sequence[OperatorCall],
-    totals: Mapping[tuple[int, int], _Total], machine: Machine | None,
-) -> tuple[KernelTime, ...]:  # fmt: skip
+    names: Sequence[str],
+    calls: Sequence[OperatorCall],
+    totals: Mapping[tuple[int, int], _Total],
+    machine: Machine | None,
+) -> tuple[KernelTime, ...]:
     """Return the kernels, the longest first, with the bounds of the longest operators."""
     operators: dict[tuple[int, bool], _Operator] = {}
     for (kernel, call), total in totals.items():
@@ -229,11 +231,17 @@ def kernel_times(
         class_name = class_of(name, operator.operator if operator else "")
         made.append(
             KernelTime(
-                name, class_name, operator, total.launches, total.time_ns, whole.time_ns,
-                whole.count, whole.floor if is_longest else None,
+                name,
+                class_name,
+                operator,
+                total.launches,
+                total.time_ns,
+                whole.time_ns,
+                whole.count,
+                whole.floor if is_longest else None,
                 is_longest and whole.is_withheld,
             )
-        )  # fmt: skip
+        )
     made.sort(key=lambda k: (-k.time_ns, k.kernel, k.shapes))
     return tuple(made)
 
@@ -250,9 +258,10 @@ def class_times(kernels: Sequence[KernelTime]) -> tuple[ClassTime, ...]:
 
 
 def device_times(
-    trace: DeviceTrace, sent: Container[tuple[int, int]],
+    trace: DeviceTrace,
+    sent: Container[tuple[int, int]],
     targets: Mapping[DeviceFacts, Machine | None],
-) -> tuple[DeviceTime, ...]:  # fmt: skip
+) -> tuple[DeviceTime, ...]:
     """Return the times of every device that executed something."""
     made: list[DeviceTime] = []
     rows = trace.launches
@@ -271,11 +280,19 @@ def device_times(
         computing = [i for i in order if (rows.kernel[i], rows.call[i]) not in sent]
         made.append(
             DeviceTime(
-                str(key), facts, name, len(order), gaps.end_ns - rows.start_ns[order[0]],
-                gaps.busy_ns, kernel_ns, gaps.late_ns, gaps.pending_ns, gaps.unknown_ns,
+                str(key),
+                facts,
+                name,
+                len(order),
+                gaps.end_ns - rows.start_ns[order[0]],
+                gaps.busy_ns,
+                kernel_ns,
+                gaps.late_ns,
+                gaps.pending_ns,
+                gaps.unknown_ns,
                 gaps.busy_ns - BusyTime.of(trace, computing).total,
             )
-        )  # fmt: skip
+        )
     return tuple(made)
 
 

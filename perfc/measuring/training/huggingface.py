@@ -24,9 +24,11 @@ class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
     """
 
     def __init__(
-        self, device: str | None = None, expected: ExpectedStep | None = None,
+        self,
+        device: str | None = None,
+        expected: ExpectedStep | None = None,
         **keywords: Unpack[DeploymentKeywords],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.monitor = TrainerStepMonitor(device, expected, keywords)
 
     @classmethod

@@ -27,9 +27,11 @@ class LightningMonitor(Callback):  # type: ignore[misc]
     """
 
     def __init__(
-        self, device: str | None = None, expected: ExpectedStep | None = None,
+        self,
+        device: str | None = None,
+        expected: ExpectedStep | None = None,
         **keywords: Unpack[DeploymentKeywords],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.monitor = TrainerStepMonitor(device, expected, keywords)
         self._step = 0
 
@@ -46,9 +48,10 @@ class LightningMonitor(Callback):  # type: ignore[misc]
             return
         self._step = trainer.global_step
         self.monitor.predict(
-            trainer.accumulate_grad_batches, trainer.optimizers[0],
+            trainer.accumulate_grad_batches,
+            trainer.optimizers[0],
             AUTOCAST.get(trainer.precision, ""),
-        )  # fmt: skip
+        )
         self.monitor.count_step()
         if self._step % trainer.log_every_n_steps == 0:
             pl_module.log_dict(self.monitor.metrics())

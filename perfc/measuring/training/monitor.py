@@ -74,16 +74,23 @@ def expected_step(
     given: DeploymentKeywords = {"train": "adamw", **keywords}
     name = device or machine.name
     report = analyze(model, name, input, inputs=inputs, **given)
-    full = report if report.deployment.checkpointing is RecomputePolicy.NONE else report.with_(
-        checkpointing=RecomputePolicy.NONE
-    )  # fmt: skip
+    full = (
+        report
+        if report.deployment.checkpointing is RecomputePolicy.NONE
+        else report.with_(checkpointing=RecomputePolicy.NONE)
+    )
     mac = evaluate(full.cost.work.mac, full.env)
     time_, need = report.prediction.total.time, memory_need(report)
     dtype = peak_dtype or _product_dtype(model, str(given.get("dtype") or ""))
     return ExpectedStep(
-        machine.description, 2.0 * mac, peak(name, dtype).dense_flop_per_s,
-        time_.mid, time_.low, time_.high, need.total_bytes - need.context_bytes,
-    )  # fmt: skip
+        machine.description,
+        2.0 * mac,
+        peak(name, dtype).dense_flop_per_s,
+        time_.mid,
+        time_.low,
+        time_.high,
+        need.total_bytes - need.context_bytes,
+    )
 
 
 def _product_dtype(model: Any, dtype: str) -> str:
@@ -215,9 +222,11 @@ class CalledInputs:
         """
         for hook in self._hooks:
             hook.remove()
-        seen = [0] if 0 in self._calls else [
-            i for i in self._calls if any(True for _ in self._modules[i].parameters())
-        ]  # fmt: skip
+        seen = (
+            [0]
+            if 0 in self._calls
+            else [i for i in self._calls if any(True for _ in self._modules[i].parameters())]
+        )
         if len(seen) != 1 or len(self._calls[seen[0]]) != calls:
             hint = "pass the result of perfc.measuring.training.expected_step as `expected`"
             raise PerfcError("no module is called once in a training step", hint=hint)
@@ -251,8 +260,10 @@ class TrainerStepMonitor(StepMonitor):
         name = type(getattr(optimizer, "optimizer", optimizer)).__name__.lower()
         given: DeploymentKeywords = {
             "train": name if name in optimizer_names() else "adamw",
-            "accumulate": count, "dtype": dtype, **self._keywords,
-        }  # fmt: skip
+            "accumulate": count,
+            "dtype": dtype,
+            **self._keywords,
+        }
         try:
             module, inputs = calls.close(count)
             self.expected = expected_step(module, self._device, inputs=inputs, **given)

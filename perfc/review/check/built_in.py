@@ -96,9 +96,12 @@ def escaped(folder: str) -> str:
 
 
 def file_text(
-    models: Sequence[str], given: Mapping[str, object], target: str,
-    modules: Sequence[NamedModule] = (), proposed: Sequence[str] = (),
-) -> str:  # fmt: skip
+    models: Sequence[str],
+    given: Mapping[str, object],
+    target: str,
+    modules: Sequence[NamedModule] = (),
+    proposed: Sequence[str] = (),
+) -> str:
     """Return a commented ``perfc.toml`` with the built-in budgets.
 
     Args:
@@ -116,8 +119,12 @@ def file_text(
         *(line for m in modules for line in module_lines(m, how)),
     ]
     for name in proposed:
-        lines += ["", "# [[models]]", f"# source = {inline(name)}",
-                  '# input = "8x3x224x224"  # with its batch']  # fmt: skip
+        lines += [
+            "",
+            "# [[models]]",
+            f"# source = {inline(name)}",
+            '# input = "8x3x224x224"  # with its batch',
+        ]
     return "\n".join(lines) + "\n"
 
 

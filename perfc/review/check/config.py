@@ -53,8 +53,13 @@ LIMITS: Mapping[Level, str] = {Level.WARN: "+0%", Level.FAIL: "+5%"}
 
 def default_rules() -> tuple[LimitRule, ...]:
     """Return the limits of models without any in the file."""
-    return tuple([LimitRule(metric, level, parse_limit(text, metric.unit))
-                  for metric in METRICS for level, text in LIMITS.items()])  # fmt: skip
+    return tuple(
+        [
+            LimitRule(metric, level, parse_limit(text, metric.unit))
+            for metric in METRICS
+            for level, text in LIMITS.items()
+        ]
+    )
 
 
 @record
@@ -253,9 +258,13 @@ class BudgetReader:
         for values in product(*lists.values()):
             chosen = {**entry, **dict(zip(lists, values, strict=True))}
             yield Budget(
-                (key,), self.deployment(chosen, index), limits or default_rules(),
-                self.line(None, index), self.line("dims", index), module,
-            )  # fmt: skip
+                (key,),
+                self.deployment(chosen, index),
+                limits or default_rules(),
+                self.line(None, index),
+                self.line("dims", index),
+                module,
+            )
 
     def budget(self, index: int, entry: object) -> Budget:
         """Parse one ``[[budget]]`` table."""

@@ -48,9 +48,10 @@ def entry_points(root: Path, is_foreign: Callable[[Path], bool]) -> list[EntryPo
     bases = {name for c in every for name in bases_of(c)}
     points = [
         EntryPoint(f"{importable(path.relative_to(root))}:{c.name}", has_method(c, EXAMPLES))
-        for path, here in classes.items() for c in here
+        for path, here in classes.items()
+        for c in here
         if c.name in known - parts - bases and has_method(c, "forward")
-    ]  # fmt: skip
+    ]
     return sorted(points, key=lambda e: (not e.has_examples, e.name))[:MOST_SHOWN]
 
 

@@ -89,6 +89,7 @@ def including(models: Mapping[str, NamedModule], paths: Iterable[Path]) -> list[
     """Return the names of the modules that include one of the source files."""
     places = {path.resolve() for path in paths}
     return [
-        name for name, module in models.items()
+        name
+        for name, module in models.items()
         if places and not places.isdisjoint(s.resolve() for s in sources_of(module))
-    ]  # fmt: skip
+    ]

@@ -15,9 +15,19 @@ if TYPE_CHECKING:
     from .views import collect as views_of
 
 __all__ = [
-    "DiffViews", "Difference", "Figure", "Metric", "SideSetting", "both", "compare", "document",
-    "figures", "to_csv", "to_json", "views_of",
-]  # fmt: skip
+    "DiffViews",
+    "Difference",
+    "Figure",
+    "Metric",
+    "SideSetting",
+    "both",
+    "compare",
+    "document",
+    "figures",
+    "to_csv",
+    "to_json",
+    "views_of",
+]
 
 # a check that finds no change compares nothing
 __getattr__ = first_use(

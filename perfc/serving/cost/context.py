@@ -94,9 +94,9 @@ def emulation_s(
     if not ops:
         return 0.0
     at = Numbers(env)
-    elements = math.fsum([
-        n * cached_elements(p, at) * at(p.kv_heads) for n, p in attentions(program, wanted)
-    ])  # fmt: skip
+    elements = math.fsum(
+        [n * cached_elements(p, at) * at(p.kv_heads) for n, p in attentions(program, wanted)]
+    )
     sheet = Sheet(machine)
     return ops * elements / (INTEGER_LANES * sheet.clock_hz * sheet.sm_count)
 

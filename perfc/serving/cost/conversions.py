@@ -35,9 +35,13 @@ in AIConfigurator."""
 
 
 def as_run(
-    cost: KernelCost, program: Program, wanted: Sequence[int], env: Env, machine: Machine,
+    cost: KernelCost,
+    program: Program,
+    wanted: Sequence[int],
+    env: Env,
+    machine: Machine,
     kind: EngineKind | None,
-) -> KernelCost:  # fmt: skip
+) -> KernelCost:
     """Return the cost of prefill kernels as an engine runs them.
 
     Args:
@@ -54,9 +58,13 @@ def as_run(
 
 
 def multiplied(
-    cost: KernelCost, program: Program, wanted: Sequence[int], env: Env, machine: Machine,
+    cost: KernelCost,
+    program: Program,
+    wanted: Sequence[int],
+    env: Env,
+    machine: Machine,
     kind: EngineKind | None,
-) -> KernelCost:  # fmt: skip
+) -> KernelCost:
     """Return the same as `as_run` without conversions around the kernels."""
     is_half = kind is not None and kind.sums_halves
     return sooner(cost, saved_s(program, wanted, env, machine) if is_half else 0.0)
@@ -139,9 +147,12 @@ def sooner(cost: KernelCost, less_s: float) -> KernelCost:
     time_s = max(cost.time_s - less_s, cost.floor_s)
     share = time_s / cost.time_s
     return replace(
-        cost, time_s=time_s, low_s=max(share * cost.low_s, cost.floor_s),
-        high_s=share * cost.high_s, energy_j=share * cost.energy_j,
-    )  # fmt: skip
+        cost,
+        time_s=time_s,
+        low_s=max(share * cost.low_s, cost.floor_s),
+        high_s=share * cost.high_s,
+        energy_j=share * cost.energy_j,
+    )
 
 
 def longer(cost: KernelCost, more_s: float) -> KernelCost:
@@ -149,9 +160,12 @@ def longer(cost: KernelCost, more_s: float) -> KernelCost:
     if cost.time_s <= 0 or more_s <= 0:
         return cost
     return replace(
-        cost, time_s=cost.time_s + more_s, low_s=cost.low_s + more_s, high_s=cost.high_s + more_s,
+        cost,
+        time_s=cost.time_s + more_s,
+        low_s=cost.low_s + more_s,
+        high_s=cost.high_s + more_s,
         energy_j=cost.energy_j * (1 + more_s / cost.time_s),
-    )  # fmt: skip
+    )
 
 
 def _bytes_per_s(machine: Machine) -> float:

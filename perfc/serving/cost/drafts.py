@@ -46,8 +46,9 @@ class Speculation:
         if bool(self.tokens) is not bool(self.acceptance):
             raise ParseError(
                 "speculative decoding needs a number of draft tokens and an acceptance",
-                where="--draft-tokens", hint="as in --draft-tokens 3 --acceptance 0.7",
-            )  # fmt: skip
+                where="--draft-tokens",
+                hint="as in --draft-tokens 3 --acceptance 0.7",
+            )
         if self.drafter is not None and not self.tokens:
             hint = "--draft-tokens 3 --acceptance 0.7"
             raise ParseError("a model that drafts no tokens", where="--draft", hint=hint)
@@ -150,11 +151,12 @@ class DraftedCost(StepCost):
         )
         weights = small.weight_bytes - (self._lent_bytes if self.is_own else 0.0)
         return replace(
-            target, weight_bytes=target.weight_bytes + weights,
+            target,
+            weight_bytes=target.weight_bytes + weights,
             kv_bytes=target.kv_bytes + small.kv_bytes,
             state_bytes=target.state_bytes + small.state_bytes,
             caches=(*target.caches, *small.caches),
-        )  # fmt: skip
+        )
 
     @property
     def _lent_bytes(self) -> float:

@@ -59,9 +59,13 @@ HAS_CHUNKS = 10
 
 
 def rereads_of(
-    model: LanguageModel, runtime: str, version: str, cached_bits: float, machine: Machine,
+    model: LanguageModel,
+    runtime: str,
+    version: str,
+    cached_bits: float,
+    machine: Machine,
     longest: int,
-) -> Rereads:  # fmt: skip
+) -> Rereads:
     """Return which decode kernels read keys and values once per query head.
 
     Args:

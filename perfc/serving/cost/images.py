@@ -163,6 +163,7 @@ class ImagedCost(StepCost):
         """Return the memory demand of the fullest rank, the tower included."""
         demand = self.language.demand(tokens, budget, sequences)
         return replace(
-            demand, weight_bytes=demand.weight_bytes + self.tower.weight_bytes,
+            demand,
+            weight_bytes=demand.weight_bytes + self.tower.weight_bytes,
             activation_bytes=max(demand.activation_bytes, self.tower.activation_bytes),
-        )  # fmt: skip
+        )

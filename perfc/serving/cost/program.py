@@ -102,10 +102,13 @@ class Program:
         """Return the bytes of caches and states read: inputs with more than two axes."""
         at = Numbers(env)
         types = [v.type for v in self.module.graph.inputs]
-        return sum([
-            at(t.nbytes) for t in types
-            if isinstance(t, TensorType) and t.nbytes is not None and len(t.shape or ()) > 2
-        ])  # fmt: skip
+        return sum(
+            [
+                at(t.nbytes)
+                for t in types
+                if isinstance(t, TensorType) and t.nbytes is not None and len(t.shape or ()) > 2
+            ]
+        )
 
     def differ(self, first: Env, second: Env) -> frozenset[int]:
         """Return the kernels whose work or traffic differs between two sets of sizes."""
@@ -121,9 +124,9 @@ class Program:
         has_experts = any(isinstance(k.problem, Experts) for k in self.table.kernels)
         table = KernelTable(self.table.runtime, self.whole, ())
         envs = [{"decodes": 1 << i, "context": 1} for i in range(OCTAVES if has_experts else 1)]
-        return tuple([
-            weight_floor(table, value_bytes(table, Numbers(env)), machine, env) for env in envs
-        ])  # fmt: skip
+        return tuple(
+            [weight_floor(table, value_bytes(table, Numbers(env)), machine, env) for env in envs]
+        )
 
     @cached_property
     def exchanges(self) -> frozenset[int]:

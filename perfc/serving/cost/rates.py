@@ -81,9 +81,13 @@ def rates_of(runtime: str, version: str, machine: Machine, positions: int) -> Ke
 
 
 def limited(
-    program: Program, wanted: Sequence[int], envs: Sequence[Env], machine: Machine,
-    framework: str, rates: KernelRates,
-) -> list[KernelCost]:  # fmt: skip
+    program: Program,
+    wanted: Sequence[int],
+    envs: Sequence[Env],
+    machine: Machine,
+    framework: str,
+    rates: KernelRates,
+) -> list[KernelCost]:
     """Return the cost of kernels as `estimated`, with matmuls that do not exceed the rates."""
     if rates is ANY:
         return estimated(program, wanted, envs, machine, framework)
@@ -108,9 +112,13 @@ def _least_s(kernel: Kernel, env: Env, machine: Machine, rates: KernelRates) -> 
 
 
 def attended(
-    costs: Sequence[KernelCost], program: Program, wanted: Sequence[int], envs: Sequence[Env],
-    machine: Machine, rates: KernelRates,
-) -> list[KernelCost]:  # fmt: skip
+    costs: Sequence[KernelCost],
+    program: Program,
+    wanted: Sequence[int],
+    envs: Sequence[Env],
+    machine: Machine,
+    rates: KernelRates,
+) -> list[KernelCost]:
     """Return the costs of decode attention within the rates.
 
     Args:

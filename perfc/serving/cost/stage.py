@@ -324,11 +324,18 @@ def stage_cost(
     wide = precision.in_halves
     is_widened = kind is not None and kind.widens_beyond and precision != wide
     return StageCost(
-        passes, load_machine(target), framework, rereads=rereads, kind=kind,
+        passes,
+        load_machine(target),
+        framework,
+        rereads=rereads,
+        kind=kind,
         widened=stage_cost(model, wide, *how, fuses=fuses) if is_widened else None,
-        held_bytes=held_bytes(model, precision, kind), longest=longest, cached=precision.cached,
-        rates=rates, caches=caches_of(model, precision, parallel, stage),
-    )  # fmt: skip
+        held_bytes=held_bytes(model, precision, kind),
+        longest=longest,
+        cached=precision.cached,
+        rates=rates,
+        caches=caches_of(model, precision, parallel, stage),
+    )
 
 
 def _padded(larger: KernelCost, exact: KernelCost) -> KernelCost:

@@ -69,16 +69,24 @@ class StepCost:
         table, path = of_version(table_of(runtime), numbers_of(version)).name, str(machine.path)
         how = model, precision, parallel, table
         rates = rates_of(runtime, version, machine, model.max_positions)
-        self.stages = tuple([
-            (
-                stage_cost(
-                    *how, i, path, framework, rereads=rereads, longest=known, rates=rates,
-                    fuses=fuses,
-                ),
-                n,
-            )
-            for i, n in chosen.items()
-        ])  # fmt: skip
+        self.stages = tuple(
+            [
+                (
+                    stage_cost(
+                        *how,
+                        i,
+                        path,
+                        framework,
+                        rereads=rereads,
+                        longest=known,
+                        rates=rates,
+                        fuses=fuses,
+                    ),
+                    n,
+                )
+                for i, n in chosen.items()
+            ]
+        )
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """Return the seconds of a step, as `Clock` requires."""
@@ -106,10 +114,12 @@ class StepCost:
         """Return the kernels of a step that the host launches one by one, in all stages."""
         tokens = decodes + sum([c.tokens for c in chunks])
         is_recorded, has_prompts = tokens <= self.recorded, bool(chunks)
-        return sum([
-            n * stage.launches.of(is_recorded=is_recorded, has_prompts=has_prompts)
-            for stage, n in self.stages
-        ])  # fmt: skip
+        return sum(
+            [
+                n * stage.launches.of(is_recorded=is_recorded, has_prompts=has_prompts)
+                for stage, n in self.stages
+            ]
+        )
 
     def launched(self, parts: Parts, chunks: Sequence[Chunk], decodes: int) -> Parts:
         """Return the times of a step, not shorter than the host takes to launch its kernels."""

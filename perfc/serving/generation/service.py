@@ -156,10 +156,24 @@ def diffusion(
     capacity = capacity_of(machine)
     usable, room = (capacity.usable_bytes, capacity.tensor_bytes) if capacity else (0, 0)
     return GenerationReport(
-        pipeline.name, machine.label, batch, picture, steps, guided, parts, time_s,
-        max(time_s / reach, floor_s), time_s * reach, floor_s, batch / time_s, energy,
-        memory, usable, memory <= room, tuple(notes(fit, machine)),
-    )  # fmt: skip
+        pipeline.name,
+        machine.label,
+        batch,
+        picture,
+        steps,
+        guided,
+        parts,
+        time_s,
+        max(time_s / reach, floor_s),
+        time_s * reach,
+        floor_s,
+        batch / time_s,
+        energy,
+        memory,
+        usable,
+        memory <= room,
+        tuple(notes(fit, machine)),
+    )
 
 
 def within(option: str, number: int, most: int) -> None:
@@ -212,9 +226,13 @@ def viewed(
     """Return the prediction of a part on a machine."""
     dims = {} if part.role is PartRole.DECODER else {"batch": batch}
     report = api.analyze(
-        module, str(machine.path), runtime=RUNTIME, predictor="kernels", dims=dims,
+        module,
+        str(machine.path),
+        runtime=RUNTIME,
+        predictor="kernels",
+        dims=dims,
         dtype="" if machine.takes("bf16") else "f16",
-    )  # fmt: skip
+    )
     table = report.prediction
     launches = math.fsum(bound.launches for bound in report.roofline.kernels)
     floor_s = report.roofline.floor_s
@@ -226,9 +244,18 @@ def viewed(
     activations, _ = report.liveness.peak(report.env, inside)
     stored = int(evaluate(report.weight_bytes, report.env))
     return PartView(
-        part.name, part.class_name, calls, batch, launches, call_s, call_s * calls,
-        floor_s * calls, energy, stored, activations,
-    )  # fmt: skip
+        part.name,
+        part.class_name,
+        calls,
+        batch,
+        launches,
+        call_s,
+        call_s * calls,
+        floor_s * calls,
+        energy,
+        stored,
+        activations,
+    )
 
 
 def notes(fit: Law, machine: Machine) -> Iterator[str]:

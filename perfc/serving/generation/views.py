@@ -88,7 +88,13 @@ def parts(r: GenerationReport) -> Table:
 def row(part: PartView, whole_s: float) -> tuple[Cell, ...]:
     """Return the row of a part, with its share of the batch's time."""
     return (
-        part.name, part.time_s / whole_s, part.calls, part.batch, in_seconds(part.call_s),
-        in_seconds(part.floor_s / part.calls), in_bytes(part.weight_bytes),
-        in_bytes(part.activation_bytes), part.class_name,
-    )  # fmt: skip
+        part.name,
+        part.time_s / whole_s,
+        part.calls,
+        part.batch,
+        in_seconds(part.call_s),
+        in_seconds(part.floor_s / part.calls),
+        in_bytes(part.weight_bytes),
+        in_bytes(part.activation_bytes),
+        part.class_name,
+    )

@@ -22,9 +22,12 @@ STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
 def notes_of(engine: Engine, run: SimulatedRun, load: Load, users: int) -> tuple[str, ...]:
     """Return the notes of an engine under its part of a load, ``users`` users."""
     return (
-        *_in_step(load, users), *_queued(engine, users), *_unrecorded(engine, run),
-        *_unmeasured(engine), *_standing(engine),
-    )  # fmt: skip
+        *_in_step(load, users),
+        *_queued(engine, users),
+        *_unrecorded(engine, run),
+        *_unmeasured(engine),
+        *_standing(engine),
+    )
 
 
 def _in_step(load: Load, users: int) -> tuple[str, ...]:

@@ -57,9 +57,11 @@ def carbon(p: PublishedPrediction, grid: Region) -> QuantityRow:
         return float(f"{each_j * each_g:.3g}")
 
     value = energy and QuantityPrediction(
-        grams(energy.value), None if energy.low is None else grams(energy.low),
-        None if energy.high is None else grams(energy.high), energy.basis,
-    )  # fmt: skip
+        grams(energy.value),
+        None if energy.low is None else grams(energy.low),
+        None if energy.high is None else grams(energy.high),
+        energy.basis,
+    )
     where = f"{grid.name} {grid.carbon_g_per_kwh:g} g/kWh"
     return QuantityRow("CO2", value, Unit.NONE, f"in g per million tokens, grid: {where}")
 
@@ -74,10 +76,14 @@ def document(prediction: PublishedPrediction, grid: Region) -> Document:
     """Return the document: one line per quantity, then the training rows and warnings."""
     p = prediction
     facts = [
-        Fact(row.name, Amount(row.value.value, row.unit),
-             ", ".join(filter(None, (row.per, interval(row.value, row.unit)))))
-        for row in (*rows_of(p), carbon(p, grid)) if row.value is not None
-    ]  # fmt: skip
+        Fact(
+            row.name,
+            Amount(row.value.value, row.unit),
+            ", ".join(filter(None, (row.per, interval(row.value, row.unit)))),
+        )
+        for row in (*rows_of(p), carbon(p, grid))
+        if row.value is not None
+    ]
     facts.append(Fact("from", None, p.title))
     shown = Section("published", p.predictor, (Facts(tuple(facts)), *notes(p)))
     return Document(title(p), (shown,))

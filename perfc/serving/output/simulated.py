@@ -45,10 +45,16 @@ def of_load(run: ModelRun) -> PublishedPrediction:
 
     divided = replace(run.parallel, data=run.engines)
     options = ServingOptions(
-        runtime=run.runtime or SERVING_DEFAULT, runtime_version=run.version, dtype=run.weights,
-        kv_dtype=run.cache, parallel=divided, isl=run.isl, osl=run.osl, concurrency=run.batch,
+        runtime=run.runtime or SERVING_DEFAULT,
+        runtime_version=run.version,
+        dtype=run.weights,
+        kv_dtype=run.cache,
+        parallel=divided,
+        isl=run.isl,
+        osl=run.osl,
+        concurrency=run.batch,
         offline=run.is_offline,
-    )  # fmt: skip
+    )
     report = llm(run.model, run.target, **options)
     rate = energy = memory = None
     if report.throughput is not None and report.expenses is not None:
@@ -77,12 +83,16 @@ def of_pass(run: ModelRun) -> PublishedPrediction:
     table, tokens, basis = report.prediction, run.batch * run.isl, f"kernels of {PASS_RUNTIME}"
     time, energy = table.total.time, table.energy
     return predicted(
-        run, f"perfc analyze --runtime {PASS_RUNTIME}",
+        run,
+        f"perfc analyze --runtime {PASS_RUNTIME}",
         QuantityPrediction(tokens / time.mid, tokens / time.high, tokens / time.low, basis),
         exact(report.footprint.allocated_bytes, "weights and activations"),
-        None if energy is None else QuantityPrediction(
-            energy.energy_j / tokens, energy.low_j / tokens, energy.high_j / tokens, basis),
-    )  # fmt: skip
+        None
+        if energy is None
+        else QuantityPrediction(
+            energy.energy_j / tokens, energy.low_j / tokens, energy.high_j / tokens, basis
+        ),
+    )
 
 
 @lru_cache(maxsize=4)
@@ -97,11 +107,14 @@ def analyzed(run: ModelRun) -> Report:
     from perfc.frontend.config import ForwardStep, lower, precision_of
 
     half = precision_of(run.model.dtype).half.code
-    how = Deployment().with_values({
-        "target": run.target, "runtime": PASS_RUNTIME,
-        "dtype": half if run.weights == "half" else run.weights,
-        "dims": {"batch": run.batch, "seq": run.isl},
-    })  # fmt: skip
+    how = Deployment().with_values(
+        {
+            "target": run.target,
+            "runtime": PASS_RUNTIME,
+            "dtype": half if run.weights == "half" else run.weights,
+            "dims": {"batch": run.batch, "seq": run.isl},
+        }
+    )
     return api.analyze(lower(run.model, ForwardStep.PREFILL, code=how.module_code), deployment=how)
 
 
@@ -113,9 +126,12 @@ def exact(
 
 
 def predicted(
-    run: ModelRun, title: str, rate: QuantityPrediction | None,
-    memory: QuantityPrediction | None, energy: QuantityPrediction | None,
-) -> PublishedPrediction:  # fmt: skip
+    run: ModelRun,
+    title: str,
+    rate: QuantityPrediction | None,
+    memory: QuantityPrediction | None,
+    energy: QuantityPrediction | None,
+) -> PublishedPrediction:
     """Return quantities as a prediction of a run."""
     osl = run.osl if run.model.decoder is not None else 0
     return PublishedPrediction(
@@ -124,9 +140,11 @@ def predicted(
 
 
 def along_batch(
-    run: ModelRun, answer: PublishedPrediction, predict: Callable[[ModelRun], PublishedPrediction],
+    run: ModelRun,
+    answer: PublishedPrediction,
+    predict: Callable[[ModelRun], PublishedPrediction],
     batches: Sequence[int] = BATCHES,
-) -> Iterator[PublishedPrediction]:  # fmt: skip
+) -> Iterator[PublishedPrediction]:
     """Yield predictions at several batches and at that of the run, where there are any.
 
     Args:

@@ -55,8 +55,13 @@ def load_words(load: Load) -> str:
 def engine_words(r: ServingReport) -> str:
     """Return the engine's setting in words."""
     p = r.parallel
-    degrees = (("tp", p.tensor), ("pp", p.pipeline), ("ep", p.expert),
-               ("attention dp", p.attention_data), ("dp", r.engines))  # fmt: skip
+    degrees = (
+        ("tp", p.tensor),
+        ("pp", p.pipeline),
+        ("ep", p.expert),
+        ("attention dp", p.attention_data),
+        ("dp", r.engines),
+    )
     divided = ", ".join(f"{name} {n}" for name, n in degrees if n > 1)
     gpus = f"{r.gpus} × {r.target}"
     version = f" {r.version}" if r.version else ""
@@ -162,8 +167,9 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
         host = f", {time_text(step.host_s)} host overhead" if step.host_s > 0 else ""
         goes = ", ".join(
             f"{PRINTED.get(p.what, p.what)} {p.time_s / step.time_s:.0%}"
-            for p in step.parts if p.time_s >= LEAST_SHARE * step.time_s
-        )  # fmt: skip
+            for p in step.parts
+            if p.time_s >= LEAST_SHARE * step.time_s
+        )
         yield Fact("step", in_seconds(step.time_s), f"{words}; {goes}" if goes else words + host)
     if spent.energy_j_per_token is not None:
         grams = f"{spent.carbon_g_per_million:,.0f} g CO2 per million tokens"
@@ -236,17 +242,22 @@ def search_document(result: SearchResult) -> Document:
     )
     rows = tuple(
         (
-            r.target, r.weights + _of_experts(r), float(r.gpus), float(r.parallel.expert),
-            float(r.load.concurrency), float(r.token_budget),
+            r.target,
+            r.weights + _of_experts(r),
+            float(r.gpus),
+            float(r.parallel.expert),
+            float(r.load.concurrency),
+            float(r.token_budget),
             in_seconds(r.latencies.ttft.mean),
             in_seconds(r.latencies.tpot.mean if r.latencies.tpot else None),
             round(r.throughput.output_tokens_per_s_per_gpu),
-            "" if r.expenses is None or r.expenses.price_per_million is None
+            ""
+            if r.expenses is None or r.expenses.price_per_million is None
             else f"{r.expenses.price_per_million:.3g} {r.expenses.currency}",
         )
         for r in result.pareto
         if r.latencies is not None and r.throughput is not None
-    )  # fmt: skip
+    )
     looked = (
         f"{result.settings:,} settings, {result.misfits:,} of them too large or with too many users"
     )

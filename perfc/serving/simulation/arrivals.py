@@ -110,9 +110,14 @@ def poisson(
 
 
 def _drawn(
-    rate: float, mean: tuple[int, int], count: int, spread: float, held: tuple[int, float],
-    seed: int, lengths: RequestLengths | None,
-) -> list[Request]:  # fmt: skip
+    rate: float,
+    mean: tuple[int, int],
+    count: int,
+    spread: float,
+    held: tuple[int, float],
+    seed: int,
+    lengths: RequestLengths | None,
+) -> list[Request]:
     """Return requests of drawn lengths; with rate 0 all arrive at once."""
     draw, hits = random.Random(seed), random.Random(seed + 1)
     cached, share = held
@@ -120,10 +125,14 @@ def _drawn(
     requests: list[Request] = []
     at_s = 0.0
     for index in range(count):
-        read, wrote = counted[index] if counted else (
-            max(1, round(length * (1 - spread * draw.random()))) if spread else length
-            for length in mean
-        )  # fmt: skip
+        read, wrote = (
+            counted[index]
+            if counted
+            else (
+                max(1, round(length * (1 - spread * draw.random()))) if spread else length
+                for length in mean
+            )
+        )
         held_tokens = min(cached, read - 1) if hits.random() < share else 0
         prefix = PREFIX if held_tokens else None
         requests.append(Request(at_s, read, wrote, held_tokens, prefix, held_tokens))

@@ -15,8 +15,17 @@ from perfc.ir import record
 MSER_BATCH = 5
 """Batch size of MSER-5."""
 STUDENT_95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-)  # fmt: skip
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+)
 """Two-sided 95 % quantiles of Student's t distribution, from one degree of freedom up."""
 
 

@@ -76,9 +76,10 @@ def simulate_disaggregated(
     """
     if prefill.workers < 1:
         raise ParseError(
-            "too few GPUs for one prefill worker", where="--prefill-gpus",
+            "too few GPUs for one prefill worker",
+            where="--prefill-gpus",
             hint=f"{prefill.engine.ranks} or more",
-        )  # fmt: skip
+        )
     requests = workload.requests
     mean = sum(r.input_tokens for r in requests) // len(requests)
     cached = sum(r.cached_tokens for r in requests) // len(requests)

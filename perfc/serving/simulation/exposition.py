@@ -64,8 +64,10 @@ class TokenHistogram:
             # all tokens above the lower edges bound the mean of the last bin
             least = sum(n * low for n, low in zip(counts, edges, strict=False))
             edges[-1] = edges[-2] + max(1.0, (tokens - least) / counts[-1] if counts[-1] else 0.0)
-        low, high = (sum(n * e for n, e in zip(counts, es, strict=False)) / count
-                     for es in (edges, edges[1:]))  # fmt: skip
+        low, high = (
+            sum(n * e for n, e in zip(counts, es, strict=False)) / count
+            for es in (edges, edges[1:])
+        )
         mean = tokens / count
         if not low <= mean <= high or mean > LONGEST:
             what = f"a mean of {mean:.4g} tokens is outside the buckets"

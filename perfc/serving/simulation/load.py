@@ -108,9 +108,10 @@ class Load:
             )
         if not 0 <= self.cached_tokens < max(self.isl, 1):
             raise ParseError(
-                f"{self.cached_tokens} cached tokens of {self.isl}", where="--cached-tokens",
+                f"{self.cached_tokens} cached tokens of {self.isl}",
+                where="--cached-tokens",
                 hint="fewer than the prompt has",
-            )  # fmt: skip
+            )
         if not 0 <= self.cached_share <= 1:
             raise ParseError(
                 f"a share of {self.cached_share}", where="--cached-share", hint="0 to 1"
@@ -186,6 +187,10 @@ class Load:
             )
         users = -(-self.concurrency // engines)
         return closed_loop(
-            users, self.isl, self.osl, count=count, is_staggered=is_staggered,
+            users,
+            self.isl,
+            self.osl,
+            count=count,
+            is_staggered=is_staggered,
             **sizes,  # type: ignore[arg-type]
-        )  # fmt: skip
+        )

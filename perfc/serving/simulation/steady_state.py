@@ -158,13 +158,15 @@ def spread(load: Load, groups: int, share: Callable[[Load, int], Share]) -> Stea
     shares = [
         share(
             replace(
-                load, concurrency=users,
+                load,
+                concurrency=users,
                 requests=math.ceil(load.requests * users / load.concurrency),
             ),
             count,
         )
-        for users, count in ((fewer + 1, more), (fewer, groups - more)) if users and count
-    ]  # fmt: skip
+        for users, count in ((fewer + 1, more), (fewer, groups - more))
+        if users and count
+    ]
     return Steady(tuple(shares), groups - sum([s.groups for s in shares]))
 
 
@@ -219,18 +221,22 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     wait_s = load.concurrency / rate - each_s - before_s
     waited = come_earlier(run, wait_s) if wait_s > 0 else run
     return replace(
-        share, run=waited, requests_per_s=rate, opening=0 if server.keeps_bursts else users,
+        share,
+        run=waited,
+        requests_per_s=rate,
+        opening=0 if server.keeps_bursts else users,
         opening_burst=load.opening_burst,
-    )  # fmt: skip
+    )
 
 
 def _open(load: Load, groups: int, server: Server) -> Steady:
     """Return the steady state of open-loop requests, spread evenly over the groups."""
     users = server.most_users(load)
     full = _closed(
-        replace(load, concurrency=users, rate=0.0, requests=0), 1,
+        replace(load, concurrency=users, rate=0.0, requests=0),
+        1,
         replace(server, before_s=lambda _: 0.0),
-    )  # fmt: skip
+    )
     each = replace(load, rate=load.rate / groups)
     capacity = full.requests_per_s
     requested = math.ceil(load.requests / groups)

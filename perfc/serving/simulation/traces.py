@@ -154,9 +154,10 @@ def _renamed(tree: dict[str, Any]) -> dict[str, Any]:
         at_ms = tree.get("timestamp", 0.0)
         is_number = isinstance(at_ms, int | float) and not isinstance(at_ms, bool)
         return {
-            "input_tokens": tree["input_length"], "output_tokens": tree.get("output_length"),
+            "input_tokens": tree["input_length"],
+            "output_tokens": tree.get("output_length"),
             "arrival_s": at_ms / 1e3 if is_number else at_ms,
-        }  # fmt: skip
+        }
     return tree
 
 

@@ -85,9 +85,13 @@ def content_of(job: ModelJob) -> str:
 def identity(job: ModelJob, setting: str, error: str | None = None) -> dict[str, Any]:
     """Return the columns that identify a row; alone they are the row of a failure."""
     return {
-        "path": job.path, "setting": setting, "model": PurePath(job.path).name,
-        "file_bytes": job.file_bytes, "modified_ns": job.modified_ns, "error": error,
-    }  # fmt: skip
+        "path": job.path,
+        "setting": setting,
+        "model": PurePath(job.path).name,
+        "file_bytes": job.file_bytes,
+        "modified_ns": job.modified_ns,
+        "error": error,
+    }
 
 
 def reason(error: Exception) -> str:

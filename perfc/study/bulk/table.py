@@ -32,9 +32,12 @@ METADATA = b"perfc-bulk"
 MOST_HOLDER = 200
 """Characters that say which process holds a lock."""
 IDENTITY = {
-    "path": "string", "setting": "string", "error": "string", "file_bytes": "int64",
+    "path": "string",
+    "setting": "string",
+    "error": "string",
+    "file_bytes": "int64",
     "modified_ns": "int64",
-}  # fmt: skip
+}
 TYPES = {"str": "string", "float": "float64", "int": "int64", "bool": "bool_"}
 """Types of Parquet by those of ``perfc compare``."""
 
@@ -134,10 +137,13 @@ class ShardTable:
                 keep = [
                     newest.get(p, {}).get(s) == (size, at)
                     for p, s, size, at in zip(
-                        *(batch.column(n).to_pylist()
-                          for n in ("path", "setting", "file_bytes", "modified_ns")), strict=True
+                        *(
+                            batch.column(n).to_pylist()
+                            for n in ("path", "setting", "file_bytes", "modified_ns")
+                        ),
+                        strict=True,
                     )
-                ]  # fmt: skip
+                ]
                 table = batch.filter(boolean(keep))
                 count += table.num_rows
                 yield table

@@ -73,9 +73,15 @@ class Zoo:
         return zoo
 
     def add(
-        self, path: str, setting: str, error: str | None, time_s: float, floor_s: float,
-        limited_by: str | None, fits: bool | None,
-    ) -> None:  # fmt: skip
+        self,
+        path: str,
+        setting: str,
+        error: str | None,
+        time_s: float,
+        floor_s: float,
+        limited_by: str | None,
+        fits: bool | None,
+    ) -> None:
         """Add one row."""
         if error is not None:
             self.failures[error.removeprefix(f"{path}: ")] += 1
@@ -106,18 +112,24 @@ def document(folder: Path, zoo: Zoo) -> Document:
 def settings_table(zoo: Zoo) -> Table:
     """Return one row per setting: number of models, and quantiles of their times."""
     columns = (
-        Column("setting", "setting", is_name=True), Column("models", "models"),
-        Column("p10_s", "10 %", Unit.SECOND), Column("median_s", "median", Unit.SECOND),
-        Column("p90_s", "90 %", Unit.SECOND), Column("over_floor", "time/bound"),
+        Column("setting", "setting", is_name=True),
+        Column("models", "models"),
+        Column("p10_s", "10 %", Unit.SECOND),
+        Column("median_s", "median", Unit.SECOND),
+        Column("p90_s", "90 %", Unit.SECOND),
+        Column("over_floor", "time/bound"),
         Column("too_large", "do not fit"),
-    )  # fmt: skip
+    )
     rows = [
         (
-            name, str(len(one.paths)), *quantiles(one.times_s),
-            f"{median(ratios(one)):.2f}", str(one.too_large),
+            name,
+            str(len(one.paths)),
+            *quantiles(one.times_s),
+            f"{median(ratios(one)):.2f}",
+            str(one.too_large),
         )
         for name, one in sorted(zoo.settings.items())
-    ]  # fmt: skip
+    ]
     return Table(columns, tuple(rows))
 
 
@@ -138,9 +150,10 @@ def limits_table(zoo: Zoo) -> Table:
 def rankings(zoo: Zoo) -> Iterator[Note | Table]:
     """Yield the fastest and slowest models of each setting."""
     columns = (
-        Column("model", "model", is_name=True), Column("time_s", "time", Unit.SECOND),
+        Column("model", "model", is_name=True),
+        Column("time_s", "time", Unit.SECOND),
         Column("floor_s", "bound", Unit.SECOND),
-    )  # fmt: skip
+    )
     for setting, rows in sorted(zoo.settings.items()):
         order = sorted(range(len(rows.paths)), key=rows.times_s.__getitem__)
         few = len(order) <= 2 * SHOWN
@@ -154,15 +167,19 @@ def rankings(zoo: Zoo) -> Iterator[Note | Table]:
 def outlier_parts(zoo: Zoo) -> Iterator[Note | Table]:
     """Yield models whose time is unusually long for their lower bound."""
     columns = (
-        Column("model", "model", is_name=True), Column("setting", "setting"),
-        Column("over_floor", "time/bound"), Column("usual", "median"),
-    )  # fmt: skip
+        Column("model", "model", is_name=True),
+        Column("setting", "setting"),
+        Column("over_floor", "time/bound"),
+        Column("usual", "median"),
+    )
     rows = sorted(
-        ((score, setting, path, ratio, usual)
-         for setting, rows in zoo.settings.items()
-         for score, path, ratio, usual in outliers(rows)),
+        (
+            (score, setting, path, ratio, usual)
+            for setting, rows in zoo.settings.items()
+            for score, path, ratio, usual in outliers(rows)
+        ),
         reverse=True,
-    )  # fmt: skip
+    )
     yield Note(
         "Ratio of predicted time to lower bound, against the median of the setting: "
         f"{plural(len(rows), 'row')} more than {FAR} deviations above."

@@ -33,9 +33,11 @@ def span(seconds: float) -> str:
     ('30 s', '1.5 h', '2 days', '1.27 years')
     """
     for limit, scale, unit in (
-        (MINUTE_S, 1.0, "s"), (HOUR_S, MINUTE_S, "min"), (DAY_S, HOUR_S, "h"),
+        (MINUTE_S, 1.0, "s"),
+        (HOUR_S, MINUTE_S, "min"),
+        (DAY_S, HOUR_S, "h"),
         (YEAR_S, DAY_S, "days"),
-    ):  # fmt: skip
+    ):
         if seconds < limit:
             return f"{figure(seconds / scale)} {unit}"
     return f"{figure(seconds / YEAR_S)} years"

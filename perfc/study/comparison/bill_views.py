@@ -122,9 +122,18 @@ def offers_table(billed: Costs) -> Table:
             assert price is not None
             kind = (item_of(one.row),) if kinds else ()
             rows.append(
-                (*kind, target, offer.cloud, offer.instance, float(offer.gpus), offer.terms.value,
-                 f"{figure(offer.per_hour)} {offer.currency}", figure(price.mid), offer.date)
-            )  # fmt: skip
+                (
+                    *kind,
+                    target,
+                    offer.cloud,
+                    offer.instance,
+                    float(offer.gpus),
+                    offer.terms.value,
+                    f"{figure(offer.per_hour)} {offer.currency}",
+                    figure(price.mid),
+                    offer.date,
+                )
+            )
         seen.add(of)
     return Table(columns, tuple(rows))
 

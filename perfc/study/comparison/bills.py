@@ -163,9 +163,16 @@ class OfferView:
         assert offer is not None
         assert price is not None
         return cls(
-            offer.cloud, offer.instance, offer.gpus, offer.terms.value, offer.per_hour,
-            Ranged(price.low, price.mid, price.high), offer.currency, offer.source, offer.date,
-        )  # fmt: skip
+            offer.cloud,
+            offer.instance,
+            offer.gpus,
+            offer.terms.value,
+            offer.per_hour,
+            Ranged(price.low, price.mid, price.high),
+            offer.currency,
+            offer.source,
+            offer.date,
+        )
 
 
 @record
@@ -223,14 +230,27 @@ class CostView:
         time, per_run = bill.time_s, row.verdict.throughput
         offers = tuple(map(OfferView.of, one.offers))
         return cls(
-            row.verdict.model, row.verdict.target, row.runtime, row.dtype, bill.runs,
-            bill.runs * per_run.per_run, item_of(row),
-            Ranged(time.low, time.mid, time.high), ranged(bill.board_j), ranged(bill.host_j),
-            ranged(bill.energy_j), ranged(bill.carbon_g), ranged(bill.price),
-            None if bill.offer is None else OfferView.of(bill), offers,
-            bill.region.name, bill.region.carbon_g_per_kwh, bill.region.source, bill.region.date,
+            row.verdict.model,
+            row.verdict.target,
+            row.runtime,
+            row.dtype,
+            bill.runs,
+            bill.runs * per_run.per_run,
+            item_of(row),
+            Ranged(time.low, time.mid, time.high),
+            ranged(bill.board_j),
+            ranged(bill.host_j),
+            ranged(bill.energy_j),
+            ranged(bill.carbon_g),
+            ranged(bill.price),
+            None if bill.offer is None else OfferView.of(bill),
+            offers,
+            bill.region.name,
+            bill.region.carbon_g_per_kwh,
+            bill.region.source,
+            bill.region.date,
             bill.pue,
-        )  # fmt: skip
+        )
 
 
 @record

@@ -108,24 +108,44 @@ class RowView:
         million = row.bill_per_million
         cost, carbon = million.price, million.carbon_g
         return cls(
-            verdict.model, verdict.target, verdict.machine, row.runtime, row.dtype,
-            row.time_s, verdict.expected.low, verdict.expected.high, verdict.floor_s,
-            verdict.throughput.item.value, verdict.throughput.per_run, verdict.throughput.per_s,
+            verdict.model,
+            verdict.target,
+            verdict.machine,
+            row.runtime,
+            row.dtype,
+            row.time_s,
+            verdict.expected.low,
+            verdict.expected.high,
+            verdict.floor_s,
+            verdict.throughput.item.value,
+            verdict.throughput.per_run,
+            verdict.throughput.per_s,
             row.energy_j,
-            None if energy is None else energy.low, None if energy is None else energy.high,
-            memory.total_bytes, memory.capacity_bytes, memory.fits,
-            None if price is None else price.per_hour, row.price_per_million,
-            None if cost is None else cost.low, None if cost is None else cost.high,
-            None if price is None else price.currency, None if price is None else price.source,
+            None if energy is None else energy.low,
+            None if energy is None else energy.high,
+            memory.total_bytes,
+            memory.capacity_bytes,
+            memory.fits,
+            None if price is None else price.per_hour,
+            row.price_per_million,
+            None if cost is None else cost.low,
+            None if cost is None else cost.high,
+            None if price is None else price.currency,
+            None if price is None else price.source,
             None if price is None else price.date,
-            None if carbon is None else carbon.mid, None if carbon is None else carbon.low,
-            None if carbon is None else carbon.high, million.region.name,
-            sure.grade.value if sure else None, (sure.reason or None) if sure else None,
+            None if carbon is None else carbon.mid,
+            None if carbon is None else carbon.low,
+            None if carbon is None else carbon.high,
+            million.region.name,
+            sure.grade.value if sure else None,
+            (sure.reason or None) if sure else None,
             verdict.limits[0].title if verdict.limits else None,
-            dict(row.sizes), tuple(sorted(row.sizes.keys() - row.given)),
+            dict(row.sizes),
+            tuple(sorted(row.sizes.keys() - row.given)),
             None if slo_s is None else row.standing(slo_s).value,
-            {limit.key: limit.share for limit in verdict.limits}, row.predictor,
-        )  # fmt: skip
+            {limit.key: limit.share for limit in verdict.limits},
+            row.predictor,
+        )
 
 
 @record
@@ -153,8 +173,14 @@ class ComparisonView:
         """Create the view of a comparison."""
         holds = comparison.holds if comparison.slo_s is not None else None
         rows = tuple(RowView.of(r, comparison.slo_s) for r in comparison.rows)
-        return cls(comparison.order.value, comparison.slo_s, holds, comparison.is_predicted, rows,
-                   comparison.left_out)  # fmt: skip
+        return cls(
+            comparison.order.value,
+            comparison.slo_s,
+            holds,
+            comparison.is_predicted,
+            rows,
+            comparison.left_out,
+        )
 
 
 def cells(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:

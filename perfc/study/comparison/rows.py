@@ -54,9 +54,10 @@ class ModelSetting:
     def continues(self, last: ModelSetting) -> bool:
         """Return True if a report of the setting ``last`` can be reused."""
         return (
-            last.model is self.model and last.values is self.values
+            last.model is self.model
+            and last.values is self.values
             and last.predictor == self.predictor
-        )  # fmt: skip
+        )
 
     def report(self, machine: Machine, known: Report | None = None) -> Report:
         """Analyze the model on a machine.
@@ -128,11 +129,17 @@ class Row:
         """
         part = report.machine.slice
         return cls(
-            Verdict.of(report, predict=predict), report.deployment.table_name, report.dtype,
-            dict(report.env), report.source.labels, frozenset(report.given),
-            prices.of(report.machine), region, 1.0 if part is None else part.card_share,
+            Verdict.of(report, predict=predict),
+            report.deployment.table_name,
+            report.dtype,
+            dict(report.env),
+            report.source.labels,
+            frozenset(report.given),
+            prices.of(report.machine),
+            region,
+            1.0 if part is None else part.card_share,
             report.predictor,
-        )  # fmt: skip
+        )
 
     @property
     def time_s(self) -> float:

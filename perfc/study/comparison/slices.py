@@ -147,9 +147,16 @@ def slicing(
     need = mig_profile(float(need_bytes), card.name)
     used = working(whole)
     return Slicing(
-        whole, slices, slo_s, partition.source.title, need.name if need else "",
-        by_use(used, [p.name for p in profiles(card.name)]), used, need_bytes, predict,
-    )  # fmt: skip
+        whole,
+        slices,
+        slo_s,
+        partition.source.title,
+        need.name if need else "",
+        by_use(used, [p.name for p in profiles(card.name)]),
+        used,
+        need_bytes,
+        predict,
+    )
 
 
 def working(row: Row) -> float:
@@ -231,14 +238,26 @@ class SlicingView:
         smallest = result.smallest
         views = tuple(
             SliceView(
-                s.profile.name, s.profile.sm_count, s.profile.compute_share,
-                s.profile.memory_share, s.profile.instances, s.card_per_s,
-                s.holding(result.slo_s).value, s.profile.note, RowView.of(s.row, result.slo_s),
+                s.profile.name,
+                s.profile.sm_count,
+                s.profile.compute_share,
+                s.profile.memory_share,
+                s.profile.instances,
+                s.card_per_s,
+                s.holding(result.slo_s).value,
+                s.profile.note,
+                RowView.of(s.row, result.slo_s),
             )
             for s in result.slices
-        )  # fmt: skip
+        )
         return cls(
-            RowView.of(result.card, result.slo_s), result.slo_s,
-            None if smallest is None else smallest.profile.name, result.by_memory or None,
-            result.by_use or None, result.used, result.need_bytes, result.source, views,
-        )  # fmt: skip
+            RowView.of(result.card, result.slo_s),
+            result.slo_s,
+            None if smallest is None else smallest.profile.name,
+            result.by_memory or None,
+            result.by_use or None,
+            result.used,
+            result.need_bytes,
+            result.source,
+            views,
+        )

@@ -41,10 +41,12 @@ class Host:
 
 
 HOST = Host(
-    118.0, 96.0, 129.0,
+    118.0,
+    96.0,
+    129.0,
     "EC-NAS-Bench, CPUs of one server with a Quadro RTX 6000 in 2,220 training runs; without "
     "memory, fans and power supply",
-)  # fmt: skip
+)
 
 
 @record
@@ -99,9 +101,14 @@ class Bill:
             w = host.interval
             host_j = Interval(whole_s.low * w.low, whole_s.mid * w.mid, whole_s.high * w.high)
         return cls(
-            runs, whole_s, None if board_j is None else board_j * runs, host_j,
-            next(p for p in whole if p is not None), region, offer,
-        )  # fmt: skip
+            runs,
+            whole_s,
+            None if board_j is None else board_j * runs,
+            host_j,
+            next(p for p in whole if p is not None),
+            region,
+            offer,
+        )
 
     @property
     def energy_j(self) -> Interval | None:

@@ -152,10 +152,21 @@ def _offers(path: Path, tree: Mapping[str, object]) -> Iterator[tuple[str, Offer
             key = f"{terms.value.replace('-', '_')}_per_hour"
             amount = amount_in(table, key, path, 1e-4, LARGEST)
             if amount is not None:
-                yield target, Offer(
-                    amount / gpus, usual["currency"].upper(), usual["source"], usual["date"],
-                    terms, cloud, name, int(gpus), pue, market,
-                )  # fmt: skip
+                yield (
+                    target,
+                    Offer(
+                        amount / gpus,
+                        usual["currency"].upper(),
+                        usual["source"],
+                        usual["date"],
+                        terms,
+                        cloud,
+                        name,
+                        int(gpus),
+                        pue,
+                        market,
+                    ),
+                )
 
 
 def _target(name: str, where: str) -> str:

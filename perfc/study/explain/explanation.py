@@ -206,9 +206,10 @@ def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
     positions = list(enumerate(walk(graph)))
     same = ((i, n) for i, n in positions if n is largest)
     as_read = (
-        (i, n) for i, n in positions
+        (i, n)
+        for i, n in positions
         if n.loc == largest.loc and {v.name for v in n.results} == names
-    )  # fmt: skip
+    )
     # a node that a pass created is not in the file: use its position in the executed module
     made = ((i, n) for i, n in enumerate(walk(report.module.graph)) if n is largest)
     return next(chain(same, as_read, made))

@@ -136,6 +136,11 @@ def chosen(way: Way, batch: int | None, *, predict: bool) -> FitChoice:
     report = way.at(batch)
     time_s = way.time_s(report, predict=predict)
     return FitChoice(
-        way.title, None if way.batch is None else way.largest(), way.footprint(batch),
-        way.holds(batch), time_s, throughput(report, time_s.mid).per_s, way.note,
-    )  # fmt: skip
+        way.title,
+        None if way.batch is None else way.largest(),
+        way.footprint(batch),
+        way.holds(batch),
+        time_s,
+        throughput(report, time_s.mid).per_s,
+        way.note,
+    )

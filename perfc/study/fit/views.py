@@ -101,10 +101,16 @@ class FitView:
         """Create the view of a fit."""
         report = fit.report
         return cls(
-            report.path or report.source.name, report.machine.name, report.deployment.table_name,
-            report.deployment.train, fit.batch, fit.is_auto, fit.fits, fit.is_predicted,
+            report.path or report.source.name,
+            report.machine.name,
+            report.deployment.table_name,
+            report.deployment.train,
+            fit.batch,
+            fit.is_auto,
+            fit.fits,
+            fit.is_predicted,
             tuple(map(ChoiceView.of, fit.choices)),
-        )  # fmt: skip
+        )
 
 
 def document(fit: Fit) -> Document:
@@ -153,8 +159,10 @@ def table(fit: Fit) -> Table:
     first = fit.choices[0]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
-            c.title, DASH if c.largest is None else f"{c.largest:,}",
-            in_bytes(c.footprint.total_bytes), "yes" if c.fits else "no",
+            c.title,
+            DASH if c.largest is None else f"{c.largest:,}",
+            in_bytes(c.footprint.total_bytes),
+            "yes" if c.fits else "no",
             in_seconds(c.time_s.mid),
             ""
             if c is first or not first.time_s.mid
@@ -162,7 +170,7 @@ def table(fit: Fit) -> Table:
             Amount(c.items_per_s, Unit.COUNT),
         )
         for c in fit.choices
-    )  # fmt: skip
+    )
     return Table(columns, rows)
 
 

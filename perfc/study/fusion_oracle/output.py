@@ -90,16 +90,27 @@ class FusionView:
         )
         groups = tuple(
             FusedGroupView(
-                p.group.name, p.group.operator, tuple(sorted(n.name for n in p.group.nodes)),
-                operators(p.group.nodes), tuple(map(operators, p.ours)), p.agreement.value,
+                p.group.name,
+                p.group.operator,
+                tuple(sorted(n.name for n in p.group.nodes)),
+                operators(p.group.nodes),
+                tuple(map(operators, p.ours)),
+                p.agreement.value,
             )
             for p in result.pairs
-        )  # fmt: skip
+        )
         theirs = len(result.pairs)
         return cls(
-            model, oracle, result.runtime.name, theirs, result.ours, result.same,
-            result.same / theirs if theirs else 0.0, differences, groups,
-        )  # fmt: skip
+            model,
+            oracle,
+            result.runtime.name,
+            theirs,
+            result.ours,
+            result.same,
+            result.same / theirs if theirs else 0.0,
+            differences,
+            groups,
+        )
 
 
 def to_json(view: FusionView) -> str:

@@ -39,9 +39,11 @@ def fused_groups(source: str, shapes: Mapping[str, list[int]]) -> list[dict[str,
 
     module, owners = imported(source, shapes)
     passes = [
-        transform.LegalizeOps(), transform.AnnotateTIROpPattern(), transform.FoldConstant(),
+        transform.LegalizeOps(),
+        transform.AnnotateTIROpPattern(),
+        transform.FoldConstant(),
         transform.DeadCodeElimination(),
-    ]  # fmt: skip
+    ]
     single = tvm.transform.Sequential(passes)(module)
     return list(FusedBindings(single, owners).groups(transform.FuseOps()(single)))
 

@@ -56,9 +56,12 @@ class ModelEvaluator:
             key = model
         if key not in self.known:
             report = analyze(
-                model, inputs=candidate.inputs, values=self.values, predictor=self.predictor,
+                model,
+                inputs=candidate.inputs,
+                values=self.values,
+                predictor=self.predictor,
                 deployment=self.deployment,
-            )  # fmt: skip
+            )
             self.known[key] = Quantities.of(report, self.wanted)
             self.analyzed += 1
         return self.known[key]

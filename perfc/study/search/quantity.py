@@ -46,10 +46,12 @@ class Objective(Enum):
 
 
 COLUMNS: Mapping[Objective, tuple[str, Unit]] = {
-    Objective.LATENCY: ("time_s", Unit.SECOND), Objective.MEMORY: ("memory_bytes", Unit.BYTE),
-    Objective.ENERGY: ("energy_j", Unit.JOULE), Objective.FLOP: ("flop", Unit.FLOP),
+    Objective.LATENCY: ("time_s", Unit.SECOND),
+    Objective.MEMORY: ("memory_bytes", Unit.BYTE),
+    Objective.ENERGY: ("energy_j", Unit.JOULE),
+    Objective.FLOP: ("flop", Unit.FLOP),
     Objective.SCORE: ("score", Unit.NONE),
-}  # fmt: skip
+}
 
 
 @record
@@ -101,6 +103,7 @@ def flop(report: Report) -> float:
 MEASURES: Mapping[Objective, Callable[[Any], float]] = {
     Objective.LATENCY: lambda report: float(report.prediction.total.time_s),
     Objective.MEMORY: lambda report: float(memory_need(report).total_bytes),
-    Objective.ENERGY: energy_j, Objective.FLOP: flop,
-}  # fmt: skip
+    Objective.ENERGY: energy_j,
+    Objective.FLOP: flop,
+}
 """Functions of the quantities that a report has."""

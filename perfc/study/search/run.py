@@ -145,10 +145,15 @@ def search_space(
         raise ModelError(f"no candidate of {plan.trials} has an answer: {reason}", where=space.name)
     within = [trial for trial in trials if trial.is_within]
     return SpaceSearch(
-        space.name, evaluator.deployment, plan, tuple(trials),
-        tuple(pareto(within, plan.objectives)), evaluator.analyzed, failures,
+        space.name,
+        evaluator.deployment,
+        plan,
+        tuple(trials),
+        tuple(pareto(within, plan.objectives)),
+        evaluator.analyzed,
+        failures,
         time.perf_counter() - began_s,
-    )  # fmt: skip
+    )
 
 
 def answered(

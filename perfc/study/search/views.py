@@ -57,9 +57,16 @@ class FrontView:
             for one in (Objective.LATENCY, Objective.MEMORY, Objective.ENERGY, Objective.FLOP)
         )
         return cls(
-            trial.number, trial.params, time_s, known.low_s, known.high_s, memory, energy, flop,
+            trial.number,
+            trial.params,
+            time_s,
+            known.low_s,
+            known.high_s,
+            memory,
+            energy,
+            flop,
             trial.score,
-        )  # fmt: skip
+        )
 
 
 @record
@@ -100,12 +107,19 @@ class SpaceSearchView:
         """Return the view of a search."""
         plan = search.plan
         return cls(
-            search.space, search.deployment.as_json(), plan.objectives,
-            {one.column: most for one, most in plan.limits.items()}, plan.sampler.value,
-            plan.seed, len(search.trials), search.analyzed,
-            sum(trial.is_within for trial in search.trials), search.failures, search.time_s,
+            search.space,
+            search.deployment.as_json(),
+            plan.objectives,
+            {one.column: most for one, most in plan.limits.items()},
+            plan.sampler.value,
+            plan.seed,
+            len(search.trials),
+            search.analyzed,
+            sum(trial.is_within for trial in search.trials),
+            search.failures,
+            search.time_s,
             tuple(map(FrontView.of, search.front)),
-        )  # fmt: skip
+        )
 
 
 def render_json(search: SpaceSearch) -> str:
@@ -155,12 +169,13 @@ def table(search: SpaceSearch) -> Table:
     columns += [Column(n, printable(n[:LONGEST])) for n in parameters(search)]
     rows = tuple(
         (
-            str(t.number), *(value_of(t, one) for one in shown),
+            str(t.number),
+            *(value_of(t, one) for one in shown),
             *([interval(t)] if has_interval else []),
             *(printable(str(t.params.get(n, ""))[:LONGEST]) for n in parameters(search)),
         )
         for t in search.front[:: -(-len(search.front) // MOST_ROWS)]
-    )  # fmt: skip
+    )
     return Table(tuple(columns), rows)
 
 

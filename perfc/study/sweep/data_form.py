@@ -55,9 +55,20 @@ class PointView:
             (None, None) if p.predicted is None else (p.predicted.low_s, p.predicted.high_s)
         )
         return cls(
-            p.target, dict(p.dims), p.time_s, low_s, high_s, p.floor_s, p.sustained_s, p.launch_s,
-            p.mac, p.device_bytes, p.memory_bytes, p.fits, p.regime.value,
-        )  # fmt: skip
+            p.target,
+            dict(p.dims),
+            p.time_s,
+            low_s,
+            high_s,
+            p.floor_s,
+            p.sustained_s,
+            p.launch_s,
+            p.mac,
+            p.device_bytes,
+            p.memory_bytes,
+            p.fits,
+            p.regime.value,
+        )
 
 
 @record

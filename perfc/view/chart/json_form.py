@@ -124,18 +124,29 @@ class MarkView:
         points = {p.level: p for p in chart.points if p.mark is mark}
         levels = {
             x.value: PointView(
-                mark.nbytes[x], mark.intensity(x),
+                mark.nbytes[x],
+                mark.intensity(x),
                 points[x].of_roof if x in points else None,
                 points[x].above_peak if x in points else False,
             )
             for x in RoofLevel
             if x in mark.nbytes
-        }  # fmt: skip
+        }
         return cls(
-            mark.label, mark.phase, mark.basis.value, mark.count, tuple(mark.nodes), mark.flop,
-            mark.is_bound, mark.time_s, mark.flop_per_s, mark.unit.value, mark.dtype, mark.bound,
+            mark.label,
+            mark.phase,
+            mark.basis.value,
+            mark.count,
+            tuple(mark.nodes),
+            mark.flop,
+            mark.is_bound,
+            mark.time_s,
+            mark.flop_per_s,
+            mark.unit.value,
+            mark.dtype,
+            mark.bound,
             levels,
-        )  # fmt: skip
+        )
 
 
 @record

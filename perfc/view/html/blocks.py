@@ -156,9 +156,11 @@ def bars_block(part: Bars) -> BarsBlock | NoteBlock:
     width = 100 / len(values)
     drawn = tuple(
         Bar(
-            round(i * width, 3), round(width, 3), round(100 - 100 * max(v, 0.0) / most, 3),
+            round(i * width, 3),
+            round(width, 3),
+            round(100 - 100 * max(v, 0.0) / most, 3),
             ": ".join(w for w in (printable(label), quantity(v, part.unit)) if w),
         )
         for i, (v, label) in enumerate(zip(values, labels, strict=True))
-    )  # fmt: skip
+    )
     return BarsBlock(caption, quantity(most, part.unit), drawn)

@@ -52,9 +52,16 @@ class RateView:
         )
         sources = tuple(rate.source.split("+"))
         return cls(
-            rate.value, str(rate.origin), rate.key, sources, rate.note, rounds, best, worst,
+            rate.value,
+            str(rate.origin),
+            rate.key,
+            sources,
+            rate.note,
+            rounds,
+            best,
+            worst,
             rate.is_uncertain,
-        )  # fmt: skip
+        )
 
 
 @record
@@ -121,20 +128,31 @@ class TargetView:
         """Create the view of a machine."""
         rates = tuple(
             RowView(
-                r.name, r.unit.value, RateView.of_known(r.best), RateView.of(r.nominal),
-                RateView.of(r.measured), r.capacity_bytes,
+                r.name,
+                r.unit.value,
+                RateView.of_known(r.best),
+                RateView.of(r.nominal),
+                RateView.of(r.measured),
+                r.capacity_bytes,
             )
             for r in rows(machine)
-        )  # fmt: skip
+        )
         sources = {
             name: SourceView(s.name, str(s.origin), s.title, s.date, s.note)
             for name, s in machine.sources.items()
         }
         facts = {key: RateView.of_known(r) for key, r in machine.facts.items()}
         return cls(
-            machine.name, tuple(machine.aliases), machine.kind, machine.vendor, machine.arch,
-            machine.description, rates, facts, sources,
-        )  # fmt: skip
+            machine.name,
+            tuple(machine.aliases),
+            machine.kind,
+            machine.vendor,
+            machine.arch,
+            machine.description,
+            rates,
+            facts,
+            sources,
+        )
 
 
 @record
@@ -173,10 +191,15 @@ class ListedView:
     def of(cls, t: Listed) -> ListedView:
         """Create the view of one line."""
         return cls(
-            t.listing.name, tuple(t.listing.aliases), t.listing.kind, t.listing.description,
-            t.listing.shipped, t.memory_bytes, t.bandwidth_bytes_per_s,
+            t.listing.name,
+            tuple(t.listing.aliases),
+            t.listing.kind,
+            t.listing.description,
+            t.listing.shipped,
+            t.memory_bytes,
+            t.bandwidth_bytes_per_s,
             dict(zip(LISTED, t.matrix_per_s, strict=False)),
-        )  # fmt: skip
+        )
 
 
 @record
@@ -214,9 +237,13 @@ class ClusterView:
         except TargetError:
             return cls(*texts, None, None, None, None, None)
         return cls(
-            *texts, c.machine.name, c.gpus_per_node, c.joined, c.nvlink_bytes_per_s or None,
+            *texts,
+            c.machine.name,
+            c.gpus_per_node,
+            c.joined,
+            c.nvlink_bytes_per_s or None,
             c.network_bytes_per_s,
-        )  # fmt: skip
+        )
 
 
 @record

@@ -14,9 +14,23 @@ if TYPE_CHECKING:
     from .views import DEFAULT, NAMES, TOP, Views, collect, document
 
 __all__ = [
-    "DEFAULT", "NAMES", "TOP", "Confidence", "Format", "Grade", "Item", "LimitShare", "MemoryNeed",
-    "Throughput", "Verdict", "Views", "collect", "document", "render", "written",
-]  # fmt: skip
+    "DEFAULT",
+    "NAMES",
+    "TOP",
+    "Confidence",
+    "Format",
+    "Grade",
+    "Item",
+    "LimitShare",
+    "MemoryNeed",
+    "Throughput",
+    "Verdict",
+    "Views",
+    "collect",
+    "document",
+    "render",
+    "written",
+]
 
 # their modules import much more than units and rows
 __getattr__ = first_use(

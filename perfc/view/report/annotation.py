@@ -80,8 +80,11 @@ def place_of(source: str, model: str) -> tuple[str, int]:
     if where.endswith(".py"):
         return where, 1
     path = where.replace(".", "/")
-    tried = (Path(folder, path + end).as_posix()
-             for folder in SOURCE_FOLDERS for end in (".py", "/__init__.py"))  # fmt: skip
+    tried = (
+        Path(folder, path + end).as_posix()
+        for folder in SOURCE_FOLDERS
+        for end in (".py", "/__init__.py")
+    )
     return next((t for t in tried if os.path.isfile(t)), model), 1
 
 

@@ -74,9 +74,12 @@ class PageBuild:
 
 
 def build(
-    out: Path, *, numpy: Path | None = None, has_numpy: bool = True,
+    out: Path,
+    *,
+    numpy: Path | None = None,
+    has_numpy: bool = True,
     report: Callable[[str], None] = lambda _: None,
-) -> Path:  # fmt: skip
+) -> Path:
     """Build the page into a folder and return it; an earlier build there is replaced.
 
     Args:

@@ -18,9 +18,11 @@ def limit(memory_bytes: int, time_s: int) -> None:
     except ImportError:
         return
     for kind, value in (
-        (resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, time_s),
-        (resource.RLIMIT_FSIZE, 1 << 26), (resource.RLIMIT_CORE, 0),
-    ):  # fmt: skip
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CPU, time_s),
+        (resource.RLIMIT_FSIZE, 1 << 26),
+        (resource.RLIMIT_CORE, 0),
+    ):
         _, hard = resource.getrlimit(kind)
         most = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (most, most))

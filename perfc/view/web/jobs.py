@@ -36,9 +36,11 @@ class UiLimits:
 
 
 async def answered(
-    job: Mapping[str, object], folder: Path, limits: UiLimits,
+    job: Mapping[str, object],
+    folder: Path,
+    limits: UiLimits,
     disconnected: Callable[[], Awaitable[None]],
-) -> Reply:  # fmt: skip
+) -> Reply:
     """Run a job in a new process with a folder as its working directory, and return its reply.
 
     Args:
@@ -48,14 +50,23 @@ async def answered(
         disconnected: returns when the client has closed the connection.
     """
     environment = {
-        **child_environment(), NO_CODE: "1", "HF_HUB_OFFLINE": "1",
-        "OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(folder),
-    }  # fmt: skip
+        **child_environment(),
+        NO_CODE: "1",
+        "HF_HUB_OFFLINE": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "TMPDIR": str(folder),
+    }
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "perfc.view.web.job", cwd=folder, env=environment,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        sys.executable,
+        "-m",
+        "perfc.view.web.job",
+        cwd=folder,
+        env=environment,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
     limited = {**job, "memory_bytes": limits.memory_bytes, "time_s": limits.time_s}
     work = asyncio.ensure_future(process.communicate(json.dumps(limited).encode()))
     left = asyncio.ensure_future(disconnected())

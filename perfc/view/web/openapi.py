@@ -27,27 +27,32 @@ def operation_of(operation: PageOperation, catalogue: dict[str, Any]) -> dict[st
     properties: dict[str, object] = {
         "model": {"type": "string", "description": "Shipped name, if no file is sent."},
         "file": {
-            "type": "array", "items": {"type": "string", "format": "binary"},
+            "type": "array",
+            "items": {"type": "string", "format": "binary"},
             "description": f"Model files: {', '.join(catalogue['suffixes'])}.",
         },
         **{s.name: schema_of(s, catalogue) for s in operation.settings},
         "answer": {"type": "string", "enum": [a.value for a in AnswerForm], "default": "page"},
         "form": {"type": "string", "enum": [*FORMS], "default": "html"},
-    }  # fmt: skip
+    }
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Reply"}}}
     return {
         "operationId": operation.name,
         "summary": operation.summary,
         "description": f"Runs `perfc {' '.join(operation.words)}`.",
-        "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": {
-            "type": "object", "properties": properties}}}},
+        "requestBody": {
+            "required": True,
+            "content": {
+                "multipart/form-data": {"schema": {"type": "object", "properties": properties}}
+            },
+        },
         "responses": {
             "200": {"description": "The answer.", "content": content},
             "401": {"description": "No token, or another one.", "content": content},
             "413": {"description": "Files above the limit.", "content": content},
             "422": {"description": "A model or setting without an answer.", "content": content},
         },
-    }  # fmt: skip
+    }
 
 
 def document(catalogue: dict[str, Any]) -> dict[str, object]:

@@ -92,49 +92,87 @@ _BATCH = PageSetting("batch", "--batch", "Batch", SettingKind.NUMBER)
 _SEQ = PageSetting("seq", "--seq", "Sequence length", SettingKind.NUMBER)
 _DTYPE = PageSetting("dtype", "--dtype", "Precision", SettingKind.NAME, choices="precisions")
 _RUNTIME = PageSetting("runtime", "--runtime", "Runtime", SettingKind.NAME, choices="runtimes")
-_TRAIN = PageSetting("train", "--train", "Optimizer, to train", SettingKind.NAME,
-                     choices="optimizers", empty="none")  # fmt: skip
-_PREDICTOR = PageSetting("predictor", "--predictor", "Predictor", SettingKind.NAME,
-                         choices="predictors", empty="perfc", is_plugged_in=True)  # fmt: skip
+_TRAIN = PageSetting(
+    "train", "--train", "Optimizer, to train", SettingKind.NAME, choices="optimizers", empty="none"
+)
+_PREDICTOR = PageSetting(
+    "predictor",
+    "--predictor",
+    "Predictor",
+    SettingKind.NAME,
+    choices="predictors",
+    empty="perfc",
+    is_plugged_in=True,
+)
 _DEPLOYMENT = (_BATCH, _SEQ, _DTYPE, _RUNTIME, _TRAIN)
 OPERATIONS = (
     PageOperation(
-        "analyze", ("analyze",), "Analyze",
+        "analyze",
+        ("analyze",),
+        "Analyze",
         "Predicted time, lower bound, roofline, memory and kernels on one machine.",
-        (_MACHINE, *_DEPLOYMENT, _PREDICTOR), ("--no-predict", "--no-what-if"), ("--no-what-if",),
+        (_MACHINE, *_DEPLOYMENT, _PREDICTOR),
+        ("--no-predict", "--no-what-if"),
+        ("--no-what-if",),
     ),
     PageOperation(
-        "compare", ("compare",), "Compare", "Machines, runtimes and precisions side by side.",
-        (PageSetting("target", "--target", "Machines", SettingKind.MACHINES, "a100,h100,l4,t4"),
-         *_DEPLOYMENT, replace(_PREDICTOR, flag="--predictors", choices="sets_of_predictors")),
+        "compare",
+        ("compare",),
+        "Compare",
+        "Machines, runtimes and precisions side by side.",
+        (
+            PageSetting("target", "--target", "Machines", SettingKind.MACHINES, "a100,h100,l4,t4"),
+            *_DEPLOYMENT,
+            replace(_PREDICTOR, flag="--predictors", choices="sets_of_predictors"),
+        ),
         ("--no-predict",),
     ),
     PageOperation(
-        "fit", ("fit",), "Fit", "Largest batch that fits in memory, and what would free memory.",
+        "fit",
+        ("fit",),
+        "Fit",
+        "Largest batch that fits in memory, and what would free memory.",
         (_MACHINE, *_DEPLOYMENT),
     ),
     PageOperation(
-        "serve", ("llm", "serve"), "Serve",
+        "serve",
+        ("llm", "serve"),
+        "Serve",
         "Latency, throughput and price of serving an LLM, by perfc or a published predictor.",
-        (PageSetting("target", "--target", "Machine", SettingKind.MACHINE, "h100"),
-         PageSetting("tp", "--tp", "GPUs per replica", SettingKind.NUMBER),
-         PageSetting("isl", "--isl", "Prompt tokens", SettingKind.NUMBER, "2048"),
-         PageSetting("osl", "--osl", "Generated tokens", SettingKind.NUMBER, "256"),
-         PageSetting("concurrency", "--concurrency", "Requests at once", SettingKind.NUMBER, "16"),
-         PageSetting("dtype", "--dtype", "Weights", SettingKind.NAME, choices="weight_formats"),
-         PageSetting("runtime", "--runtime", "Engine", SettingKind.NAME, choices="engines"),
-         replace(_PREDICTOR, choices="serving_predictors")),
+        (
+            PageSetting("target", "--target", "Machine", SettingKind.MACHINE, "h100"),
+            PageSetting("tp", "--tp", "GPUs per replica", SettingKind.NUMBER),
+            PageSetting("isl", "--isl", "Prompt tokens", SettingKind.NUMBER, "2048"),
+            PageSetting("osl", "--osl", "Generated tokens", SettingKind.NUMBER, "256"),
+            PageSetting(
+                "concurrency", "--concurrency", "Requests at once", SettingKind.NUMBER, "16"
+            ),
+            PageSetting("dtype", "--dtype", "Weights", SettingKind.NAME, choices="weight_formats"),
+            PageSetting("runtime", "--runtime", "Engine", SettingKind.NAME, choices="engines"),
+            replace(_PREDICTOR, choices="serving_predictors"),
+        ),
     ),
     PageOperation(
-        "plan", ("plan",), "Train", "Fastest parallelism of a training step on many GPUs.",
-        (PageSetting("target", "--target", "Node", SettingKind.MACHINE, "dgx-h100"),
-         PageSetting("gpus", "--gpus", "GPUs", SettingKind.NUMBER, "8"),
-         PageSetting("global_batch", "--global-batch", "Global batch", SettingKind.NUMBER),
-         _SEQ,
-         PageSetting("train", "--train", "Optimizer", SettingKind.NAME, choices="optimizers",
-                     empty="none")),
+        "plan",
+        ("plan",),
+        "Train",
+        "Fastest parallelism of a training step on many GPUs.",
+        (
+            PageSetting("target", "--target", "Node", SettingKind.MACHINE, "dgx-h100"),
+            PageSetting("gpus", "--gpus", "GPUs", SettingKind.NUMBER, "8"),
+            PageSetting("global_batch", "--global-batch", "Global batch", SettingKind.NUMBER),
+            _SEQ,
+            PageSetting(
+                "train",
+                "--train",
+                "Optimizer",
+                SettingKind.NAME,
+                choices="optimizers",
+                empty="none",
+            ),
+        ),
     ),
-)  # fmt: skip
+)
 
 
 class AnswerForm(StrEnum):
@@ -265,24 +303,25 @@ def catalogue(*, is_local: bool = False) -> dict[str, object]:
     from perfc.machine import list_clusters, list_machines
 
     lists: Mapping[str, Callable[[], Iterable[str]]] = {
-        "precisions": names.precisions, "runtimes": names.runtimes,
-        "optimizers": names.optimizers, "engines": names.engines,
-        "weight_formats": names.weight_formats, "serving_predictors": names.serving_predictors,
+        "precisions": names.precisions,
+        "runtimes": names.runtimes,
+        "optimizers": names.optimizers,
+        "engines": names.engines,
+        "weight_formats": names.weight_formats,
+        "serving_predictors": names.serving_predictors,
         "predictors": names.predictors,
         "sets_of_predictors": lambda: (ALL, *names.predictors()),
-    }  # fmt: skip
+    }
     return {
         "operations": [form_of(one, is_local=is_local) for one in OPERATIONS],
         "suffixes": list(SUFFIXES),
         "samples": list(samples()),
         "models": list(shipped()),
         "encoders": [name for name in shipped() if read_config(name).decoder is None],
-        "machines": [
-            [one.name, one.description] for one in (*list_machines(), *list_clusters())
-        ],
+        "machines": [[one.name, one.description] for one in (*list_machines(), *list_clusters())],
         "is_local": is_local,
         **{key: list(known()) for key, known in lists.items()},
-    }  # fmt: skip
+    }
 
 
 def form_of(operation: PageOperation, *, is_local: bool) -> dict[str, object]:
@@ -291,16 +330,26 @@ def form_of(operation: PageOperation, *, is_local: bool) -> dict[str, object]:
 
     has_lab = bool(plugins.entries(plugins.PREDICTORS))
     settings = [
-        {"name": s.name, "label": s.label, "kind": s.kind.value, "usual": s.usual,
-         "choices": s.choices, "empty": s.empty,
-         "lacking": plugins.LAB_HINT if s.is_plugged_in and not has_lab else ""}
-        for s in operation.settings if is_local or not s.is_plugged_in
-    ]  # fmt: skip
+        {
+            "name": s.name,
+            "label": s.label,
+            "kind": s.kind.value,
+            "usual": s.usual,
+            "choices": s.choices,
+            "empty": s.empty,
+            "lacking": plugins.LAB_HINT if s.is_plugged_in and not has_lab else "",
+        }
+        for s in operation.settings
+        if is_local or not s.is_plugged_in
+    ]
     return {
-        "name": operation.name, "title": operation.title, "summary": operation.summary,
-        "settings": settings, "has_quick": bool(operation.quick),
+        "name": operation.name,
+        "title": operation.title,
+        "summary": operation.summary,
+        "settings": settings,
+        "has_quick": bool(operation.quick),
         "has_whole": bool(operation.page),
-    }  # fmt: skip
+    }
 
 
 def samples() -> Mapping[str, str]:

@@ -22,11 +22,22 @@ from perfc.errors import PerfcError
 
 LOCK = Path(__file__).parent / "lock.toml"
 LONGEST_S = 600
-PLATFORM = ("--platform", "manylinux2014_x86_64", "--python-version", "3.12",
-            "--implementation", "cp")  # fmt: skip
+PLATFORM = (
+    "--platform",
+    "manylinux2014_x86_64",
+    "--python-version",
+    "3.12",
+    "--implementation",
+    "cp",
+)
 """Platform of wheels: one everywhere, so that each has one hash; compiled parts are left out."""
-CORE = ("pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip",
-        "pyodide-lock.json")  # fmt: skip
+CORE = (
+    "pyodide.mjs",
+    "pyodide.asm.js",
+    "pyodide.asm.wasm",
+    "python_stdlib.zip",
+    "pyodide-lock.json",
+)
 
 
 @cache
@@ -47,9 +58,13 @@ def ran(command: Sequence[str], folder: Path, what: str) -> str:
     say(f"{command[0]}: {what}, {LONGEST_S // 60} min at most", is_error=True)
     try:
         done = subprocess.run(
-            [program, *command[1:]], cwd=folder, capture_output=True, text=True,
-            timeout=LONGEST_S, check=True,
-        )  # fmt: skip
+            [program, *command[1:]],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=True,
+        )
     except subprocess.TimeoutExpired:
         raise PerfcError(f"{command[0]} took more than {LONGEST_S} s", where=what) from None
     except subprocess.CalledProcessError as error:
@@ -105,10 +120,27 @@ def downloaded(folder: Path, pins: Mapping[str, tuple[str, str]]) -> None:
     lines = [f"{n}=={version} --hash=sha256:{digest}\n" for n, (version, digest) in pins.items()]
     (folder / "pins.txt").write_text("".join(lines), encoding="utf-8")
     ran(
-        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary", ":all:",
-         "--retries", "1", *PLATFORM, "--require-hashes", "-r", "pins.txt", "-d", "."],
-        folder, ", ".join(pins),
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--retries",
+            "1",
+            *PLATFORM,
+            "--require-hashes",
+            "-r",
+            "pins.txt",
+            "-d",
+            ".",
+        ],
+        folder,
+        ", ".join(pins),
+    )
 
 
 def numpy_wheel(folder: Path, core: Path, given: Path | None) -> bytes:

@@ -178,10 +178,14 @@ class Api:
         if answer not in [*AnswerForm]:
             raise ParseError(f"no answer {answer[:32]!r}", hint=", ".join(AnswerForm))
         return {
-            "operation": operation, "model": "." if files else texts.get("model", ""),
-            "files": names, "settings": {k: v for k, v in texts.items() if k not in FIELDS},
-            "answer": answer, "form": answer_form, "has_hub": True,
-        }  # fmt: skip
+            "operation": operation,
+            "model": "." if files else texts.get("model", ""),
+            "files": names,
+            "settings": {k: v for k, v in texts.items() if k not in FIELDS},
+            "answer": answer,
+            "form": answer_form,
+            "has_hub": True,
+        }
 
 
 async def disconnected(request: Request) -> None:

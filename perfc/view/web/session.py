@@ -14,9 +14,15 @@ from .operations import AnswerForm, Reply, command_line, failed, named, opened, 
 
 
 def run_operation(
-    operation: str, model: str, files: Sequence[str], settings: Mapping[str, str], answer: str,
-    form: str = "html", *, has_hub: bool = False,
-) -> Reply:  # fmt: skip
+    operation: str,
+    model: str,
+    files: Sequence[str],
+    settings: Mapping[str, str],
+    answer: str,
+    form: str = "html",
+    *,
+    has_hub: bool = False,
+) -> Reply:
     """Return the answer of an operation.
 
     Args:

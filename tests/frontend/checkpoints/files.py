@@ -12,21 +12,29 @@ Tensors = Sequence[tuple[str, tuple[int, ...], int]]
 BLOCKS = {0: (1, 4), 1: (1, 2), 2: (32, 18), 8: (32, 34), 12: (256, 144), 14: (256, 210)}
 """Elements and bytes of a block by type: F32, F16, Q4_0, Q8_0, Q4_K and Q6_K."""
 LLAMA: dict[str, Any] = {
-    "general.architecture": "llama", "llama.context_length": 4096, "llama.embedding_length": 256,
-    "llama.block_count": 2, "llama.feed_forward_length": 512, "llama.attention.head_count": 4,
-    "llama.attention.head_count_kv": 2, "llama.rope.dimension_count": 64,
-}  # fmt: skip
+    "general.architecture": "llama",
+    "llama.context_length": 4096,
+    "llama.embedding_length": 256,
+    "llama.block_count": 2,
+    "llama.feed_forward_length": 512,
+    "llama.attention.head_count": 4,
+    "llama.attention.head_count_kv": 2,
+    "llama.rope.dimension_count": 64,
+}
 
 
 def llama_tensors(kind: int = 12, wide: int = 14) -> Tensors:
     """Return the tensors of a network of two layers, values and down projections in ``wide``."""
     tensors: list[tuple[str, tuple[int, ...], int]] = [
-        ("token_embd.weight", (256, 512), kind), ("output_norm.weight", (256,), 0),
-        ("output.weight", (256, 512), wide), ("rope_freqs.weight", (32,), 0),
-    ]  # fmt: skip
+        ("token_embd.weight", (256, 512), kind),
+        ("output_norm.weight", (256,), 0),
+        ("output.weight", (256, 512), wide),
+        ("rope_freqs.weight", (32,), 0),
+    ]
     for i in range(2):
         tensors += [
-            (f"blk.{i}.attn_norm.weight", (256,), 0), (f"blk.{i}.ffn_norm.weight", (256,), 0),
+            (f"blk.{i}.attn_norm.weight", (256,), 0),
+            (f"blk.{i}.ffn_norm.weight", (256,), 0),
             (f"blk.{i}.attn_q.weight", (256, 256), kind),
             (f"blk.{i}.attn_k.weight", (256, 128), kind),
             (f"blk.{i}.attn_v.weight", (256, 128), wide),
@@ -34,7 +42,7 @@ def llama_tensors(kind: int = 12, wide: int = 14) -> Tensors:
             (f"blk.{i}.ffn_gate.weight", (256, 512), kind),
             (f"blk.{i}.ffn_up.weight", (256, 512), kind),
             (f"blk.{i}.ffn_down.weight", (512, 256), wide),
-        ]  # fmt: skip
+        ]
     return tensors
 
 
@@ -59,8 +67,12 @@ def value(given: Any) -> bytes:
         case _:
             items = [value(item) for item in given]
             kind = items[0][:4] if items else struct.pack("<I", 4)
-            return struct.pack("<I", 9) + kind + struct.pack("<Q", len(items)) + b"".join(
-                item[4:] for item in items)  # fmt: skip
+            return (
+                struct.pack("<I", 9)
+                + kind
+                + struct.pack("<Q", len(items))
+                + b"".join(item[4:] for item in items)
+            )
 
 
 def gguf_header(metadata: Mapping[str, Any], tensors: Tensors, version: int = 3) -> bytes:
@@ -85,9 +97,11 @@ def nbytes_of(shape: tuple[int, ...], kind: int) -> int:
 
 
 def write_gguf(
-    path: Path, metadata: Mapping[str, Any] = LLAMA, tensors: Tensors | None = None,
+    path: Path,
+    metadata: Mapping[str, Any] = LLAMA,
+    tensors: Tensors | None = None,
     version: int = 3,
-) -> int:  # fmt: skip
+) -> int:
     """Write a GGUF file; return the bytes of its tensors."""
     every = llama_tensors() if tensors is None else tensors
     header = gguf_header(metadata, every, version)

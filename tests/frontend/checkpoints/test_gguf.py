@@ -30,10 +30,16 @@ from tests.frontend.checkpoints.files import (
 )
 
 CONFIG = {
-    "model_type": "llama", "vocab_size": 512, "hidden_size": 256, "intermediate_size": 512,
-    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
-    "max_position_embeddings": 4096, "torch_dtype": "float16",
-}  # fmt: skip
+    "model_type": "llama",
+    "vocab_size": 512,
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 4096,
+    "torch_dtype": "float16",
+}
 
 
 def stored_bytes(path: Path) -> int:
@@ -111,14 +117,19 @@ def test_experts_and_old_names_of_single_experts_are_read(tmp_path: Path) -> Non
     together, single = list(dense), list(dense)
     for i in range(2):
         router = (f"blk.{i}.ffn_gate_inp.weight", (256, 4), 0)
-        together += [router, (f"blk.{i}.ffn_gate_exps.weight", (256, 512, 4), 12),
-                     (f"blk.{i}.ffn_up_exps.weight", (256, 512, 4), 12),
-                     (f"blk.{i}.ffn_down_exps.weight", (512, 256, 4), 14)]  # fmt: skip
+        together += [
+            router,
+            (f"blk.{i}.ffn_gate_exps.weight", (256, 512, 4), 12),
+            (f"blk.{i}.ffn_up_exps.weight", (256, 512, 4), 12),
+            (f"blk.{i}.ffn_down_exps.weight", (512, 256, 4), 14),
+        ]
         single.append(router)
         for e in range(4):
-            single += [(f"blk.{i}.ffn_gate.{e}.weight", (256, 512), 12),
-                       (f"blk.{i}.ffn_up.{e}.weight", (256, 512), 12),
-                       (f"blk.{i}.ffn_down.{e}.weight", (512, 256), 14)]  # fmt: skip
+            single += [
+                (f"blk.{i}.ffn_gate.{e}.weight", (256, 512), 12),
+                (f"blk.{i}.ffn_up.{e}.weight", (256, 512), 12),
+                (f"blk.{i}.ffn_down.{e}.weight", (512, 256), 14),
+            ]
     for number, tensors in enumerate((together, single)):
         path = tmp_path / f"{number}.gguf"
         nbytes = write_gguf(path, metadata, tensors)
@@ -171,12 +182,22 @@ BAD: list[tuple[bytes, str]] = [
     (b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 60), "keys, more than"),
     (b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 1 << 62), "ends within its header"),
     (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<I", 99), "metadata type"),
-    (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a")
-     + struct.pack("<IIQ", 9, 8, 1 << 61), "items in arrays"),
-    (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a")
-     + struct.pack("<IIQ", 9, 4, 1 << 61), "ends within its header"),
-    (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<I", 9)
-     + struct.pack("<IQ", 9, 1) * 9, "nested deeper"),
+    (
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<IIQ", 9, 8, 1 << 61),
+        "items in arrays",
+    ),
+    (
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("a") + struct.pack("<IIQ", 9, 4, 1 << 61),
+        "ends within its header",
+    ),
+    (
+        b"GGUF"
+        + struct.pack("<IQQ", 3, 0, 1)
+        + text("a")
+        + struct.pack("<I", 9)
+        + struct.pack("<IQ", 9, 1) * 9,
+        "nested deeper",
+    ),
     (gguf_header({}, []), "general.architecture"),
     (gguf_header({"general.architecture": "clip"}, []), "a vision projector"),
     (gguf_header({**LLAMA, "general.type": "adapter"}, []), "of the type 'adapter'"),
@@ -186,7 +207,7 @@ BAD: list[tuple[bytes, str]] = [
     (b"not it", "not a GGUF file"),
     (b"version https://git-lfs.github.com/spec/v1\n", "git-LFS pointer"),
     (b"", "the file is empty"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("data", "message"), BAD)

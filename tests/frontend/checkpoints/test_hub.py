@@ -16,9 +16,13 @@ from perfc.frontend.checkpoints.hub import is_hub_id, plain_names
 from perfc.frontend.config import is_config, read_config, shipped
 
 SMALL = {
-    "model_type": "llama", "vocab_size": 512, "hidden_size": 64, "intermediate_size": 96,
-    "num_hidden_layers": 2, "num_attention_heads": 4,
-}  # fmt: skip
+    "model_type": "llama",
+    "vocab_size": 512,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+}
 NAME, REVISION = "someone/Some-Model-3B", "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -46,14 +50,17 @@ def put(cache: Path, name: str = NAME, revision: str = REVISION) -> Path:
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"), ("Qwen/Qwen3-8B", "qwen3-8b"),
-        ("meta-llama/Meta-Llama-3-8B", "llama-3-8b"), ("google/gemma-2-9b-it", "gemma-2-9b"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama-3.1-8b"),
+        ("Qwen/Qwen3-8B", "qwen3-8b"),
+        ("meta-llama/Meta-Llama-3-8B", "llama-3-8b"),
+        ("google/gemma-2-9b-it", "gemma-2-9b"),
         ("meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"),
         ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"),
         ("mistralai/Mixtral-8x7B-Instruct-v0.1", "mixtral-8x7b"),
-        ("google-bert/bert-base-uncased", "bert-base"), ("openai-community/gpt2", "gpt2"),
+        ("google-bert/bert-base-uncased", "bert-base"),
+        ("openai-community/gpt2", "gpt2"),
     ],
-)  # fmt: skip
+)
 def test_networks_that_come_with_perfc_need_no_download(name: str, known: str) -> None:
     assert known in plain_names(name)
     assert is_config(name)

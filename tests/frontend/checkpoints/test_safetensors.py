@@ -18,9 +18,14 @@ from perfc.frontend.config.precision import WeightFormat
 from tests.frontend.checkpoints.files import write_safetensors
 
 CONFIG = {
-    "model_type": "llama", "vocab_size": 512, "hidden_size": 64, "intermediate_size": 96,
-    "num_hidden_layers": 2, "num_attention_heads": 4, "torch_dtype": "float32",
-}  # fmt: skip
+    "model_type": "llama",
+    "vocab_size": 512,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "torch_dtype": "float32",
+}
 INDEX = "model.safetensors.index.json"
 
 
@@ -34,10 +39,12 @@ def put(folder: Path, kind: str = "BF16", **config: object) -> Path:
 @pytest.mark.parametrize(
     ("kind", "dtype", "form"),
     [
-        ("BF16", "bfloat16", None), ("F16", "float16", None), ("F32", "float32", None),
+        ("BF16", "bfloat16", None),
+        ("F16", "float16", None),
+        ("F32", "float32", None),
         ("F8_E4M3", "float32", WeightFormat.F8),
     ],
-)  # fmt: skip
+)
 def test_the_header_gives_the_types(
     tmp_path: Path, kind: str, dtype: str, form: WeightFormat | None
 ) -> None:
@@ -118,12 +125,13 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, data: bytes, message: str) -
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"dtype": "F9"}, "which is not known"), ({"dtype": "F16", "shape": [2]}, "no shape"),
+        ({"dtype": "F9"}, "which is not known"),
+        ({"dtype": "F16", "shape": [2]}, "no shape"),
         ({"dtype": "F16", "shape": [-1], "data_offsets": [0, 2]}, "no shape"),
         ({"dtype": "F16", "shape": [1 << 62] * 16, "data_offsets": [0, 2]}, "2 bytes for"),
         ({"dtype": "F16", "shape": [1 << 30], "data_offsets": [0, 1 << 31]}, "ends before"),
     ],
-)  # fmt: skip
+)
 def test_wrong_entries_are_one_line(tmp_path: Path, entry: object, message: str) -> None:
     path, header = put(tmp_path), json.dumps({"a": entry}).encode()
     path.write_bytes(struct.pack("<Q", len(header)) + header)

@@ -13,12 +13,24 @@ from perfc.errors import ModelError
 from perfc.frontend.config import read_config, shipped
 
 LLAMA: dict[str, Any] = {
-    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 32000,
-    "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 4,
-    "num_attention_heads": 32, "num_key_value_heads": 4, "max_position_embeddings": 2048,
-    "hidden_act": "silu", "rms_norm_eps": 1e-6, "rope_theta": 1e4, "use_cache": True,
-    "tie_word_embeddings": False, "torch_dtype": "bfloat16", "num_beams": 1, "n_group": 1,
-}  # fmt: skip
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "vocab_size": 32000,
+    "hidden_size": 2048,
+    "intermediate_size": 5632,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 2048,
+    "hidden_act": "silu",
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 1e4,
+    "use_cache": True,
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+    "num_beams": 1,
+    "n_group": 1,
+}
 COUNTS = [name for name in LLAMA if name.startswith(("num_", "n_", "max_")) or "_size" in name]
 ODD: list[object] = [-4, 4.5, True, "x", float("nan"), float("inf"), 1e300, 10**400, 1 << 62]
 
@@ -42,13 +54,18 @@ def test_a_count_is_a_whole_number(name: str, value: object, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("rope_theta", [-1, 0, "x", True, float("nan")]), ("rms_norm_eps", [-1, 0, "x", True]),
-        ("use_cache", [-4, "x", 4.5]), ("tie_word_embeddings", ["x", 4.5, 3]),
-        ("hidden_act", ["", 3, True, "float13"]), ("torch_dtype", ["float13", 3, True]),
-        ("max_position_embeddings", [0]), ("vocab_size", [0]),
-        ("num_attention_heads", [0]), ("quantization_config", [3, "gptq", True]),
+        ("rope_theta", [-1, 0, "x", True, float("nan")]),
+        ("rms_norm_eps", [-1, 0, "x", True]),
+        ("use_cache", [-4, "x", 4.5]),
+        ("tie_word_embeddings", ["x", 4.5, 3]),
+        ("hidden_act", ["", 3, True, "float13"]),
+        ("torch_dtype", ["float13", 3, True]),
+        ("max_position_embeddings", [0]),
+        ("vocab_size", [0]),
+        ("num_attention_heads", [0]),
+        ("quantization_config", [3, "gptq", True]),
     ],
-)  # fmt: skip
+)
 def test_other_keys_have_their_kinds(name: str, values: list[object], tmp_path: Path) -> None:
     for value in values:
         with pytest.raises(ModelError):

@@ -42,8 +42,14 @@ from perfc.passes.roofline.cost import Cost, CostTable
 from perfc.passes.roofline.parameters import Parameters, Role
 
 SIZES = {
-    "batch": 2, "seq": 96, "past": 160, "decodes": 3, "context": 160, "target": 4, "source": 96,
-}  # fmt: skip
+    "batch": 2,
+    "seq": 96,
+    "past": 160,
+    "decodes": 3,
+    "context": 160,
+    "target": 4,
+    "source": 96,
+}
 GOLDEN = Path(__file__).parent / "small.pir"
 
 
@@ -160,8 +166,11 @@ def test_caches_are_as_long_as_their_inputs(name: str) -> None:
     model = read_config(name)
     module = lower(model, ForwardStep.DECODE, ServingPrecision(cache=DType.F8E4M3FN))
     inputs = [v.type for v in module.graph.inputs if "cache" in v.name]
-    sizes = [evaluate(t.nbytes or 0, {"decodes": 1, "context": 160}) for t in inputs
-             if isinstance(t, TensorType)]  # fmt: skip
+    sizes = [
+        evaluate(t.nbytes or 0, {"decodes": 1, "context": 160})
+        for t in inputs
+        if isinstance(t, TensorType)
+    ]
     assert sum(sizes) == cache_bytes(model, 160, ServingPrecision(cache=DType.F8E4M3FN))
 
 
@@ -293,8 +302,11 @@ def test_ranks_with_sequences_of_their_own_may_share_every_expert() -> None:
     assert macs(parted, sizes) == macs(whole, sizes)
     problems = [c.problem for c in costs(parted).nodes.values() if isinstance(c.problem, Experts)]
     assert (problems[0].inner, problems[0].experts, problems[0].ranks) == (14336 // 8, 8, 1)
-    exchanged = {c.problem.exchange for c in costs(parted).nodes.values()
-                 if isinstance(c.problem, Collective)}  # fmt: skip
+    exchanged = {
+        c.problem.exchange
+        for c in costs(parted).nodes.values()
+        if isinstance(c.problem, Collective)
+    }
     assert exchanged == {Exchange.ALL_GATHER, Exchange.REDUCE_SCATTER, Exchange.ALL_REDUCE}
 
 

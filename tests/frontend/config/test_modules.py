@@ -16,11 +16,20 @@ from perfc.errors import PerfcError
 from perfc.frontend.config import code_of
 
 QWEN = {
-    "model_type": "qwen2", "architectures": ["Qwen2Model"], "hidden_act": "silu",
-    "hidden_size": 64, "intermediate_size": 176, "max_position_embeddings": 512,
-    "num_attention_heads": 4, "num_hidden_layers": 2, "num_key_value_heads": 2,
-    "rms_norm_eps": 1e-6, "rope_theta": 1e6, "torch_dtype": "bfloat16", "vocab_size": 256,
-}  # fmt: skip
+    "model_type": "qwen2",
+    "architectures": ["Qwen2Model"],
+    "hidden_act": "silu",
+    "hidden_size": 64,
+    "intermediate_size": 176,
+    "max_position_embeddings": 512,
+    "num_attention_heads": 4,
+    "num_hidden_layers": 2,
+    "num_key_value_heads": 2,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 1e6,
+    "torch_dtype": "bfloat16",
+    "vocab_size": 256,
+}
 
 NORM = """\
 norm.f32: cast

@@ -26,9 +26,11 @@ def kinds(pattern: str, **keys: object) -> list[object]:
 
 
 EXPERTS = {
-    "n_routed_experts": 16, "num_experts_per_tok": 3, "moe_intermediate_size": 96,
+    "n_routed_experts": 16,
+    "num_experts_per_tok": 3,
+    "moe_intermediate_size": 96,
     "moe_shared_expert_intermediate_size": 192,
-}  # fmt: skip
+}
 
 
 def test_letters_are_mixers() -> None:

@@ -17,15 +17,27 @@ from perfc.frontend.config.facts import parameters
 ROOT = Path(__file__).parents[3]
 GOLDEN = json.loads((ROOT / "tests" / "golden" / "llm_configs.json").read_text(encoding="utf-8"))
 PUBLISHED = {
-    "llama-3.1-405b": 405_853_388_800, "llama-2-70b": 68_976_648_192,
+    "llama-3.1-405b": 405_853_388_800,
+    "llama-2-70b": 68_976_648_192,
     "falcon-180b": 179_522_565_120,
-    "mixtral-8x7b": 46_702_792_704, "qwen2.5-72b": 72_706_203_648, "gemma-2-27b": 27_227_128_320,
-    "gpt-oss-120b": 116_829_156_672, "phi-3.5-moe": 41_873_153_344, "opt-66b": 65_719_701_504,
-    "bloom-176b": 176_247_271_424, "gpt-neox-20b": 20_554_567_680, "jamba-v0.1": 51_570_323_328,
-    "flan-t5-xxl": 11_135_332_352, "flan-t5-xl": 2_849_757_184, "mt5-base": 582_401_280,
-    "whisper-large-v3": 1_543_490_560, "bert-large": 335_174_458,
-    "vit-large-16": 304_326_632, "clip-vit-large-14": 427_616_513, "mamba-2.8b": 2_768_345_600,
-}  # fmt: skip
+    "mixtral-8x7b": 46_702_792_704,
+    "qwen2.5-72b": 72_706_203_648,
+    "gemma-2-27b": 27_227_128_320,
+    "gpt-oss-120b": 116_829_156_672,
+    "phi-3.5-moe": 41_873_153_344,
+    "opt-66b": 65_719_701_504,
+    "bloom-176b": 176_247_271_424,
+    "gpt-neox-20b": 20_554_567_680,
+    "jamba-v0.1": 51_570_323_328,
+    "flan-t5-xxl": 11_135_332_352,
+    "flan-t5-xl": 2_849_757_184,
+    "mt5-base": 582_401_280,
+    "whisper-large-v3": 1_543_490_560,
+    "bert-large": 335_174_458,
+    "vit-large-16": 304_326_632,
+    "clip-vit-large-14": 427_616_513,
+    "mamba-2.8b": 2_768_345_600,
+}
 """Numbers that model cards state, which transformers did not make."""
 
 

@@ -17,11 +17,19 @@ from perfc.machine.parallel import Parallel
 
 GIB = 1 << 30
 LLAMA_8B: dict[str, Any] = {
-    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 128256,
-    "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32,
-    "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_act": "silu",
-    "max_position_embeddings": 4096, "tie_word_embeddings": False, "torch_dtype": "bfloat16",
-}  # fmt: skip
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "vocab_size": 128256,
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "hidden_act": "silu",
+    "max_position_embeddings": 4096,
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+}
 LINEAR = 32 * (4096 * (4096 + 2 * 1024 + 4096) + 3 * 4096 * 14336)
 """Weights of the linear layers."""
 REST = 2 * (2 * 128256 * 4096 + 65 * 4096)
@@ -45,25 +53,32 @@ def held(model: LanguageModel, parallel: Parallel | None = None) -> int:
 def schemed(bits: int, kind: str, *, has_activations: bool, **weights: object) -> dict[str, Any]:
     """One group of compressed-tensors."""
     scheme = {
-        "targets": ["Linear"], "weights": {"num_bits": bits, "type": kind, **weights},
+        "targets": ["Linear"],
+        "weights": {"num_bits": bits, "type": kind, **weights},
         "input_activations": {"num_bits": 8} if has_activations else None,
-    }  # fmt: skip
+    }
     return {
-        "quant_method": "compressed-tensors", "config_groups": {"group_0": scheme},
+        "quant_method": "compressed-tensors",
+        "config_groups": {"group_0": scheme},
         "ignore": ["lm_head"],
-    }  # fmt: skip
+    }
 
 
 EIGHT: list[dict[str, Any]] = [
     {"quant_method": "fbgemm_fp8", "modules_to_not_convert": ["lm_head"]},
-    {"quant_method": "fp8"}, {"quant_method": "fp8", "weight_block_size": [128, 128]},
+    {"quant_method": "fp8"},
+    {"quant_method": "fp8", "weight_block_size": [128, 128]},
     {"quant_method": "bitsandbytes", "load_in_8bit": True, "load_in_4bit": False},
     {"load_in_8bit": True},
-    {"quant_method": "gptq", "bits": 8, "group_size": 128}, {"quant_method": "eetq"},
-    {"quant_method": "quanto", "weights": "int8"}, {"quant_method": "quanto", "weights": "float8"},
+    {"quant_method": "gptq", "bits": 8, "group_size": 128},
+    {"quant_method": "eetq"},
+    {"quant_method": "quanto", "weights": "int8"},
+    {"quant_method": "quanto", "weights": "float8"},
     {"quant_method": "torchao", "quant_type": "int8_weight_only"},
-    {"quant_method": "torchao",
-     "quant_type": {"default": {"_type": "Float8WeightOnlyConfig", "_data": {}, "_version": 1}}},
+    {
+        "quant_method": "torchao",
+        "quant_type": {"default": {"_type": "Float8WeightOnlyConfig", "_data": {}, "_version": 1}},
+    },
     {"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 8}}},
     {"quant_method": "modelopt", "quant_algo": "FP8", "ignore": ["lm_head"]},
     {"quant_algo": "FP8", "exclude_modules": ["lm_head"]},
@@ -71,24 +86,39 @@ EIGHT: list[dict[str, Any]] = [
     schemed(8, "float", has_activations=False, strategy="tensor"),
     schemed(8, "int", has_activations=True, strategy="channel"),
     schemed(8, "int", has_activations=False, strategy="group", group_size=128),
-    {"quant_method": "quark", "global_quant_config": {"weight": {"dtype": "fp8_e4m3"},
-     "input_tensors": {"dtype": "fp8_e4m3"}}, "exclude": ["lm_head"]},
-]  # fmt: skip
+    {
+        "quant_method": "quark",
+        "global_quant_config": {
+            "weight": {"dtype": "fp8_e4m3"},
+            "input_tensors": {"dtype": "fp8_e4m3"},
+        },
+        "exclude": ["lm_head"],
+    },
+]
 FOUR: list[dict[str, Any]] = [
-    {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4",
-     "bnb_4bit_use_double_quant": True},
-    {"quant_method": "gptq", "bits": 4, "group_size": 128}, {"quant_method": "awq", "bits": 4},
+    {
+        "quant_method": "bitsandbytes",
+        "load_in_4bit": True,
+        "bnb_4bit_quant_type": "nf4",
+        "bnb_4bit_use_double_quant": True,
+    },
+    {"quant_method": "gptq", "bits": 4, "group_size": 128},
+    {"quant_method": "awq", "bits": 4},
     {"quant_method": "gptq", "bits": 4, "group_size": -1},
-    {"quant_method": "torchao", "quant_type": {"default": {"_type": "Int4WeightOnlyConfig",
-     "_data": {"group_size": 128}}}},
-    {"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 4,
-     "group_size": 128}}},
+    {
+        "quant_method": "torchao",
+        "quant_type": {"default": {"_type": "Int4WeightOnlyConfig", "_data": {"group_size": 128}}},
+    },
+    {
+        "quant_method": "hqq",
+        "quant_config": {"weight_quant_params": {"nbits": 4, "group_size": 128}},
+    },
     {"quant_method": "quanto", "weights": "int4"},
     {"quant_method": "auto-round", "bits": 4, "group_size": 128},
     {"quant_method": "aqlm", "in_group_size": 8, "nbits_per_codebook": 16, "num_codebooks": 2},
     {"quant_method": "modelopt", "quant_algo": "W4A16_AWQ", "group_size": 128},
     schemed(4, "int", has_activations=False, strategy="group", group_size=128),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("config", EIGHT, ids=lambda q: json.dumps(q)[:60])
@@ -113,10 +143,17 @@ def test_four_bits_are_counted_as_four(config: dict[str, Any], tmp_path: Path) -
         ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, 4 + 8 / 16),
         (schemed(4, "float", has_activations=True, group_size=16), 4 + 8 / 16),
         (schemed(4, "float", has_activations=True, group_size=32), 4 + 8 / 32),
-        ({"quant_method": "aqlm", "in_group_size": 8, "nbits_per_codebook": 16,
-          "num_codebooks": 1}, 2 + (16 + 2) / 128),
+        (
+            {
+                "quant_method": "aqlm",
+                "in_group_size": 8,
+                "nbits_per_codebook": 16,
+                "num_codebooks": 1,
+            },
+            2 + (16 + 2) / 128,
+        ),
     ],
-)  # fmt: skip
+)
 def test_scales_take_their_bits(config: dict[str, Any], bits: float, tmp_path: Path) -> None:
     assert held(model_of(config, tmp_path)) == pytest.approx(LINEAR * bits / 8 + REST, rel=1e-3)
 
@@ -125,11 +162,13 @@ def test_scales_take_their_bits(config: dict[str, Any], bits: float, tmp_path: P
     "listed",
     [
         {"modules_to_not_convert": ["self_attn"]},
-        {"modules_to_not_convert": [
-            f"model.layers.{n}.self_attn.{p}_proj" for n in range(32) for p in "qkvo"
-        ]},
+        {
+            "modules_to_not_convert": [
+                f"model.layers.{n}.self_attn.{p}_proj" for n in range(32) for p in "qkvo"
+            ]
+        },
     ],
-)  # fmt: skip
+)
 def test_modules_that_are_not_converted_stay_in_16_bits(
     listed: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -154,11 +193,16 @@ def test_ignored_patterns_stay_in_16_bits(tmp_path: Path) -> None:
 def test_modules_of_another_type_have_theirs(tmp_path: Path) -> None:
     mlp = 32 * 3 * 4096 * 14336
     groups = {
-        "group_0": {"targets": ["re:.*mlp.*"], "weights": {"num_bits": 4, "type": "int",
-                    "group_size": 128}},
-        "group_1": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "int",
-                    "strategy": "channel"}, "input_activations": {"num_bits": 8}},
-    }  # fmt: skip
+        "group_0": {
+            "targets": ["re:.*mlp.*"],
+            "weights": {"num_bits": 4, "type": "int", "group_size": 128},
+        },
+        "group_1": {
+            "targets": ["Linear"],
+            "weights": {"num_bits": 8, "type": "int", "strategy": "channel"},
+            "input_activations": {"num_bits": 8},
+        },
+    }
     mixed = {"quant_method": "compressed-tensors", "config_groups": groups}
     four = 4 + (16 + 4) / 128
     assert held(model_of(mixed, tmp_path)) == pytest.approx(
@@ -170,8 +214,9 @@ def test_modules_of_another_type_have_theirs(tmp_path: Path) -> None:
     assert held(model_of(gptq, tmp_path)) == pytest.approx(want, rel=2e-3)
     listed = {
         f"model.layers.{n}.mlp.{p}_proj": {"quant_algo": "FP8"}
-        for n in range(32) for p in ("gate", "up", "down")
-    }  # fmt: skip
+        for n in range(32)
+        for p in ("gate", "up", "down")
+    }
     algorithms = {"quant_algo": "MIXED_PRECISION", "quantized_layers": listed}
     assert held(model_of(algorithms, tmp_path)) == pytest.approx(2 * LINEAR - mlp + REST, rel=1e-3)
 
@@ -181,14 +226,20 @@ def test_a_rank_of_llama_405b_holds_what_vllm_prints(tmp_path: Path) -> None:
     kept = [f"model.layers.{n}.self_attn.{p}_proj" for n in range(126) for p in "qkvo"]
     kept += [f"model.layers.{n}.mlp.{p}_proj" for n in (0, 125) for p in ("gate", "up", "down")]
     quantization = {
-        "quant_method": "fbgemm_fp8", "activation_scale_ub": 1200.0,
+        "quant_method": "fbgemm_fp8",
+        "activation_scale_ub": 1200.0,
         "modules_to_not_convert": [*kept, "lm_head"],
-    }  # fmt: skip
+    }
     # as first published, with 16 heads of keys
     model = model_of(
-        quantization, tmp_path, hidden_size=16384, intermediate_size=53248, num_hidden_layers=126,
-        num_attention_heads=128, num_key_value_heads=16,
-    )  # fmt: skip
+        quantization,
+        tmp_path,
+        hidden_size=16384,
+        intermediate_size=53248,
+        num_hidden_layers=126,
+        num_attention_heads=128,
+        num_key_value_heads=16,
+    )
     assert held(model, Parallel(8)) / GIB == pytest.approx(57.75, abs=0.1)
 
 
@@ -206,10 +257,17 @@ def test_methods_are_known_or_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "config",
     [
-        {"quant_method": 7}, {"bits": 4}, [1], "gptq", {"quant_method": "gptq", "bits": 5},
-        {"quant_method": "gptq", "bits": -4}, {"quant_method": "gptq", "bits": 0},
-        {"quant_method": "gptq", "bits": "four"}, {"quant_method": "gptq", "bits": 4.5},
-        {"quant_method": "gptq", "bits": [4]}, {"quant_method": "gptq", "group_size": -2},
+        {"quant_method": 7},
+        {"bits": 4},
+        [1],
+        "gptq",
+        {"quant_method": "gptq", "bits": 5},
+        {"quant_method": "gptq", "bits": -4},
+        {"quant_method": "gptq", "bits": 0},
+        {"quant_method": "gptq", "bits": "four"},
+        {"quant_method": "gptq", "bits": 4.5},
+        {"quant_method": "gptq", "bits": [4]},
+        {"quant_method": "gptq", "group_size": -2},
         {"quant_method": "gptq", "group_size": 1 << 50},
         {"quant_method": "gptq", "group_size": "x"},
         {"quant_method": "fp8", "modules_to_not_convert": "lm_head"},
@@ -217,8 +275,10 @@ def test_methods_are_known_or_refused(tmp_path: Path) -> None:
         {"quant_method": "compressed-tensors"},
         {"quant_method": "compressed-tensors", "config_groups": {"g": {"weights": 3}}},
         {"quant_method": "compressed-tensors", "config_groups": {"g": 3}},
-        schemed(5, "int", has_activations=False), schemed(8, "complex", has_activations=False),
-        {"quant_method": "modelopt"}, {"quant_method": "modelopt", "quant_algo": "FP7"},
+        schemed(5, "int", has_activations=False),
+        schemed(8, "complex", has_activations=False),
+        {"quant_method": "modelopt"},
+        {"quant_method": "modelopt", "quant_algo": "FP7"},
         {"quant_method": "torchao", "quant_type": {"default": {"_type": "Nonsense"}}},
         {"quant_method": "aqlm", "in_group_size": 0},
         schemed(8, "int", has_activations=False) | {"ignore": ["re:(a+)+$"]},
@@ -226,7 +286,7 @@ def test_methods_are_known_or_refused(tmp_path: Path) -> None:
         schemed(8, "int", has_activations=False) | {"ignore": ["x" * 1000]},
     ],
     ids=lambda q: json.dumps(q)[:60],
-)  # fmt: skip
+)
 def test_what_is_no_quantisation_is_one_line(config: object, tmp_path: Path) -> None:
     with pytest.raises(ModelError) as error:
         model_of(config, tmp_path)
@@ -236,16 +296,30 @@ def test_what_is_no_quantisation_is_one_line(config: object, tmp_path: Path) -> 
 def test_patterns_name_modules() -> None:
     layer, names = names_of("decoder.3.0.attention.qkv")
     for pattern in (
-        "model.layers.3.self_attn.q_proj", "model.layers.3", "self_attn", "re:.*self_attn.*",
-        "re:.*(q|k|v)_proj$", "*self_attn*", "model.layers.3*", "transformer.h.3.attn.c_attn",
-        "re:model\\.layers\\.[0-9]+\\.self_attn", "model.layers.*.self_attn",
-        "language_model.model.layers.3.self_attn.k_proj.weight", "re:.*mlp.*|.*self_attn.*",
-    ):  # fmt: skip
+        "model.layers.3.self_attn.q_proj",
+        "model.layers.3",
+        "self_attn",
+        "re:.*self_attn.*",
+        "re:.*(q|k|v)_proj$",
+        "*self_attn*",
+        "model.layers.3*",
+        "transformer.h.3.attn.c_attn",
+        "re:model\\.layers\\.[0-9]+\\.self_attn",
+        "model.layers.*.self_attn",
+        "language_model.model.layers.3.self_attn.k_proj.weight",
+        "re:.*mlp.*|.*self_attn.*",
+    ):
         assert matches(checked(pattern, "here"), layer, names), pattern
     for pattern in (
-        "model.layers.2.self_attn.q_proj", "lm_head", "re:.*lm_head", "model.layers.33*",
-        "re:.*(q|k|v)_pro$", "attn.c", "gate", "re:.*mlp.*",
-    ):  # fmt: skip
+        "model.layers.2.self_attn.q_proj",
+        "lm_head",
+        "re:.*lm_head",
+        "model.layers.33*",
+        "re:.*(q|k|v)_pro$",
+        "attn.c",
+        "gate",
+        "re:.*mlp.*",
+    ):
         assert not matches(checked(pattern, "here"), layer, names), pattern
     assert names_of("decoder.embedding") == (0, ())
 

@@ -23,10 +23,15 @@ from perfc.view.report import Grade
 
 CONFIGS = Path(__file__).parents[3] / "perfc" / "frontend" / "config" / "configs"
 LLAMA: dict[str, Any] = {
-    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 512,
-    "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "vocab_size": 512,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
     "num_key_value_heads": 2,
-}  # fmt: skip
+}
 
 
 def exit_code(*arguments: str) -> int:
@@ -234,11 +239,14 @@ def test_a_configuration_of_a_layer_less_model_is_still_a_model(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "key"),
     [
-        ("t5-small", "num_decoder_layers"), ("whisper-tiny", "encoder_layers"),
-        ("gemma-3-1b", "sliding_window_pattern"), ("qwen3-next-80b-a3b", "full_attention_interval"),
-        ("smollm3-3b", "no_rope_layer_interval"), ("llama-3-8b", "num_hidden_layers"),
+        ("t5-small", "num_decoder_layers"),
+        ("whisper-tiny", "encoder_layers"),
+        ("gemma-3-1b", "sliding_window_pattern"),
+        ("qwen3-next-80b-a3b", "full_attention_interval"),
+        ("smollm3-3b", "no_rope_layer_interval"),
+        ("llama-3-8b", "num_hidden_layers"),
     ],
-)  # fmt: skip
+)
 def test_no_number_makes_a_model_endless(tmp_path: Path, name: str, key: str) -> None:
     shown = Path(reader.HERE) / "configs" / f"{name}.json"
     path = tmp_path / "config.json"

@@ -32,12 +32,17 @@ from perfc.serving.cost.program import Program
 @pytest.mark.parametrize(
     ("asked", "lacking", "runs"),
     [
-        ("f8", "f8e4m3", "w8"), ("f8-block", "f8e4m3", "w8"), ("i8", "i8", "w8"),
-        ("nvfp4", "f4e2m1", "mxfp4"), ("mxfp4-f8", "f8e4m3", "mxfp4"),
-        ("f8", "f4e2m1", "f8"), ("nvfp4", "f8e4m3", "nvfp4"), ("i4", "f8e4m3", "i4"),
+        ("f8", "f8e4m3", "w8"),
+        ("f8-block", "f8e4m3", "w8"),
+        ("i8", "i8", "w8"),
+        ("nvfp4", "f4e2m1", "mxfp4"),
+        ("mxfp4-f8", "f8e4m3", "mxfp4"),
+        ("f8", "f4e2m1", "f8"),
+        ("nvfp4", "f8e4m3", "nvfp4"),
+        ("i4", "f8e4m3", "i4"),
         ("half", "f8e4m3", "half"),
     ],
-)  # fmt: skip
+)
 def test_weights_are_widened_where_nothing_multiplies_them(
     asked: str, lacking: str, runs: str
 ) -> None:
@@ -45,8 +50,10 @@ def test_weights_are_widened_where_nothing_multiplies_them(
     found = runnable(stated, lambda dtype: dtype != lacking)
     assert (found.weights.value, found.half) == (runs, DType.BF16)
     assert found.weights.bits == weight_format(asked).bits
-    experts = runnable(replace(stated, weights=WeightFormat.HALF, experts=stated.weights),
-                       lambda dtype: dtype != lacking)  # fmt: skip
+    experts = runnable(
+        replace(stated, weights=WeightFormat.HALF, experts=stated.weights),
+        lambda dtype: dtype != lacking,
+    )
     assert (experts.weights, experts.of_experts.value) == (WeightFormat.HALF, runs)
 
 

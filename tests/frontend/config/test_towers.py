@@ -25,20 +25,34 @@ from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost
 
 PIXTRAL = {
-    "architectures": ["Mistral3ForConditionalGeneration"], "model_type": "mistral3",
+    "architectures": ["Mistral3ForConditionalGeneration"],
+    "model_type": "mistral3",
     "spatial_merge_size": 2,
     "text_config": {
-        "model_type": "mistral", "vocab_size": 131072, "hidden_size": 5120, "head_dim": 128,
-        "intermediate_size": 32768, "num_hidden_layers": 40, "num_attention_heads": 32,
-        "num_key_value_heads": 8, "hidden_act": "silu", "max_position_embeddings": 131072,
+        "model_type": "mistral",
+        "vocab_size": 131072,
+        "hidden_size": 5120,
+        "head_dim": 128,
+        "intermediate_size": 32768,
+        "num_hidden_layers": 40,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "hidden_act": "silu",
+        "max_position_embeddings": 131072,
         "sliding_window": None,
     },
     "vision_config": {
-        "model_type": "pixtral", "head_dim": 64, "hidden_act": "silu", "hidden_size": 1024,
-        "image_size": 1540, "intermediate_size": 4096, "num_attention_heads": 16,
-        "num_hidden_layers": 24, "patch_size": 14,
+        "model_type": "pixtral",
+        "head_dim": 64,
+        "hidden_act": "silu",
+        "hidden_size": 1024,
+        "image_size": 1540,
+        "intermediate_size": 4096,
+        "num_attention_heads": 16,
+        "num_hidden_layers": 24,
+        "patch_size": 14,
     },
-}  # fmt: skip
+}
 
 
 def of(tree: dict[str, object], folder: Path) -> LanguageModel:

@@ -17,14 +17,27 @@ from perfc.study.fit import fitted
 from perfc.view.report import Verdict
 
 LLAMA = {
-    "model_type": "llama", "hidden_size": 64, "intermediate_size": 256, "num_hidden_layers": 2,
-    "num_attention_heads": 4, "num_key_value_heads": 2, "tie_word_embeddings": True,
-    "max_position_embeddings": 4096, "torch_dtype": "bfloat16",
-}  # fmt: skip
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 256,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "tie_word_embeddings": True,
+    "max_position_embeddings": 4096,
+    "torch_dtype": "bfloat16",
+}
 T5 = {
-    "model_type": "t5", "vocab_size": 2048, "d_model": 64, "d_ff": 256, "d_kv": 16,
-    "num_layers": 2, "num_heads": 4, "torch_dtype": "float32", "is_gated_act": False,
-}  # fmt: skip
+    "model_type": "t5",
+    "vocab_size": 2048,
+    "d_model": 64,
+    "d_ff": 256,
+    "d_kv": 16,
+    "num_layers": 2,
+    "num_heads": 4,
+    "torch_dtype": "float32",
+    "is_gated_act": False,
+}
 
 
 def step(folder: Path, stated: dict[str, object], **how: object) -> perfc.Report:
@@ -168,9 +181,10 @@ def test_attention_without_a_kernel_keeps_its_probabilities(
     fused = step(tmp_path, stated, batch=2, seq=256)
     report = fused.with_(runtime=runtime)
     found = [
-        n for n in report.module.graph.nodes
+        n
+        for n in report.module.graph.nodes
         if isinstance(n.op, Softmax) and n.loc.name.endswith(".attention.unfused")
-    ]  # fmt: skip
+    ]
     assert len(found) == written
     kept = report.analyses.get(Saved("eager"), report.module)
     shares = [n.results[0] for n in found]

@@ -31,22 +31,29 @@ class Document:
         self.weights = bytearray() if weights is None else weights
 
     def layer(
-        self, kind: str, sources: Sequence[int], *results: tuple[str, Sequence[int]],
-        inside: str = "", **data: object,
-    ) -> int:  # fmt: skip
+        self,
+        kind: str,
+        sources: Sequence[int],
+        *results: tuple[str, Sequence[int]],
+        inside: str = "",
+        **data: object,
+    ) -> int:
         """Add a layer that reads the first results of others; return its number."""
         index, ports = len(self.layers), len(sources)
         for port, source in enumerate(sources):
-            self.edges.append(f'<edge from-layer="{source}" from-port="{self.ports[source]}" '
-                              f'to-layer="{index}" to-port="{port}"/>')  # fmt: skip
+            self.edges.append(
+                f'<edge from-layer="{source}" from-port="{self.ports[source]}" '
+                f'to-layer="{index}" to-port="{port}"/>'
+            )
         self.ports.append(ports)
         given = " ".join(f"{k}={quoteattr(str(v))}" for k, v in data.items())
         entries = "".join(f'<port id="{p}"/>' for p in range(ports))
         made = "".join(
             f'<port id="{ports + at}" precision="{dtype}">'
-            + "".join(f"<dim>{d}</dim>" for d in shape) + "</port>"
+            + "".join(f"<dim>{d}</dim>" for d in shape)
+            + "</port>"
             for at, (dtype, shape) in enumerate(results)
-        )  # fmt: skip
+        )
         self.layers.append(
             f'<layer id="{index}" name="{kind}_{index}" type="{kind}" version="opset1">'
             f"<data {given}/><input>{entries}</input><output>{made}</output>{inside}</layer>"
@@ -61,8 +68,15 @@ class Document:
         size = (count * BITS[dtype] + 7) // 8
         self.weights += struct.pack(f"<{len(values)}q", *values) if values else bytes(size)
         element = ELEMENTS.get(dtype, dtype.lower())
-        return self.layer("Const", (), (dtype, shape), element_type=element, offset=offset,
-                          size=size, shape=",".join(map(str, shape)))  # fmt: skip
+        return self.layer(
+            "Const",
+            (),
+            (dtype, shape),
+            element_type=element,
+            offset=offset,
+            size=size,
+            shape=",".join(map(str, shape)),
+        )
 
     def parameter(self, dtype: str, shape: Sequence[int]) -> int:
         """Add an input."""
@@ -70,8 +84,10 @@ class Document:
 
     def body(self, name: str = "net") -> str:
         """Return the element of a graph."""
-        return (f'<{name} name="test" version="11"><layers>{"".join(self.layers)}</layers>'
-                f"<edges>{''.join(self.edges)}</edges></{name}>")  # fmt: skip
+        return (
+            f'<{name} name="test" version="11"><layers>{"".join(self.layers)}</layers>'
+            f"<edges>{''.join(self.edges)}</edges></{name}>"
+        )
 
     def save(self, folder: Path) -> Path:
         """Write the model and return its path."""
@@ -91,14 +107,25 @@ def network() -> Document:
     halves = d.const("FP16", (16, 3, 3, 3))
     filters = d.layer("Convert", (halves,), ("FP32", (16, 3, 3, 3)), destination_type="f32")
     conv = d.layer("Convolution", (x, filters), ("FP32", (-1, 16, 4, 4)), **WINDOW)
-    rows = d.layer("Reshape", (conv, d.const("I64", (2,), (-1, 16))), ("FP32", (-1, 16)),
-                   special_zero="true")  # fmt: skip
-    normal = d.layer("MVN", (rows, d.const("I64", (1,), (1,))), ("FP32", (-1, 16)), eps="1e-5",
-                     normalize_variance="true")  # fmt: skip
+    rows = d.layer(
+        "Reshape", (conv, d.const("I64", (2,), (-1, 16))), ("FP32", (-1, 16)), special_zero="true"
+    )
+    normal = d.layer(
+        "MVN",
+        (rows, d.const("I64", (1,), (1,))),
+        ("FP32", (-1, 16)),
+        eps="1e-5",
+        normalize_variance="true",
+    )
     scaled = d.layer("Multiply", (normal, d.const("FP32", (1, 16))), ("FP32", (-1, 16)))
     shifted = d.layer("Add", (scaled, d.const("FP32", (1, 16))), ("FP32", (-1, 16)))
-    y = d.layer("MatMul", (shifted, d.const("FP32", (10, 16))), ("FP32", (-1, 10)),
-                transpose_a="false", transpose_b="true")  # fmt: skip
+    y = d.layer(
+        "MatMul",
+        (shifted, d.const("FP32", (10, 16))),
+        ("FP32", (-1, 10)),
+        transpose_a="false",
+        transpose_b="true",
+    )
     d.layer("Result", (y,))
     return d
 
@@ -140,9 +167,13 @@ def test_a_missing_file_of_weights_leaves_the_graph(tmp_path: Path) -> None:
     ],
 )
 def test_weights_of_whole_numbers_have_scales(
-    tmp_path: Path, dtype: str, weights: tuple[int, ...], scales: tuple[int, ...], stored: str,
+    tmp_path: Path,
+    dtype: str,
+    weights: tuple[int, ...],
+    scales: tuple[int, ...],
+    stored: str,
     groups: str,
-) -> None:  # fmt: skip
+) -> None:
     d = Document()
     x = d.parameter("FP32", (-1, 64))
     real = d.layer("Convert", (d.const(dtype, weights),), ("FP32", weights))
@@ -166,14 +197,18 @@ def test_a_fake_quantization_makes_whole_numbers(tmp_path: Path) -> None:
     x = d.parameter("FP32", (1, 64))
     ends = [d.const("FP32", ()) for _ in range(4)]
     q = d.layer("FakeQuantize", (x, *ends), ("FP32", (1, 64)), levels=256)
-    weight = d.layer("FakeQuantize", (d.const("FP32", (10, 64)), *ends), ("FP32", (10, 64)),
-                     levels=255)  # fmt: skip
+    weight = d.layer(
+        "FakeQuantize", (d.const("FP32", (10, 64)), *ends), ("FP32", (10, 64)), levels=255
+    )
     y = d.layer("MatMul", (q, weight), ("FP32", (1, 10)), transpose_b="true")
     d.layer("Result", (y,))
     report = perfc.analyze(d.save(tmp_path), "a100")
     assert [n.op.mnemonic for n in report.module.graph.nodes] == [
-        "quantize_linear", "dequantize_linear", "dequantize_linear", "matmul",
-    ]  # fmt: skip
+        "quantize_linear",
+        "dequantize_linear",
+        "dequantize_linear",
+        "matmul",
+    ]
     assert "i8[64, 10]" in {str(v.type) for v in report.module.graph.weights}
 
 
@@ -185,9 +220,11 @@ def test_a_branch_has_both_graphs(tmp_path: Path) -> None:
         inner = Document(d.weights)
         held = inner.parameter("FP32", (4,))
         inner.layer("Result", (inner.layer(kind, (held,), ("FP32", (4,))),))
-        bodies += (f'<{branch}_port_map><input external_port_id="1" internal_layer_id="0"/>'
-                   f'<output external_port_id="2" internal_layer_id="2"/></{branch}_port_map>'
-                   + inner.body(f"{branch}_body"))  # fmt: skip
+        bodies += (
+            f'<{branch}_port_map><input external_port_id="1" internal_layer_id="0"/>'
+            f'<output external_port_id="2" internal_layer_id="2"/></{branch}_port_map>'
+            + inner.body(f"{branch}_body")
+        )
     d.layer("Result", (d.layer("If", (condition, x), ("FP32", (4,)), inside=bodies),))
     (node,) = load(d.save(tmp_path)).graph.nodes
     assert node.op.mnemonic == "if"
@@ -202,12 +239,15 @@ def test_an_iterator_runs_its_graph_for_each_part(tmp_path: Path) -> None:
     total = inner.layer("Add", (part, held), ("FP32", (1, 1, 4)))
     product = inner.layer("MatMul", (total, inner.const("FP32", (4, 4))), ("FP32", (1, 1, 4)))
     inner.layer("Result", (product,))
-    ports = ('<port_map><input external_port_id="0" internal_layer_id="0" axis="1"/>'
-             '<input external_port_id="1" internal_layer_id="1"/>'
-             '<output external_port_id="2" internal_layer_id="5" axis="1"/></port_map>'
-             '<back_edges><edge from-layer="5" to-layer="1"/></back_edges>')  # fmt: skip
-    made = d.layer("TensorIterator", (x, state), ("FP32", (1, 7, 4)),
-                   inside=ports + inner.body("body"))  # fmt: skip
+    ports = (
+        '<port_map><input external_port_id="0" internal_layer_id="0" axis="1"/>'
+        '<input external_port_id="1" internal_layer_id="1"/>'
+        '<output external_port_id="2" internal_layer_id="5" axis="1"/></port_map>'
+        '<back_edges><edge from-layer="5" to-layer="1"/></back_edges>'
+    )
+    made = d.layer(
+        "TensorIterator", (x, state), ("FP32", (1, 7, 4)), inside=ports + inner.body("body")
+    )
     d.layer("Result", (made,))
     report = perfc.analyze(d.save(tmp_path), "a100")
     assert "loop" in {n.op.mnemonic for n in report.module.graph.nodes}
@@ -302,11 +342,13 @@ def test_an_unknown_layer_keeps_its_name_and_bytes(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ('<!DOCTYPE net [<!ENTITY a "b">]><net>&a;</net>', "type declaration"),
-        ("<a>" * 300, "nested deeper"), ("<net", "damaged XML"),
-        ("<html/>", "not a model of OpenVINO"), ("<net/>", "no layers"),
+        ("<a>" * 300, "nested deeper"),
+        ("<net", "damaged XML"),
+        ("<html/>", "not a model of OpenVINO"),
+        ("<net/>", "no layers"),
         ('<net><layers><layer id="x" type="Const"/></layers></net>', "does not keep"),
     ],
-)  # fmt: skip
+)
 def test_other_documents_are_refused(text: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         load(b'<?xml version="1.0"?>' + text.encode())

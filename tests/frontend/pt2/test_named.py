@@ -126,8 +126,14 @@ def net(tmp_path: Path) -> Path:
 
 
 def request(name: str, *inputs: str, **kwargs: Any) -> dict[str, Any]:
-    return {"name": name, "inputs": list(inputs), "kwargs": kwargs, "dims": {}, "input": None,
-            "examples": None}  # fmt: skip
+    return {
+        "name": name,
+        "inputs": list(inputs),
+        "kwargs": kwargs,
+        "dims": {},
+        "input": None,
+        "examples": None,
+    }
 
 
 def test_a_class_of_a_file_is_made_with_its_arguments(net: Path, tmp_path: Path) -> None:
@@ -183,8 +189,15 @@ def test_rotary_embeddings_of_transformers_are_exported(tmp_path: Path) -> None:
     from perfc.frontend import load
     from perfc.frontend.pytorch.worker import exported
 
-    small = {"num_hidden_layers": 1, "hidden_size": 64, "intermediate_size": 128, "head_dim": 16,
-             "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 100}  # fmt: skip
+    small = {
+        "num_hidden_layers": 1,
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "head_dim": 16,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "vocab_size": 100,
+    }
     archive = tmp_path / "net.pt2"
     assert exported(request("transformers:llama-3.2-1b", **small), archive) == {"batch": None}
     (ids,) = load(archive).graph.inputs

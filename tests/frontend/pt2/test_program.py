@@ -31,11 +31,19 @@ def program() -> dict[str, Any]:
 def test_a_convolution_network_has_the_operators_and_names_of_the_module() -> None:
     module = load(FIXTURE)
     assert [n.op.mnemonic for n in module.graph.nodes] == [
-        "conv", "batch_norm", "relu", "reduce_mean", "gemm",
-    ]  # fmt: skip
+        "conv",
+        "batch_norm",
+        "relu",
+        "reduce_mean",
+        "gemm",
+    ]
     assert [n.name for n in module.graph.nodes] == [
-        "conv/conv2d", "norm/batch_norm", "relu_", "mean", "head/linear",
-    ]  # fmt: skip
+        "conv/conv2d",
+        "norm/batch_norm",
+        "relu_",
+        "mean",
+        "head/linear",
+    ]
     stored = {v.name: v.weight for v in module.graph.weights}
     parameters = {name for name, w in stored.items() if w is not None and w.is_parameter}
     assert parameters == {"conv.weight", "norm.weight", "norm.bias", "head.weight", "head.bias"}
@@ -178,8 +186,11 @@ def test_recurrent_layers_have_their_work(tmp_path: Path) -> None:
     report = perfc.analyze(exported(net, tmp_path, torch.zeros(2, 10, 16)), "a100")
     first, second = (4 * 32 * (width + 32) * 2 for width in (16, 64))
     assert report.cost.work.mac == 2 * 10 * (first + second)
-    parameters = sum(math.prod(v.type.shape) for v in report.source.graph.weights  # type: ignore
-                     if v.weight is not None and v.weight.is_parameter)  # fmt: skip
+    parameters = sum(
+        math.prod(v.type.shape)
+        for v in report.source.graph.weights  # type: ignore
+        if v.weight is not None and v.weight.is_parameter
+    )
     assert parameters == sum(p.numel() for p in net.parameters())
 
 

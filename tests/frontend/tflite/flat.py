@@ -33,8 +33,9 @@ def _table(data: bytearray, fields: Fields) -> int:
                 references.append((len(body), value))
                 body += bytes(4)
     count = max(fields, default=-1) + 1
-    directory = struct.pack(f"<HH{count}H", 4 + 2 * count, len(body),
-                            *(offsets.get(i, 0) for i in range(count)))  # fmt: skip
+    directory = struct.pack(
+        f"<HH{count}H", 4 + 2 * count, len(body), *(offsets.get(i, 0) for i in range(count))
+    )
     start = len(data) + len(directory)
     body[:4] = struct.pack("<i", len(directory))
     data += directory + body
@@ -80,9 +81,16 @@ class Model:
         return len(self.graphs) - 1
 
     def tensor(
-        self, name: str, shape: Sequence[int], *, dtype: int = 0, data: bytes = b"",
-        signature: Sequence[int] = (), scales: Sequence[float] = (), axis: int = 0,
-    ) -> int:  # fmt: skip
+        self,
+        name: str,
+        shape: Sequence[int],
+        *,
+        dtype: int = 0,
+        data: bytes = b"",
+        signature: Sequence[int] = (),
+        scales: Sequence[float] = (),
+        axis: int = 0,
+    ) -> int:
         """Add a tensor to the last graph and return its index."""
         fields: dict[int, Any] = {0: ("i", list(shape)), 1: ("B", dtype), 3: name}
         if data:
@@ -129,18 +137,37 @@ def network(*, is_quantized: bool = False) -> Model:
 
     width = 1 if is_quantized else 4
     x = map_("image", 8, 8, 3)
-    filters = model.tensor("conv/kernel", (16, 3, 3, 3), dtype=dtype, data=bytes(432 * width),
-                           scales=(0.5,) * 16 if is_quantized else ())  # fmt: skip
-    bias = model.tensor("conv/bias", (16,), dtype=2 if is_quantized else 0, data=bytes(64),
-                        scales=(0.25,) * 16 if is_quantized else ())  # fmt: skip
+    filters = model.tensor(
+        "conv/kernel",
+        (16, 3, 3, 3),
+        dtype=dtype,
+        data=bytes(432 * width),
+        scales=(0.5,) * 16 if is_quantized else (),
+    )
+    bias = model.tensor(
+        "conv/bias",
+        (16,),
+        dtype=2 if is_quantized else 0,
+        data=bytes(64),
+        scales=(0.25,) * 16 if is_quantized else (),
+    )
     conv, added, mean = map_("conv/out", 4, 4, 16), map_("add", 4, 4, 16), map_("mean", 16)
     shift = model.tensor("shift", (16,), dtype=dtype, data=bytes(16 * width), scales=scale)
     axes = model.tensor("axes", (2,), dtype=2, data=struct.pack("<2i", 1, 2))
-    weight = model.tensor("head/kernel", (10, 16), dtype=dtype, data=bytes(160 * width),
-                          scales=scale)  # fmt: skip
+    weight = model.tensor(
+        "head/kernel", (10, 16), dtype=dtype, data=bytes(160 * width), scales=scale
+    )
     y = map_("head", 10)
-    model.operator("CONV_2D", (x, filters, bias), (conv,), stride_w=2, stride_h=2, activation=1,
-                   dilation_w=1, dilation_h=1)  # fmt: skip
+    model.operator(
+        "CONV_2D",
+        (x, filters, bias),
+        (conv,),
+        stride_w=2,
+        stride_h=2,
+        activation=1,
+        dilation_w=1,
+        dilation_h=1,
+    )
     model.operator("ADD", (conv, shift), (added,))
     model.operator("MEAN", (added, axes), (mean,), keep=0)
     model.operator("FULLY_CONNECTED", (mean, weight, -1), (y,))

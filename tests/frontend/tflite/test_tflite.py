@@ -23,8 +23,13 @@ def test_a_network_is_that_of_onnx_with_channels_first() -> None:
     module = load(flat.network().file())
     # one transposition, of the image: everything after it is channels-first
     assert [n.op.mnemonic for n in module.graph.nodes] == [
-        "transpose", "conv", "relu", "add", "reduce_mean", "matmul",
-    ]  # fmt: skip
+        "transpose",
+        "conv",
+        "relu",
+        "add",
+        "reduce_mean",
+        "matmul",
+    ]
     (x,) = module.graph.inputs
     assert isinstance(x.type, TensorType)
     assert str(x.type) == "f32[batch, 8, 8, 3]"
@@ -47,8 +52,13 @@ def test_quantized_tensors_are_whole_numbers_with_scales() -> None:
     assert stored["conv/kernel"] is DType.I8
     assert stored["conv/bias"] is DType.I32
     assert str(report.cost.work.mac) == f"{4 * 4 * 16 * 3 * 9 + 160}*batch"
-    per_channel = [n for n in graph.nodes if n.op.mnemonic == "dequantize_linear"
-                   and n.inputs[0] is not None and n.inputs[0].name == "conv/kernel"]  # fmt: skip
+    per_channel = [
+        n
+        for n in graph.nodes
+        if n.op.mnemonic == "dequantize_linear"
+        and n.inputs[0] is not None
+        and n.inputs[0].name == "conv/kernel"
+    ]
     assert str(per_channel[0].inputs[1].type) == "f32[16]"  # type: ignore[union-attr]
 
 
@@ -140,10 +150,12 @@ def test_damaged_files_end_in_one_line() -> None:
 @pytest.mark.parametrize(
     ("name", "mac"),
     [
-        ("person_detect", 7_157_888), ("micro_speech_quantized", 336_000),
-        ("trained_lstm", 113_120), ("dtln_noise_suppression", 361_088),
+        ("person_detect", 7_157_888),
+        ("micro_speech_quantized", 336_000),
+        ("trained_lstm", 113_120),
+        ("dtln_noise_suppression", 361_088),
     ],
-)  # fmt: skip
+)
 def test_published_models(name: str, mac: int) -> None:
     report = perfc.analyze(SHARED / f"{name}.tflite", "a100")
     assert report.cost.work.mac == mac

@@ -80,10 +80,12 @@ def test_a_vocabulary_gives_the_columns_of_a_map() -> None:
 @pytest.mark.parametrize(
     ("name", "alu", "dtype"),
     [
-        ("Binarizer", 1, DType.F64), ("Imputer", 1, DType.F64), ("Scaler", 2, DType.F32),
+        ("Binarizer", 1, DType.F64),
+        ("Imputer", 1, DType.F64),
+        ("Scaler", 2, DType.F32),
         ("Normalizer", 3, DType.F32),
     ],
-)  # fmt: skip
+)
 def test_elements_of_a_table_are_changed_each(name: str, alu: int, dtype: DType) -> None:
     """Scaler and Normalizer give 32-bit floats whatever they read (ai.onnx.ml 1)."""
     op, ins = make(name), (of(DType.F64, N, 5),)

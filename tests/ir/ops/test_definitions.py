@@ -73,11 +73,19 @@ def test_an_operand_too_many_is_named_and_one_that_is_missing(cls: type[Op]) -> 
 @pytest.mark.parametrize(
     ("name", "is_closed"),
     [
-        ("relu", True), ("matmul", True), ("gelu", True), ("max_pool", True),
-        ("qlinear_conv", True), ("trilu", True), ("fast_gelu", False), ("bias_add", False),
-        ("nhwc_max_pool", False), ("fused_matmul", False), ("moe", False),
+        ("relu", True),
+        ("matmul", True),
+        ("gelu", True),
+        ("max_pool", True),
+        ("qlinear_conv", True),
+        ("trilu", True),
+        ("fast_gelu", False),
+        ("bias_add", False),
+        ("nhwc_max_pool", False),
+        ("fused_matmul", False),
+        ("moe", False),
     ],
-)  # fmt: skip
+)
 def test_an_operator_that_the_standard_has_too_takes_no_more(name: str, is_closed: bool) -> None:
     assert load_all()[name].is_closed is is_closed
 

@@ -22,10 +22,12 @@ def typed(node, inputs, stored=(), opset=18):
     """Types of the results of one node."""
     info = helper.make_tensor_value_info
     graph = helper.make_graph(
-        [node], "g", [info(n, TensorProto.FLOAT, s) for n, s in inputs.items()],
+        [node],
+        "g",
+        [info(n, TensorProto.FLOAT, s) for n, s in inputs.items()],
         [info(n, TensorProto.FLOAT, None) for n in node.output],
         [numpy_helper.from_array(np.array(a), n) for n, a in stored],
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     return [str(v.type) for v in perfc.analyze(model, predictor="kernels").module.graph.outputs]
 
@@ -33,10 +35,13 @@ def typed(node, inputs, stored=(), opset=18):
 @pytest.mark.parametrize(
     ("extents", "axis", "keepdims", "result"),
     [
-        ([4, 0], -1, 0, "f32[4]"), ([4, 0], -1, 1, "f32[4, 1]"), ([4, 0], -2, 0, "f32[0]"),
-        ([2, 0, 3], -2, 0, "f32[2, 3]"), ([2, 0, 3], 0, 1, "f32[1, 0, 3]"),
+        ([4, 0], -1, 0, "f32[4]"),
+        ([4, 0], -1, 1, "f32[4, 1]"),
+        ([4, 0], -2, 0, "f32[0]"),
+        ([2, 0, 3], -2, 0, "f32[2, 3]"),
+        ([2, 0, 3], 0, 1, "f32[1, 0, 3]"),
     ],
-)  # fmt: skip
+)
 def test_a_reduction_of_no_elements(extents, axis, keepdims, result):
     """Expected shapes are those of ONNX Runtime 1.32."""
     node = helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=keepdims)
@@ -94,9 +99,12 @@ def test_filters_of_channels_last_have_their_channels_last():
 def test_a_stored_tensor_has_no_negative_extent():
     info = helper.make_tensor_value_info
     graph = helper.make_graph(
-        [helper.make_node("Add", ["x", "w"], ["y"])], "g", [info("x", TensorProto.FLOAT, [3])],
-        [info("y", TensorProto.FLOAT, None)], [helper.make_tensor("w", 1, [3], [1, 2, 3])],
-    )  # fmt: skip
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        "g",
+        [info("x", TensorProto.FLOAT, [3])],
+        [info("y", TensorProto.FLOAT, None)],
+        [helper.make_tensor("w", 1, [3], [1, 2, 3])],
+    )
     graph.initializer[0].dims[:] = [-5, 3]
     with pytest.raises(ModelError, match=r"'w' has the extents \[-5, 3\]"):
         perfc.analyze(helper.make_model(graph))

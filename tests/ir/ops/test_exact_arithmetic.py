@@ -22,9 +22,15 @@ from perfc.ir.tensors.types import DType, TensorType
 
 N, M = symbol("N", 1), symbol("M", 0)
 INTEGERS = {
-    DType.I8: np.int8, DType.U8: np.uint8, DType.I16: np.int16, DType.U16: np.uint16,
-    DType.I32: np.int32, DType.U32: np.uint32, DType.I64: np.int64, DType.U64: np.uint64,
-}  # fmt: skip
+    DType.I8: np.int8,
+    DType.U8: np.uint8,
+    DType.I16: np.int16,
+    DType.U16: np.uint16,
+    DType.I32: np.int32,
+    DType.U32: np.uint32,
+    DType.I64: np.int64,
+    DType.U64: np.uint64,
+}
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
@@ -62,20 +68,32 @@ def test_too_large_is_infinite_and_bf16_has_eight_bits() -> None:
 @pytest.mark.parametrize(
     ("value", "dtype", "is_kept"),
     [
-        (symbol("a", 0, 127), DType.I8, True), (symbol("a", 0, 128), DType.I8, False),
-        (symbol("a", -128, 127), DType.I8, True), (symbol("a", -129, 127), DType.I8, False),
-        (symbol("a", 0, 255), DType.U8, True), (symbol("a", 0, 256), DType.U8, False),
-        (symbol("a", -1, 5), DType.U8, False), (symbol("a", -1, 5), DType.U32, False),
-        (N, DType.I8, False), (N, DType.I32, True), (N, DType.U64, True),
-        (symbol("a", 0, 2048), DType.F16, True), (symbol("a", 0, 2049), DType.F16, False),
-        (symbol("a", -2048, 0), DType.F16, True), (symbol("a", -2049, 0), DType.F16, False),
-        (symbol("a", 0, 256), DType.BF16, True), (symbol("a", 0, 257), DType.BF16, False),
-        (N, DType.F16, False), (N, DType.F32, True), (N, DType.F64, True),
+        (symbol("a", 0, 127), DType.I8, True),
+        (symbol("a", 0, 128), DType.I8, False),
+        (symbol("a", -128, 127), DType.I8, True),
+        (symbol("a", -129, 127), DType.I8, False),
+        (symbol("a", 0, 255), DType.U8, True),
+        (symbol("a", 0, 256), DType.U8, False),
+        (symbol("a", -1, 5), DType.U8, False),
+        (symbol("a", -1, 5), DType.U32, False),
+        (N, DType.I8, False),
+        (N, DType.I32, True),
+        (N, DType.U64, True),
+        (symbol("a", 0, 2048), DType.F16, True),
+        (symbol("a", 0, 2049), DType.F16, False),
+        (symbol("a", -2048, 0), DType.F16, True),
+        (symbol("a", -2049, 0), DType.F16, False),
+        (symbol("a", 0, 256), DType.BF16, True),
+        (symbol("a", 0, 257), DType.BF16, False),
+        (N, DType.F16, False),
+        (N, DType.F32, True),
+        (N, DType.F64, True),
         (symbol("a", 0, 1 << 24), DType.F32, True),
         (symbol("a", 0, (1 << 24) + 1), DType.F32, False),
-        (symbol("a", 0, 4), DType.F8E4M3FN, False), (symbol("a", 0, 4), DType.STR, False),
+        (symbol("a", 0, 4), DType.F8E4M3FN, False),
+        (symbol("a", 0, 4), DType.STR, False),
     ],
-)  # fmt: skip
+)
 def test_a_symbol_is_an_element_where_all_its_values_are(
     value: Dim, dtype: DType, is_kept: bool
 ) -> None:
@@ -86,21 +104,30 @@ def test_a_symbol_is_an_element_where_all_its_values_are(
     ("item", "source", "target", "expected"),
     [
         (None, DType.F32, DType.I32, None),
-        ("12", DType.STR, DType.I64, 12), ("300", DType.STR, DType.U8, 44),
-        ("0.5", DType.STR, DType.F32, 0.5), ("x", DType.STR, DType.STR, "x"),
+        ("12", DType.STR, DType.I64, 12),
+        ("300", DType.STR, DType.U8, 44),
+        ("0.5", DType.STR, DType.F32, 0.5),
+        ("x", DType.STR, DType.STR, "x"),
         ("1", DType.STR, DType.BOOL, None),
-        (N, DType.I64, DType.BOOL, True), (M, DType.I64, DType.BOOL, None),
+        (N, DType.I64, DType.BOOL, True),
+        (M, DType.I64, DType.BOOL, None),
         (-N, DType.I64, DType.BOOL, True),
-        (2.9, DType.F32, DType.I32, 2), (-2.9, DType.F32, DType.I32, -2),
-        (math.inf, DType.F32, DType.I32, None), (math.nan, DType.F32, DType.I8, None),
-        (127.5, DType.F32, DType.I8, 127), (128.0, DType.F32, DType.I8, None),
+        (2.9, DType.F32, DType.I32, 2),
+        (-2.9, DType.F32, DType.I32, -2),
+        (math.inf, DType.F32, DType.I32, None),
+        (math.nan, DType.F32, DType.I8, None),
+        (127.5, DType.F32, DType.I8, 127),
+        (128.0, DType.F32, DType.I8, None),
         (-1.0, DType.F32, DType.U8, None),
-        (7, DType.I64, DType.STR, "7"), (7.0, DType.F32, DType.STR, None),
-        (True, DType.BOOL, DType.I32, 1), (3, DType.I32, DType.BOOL, True),
-        (0, DType.I32, DType.BOOL, False), (3, DType.I32, DType.F16, 3.0),
+        (7, DType.I64, DType.STR, "7"),
+        (7.0, DType.F32, DType.STR, None),
+        (True, DType.BOOL, DType.I32, 1),
+        (3, DType.I32, DType.BOOL, True),
+        (0, DType.I32, DType.BOOL, False),
+        (3, DType.I32, DType.F16, 3.0),
         (300, DType.I32, DType.U8, 44),
     ],
-)  # fmt: skip
+)
 def test_elements_are_cast_as_onnx_does(
     item: Item, source: DType, target: DType, expected: Item
 ) -> None:
@@ -157,17 +184,27 @@ def test_extrema_of_numbers(name: str, reference: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "le", "lt", "eq"),
     [
-        (1, 2, True, True, False), (2, 2, True, False, True), (2.5, 2, False, False, False),
+        (1, 2, True, True, False),
+        (2, 2, True, False, True),
+        (2.5, 2, False, False, False),
         (math.nan, 2.0, False, False, False),
         # a symbol of one or more
-        (N, 0, False, False, False), (N, 1, None, False, None), (0, N, True, True, False),
-        (1, N, True, None, None), (N, N, True, False, True), (N, N + 1, True, True, False),
-        (N, 0.5, False, False, False), (N, 1.5, None, None, False), (0.5, N, True, True, False),
-        (1.0, N, True, None, None), (N, math.inf, True, True, False),
-        (N, -math.inf, False, False, False), (math.inf, N, False, False, False),
+        (N, 0, False, False, False),
+        (N, 1, None, False, None),
+        (0, N, True, True, False),
+        (1, N, True, None, None),
+        (N, N, True, False, True),
+        (N, N + 1, True, True, False),
+        (N, 0.5, False, False, False),
+        (N, 1.5, None, None, False),
+        (0.5, N, True, True, False),
+        (1.0, N, True, None, None),
+        (N, math.inf, True, True, False),
+        (N, -math.inf, False, False, False),
+        (math.inf, N, False, False, False),
         (-math.inf, N, True, True, False),
     ],
-)  # fmt: skip
+)
 def test_comparisons_are_none_where_symbols_decide(
     a: Item, b: Item, le: bool | None, lt: bool | None, eq: bool | None
 ) -> None:
@@ -242,8 +279,13 @@ def test_what_is_left_of_a_reshape_is_exact_where_it_divides() -> None:
     assert reshaped((2, 0, 3), 0, -1) == (2, 0)
     assert reshaped((3, 4), 0, -1, 2) == (3, 2, 2)
     assert reshaped((0, 4), 0, -1) == (0, 0), "of no elements nothing is left"
-    for shape, wanted in (((3, 4), (5, -1)), ((3, 4), (-1, -1)), ((3, 4), (3, 5)), ((3,), (3, 0)),
-                          ((3,), (-2, 1))):  # fmt: skip
+    for shape, wanted in (
+        ((3, 4), (5, -1)),
+        ((3, 4), (-1, -1)),
+        ((3, 4), (3, 5)),
+        ((3,), (3, 0)),
+        ((3,), (-2, 1)),
+    ):
         with pytest.raises(ShapeError):
             reshaped(shape, *wanted)
 
@@ -259,10 +301,12 @@ def test_symbols_are_in_order_where_it_does_not_depend_on_them() -> None:
     x, k = held((2, 3), 1, 5, 3, 9, 7, 8), held((1,), 2)
     top = TopK(axis=1)
     assert top.fold((x, k), top.infer((x, k))) == (
-        Known((2, 2), (5, 3, 9, 8)), Known((2, 2), (1, 2, 0, 2)),
-    )  # fmt: skip
+        Known((2, 2), (5, 3, 9, 8)),
+        Known((2, 2), (1, 2, 0, 2)),
+    )
     down = TopK(axis=0, largest=0)
     one = held((1,), 1)
     assert down.fold((x, one), down.infer((x, one))) == (
-        Known((1, 3), (1, 5, 3)), Known((1, 3), (0, 0, 0)),
-    )  # fmt: skip
+        Known((1, 3), (1, 5, 3)),
+        Known((1, 3), (0, 0, 0)),
+    )

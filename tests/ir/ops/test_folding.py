@@ -176,8 +176,9 @@ def test_integer_division_truncates_toward_zero(dtype: Any) -> None:
 def test_integer_arithmetic_wraps_at_the_width() -> None:
     found = folded("Mul", [np.array([100], np.int8), np.array([3], np.int8)], {})
     assert found == Known((1,), (44,))
-    shifted = folded("BitShift", [np.array([200], np.uint8), np.array([1], np.uint8)],
-                     {"direction": "LEFT"})  # fmt: skip
+    shifted = folded(
+        "BitShift", [np.array([200], np.uint8), np.array([1], np.uint8)], {"direction": "LEFT"}
+    )
     assert shifted == Known((1,), (144,))
 
 
@@ -273,12 +274,15 @@ def test_a_product_that_rounding_could_bring_to_a_whole_is_not_guessed() -> None
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 31, 32, 33, 63, 64, 1000, 4095])
-@pytest.mark.parametrize("steps", [
-    (("Mul", 0.25), ("Floor",)),
-    (("Div", 7.0), ("Ceil",)),
-    (("Mul", 1.5), ("Sub", 0.25), ("Ceil",)),
-    (("Div", 48.0), ("Floor",), ("Mul", 48.0)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (("Mul", 0.25), ("Floor",)),
+        (("Div", 7.0), ("Ceil",)),
+        (("Mul", 1.5), ("Sub", 0.25), ("Ceil",)),
+        (("Div", 48.0), ("Floor",), ("Mul", 48.0)),
+    ],
+)
 def test_the_scaled_symbol_is_what_single_precision_computes(n: int, steps: Any) -> None:
     x = np.float32(n)
     functions = {"Mul": np.multiply, "Div": np.divide, "Sub": np.subtract}

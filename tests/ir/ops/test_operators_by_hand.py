@@ -39,10 +39,14 @@ def shape_of(o: Op, *ins: Value | None) -> Shape | None:
 @pytest.mark.parametrize(
     ("beta", "alpha", "activation", "each", "special"),
     [
-        (1.0, 1.0, "", 1, 0), (0.5, 1.0, "", 2, 0), (0.0, 1.0, "", 0, 0), (1.0, 2.0, "", 2, 0),
-        (0.5, 2.0, "", 3, 0), (1.0, 1.0, "Relu", 2, 0),
+        (1.0, 1.0, "", 1, 0),
+        (0.5, 1.0, "", 2, 0),
+        (0.0, 1.0, "", 0, 0),
+        (1.0, 2.0, "", 2, 0),
+        (0.5, 2.0, "", 3, 0),
+        (1.0, 1.0, "Relu", 2, 0),
     ],
-)  # fmt: skip
+)
 def test_a_product_scales_adds_and_activates_each_element(
     beta: float, alpha: float, activation: str, each: int, special: int
 ) -> None:
@@ -148,8 +152,12 @@ graph @main(%x: f32[4]) {{
 
 
 def test_a_digest_is_blind_to_names_and_order_also_of_what_nobody_reads() -> None:
-    lines = ["%a = relu(%x) : f32[4]", "%b = exp(%x) : f32[4]", "%c = neg(%a) : f32[4]",
-             "%y = sqrt(%x) : f32[4]"]  # fmt: skip
+    lines = [
+        "%a = relu(%x) : f32[4]",
+        "%b = exp(%x) : f32[4]",
+        "%c = neg(%a) : f32[4]",
+        "%y = sqrt(%x) : f32[4]",
+    ]
     orders = [lines, [lines[1], lines[0], *lines[2:]], [lines[3], lines[0], lines[2], lines[1]]]
     found = {digest(parse(UNUSED.format(lines="\n  ".join(o))).module) for o in orders}
     assert len(found) == 1
@@ -157,8 +165,12 @@ def test_a_digest_is_blind_to_names_and_order_also_of_what_nobody_reads() -> Non
     assert digest(parse(UNUSED.format(lines="\n  ".join(renamed))).module) in found
     other = [line.replace("neg", "abs") for line in lines]
     assert digest(parse(UNUSED.format(lines="\n  ".join(other))).module) not in found
-    two = [*lines[:2], "%c, %d = split(%a) {axis=0, num_outputs=2} : f32[2], f32[2]",
-           "%e = neg(%d) : f32[2]", lines[3]]  # fmt: skip
+    two = [
+        *lines[:2],
+        "%c, %d = split(%a) {axis=0, num_outputs=2} : f32[2], f32[2]",
+        "%e = neg(%d) : f32[2]",
+        lines[3],
+    ]
     turned = [two[1], two[0], *two[2:]]
     both = {digest(parse(UNUSED.format(lines="\n  ".join(o))).module) for o in (two, turned)}
     assert len(both) == 1, "one of its results is read: it is no root"

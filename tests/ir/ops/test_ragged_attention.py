@@ -67,9 +67,10 @@ def test_prompts_have_what_decodes_leave() -> None:
     ins = (value("q", n, 64), None, None, lengths, past, past, cache, cache)
     outs = op.infer(ins)
     assert outs == (
-        TensorType(HALF, (n, 32)), TensorType(DType.F8E4M3FN, (n, 16)),
+        TensorType(HALF, (n, 32)),
         TensorType(DType.F8E4M3FN, (n, 16)),
-    )  # fmt: skip
+        TensorType(DType.F8E4M3FN, (n, 16)),
+    )
     found = op.problem(ins, outs)
     assert found == MixedAttention(
         Attention(batch, 4, 2, seq, seq + 30, 8, 8, True, 0, 8),
@@ -124,9 +125,12 @@ def test_experts_of_one_rank_do_the_mean_ranks_work() -> None:
     def experts(ranks: int, held: int) -> MoE:
         op = MoE(k=2, activation_type="swiglu", swiglu_fusion=1, ranks=ranks)
         ins = (
-            value("x", 64, 16), value("r", 64, 8), value("w", held, 24, 16), None,
+            value("x", 64, 16),
+            value("r", 64, 8),
+            value("w", held, 24, 16),
+            None,
             value("v", held, 16, 12),
-        )  # fmt: skip
+        )
         work, problem = op.work(ins, op.infer(ins)), op.problem(ins, op.infer(ins))
         assert work is not None
         assert work.mac == 64 * 2 * 16 * 36 // ranks

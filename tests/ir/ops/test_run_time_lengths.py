@@ -224,9 +224,13 @@ def decoder_model() -> onnx.ModelProto:
     names = [i.name for i in inputs]
     outputs = [onnx.ValueInfoProto(name=n) for n in ("y", "ok", "ov")]
     node = helper.make_node(
-        "GroupQueryAttention", names, ["y", "ok", "ov"], domain="com.microsoft",
-        num_heads=8, kv_num_heads=8,
-    )  # fmt: skip
+        "GroupQueryAttention",
+        names,
+        ["y", "ok", "ov"],
+        domain="com.microsoft",
+        num_heads=8,
+        kv_num_heads=8,
+    )
     opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(
         helper.make_graph([node], "g", inputs, outputs), opset_imports=opsets, ir_version=9

@@ -17,8 +17,13 @@ def stripped(name: str, shape: tuple[int, ...]) -> onnx.TensorProto:
     return tensor
 
 
-def save(path: Path, nodes: list[onnx.NodeProto], stored: list[onnx.TensorProto],
-         inputs: dict[str, tuple[int, list[int | str]]], output: str = "y") -> str:  # fmt: skip
+def save(
+    path: Path,
+    nodes: list[onnx.NodeProto],
+    stored: list[onnx.TensorProto],
+    inputs: dict[str, tuple[int, list[int | str]]],
+    output: str = "y",
+) -> str:
     """Write a model of these nodes; its path."""
     graph = helper.make_graph(
         nodes,

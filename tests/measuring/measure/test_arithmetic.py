@@ -18,11 +18,18 @@ PRODUCTS = ("fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (3.0, "3"), (-2.0, "-2"), (1e15, "1e+15"), (1e15 - 1, "999999999999999"),
-        (0.12345, "0.1235"), (7, 7), (True, True), (None, None), ("plain", "plain"),
+        (3.0, "3"),
+        (-2.0, "-2"),
+        (1e15, "1e+15"),
+        (1e15 - 1, "999999999999999"),
+        (0.12345, "0.1235"),
+        (7, 7),
+        (True, True),
+        (None, None),
+        ("plain", "plain"),
         ("=1+1", "'=1+1"),
     ],
-)  # fmt: skip
+)
 def test_cells_have_as_many_digits_as_a_clock(value: object, text: object) -> None:
     assert cell(value) == text
 

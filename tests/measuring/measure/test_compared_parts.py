@@ -13,8 +13,10 @@ def test_parts_take_their_kernels_times_and_others_none() -> None:
         roofline=SimpleNamespace(kernels=["a", "b", "c"]),
         prediction=SimpleNamespace(kernels=[SimpleNamespace(time_s=s) for s in (1.0, 2.0, 4.0)]),
     )
-    parts = [SimpleNamespace(kernels=(0, 2), runtime=("x",)),
-             SimpleNamespace(kernels=(), runtime=("y", "z", "w"))]  # fmt: skip
+    parts = [
+        SimpleNamespace(kernels=(0, 2), runtime=("x",)),
+        SimpleNamespace(kernels=(), runtime=("y", "z", "w")),
+    ]
     attribution: Any = SimpleNamespace(parts=parts)
     first, second = compared(attribution, report)
     assert (first.bounds, first.prediction_s) == (("a", "c"), 5.0)

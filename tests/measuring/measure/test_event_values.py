@@ -56,10 +56,13 @@ def test_a_file_that_ends_in_the_middle_gives_what_it_has(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[{"a": 1}, oops' + " " * 80 + "]", "not JSON"), ("[" * 100_000, "nested too deeply"),
-        ("", "no list of events"), ("  ", "no list of events"), ("{}", "no list of events"),
+        ('[{"a": 1}, oops' + " " * 80 + "]", "not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        ("", "no list of events"),
+        ("  ", "no list of events"),
+        ("{}", "no list of events"),
     ],
-)  # fmt: skip
+)
 def test_what_is_broken_is_named(tmp_path: Path, content: str, message: str) -> None:
     path = written(tmp_path, content)
     with pytest.raises(ParseError, match=message) as caught:
@@ -99,9 +102,17 @@ def test_files_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
 
 def test_values_of_an_event_have_the_type_that_is_asked_for() -> None:
     event = {
-        "n": 3, "f": 2.5, "t": True, "s": "x", "nan": math.nan, "big": 1e30, "huge": 10**40,
-        "edge": 9e29, "o": {"k": 1}, "l": [1],
-    }  # fmt: skip
+        "n": 3,
+        "f": 2.5,
+        "t": True,
+        "s": "x",
+        "nan": math.nan,
+        "big": 1e30,
+        "huge": 10**40,
+        "edge": 9e29,
+        "o": {"k": 1},
+        "l": [1],
+    }
     result = {key: number(event, key) for key in (*event, "none")}
     assert {k: v for k, v in result.items() if v is not None} == {"n": 3.0, "f": 2.5, "edge": 9e29}
     assert isinstance(result["n"], float)

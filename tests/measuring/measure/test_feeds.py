@@ -52,8 +52,9 @@ def test_ids_lie_below_the_smallest_table_that_they_index() -> None:
 def test_inputs_are_what_a_run_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     result = module("%x: f32[8, 8], %m: b1[8]", "%y = relu(%x) : f32[8, 8]")
     assert inputs_of(result, {}) == (
-        Input("x", DType.F32, (8, 8), None), Input("m", DType.BOOL, (8,), None),
-    )  # fmt: skip
+        Input("x", DType.F32, (8, 8), None),
+        Input("m", DType.BOOL, (8,), None),
+    )
     monkeypatch.setattr(feeds, "LARGEST_BYTES", 264)
     assert len(inputs_of(result, {})) == 2
     monkeypatch.setattr(feeds, "LARGEST_BYTES", 263)
@@ -69,8 +70,11 @@ def test_values_are_of_their_type_and_within_their_limit() -> None:
     kinds = [DType.F32, DType.F16, DType.F64, DType.BF16, DType.F8E4M3FN, DType.I64, DType.I8]
     kinds.append(DType.BOOL)
     inputs = tuple(Input(d.code, d, (500,), None) for d in kinds)
-    ids = (Input("ids", DType.I32, (500,), 7), Input("none", DType.I64, (9,), 0),
-           Input("narrow", DType.U8, (9,), 7))  # fmt: skip
+    ids = (
+        Input("ids", DType.I32, (500,), 7),
+        Input("none", DType.I64, (9,), 0),
+        Input("narrow", DType.U8, (9,), 7),
+    )
     made = contents((*inputs, *ids), seed=3)
     for name in ("f32", "f16", "f64"):
         assert made[name].std() == pytest.approx(1.0, abs=0.15)
@@ -90,13 +94,23 @@ def test_values_are_of_their_type_and_within_their_limit() -> None:
 @pytest.mark.parametrize(
     ("dtype", "kind"),
     [
-        (DType.BOOL, np.bool_), (DType.BF16, np.uint16), (DType.F16, np.float16),
-        (DType.F32, np.float32), (DType.F64, np.float64), (DType.C64, np.complex64),
-        (DType.I8, np.int8), (DType.U8, np.uint8), (DType.I16, np.int16), (DType.U16, np.uint16),
-        (DType.I32, np.int32), (DType.U32, np.uint32), (DType.I64, np.int64),
-        (DType.U64, np.uint64), (DType.F8E4M3FN, np.uint8),
+        (DType.BOOL, np.bool_),
+        (DType.BF16, np.uint16),
+        (DType.F16, np.float16),
+        (DType.F32, np.float32),
+        (DType.F64, np.float64),
+        (DType.C64, np.complex64),
+        (DType.I8, np.int8),
+        (DType.U8, np.uint8),
+        (DType.I16, np.int16),
+        (DType.U16, np.uint16),
+        (DType.I32, np.int32),
+        (DType.U32, np.uint32),
+        (DType.I64, np.int64),
+        (DType.U64, np.uint64),
+        (DType.F8E4M3FN, np.uint8),
     ],
-)  # fmt: skip
+)
 def test_every_type_is_stored_as_one_of_numpy(dtype: DType, kind: type) -> None:
     assert numpy_type(dtype) is kind
 
@@ -109,9 +123,12 @@ def test_types_without_elements_that_can_be_made_up(dtype: DType) -> None:
 
 @pytest.mark.parametrize(
     ("name", "models"),
-    [("rows.csv.gz", "rows-models.csv.gz"), ("rows.csv", "rows-models.csv"),
-     ("rows", "rows-models")],
-)  # fmt: skip
+    [
+        ("rows.csv.gz", "rows-models.csv.gz"),
+        ("rows.csv", "rows-models.csv"),
+        ("rows", "rows-models"),
+    ],
+)
 def test_rows_of_runs_lie_beside(name: str, models: str) -> None:
     assert dataset.models_file(Path("a.b") / name) == Path("a.b") / models
 

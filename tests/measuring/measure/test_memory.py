@@ -144,8 +144,10 @@ def test_sizes_that_nobody_knows_are_said(
     module = typed(saved(tmp_path / "m.onnx", [node("Strange", ["x"], ["y"], domain="a")], [4]))
     result = need_of(module, {}, AllocatorBehavior.RETURNED)
     assert result.is_bound
-    assert check_room(result) == "running it takes at least 300 MiB of memory: not all sizes are " \
-        "known before it runs"  # fmt: skip
+    assert (
+        check_room(result) == "running it takes at least 300 MiB of memory: not all sizes are "
+        "known before it runs"
+    )
     free(monkeypatch, 2 * RUNTIME_BYTES - 1)
     with pytest.raises(ModelError, match="takes at least 300 MiB of memory, more than half"):
         check_room(result)

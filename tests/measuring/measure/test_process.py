@@ -22,9 +22,15 @@ from perfc.measuring.measure.tables.feeds import Input
 
 @pytest.mark.parametrize(
     ("values", "distance"),
-    [([], 0.0), ([7.0], 0.0), ([1.0, 3.0], 1.0), ([4.0, 1.0, 2.0, 3.0, 5.0], 2.0),
-     ([0.0, 0.0, 0.0, 8.0], 2.0), ([1.0, 2.0, 3.0, 4.0], 1.5)],
-)  # fmt: skip
+    [
+        ([], 0.0),
+        ([7.0], 0.0),
+        ([1.0, 3.0], 1.0),
+        ([4.0, 1.0, 2.0, 3.0, 5.0], 2.0),
+        ([0.0, 0.0, 0.0, 8.0], 2.0),
+        ([1.0, 2.0, 3.0, 4.0], 1.5),
+    ],
+)
 def test_quartiles_lie_between_values(values: list[float], distance: float) -> None:
     assert iqr(values) == pytest.approx(distance)
     if values:
@@ -64,8 +70,9 @@ def test_what_the_worker_wrote_is_collected(tmp_path: Path) -> None:
     assert found.cases == (TimedBinding((2.0, 4.0), 7, False),)
     assert (found.version, found.base_rss_bytes, found.error) == ("", 0, "late")
     assert (found.profile, found.profiled, found.optimised) == (None, (), None)
-    more = result(version="ort 1", base_rss_bytes=9, profile="p.json",
-                  profiles=[{"skip": 2, "count": 3}])  # fmt: skip
+    more = result(
+        version="ort 1", base_rss_bytes=9, profile="p.json", profiles=[{"skip": 2, "count": 3}]
+    )
     (tmp_path / "result.json").write_text(json.dumps(more), encoding="utf-8")
     assert collected(tmp_path, "").profile is None, "it was never written"
     for name in ("p.json", "optimised.onnx"):

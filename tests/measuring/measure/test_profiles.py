@@ -19,8 +19,14 @@ from perfc.measuring.measure.session import read_profile
 
 def node(name: str, ts: float, dur: float, op: str = "Conv") -> dict[str, object]:
     args = {"op_name": op, "provider": "CPUExecutionProvider"}
-    return {"cat": "Node", "ph": "X", "name": f"{name}_kernel_time", "ts": ts, "dur": dur,
-            "args": args}  # fmt: skip
+    return {
+        "cat": "Node",
+        "ph": "X",
+        "name": f"{name}_kernel_time",
+        "ts": ts,
+        "dur": dur,
+        "args": args,
+    }
 
 
 def run(ts: float, dur: float) -> dict[str, object]:
@@ -77,12 +83,29 @@ def test_profile_of_another_model_is_one_clear_line(embedding: str, tmp_path: Pa
 
 
 def operator(name: str, ts: float, dur: float, key: int) -> dict[str, object]:
-    return {"ph": "X", "cat": "cpu_op", "name": f"aten::{name}", "tid": 1, "ts": ts, "dur": dur,
-            "args": {"External id": key}}  # fmt: skip
+    return {
+        "ph": "X",
+        "cat": "cpu_op",
+        "name": f"aten::{name}",
+        "tid": 1,
+        "ts": ts,
+        "dur": dur,
+        "args": {"External id": key},
+    }
 
 
-FORWARD = ("conv2d", "batch_norm", "relu", "conv2d", "batch_norm", "add", "relu",
-           "adaptive_avg_pool2d", "flatten", "linear")  # fmt: skip
+FORWARD = (
+    "conv2d",
+    "batch_norm",
+    "relu",
+    "conv2d",
+    "batch_norm",
+    "add",
+    "relu",
+    "adaptive_avg_pool2d",
+    "flatten",
+    "linear",
+)
 
 
 def trace(names: tuple[str, ...], *, device: bool) -> dict[str, object]:
@@ -96,8 +119,17 @@ def trace(names: tuple[str, ...], *, device: bool) -> dict[str, object]:
             result.append(operator(f"inner_{name}", ts + 1, 50, key + 1))
             if device:
                 args = {"External id": key + 1}
-                result.append({"ph": "X", "cat": "kernel", "name": "k", "ts": ts + 500, "tid": 7,
-                              "dur": 10.0 + i, "args": args})  # fmt: skip
+                result.append(
+                    {
+                        "ph": "X",
+                        "cat": "kernel",
+                        "name": "k",
+                        "ts": ts + 500,
+                        "tid": 7,
+                        "dur": 10.0 + i,
+                        "args": args,
+                    }
+                )
     return {"schemaVersion": 1, "traceEvents": result}
 
 

@@ -140,8 +140,10 @@ def test_the_certain_share_counts_what_is_named_or_traced() -> None:
 def test_what_stands_for_nothing_goes_with_the_one_before_else_the_next() -> None:
     result = session.neighbours(profile(1.0, 1.0, 1.0), origins(k1=How.NAMED))
     assert {n: o.how for n, o in result.items()} == {
-        "k0": How.INSERTED, "k1": How.NAMED, "k2": How.INSERTED,
-    }  # fmt: skip
+        "k0": How.INSERTED,
+        "k1": How.NAMED,
+        "k2": How.INSERTED,
+    }
     assert session.neighbours(profile(1.0), {}) == {}
 
 
@@ -200,8 +202,10 @@ def test_profiles_are_those_of_all_cases_or_of_none() -> None:
 def test_calls_that_are_expanded_late_have_their_parts_in_order() -> None:
     run = profile(1.0, 1.0, 1.0, 1.0)
     calls: Any = [SimpleNamespace(name="f"), SimpleNamespace(name="g")]
-    known = {"f": SourceNodes(frozenset({cast(Any, 1)}), How.TRACED),
-             "g": SourceNodes(frozenset({cast(Any, 2)}), How.TRACED)}  # fmt: skip
+    known = {
+        "f": SourceNodes(frozenset({cast(Any, 1)}), How.TRACED),
+        "g": SourceNodes(frozenset({cast(Any, 2)}), How.TRACED),
+    }
     result = session.inlined(run, calls, known)
     assert [result[f"k{i}"].nodes for i in range(4)] == [{1}, {1}, {2}, {2}]
     assert {result[f"k{i}"].how for i in range(4)} == {How.NAMED}
@@ -216,11 +220,16 @@ def tensor(name: str, dims: tuple[int, ...], kind: int = TensorProto.FLOAT) -> o
 @pytest.mark.parametrize(
     ("op", "index", "shape", "fan_in"),
     [
-        ("Conv", 1, (8, 4, 3, 3), 36), ("ConvTranspose", 1, (8, 4, 3, 3), 8),
-        ("Gemm", 1, (16, 4), 16), ("MatMul", 1, (2, 16, 4), 16), ("MatMul", 0, (2, 16, 4), 4),
-        ("Attention", 1, (9, 27), 9), ("LSTM", 1, (1, 16, 25), 25), ("Conv", 1, (8, 0), 1),
+        ("Conv", 1, (8, 4, 3, 3), 36),
+        ("ConvTranspose", 1, (8, 4, 3, 3), 8),
+        ("Gemm", 1, (16, 4), 16),
+        ("MatMul", 1, (2, 16, 4), 16),
+        ("MatMul", 0, (2, 16, 4), 4),
+        ("Attention", 1, (9, 27), 9),
+        ("LSTM", 1, (1, 16, 25), 25),
+        ("Conv", 1, (8, 0), 1),
     ],
-)  # fmt: skip
+)
 def test_products_keep_their_variance(
     op: str, index: int, shape: tuple[int, ...], fan_in: int
 ) -> None:
@@ -258,12 +267,13 @@ def test_a_tensor_that_one_reader_needs_positive_is_positive() -> None:
 
 
 def test_short_weights_of_layers_are_given_values_and_others_kept() -> None:
-    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"]),
-             helper.make_node("Conv", ["y", "w", "s"], ["z"]),
-             helper.make_node("Add", ["z", "a"], ["q"])]  # fmt: skip
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["y"]),
+        helper.make_node("Conv", ["y", "w", "s"], ["z"]),
+        helper.make_node("Add", ["z", "a"], ["q"]),
+    ]
     kept = np.full(4, 7.0, np.float32)
-    stored = [numpy_helper.from_array(v, n) for n, v in
-              (("b", kept), ("s", kept[:3]), ("a", kept))]  # fmt: skip
+    stored = [numpy_helper.from_array(v, n) for n, v in (("b", kept), ("s", kept[:3]), ("a", kept))]
     g = graph(nodes, tensor("w", (4, 4, 1, 1)), *stored)
     weights.refill(g, find_roles(g), seed=3)
     values = {t.name: numpy_helper.to_array(t) for t in g.initializer if t.name != "w"}
@@ -306,8 +316,10 @@ def test_a_disk_that_is_too_small_is_said(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_nodes_get_names_of_their_own() -> None:
-    nodes = [helper.make_node("Relu", [i], [o], name=n) for i, o, n in
-             (("x", "a", ""), ("a", "b", "a"), ("b", "", "a"), ("b", "c", "own"))]  # fmt: skip
+    nodes = [
+        helper.make_node("Relu", [i], [o], name=n)
+        for i, o, n in (("x", "a", ""), ("a", "b", "a"), ("b", "", "a"), ("b", "c", "own"))
+    ]
     g = graph(nodes)
     assert weights.name_nodes(g, set()) == 3
     assert [n.name for n in g.node] == ["a", "b", "Relu", "own"]

@@ -86,10 +86,17 @@ def test_operators_compute_what_is_expected(op: str, cases: dict[str, list[Any]]
 @pytest.mark.parametrize(
     ("number", "kind"),
     [
-        (1, np.float32), (2, np.uint8), (3, np.int8), (5, np.int16), (6, np.int32), (7, np.int64),
-        (9, np.bool_), (10, np.float16), (11, np.float64),
+        (1, np.float32),
+        (2, np.uint8),
+        (3, np.int8),
+        (5, np.int16),
+        (6, np.int32),
+        (7, np.int64),
+        (9, np.bool_),
+        (10, np.float16),
+        (11, np.float64),
     ],
-)  # fmt: skip
+)
 def test_casts_go_to_the_type_of_that_number(number: int, kind: type) -> None:
     node = helper.make_node("Cast", ["x"], ["y"], to=number)
     given = np.array([0, 1, 3], np.float32)
@@ -111,9 +118,12 @@ def request_of(tmp_path: Path) -> dict[str, Any]:
     onnx.save(helper.make_model(graph), tmp_path / "m.onnx")
     np.savez(tmp_path / "feeds.npz", i0=np.ones((2, 20), np.float32))
     return {
-        "model": str(tmp_path / "m.onnx"), "device": "cpu", "threads": 1, "folder": str(tmp_path),
+        "model": str(tmp_path / "m.onnx"),
+        "device": "cpu",
+        "threads": 1,
+        "folder": str(tmp_path),
         "inputs": [("x", 1, True)],
-    }  # fmt: skip
+    }
 
 
 def test_a_graph_runs_node_by_node(request_of: dict[str, Any], tmp_path: Path) -> None:

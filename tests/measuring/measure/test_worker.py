@@ -141,10 +141,18 @@ def test_a_request_leaves_times_versions_and_a_profile(
     x[0, 0] = least
     np.savez(tmp_path / "feeds.npz", i0=x, i1=np.array([1, 2]))
     asked = request(
-        runtime="ort", device="cpu", threads=1, model=str(model), folder=str(tmp_path),
-        inputs=[["x", 1, True], ["rows", 7, True]], cases=[{"feeds": str(tmp_path / "feeds.npz")}],
-        profile=True, repeat=2, min_time_s=0.0, nodes=3,
-    )  # fmt: skip
+        runtime="ort",
+        device="cpu",
+        threads=1,
+        model=str(model),
+        folder=str(tmp_path),
+        inputs=[["x", 1, True], ["rows", 7, True]],
+        cases=[{"feeds": str(tmp_path / "feeds.npz")}],
+        profile=True,
+        repeat=2,
+        min_time_s=0.0,
+        nodes=3,
+    )
     (tmp_path / "request.json").write_text(json.dumps(asked))
     assert worker.main(str(tmp_path / "request.json")) == 0
     result = json.loads((tmp_path / "result.json").read_text())

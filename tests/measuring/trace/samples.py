@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any
 
 SECRET = "hunter2-AKIA0123456789"
-DEVICE = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 85018279936,
-          "computeMajor": 9, "computeMinor": 0, "numSms": 132}  # fmt: skip
+DEVICE = {
+    "id": 0,
+    "name": "NVIDIA H100 80GB HBM3",
+    "totalGlobalMem": 85018279936,
+    "computeMajor": 9,
+    "computeMinor": 0,
+    "numSms": 132,
+}
 GEMM = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64"
 NORM = "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>(int)"
 REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -18,14 +24,35 @@ Step = tuple[str, str, list[Any], list[str], list[str], float, float]
 """Kernel, operator, extents, types, values, begin and duration on the device in µs."""
 STEPS: Sequence[Step] = (
     (GEMM, "aten::mm", [[4096, 4096], [4096, 4096]], [BF16, BF16], ["", ""], 20.0, 230.5),
-    (NORM, "aten::native_layer_norm", [[4096, 4096], [], [4096], [4096], []],
-     [BF16, "ScalarList", BF16, BF16, "Scalar"], ["", "[4096]", "", "", "1e-05"], 260.0, 60.25),
+    (
+        NORM,
+        "aten::native_layer_norm",
+        [[4096, 4096], [], [4096], [4096], []],
+        [BF16, "ScalarList", BF16, BF16, "Scalar"],
+        ["", "[4096]", "", "", "1e-05"],
+        260.0,
+        60.25,
+    ),
     (GEMM, "aten::mm", [[4096, 4096], [4096, 4096]], [BF16, BF16], ["", ""], 320.25, 231.0),
-    ("Memcpy HtoD (Pinned -> Device)", "aten::copy_", [[1024], [1024], []],
-     ["float", "float", "Scalar"], ["", "", "True"], 700.0, 3.0),
-    (REDUCE, "c10d::allreduce_", [[], [], []], ["TensorList", "", ""], ["", "", SECRET],
-     703.0, 97.0),
-)  # fmt: skip
+    (
+        "Memcpy HtoD (Pinned -> Device)",
+        "aten::copy_",
+        [[1024], [1024], []],
+        ["float", "float", "Scalar"],
+        ["", "", "True"],
+        700.0,
+        3.0,
+    ),
+    (
+        REDUCE,
+        "c10d::allreduce_",
+        [[], [], []],
+        ["TensorList", "", ""],
+        ["", "", SECRET],
+        703.0,
+        97.0,
+    ),
+)
 
 
 def kineto(steps: Sequence[Step] = STEPS) -> dict[str, Any]:
@@ -38,22 +65,50 @@ def kineto(steps: Sequence[Step] = STEPS) -> dict[str, Any]:
     ]
     for at, (kernel, operator, dims, types, values, start, length) in enumerate(steps):
         host = max(start - 15.0, 0.0)
-        given = {"External id": at, "Input Dims": dims, "Input type": types, "env": SECRET,
-                 "Concrete Inputs": values}  # fmt: skip
+        given = {
+            "External id": at,
+            "Input Dims": dims,
+            "Input type": types,
+            "env": SECRET,
+            "Concrete Inputs": values,
+        }
         device = {"device": 0, "stream": 7, "correlation": 100 + at, "External id": at}
         category = "gpu_memcpy" if kernel.startswith("Mem") else "kernel"
         events += [
-            {"ph": "X", "cat": "cpu_op", "name": operator, "tid": 1, "ts": host, "dur": 14.0,
-             "args": given},
-            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "tid": 1,
-             "ts": host + 10.0, "dur": 3.0, "args": {"correlation": 100 + at}},
-            {"ph": "X", "cat": category, "name": kernel, "ts": start, "dur": length,
-             "args": device},
-        ]  # fmt: skip
+            {
+                "ph": "X",
+                "cat": "cpu_op",
+                "name": operator,
+                "tid": 1,
+                "ts": host,
+                "dur": 14.0,
+                "args": given,
+            },
+            {
+                "ph": "X",
+                "cat": "cuda_runtime",
+                "name": "cudaLaunchKernel",
+                "tid": 1,
+                "ts": host + 10.0,
+                "dur": 3.0,
+                "args": {"correlation": 100 + at},
+            },
+            {
+                "ph": "X",
+                "cat": category,
+                "name": kernel,
+                "ts": start,
+                "dur": length,
+                "args": device,
+            },
+        ]
     return {
-        "schemaVersion": 1, "deviceProperties": [DEVICE], "hostname": SECRET,
-        "environment": {"AWS_SECRET_ACCESS_KEY": SECRET}, "traceEvents": events,
-    }  # fmt: skip
+        "schemaVersion": 1,
+        "deviceProperties": [DEVICE],
+        "hostname": SECRET,
+        "environment": {"AWS_SECRET_ACCESS_KEY": SECRET},
+        "traceEvents": events,
+    }
 
 
 NCCL = "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)"
@@ -120,32 +175,63 @@ def rocprof() -> dict[str, Any]:
     kernels = ("Cijk_Alik_Bljk_BBS_BH_MT64x32x256", "__amd_rocclr_fillBufferAligned")
     processes: list[dict[str, Any]] = []
     for process in range(2):
-        agent = {"id": {"handle": 37000 + process}, "type": 2, "cu_count": 256, "node_id": process,
-                 "product_name": "AMD Instinct MI350X", "model_name": SECRET}  # fmt: skip
+        agent = {
+            "id": {"handle": 37000 + process},
+            "type": 2,
+            "cu_count": 256,
+            "node_id": process,
+            "product_name": "AMD Instinct MI350X",
+            "model_name": SECRET,
+        }
         dispatches, calls = [], []
         for at in range(4):
             begin = 1_000_000 + at * 50_000
             correlation = {"internal": 10 + at, "external": 0}
             info = {"agent_id": agent["id"], "kernel_id": 1 + (at + process) % 2}
-            dispatches.append({
-                "kind": 11, "correlation_id": correlation, "start_timestamp": begin,
-                "end_timestamp": begin + 40_000, "dispatch_info": info,
-            })  # fmt: skip
-            calls.append({"correlation_id": correlation, "start_timestamp": begin - 3_000,
-                          "end_timestamp": begin, "args": SECRET})  # fmt: skip
-        copy = {"operation": 2, "start_timestamp": 1_250_000, "end_timestamp": 1_260_000,
-                "dst_agent_id": agent["id"], "src_agent_id": {"handle": 1}}  # fmt: skip
+            dispatches.append(
+                {
+                    "kind": 11,
+                    "correlation_id": correlation,
+                    "start_timestamp": begin,
+                    "end_timestamp": begin + 40_000,
+                    "dispatch_info": info,
+                }
+            )
+            calls.append(
+                {
+                    "correlation_id": correlation,
+                    "start_timestamp": begin - 3_000,
+                    "end_timestamp": begin,
+                    "args": SECRET,
+                }
+            )
+        copy = {
+            "operation": 2,
+            "start_timestamp": 1_250_000,
+            "end_timestamp": 1_260_000,
+            "dst_agent_id": agent["id"],
+            "src_agent_id": {"handle": 1},
+        }
         symbols = [
             # names depend on the process
             {"kernel_id": 1 + (at + process) % 2, "formatted_kernel_name": name}
             for at, name in enumerate(kernels)
         ]
-        processes.append({
-            "metadata": {"command": ["train.py", f"--key={SECRET}"], "node": {"hostname": SECRET}},
-            "agents": [agent], "kernel_symbols": symbols,
-            "buffer_records": {"kernel_dispatch": dispatches, "memory_copy": [copy],
-                               "hip_api": calls},
-        })  # fmt: skip
+        processes.append(
+            {
+                "metadata": {
+                    "command": ["train.py", f"--key={SECRET}"],
+                    "node": {"hostname": SECRET},
+                },
+                "agents": [agent],
+                "kernel_symbols": symbols,
+                "buffer_records": {
+                    "kernel_dispatch": dispatches,
+                    "memory_copy": [copy],
+                    "hip_api": calls,
+                },
+            }
+        )
     return {"rocprofiler-sdk-tool": processes}
 
 
@@ -180,39 +266,79 @@ def nsys(path: Path) -> None:
 
 def xplane() -> dict[str, Any]:
     """Return the Chrome trace of XProf: kernels of a stream, repeated on a derived line."""
-    args = {"hlo_op": "fusion.3", "tf_op": "jit(step)/layer/dot_general:", "secret": SECRET,
-            "shape_with_layout": "bf16[16,1024]{1,0}", "correlation_id": 5}  # fmt: skip
+    args = {
+        "hlo_op": "fusion.3",
+        "tf_op": "jit(step)/layer/dot_general:",
+        "secret": SECRET,
+        "shape_with_layout": "bf16[16,1024]{1,0}",
+        "correlation_id": 5,
+    }
     return {
-        "displayTimeUnit": "ns", "metadata": {"hostname": SECRET},
+        "displayTimeUnit": "ns",
+        "metadata": {"hostname": SECRET},
         "traceEvents": [
             {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0 A100"}},
             {"ph": "M", "pid": 9, "name": "process_name", "args": {"name": f"/host:CPU {SECRET}"}},
-            {"ph": "M", "pid": 1, "tid": 13, "name": "thread_name",
-             "args": {"name": "Stream #13(Compute)"}},
+            {
+                "ph": "M",
+                "pid": 1,
+                "tid": 13,
+                "name": "thread_name",
+                "args": {"name": "Stream #13(Compute)"},
+            },
             {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "XLA Ops"}},
-            {"ph": "X", "pid": 9, "tid": 2, "ts": 100, "dur": 2, "name": SECRET,
-             "args": {"correlation_id": 5}},
+            {
+                "ph": "X",
+                "pid": 9,
+                "tid": 2,
+                "ts": 100,
+                "dur": 2,
+                "name": SECRET,
+                "args": {"correlation_id": 5},
+            },
             {"ph": "X", "pid": 1, "tid": 13, "ts": 90, "dur": 5, "name": "loop_add_fusion"},
-            {"ph": "X", "pid": 1, "tid": 13, "ts": 105, "dur": 40, "name": "gemm_fusion_dot_1",
-             "args": args},
-            {"ph": "X", "pid": 1, "tid": 1, "ts": 105, "dur": 40, "name": "fusion.3",
-             "args": args},
+            {
+                "ph": "X",
+                "pid": 1,
+                "tid": 13,
+                "ts": 105,
+                "dur": 40,
+                "name": "gemm_fusion_dot_1",
+                "args": args,
+            },
+            {"ph": "X", "pid": 1, "tid": 1, "ts": 105, "dur": 40, "name": "fusion.3", "args": args},
         ],
-    }  # fmt: skip
+    }
 
 
 def ort() -> list[dict[str, Any]]:
     """Return the profile of onnxruntime: a branch with an addition in it, and a convolution."""
 
     def node(name: str, op: str, ts: int, dur: int, inputs: list[Any], out: list[int]) -> Any:
-        args = {"op_name": op, "provider": "CPUExecutionProvider", "graph_index": SECRET,
-                "input_type_shape": [{"float": x} for x in inputs],
-                "output_type_shape": [{"float": out}]}  # fmt: skip
-        return {"cat": "Node", "ph": "X", "name": f"{name}_kernel_time", "ts": ts, "dur": dur,
-                "args": args}  # fmt: skip
+        args = {
+            "op_name": op,
+            "provider": "CPUExecutionProvider",
+            "graph_index": SECRET,
+            "input_type_shape": [{"float": x} for x in inputs],
+            "output_type_shape": [{"float": out}],
+        }
+        return {
+            "cat": "Node",
+            "ph": "X",
+            "name": f"{name}_kernel_time",
+            "ts": ts,
+            "dur": dur,
+            "args": args,
+        }
 
-    begin = {"cat": "Session", "ph": "X", "name": "session_initialization", "ts": 0, "dur": 9,
-             "args": {"path": SECRET}}  # fmt: skip
+    begin = {
+        "cat": "Session",
+        "ph": "X",
+        "name": "session_initialization",
+        "ts": 0,
+        "dur": 9,
+        "args": {"path": SECRET},
+    }
     image = [[1, 3, 224, 224], [64, 3, 7, 7], [64]]
     return [
         begin,
@@ -226,8 +352,16 @@ def ort() -> list[dict[str, Any]]:
 def tensorrt() -> list[dict[str, Any]]:
     """Return the file of ``trtexec --exportProfile``."""
     names = ("conv1 + relu1", "fc", "Reformatting CopyNode for Input Tensor 0 to conv1")
-    layers = [{"name": name, "timeMs": 100.0 * at, "averageMs": 0.1 * at, "percentage": 1,
-               "secret": SECRET} for at, name in enumerate(names, 1)]  # fmt: skip
+    layers = [
+        {
+            "name": name,
+            "timeMs": 100.0 * at,
+            "averageMs": 0.1 * at,
+            "percentage": 1,
+            "secret": SECRET,
+        }
+        for at, name in enumerate(names, 1)
+    ]
     return [{"count": 1000}, *layers]
 
 
@@ -242,18 +376,30 @@ def times() -> list[dict[str, Any]]:
     """Return the file of ``trtexec --exportTimes``: the second inference waits for the host."""
     made = []
     for at, (enqueue, start) in enumerate(((0.0, 0.1), (2.0, 2.1))):
-        made.append({
-            "startH2dMs": start - 0.05, "endH2dMs": start, "startComputeMs": start,
-            "endComputeMs": start + 1, "startD2hMs": start + 1, "endD2hMs": start + 1.02,
-            "startEnqMs": enqueue, "note": SECRET, "run": at,
-        })  # fmt: skip
+        made.append(
+            {
+                "startH2dMs": start - 0.05,
+                "endH2dMs": start,
+                "startComputeMs": start,
+                "endComputeMs": start + 1,
+                "startD2hMs": start + 1,
+                "endD2hMs": start + 1.02,
+                "startEnqMs": enqueue,
+                "note": SECRET,
+                "run": at,
+            }
+        )
     return made
 
 
 WRITERS: Mapping[str, Callable[[], object]] = {
-    "kineto": kineto, "ort": ort, "rocprof": rocprof, "tensorrt": tensorrt, "times": times,
+    "kineto": kineto,
+    "ort": ort,
+    "rocprof": rocprof,
+    "tensorrt": tensorrt,
+    "times": times,
     "xplane": xplane,
-}  # fmt: skip
+}
 """Formats of JSON by name."""
 
 

@@ -31,9 +31,18 @@ TF32_KERNEL = "cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4"
 FACTS = {"Tensor": "rlwxikgabcqvjNOtW", "numbers": "CTMBDHdsKSPLG"}
 """Roles by the type of the argument in PyTorch."""
 NAMES = {
-    "C": "causal", "S": "stride", "P": "padding", "L": "dilation", "T": "transposed",
-    "M": "mask", "B": "beta", "D": "dtype", "K": "kernel", "d": "dim", "s": "size",
-}  # fmt: skip
+    "C": "causal",
+    "S": "stride",
+    "P": "padding",
+    "L": "dilation",
+    "T": "transposed",
+    "M": "mask",
+    "B": "beta",
+    "D": "dtype",
+    "K": "kernel",
+    "d": "dim",
+    "s": "size",
+}
 """Part of the names of arguments in PyTorch by role."""
 
 
@@ -79,45 +88,135 @@ PRODUCT = 2 * 32 * 512 * 14 * 14 * 256 * 9
         ("aten::mm", [tensor(8, 4), tensor(4, 2)], 4 * (32 + 8 + 16), 2 * 64),
         ("aten::linear", [tensor(3, 8, 4), tensor(2, 4), tensor(2)], 4 * (96 + 8 + 2 + 48), 432),
         ("aten::baddbmm", [tensor(2, 8, 8), tensor(2, 8, 4), tensor(2, 4, 8), 0, 0.5], 1024, 1024),
-        ("aten::_scaled_mm", [tensor(64, 32, dtype="c10::Float4_e2m1fn_x2"),
-                              tensor(32, 16, dtype="c10::Float4_e2m1fn_x2"), tensor(4), tensor(4),
-                              None, None, 15], 32 * 80 + 32 + 2 * 64 * 16, 2 * 64 * 16 * 64),
-        ("aten::convolution", [IMAGE, FILTERS, None, *ONES, False, (0, 0), 1],
-         2 * (32 * 14 * 14 * 768 + 512 * 256 * 9), PRODUCT),
-        ("aten::convolution_backward",
-         [tensor(32, 512, 14, 14, dtype=HALF), IMAGE, FILTERS, (0,), *ONES, False, (0, 0), 1,
-          (True, True, False)],
-         2 * (32 * 14 * 14 * 1024 + 2 * 512 * 256 * 9), 2 * PRODUCT),
-        ("aten::convolution_backward",
-         [tensor(32, 512, 14, 14, dtype=HALF), IMAGE, FILTERS, *[None] * 8],
-         2 * (32 * 14 * 14 * 768 + 512 * 256 * 9), PRODUCT),
-        ("aten::convolution_backward",
-         [tensor(1, 8, 4, 4), tensor(1, 4, 8, 8), tensor(8, 4, 1, 1), None, *[(2, 2)] * 3, False,
-          (0, 0), 1, (False, True, False)], 4 * (8 * 16 + 4 * 16 + 32), 2 * 8 * 16 * 4),
-        ("aten::max_pool2d_with_indices", [tensor(1, 2, 4, 4), (2, 2), (2, 2), (0, 0), (1, 1)],
-         4 * 32 + 12 * 8, 32),
-        ("aten::_scaled_dot_product_flash_attention", [QUERY, QUERY, QUERY, 0.0, False],
-         4 * 2 * 2 * 8 * 512 * 64, 4 * 2 * 8 * 512 * 512 * 64),
-        ("aten::_scaled_dot_product_flash_attention", [QUERY, QUERY, QUERY, 0.0, True],
-         4 * 2 * 2 * 8 * 512 * 64, 4 * 2 * 8 * (512 * 513 // 2) * 64),
-        ("flash_attn::_flash_attn_forward", [tensor(2, 512, 8, 64, dtype=BF16)] * 3
-         + [0.0, 0.125, False], 4 * 2 * 2 * 8 * 512 * 64, 4 * 2 * 8 * 512 * 512 * 64),
-        ("flash_attn::_flash_attn_forward", [tensor(2, 512, 8, 64, dtype=BF16)] * 3
-         + [0.0, 0.125, True, 127, 0], 4 * 2 * 2 * 8 * 512 * 64, None),
+        (
+            "aten::_scaled_mm",
+            [
+                tensor(64, 32, dtype="c10::Float4_e2m1fn_x2"),
+                tensor(32, 16, dtype="c10::Float4_e2m1fn_x2"),
+                tensor(4),
+                tensor(4),
+                None,
+                None,
+                15,
+            ],
+            32 * 80 + 32 + 2 * 64 * 16,
+            2 * 64 * 16 * 64,
+        ),
+        (
+            "aten::convolution",
+            [IMAGE, FILTERS, None, *ONES, False, (0, 0), 1],
+            2 * (32 * 14 * 14 * 768 + 512 * 256 * 9),
+            PRODUCT,
+        ),
+        (
+            "aten::convolution_backward",
+            [
+                tensor(32, 512, 14, 14, dtype=HALF),
+                IMAGE,
+                FILTERS,
+                (0,),
+                *ONES,
+                False,
+                (0, 0),
+                1,
+                (True, True, False),
+            ],
+            2 * (32 * 14 * 14 * 1024 + 2 * 512 * 256 * 9),
+            2 * PRODUCT,
+        ),
+        (
+            "aten::convolution_backward",
+            [tensor(32, 512, 14, 14, dtype=HALF), IMAGE, FILTERS, *[None] * 8],
+            2 * (32 * 14 * 14 * 768 + 512 * 256 * 9),
+            PRODUCT,
+        ),
+        (
+            "aten::convolution_backward",
+            [
+                tensor(1, 8, 4, 4),
+                tensor(1, 4, 8, 8),
+                tensor(8, 4, 1, 1),
+                None,
+                *[(2, 2)] * 3,
+                False,
+                (0, 0),
+                1,
+                (False, True, False),
+            ],
+            4 * (8 * 16 + 4 * 16 + 32),
+            2 * 8 * 16 * 4,
+        ),
+        (
+            "aten::max_pool2d_with_indices",
+            [tensor(1, 2, 4, 4), (2, 2), (2, 2), (0, 0), (1, 1)],
+            4 * 32 + 12 * 8,
+            32,
+        ),
+        (
+            "aten::_scaled_dot_product_flash_attention",
+            [QUERY, QUERY, QUERY, 0.0, False],
+            4 * 2 * 2 * 8 * 512 * 64,
+            4 * 2 * 8 * 512 * 512 * 64,
+        ),
+        (
+            "aten::_scaled_dot_product_flash_attention",
+            [QUERY, QUERY, QUERY, 0.0, True],
+            4 * 2 * 2 * 8 * 512 * 64,
+            4 * 2 * 8 * (512 * 513 // 2) * 64,
+        ),
+        (
+            "flash_attn::_flash_attn_forward",
+            [tensor(2, 512, 8, 64, dtype=BF16)] * 3 + [0.0, 0.125, False],
+            4 * 2 * 2 * 8 * 512 * 64,
+            4 * 2 * 8 * 512 * 512 * 64,
+        ),
+        (
+            "flash_attn::_flash_attn_forward",
+            [tensor(2, 512, 8, 64, dtype=BF16)] * 3 + [0.0, 0.125, True, 127, 0],
+            4 * 2 * 2 * 8 * 512 * 64,
+            None,
+        ),
         ("vllm::unified_attention_with_output", [QUERY] * 4, 2 * 2 * 2 * 8 * 512 * 64, None),
-        ("aten::embedding", [tensor(N, 64), tensor(8, 4, dtype="long int")],
-         8 * 32 + 8 * 32 * 64, 0),
+        (
+            "aten::embedding",
+            [tensor(N, 64), tensor(8, 4, dtype="long int")],
+            8 * 32 + 8 * 32 * 64,
+            0,
+        ),
         ("aten::_fused_adamw_", [(TensorArgument("", (N,)),)] * 4, 2 * 7 * N, 14 * N),
-        ("_C::fused_add_rms_norm", [tensor(8, 64), tensor(8, 64), tensor(64)],
-         4 * 4 * 8 * 64 + 4 * 64, 3 * 8 * 64),
-        ("aten::_cudnn_rnn", [tensor(7, 2, 16), (tensor(64, 16), tensor(64, 8), tensor(64))],
-         4 * (7 * 2 * 16 + 64 * 24), 2 * 7 * 2 * 64 * 24),
-        ("triton_poi_fused_add_mul_0", [tensor(8, 64), tensor(64), tensor(8, 192), 512], 4 * 1088,
-         None),
-        ("_C::rotary_embedding", [tensor(8, dtype="long int"), tensor(8, 512), tensor(8, 128), 64,
-                                  tensor(4096, 32), True], 8 * 8 + 4 * 8 * 640, 3 * 8 * 320),
+        (
+            "_C::fused_add_rms_norm",
+            [tensor(8, 64), tensor(8, 64), tensor(64)],
+            4 * 4 * 8 * 64 + 4 * 64,
+            3 * 8 * 64,
+        ),
+        (
+            "aten::_cudnn_rnn",
+            [tensor(7, 2, 16), (tensor(64, 16), tensor(64, 8), tensor(64))],
+            4 * (7 * 2 * 16 + 64 * 24),
+            2 * 7 * 2 * 64 * 24,
+        ),
+        (
+            "triton_poi_fused_add_mul_0",
+            [tensor(8, 64), tensor(64), tensor(8, 192), 512],
+            4 * 1088,
+            None,
+        ),
+        (
+            "_C::rotary_embedding",
+            [
+                tensor(8, dtype="long int"),
+                tensor(8, 512),
+                tensor(8, 128),
+                64,
+                tensor(4096, 32),
+                True,
+            ],
+            8 * 8 + 4 * 8 * 640,
+            3 * 8 * 320,
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_operator_passes_its_operands_once(
     name: str, arguments: list[Argument], nbytes: int, flop: int | None
 ) -> None:
@@ -178,8 +277,14 @@ def test_tf32_is_known_by_the_kernel_or_by_its_speed() -> None:
     fast = floor_of(call, load_machine("a100"), ("gemm",), plain.floor_s * 0.9)
     assert fast is not None
     assert fast.tf32, "faster than f32 can be"
-    for name in ("sm80_xmma_gemm_f32f32_tf32f32_f32", "cutlass_80_tensorop_gemm", "a_s1688gemm",
-                 "Cijk_Ailk_Bljk_S_MX_B_HA", "a_xf32_gemm", "ampere_s16816gemm"):  # fmt: skip
+    for name in (
+        "sm80_xmma_gemm_f32f32_tf32f32_f32",
+        "cutlass_80_tensorop_gemm",
+        "a_s1688gemm",
+        "Cijk_Ailk_Bljk_S_MX_B_HA",
+        "a_xf32_gemm",
+        "ampere_s16816gemm",
+    ):
         assert bounded("aten::mm", a, b, target="a100", kernels=("memset", name)).tf32
     half = OperatorCall("aten::mm", (tensor(64, 64, dtype=HALF),) * 2)
     assert not bounded(half.operator, *half.arguments, kernels=(TF32_KERNEL,)).tf32
@@ -255,13 +360,17 @@ def test_no_floor_is_above_the_measured_in_traces_of_the_repository(path: Path) 
 
 def test_expanded_operands_are_those_in_memory() -> None:
     args = {
-        "Input Dims": [[8, 8, 128], [8, 8, 128], []], "Input type": [BF16, BF16, "Scalar"],
-        "Input Strides": [[1024, 128, 1], [128, 0, 1], []], "Concrete Inputs": ["", "", "False"],
-    }  # fmt: skip
+        "Input Dims": [[8, 8, 128], [8, 8, 128], []],
+        "Input type": [BF16, BF16, "Scalar"],
+        "Input Strides": [[1024, 128, 1], [128, 0, 1], []],
+        "Concrete Inputs": ["", "", "False"],
+    }
     call = kineto.call_of("aten::copy_", args)
     assert call.arguments == (
-        tensor(8, 8, 128, dtype=BF16), tensor(8, 8, 128, dtype=BF16, held=1024), False,
-    )  # fmt: skip
+        tensor(8, 8, 128, dtype=BF16),
+        tensor(8, 8, 128, dtype=BF16, held=1024),
+        False,
+    )
     assert bounded(call.operator, *call.arguments).nbytes == 2 * (8192 + 1024)
     members = {name: [values[:2], []] for name, values in args.items() if name.endswith("s")}
     listed = kineto.call_of("aten::cat", members | {"Input type": ["TensorList", "Scalar"]})
@@ -302,10 +411,15 @@ def test_results_have_the_types_of_pytorch() -> None:
     """Bytes of element-wise operators are those of PyTorch's results on no device."""
     torch = pytest.importorskip("torch")
     words = {
-        torch.bool: "bool", torch.uint8: "unsigned char", torch.int64: "long int",
-        torch.float16: HALF, torch.bfloat16: BF16, torch.float32: "float", torch.float64: "double",
+        torch.bool: "bool",
+        torch.uint8: "unsigned char",
+        torch.int64: "long int",
+        torch.float16: HALF,
+        torch.bfloat16: BF16,
+        torch.float32: "float",
+        torch.float64: "double",
         torch.int32: "int",
-    }  # fmt: skip
+    }
     sizes: tuple[tuple[int, ...], ...] = ((4, 6), (6,), ())
     for name in ("add", "mul", "div", "eq", "maximum"):
         for first in words:

@@ -123,8 +123,10 @@ def test_outermost_operators_of_a_cpu_are_its_kernels(tmp_path: Path) -> None:
     inner = {**on_host[1], "ts": on_host[1]["ts"] + 1, "dur": 2.0, "name": "aten::resize_"}
     made = summary(tmp_path, {**trace, "traceEvents": [*on_host, inner]})
     assert {k.kernel: (k.launches, k.time_ns) for k in made.kernels} == {
-        "aten::mm": (2, 28_000), "aten::native_layer_norm": (1, 14_000), "aten::copy_": (1, 14_000),
-    }  # fmt: skip
+        "aten::mm": (2, 28_000),
+        "aten::native_layer_norm": (1, 14_000),
+        "aten::copy_": (1, 14_000),
+    }
 
 
 def test_processes_of_rocprof_have_separate_names_and_devices(tmp_path: Path) -> None:
@@ -132,11 +134,13 @@ def test_processes_of_rocprof_have_separate_names_and_devices(tmp_path: Path) ->
     assert made.target is not None
     assert made.target.name == "mi350x"
     assert [(d.launches, d.kernel_ns, d.late_ns) for d in made.devices] == [
-        (5, 170_000, 3 * 7_000), (5, 170_000, 3 * 7_000)
-    ]  # fmt: skip
+        (5, 170_000, 3 * 7_000),
+        (5, 170_000, 3 * 7_000),
+    ]
     assert {c.name: c.time_ns for c in made.classes} == {
-        TracedClass.MATMUL: 160_000, TracedClass.COPY: 180_000,
-    }  # fmt: skip
+        TracedClass.MATMUL: 160_000,
+        TracedClass.COPY: 180_000,
+    }
 
 
 def test_kernels_of_jax_are_counted_once_with_their_path_and_shape(tmp_path: Path) -> None:
@@ -168,21 +172,33 @@ def test_nodes_of_onnxruntime_have_floors_and_no_time_of_their_branches(tmp_path
         ("MatMul", [[512, 256], [256]], [512], 2 * 512 * 256, None),
         ("MatMul", [[64, 256], [8, 256, 128]], [8, 64, 128], 2 * 512 * 256 * 128, None),
         ("FusedMatMul", [[512, 256]], [256, 128], 2 * 512 * 256 * 128, None),
-        ("Gemm", [[512, 256], [128]], [512, 128], 2 * 512 * 256 * 128 + 512 * 128,
-         4 * (131072 + 32768 + 65536 + 128)),
+        (
+            "Gemm",
+            [[512, 256], [128]],
+            [512, 128],
+            2 * 512 * 256 * 128 + 512 * 128,
+            4 * (131072 + 32768 + 65536 + 128),
+        ),
         ("FusedGemm", [[512, 256], [128]], [512, 128], 2 * 512 * 256 * 128 + 512 * 128, None),
         ("Gemm", [[512, 256], [128, 256]], [512, 128], 2 * 512 * 256 * 128, None),
         ("MatMulNBits", [[512, 256], [1024]], [512, 128], None, None),
         ("Attention", [[2, 64, 128], [384]], [2, 64, 128], None, None),
         ("ConvTranspose", [[1, 32, 14, 14]], [1, 16, 28, 28], None, None),
     ],
-)  # fmt: skip
+)
 def test_products_of_onnxruntime_with_packed_weights_have_their_work_or_none(
-    tmp_path: Path, operator: str, inputs: list[list[int]], made: list[int],
-    flop: float | None, nbytes: float | None,
-) -> None:  # fmt: skip
-    args = {"op_name": operator, "input_type_shape": [{"float": x} for x in inputs],
-            "output_type_shape": [{"float": made}]}  # fmt: skip
+    tmp_path: Path,
+    operator: str,
+    inputs: list[list[int]],
+    made: list[int],
+    flop: float | None,
+    nbytes: float | None,
+) -> None:
+    args = {
+        "op_name": operator,
+        "input_type_shape": [{"float": x} for x in inputs],
+        "output_type_shape": [{"float": made}],
+    }
     node = {"cat": "Node", "ph": "X", "name": "a_kernel_time", "ts": 9, "dur": 9000, "args": args}
     trace = read_trace(written(tmp_path, [samples.ort()[0], node]))
     (kernel,) = summarized(trace, load_machine("a100")).kernels
@@ -213,8 +229,10 @@ def test_layers_of_tensorrt_have_operators_from_the_inspector(tmp_path: Path) ->
     assert (trace.runs, made.kernel_ns, made.devices[0].span_ns) == (1000, 600_000, 0)
     (call,) = [k.call for k in made.kernels if k.call]
     assert (call.operator, call.shapes, samples.SECRET in repr(trace)) == (
-        "MatrixMultiply", "1×512", False,
-    )  # fmt: skip
+        "MatrixMultiply",
+        "1×512",
+        False,
+    )
     with pytest.raises(ParseError, match="without times"):
         read_trace(layers)
 

@@ -19,21 +19,48 @@ FLOATS = ("f32", "f64", "f16", "bf16")
 
 # Short names of the element types, by ONNX's type string.
 DTYPES: dict[str, Any] = {
-    "f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
-    "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
-    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64, "bool": np.bool_,
-    "str": np.object_, "c64": np.complex64, "c128": np.complex128,
-    "i4": ml_dtypes.int4, "u4": ml_dtypes.uint4, "i2": ml_dtypes.int2, "u2": ml_dtypes.uint2,
-    "f8e4m3fn": ml_dtypes.float8_e4m3fn, "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
-    "f8e5m2": ml_dtypes.float8_e5m2, "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-    "f8e8m0": ml_dtypes.float8_e8m0fnu, "f4": ml_dtypes.float4_e2m1fn,
-}  # fmt: skip
+    "f32": np.float32,
+    "f64": np.float64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "u8": np.uint8,
+    "u16": np.uint16,
+    "u32": np.uint32,
+    "u64": np.uint64,
+    "bool": np.bool_,
+    "str": np.object_,
+    "c64": np.complex64,
+    "c128": np.complex128,
+    "i4": ml_dtypes.int4,
+    "u4": ml_dtypes.uint4,
+    "i2": ml_dtypes.int2,
+    "u2": ml_dtypes.uint2,
+    "f8e4m3fn": ml_dtypes.float8_e4m3fn,
+    "f8e4m3fnuz": ml_dtypes.float8_e4m3fnuz,
+    "f8e5m2": ml_dtypes.float8_e5m2,
+    "f8e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "f8e8m0": ml_dtypes.float8_e8m0fnu,
+    "f4": ml_dtypes.float4_e2m1fn,
+}
 _ONNX_NAMES = {
-    "float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "string": "str",
-    "complex64": "c64", "complex128": "c128", "float8e4m3fn": "f8e4m3fn", "float4e2m1": "f4",
-    "float8e4m3fnuz": "f8e4m3fnuz", "float8e5m2": "f8e5m2", "float8e5m2fnuz": "f8e5m2fnuz",
+    "float": "f32",
+    "double": "f64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "string": "str",
+    "complex64": "c64",
+    "complex128": "c128",
+    "float8e4m3fn": "f8e4m3fn",
+    "float4e2m1": "f4",
+    "float8e4m3fnuz": "f8e4m3fnuz",
+    "float8e5m2": "f8e5m2",
+    "float8e5m2fnuz": "f8e5m2fnuz",
     "float8e8m0": "f8e8m0",
-}  # fmt: skip
+}
 _ONNX_NAMES |= {f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)}
 _ONNX_NAMES |= {f"uint{n}": f"u{n}" for n in (2, 4, 8, 16, 32, 64)}
 PACKED = {"i4", "u4", "i2", "u2", "f4"}
@@ -285,9 +312,12 @@ class Build:
         """The finished case: every node output is a graph output, without a type."""
         outputs = [o for node in self.nodes for o in node.output if o]
         graph = helper.make_graph(
-            self.nodes, "case", self.inputs, [onnx.ValueInfoProto(name=o) for o in outputs],
+            self.nodes,
+            "case",
+            self.inputs,
+            [onnx.ValueInfoProto(name=o) for o in outputs],
             self.inits,
-        )  # fmt: skip
+        )
         imports = [helper.make_opsetid("", self.opset)]
         imports += [helper.make_opsetid(d, v) for d, v in self.extra.items()]
         model = helper.make_model(graph, opset_imports=imports, functions=self.functions)

@@ -35,8 +35,9 @@ def arithmetic(b: Build, x: str, by: int) -> str:
         case "mul":
             return str(b.op("Mul", x, b.const(np.array([by]))))
         case "div":
-            return str(b.op("Div", b.op("Mul", x, b.const(np.array([2 * by]))),
-                            b.const(np.array([2]))))  # fmt: skip
+            return str(
+                b.op("Div", b.op("Mul", x, b.const(np.array([2 * by]))), b.const(np.array([2])))
+            )
         case "add":
             return str(b.op("Add", x, b.const(np.array([by]))))
         case "cast":

@@ -256,8 +256,12 @@ def mixture_of_experts(b: Build, op: str) -> None:
     dims = b.pick((rows, width), (1, rows, width))
     args = [b.rand(dims), b.rand((rows, experts))]
     if op == "MoE":
-        args += [b.const(b.array((experts, inner, width))), "",
-                 b.const(b.array((experts, width, inner))), ""]  # fmt: skip
+        args += [
+            b.const(b.array((experts, inner, width))),
+            "",
+            b.const(b.array((experts, width, inner))),
+            "",
+        ]
     else:
         args += [b.const(b.array((experts, inner, width // 2), "u8"))]
         args += [b.const(b.array((experts, inner))), ""]

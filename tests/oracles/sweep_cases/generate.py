@@ -20,9 +20,13 @@ def constant(b: Build, op: str) -> None:
     ]
     if b.opset >= 12:
         forms += [
-            {"value_int": 3}, {"value_ints": [1, 2, 3]}, {"value_float": 1.5},
-            {"value_floats": [1.0, 2.0]}, {"value_string": "a"}, {"value_strings": ["a", "b"]},
-        ]  # fmt: skip
+            {"value_int": 3},
+            {"value_ints": [1, 2, 3]},
+            {"value_float": 1.5},
+            {"value_floats": [1.0, 2.0]},
+            {"value_string": "a"},
+            {"value_strings": ["a", "b"]},
+        ]
     y = b.op(op, **b.pick(*forms))
     b.op("Shape", y)
 
@@ -136,10 +140,14 @@ def stft(b: Build, op: str) -> None:
 def tf_idf(b: Build, op: str) -> None:
     dims = b.pick((5,), (2, 5))
     attrs = {
-        "mode": b.pick("TF", "IDF", "TFIDF"), "min_gram_length": 1, "max_gram_length": 2,
-        "max_skip_count": 0, "ngram_counts": [0, 2], "ngram_indexes": [0, 1, 2, 4],
+        "mode": b.pick("TF", "IDF", "TFIDF"),
+        "min_gram_length": 1,
+        "max_gram_length": 2,
+        "max_skip_count": 0,
+        "ngram_counts": [0, 2],
+        "ngram_indexes": [0, 1, 2, 4],
         "pool_int64s": [1, 2, 1, 2, 3, 1],
-    }  # fmt: skip
+    }
     b.op(op, b.rand(dims, b.pick("i64", "i32")), **attrs)
 
 

@@ -65,11 +65,29 @@ def gemm(b: Build, op: str) -> None:
 
 
 EQUATIONS = (
-    "ij,jk->ik", "bij,bjk->bik", "ij->ji", "ii->i", "ii", "i,i->", "i,j->ij", "bhid,bhjd->bhij",
-    "...ij,...jk->...ik", "ij,jk", "ijk->", "bij->bj", " i j , j k -> i k ", "...->...",
-    "...i->...", "ij,kj,kl->il", "bij,bkj->bik", "i->i", "ijk,jil->kl", "...ii->...i",
-    "ab,cd->abcd", "b i d, d k -> b i k",
-)  # fmt: skip
+    "ij,jk->ik",
+    "bij,bjk->bik",
+    "ij->ji",
+    "ii->i",
+    "ii",
+    "i,i->",
+    "i,j->ij",
+    "bhid,bhjd->bhij",
+    "...ij,...jk->...ik",
+    "ij,jk",
+    "ijk->",
+    "bij->bj",
+    " i j , j k -> i k ",
+    "...->...",
+    "...i->...",
+    "ij,kj,kl->il",
+    "bij,bkj->bik",
+    "i->i",
+    "ijk,jil->kl",
+    "...ii->...i",
+    "ab,cd->abcd",
+    "b i d, d k -> b i k",
+)
 
 
 @sweep("Einsum", repeats=24)

@@ -240,8 +240,9 @@ def pad(b: Build, op: str) -> None:
     mode = b.pick("constant", "constant", "reflect", "edge", *(["wrap"] * (b.opset >= 19)))
     low = -1 if b.chance(0.3) and mode == "constant" else 0
     if b.opset < 11:
-        b.op(op, b.rand(dims, kind), pads=[b.rng.randint(low, 2) for _ in range(2 * rank)],
-             mode=mode)  # fmt: skip
+        b.op(
+            op, b.rand(dims, kind), pads=[b.rng.randint(low, 2) for _ in range(2 * rank)], mode=mode
+        )
         return
     axes, n = "", rank
     if b.opset >= 18 and b.chance(0.5):
@@ -265,8 +266,10 @@ def expand(b: Build, op: str) -> None:
     full = b.shape()
     start = b.rng.randint(0, len(full))
     source = [1 if b.chance(0.5) else d for d in full[start:]]
-    target = [1 if i >= start and b.chance(0.3) and d == source[i - start] else d
-              for i, d in enumerate(full)]  # fmt: skip
+    target = [
+        1 if i >= start and b.chance(0.3) and d == source[i - start] else d
+        for i, d in enumerate(full)
+    ]
     if b.chance(0.2):
         # The input's rank may also be the larger one.
         source, target = [*full[:start], *source], target[start:]

@@ -66,9 +66,16 @@ def test_a_limit_with_plus_is_against_the_baseline() -> None:
 
 @pytest.mark.parametrize(
     ("written", "unit"),
-    [("5%", Unit.FLOP), ("3 MB", Unit.SECOND), ("fast", Unit.SECOND), ("-1 ms", Unit.SECOND),
-     ("1e999 s", Unit.SECOND), ("", Unit.BYTE), ("1.2.3 s", Unit.SECOND)],
-)  # fmt: skip
+    [
+        ("5%", Unit.FLOP),
+        ("3 MB", Unit.SECOND),
+        ("fast", Unit.SECOND),
+        ("-1 ms", Unit.SECOND),
+        ("1e999 s", Unit.SECOND),
+        ("", Unit.BYTE),
+        ("1.2.3 s", Unit.SECOND),
+    ],
+)
 def test_what_is_no_limit_is_refused(written: str, unit: Unit) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_limit(written, unit)
@@ -96,15 +103,15 @@ def test_globs_match_paths(glob: str, path: str, matches: bool) -> None:
         ('[[budget]]\nmodel = "*.onnx"\nflops = "1 G"\n', 3, "no key 'flops'"),
         ('[[budget]]\nmodel = "*.onnx"\n\n[[budget]]\ntime = { most = "1 s" }\n', 5, "'most'"),
         ('[[budget]]\ntime = "3 MB"\n', 2, "no unit of this kind"),
-        ('[[budget]]\ntime = 3.5\n', 2, "not a limit"),
+        ("[[budget]]\ntime = 3.5\n", 2, "not a limit"),
         ('[[budget]]\nmodel = "../x.onnx"\n', 2, "leads out"),
         ('[[budget]]\nmodel = "/etc/*.onnx"\n', 2, "leads out"),
         ('[[budget]]\ndims = { n = "x" }\n', 2, "is no extent"),
         ('[[budget]]\nflop = { max = "+5%" }\n', 2, "against the baseline"),
         ('[[budget]]\ntime = "1 s\n', 2, "not valid TOML"),
-        ('budgets = 1\n', 1, "no key 'budgets'"),
+        ("budgets = 1\n", 1, "no key 'budgets'"),
     ],
-)  # fmt: skip
+)
 def test_bad_budgets_are_one_line_with_key_and_line(
     project: Path, capsys: pytest.CaptureFixture[str], text_of: str, line: int, words: str
 ) -> None:
@@ -224,8 +231,10 @@ def test_new_removed_and_skipped_models_are_shown(
     said(capsys, "baseline", "write")
     dense = models.model(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
-        [models.stored("w", (8, 8))], ["n", 8], ["n", 8],
-    )  # fmt: skip
+        [models.stored("w", (8, 8))],
+        ["n", 8],
+        ["n", 8],
+    )
     (project / "models" / "c.onnx").write_bytes(dense.SerializeToString())
     (project / "models" / "b.onnx").unlink()
     (project / "other.onnx").write_bytes((project / "models" / "a.onnx").read_bytes())

@@ -30,16 +30,28 @@ def figure(
 
 def result(model: str, standing: str = "same", **more: object) -> dict[str, object]:
     return {
-        "model": model, "setting": "a100", "standing": standing, "outcome": "pass", "figures": [],
-        "findings": [], "why": "", "notes": [], **more,
-    }  # fmt: skip
+        "model": model,
+        "setting": "a100",
+        "standing": standing,
+        "outcome": "pass",
+        "figures": [],
+        "findings": [],
+        "why": "",
+        "notes": [],
+        **more,
+    }
 
 
 def check(*results: object, **more: object) -> dict[str, Any]:
     return {
-        "schema": SCHEMA, "perfc": "0.2.0", "outcome": "pass", "results": list(results),
-        "errors": [], "notes": [], **more,
-    }  # fmt: skip
+        "schema": SCHEMA,
+        "perfc": "0.2.0",
+        "outcome": "pass",
+        "results": list(results),
+        "errors": [],
+        "notes": [],
+        **more,
+    }
 
 
 CHANGED = result(
@@ -53,11 +65,13 @@ CHANGED = result(
         figure("parameters", 5, 0),
         figure("peak_memory", 4096, None),
     ],
-    findings=[{"outcome": "fail", "message": "time *3 ms*"},
-              {"outcome": "warn", "message": "traffic"}],
+    findings=[
+        {"outcome": "fail", "message": "time *3 ms*"},
+        {"outcome": "warn", "message": "traffic"},
+    ],
     why="conv1",
     notes=["one", "two"],
-)  # fmt: skip
+)
 
 
 def test_a_comment_has_a_headline_limits_tables_and_reasons() -> None:
@@ -100,10 +114,12 @@ def test_a_comment_has_a_headline_limits_tables_and_reasons() -> None:
         (check(CHANGED, CHANGED), "perfc: 1 model over budget"),
         (check(CHANGED, result("b", "changed", outcome="fail")), "perfc: 2 models over budget"),
         (check(result("b"), result("c")), "perfc: no model costs more or less"),
-        (check(result("b", "new"), result("b", "changed")),
-         "perfc: budgets met, 1 model to look at"),
+        (
+            check(result("b", "new"), result("b", "changed")),
+            "perfc: budgets met, 1 model to look at",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_headline_is_the_verdict(made: Any, headline: str) -> None:
     assert f"\n### {headline}\n" in render(made)
 

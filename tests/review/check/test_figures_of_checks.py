@@ -19,18 +19,36 @@ from perfc.view.report.units import Unit
 @pytest.mark.parametrize(
     ("text", "unit", "value"),
     [
-        ("3 uJ", Unit.JOULE, 3e-6), ("3µJ", Unit.JOULE, 3e-6), ("3μJ", Unit.JOULE, 3e-6),
-        ("3mJ", Unit.JOULE, 3e-3), ("3 J", Unit.JOULE, 3.0), ("3kJ", Unit.JOULE, 3e3),
-        ("2 Wh", Unit.JOULE, 7200.0), ("3 B", Unit.BYTE, 3.0), ("3kB", Unit.BYTE, 3e3),
-        ("3KB", Unit.BYTE, 3e3), ("3MB", Unit.BYTE, 3e6), ("3 GB", Unit.BYTE, 3e9),
-        ("3TB", Unit.BYTE, 3e12), ("3KiB", Unit.BYTE, 3 * 2**10), ("3MiB", Unit.BYTE, 3 * 2**20),
-        ("3GiB", Unit.BYTE, 3 * 2**30), ("3TiB", Unit.BYTE, 3 * 2**40),
-        ("4 Gflop", Unit.FLOP, 4e9), ("4kflop", Unit.FLOP, 4e3), ("4Tmac", Unit.MAC, 4e12),
-        ("4 Pmac", Unit.MAC, 4e15), ("25 M", Unit.COUNT, 25e6), ("25K", Unit.COUNT, 25e3),
-        ("1_000", Unit.COUNT, 1000.0), ("1.5e3", Unit.COUNT, 1500.0), ("7", Unit.COUNT, 7.0),
-        ("5 ms", Unit.SECOND, 5e-3), ("2ns", Unit.SECOND, 2e-9),
+        ("3 uJ", Unit.JOULE, 3e-6),
+        ("3µJ", Unit.JOULE, 3e-6),
+        ("3μJ", Unit.JOULE, 3e-6),
+        ("3mJ", Unit.JOULE, 3e-3),
+        ("3 J", Unit.JOULE, 3.0),
+        ("3kJ", Unit.JOULE, 3e3),
+        ("2 Wh", Unit.JOULE, 7200.0),
+        ("3 B", Unit.BYTE, 3.0),
+        ("3kB", Unit.BYTE, 3e3),
+        ("3KB", Unit.BYTE, 3e3),
+        ("3MB", Unit.BYTE, 3e6),
+        ("3 GB", Unit.BYTE, 3e9),
+        ("3TB", Unit.BYTE, 3e12),
+        ("3KiB", Unit.BYTE, 3 * 2**10),
+        ("3MiB", Unit.BYTE, 3 * 2**20),
+        ("3GiB", Unit.BYTE, 3 * 2**30),
+        ("3TiB", Unit.BYTE, 3 * 2**40),
+        ("4 Gflop", Unit.FLOP, 4e9),
+        ("4kflop", Unit.FLOP, 4e3),
+        ("4Tmac", Unit.MAC, 4e12),
+        ("4 Pmac", Unit.MAC, 4e15),
+        ("25 M", Unit.COUNT, 25e6),
+        ("25K", Unit.COUNT, 25e3),
+        ("1_000", Unit.COUNT, 1000.0),
+        ("1.5e3", Unit.COUNT, 1500.0),
+        ("7", Unit.COUNT, 7.0),
+        ("5 ms", Unit.SECOND, 5e-3),
+        ("2ns", Unit.SECOND, 2e-9),
     ],
-)  # fmt: skip
+)
 def test_a_limit_is_in_si_units(text: str, unit: Unit, value: float) -> None:
     limit = parse_limit(text, unit)
     assert limit == Limit(pytest.approx(value), False, False, text)
@@ -146,14 +164,17 @@ class Judged:
         (Outcome.PASS, "", 3.0, 2.5, Outcome.PASS, ""),
         (Outcome.WARN, "another", 3.0, 2.5, Outcome.WARN, "another"),
     ],
-)  # fmt: skip
+)
 def test_a_finding_is_decided_by_the_difference(
     outcome: Outcome, reason: str, surely: float, low: float, became: Outcome, why: str
 ) -> None:
     finding = Judged(Metric.TIME, outcome, 10.0, 12.0, reason)
     ends = (low, 9.0)
-    difference: Any = SimpleNamespace(intervals={Metric.TIME: ends}, surely={Metric.TIME: surely},
-        kernel_changes={Metric.TIME: 4.0})  # fmt: skip
+    difference: Any = SimpleNamespace(
+        intervals={Metric.TIME: ends},
+        surely={Metric.TIME: surely},
+        kernel_changes={Metric.TIME: 4.0},
+    )
     result = decided(cast(Any, finding), difference)
     assert (result.outcome, result.reason, result.change) == (became, why, ends)
     absolute = Judged(Metric.TIME, outcome, 10.0, 12.0, reason, is_relative=False)
@@ -181,8 +202,9 @@ def test_a_size_that_no_model_has_is_said_with_a_guess() -> None:
     line = said(config, budget, "x", {"m": set()}, ["m"], is_error=True)
     assert line.endswith("(their symbols: none)")
     line = said(config, budget, "x", sizes, lacking, is_error=False)
-    assert line.endswith("5 of 5 models, whose sizes are all given: m0.onnx, m1.onnx, m2.onnx"
-                         " and 2 more")  # fmt: skip
+    assert line.endswith(
+        "5 of 5 models, whose sizes are all given: m0.onnx, m1.onnx, m2.onnx and 2 more"
+    )
     line = said(config, budget, "x", sizes, lacking[:SHOWN], is_error=False)
     assert line.endswith("3 of 5 models, whose sizes are all given: m0.onnx, m1.onnx, m2.onnx")
     assert (guess("zzz", ["batch"]), guess("seg", ["seq"])) == ("", "; did you mean 'seq'?")

@@ -185,7 +185,7 @@ def test_a_folder_without_models_is_one_line(
         ("# ours\nci: {}\nrepos:  # all\n    - repo: x\n", "repos:  # all\n    - repo: local\n"),
         ("repos:", "repos:\n  - repo: local\n"),
     ],
-)  # fmt: skip
+)
 def test_an_entry_stands_beside_others(old: str, new: str) -> None:
     made = hook.entered(old)
     assert made is not None
@@ -254,9 +254,12 @@ def test_the_models_of_a_project_are_only_those_of_its_folder(
 
 @pytest.mark.parametrize(
     ("arguments", "flag"),
-    [(["--config", "perfc.toml"], "--config"), (["--value", "x=1"], "--value"),
-     (["--config", "perfc.toml", "--value", "x=1"], "--config")],
-)  # fmt: skip
+    [
+        (["--config", "perfc.toml"], "--config"),
+        (["--value", "x=1"], "--value"),
+        (["--config", "perfc.toml", "--value", "x=1"], "--config"),
+    ],
+)
 def test_what_a_new_file_cannot_say_is_refused(
     arguments: list[str], flag: str, bare: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -82,8 +82,10 @@ def test_models_of_one_glob_may_have_other_symbols_where_all_are_given(
     _, out, _ = said(capsys, "check", "--output-format", "json")
     tree = json.loads(out)
     assert len(tree["notes"]) == 3
-    work = {r["model"]: next(f["value"] for f in r["figures"] if f["metric"] == "flop")
-            for r in tree["results"]}  # fmt: skip
+    work = {
+        r["model"]: next(f["value"] for f in r["figures"] if f["metric"] == "flop")
+        for r in tree["results"]
+    }
     sizes(project, "{ n = 8, s72 = 8 }")
     _, out, _ = said(capsys, "check", "--output-format", "json")
     for r in json.loads(out)["results"]:

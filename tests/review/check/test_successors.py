@@ -41,8 +41,9 @@ def network(width: int = 32, depth: int = 3, seed: int = 0, prefix: str = "") ->
     for i in range(depth):
         shape = (width, channels, 3, 3)
         weights.append(numpy_helper.from_array(rng.random(shape, np.float32), f"{p}w{i}"))
-        nodes.append(helper.make_node("Conv", [last, f"{p}w{i}"], [f"{p}c{i}"], f"{p}conv{i}",
-                                      pads=[1] * 4))  # fmt: skip
+        nodes.append(
+            helper.make_node("Conv", [last, f"{p}w{i}"], [f"{p}c{i}"], f"{p}conv{i}", pads=[1] * 4)
+        )
         nodes.append(helper.make_node("Relu", [f"{p}c{i}"], [f"{p}r{i}"], f"{p}relu{i}"))
         last, channels = f"{p}r{i}", width
     weights.append(numpy_helper.from_array(rng.random((width, 10), np.float32), f"{p}fc"))
@@ -58,18 +59,24 @@ def whole(
     nodes: list[onnx.NodeProto], weights: list[TensorProto], x: list[int], y: list[int]
 ) -> onnx.ModelProto:
     graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", 1, x)],
-        [helper.make_tensor_value_info("y", 1, y)], weights,
-    )  # fmt: skip
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", 1, x)],
+        [helper.make_tensor_value_info("y", 1, y)],
+        weights,
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 
 def dense(width: int) -> onnx.ModelProto:
     """Return three products and nothing else."""
-    weights = [numpy_helper.from_array(np.ones((width, width), np.float32), f"w{i}")
-               for i in range(3)]  # fmt: skip
-    nodes = [helper.make_node("MatMul", [f"a{i}" if i else "x", f"w{i}"], [f"a{i + 1}"])
-             for i in range(2)]  # fmt: skip
+    weights = [
+        numpy_helper.from_array(np.ones((width, width), np.float32), f"w{i}") for i in range(3)
+    ]
+    nodes = [
+        helper.make_node("MatMul", [f"a{i}" if i else "x", f"w{i}"], [f"a{i + 1}"])
+        for i in range(2)
+    ]
     nodes.append(helper.make_node("MatMul", ["a2", "w2"], ["y"]))
     return whole(nodes, weights, [8, width], [8, width])
 
@@ -184,9 +191,11 @@ def test_a_rename_is_compared_kernel_by_kernel_and_can_be_accepted(
 
 
 def test_a_rename_is_found_in_ci_where_the_parent_is_missing(
-    project: Path, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory,
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     git(project, "rm", "-q", "models/a.onnx")
     put(project, "models/b.onnx", network(48))
     git(project, "add", "-A")
@@ -253,8 +262,17 @@ def test_a_file_split_in_two_is_checked_as_their_sum(
     assert (code, "FAIL" in out) == (1, True), "one part has the old name"
 
 
-@pytest.mark.parametrize("path", ["./models/a.onnx", "models//a.onnx", "models/../models/a.onnx",
-                                  "models\\\\a.onnx", "Models/A.onnx", "zzz.onnx"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "./models/a.onnx",
+        "models//a.onnx",
+        "models/../models/a.onnx",
+        "models\\\\a.onnx",
+        "Models/A.onnx",
+        "zzz.onnx",
+    ],
+)
 @pytest.mark.parametrize("is_hook", [False, True])
 def test_a_hand_edited_path_of_the_baseline_frees_no_model(
     project: Path, capsys: pytest.CaptureFixture[str], path: str, is_hook: bool
@@ -278,8 +296,10 @@ def test_a_path_out_of_the_project_is_refused(
     assert (code, "leads out of the project" in err, err.count("\n")) == (2, True, 1)
 
 
-@pytest.mark.parametrize("line", ['target = "h100"', 'target = "a100"\nruntime = "tensorrt"',
-                                  'target = "a100"\ndtype = "f16"'])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    ['target = "h100"', 'target = "a100"\nruntime = "tensorrt"', 'target = "a100"\ndtype = "f16"'],
+)
 def test_a_changed_setting_is_compared_on_the_new_one(
     project: Path, capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
@@ -329,8 +349,9 @@ def annotated(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def external(model: onnx.ModelProto) -> onnx.ModelProto:
-    onnx.external_data_helper.convert_model_to_external_data(model, location="a.data",
-                                                             size_threshold=0)  # fmt: skip
+    onnx.external_data_helper.convert_model_to_external_data(
+        model, location="a.data", size_threshold=0
+    )
     for tensor in model.graph.initializer:
         tensor.ClearField("raw_data")
         tensor.data_location = TensorProto.EXTERNAL
@@ -477,8 +498,9 @@ def test_thousands_of_moved_models_are_paired_at_once() -> None:
 def test_models_together_have_the_sum_and_the_largest_peak() -> None:
     def of(n: float) -> Entry:
         time = Figure(n, low=n - 0.5, high=n + 0.5)
-        return Entry(str(n), {Metric.FLOP: Figure(n), Metric.PEAK_MEMORY: Figure(n),
-                              Metric.TIME: time}, "")  # fmt: skip
+        return Entry(
+            str(n), {Metric.FLOP: Figure(n), Metric.PEAK_MEMORY: Figure(n), Metric.TIME: time}, ""
+        )
 
     one, two = of(1.0), of(2.0)
     both = together([one, two]).figures

@@ -16,11 +16,17 @@ Given = tuple[str, str, bool | None]
 def views(results: tuple[Given, ...], errors: int = 0, *notes: str) -> CheckViews:
     rows = [
         ResultRow(
-            f"{i}.onnx", "l4", standing, outcome, bool(now),
-            () if now is None else (FIGURE,), (), (),
+            f"{i}.onnx",
+            "l4",
+            standing,
+            outcome,
+            bool(now),
+            () if now is None else (FIGURE,),
+            (),
+            (),
         )
         for i, (standing, outcome, now) in enumerate(results)
-    ]  # fmt: skip
+    ]
     said = tuple(f"error {i}" for i in range(errors))
     return CheckViews("pass", True, "", tuple(rows), said, notes)
 
@@ -36,26 +42,34 @@ REMOVED, SKIPPED = ("removed", "pass", None), ("skipped", "pass", None)
         ((), 1, "1 error", True),
         ((SAME,), 0, "all budgets met: 1 same; 0 analysed, 1 from the cache", False),
         (
-            (NEW, SAME, NEW), 0,
-            "all budgets met: 1 same, 2 new; 2 analysed, 1 from the cache", False,
+            (NEW, SAME, NEW),
+            0,
+            "all budgets met: 1 same, 2 new; 2 analysed, 1 from the cache",
+            False,
         ),
         (
-            (SKIPPED, REMOVED, NEW, OVER, SAME), 0,
+            (SKIPPED, REMOVED, NEW, OVER, SAME),
+            0,
             "1 model over budget: 1 same, 1 changed, 1 new, 1 removed, 1 skipped; "
-            "2 analysed, 1 from the cache", True,
+            "2 analysed, 1 from the cache",
+            True,
         ),
         (
-            (WARNED, SAME, WARNED), 0,
+            (WARNED, SAME, WARNED),
+            0,
             "all budgets met, 2 models with warnings: 1 same, 2 changed; "
-            "0 analysed, 3 from the cache", False,
+            "0 analysed, 3 from the cache",
+            False,
         ),
         (
-            (OVER, WARNED, OVER), 2,
-            "2 errors, 2 models over budget: 3 changed; 2 analysed, 1 from the cache", True,
+            (OVER, WARNED, OVER),
+            2,
+            "2 errors, 2 models over budget: 3 changed; 2 analysed, 1 from the cache",
+            True,
         ),
         ((REMOVED,), 0, "all budgets met: 1 removed; 0 analysed, 0 from the cache", False),
     ],
-)  # fmt: skip
+)
 def test_one_line_says_how_it_went(
     results: tuple[Given, ...], errors: int, line: str, is_bad: bool
 ) -> None:

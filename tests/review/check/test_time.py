@@ -28,9 +28,15 @@ def convolution(size: int, channels: int, filters: int, side: int, **more: int) 
     groups, stride = more.get("groups", 1), more.get("stride", 1)
     w = np.zeros((filters, channels // groups, size, size), np.float32)
     node = helper.make_node(
-        "Conv", ["x", "w"], ["y"], name="edited", kernel_shape=[size] * 2, pads=[size // 2] * 4,
-        strides=[stride] * 2, group=groups,
-    )  # fmt: skip
+        "Conv",
+        ["x", "w"],
+        ["y"],
+        name="edited",
+        kernel_shape=[size] * 2,
+        pads=[size // 2] * 4,
+        strides=[stride] * 2,
+        group=groups,
+    )
     x = helper.make_tensor_value_info("x", 1, [32, channels, side, side])
     y = helper.make_tensor_value_info("y", 1, None)
     graph = helper.make_graph([node], "g", [x], [y], [numpy_helper.from_array(w, "w")])

@@ -116,8 +116,10 @@ def test_one_finding_of_a_metric_and_kind_is_kept_the_worst() -> None:
         (rule("1", Metric.PARAMETERS), finding(Outcome.WARN, Metric.PARAMETERS, "d")),
     ]
     assert [f.text for f in worst(pairs)] == ["b", "+c", "d"]
-    same = [(rule("1 flop", level=Level.WARN), finding(Outcome.WARN, text="warns")),
-            (rule("2 flop"), finding(Outcome.WARN, text="was to fail"))]  # fmt: skip
+    same = [
+        (rule("1 flop", level=Level.WARN), finding(Outcome.WARN, text="warns")),
+        (rule("2 flop"), finding(Outcome.WARN, text="was to fail")),
+    ]
     assert [f.text for f in worst(same)] == ["was to fail"]
 
 
@@ -137,8 +139,9 @@ def test_whose_fault_a_change_may_be() -> None:
         "the model is the same as in the baseline"
     ]
     assert list(whose(same, entry("xyz", "other"), ("pq", "q"))) == [
-        "the baseline is from another version of perfc", "the target's file changed",
-    ]  # fmt: skip
+        "the baseline is from another version of perfc",
+        "the target's file changed",
+    ]
 
 
 def test_a_case_stands_where_its_figures_do() -> None:

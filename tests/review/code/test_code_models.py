@@ -116,11 +116,13 @@ def test_a_table_has_one_budget_per_combination_of_its_lists(project: Path) -> N
         ('[[models]]\nsource = "a:B"\nbatch = []\n', "3: batch is an empty list"),
         ('[[models]]\nsource = "a:B"\ninput = 3\n', "3: input is not a shape or a list of them"),
         ('[models]\nsource = "a:B"\n', "models is not a list of tables"),
-        ('[[models]]\nsource = "a:B"\n[[models]]\nsource = "a:B"\ninput = "1x3"\n',
-         "4: a:B already has other inputs .*name = \"large\""),
+        (
+            '[[models]]\nsource = "a:B"\n[[models]]\nsource = "a:B"\ninput = "1x3"\n',
+            '4: a:B already has other inputs .*name = "large"',
+        ),
         ('[[models]]\nsource = "a:B"\nname = "x y"\n', "3: name is not a word"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "perfc.toml").write_text(text)
     with pytest.raises(ParseError, match=message):
@@ -327,8 +329,9 @@ def test_entry_points_are_modules_that_no_other_creates(tmp_path: Path) -> None:
         "        self.part = Part()\n    def forward(self, x): ...\n"
         "    def example_inputs(self): ...\n"
     )
-    (tmp_path / "run.py").write_text("import torch\nclass A(torch.nn.Module):\n"
-                                     "    def forward(self, x): ...\n")  # fmt: skip
+    (tmp_path / "run.py").write_text(
+        "import torch\nclass A(torch.nn.Module):\n    def forward(self, x): ...\n"
+    )
     (tmp_path / "test_net.py").write_text((tmp_path / "run.py").read_text())
     found = entry_points(tmp_path, is_foreign)
     assert found == [EntryPoint("pkg.net:Net", True), EntryPoint("run:A", False)]
@@ -338,8 +341,9 @@ def test_init_writes_a_named_module_and_proposes_others(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "perfc.toml").unlink()
-    (project / "mypkg/net.py").write_text("import torch\nclass Net(torch.nn.Module):\n"
-                                          "    def forward(self, x): ...\n")  # fmt: skip
+    (project / "mypkg/net.py").write_text(
+        "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x): ...\n"
+    )
     assert "perfc init mypkg.net:Net --input" in said(capsys, "init", "--no-hook")[2]
     more = ["--input", "8x3x16x16", "--kwargs", '{"width": 4}', "--batch", "8"]
     assert said(capsys, "init", "mypkg.model:Net", "--no-hook", *more)[0] == 0

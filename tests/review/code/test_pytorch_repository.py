@@ -13,8 +13,11 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[3]
 EXAMPLE = REPOSITORY / "examples" / "pytorch"
-IDENTITY = {f"GIT_{who}_{what}": "n@example.org" for who in ("AUTHOR", "COMMITTER")
-            for what in ("NAME", "EMAIL")}  # fmt: skip
+IDENTITY = {
+    f"GIT_{who}_{what}": "n@example.org"
+    for who in ("AUTHOR", "COMMITTER")
+    for what in ("NAME", "EMAIL")
+}
 
 
 PERFC = """\
@@ -54,9 +57,14 @@ def test_a_pull_request_is_checked_and_annotated_at_its_lines(tmp_path: Path) ->
     bin_.mkdir()
     (bin_ / "perfc").write_text(PERFC.format(python=sys.executable))
     (bin_ / "perfc").chmod(0o755)
-    env = {**os.environ, **IDENTITY, "PYTHONPATH": str(REPOSITORY), "GITHUB_BASE_REF": "main",
-           "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}", "GITHUB_STEP_SUMMARY": str(summary),
-           }  # fmt: skip
+    env = {
+        **os.environ,
+        **IDENTITY,
+        "PYTHONPATH": str(REPOSITORY),
+        "GITHUB_BASE_REF": "main",
+        "PATH": f"{bin_}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(summary),
+    }
 
     def ran(folder: Path, script: str) -> subprocess.CompletedProcess[str]:
         command = ["bash", "-ec", script]

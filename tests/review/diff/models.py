@@ -22,8 +22,14 @@ def convolutional(
     p = prefix
     nodes = [
         helper.make_node("Conv", ["x", f"{p}w1"], [f"{p}a"], f"{p}conv1", pads=[1] * 4),
-        helper.make_node("Conv", [f"{p}b", f"{p}w2"], [f"{p}c"], f"{p}conv2", pads=[1] * 4,
-                         strides=[stride, stride]),
+        helper.make_node(
+            "Conv",
+            [f"{p}b", f"{p}w2"],
+            [f"{p}c"],
+            f"{p}conv2",
+            pads=[1] * 4,
+            strides=[stride, stride],
+        ),
         helper.make_node("Relu", [f"{p}c"], [f"{p}d"], f"{p}relu2"),
         helper.make_node("Conv", [f"{p}d", f"{p}w3"], [f"{p}e"], f"{p}conv3", pads=[1] * 4),
         helper.make_node("Sigmoid", [f"{p}e"], [f"{p}f"], f"{p}gate"),
@@ -31,15 +37,17 @@ def convolutional(
         helper.make_node("GlobalAveragePool", [f"{p}g"], [f"{p}h"], f"{p}pool"),
         helper.make_node("Flatten", [f"{p}h"], [f"{p}i"], f"{p}flatten"),
         helper.make_node("Gemm", [f"{p}i", f"{p}w4"], ["y"], f"{p}fc"),
-    ]  # fmt: skip
+    ]
     if activation:
         nodes.insert(1, helper.make_node(activation, [f"{p}a"], [f"{p}b"], f"{p}act1"))
     else:
         nodes[1].input[0] = f"{p}a"
     shapes = {
-        "w1": (channels, 3, 3, 3), "w2": (32, channels, 3, 3), "w3": (64, 32, 3, 3),
+        "w1": (channels, 3, 3, 3),
+        "w2": (32, channels, 3, 3),
+        "w3": (64, 32, 3, 3),
         "w4": (64, 10),
-    }  # fmt: skip
+    }
     weights = [stored(f"{p}{name}", shape, dtype) for name, shape in shapes.items()]
     return model(nodes, weights, ["n", 3, size, size], ["n", 10], dtype, opset)
 

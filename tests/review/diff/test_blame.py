@@ -100,8 +100,10 @@ def test_culprits_alike_are_put_together() -> None:
 
 
 def test_the_larger_side_is_the_whole() -> None:
-    pairs = [KernelPair((), (), TotalCost(1.0, flop=5.0), TotalCost(2.0)),
-             KernelPair((), (), TotalCost(4.0, flop=6.0), TotalCost(2.0))]  # fmt: skip
+    pairs = [
+        KernelPair((), (), TotalCost(1.0, flop=5.0), TotalCost(2.0)),
+        KernelPair((), (), TotalCost(4.0, flop=6.0), TotalCost(2.0)),
+    ]
     assert whole_of(pairs) == TotalCost(5.0, flop=11.0)
     assert whole_of([]) == NOTHING
 
@@ -114,8 +116,10 @@ def change(status: Status, node: Node, *details: str, is_carried: bool = False) 
 
 
 NODES = graph(
-    "%a = relu(%x) : f32[4, 8]", "%b = sigmoid(%a) : f32[4, 8]", "%c = tanh(%b) : f32[4, 8]",
-).nodes  # fmt: skip
+    "%a = relu(%x) : f32[4, 8]",
+    "%b = sigmoid(%a) : f32[4, 8]",
+    "%c = tanh(%b) : f32[4, 8]",
+).nodes
 
 
 def test_an_edit_is_said_by_its_head_and_what_is_beside_it() -> None:
@@ -139,18 +143,27 @@ def kernel(nodes: list[Node], before: float, after: float) -> Any:
     """A pair of kernels of these nodes."""
     delta = TotalCost(after - before)
     return SimpleNamespace(
-        nodes=nodes, before=TotalCost(before), after=TotalCost(after), delta=delta, change=delta,
+        nodes=nodes,
+        before=TotalCost(before),
+        after=TotalCost(after),
+        delta=delta,
+        change=delta,
         name=nodes[0].name,
-        is_same=before == after, label="relu",
-    )  # fmt: skip
+        is_same=before == after,
+        label="relu",
+    )
 
 
 def test_a_kernel_counts_to_the_edit_of_its_nodes_else_to_the_last_before_it() -> None:
     a, b, c = NODES
     order = {a: 0, b: 1, c: 2}
     edits = [Edit(x, (x,)) for x in (change(Status.ADDED, a), change(Status.REMOVED, b))]
-    pairs = [kernel([a], 1.0, 3.0), kernel([b], 1.0, 1.5), kernel([c], 1.0, 1.25),
-             kernel([c], 2.0, 2.0)]  # fmt: skip
+    pairs = [
+        kernel([a], 1.0, 3.0),
+        kernel([b], 1.0, 1.5),
+        kernel([c], 1.0, 1.25),
+        kernel([c], 2.0, 2.0),
+    ]
     found = by_edit(edits, pairs, {a: 5.0, b: 7.0}, order)
     assert [x.delta.time_s for x in found.culprits] == [2.0, 0.75]
     assert [x.parameters for x in found.culprits] == [5.0, -7.0]
@@ -201,10 +214,12 @@ def test_what_follows_from_another_extent_is_carried() -> None:
 
 
 def test_one_node_in_place_of_another_is_one_edit() -> None:
-    old = graph("%a = relu(%x) : f32[4, 8]", "%b = tanh(%a) : f32[4, 8]",
-                "%c = exp(%b) : f32[4, 8]")  # fmt: skip
-    new = graph("%a = relu(%x) : f32[4, 8]", "%b = sigmoid(%a) : f32[4, 8]",
-                "%c = exp(%b) : f32[4, 8]")  # fmt: skip
+    old = graph(
+        "%a = relu(%x) : f32[4, 8]", "%b = tanh(%a) : f32[4, 8]", "%c = exp(%b) : f32[4, 8]"
+    )
+    new = graph(
+        "%a = relu(%x) : f32[4, 8]", "%b = sigmoid(%a) : f32[4, 8]", "%c = exp(%b) : f32[4, 8]"
+    )
     found, causes, _ = both(old, new, (0, 0), (2, 2))
     assert [c.status for c in found] == [Status.REMOVED, Status.ADDED]
     assert found[1].details == ("result f32[4, 8]",)
@@ -213,8 +228,12 @@ def test_one_node_in_place_of_another_is_one_edit() -> None:
 
 
 def test_edits_far_apart_are_two() -> None:
-    lines = ["%a = relu(%x) : f32[4, 8]", "%b = softmax(%a) {axis = 1} : f32[4, 8]",
-             "%c = exp(%b) : f32[4, 8]", "%d = softmax(%c) {axis = 1} : f32[4, 8]"]  # fmt: skip
+    lines = [
+        "%a = relu(%x) : f32[4, 8]",
+        "%b = softmax(%a) {axis = 1} : f32[4, 8]",
+        "%c = exp(%b) : f32[4, 8]",
+        "%d = softmax(%c) {axis = 1} : f32[4, 8]",
+    ]
     old = graph(*lines)
     new = graph(*(line.replace("axis = 1", "axis = 0") for line in lines))
     found, causes, order = both(old, new, *((i, i) for i in range(4)))
@@ -267,10 +286,12 @@ def test_operands_that_may_be_swapped_are_alike() -> None:
     labels = Labels(DiffSide({}, {}))
     inputs = "%x: f32[4, 8], %y: f32[8]"
     nodes = {
-        op: [graph(f"%a = {op}({args}) : f32[4, 8]", inputs=inputs).nodes[0]
-             for args in ("%x, %y", "%y, %x")]
+        op: [
+            graph(f"%a = {op}({args}) : f32[4, 8]", inputs=inputs).nodes[0]
+            for args in ("%x, %y", "%y, %x")
+        ]
         for op in ("add", "sub")
-    }  # fmt: skip
+    }
     assert labels.strict(nodes["add"][0]) == labels.strict(nodes["add"][1])
     assert labels.strict(nodes["sub"][0]) != labels.strict(nodes["sub"][1])
 

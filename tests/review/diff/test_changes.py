@@ -29,14 +29,23 @@ def product(op: str, x: str, w: str, y: str) -> Any:
     ("old", "new", "is_carried"),
     [
         # other channels come in, as many filters
-        (("conv", "1, 3, 8, 8", "5, 3, 1, 1", "1, 5, 8, 8"),
-         ("conv", "1, 4, 8, 8", "5, 4, 1, 1", "1, 5, 8, 8"), True),
+        (
+            ("conv", "1, 3, 8, 8", "5, 3, 1, 1", "1, 5, 8, 8"),
+            ("conv", "1, 4, 8, 8", "5, 4, 1, 1", "1, 5, 8, 8"),
+            True,
+        ),
         # the batch is larger
-        (("conv", "1, 3, 8, 8", "5, 3, 1, 1", "1, 5, 8, 8"),
-         ("conv", "2, 3, 8, 8", "5, 3, 1, 1", "2, 5, 8, 8"), True),
+        (
+            ("conv", "1, 3, 8, 8", "5, 3, 1, 1", "1, 5, 8, 8"),
+            ("conv", "2, 3, 8, 8", "5, 3, 1, 1", "2, 5, 8, 8"),
+            True,
+        ),
         # more filters too
-        (("conv", "1, 3, 8, 8", "5, 3, 1, 1", "1, 5, 8, 8"),
-         ("conv", "1, 4, 8, 8", "6, 4, 1, 1", "1, 6, 8, 8"), False),
+        (
+            ("conv", "1, 3, 8, 8", "5, 3, 1, 1", "1, 5, 8, 8"),
+            ("conv", "1, 4, 8, 8", "6, 4, 1, 1", "1, 6, 8, 8"),
+            False,
+        ),
         (("matmul", "2, 4", "4, 6", "2, 6"), ("matmul", "2, 5", "5, 6", "2, 6"), True),
         (("matmul", "2, 4", "4, 6", "2, 6"), ("matmul", "3, 4", "4, 6", "3, 6"), True),
         (("matmul", "2, 4", "4, 6", "2, 6"), ("matmul", "2, 5", "5, 7", "2, 7"), False),
@@ -45,7 +54,7 @@ def product(op: str, x: str, w: str, y: str) -> Any:
         # nothing that is fed changed
         (("matmul", "2, 4", "4, 6", "2, 6"), ("matmul", "2, 4", "4, 7", "2, 7"), False),
     ],
-)  # fmt: skip
+)
 def test_a_product_that_is_wider_itself_does_not_follow(
     old: tuple[str, str, str, str], new: tuple[str, str, str, str], is_carried: bool
 ) -> None:

@@ -43,12 +43,14 @@ def test_a_gain_is_the_difference_of_two_runs() -> None:
 @pytest.mark.parametrize(
     ("asked", "wanted", "share"),
     [
-        ({"n": 8}, {"n": 8}, 0.0), ({"n": 9}, {"n": 8}, 7 / 16),
+        ({"n": 8}, {"n": 8}, 0.0),
+        ({"n": 9}, {"n": 8}, 7 / 16),
         ({"n": 9, "k": 9}, {"n": 8}, 7 / 16),
-        ({"n": 4, "k": 12}, {"n": 8, "k": 8}, 1 - 48 / 128), ({"n": 0}, {"n": 8}, 7 / 8),
+        ({"n": 4, "k": 12}, {"n": 8, "k": 8}, 1 - 48 / 128),
+        ({"n": 0}, {"n": 8}, 7 / 8),
         ({"n": 1, "k": 2}, {}, 0.0),
     ],
-)  # fmt: skip
+)
 def test_padding_is_the_share_of_products_that_nobody_asked_for(
     asked: dict[str, int], wanted: dict[str, int], share: float
 ) -> None:
@@ -74,12 +76,16 @@ def test_what_is_left_without_padding() -> None:
 @pytest.mark.parametrize(
     ("dtype", "target", "tf32", "granule"),
     [
-        (DType.F16, "a100", True, 8), (DType.I8, "a100", True, 16), (DType.F32, "a100", True, 4),
-        (DType.F32, "a100", False, None), (DType.U8, "a100", True, 16),
-        (DType.F16, "generic-x86-64", True, None), (DType.F16, "p100-pcie-16gb", True, None),
+        (DType.F16, "a100", True, 8),
+        (DType.I8, "a100", True, 16),
+        (DType.F32, "a100", True, 4),
+        (DType.F32, "a100", False, None),
+        (DType.U8, "a100", True, 16),
+        (DType.F16, "generic-x86-64", True, None),
+        (DType.F16, "p100-pcie-16gb", True, None),
         (DType.F64, "a100", True, 2),
     ],
-)  # fmt: skip
+)
 def test_sixteen_bytes_of_what_is_summed_are_a_granule(
     dtype: DType, target: str, tf32: bool, granule: int | None
 ) -> None:
@@ -268,9 +274,12 @@ def test_a_depthwise_window_is_told_with_its_next_ceiling() -> None:
     kernel = SimpleNamespace(problem=problem, anchor=anchor)
     times = {Ceiling.VECTOR: 6.0, Ceiling.DEVICE: 2.0, Ceiling.L2: 1.0}
     one = SimpleNamespace(
-        kernel=kernel, binding=Ceiling.VECTOR, sustained=times, sustained_s=6.0,
+        kernel=kernel,
+        binding=Ceiling.VECTOR,
+        sustained=times,
+        sustained_s=6.0,
         floor={Ceiling.VECTOR: 3.0, Ceiling.DEVICE: 0.5},
-    )  # fmt: skip
+    )
     run: Any = SimpleNamespace(kernels=[one], lightened=lightened)
     (finding,) = DepthwiseOnMatrixPath().check(run)
     assert finding.message == "depthwise 31x31 convolution: vector units at 3.0x the next ceiling"

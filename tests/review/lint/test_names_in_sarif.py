@@ -32,8 +32,9 @@ def model() -> bytes:
     w = numpy_helper.from_array(np.zeros((512, 512), np.float32), "w")
     made = helper.make_model(
         helper.make_graph(nodes, "g", [x], [y], [w]),
-        opset_imports=[helper.make_opsetid("", 18)], ir_version=9,
-    )  # fmt: skip
+        opset_imports=[helper.make_opsetid("", 18)],
+        ir_version=9,
+    )
     return onnx.ModelProto.SerializeToString(made)
 
 
@@ -73,8 +74,10 @@ def test_names_are_from_the_root_of_the_repository(
     monkeypatch.chdir(root / "ml")
     result = logged(capsys, "lint", "plain.onnx", "deep models", "a:b.onnx", "--min-gain", "0")
     assert set(uris(result)) == {
-        "ml/plain.onnx", "ml/a%3Ab.onnx", "ml/deep%20models/v1%232/net%20100%25%C3%A9.onnx",
-    }  # fmt: skip
+        "ml/plain.onnx",
+        "ml/a%3Ab.onnx",
+        "ml/deep%20models/v1%232/net%20100%25%C3%A9.onnx",
+    }
     assert {unquote(u) for u in uris(result)} == set(NAMES)
     assert "uri" not in result["originalUriBaseIds"]["%SRCROOT%"], "it lies elsewhere for others"
     absolute = logged(capsys, "lint", str(root / "ml" / "plain.onnx"), "--min-gain", "0")

@@ -64,8 +64,11 @@ def test_a_fix_that_holds_at_one_size_alone_is_refused(tmp_path: Path) -> None:
     shape = helper.make_node(
         "Constant", [], ["s"], value=numpy_helper.from_array(np.array([1, 4], np.int64))
     )
-    fixed = model(shape, helper.make_node("Relu", ["x"], ["r"]),
-                  helper.make_node("Reshape", ["r", "s"], ["y"]))  # fmt: skip
+    fixed = model(
+        shape,
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node("Reshape", ["r", "s"], ["y"]),
+    )
     with pytest.raises(FixError, match="the fixed model does not run"):
         proven(RELU, fixed, tmp_path)
 

@@ -52,10 +52,13 @@ def node(name: str, *ins: Value | None, out: Any = None, **attributes: Any) -> N
 @pytest.mark.parametrize(
     ("there", "back", "undoes"),
     [
-        ((0, 2, 1), (0, 2, 1), True), ((0, 2, 3, 1), (0, 3, 1, 2), True),
-        ((0, 2, 3, 1), (0, 2, 3, 1), False), ((0, 1), (0, 1, 2), False), ((), (), True),
+        ((0, 2, 1), (0, 2, 1), True),
+        ((0, 2, 3, 1), (0, 3, 1, 2), True),
+        ((0, 2, 3, 1), (0, 2, 3, 1), False),
+        ((0, 1), (0, 1, 2), False),
+        ((), (), True),
     ],
-)  # fmt: skip
+)
 def test_a_transposition_is_undone_by_its_inverse(
     there: tuple[int, ...], back: tuple[int, ...], undoes: bool
 ) -> None:
@@ -85,9 +88,10 @@ def test_stored_tensors_in_another_type_have_other_bytes() -> None:
     unsized = Value("u", t(4), weight=Weight(None))
     given = v(t(2, 3))
     result = fp32_island.stored_as(
-        [node("Add", wide, given), node("Mul", half, unsized), node("Neg", odd)], DType.F16,
+        [node("Add", wide, given), node("Mul", half, unsized), node("Neg", odd)],
+        DType.F16,
         frozenset({DType.F32}),
-    )  # fmt: skip
+    )
     assert set(result) == {wide, unsized}
     assert result[wide].type == t(2, 3, dtype=DType.F16)
     assert result[wide].weight == Weight(12)
@@ -149,10 +153,15 @@ def test_a_transposition_without_axes_turns_them_round() -> None:
     ("channels", "window", "strides", "wanted"),
     [
         (3, (16, 16), (16, 16), 1),  # patches: 768 elements, whole granules
-        (3, (16, 16), (8, 8), 4), (3, (3, 3), (1, 1), 4), (4, (3, 3), (1, 1), 4),
-        (5, (3, 3), (1, 1), 8), (64, (1, 1), (1, 1), 1), (65, (1, 1), (1, 1), 8), (3, (), (), 4),
+        (3, (16, 16), (8, 8), 4),
+        (3, (3, 3), (1, 1), 4),
+        (4, (3, 3), (1, 1), 4),
+        (5, (3, 3), (1, 1), 8),
+        (64, (1, 1), (1, 1), 1),
+        (65, (1, 1), (1, 1), 8),
+        (3, (), (), 4),
     ],
-)  # fmt: skip
+)
 def test_channels_matter_but_for_patches(
     channels: int, window: tuple[int, ...], strides: tuple[int, ...], wanted: int
 ) -> None:
@@ -172,9 +181,10 @@ def test_time_without_padding_is_no_less_than_what_else_binds() -> None:
     def unpadded(share: float, *, gap_s: float = 0.0, **busy: float) -> float:
         sustained = {Ceiling[name.upper()]: s for name, s in busy.items()}
         bound: Any = SimpleNamespace(
-            sustained=sustained, launch_gap_s=gap_s,
+            sustained=sustained,
+            launch_gap_s=gap_s,
             time_s=max([*sustained.values(), gap_s and 5.0]),
-        )  # fmt: skip
+        )
         return misaligned_extents.unpadded(bound, share)
 
     # padded the unit takes 4 s: what is asked for, 2 s, saves 2

@@ -113,8 +113,12 @@ def test_what_reads_stored_tensors_only_is_foldable() -> None:
 
 
 def test_what_reads_weights_beside_the_file_is_not_said_to_be_fixable() -> None:
-    m = model([node("Sqrt", ["w"], ["r"], name="sqrt"), node("Add", ["x", "r"], ["y"])],
-              {"x": [4, 64]}, {"y": [4, 64]}, {"w": rows(64)})  # fmt: skip
+    m = model(
+        [node("Sqrt", ["w"], ["r"], name="sqrt"), node("Add", ["x", "r"], ["y"])],
+        {"x": [4, 64]},
+        {"y": [4, 64]},
+        {"w": rows(64)},
+    )
     assert all(f.is_fixable for f in found(m, "PF104"))
     stored = m.graph.initializer[0]
     stored.ClearField("raw_data")

@@ -63,9 +63,15 @@ def test_everything_that_a_file_says_is_read(tmp_path: Path) -> None:
     path.write_text(WHOLE, encoding="utf-8")
     result = read_settings(path)
     assert result == Settings(
-        path, ("PF1",), ("PF101", "cast-chain"), ("PF404",),
-        (FileIgnore("models/*.onnx", ("PF4",), 10),), "a100", "ort", 0.005,
-    )  # fmt: skip
+        path,
+        ("PF1",),
+        ("PF101", "cast-chain"),
+        ("PF404",),
+        (FileIgnore("models/*.onnx", ("PF4",), 10),),
+        "a100",
+        "ort",
+        0.005,
+    )
     assert result.root == tmp_path.resolve()
     path.write_text("[lint]\n", encoding="utf-8")
     assert read_settings(path) == Settings(path)

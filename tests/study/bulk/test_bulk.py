@@ -63,15 +63,18 @@ def test_rows_are_those_of_compare_and_failures_have_a_row(models: Path, tmp_pat
     assert "1 failed; 12 rows" in said
     rows = rows_in(tmp_path / "out")
     assert Counter((row["model"], row["error"] is None) for row in rows) == {
-        ("resnet50.onnx.gz", True): 4, ("bert.onnx.gz", True): 4, ("broken.onnx.gz", False): 4,
-    }  # fmt: skip
+        ("resnet50.onnx.gz", True): 4,
+        ("bert.onnx.gz", True): 4,
+        ("broken.onnx.gz", False): 4,
+    }
     asked = [str(models / "bert.onnx.gz"), "-t", "h100", "--batch", "8"]
     printed = CliRunner().invoke(compare.command, [*asked, "--output-format", "json"]).output
     same = json.loads(printed)["rows"][0]
     mine = next(
-        row for row in rows
+        row
+        for row in rows
         if row["setting"] == "h100-sxm5-80gb batch=8" and row["model"] == "bert.onnx.gz"
-    )  # fmt: skip
+    )
     assert {key: mine[key] for key in same.keys() & mine.keys()} == {
         key: same[key] for key in same.keys() & mine.keys()
     }

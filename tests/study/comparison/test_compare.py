@@ -81,9 +81,20 @@ def test_all_names_every_target(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_several_models_runtimes_and_precisions(capsys: pytest.CaptureFixture[str]) -> None:
     found = rows(
-        capsys, RESNET, BERT, "-t", "a100", "--runtime", "ort,eager", "--dtype", "f16,f32",
-        "--batch", "8", "--sort", "given",
-    )  # fmt: skip
+        capsys,
+        RESNET,
+        BERT,
+        "-t",
+        "a100",
+        "--runtime",
+        "ort,eager",
+        "--dtype",
+        "f16,f32",
+        "--batch",
+        "8",
+        "--sort",
+        "given",
+    )
     ways = [(r["model"], r["runtime"], r["dtype"]) for r in found]
     names = [Path(m).name for m in (RESNET, BERT)]
     assert ways == [(m, r, d) for m in names for r in ("ort", "eager") for d in ("f16", "f32")]

@@ -46,17 +46,21 @@ def price(amount: float, currency: str = "USD") -> Offer:
 
 def row(time_s: float = 2.0, **changes: Any) -> Row:
     verdict: Any = SimpleNamespace(
-        time_s=time_s, model="m", target=changes.pop("target", "t"),
+        time_s=time_s,
+        model="m",
+        target=changes.pop("target", "t"),
         expected=SimpleNamespace(low=time_s / 2, mid=time_s, high=1.5 * time_s),
-        floor_s=1.0, energy=changes.pop("energy", None),
+        floor_s=1.0,
+        energy=changes.pop("energy", None),
         throughput=SimpleNamespace(
             per_run=4, per_s=4 / time_s, item=SimpleNamespace(value=changes.pop("item", "images"))
         ),
         memory=SimpleNamespace(
             fits=changes.pop("fits", True), total_bytes=2048, is_bound=changes.pop("bound", False)
         ),
-        confidence=None, limits=(),
-    )  # fmt: skip
+        confidence=None,
+        limits=(),
+    )
     usual = {"runtime": "ort", "dtype": "", "sizes": {}, "labels": {}, "price": None}
     return Row(verdict, given=frozenset(), **{**usual, **changes})
 
@@ -138,8 +142,16 @@ def test_columns_are_those_that_tell_something() -> None:
         made = Comparison(rows, Order.TIME, slo_s, predicted)
         return [c.name for c, _ in columns(made, has_bars=False)]
 
-    usual = ["target", "time_s", "interval", "floor_s", "items_per_s", "memory_bytes",
-             "confidence", "limited_by"]  # fmt: skip
+    usual = [
+        "target",
+        "time_s",
+        "interval",
+        "floor_s",
+        "items_per_s",
+        "memory_bytes",
+        "confidence",
+        "limited_by",
+    ]
     assert shown(row()) == usual
     assert shown(row(), predicted=False) == [
         n for n in usual if n not in ("interval", "confidence")

@@ -25,9 +25,11 @@ def comparison(oracle: str, request: OracleRequest) -> FusionComparison:
 def model(tmp_path: Path) -> str:
     """A convolution with an activation, a product with a bias, and a softmax."""
     weights = {
-        "w": np.ones((8, 3, 3, 3), np.float32), "m": np.ones((36, 16), np.float32),
-        "b": np.ones(16, np.float32), "to": np.array([8, 36]),
-    }  # fmt: skip
+        "w": np.ones((8, 3, 3, 3), np.float32),
+        "m": np.ones((36, 16), np.float32),
+        "b": np.ones(16, np.float32),
+        "to": np.array([8, 36]),
+    }
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["c"], name="conv"),
         helper.make_node("Relu", ["c"], ["r"], name="relu"),
@@ -145,9 +147,13 @@ def test_groups_of_inductor_come_from_the_operators_of_the_module(tmp_path: Path
     ],
 )
 def test_tvm_that_cannot_answer_says_why(
-    content: str, error: type[PerfcError], said: str,
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    content: str,
+    error: type[PerfcError],
+    said: str,
+    model: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     (tmp_path / "tvm.py").write_text(content)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(error, match=said) as raised:

@@ -18,15 +18,28 @@ from perfc.view.chart.roofs import RoofLevel
 
 A100 = load_machine("a100")
 MEASURED = {
-    "label": "MatMul", "mac": 100, "alu": 40, "sfu": 10, "launches": 2, "time_s": 0.5,
-    "read_bytes": 30, "write_bytes": 20, "dtype": "f16", "nodes": "a b",
-}  # fmt: skip
+    "label": "MatMul",
+    "mac": 100,
+    "alu": 40,
+    "sfu": 10,
+    "launches": 2,
+    "time_s": 0.5,
+    "read_bytes": 30,
+    "write_bytes": 20,
+    "dtype": "f16",
+    "nodes": "a b",
+}
 COUNTED = {
-    "kernel": "gemm", "time_s": 0.5, "phase": "forward", "is_bound": True,
-    "flop": [{"unit": "matrix", "dtype": "f16", "flop": 70}, {"unit": "vector", "dtype": "f32",
-             "flop": 30}],
+    "kernel": "gemm",
+    "time_s": 0.5,
+    "phase": "forward",
+    "is_bound": True,
+    "flop": [
+        {"unit": "matrix", "dtype": "f16", "flop": 70},
+        {"unit": "vector", "dtype": "f32", "flop": 30},
+    ],
     "levels": {"l1": {"bytes": 8}, "device": {"bytes": 4}},
-}  # fmt: skip
+}
 
 
 def of(tmp_path: Path, tree: object, **options: Any) -> Overlay:
@@ -123,8 +136,11 @@ def bounds(*nodes: str, mac: float = 0.0, alu: float = 0.0, flop: float = 0.0) -
     counts = SimpleNamespace(mac=mac, alu=alu, sfu=0.0, flop=flop, nbytes=10.0)
     return SimpleNamespace(
         kernel=SimpleNamespace(nodes=[SimpleNamespace(name=n) for n in nodes]),
-        counts=counts, launches=2, device_bytes=3.0, dtype=SimpleNamespace(code="f16"),
-    )  # fmt: skip
+        counts=counts,
+        launches=2,
+        device_bytes=3.0,
+        dtype=SimpleNamespace(code="f16"),
+    )
 
 
 def test_times_alone_have_the_operations_of_the_kernels_with_their_nodes(tmp_path: Path) -> None:

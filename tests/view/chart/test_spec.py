@@ -46,13 +46,23 @@ def test_a_point_is_shown_with_everything_known_of_it() -> None:
     found = row(POINT, 4e-3)
     assert found["share"] == pytest.approx(0.5)
     assert found == {
-        "x": 2000.0, "y": 2e12, "level": "L2", "basis": "measured", "share": found["share"],
-        "kernel": "Conv", "nodes": "a, b", "phase": "forward", "bytes at": "L2, 977 KiB",
-        "intensity": "2000 flop/B", "rate": "2.00 Tflop/s", "time": "1.00 ms × 2 measured",
-        "of roofline": "25.0 %", "bound": "device memory",
+        "x": 2000.0,
+        "y": 2e12,
+        "level": "L2",
+        "basis": "measured",
+        "share": found["share"],
+        "kernel": "Conv",
+        "nodes": "a, b",
+        "phase": "forward",
+        "bytes at": "L2, 977 KiB",
+        "intensity": "2000 flop/B",
+        "rate": "2.00 Tflop/s",
+        "time": "1.00 ms × 2 measured",
+        "of roofline": "25.0 %",
+        "bound": "device memory",
         "description": "Conv: L2, 2000 flop/B, 2.00 Tflop/s, 1.00 ms × 2 measured, "
-                       "25.0 % of the roofline",
-    }  # fmt: skip
+        "25.0 % of the roofline",
+    }
 
 
 def test_what_is_not_known_of_a_point_is_a_dash() -> None:

@@ -145,10 +145,18 @@ def test_deep_modules_are_shown_at_the_deepest_that_is_shown() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (None, None), (math.inf, None), (math.nan, None), (3.0, 3), (0.0, 0), (1e9, 10**9),
-        (0.123456789, 0.123457), (123456.789, 123457.0), (-2.0, -2), (7, 7),
+        (None, None),
+        (math.inf, None),
+        (math.nan, None),
+        (3.0, 3),
+        (0.0, 0),
+        (1e9, 10**9),
+        (0.123456789, 0.123457),
+        (123456.789, 123457.0),
+        (-2.0, -2),
+        (7, 7),
     ],
-)  # fmt: skip
+)
 def test_numbers_of_a_page_have_six_digits(value: float | None, shown: float | None) -> None:
     found = number(value)
     assert (found, type(found)) == (shown, type(shown))

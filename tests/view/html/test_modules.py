@@ -29,8 +29,12 @@ def test_a_wrapper_of_nearly_all_nodes_is_opened() -> None:
     paths = [("m", "h", str(i // 2)) for i in range(8)]
     found = tree([(), *paths], "model")
     assert names(found) == [
-        0, ("h/0", [1, 2]), ("h/1", [3, 4]), ("h/2", [5, 6]), ("h/3", [7, 8]),
-    ]  # fmt: skip
+        0,
+        ("h/0", [1, 2]),
+        ("h/1", [3, 4]),
+        ("h/2", [5, 6]),
+        ("h/3", [7, 8]),
+    ]
 
 
 def test_names_are_split_at_slashes_before_dots() -> None:

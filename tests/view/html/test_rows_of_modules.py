@@ -12,10 +12,12 @@ def crossings(rows: list[list[int]], edges: list[tuple[int, int]]) -> int:
     place = {v: (r, i) for r, row in enumerate(rows) for i, v in enumerate(row)}
     pairs = product(edges, repeat=2)
     return sum(
-        place[a][0] == place[c][0] and place[b][0] == place[d][0]
-        and place[a][1] < place[c][1] and place[b][1] > place[d][1]
+        place[a][0] == place[c][0]
+        and place[b][0] == place[d][0]
+        and place[a][1] < place[c][1]
+        and place[b][1] > place[d][1]
         for (a, b), (c, d) in pairs
-    )  # fmt: skip
+    )
 
 
 def test_rows_are_turned_until_edges_do_not_cross() -> None:

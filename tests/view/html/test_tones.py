@@ -20,15 +20,21 @@ def row(
 @pytest.mark.parametrize(
     ("found", "style"),
     [
-        (row(2.0, 1.0), LESS), (row(1.0, 2.0), MORE), (row(1.0, 1.0), Style.PLAIN),
+        (row(2.0, 1.0), LESS),
+        (row(1.0, 2.0), MORE),
+        (row(1.0, 1.0), Style.PLAIN),
         (row(None, 1.0), Style.PLAIN),
         # zero lies within the interval: nobody can be sure
-        (row(2.0, 1.0, -2.0, 0.5), Style.PLAIN), (row(1.0, 2.0, -0.5, 2.0), Style.PLAIN),
-        (row(2.0, 1.0, -2.0, -0.5), LESS), (row(1.0, 2.0, 0.5, 2.0), MORE),
-        (row(2.0, 1.0, -2.0, 0.0), LESS), (row(1.0, 2.0, 0.0, 2.0), MORE),
-        (row(2.0, 1.0, -2.0, None), LESS), (row(1.0, 2.0, None, 2.0), MORE),
+        (row(2.0, 1.0, -2.0, 0.5), Style.PLAIN),
+        (row(1.0, 2.0, -0.5, 2.0), Style.PLAIN),
+        (row(2.0, 1.0, -2.0, -0.5), LESS),
+        (row(1.0, 2.0, 0.5, 2.0), MORE),
+        (row(2.0, 1.0, -2.0, 0.0), LESS),
+        (row(1.0, 2.0, 0.0, 2.0), MORE),
+        (row(2.0, 1.0, -2.0, None), LESS),
+        (row(1.0, 2.0, None, 2.0), MORE),
     ],
-)  # fmt: skip
+)
 def test_less_is_good_more_is_poor_and_doubt_is_plain(found: TotalRow, style: Style) -> None:
     assert tone(found) is style
 

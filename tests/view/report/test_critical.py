@@ -79,8 +79,9 @@ def test_what_takes_no_time_is_not_told(plain: KernelRow) -> None:
     assert found == Critical((), 0.0)
     assert section(found, []).parts == (Note("no kernel takes time"),)
     assert (section(found, []).name, section(found, []).title) == (
-        "critical", "critical kernels",
-    )  # fmt: skip
+        "critical",
+        "critical kernels",
+    )
 
 
 def test_equal_kernels_are_one_step(plain: KernelRow) -> None:
@@ -94,8 +95,13 @@ def test_equal_kernels_are_one_step(plain: KernelRow) -> None:
     (part,) = shown.parts
     assert part.rows[0][:4] == (0, 4, 1.0, 1.0)  # type: ignore[union-attr]
     assert [c.name for c in part.columns] == [  # type: ignore[union-attr]
-        "index", "count", "time_s", "share", "kernel", "reason",
-    ]  # fmt: skip
+        "index",
+        "count",
+        "time_s",
+        "share",
+        "kernel",
+        "reason",
+    ]
 
 
 def times(**sustained_s: float) -> dict[str, CeilingTime]:
@@ -105,40 +111,65 @@ def times(**sustained_s: float) -> dict[str, CeilingTime]:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"bound": "launch", "sustained_s": 4e-6, "launches": 2.0},
-         "launch takes longer than the kernel: 5 µs for 2.00 µs of work"),
-        ({"bound": "launch", "sustained_s": 4e-6, "launches": 0.0},
-         "launch takes longer than the kernel: 5 µs for 0 s of work"),
-        ({"bound": "waves", "ceilings": times(waves=4e-6, matrix=3e-6)},
-         "25.0 % of tile slots empty in partial waves"),
-        ({"bound": "matrix", "mac": count(3000, Unit.MAC)},
-         "3.00 kmac f16 on matrix units"),
+        (
+            {"bound": "launch", "sustained_s": 4e-6, "launches": 2.0},
+            "launch takes longer than the kernel: 5 µs for 2.00 µs of work",
+        ),
+        (
+            {"bound": "launch", "sustained_s": 4e-6, "launches": 0.0},
+            "launch takes longer than the kernel: 5 µs for 0 s of work",
+        ),
+        (
+            {"bound": "waves", "ceilings": times(waves=4e-6, matrix=3e-6)},
+            "25.0 % of tile slots empty in partial waves",
+        ),
+        ({"bound": "matrix", "mac": count(3000, Unit.MAC)}, "3.00 kmac f16 on matrix units"),
         ({"bound": "device", "device_bytes": 2048.0}, "2.00 KiB via device memory"),
-        ({"bound": "l2", "read_bytes": count(1024), "write_bytes": count(512)},
-         "1.50 KiB via L2 cache"),
-        ({"bound": "l1", "read_bytes": count(1024), "write_bytes": count(0)},
-         "1.00 KiB via L1 cache"),
+        (
+            {"bound": "l2", "read_bytes": count(1024), "write_bytes": count(512)},
+            "1.50 KiB via L2 cache",
+        ),
+        (
+            {"bound": "l1", "read_bytes": count(1024), "write_bytes": count(0)},
+            "1.00 KiB via L1 cache",
+        ),
         ({"bound": "special"}, "exp, log, sqrt or division"),
         ({"bound": "vector", "flop": count(7000)}, "7.00 kflop on vector units"),
-        ({"bound": "special", "next_bound": "device", "margin": 1.25},
-         "exp, log, sqrt or division, 1.2 × as long as device memory"),
-        ({"bound": "special", "launch_gap_s": 2e-6},
-         "exp, log, sqrt or division; its launch adds 2.00 µs"),
-        ({"bound": "launch", "sustained_s": 4e-6, "launch_gap_s": 2e-6},
-         "launch takes longer than the kernel: 5 µs for 4.00 µs of work"),
-        ({"bound": "special", "flop": count(7, is_bound=True)},
-         "exp, log, sqrt or division; lower bound, part of its cost is unknown"),
-        ({"bound": "launch", "sustained_s": 4e-6, "flop": count(7, is_bound=True)},
-         "launch takes longer than the known part of the kernel: 5 µs for 4.00 µs of work"),
+        (
+            {"bound": "special", "next_bound": "device", "margin": 1.25},
+            "exp, log, sqrt or division, 1.2 × as long as device memory",
+        ),
+        (
+            {"bound": "special", "launch_gap_s": 2e-6},
+            "exp, log, sqrt or division; its launch adds 2.00 µs",
+        ),
+        (
+            {"bound": "launch", "sustained_s": 4e-6, "launch_gap_s": 2e-6},
+            "launch takes longer than the kernel: 5 µs for 4.00 µs of work",
+        ),
+        (
+            {"bound": "special", "flop": count(7, is_bound=True)},
+            "exp, log, sqrt or division; lower bound, part of its cost is unknown",
+        ),
+        (
+            {"bound": "launch", "sustained_s": 4e-6, "flop": count(7, is_bound=True)},
+            "launch takes longer than the known part of the kernel: 5 µs for 4.00 µs of work",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_reason_says_what_binds_and_by_how_much(
     plain: KernelRow, changes: dict[str, Any], said: str
 ) -> None:
     bare: dict[str, Any] = {
-        "next_bound": "", "margin": None, "dtype": "f16", "ceilings": {}, "sustained_s": 1e-6,
-        "flop": count(1), "read_bytes": count(1, Unit.BYTE), "write_bytes": count(1, Unit.BYTE),
-    }  # fmt: skip
+        "next_bound": "",
+        "margin": None,
+        "dtype": "f16",
+        "ceilings": {},
+        "sustained_s": 1e-6,
+        "flop": count(1),
+        "read_bytes": count(1, Unit.BYTE),
+        "write_bytes": count(1, Unit.BYTE),
+    }
     row = replace(plain, **{**bare, **changes})
     assert reason(row, 5e-6).replace("5.00 µs for", "5 µs for") == said
 
@@ -198,8 +229,9 @@ def test_waves_hold_a_kernel_up_where_most_of_its_time_is_idle() -> None:
     shares = limits(cast(Any, SimpleNamespace(kernels=[half, empty])), None)
     # 4 s of 8 s and of 10 s are spent on products
     assert [(x.key, x.share) for x in shares] == [
-        ("waves", pytest.approx(10 / 18)), ("matrix", pytest.approx(8 / 18)),
-    ]  # fmt: skip
+        ("waves", pytest.approx(10 / 18)),
+        ("matrix", pytest.approx(8 / 18)),
+    ]
 
 
 def test_a_kernel_is_held_by_its_launch_where_that_is_more_than_half() -> None:
@@ -219,9 +251,12 @@ def test_limits_add_up_to_the_whole_run() -> None:
     )
     found = limits(cast(Any, SimpleNamespace(kernels=busy)), cast(Any, table))
     assert [(x.key, x.share) for x in found] == [
-        ("device", 0.4), ("launch", pytest.approx(0.3)), ("matrix", 0.2), (HOST, 0.075),
+        ("device", 0.4),
+        ("launch", pytest.approx(0.3)),
+        ("matrix", 0.2),
+        (HOST, 0.075),
         (FIXED, 0.025),
-    ]  # fmt: skip
+    ]
     assert found[0].title == title("device")
     assert math.isclose(sum(x.share for x in found), 1.0)
     alone = limits(cast(Any, SimpleNamespace(kernels=busy[:1])), None)

@@ -42,6 +42,10 @@ def test_machines_say_what_they_emulate() -> None:
         for name in ("t4", "gtx1080ti", "p100", "a100", "m1", "xeon-e5-2698-v4")
     }
     assert said == {
-        "t4": ["bf16"], "gtx1080ti": ["f16", "bf16"], "p100": ["bf16"], "a100": [], "m1": [],
+        "t4": ["bf16"],
+        "gtx1080ti": ["f16", "bf16"],
+        "p100": ["bf16"],
+        "a100": [],
+        "m1": [],
         "xeon-e5-2698-v4": [],
-    }  # fmt: skip
+    }

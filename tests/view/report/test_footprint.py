@@ -233,9 +233,11 @@ def test_a_footprint_is_of_its_runtime_sizes_and_capacity() -> None:
     """Results of one replay serve all machines with room for it."""
     base = perfc.analyze(RESNET, "a100", runtime="eager", batch=8)
     others = [
-        base.with_(runtime="inductor"), base.at(batch=16), base.on("t4"),
+        base.with_(runtime="inductor"),
+        base.at(batch=16),
+        base.on("t4"),
         base.with_("jetson-nano-2gb", dims={"batch": 64}),
-    ]  # fmt: skip
+    ]
     for report in (base, *others):
         assert footprint(report) == footprint(report, table=table_of(report))
     assert len({footprint(one).reserved for one in (base, *others[:2])}) == 3

@@ -40,10 +40,13 @@ from perfc.view.report.formats.text import (
 from perfc.view.report.units import Scale, Unit
 
 COLUMNS = (
-    Column("time", "time", Unit.SECOND), Column("low", "from", Unit.SECOND, is_spare=True),
-    Column("high", "to", Unit.SECOND, is_spare=True, pair="low"), Column("n", "n", Unit.COUNT),
-    Column("name", "name", is_name=True), Column("other", "other", is_name=True),
-)  # fmt: skip
+    Column("time", "time", Unit.SECOND),
+    Column("low", "from", Unit.SECOND, is_spare=True),
+    Column("high", "to", Unit.SECOND, is_spare=True, pair="low"),
+    Column("n", "n", Unit.COUNT),
+    Column("name", "name", is_name=True),
+    Column("other", "other", is_name=True),
+)
 ROW = (1e-3, 5e-4, 2e-3, 7, "a" * 30, "b" * 30)
 TABLE = Table(COLUMNS, (ROW,))
 
@@ -51,11 +54,15 @@ TABLE = Table(COLUMNS, (ROW,))
 @pytest.mark.parametrize(
     ("text", "width", "lines"),
     [
-        ("a b c", 5, ["a b c"]), ("a b c", 4, ["a b", "  c"]), ("aaa bbb", 3, ["aaa", "  bbb"]),
-        ("", 5, [""]), ("abcdefghijkl", 10, ["abcdef…jkl"]), ("one two three", 7, ["one two",
-         "  three"]), ("a b", 3, ["a b"]),
+        ("a b c", 5, ["a b c"]),
+        ("a b c", 4, ["a b", "  c"]),
+        ("aaa bbb", 3, ["aaa", "  bbb"]),
+        ("", 5, [""]),
+        ("abcdefghijkl", 10, ["abcdef…jkl"]),
+        ("one two three", 7, ["one two", "  three"]),
+        ("a b", 3, ["a b"]),
     ],
-)  # fmt: skip
+)
 def test_text_is_broken_at_spaces(text: str, width: int, lines: list[str]) -> None:
     assert list(wrapped(text, width)) == lines
 
@@ -63,11 +70,16 @@ def test_text_is_broken_at_spaces(text: str, width: int, lines: list[str]) -> No
 @pytest.mark.parametrize(
     ("text", "width", "kept", "short"),
     [
-        ("abcdef", 6, None, "abcdef"), ("abcdefg", 6, None, "abc…fg"), ("abcdefg", 6, 1, "a…defg"),
-        ("abcdefg", 6, 9, "abcde…"), ("abcdefg", 1, None, "…"), ("abcdefg", 6, 0, "…cdefg"),
-        ("日本語日本語", 7, None, "日…本語"), ("abc", 0, None, "…"),
+        ("abcdef", 6, None, "abcdef"),
+        ("abcdefg", 6, None, "abc…fg"),
+        ("abcdefg", 6, 1, "a…defg"),
+        ("abcdefg", 6, 9, "abcde…"),
+        ("abcdefg", 1, None, "…"),
+        ("abcdefg", 6, 0, "…cdefg"),
+        ("日本語日本語", 7, None, "日…本語"),
+        ("abc", 0, None, "…"),
     ],
-)  # fmt: skip
+)
 def test_long_text_loses_its_middle(text: str, width: int, kept: int | None, short: str) -> None:
     assert elided(text, width, kept) == short
 
@@ -92,8 +104,9 @@ def test_facts_stand_in_columns_and_words_go_on_below() -> None:
     ]
     lines = ["".join(s.text for s in line) for line in fact_lines(rows, 46)]
     assert lines == [
-        "  one    5  " + "w" * 30 + " x", "  three     y; = 2 * n",
-    ]  # fmt: skip
+        "  one    5  " + "w" * 30 + " x",
+        "  three     y; = 2 * n",
+    ]
     lines = ["".join(s.text for s in line) for line in fact_lines(rows[:1], 30)]
     assert lines == ["  one  5  " + "w" * 30, " " * 10 + "x"]
     long = [Fact("a", None, "b", "n" * 61), Fact("c", None, "d", "n" * 60)]
@@ -134,8 +147,11 @@ def test_spare_columns_make_room_for_names() -> None:
 
 def test_names_share_the_room_that_is_left_the_shortest_first() -> None:
     texts = [["n", "short", "x" * 40], ["12345", "name", "y"]]
-    columns = (Column("n", "n", Unit.COUNT), Column("a", "a", is_name=True),
-               Column("b", "b", is_name=True))  # fmt: skip
+    columns = (
+        Column("n", "n", Unit.COUNT),
+        Column("a", "a", is_name=True),
+        Column("b", "b", is_name=True),
+    )
     assert fitted(columns, texts, 100) == [5, 5, 40]
     assert fitted(columns, texts, 40) == [5, 5, 26]
     assert fitted(columns, texts, 10) == [5, 5, 10]
@@ -184,8 +200,9 @@ def test_cells_are_shown_in_the_scale_of_their_column() -> None:
 def test_sentences_in_a_row_go_on_below_and_names_do_not() -> None:
     columns = (Column("a", "a", is_name=True), Column("b", "b", is_name=True, wraps=True))
     assert list(row_lines(columns, ["abcdefgh", "one two three"], [6, 7])) == [
-        ["abc…gh", "one two"], ["", "three"],
-    ]  # fmt: skip
+        ["abc…gh", "one two"],
+        ["", "three"],
+    ]
     assert list(row_lines((), [], [])) == []
 
 

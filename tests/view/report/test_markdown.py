@@ -25,10 +25,14 @@ from perfc.view.report.units import Unit
 @pytest.mark.parametrize(
     ("text", "span"),
     [
-        ("a", "`a`"), ("a|b", "`ab`"), ("a`b", "`` a`b ``"), ("a``b`c", "``` a``b`c ```"),
-        ("`", "`` ` ``"), ("a\x1b", "`a\ufffd`"),
+        ("a", "`a`"),
+        ("a|b", "`ab`"),
+        ("a`b", "`` a`b ``"),
+        ("a``b`c", "``` a``b`c ```"),
+        ("`", "`` ` ``"),
+        ("a\x1b", "`a\ufffd`"),
     ],
-)  # fmt: skip
+)
 def test_a_span_of_code_has_more_backticks_than_its_text(text: str, span: str) -> None:
     assert code(text) == span
 
@@ -36,11 +40,18 @@ def test_a_span_of_code_has_more_backticks_than_its_text(text: str, span: str) -
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("a*b_c", "a\\*b\\_c"), ("<b>&", "&lt;b&gt;&amp;"), ("@you", "@&#8203;you"),
-        ("#12", "\\#12"), ("http://x", "http:&#8203;//x"), ("www.x.y", "www.&#8203;x.y"),
-        ("a.b", "a.b"), ("[x](y)", "\\[x\\](y)"), ("$1~2", "\\$1\\~2"), ("a @ b", "a @ b"),
+        ("a*b_c", "a\\*b\\_c"),
+        ("<b>&", "&lt;b&gt;&amp;"),
+        ("@you", "@&#8203;you"),
+        ("#12", "\\#12"),
+        ("http://x", "http:&#8203;//x"),
+        ("www.x.y", "www.&#8203;x.y"),
+        ("a.b", "a.b"),
+        ("[x](y)", "\\[x\\](y)"),
+        ("$1~2", "\\$1\\~2"),
+        ("a @ b", "a @ b"),
     ],
-)  # fmt: skip
+)
 def test_signs_are_shown_and_link_to_nothing(text: str, shown: str) -> None:
     assert escaped(text).replace("\\#&#8203;", "\\#") == shown
 
@@ -56,11 +67,23 @@ def test_parts_of_a_section_stand_apart() -> None:
 @pytest.mark.parametrize(
     ("value", "field"),
     [
-        (True, "true"), (False, "false"), (2.5, 2.5), (math.nan, None), (math.inf, None), (3, 3),
-        (None, None), ("=1", "'=1"), ("-a", "'-a"), ("@a", "'@a"), ("+a", "'+a"), ("a=1", "a=1"),
-        (("a", "b"), "a; b"), (("=a",), "'=a"), ("", ""),
+        (True, "true"),
+        (False, "false"),
+        (2.5, 2.5),
+        (math.nan, None),
+        (math.inf, None),
+        (3, 3),
+        (None, None),
+        ("=1", "'=1"),
+        ("-a", "'-a"),
+        ("@a", "'@a"),
+        ("+a", "'+a"),
+        ("a=1", "a=1"),
+        (("a", "b"), "a; b"),
+        (("=a",), "'=a"),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_fields_are_plain_and_no_formulas(value: Any, field: object) -> None:
     assert comma.plain(value) == field
 

@@ -24,14 +24,17 @@ from perfc.view.report.names import (
 @pytest.mark.parametrize(
     ("names", "op_type", "where"),
     [
-        ([], "", ""), (["/layer1/conv/Conv"], "Conv", "layer1/conv"),
-        (["/layer1/conv/Conv_2"], "Conv", "layer1/conv"), (["Conv"], "Conv", "Conv"),
+        ([], "", ""),
+        (["/layer1/conv/Conv"], "Conv", "layer1/conv"),
+        (["/layer1/conv/Conv_2"], "Conv", "layer1/conv"),
+        (["Conv"], "Conv", "Conv"),
         (["/a/b1/Conv", "/a/b2/Conv"], "Conv", "a/b*"),
         (["/layer3/layer3.0/conv2/Conv", "/layer3/layer3.1/conv2/Conv"], "Conv", "layer3.*/conv2"),
-        (["/a/b", "/a/b/c"], "", "/a/b*"), (["/a/Conv", "/a/Conv"], "Relu", "a/Conv"),
+        (["/a/b", "/a/b/c"], "", "/a/b*"),
+        (["/a/Conv", "/a/Conv"], "Relu", "a/Conv"),
         (["/a/a/b"], "", "a/a/b"),
     ],
-)  # fmt: skip
+)
 def test_places_of_equal_kernels_are_told_in_one(
     names: list[str], op_type: str, where: str
 ) -> None:
@@ -41,11 +44,15 @@ def test_places_of_equal_kernels_are_told_in_one(
 @pytest.mark.parametrize(
     ("texts", "one"),
     [
-        (["a", "a"], "a"), (["l1.2", "l3.2"], "l*.2"), (["l12", "l13"], "l*"),
-        (["head.q", "head.k"], "head.*"), (["pre_x_post", "pre_yy_post"], "pre_*_post"),
-        (["ab", "cd"], "*"), (["a", "ab"], "a*"),
+        (["a", "a"], "a"),
+        (["l1.2", "l3.2"], "l*.2"),
+        (["l12", "l13"], "l*"),
+        (["head.q", "head.k"], "head.*"),
+        (["pre_x_post", "pre_yy_post"], "pre_*_post"),
+        (["ab", "cd"], "*"),
+        (["a", "ab"], "a*"),
     ],
-)  # fmt: skip
+)
 def test_what_texts_have_in_common_is_kept(texts: list[str], one: str) -> None:
     assert merged(texts) == one
 
@@ -62,10 +69,14 @@ def test_shared_beginnings_are_counted() -> None:
 @pytest.mark.parametrize(
     ("names", "text"),
     [
-        ([], ""), (["/a/b"], "/a/b"), (["/a/b/c", "/a/b/d"], "/a/b/{c, d}"), (["x", "y"], "x, y"),
-        (["/x", "/y"], "/x, /y"), (["a/x", "a/y"], "a/{x, y}"),
+        ([], ""),
+        (["/a/b"], "/a/b"),
+        (["/a/b/c", "/a/b/d"], "/a/b/{c, d}"),
+        (["x", "y"], "x, y"),
+        (["/x", "/y"], "/x, /y"),
+        (["a/x", "a/y"], "a/{x, y}"),
     ],
-)  # fmt: skip
+)
 def test_a_common_folder_is_written_once(names: list[str], text: str) -> None:
     assert gathered(names) == text
 
@@ -86,9 +97,12 @@ def kernel(label: str, anchor: str, *folded: str, pattern: str = "", problem: An
         return SimpleNamespace(loc=SimpleNamespace(op_type=name), op=SimpleNamespace(mnemonic=name))
 
     return SimpleNamespace(
-        label=label, anchor=node(anchor), folded=[node(n) for n in folded], pattern=pattern,
+        label=label,
+        anchor=node(anchor),
+        folded=[node(n) for n in folded],
+        pattern=pattern,
         problem=problem,
-    )  # fmt: skip
+    )
 
 
 def test_a_kernel_is_called_after_its_operators() -> None:
@@ -103,20 +117,25 @@ def test_a_kernel_is_called_after_its_operators() -> None:
 @pytest.mark.parametrize(
     ("description", "name", "said"),
     [
-        ("NVIDIA T4 16 GB (Turing)", "t4", "NVIDIA T4 16 GB"), ("", "t4", "t4"),
-        ("A server, 64 cores", "x", "a server"), ("Xeon: two sockets", "x", "Xeon"),
+        ("NVIDIA T4 16 GB (Turing)", "t4", "NVIDIA T4 16 GB"),
+        ("", "t4", "t4"),
+        ("A server, 64 cores", "x", "a server"),
+        ("Xeon: two sockets", "x", "Xeon"),
         ("Any (x)", "host", "Any (this machine, as probed)"),
     ],
-)  # fmt: skip
+)
 def test_a_machine_is_called_as_its_maker_does(description: str, name: str, said: str) -> None:
     assert machine_title(SimpleNamespace(description=description, name=name)) == said  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("product", "name", "said"),
-    [("ONNX Runtime, all optimisations", "ort", "ONNX Runtime"),
-     ("kernels by hand", "eager:x", "eager"),
-     ("torch (compiled), x", "compiled", "torch (compiled)"), ("", "ort", "ort")],
-)  # fmt: skip
+    [
+        ("ONNX Runtime, all optimisations", "ort", "ONNX Runtime"),
+        ("kernels by hand", "eager:x", "eager"),
+        ("torch (compiled), x", "compiled", "torch (compiled)"),
+        ("", "ort", "ort"),
+    ],
+)
 def test_a_runtime_is_called_after_its_product(product: str, name: str, said: str) -> None:
     assert runtime_title(SimpleNamespace(title=product, name=name)) == said  # type: ignore[arg-type]

@@ -67,8 +67,11 @@ def test_a_scale_that_is_none_is_an_error(
     inputs = ["x", "", "s"] if op == "Resize" else ["x", "s"]
     graph = helper.make_graph(
         [helper.make_node(op, inputs, ["y"], name="r")],
-        "g", [info("x", 1, ["n", 3, 8, 8])], [info("y", 1, None)], [scales],
-    )  # fmt: skip
+        "g",
+        [info("x", 1, ["n", 3, 8, 8])],
+        [info("y", 1, None)],
+        [scales],
+    )
     opsets = [helper.make_opsetid("", opset)]
     path = tmp_path / "m.onnx"
     onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)

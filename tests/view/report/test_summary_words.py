@@ -43,7 +43,8 @@ def test_what_is_needed_is_told_beside_the_device(
     weights: float | None, peak: float | None, capacity: float | None, words: str
 ) -> None:
     view: Any = SimpleNamespace(
-        weight_bytes=nbytes(weights), peak_activation_bytes=nbytes(peak),
+        weight_bytes=nbytes(weights),
+        peak_activation_bytes=nbytes(peak),
         device_capacity_bytes=capacity,
-    )  # fmt: skip
+    )
     assert fits(view).endswith(words)

@@ -157,11 +157,13 @@ def test_a_run_that_nobody_measured_so_says_so() -> None:
 @pytest.mark.parametrize(
     ("target", "runtime", "there"),
     [
-        ("mi300x", "tensorrt", "ort"), ("mi300x", "paddle-trt", "eager"),
-        ("epyc-7763", "tensorrt", "openvino"), ("a100", "openvino", "tensorrt"),
+        ("mi300x", "tensorrt", "ort"),
+        ("mi300x", "paddle-trt", "eager"),
+        ("epyc-7763", "tensorrt", "openvino"),
+        ("a100", "openvino", "tensorrt"),
         ("m1", "tensorrt", "eager"),
     ],
-)  # fmt: skip
+)
 def test_a_runtime_that_does_not_run_on_the_machine_is_refused(
     target: str, runtime: str, there: str
 ) -> None:
@@ -180,9 +182,13 @@ def test_an_engine_that_does_not_serve_on_the_machine_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("target", "runtime"),
-    [("a100", "tensorrt"), ("mi300x", "cudagraph"), ("epyc-7763", "openvino"),
-     ("arc-b60", "openvino")],
-)  # fmt: skip
+    [
+        ("a100", "tensorrt"),
+        ("mi300x", "cudagraph"),
+        ("epyc-7763", "openvino"),
+        ("arc-b60", "openvino"),
+    ],
+)
 def test_a_runtime_of_the_machine_answers(target: str, runtime: str) -> None:
     assert perfc.analyze(MODELS.format("resnet50"), target, runtime=runtime).prediction.total
 

@@ -32,9 +32,11 @@ MODEL = str(Path(__file__).parents[3] / "examples" / "models" / "resnet50.onnx.g
     ],
 )
 def test_changes_are_evaluated_only_where_they_are_shown(
-    arguments: tuple[str, ...], is_shown: bool,
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    arguments: tuple[str, ...],
+    is_shown: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     runs, evaluate = [], remedies.what_if_s
 
     def counted(*args: object, **keywords: object) -> float | None:

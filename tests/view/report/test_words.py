@@ -125,9 +125,10 @@ def test_a_formula_is_a_bound_where_nobody_knows_a_symbol() -> None:
 )
 def test_what_a_run_needs_is_held_against_what_there_is(capacity: float | None, said: str) -> None:
     view: Any = SimpleNamespace(
-        weight_bytes=count(1024, BYTES), peak_activation_bytes=count(2048, BYTES),
+        weight_bytes=count(1024, BYTES),
+        peak_activation_bytes=count(2048, BYTES),
         device_capacity_bytes=capacity,
-    )  # fmt: skip
+    )
     assert fits(view) == said
 
 
@@ -154,9 +155,11 @@ def test_symbols_are_told_by_where_their_numbers_are_from() -> None:
 
 def test_sources_are_counted_by_origin_and_year() -> None:
     sources = [
-        SourceUsed("a", "2024-01-02", "vendor"), SourceUsed("b", "2020", "vendor"),
-        SourceUsed("c", "2023-05", "measured"), SourceUsed("d", "", "assumed"),
-    ]  # fmt: skip
+        SourceUsed("a", "2024-01-02", "vendor"),
+        SourceUsed("b", "2020", "vendor"),
+        SourceUsed("c", "2023-05", "measured"),
+        SourceUsed("d", "", "assumed"),
+    ]
     assert dated(sources) == "2 vendor (2020-2024), 1 measured (2023), 1 assumed"
     assert dated([]) == ""
 
@@ -219,9 +222,12 @@ def test_the_entry_that_binds_is_that_of_the_unit_and_its_type() -> None:
         names = {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
         assert level == names.get(kernel.binding)
     assert sorted(asked) == [
-        ("integer", "i32", True), ("matrix", "f16", True), ("matrix", "f16", True),
-        ("special", "f32", True), ("vector", "f32", True),
-    ]  # fmt: skip
+        ("integer", "i32", True),
+        ("matrix", "f16", True),
+        ("matrix", "f16", True),
+        ("special", "f32", True),
+        ("vector", "f32", True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -253,9 +259,13 @@ def test_an_answer_is_in_doubt_where_half_of_it_rests_on_doubtful_rates(
 
 @pytest.mark.parametrize(
     ("values", "most", "buckets"),
-    [([3, 1, 2], 3, [3, 1, 2]), ([3, 1, 2, 5], 2, [3, 5]), ([1, 2, 3, 4, 5], 2, [2, 5]),
-     ([], 3, [])],
-)  # fmt: skip
+    [
+        ([3, 1, 2], 3, [3, 1, 2]),
+        ([3, 1, 2, 5], 2, [3, 5]),
+        ([1, 2, 3, 4, 5], 2, [2, 5]),
+        ([], 3, []),
+    ],
+)
 def test_bars_are_the_largest_of_their_share(
     values: list[float], most: int, buckets: list[float]
 ) -> None:
@@ -264,9 +274,11 @@ def test_bars_are_the_largest_of_their_share(
 
 def test_a_ceiling_is_busy_for_its_share_of_the_time() -> None:
     row: Any = SimpleNamespace(
-        predicted=None, roofline_time_s=4.0, launch_gap_s=1.0,
+        predicted=None,
+        roofline_time_s=4.0,
+        launch_gap_s=1.0,
         ceilings={"l2": CeilingTime(1.0, 2.0), "l1": CeilingTime(1.0, 0.0)},
-    )  # fmt: skip
+    )
     assert [busy(row, n) for n in ("launch", "l2", "l1", "matrix")] == [0.25, 0.5, None, None]
     row.predicted = SimpleNamespace(time_s=8.0, gap_s=0.0)
     assert [busy(row, n) for n in ("launch", "l2")] == [None, 0.25]
@@ -298,8 +310,11 @@ def test_what_an_input_holds_is_told_by_its_shape_and_name(given: Value, counted
 
 
 def test_throughput_is_of_the_first_input_that_tells() -> None:
-    inputs = [value("mask", DType.BOOL, 2, 2),
-              value("x", DType.F32, 8, 3, 4, 4), value("ids", DType.I64, 4, 4)]  # fmt: skip
+    inputs = [
+        value("mask", DType.BOOL, 2, 2),
+        value("x", DType.F32, 8, 3, 4, 4),
+        value("ids", DType.I64, 4, 4),
+    ]
     source = SimpleNamespace(graph=SimpleNamespace(inputs=inputs))
     report: Any = SimpleNamespace(
         source=source, env={}, kernels=SimpleNamespace(kernels=()), deployment=Deployment()
@@ -315,12 +330,24 @@ def test_throughput_is_of_the_first_input_that_tells() -> None:
 @pytest.mark.parametrize(
     ("per_s", "words"),
     [
-        (0.126, "0.13"), (5.0, "5.00"), (9.994, "9.99"), (9.996, "10.0"), (99.94, "99.9"),
-        (99.96, "100"), (123.4, "123"), (999.0, "999"), (1234.0, "1,230"), (1236.0, "1,240"),
-        (45678.0, "45,700"), (123456.0, "123,000"), (999_400.0, "999,000"), (1.2e6, "1.20 M"),
-        (1.5e6, "1.50 M"), (2.5e9, "2.50 G"),
+        (0.126, "0.13"),
+        (5.0, "5.00"),
+        (9.994, "9.99"),
+        (9.996, "10.0"),
+        (99.94, "99.9"),
+        (99.96, "100"),
+        (123.4, "123"),
+        (999.0, "999"),
+        (1234.0, "1,230"),
+        (1236.0, "1,240"),
+        (45678.0, "45,700"),
+        (123456.0, "123,000"),
+        (999_400.0, "999,000"),
+        (1.2e6, "1.20 M"),
+        (1.5e6, "1.50 M"),
+        (2.5e9, "2.50 G"),
     ],
-)  # fmt: skip
+)
 def test_a_throughput_has_three_digits(per_s: float, words: str) -> None:
     verdict: Any = SimpleNamespace(is_bound=False, throughput=Throughput(Item.IMAGE, 8, per_s))
     assert throughput_words(verdict) == f"{words} images/s"

@@ -39,8 +39,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             pytest.skip(f"{program} is not installed")
     folder = tmp_path_factory.mktemp("web")
     pip = (sys.executable, "-m", "pip")
-    for client in (("npm", "view", "pyodide", "version"),
-                   (*pip, "download", "-q", "--no-deps", "click")):  # fmt: skip
+    for client in (
+        ("npm", "view", "pyodide", "version"),
+        (*pip, "download", "-q", "--no-deps", "click"),
+    ):
         # a package that every registry has: only an unreachable one fails
         if subprocess.run(client, cwd=folder, capture_output=True, check=False).returncode:
             pytest.skip(f"{' '.join(client)} cannot reach its registry")

@@ -47,9 +47,13 @@ def test_each_operation_answers_at_its_usual_settings(
 
 def test_lower_bounds_need_no_package_but_click_and_jinja() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_NUMPY], capture_output=True, text=True, check=True,
-        env={"PYTHONPATH": str(ROOT)}, timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-c", WITHOUT_NUMPY],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT)},
+        timeout=300,
+    )
     replies = [json.loads(line) for line in done.stdout.splitlines()]
     assert [name for name, _, _ in replies] == [o.name for o in OPERATIONS if o.quick]
     assert all(error == "" and size > 10_000 for _, error, size in replies), replies
@@ -58,11 +62,19 @@ def test_lower_bounds_need_no_package_but_click_and_jinja() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("target", "/etc/passwd"), ("target", "../a.toml"), ("target", "-o"), ("batch", "1e9"),
-        ("batch", "0"), ("batch", "--config"), ("dtype", "a b"), ("runtime", "--debug"),
-        ("output", "x.html"), ("target", "a" * 81), ("batch", "8\n"[:1] + ";ls"),
+        ("target", "/etc/passwd"),
+        ("target", "../a.toml"),
+        ("target", "-o"),
+        ("batch", "1e9"),
+        ("batch", "0"),
+        ("batch", "--config"),
+        ("dtype", "a b"),
+        ("runtime", "--debug"),
+        ("output", "x.html"),
+        ("target", "a" * 81),
+        ("batch", "8\n"[:1] + ";ls"),
     ],
-)  # fmt: skip
+)
 def test_settings_name_no_file_and_no_option(key: str, value: str) -> None:
     with pytest.raises(ParseError):
         operations.arguments("analyze", {key: value}, AnswerForm.PAGE)

@@ -61,9 +61,20 @@ def test_files_that_are_no_models_leave_the_page_usable(
 ) -> None:
     opened.open(address)
     whole = gzip.decompress((MODELS / "resnet50.onnx.gz").read_bytes())
-    contents = [b"", b"\x00" * 100, b"\x08" * 5000, b"\xff" * 70000, b"PK\x03\x04", b"GGUF" * 9,
-                b"{" * 3000, b'{"a": 1}', whole[:900], whole[: len(whole) // 2],
-                gzip.compress(b"\x00" * 10_000_000), b"\x1f\x8b\x08"]  # fmt: skip
+    contents = [
+        b"",
+        b"\x00" * 100,
+        b"\x08" * 5000,
+        b"\xff" * 70000,
+        b"PK\x03\x04",
+        b"GGUF" * 9,
+        b"{" * 3000,
+        b'{"a": 1}',
+        whole[:900],
+        whole[: len(whole) // 2],
+        gzip.compress(b"\x00" * 10_000_000),
+        b"\x1f\x8b\x08",
+    ]
     suffixes = (".onnx", ".onnx.gz", ".pt2", ".gguf", ".safetensors", ".json")
     files = [(c, s) for c in contents for s in suffixes][:50]
     for i, (content, suffix) in enumerate(files):
@@ -153,9 +164,13 @@ def test_cancel_ends_the_work_and_the_next_request_is_answered(
 
 @pytest.mark.parametrize(
     ("key", "command", "model"),
-    [("2", "compare", "vit-b16"), ("3", "fit", "vit-b16"), ("4", "llm serve", "qwen2.5-0.5b"),
-     ("5", "plan", "qwen2.5-0.5b")],
-)  # fmt: skip
+    [
+        ("2", "compare", "vit-b16"),
+        ("3", "fit", "vit-b16"),
+        ("4", "llm serve", "qwen2.5-0.5b"),
+        ("5", "plan", "qwen2.5-0.5b"),
+    ],
+)
 def test_each_operation_answers(
     opened: Opened, address: str, key: str, command: str, model: str
 ) -> None:

@@ -40,9 +40,12 @@ def serving(folder: Path, *words: str) -> Iterator[str]:
     """Address of a running ``perfc ui``, whose temporary files are in a folder."""
     process = subprocess.Popen(
         [sys.executable, "-m", "perfc", "ui", "--port", "0", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
+    )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -69,8 +72,10 @@ def post(
 ) -> tuple[int, dict[str, Any]]:
     """Status and reply of a multipart request."""
     edge = "edge-of-parts"
-    parts = [f'--{edge}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n'.encode()
-             for k, v in fields.items()]  # fmt: skip
+    parts = [
+        f'--{edge}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n'.encode()
+        for k, v in fields.items()
+    ]
     for name, content in (files or {}).items():
         head = f'--{edge}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
         parts.append(head.encode() + content + b"\r\n")
@@ -130,9 +135,13 @@ def test_names_are_answered_as_pages(ui: str, operation: str, model: str) -> Non
     ],
 )
 def test_invalid_requests_are_refused_in_one_line(
-    ui: str, folder: Path, path: str, fields: dict[str, str], files: dict[str, bytes] | None,
+    ui: str,
+    folder: Path,
+    path: str,
+    fields: dict[str, str],
+    files: dict[str, bytes] | None,
     reason: str,
-) -> None:  # fmt: skip
+) -> None:
     status, reply = post(f"{ui}api/{path}", fields, files)
     assert status == 422
     assert reason in reply["error"]
@@ -143,9 +152,11 @@ def test_invalid_requests_are_refused_in_one_line(
 @needs_trees
 @pytest.mark.parametrize(
     ("model", "fields"),
-    [("deberta-v3-base", {"isl": "256"}),
-     ("llama-3.2-1b", {"concurrency": "9999999", "isl": "9999999"})],
-)  # fmt: skip
+    [
+        ("deberta-v3-base", {"isl": "256"}),
+        ("llama-3.2-1b", {"concurrency": "9999999", "isl": "9999999"}),
+    ],
+)
 def test_trees_answer_next_to_perfc(ui: str, model: str, fields: dict[str, str]) -> None:
     fields = {"model": model, "target": "h200", "predictor": "trees", **fields}
     status, reply = post(f"{ui}api/serve", fields)
@@ -203,8 +214,12 @@ def test_requests_of_other_sites_and_names_are_refused(ui: str) -> None:
 def test_an_address_that_cannot_be_used_is_one_line(host: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "perfc", "ui", "--host", host, "--port", "0"],
-        capture_output=True, text=True, check=False, timeout=60, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        cwd=ROOT,
+    )
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {host[:50]}")
     assert done.stderr.count("\n") == 1

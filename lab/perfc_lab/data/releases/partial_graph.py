@@ -69,11 +69,15 @@ class PartialGraph:
         return ModelGraph(
             name,
             OpGraph(
-                tuple(self.ops), fixed, np.stack([scaled] * each), edges,
-                np.stack([carried] * each), np.stack([totals] * each),
+                tuple(self.ops),
+                fixed,
+                np.stack([scaled] * each),
+                edges,
+                np.stack([carried] * each),
+                np.stack([totals] * each),
             ),
             {},
-        )  # fmt: skip
+        )
 
 
 def table(facts: Mapping[str, Numbers], columns: Sequence[str], count: int) -> Numbers:

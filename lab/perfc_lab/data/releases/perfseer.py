@@ -180,8 +180,14 @@ def seer_rows(
     """Return a row of a training step and one of inference; times of a sample become a batch's."""
     return tuple(
         GraphRow(
-            name, name, SETTINGS[phase], TARGET, batch, batch * values[0] / 1e3,
-            memory_bytes=MIB * values[6], sm_active=values[1] / 100,
+            name,
+            name,
+            SETTINGS[phase],
+            TARGET,
+            batch,
+            batch * values[0] / 1e3,
+            memory_bytes=MIB * values[6],
+            sm_active=values[1] / 100,
         )
         for phase, values in labels.items()
-    )  # fmt: skip
+    )

@@ -27,14 +27,38 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 DIPPM_OPS = (
-    "", "conv", "conv_transpose", "gemm", "matmul", "add", "softmax", "dropout", "layer_norm",
-    "reshape", "transpose", "add", "split", "mul", "squeeze", "average_pool",
-)  # fmt: skip
+    "",
+    "conv",
+    "conv_transpose",
+    "gemm",
+    "matmul",
+    "add",
+    "softmax",
+    "dropout",
+    "layer_norm",
+    "reshape",
+    "transpose",
+    "add",
+    "split",
+    "mul",
+    "squeeze",
+    "average_pool",
+)
 """Operators by place of the one; the program counts them from 1, so that place 0 is of none."""
 DIPPM_ATTRIBUTES = (
-    "stride_h", "stride_w", "pad_top", "pad_left", "pad_bottom", "pad_right", "dilation_h",
-    "dilation_w", "groups", "channels", "kernel_h", "kernel_w",
-)  # fmt: skip
+    "stride_h",
+    "stride_w",
+    "pad_top",
+    "pad_left",
+    "pad_bottom",
+    "pad_right",
+    "dilation_h",
+    "dilation_w",
+    "groups",
+    "channels",
+    "kernel_h",
+    "kernel_w",
+)
 ONNX_OPS = (
     "Sub Add Min Max Neg Div Mul Abs Ceil Exp Softmax Log ImageScaler InstanceNormalization Sqrt "
     "Pow Sin Cos Range Sigmoid Tanh HardSigmoid Relu PRelu LeakyRelu Sum NonMaxSuppression LRN "
@@ -49,12 +73,23 @@ ONNX_OPS = (
 TRAPPM_OPS = tuple(ONNX_OPS.split())
 """98 operators of ONNX in the order of the one-hot."""
 MNEMONICS = {
-    "MatMul": "matmul", "BatchNormalization": "batch_norm", "LRN": "lrn", "LSTM": "lstm",
-    "InstanceNormalization": "instance_norm", "PRelu": "prelu", "GRU": "gru", "None": "other",
-    "ReduceL2": "reduce_l2", "ScatterND": "scatter_nd", "TopK": "top_k", "Relu6": "clip",
-    "ArgMax": "argmax", "CumSum": "cumsum", "MatMulInteger": "matmul_integer",
+    "MatMul": "matmul",
+    "BatchNormalization": "batch_norm",
+    "LRN": "lrn",
+    "LSTM": "lstm",
+    "InstanceNormalization": "instance_norm",
+    "PRelu": "prelu",
+    "GRU": "gru",
+    "None": "other",
+    "ReduceL2": "reduce_l2",
+    "ScatterND": "scatter_nd",
+    "TopK": "top_k",
+    "Relu6": "clip",
+    "ArgMax": "argmax",
+    "CumSum": "cumsum",
+    "MatMulInteger": "matmul_integer",
     "QLinearMatMul": "qlinear_matmul",
-}  # fmt: skip
+}
 DIPPM_WIDTH, TRAPPM_WIDTH = 32, 113
 DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))
 TRAPPM_SETTING = Setting(Precision.F32, version=(2, 0), training=True)
@@ -115,9 +150,15 @@ def dippm(
     products = products if products.any() else np.ones(len(x), bool)
     facts["mac"] = products * (1e9 * static[1] / products.sum())
     row = GraphRow(
-        member.stem, member.stem, DIPPM_SETTING, A100, round(static[0]), y[0] / 1e3,
-        memory_bytes=MB * y[2], energy_j=y[1],
-    )  # fmt: skip
+        member.stem,
+        member.stem,
+        DIPPM_SETTING,
+        A100,
+        round(static[0]),
+        y[0] / 1e3,
+        memory_bytes=MB * y[2],
+        energy_j=y[1],
+    )
     whole = {"parameters": float(facts["weight_elements"].sum())}
     return row, PartialGraph(ops, facts, edges, whole, {})
 
@@ -139,9 +180,15 @@ def trappm(
     facts |= {"mac": x[:, 110], "weight_elements": x[:, 111], "read_bytes": x[:, 112]}
     target = V100 if "V100" in member.name.split("/") else A100
     row = GraphRow(
-        f"{target}-{member.stem}", re.sub(r"_\d+$", "", member.stem), TRAPPM_SETTING, target,
-        round(static[0]), y[4] / 1e3, memory_bytes=MIB * y[0], power_w=y[1],
-    )  # fmt: skip
+        f"{target}-{member.stem}",
+        re.sub(r"_\d+$", "", member.stem),
+        TRAPPM_SETTING,
+        target,
+        round(static[0]),
+        y[4] / 1e3,
+        memory_bytes=MIB * y[0],
+        power_w=y[1],
+    )
     return row, PartialGraph(ops, facts, edges, {"parameters": float(static[8])}, {})
 
 

@@ -20,9 +20,16 @@ APART = tuple(
     for name in ("batch_size", "num_workers", *RANKS)
 )
 SAME = (
-    "backend", "backend_version", "model_path", "system", "mode", "isl", "osl", "gemm_quant_mode",
+    "backend",
+    "backend_version",
+    "model_path",
+    "system",
+    "mode",
+    "isl",
+    "osl",
+    "gemm_quant_mode",
     "moe_quant_mode",
-)  # fmt: skip
+)
 TIMES = {"silicon_ttft_ms": "ttft_ms", "silicon_tpot_ms": "tpot_ms"}
 OPTIONAL = ("concurrency", "precision", "measured", "image", "batch_size", *RANKS, *APART)
 """Columns that older dumps lack, or whose published names could not be seen: empty then."""

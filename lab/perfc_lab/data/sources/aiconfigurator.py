@@ -34,26 +34,68 @@ SYSTEMS = ("aic-core/src/aiconfigurator_core/systems", "src/aiconfigurator/syste
 ROW = {"device": "device", "kernel_source": "kernel_source", "latency": "latency_us"}
 POWER = {"power": "power_w"}
 GEMM = {"gemm_dtype": "dtype", "m": "m", "n": "n", "k": "k"}
-HEADS = {"batch_size": "batch_size", "isl": "input_len", "num_heads": "num_heads",
-         "head_dim": "head_dim", "attn_dtype": "attn_dtype"}  # fmt: skip
+HEADS = {
+    "batch_size": "batch_size",
+    "isl": "input_len",
+    "num_heads": "num_heads",
+    "head_dim": "head_dim",
+    "attn_dtype": "attn_dtype",
+}
 CACHED = {"num_key_value_heads": "num_key_value_heads", "kv_cache_dtype": "kv_cache_dtype"}
 STEP = {"step": "kv_step", "window_size": "window_size"}
-ROUTED = {name: name for name in (
-    "moe_dtype", "num_tokens", "hidden_size", "inter_size", "topk", "num_experts", "moe_tp_size",
-    "moe_ep_size", "distribution",
-)}  # fmt: skip
-LATENTS = {name: name for name in (
-    "mla_dtype", "kv_cache_dtype", "num_heads", "batch_size", "isl", "tp_size", "step",
-)}  # fmt: skip
-ABSORBED = {"bmm_dtype": "bmm_dtype", "num_tokens": "num_tokens", "num_heads": "num_heads",
-            "op_name": "op_name"}  # fmt: skip
-STATES = {name: name for name in (
-    "phase", "batch_size", "seq_len", "d_model", "d_conv", "model_name",
-)}  # fmt: skip
+ROUTED = {
+    name: name
+    for name in (
+        "moe_dtype",
+        "num_tokens",
+        "hidden_size",
+        "inter_size",
+        "topk",
+        "num_experts",
+        "moe_tp_size",
+        "moe_ep_size",
+        "distribution",
+    )
+}
+LATENTS = {
+    name: name
+    for name in (
+        "mla_dtype",
+        "kv_cache_dtype",
+        "num_heads",
+        "batch_size",
+        "isl",
+        "tp_size",
+        "step",
+    )
+}
+ABSORBED = {
+    "bmm_dtype": "bmm_dtype",
+    "num_tokens": "num_tokens",
+    "num_heads": "num_heads",
+    "op_name": "op_name",
+}
+STATES = {
+    name: name
+    for name in (
+        "phase",
+        "batch_size",
+        "seq_len",
+        "d_model",
+        "d_conv",
+        "model_name",
+    )
+}
 SCANNED = STATES | {name: name for name in ("d_state", "nheads", "head_dim", "n_groups")}
-CORRECTED = STATES | {name: name for name in (
-    "num_k_heads", "head_k_dim", "num_v_heads", "head_v_dim",
-)}  # fmt: skip
+CORRECTED = STATES | {
+    name: name
+    for name in (
+        "num_k_heads",
+        "head_k_dim",
+        "num_v_heads",
+        "head_v_dim",
+    )
+}
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
 MAX_SHEET_BYTES = 1 << 20
@@ -61,9 +103,10 @@ RENAMED = {"TRTLLM": "trtllm", "VLLM": "vllm", "SGLang": "sglang", "SGLANG": "sg
 MISFILED = {"NVIDIA GB300": "gb300"}
 """Rows that lie in the folder of another system."""
 ABOVE_PEAK = {
-    ("a100_sxm", "trtllm", "1.0.0"), ("b200_sxm", "trtllm", "1.3.0rc15"),
+    ("a100_sxm", "trtllm", "1.0.0"),
+    ("b200_sxm", "trtllm", "1.3.0rc15"),
     ("gb200", "trtllm", "1.3.0rc17"),
-}  # fmt: skip
+}
 """Tables whose decode steps would read memory up to 1.8 times faster than it is."""
 
 
@@ -90,10 +133,19 @@ class AiConfigurator(PublicSource):
     licence: ClassVar[str] = "Apache-2.0"
     folders: ClassVar[tuple[str, ...]] = SYSTEMS
     tables: ClassVar[tuple[str, ...]] = (
-        "aic_gemm", "aic_attention_context", "aic_attention_generation", "aic_attention_encoder",
-        "aic_moe", "aic_mla_context", "aic_mla_generation", "aic_mla_bmm", "aic_mamba2", "aic_gdn",
-        "aic_comm", "aic_systems",
-    )  # fmt: skip
+        "aic_gemm",
+        "aic_attention_context",
+        "aic_attention_generation",
+        "aic_attention_encoder",
+        "aic_moe",
+        "aic_mla_context",
+        "aic_mla_generation",
+        "aic_mla_bmm",
+        "aic_mamba2",
+        "aic_gdn",
+        "aic_comm",
+        "aic_systems",
+    )
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
         """A table of each kind of kernel, of all systems."""

@@ -13,10 +13,15 @@ if TYPE_CHECKING:
 
 FOLDER = "Plots"
 COLUMNS = {
-    "Hardware": "machine", "Num of Hardware": "num_gpus", "Framework": "framework",
-    "Model": "model", "Input Output Length": "tokens_in_and_out", "Batch Size": "batch",
-    "Latency": "batch_latency_s", "Throughput": "throughput_tokens_per_s",
-}  # fmt: skip
+    "Hardware": "machine",
+    "Num of Hardware": "num_gpus",
+    "Framework": "framework",
+    "Model": "model",
+    "Input Output Length": "tokens_in_and_out",
+    "Batch Size": "batch",
+    "Latency": "batch_latency_s",
+    "Throughput": "throughput_tokens_per_s",
+}
 """Columns, named as the repository's own plots name them (`InferenceGraphPlotter`)."""
 WHOLE = ("num_gpus", "tokens_in_and_out", "batch")
 MAKER = r"(?i)\b(?:nvidia|amd|intel|habana|gpu)\b"

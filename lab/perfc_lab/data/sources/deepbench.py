@@ -26,23 +26,30 @@ NAME = re.compile(r"DeepBench_(?:NV|AMD)_(?P<device>[^_]+(?:_Pascal)?)")
 UNIT = re.compile(r"\(?\b(usec|us|msec|ms)\b\)?")
 TIMES = ("forward_latency_us", "backward_input_latency_us", "backward_weight_latency_us")
 PRODUCT = {
-    "m": ("m",), "n": ("n",), "k": ("k",),
+    "m": ("m",),
+    "n": ("n",),
+    "k": ("k",),
     "a_transpose": ("a t", "a transpose", "a transposed"),
     "b_transpose": ("b t", "b transpose", "b transposed"),
     "forward_latency_us": ("time", "total time", "gemm time"),
-}  # fmt: skip
+}
 CONVOLUTION = {
-    "in_w": ("w", "input w"), "in_h": ("h", "input h"), "in_channels": ("c", "input c"),
-    "batch": ("n", "batch n"), "out_channels": ("k", "output channels", "of filters"),
+    "in_w": ("w", "input w"),
+    "in_h": ("h", "input h"),
+    "in_channels": ("c", "input c"),
+    "batch": ("n", "batch n"),
+    "out_channels": ("k", "output channels", "of filters"),
     "filter_w": ("f w", "filter w", "filter width"),
     "filter_h": ("f h", "filter h", "filter height"),
-    "pad_w": ("pad w",), "pad_h": ("pad h",),
-    "stride_w": ("stride w", "wstride"), "stride_h": ("stride h", "hstride"),
+    "pad_w": ("pad w",),
+    "pad_h": ("pad h",),
+    "stride_w": ("stride w", "wstride"),
+    "stride_h": ("stride h", "hstride"),
     "forward_latency_us": ("fwd time", "forward", "forward time"),
     "backward_input_latency_us": ("bwd inputs time", "backward wrt inputs"),
     "backward_weight_latency_us": ("bwd params time", "backward wrt parameters"),
     "forward_algorithm": ("fwd algo", "forward algorithm"),
-}  # fmt: skip
+}
 OPTIONAL = {"a_transpose", "b_transpose", "forward_algorithm", *TIMES[1:]}
 
 

@@ -16,11 +16,17 @@ FOLDERS = ("Datasets/MLP", "Dataset/MLP")
 """Folders of the table at this commit and at older ones."""
 NAME = r"input:(?P<inputs>\d+)_output:(?P<outputs>\d+)_depth:\d+_arch:(?P<arch>[a-z]+)_batch:\d+"
 COLUMNS = {
-    "Activations-Params": "layers", "Depth": "depth", "Activation Function": "activation",
-    "Total Activations": "activations", "Total Parameters": "parameters", "Batch Size": "batch",
-    "Max GPU Memory (MiB)": "max_gpu_memory_mib", "Avg GPUTL": "gpu_util",
-    "Avg SMACT": "sm_active", "Avg SMOCC": "sm_occupancy",
-}  # fmt: skip
+    "Activations-Params": "layers",
+    "Depth": "depth",
+    "Activation Function": "activation",
+    "Total Activations": "activations",
+    "Total Parameters": "parameters",
+    "Batch Size": "batch",
+    "Max GPU Memory (MiB)": "max_gpu_memory_mib",
+    "Avg GPUTL": "gpu_util",
+    "Avg SMACT": "sm_active",
+    "Avg SMOCC": "sm_occupancy",
+}
 
 
 class GpuMemNetTable(PublicSource):

@@ -100,8 +100,12 @@ def new_attention(path: Path) -> pd.DataFrame:
 
 def old_attention(path: Path) -> pd.DataFrame:
     """Medians in ms of prompts or of steps of decoding, never of both."""
-    columns = {"batch_size": "batch", "prefill_chunk_size": "prefill_chunk",
-               "kv_cache_size": "kv", "is_prefill": "is_prefill"}  # fmt: skip
+    columns = {
+        "batch_size": "batch",
+        "prefill_chunk_size": "prefill_chunk",
+        "kv_cache_size": "kv",
+        "is_prefill": "is_prefill",
+    }
     times = {f"time_stats.attn_{kind}.median": kind for kind in ("prefill", "decode")}
     frame = read_table(path, {**columns, **times})
     is_prefill = frame["is_prefill"].astype(str).str.lower().eq("true")

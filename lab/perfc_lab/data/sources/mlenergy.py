@@ -13,18 +13,42 @@ if TYPE_CHECKING:
 
 FOLDER = "public/data/models"
 MODEL = (
-    "model_id", "nickname", "task", "architecture", "total_params_billions",
-    "activated_params_billions", "weight_precision",
-)  # fmt: skip
+    "model_id",
+    "nickname",
+    "task",
+    "architecture",
+    "total_params_billions",
+    "activated_params_billions",
+    "weight_precision",
+)
 TEXTS = ("gpu_model",)
 NUMBERS = (
-    "num_gpus", "max_num_seqs", "avg_power_watts", "avg_batch_size", "avg_output_len",
-    "energy_per_token_joules", "energy_per_request_joules", "output_throughput_tokens_per_sec",
-    "median_itl_ms", "p90_itl_ms", "p95_itl_ms", "p99_itl_ms", "batch_size", "batch_latency_s",
-    "inference_steps", "image_height", "image_width", "energy_per_image_joules",
-    "throughput_images_per_sec", "video_height", "video_width", "fps", "num_frames",
-    "energy_per_video_joules", "throughput_videos_per_sec",
-)  # fmt: skip
+    "num_gpus",
+    "max_num_seqs",
+    "avg_power_watts",
+    "avg_batch_size",
+    "avg_output_len",
+    "energy_per_token_joules",
+    "energy_per_request_joules",
+    "output_throughput_tokens_per_sec",
+    "median_itl_ms",
+    "p90_itl_ms",
+    "p95_itl_ms",
+    "p99_itl_ms",
+    "batch_size",
+    "batch_latency_s",
+    "inference_steps",
+    "image_height",
+    "image_width",
+    "energy_per_image_joules",
+    "throughput_images_per_sec",
+    "video_height",
+    "video_width",
+    "fps",
+    "num_frames",
+    "energy_per_video_joules",
+    "throughput_videos_per_sec",
+)
 """Columns of a configuration; language models, images and videos each have a part of them."""
 
 

@@ -32,25 +32,44 @@ ROWWISE = (*BINARY, "addu", "mulu", "powu", "divu", "relu", "gelu", "tanh", "sof
 MATRICES = ("bmm", "linear")
 ROW = {"OPName": "op", "Latency": "latency_us", "Device": "device", "Kernel Name": "kernel_name"}
 EXTENTS = {
-    "B": "batch", "M": "m", "N": "k", "K": "n", "H": "cols", "Input_Channel": "in_channels",
-    "Output_Channel": "out_channels", "Kernel_Szie": "kernel_size", "Input_Size": "in_hw",
-    "Stride": "stride", "Padding": "padding",
-}  # fmt: skip
+    "B": "batch",
+    "M": "m",
+    "N": "k",
+    "K": "n",
+    "H": "cols",
+    "Input_Channel": "in_channels",
+    "Output_Channel": "out_channels",
+    "Kernel_Szie": "kernel_size",
+    "Input_Size": "in_hw",
+    "Stride": "stride",
+    "Padding": "padding",
+}
 """NeuSight calls the reduction N and the output width K."""
 LAUNCH = {
-    "Kernels": "kernels", "Grid x": "grid_x", "Grid y": "grid_y", "Grid z": "grid_z",
-    "Block x": "block_x", "Block y": "block_y", "Block z": "block_z",
-    "Torch Version": "torch_version", "CUDA Version": "cuda_version",
+    "Kernels": "kernels",
+    "Grid x": "grid_x",
+    "Grid y": "grid_y",
+    "Grid z": "grid_z",
+    "Block x": "block_x",
+    "Block y": "block_y",
+    "Block z": "block_z",
+    "Torch Version": "torch_version",
+    "CUDA Version": "cuda_version",
     "CUDNN Version": "cudnn_version",
-}  # fmt: skip
+}
 LABEL = re.compile(
     r"(?P<model>\w+)-(?P<mode>inf|train)-(?P<seq_len>\d+)-(?P<batch>\d+)(?:-(?P<variant>\w+))?"
 )
 NODE = {
-    "Name": "node_name", "op": "fx_op", "target": "target", "input_shapes": "input_shapes",
-    "output_shape": "output_shape", "fw_latency": "forward_latency_us",
-    "bw_latency": "backward_latency_us", "acc_latency": "grad_accumulate_latency_us",
-}  # fmt: skip
+    "Name": "node_name",
+    "op": "fx_op",
+    "target": "target",
+    "input_shapes": "input_shapes",
+    "output_shape": "output_shape",
+    "fw_latency": "forward_latency_us",
+    "bw_latency": "backward_latency_us",
+    "acc_latency": "grad_accumulate_latency_us",
+}
 US_PER_MS = 1000
 NAME_LENGTH = 160
 F32_BYTES = 4
@@ -69,8 +88,11 @@ class NeuSight(PublicSource):
     licence: ClassVar[str] = "MIT"
     folders: ClassVar[tuple[str, ...]] = (DATA, LABELS)
     tables: ClassVar[tuple[str, ...]] = (
-        "neusight_ops", "neusight_e2e", "neusight_e2e_nodes", "neusight_devices",
-    )  # fmt: skip
+        "neusight_ops",
+        "neusight_e2e",
+        "neusight_e2e_nodes",
+        "neusight_devices",
+    )
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
         """Operators, whole models, their nodes, and the data sheets NeuSight used."""

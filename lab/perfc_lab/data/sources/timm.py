@@ -17,10 +17,14 @@ NAME = re.compile(
     r"-pt(?P<torch>\d{3})-(?P<cuda>cu\d+|cpu)-(?P<device>[\w]+?)(?P<compiled>-dynamo)?"
 )
 DEVICES = {
-    "rtx3090": "RTX 3090", "rtx4090": "RTX 4090", "4090": "RTX 4090", "5090": "RTX 5090",
-    "pro6000maxq": "RTX PRO 6000 Blackwell Max-Q", "i9_10940x": "Intel i9-10940X",
+    "rtx3090": "RTX 3090",
+    "rtx4090": "RTX 4090",
+    "4090": "RTX 4090",
+    "5090": "RTX 5090",
+    "pro6000maxq": "RTX PRO 6000 Blackwell Max-Q",
+    "i9_10940x": "Intel i9-10940X",
     "i7_12700h": "Intel i7-12700H",
-}  # fmt: skip
+}
 OLDEST = 112
 """Files of older PyTorch are of other versions of the models."""
 

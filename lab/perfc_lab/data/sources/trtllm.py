@@ -32,9 +32,20 @@ VERSION = re.compile(r"(?:generated using version |updated for v)(\d+\.\d+\.\d+)
 FIRST, NEWEST = "0.5.0", "v1.0"
 """Versions of pages that print none."""
 COLUMNS = (
-    "version", "model", "gpu", "precision", "batch", "tp", "pp", "dep", "isl", "osl", "metric",
-    "value", "total_output_tokens_per_s",
-)  # fmt: skip
+    "version",
+    "model",
+    "gpu",
+    "precision",
+    "batch",
+    "tp",
+    "pp",
+    "dep",
+    "isl",
+    "osl",
+    "metric",
+    "value",
+    "total_output_tokens_per_s",
+)
 TOTAL, PER_GPU = "output_tokens_per_s", "output_tokens_per_s_per_gpu"
 METRICS = {
     "Throughput (out tok/s)": TOTAL,
@@ -99,10 +110,19 @@ def by_deployment(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ..
                     rate = number_of(cell, path)
                     gpu = card if UNNAMED.fullmatch(head["gpu"]) else head["gpu"]
                     yield (
-                        model, gpu, head["precision"].lower(), None, int(head["tp"]),
-                        int(head["pp"] or 1), int(head["dep"] or 0), int(lengths[1]),
-                        int(lengths[2]), TOTAL, rate, rate,
-                    )  # fmt: skip
+                        model,
+                        gpu,
+                        head["precision"].lower(),
+                        None,
+                        int(head["tp"]),
+                        int(head["pp"] or 1),
+                        int(head["dep"] or 0),
+                        int(lengths[1]),
+                        int(lengths[2]),
+                        TOTAL,
+                        rate,
+                        rate,
+                    )
 
 
 def by_card(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
@@ -118,9 +138,19 @@ def by_card(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
                 if cell:
                     rate = number_of(cell, path)
                     yield (
-                        model, re.split(r"[ -]", card)[0], precision.lower(), None, int(row[2]),
-                        1, 0, int(lengths[1]), int(lengths[2]), TOTAL, rate, rate,
-                    )  # fmt: skip
+                        model,
+                        re.split(r"[ -]", card)[0],
+                        precision.lower(),
+                        None,
+                        int(row[2]),
+                        1,
+                        0,
+                        int(lengths[1]),
+                        int(lengths[2]),
+                        TOTAL,
+                        rate,
+                        rate,
+                    )
 
 
 def static(table: MarkdownTable, cards: re.Match[str], path: Path) -> Iterator[tuple[object, ...]]:
@@ -132,9 +162,19 @@ def static(table: MarkdownTable, cards: re.Match[str], path: Path) -> Iterator[t
             value = number_of(row[-1], path)
             rate = {TOTAL: value, PER_GPU: value * tp}.get(metric)
             yield (
-                row[0], cards[1], cards[2].lower(), batch, tp, 1, 0, isl, osl[0] if osl else 1,
-                metric, value, rate,
-            )  # fmt: skip
+                row[0],
+                cards[1],
+                cards[2].lower(),
+                batch,
+                tp,
+                1,
+                0,
+                isl,
+                osl[0] if osl else 1,
+                metric,
+                value,
+                rate,
+            )
 
 
 def head_of(cell: str, path: Path) -> re.Match[str]:

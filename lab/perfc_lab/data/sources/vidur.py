@@ -18,9 +18,12 @@ US_PER_MS = 1000
 
 
 NETWORK = {
-    "num_workers": "num_workers", "devices_per_node": "devices_per_node",
-    "max_devices_per_node": "max_devices_per_node", "rank": "rank", "size": "size_bytes",
-}  # fmt: skip
+    "num_workers": "num_workers",
+    "devices_per_node": "devices_per_node",
+    "max_devices_per_node": "max_devices_per_node",
+    "rank": "rank",
+    "size": "size_bytes",
+}
 
 
 class Vidur(PublicSource):

@@ -96,9 +96,7 @@ class NetworkBuilder:
             strides=(stride, stride),
             dilations=(1, 1),
         )
-        return self.apply(
-            op, x, self.weight(channels, self.channels(x) // groups, window, window)
-        )  # fmt: skip
+        return self.apply(op, x, self.weight(channels, self.channels(x) // groups, window, window))
 
     def patch(self, x: Value, channels: int, size: int) -> Value:
         """A convolution of windows that do not overlap; what is left at the edges is cut off."""
@@ -197,8 +195,10 @@ class NetworkBuilder:
 
     def first_channels(self, x: Value, count: int) -> Value:
         """The first feature maps."""
-        ends = [Value(f"s{len(self.nodes)}_{i}", v.type, v.known, v.weight)
-                for i, v in enumerate(map(self.constant, (0, count, 1)))]  # fmt: skip
+        ends = [
+            Value(f"s{len(self.nodes)}_{i}", v.type, v.known, v.weight)
+            for i, v in enumerate(map(self.constant, (0, count, 1)))
+        ]
         return self.apply(Slice(), x, *ends)
 
     def shuffle(self, x: Value, groups: int) -> Value:

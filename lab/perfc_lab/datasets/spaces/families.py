@@ -86,9 +86,15 @@ Gate = Callable[["Value"], "Value"]
 
 
 def inverted(
-    b: NetworkBuilder, x: Value, out: int, window: int, stride: int, expansion: int,
-    activation: Gate, squeezed: int = 0,
-) -> Value:  # fmt: skip
+    b: NetworkBuilder,
+    x: Value,
+    out: int,
+    window: int,
+    stride: int,
+    expansion: int,
+    activation: Gate,
+    squeezed: int = 0,
+) -> Value:
     """1×1 to more channels, depthwise, squeeze and excitation where ``squeezed``, 1×1 back."""
     inner = b.channels(x) * expansion
     y = activation(b.batch_norm(b.conv(x, inner))) if expansion > 1 else x

@@ -122,9 +122,7 @@ def _cell(
     values = [x]
     ends: list[Value] = []
     for t in range(1, count - 1):
-        terms = [
-            _cut(b, values[s], channels[t]) for s in range(1, t) if matrix[s][t]
-        ]  # fmt: skip
+        terms = [_cut(b, values[s], channels[t]) for s in range(1, t) if matrix[s][t]]
         if matrix[0][t]:
             terms.append(_unit(b, x, channels[t], 1))
         total = b.add(*terms)

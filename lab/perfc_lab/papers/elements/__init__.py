@@ -59,11 +59,14 @@ def _read(path: Path) -> Seed:
     tree = tomllib.loads(path.read_text(encoding="utf-8"))
     elements = (
         Element(
-            e["where"], e["what"], ElementStatus(e["standing"]), tuple(e.get("files", ())),
+            e["where"],
+            e["what"],
+            ElementStatus(e["standing"]),
+            tuple(e.get("files", ())),
             e.get("why", ""),
         )
         for e in tree["elements"]
-    )  # fmt: skip
+    )
     return Seed(tree["title"], tuple(elements))
 
 
@@ -85,6 +88,9 @@ def _count(status: ElementStatus, row: tuple[str, Counter[ElementStatus]]) -> in
 
 
 COLUMNS = columns(
-    "where", "what", "standing", ("files", lambda e: ", ".join(e.files) or DASH),
+    "where",
+    "what",
+    "standing",
+    ("files", lambda e: ", ".join(e.files) or DASH),
     ("why", lambda e: e.why or DASH),
-)  # fmt: skip
+)

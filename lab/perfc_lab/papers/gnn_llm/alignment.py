@@ -167,9 +167,18 @@ def alone(tensors: GraphTensors) -> Batch:
     none = torch.zeros(0, dtype=torch.long, device=place)
     of_node = torch.zeros(len(tensors.x), dtype=torch.long, device=place)
     return Batch(
-        tensors.x, tensors.edge_index, None, tensors.u[None], of_node, none, nothing, nothing,
-        none, 1, tensors.count,
-    )  # fmt: skip
+        tensors.x,
+        tensors.edge_index,
+        None,
+        tensors.u[None],
+        of_node,
+        none,
+        nothing,
+        nothing,
+        none,
+        1,
+        tensors.count,
+    )
 
 
 def align(
@@ -194,9 +203,15 @@ def align(
         )
 
     return learn(
-        network, network.groups(*rates), pairs.batches, loss, recipe,
-        seed=seed, folder=folder, say=say,
-    )  # fmt: skip
+        network,
+        network.groups(*rates),
+        pairs.batches,
+        loss,
+        recipe,
+        seed=seed,
+        folder=folder,
+        say=say,
+    )
 
 
 def settle(network: GraphLanguageNetwork, pairs: Pairs) -> None:

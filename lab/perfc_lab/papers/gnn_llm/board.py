@@ -91,8 +91,10 @@ class LanguageModelTables:
         """Of every training that the tables need."""
         return frozenset(
             Job(t, line, s, self.graphs, self.size, self.is_faithful).key
-            for t in self.tables for line in t.lines for s in self.seeds
-        )  # fmt: skip
+            for t in self.tables
+            for line in t.lines
+            for s in self.seeds
+        )
 
     def done(self, table: PaperTable) -> list[Done]:
         """Lines with their results."""
@@ -139,9 +141,13 @@ def write_page(
     jobs = board.keys()
     kept = {k for k in jobs if (board.folder / f"{k}.json").is_file()}
     introduction = INTRODUCTION.format(
-        model=model, limit_s=board.size.limit_s, seeds=", ".join(map(str, board.seeds)),
-        done=len(kept), all=len(jobs), rows=own.rows_per_epoch,
-    )  # fmt: skip
+        model=model,
+        limit_s=board.size.limit_s,
+        seeds=", ".join(map(str, board.seeds)),
+        done=len(kept),
+        all=len(jobs),
+        rows=own.rows_per_epoch,
+    )
     found = [(table, board.done(table)) for table in board.tables]
     curves = [(t, done) for t, done in found if t.curve and board.has_charts]
     charts = {t.key: write_curve(t, done, output / CHARTS) for t, done in curves}
@@ -149,9 +155,11 @@ def write_page(
     tables = tables_board(found, introduction, named, "Graphs and language models")
     times = _listed((*inference(board, pool, say), *large))
     every = (
-        *tables.tables, BoardTable("verdicts", "Verdicts", before=_listed(verdicts(board))),
-        summaries(board.stages), BoardTable("inference", "Inference", before=times),
-    )  # fmt: skip
+        *tables.tables,
+        BoardTable("verdicts", "Verdicts", before=_listed(verdicts(board))),
+        summaries(board.stages),
+        BoardTable("inference", "Inference", before=times),
+    )
     path = output / PAGE
     write_file(path, replace(tables, tables=every).written("markdown", origin).encode())
     return path
@@ -204,10 +212,13 @@ def _against(ours: float | None, other: float | None, what: str, words: str) -> 
 
 
 SUMMARIES = columns(
-    ("readout", 0), ("unseen graphs", 1), ("graphs", lambda r: r[2]["graphs"], "d"),
-    ("fields", lambda r: r[2]["fields"], "d"), ("exact fields", lambda r: r[2]["exact"], ".1%"),
+    ("readout", 0),
+    ("unseen graphs", 1),
+    ("graphs", lambda r: r[2]["graphs"], "d"),
+    ("fields", lambda r: r[2]["fields"], "d"),
+    ("exact fields", lambda r: r[2]["exact"], ".1%"),
     ("exact summaries", lambda r: r[2]["whole"], ".1%"),
-)  # fmt: skip
+)
 
 
 def summaries(stages: Stages) -> BoardTable:

@@ -77,9 +77,12 @@ class Stages:
                 raise ValueError(f"cards end at {MAX_CARD_BYTES} bytes")
             content = json.loads(path.read_text(encoding="utf-8"))
             card = CheckpointCard(
-                str(content["preset"]), str(content["language_model"])[:MOST_PATH],
-                int(content["seed"]), str(content["nodes"]), str(content["sums"]),
-            )  # fmt: skip
+                str(content["preset"]),
+                str(content["language_model"])[:MOST_PATH],
+                int(content["seed"]),
+                str(content["nodes"]),
+                str(content["sums"]),
+            )
         except FileNotFoundError:
             raise PerfcError("no stages", where=os.fspath(folder), hint=hint) from None
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -109,8 +112,9 @@ class Stages:
             if known.card != card:
                 raise PerfcError(
                     "the folder holds stages of another preset, seed or language model",
-                    where=os.fspath(folder), hint="name another folder",
-                )  # fmt: skip
+                    where=os.fspath(folder),
+                    hint="name another folder",
+                )
             return known
         write_file(folder / CARD, (json.dumps(asdict(card), indent=2) + "\n").encode())
         return cls(folder, card)

@@ -204,9 +204,11 @@ def opened(
         unpack(known, folder, stages)
     there = Stages.open(stages)
     size = Preset(
-        there.preset.scale, there.preset.tuning_s if limit_s is None else limit_s,
-        pretrained=stages, learned=there.settings(),
-    )  # fmt: skip
+        there.preset.scale,
+        there.preset.tuning_s if limit_s is None else limit_s,
+        pretrained=stages,
+        learned=there.settings(),
+    )
     return LanguageModelTables(
         built(tables, graphs), seeds, graphs, folder, size, there, has_charts
     )

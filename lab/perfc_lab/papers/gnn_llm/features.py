@@ -80,7 +80,11 @@ def chosen_names(names: Sequence[str], most: int, seed: int) -> tuple[list[str],
     draw = random.Random(seed)
     for members in kinds.values():
         draw.shuffle(members)
-    turns = [m[i] for i in range(max(map(len, kinds.values()), default=0))
-             for m in kinds.values() if i < len(m)]  # fmt: skip
+    turns = [
+        m[i]
+        for i in range(max(map(len, kinds.values()), default=0))
+        for m in kinds.values()
+        if i < len(m)
+    ]
     unseen = min(UNSEEN, len(turns) // 4)
     return turns[unseen : unseen + most], turns[:unseen]

@@ -105,9 +105,13 @@ def load_language_model(folder: Path) -> CausalLanguageModel:
         config = AutoConfig.from_pretrained(folder, **local)
         tokenizer = AutoTokenizer.from_pretrained(folder, **local)
         loaded = AutoModelForCausalLM.from_pretrained(
-            folder, config=config, use_safetensors=True, attn_implementation=attention(),
-            **_held(folder), **local,
-        )  # fmt: skip
+            folder,
+            config=config,
+            use_safetensors=True,
+            attn_implementation=attention(),
+            **_held(folder),
+            **local,
+        )
     except (OSError, ValueError, KeyError, ImportError) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise PerfcError(f"no language model that can be read: {line}", where=where) from None
@@ -155,9 +159,11 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
     own = sorted(set(words))
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True),
-         pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-    )  # fmt: skip
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=shape.vocabulary - len(own),
@@ -179,12 +185,19 @@ def fresh_decoder(shape: DecoderShape, seed: int) -> nn.Module:
     torch.manual_seed(seed)
     how: dict[str, Any] = {"attn_implementation": attention()}
     config = LlamaConfig(
-        vocab_size=shape.vocabulary, hidden_size=shape.hidden, intermediate_size=shape.inner,
-        num_hidden_layers=shape.layers, num_attention_heads=shape.heads,
-        num_key_value_heads=shape.heads, max_position_embeddings=shape.context,
-        tie_word_embeddings=True, bos_token_id=None, eos_token_id=1, pad_token_id=0,
+        vocab_size=shape.vocabulary,
+        hidden_size=shape.hidden,
+        intermediate_size=shape.inner,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.heads,
+        max_position_embeddings=shape.context,
+        tie_word_embeddings=True,
+        bos_token_id=None,
+        eos_token_id=1,
+        pad_token_id=0,
         **how,
-    )  # fmt: skip
+    )
     return LlamaForCausalLM(config)
 
 
@@ -223,9 +236,15 @@ def train_decoder(
         yield from packed((texts[i] for i in chosen), model, shape.context // 4)
 
     learn(
-        network, [(network.parameters(), TEXT_RATE)], batches, next_token_loss(network), recipe,
-        seed=seed, folder=folder / "checkpoint", say=say,
-    )  # fmt: skip
+        network,
+        [(network.parameters(), TEXT_RATE)],
+        batches,
+        next_token_loss(network),
+        recipe,
+        seed=seed,
+        folder=folder / "checkpoint",
+        say=say,
+    )
     network.eval()
     network.save_pretrained(folder)  # type: ignore[operator]
     return model

@@ -32,9 +32,14 @@ def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
         for kind in kinds
     )
     return GraphSummary(
-        _number(draw, 4), _number(draw, 4), 2 ** draw.randint(0, 10), _number(draw, 15),
-        _number(draw, 10), _number(draw, 15), layers,
-    )  # fmt: skip
+        _number(draw, 4),
+        _number(draw, 4),
+        2 ** draw.randint(0, 10),
+        _number(draw, 15),
+        _number(draw, 10),
+        _number(draw, 15),
+        layers,
+    )
 
 
 def _number(draw: random.Random, digits: int) -> int:
@@ -50,6 +55,9 @@ def _some(draw: random.Random, digits: int) -> int:
 def drawn_setting(draw: random.Random) -> Setting:
     """A way of running."""
     return Setting(
-        draw.choice(list(Precision)), draw.random() < 0.3, draw.random() < 0.3, (2, 9),
+        draw.choice(list(Precision)),
+        draw.random() < 0.3,
+        draw.random() < 0.3,
+        (2, 9),
         draw.random() < 0.2,
-    )  # fmt: skip
+    )

@@ -84,9 +84,11 @@ class GraphLanguageNetwork(nn.Module):
 
         targets = "all-linear" if has_every_layer else None
         adapter = LoraConfig(
-            r=rank, lora_alpha=2 * rank, target_modules=targets,
+            r=rank,
+            lora_alpha=2 * rank,
+            target_modules=targets,
             task_type="CAUSAL_LM",
-        )  # fmt: skip
+        )
         with warnings.catch_warnings():
             # peft asks for what the newest transformers call otherwise
             warnings.simplefilter("ignore", FutureWarning)
@@ -243,9 +245,12 @@ class GraphLanguageNetwork(nn.Module):
         starts = [common_start(texts) for texts in of_graph]
         embeddings, mask = self.inputs(tokens, is_there, starts)
         out = self.language(
-            inputs_embeds=embeddings, attention_mask=mask, position_ids=positions(mask),
-            use_cache=True, logits_to_keep=1,
-        )  # fmt: skip
+            inputs_embeds=embeddings,
+            attention_mask=mask,
+            position_ids=positions(mask),
+            use_cache=True,
+            logits_to_keep=1,
+        )
         out.past_key_values.batch_select_indices(of_row)
         rests = [q[len(starts[g]) :] for g, q in zip(graph_of, questions, strict=True)]
         return Begun(out.past_key_values, mask[of_row], rests)
@@ -287,10 +292,12 @@ class GraphLanguageNetwork(nn.Module):
             begin = start + len(question)
             labels[i, begin : begin + len(answer)] = torch.tensor(answer)
         loss: Tensor = self.language(
-            inputs_embeds=embeddings, attention_mask=whole,
-            position_ids=positions(whole)[:, -mask.shape[1] :], labels=labels.to(mask.device),
+            inputs_embeds=embeddings,
+            attention_mask=whole,
+            position_ids=positions(whole)[:, -mask.shape[1] :],
+            labels=labels.to(mask.device),
             **given,
-        ).loss  # fmt: skip
+        ).loss
         return loss
 
     def answers(

@@ -74,9 +74,16 @@ class GnnLlm(NetworkPredictor):
     name: ClassVar[str] = "gnn-llm"
     title: ClassVar[str] = "GNN-LLM (Panner Selvam et al., WANT workshop at ICML 2024)"
     variants: ClassVar[tuple[str, ...]] = (
-        MEAN, SUMS, *(f"rank-{rank}" for rank in RANKS), GNN_ONLY, LLM_ONLY, NEITHER,
-        TEXT, JSON, WITHOUT,
-    )  # fmt: skip
+        MEAN,
+        SUMS,
+        *(f"rank-{rank}" for rank in RANKS),
+        GNN_ONLY,
+        LLM_ONLY,
+        NEITHER,
+        TEXT,
+        JSON,
+        WITHOUT,
+    )
     begins_from: ClassVar[str] = "perfc train gnn-llm"
     hidden: ClassVar[int] = HIDDEN
     recipe: ClassVar[TrainRecipe] = TrainRecipe(epochs=10, learning_rate=1e-3)
@@ -161,10 +168,14 @@ class GnnLlm(NetworkPredictor):
         rows = LONG_ROWS if self.variant in (TEXT, JSON) else own.rows_per_step
         epochs = own.tuning_epochs if budget.epochs is None else budget.epochs
         return TrainRecipe(
-            epochs=epochs, learning_rate=own.graph_rate, rows=rows, is_annealed=own.is_annealed,
-            clip=1.0 if own.is_annealed else 0.0, has_short_products=own.is_annealed,
+            epochs=epochs,
+            learning_rate=own.graph_rate,
+            rows=rows,
+            is_annealed=own.is_annealed,
+            clip=1.0 if own.is_annealed else 0.0,
+            has_short_products=own.is_annealed,
             rising_steps=own.rising_steps,
-        )  # fmt: skip
+        )
 
     def network(self) -> nn.Module:
         stages = self.there
@@ -174,9 +185,14 @@ class GnnLlm(NetworkPredictor):
         has_graph = self.variant not in (TEXT, JSON)
         model, self._model = self.model, None
         made = LatencyNetwork(
-            len(NODES), stages.width, self.readout, model, self.scale,
-            (own.graph_rate, own.language_rate), has_graph=has_graph,
-        )  # fmt: skip
+            len(NODES),
+            stages.width,
+            self.readout,
+            model,
+            self.scale,
+            (own.graph_rate, own.language_rate),
+            has_graph=has_graph,
+        )
         is_plain = self.variant in (LLM_ONLY, NEITHER) or not has_graph
         encoder = None if is_plain else stages.encoder()
         if self.variant in (GNN_ONLY, NEITHER) or not has_graph:
@@ -221,10 +237,15 @@ class GnnLlm(NetworkPredictor):
         del cache
         long = self.variant in (TEXT, JSON)
         found = DrawnRows(
-            data, self.quantity, self.passed, self._row, self.scale,
-            rows=rows or (LONG_ROWS if long else ROWS_AT_ONCE), cache=self._cache,
+            data,
+            self.quantity,
+            self.passed,
+            self._row,
+            self.scale,
+            rows=rows or (LONG_ROWS if long else ROWS_AT_ONCE),
+            cache=self._cache,
             filler=PADDING,
-        )  # fmt: skip
+        )
         found.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
         return found
 
@@ -271,8 +292,10 @@ class GnnLlm(NetworkPredictor):
         nodes, sums = self.there.standards()
         rows = torch.tensor([row_features(train, r) for r in train.rows], dtype=torch.float32)
         self.standards = {
-            NODE: nodes, WHOLE: sums, ROWS: plain_indicators(Standard.of([rows]), ROW)
-        }  # fmt: skip
+            NODE: nodes,
+            WHOLE: sums,
+            ROWS: plain_indicators(Standard.of([rows]), ROW),
+        }
 
     def adapt(self, few: Measurements) -> None:
         """Fine-tune everything on rows of a new machine or family, then the median of what is left.
@@ -288,12 +311,13 @@ class GnnLlm(NetworkPredictor):
         network = self.made.to(device())
         rate = recipe.learning_rate / (2 if own.is_annealed else 1)
         groups = (
-            network.rated_groups() if isinstance(network, LatencyNetwork)
+            network.rated_groups()
+            if isinstance(network, LatencyNetwork)
             else [(list(network.parameters()), 1.0)]
-        )  # fmt: skip
-        optimiser = torch.optim.Adam([
-            {"params": p, "lr": rate * share, "rate": rate * share} for p, share in groups
-        ])  # fmt: skip
+        )
+        optimiser = torch.optim.Adam(
+            [{"params": p, "lr": rate * share, "rate": rate * share} for p, share in groups]
+        )
         # a few graphs are not what a norm is taken over: those of the training stay
         network.eval()
         with one_thread():
@@ -354,9 +378,10 @@ class GnnLlm(NetworkPredictor):
         self.stages = Stages.open(Path(str(meta["stages"])))
         if self.stages.digest(self.readout) != meta["of"]:
             raise PerfcError(
-                "these weights stand on other stages", where=os.fspath(self.stages.folder),
+                "these weights stand on other stages",
+                where=os.fspath(self.stages.folder),
                 hint="train stage 3 again",
-            )  # fmt: skip
+            )
         super().restore(arrays, meta)
 
 

@@ -59,8 +59,9 @@ class Course:
         if len(self.names) < LEAST_GRAPHS:
             raise ParseError(
                 f"{len(self.names)} graphs that nobody measured are too few",
-                where="--graphs", hint="perfc data build graphs --unlabelled 20000",
-            )  # fmt: skip
+                where="--graphs",
+                hint="perfc data build graphs --unlabelled 20000",
+            )
 
     def recipe(self, epochs: int, limit_s: float) -> StageRecipe:
         """Of a stage."""
@@ -85,9 +86,13 @@ class Course:
         texts = corpus(self.graphs, self.names, self.stages.card.seed)
         with one_thread():
             train_decoder(
-                texts, own.decoder, self.stages.folder / DECODER,
-                self.recipe(1000, own.text_s), seed=self.stages.card.seed, say=self.say,
-            )  # fmt: skip
+                texts,
+                own.decoder,
+                self.stages.folder / DECODER,
+                self.recipe(1000, own.text_s),
+                seed=self.stages.card.seed,
+                say=self.say,
+            )
 
     def learn_graphs(self) -> None:
         """Stage 1: GraphMAE."""
@@ -108,10 +113,15 @@ class Course:
         network.train()
         with one_thread():
             learn(
-                network, [(network.parameters(), graph_mae.LEARNING_RATE)], batches, loss,
-                self.recipe(own.encoder_epochs, own.encoder_s), seed=stages.card.seed,
-                folder=stages.folder / "encoder-checkpoint", say=self.say,
-            )  # fmt: skip
+                network,
+                [(network.parameters(), graph_mae.LEARNING_RATE)],
+                batches,
+                loss,
+                self.recipe(own.encoder_epochs, own.encoder_s),
+                seed=stages.card.seed,
+                folder=stages.folder / "encoder-checkpoint",
+                say=self.say,
+            )
         stages.keep(ENCODER, network.encoder.state_dict())
 
     def learn_pairs(self, readout: Readout) -> None:
@@ -129,10 +139,14 @@ class Course:
             summed = self.summed if readout is Readout.NUMBERS else None
             pairs = Pairs(network, self.graphs, self.names, self.encoded, summed)
             align(
-                network, pairs, self.recipe(own.alignment_epochs, own.alignment_s),
-                (max(own.graph_rate, own.language_rate), own.language_rate), seed=stages.card.seed,
-                folder=stages.folder / f"adapted-{readout.value}-checkpoint", say=self.say,
-            )  # fmt: skip
+                network,
+                pairs,
+                self.recipe(own.alignment_epochs, own.alignment_s),
+                (max(own.graph_rate, own.language_rate), own.language_rate),
+                seed=stages.card.seed,
+                folder=stages.folder / f"adapted-{readout.value}-checkpoint",
+                say=self.say,
+            )
             stages.keep(adapted_file(readout), adapted_state(network))
             self._write_summaries(network, readout)
 

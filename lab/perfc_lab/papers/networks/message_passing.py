@@ -10,9 +10,15 @@ from torch import Tensor, nn
 from torch_geometric.nn.conv import GATConv, GCNConv, GINConv, SAGEConv
 
 __all__ = (
-    "GATConv", "GCNConv", "gin", "in_degree", "incoming", "pooled", "sage",
+    "GATConv",
+    "GCNConv",
+    "gin",
+    "in_degree",
+    "incoming",
+    "pooled",
+    "sage",
     "softmax_pooled",
-)  # fmt: skip
+)
 
 
 def incoming(x: Tensor, edges: Tensor, nodes: int) -> Tensor:

@@ -142,9 +142,12 @@ class NetworkPredictor(GraphPredictor):
                 self.made,
                 self.batches(train, cache, recipe.rows),
                 self.batches(validation, cache),
-                recipe, rest, say,
-                loss=type(self).loss, step=self.step(train, recipe, budget.seed),
-            )  # fmt: skip
+                recipe,
+                rest,
+                say,
+                loss=type(self).loss,
+                step=self.step(train, recipe, budget.seed),
+            )
 
     def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
         """The paper's or ours, with the budget's epochs where it states any."""

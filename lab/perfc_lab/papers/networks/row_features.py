@@ -15,10 +15,20 @@ from perfc.analyzers.graph.schema import Schema
 ROW = Schema(
     "row",
     (
-        "log_batch", "log_rate", "log_bandwidth", "log_l2", "log_sm_count", "log_clock",
-        "is_channels_last", "is_compiled", "is_training", "version", "is_bf16", "is_mixed",
+        "log_batch",
+        "log_rate",
+        "log_bandwidth",
+        "log_l2",
+        "log_sm_count",
+        "log_clock",
+        "is_channels_last",
+        "is_compiled",
+        "is_training",
+        "version",
+        "is_bf16",
+        "is_mixed",
     ),
-)  # fmt: skip
+)
 
 
 def row_features(data: Measurements, row: GraphRow) -> list[float]:

@@ -78,9 +78,15 @@ class TrainRecipe:
         operators, layers multiply in bfloat16, and training stops where nothing is gained.
         """
         return replace(
-            self, learning_rate=learning_rate or self.learning_rate, rows=0, halve_after=0,
-            is_annealed=True, patience=patience, clip=1.0, has_short_products=True,
-        )  # fmt: skip
+            self,
+            learning_rate=learning_rate or self.learning_rate,
+            rows=0,
+            halve_after=0,
+            is_annealed=True,
+            patience=patience,
+            clip=1.0,
+            has_short_products=True,
+        )
 
     def rate(self, progress: _Progress, share: float) -> float:
         """That of an epoch; ``share`` of the training is over."""
@@ -209,8 +215,9 @@ def fit_network(
     network.to(place)
     optimiser = torch.optim.AdamW(
         [{"params": p, "share": share} for p, share in _rated(network)],
-        lr=recipe.learning_rate, weight_decay=recipe.weight_decay,
-    )  # fmt: skip
+        lr=recipe.learning_rate,
+        weight_decay=recipe.weight_decay,
+    )
     print_ = fingerprint(network, recipe, budget, train)
     state, best = _resumed(network, optimiser, budget.folder, print_)
     best = best or _copied(network)

@@ -89,10 +89,12 @@ def written(
         charts[table.key] = write_charts(table, done, folder) if has_charts else []
     pool = unlabelled_graphs(graphs)
     introduction = INTRODUCTION.format(
-        scale=preset.scale, limit_s=preset.limit_s, repeated=REPEATED,
+        scale=preset.scale,
+        limit_s=preset.limit_s,
+        repeated=REPEATED,
         standing=standing(results, len(wanted), counts),
         pool=0 if pool is None else len(StoredGraphs(pool)),
-    )  # fmt: skip
+    )
     path = folder / "papers.md"
     write_file(path, board(found, introduction, charts).written("markdown", origin).encode())
     return path

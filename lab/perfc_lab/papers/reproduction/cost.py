@@ -19,16 +19,26 @@ from .published import PaperTable, PublishedLine, RowSelection
 from .runs import PRESETS, Job, chosen_rows
 
 NETWORKS = (
-    "pmgns", "trappm:without-embedding", "nnlqp", "static-mlp", "seernet", "seernet-multi",
-    "mlp-node", "brp-nas",
-)  # fmt: skip
+    "pmgns",
+    "trappm:without-embedding",
+    "nnlqp",
+    "static-mlp",
+    "seernet",
+    "seernet-multi",
+    "mlp-node",
+    "brp-nas",
+)
 """TraPPM without its first phase, which depends on the pool and not on the rows."""
 COLUMNS = columns(
-    ("network", "name"), ("width", "width", "d"),
-    ("weights", lambda c: f"{c.parameters / 1e6:.2f} M", RIGHT), ("rows timed", "timed", ","),
-    ("rows", "rows", ","), ("an epoch in s", "epoch_s", ".1f"), ("epochs", "epochs", ","),
+    ("network", "name"),
+    ("width", "width", "d"),
+    ("weights", lambda c: f"{c.parameters / 1e6:.2f} M", RIGHT),
+    ("rows timed", "timed", ","),
+    ("rows", "rows", ","),
+    ("an epoch in s", "epoch_s", ".1f"),
+    ("epochs", "epochs", ","),
     ("whole in h", "whole_h", ".2f"),
-)  # fmt: skip
+)
 CPU_SHARE = 0.1
 """Of the architectures that an epoch is timed on where there is no GPU."""
 
@@ -81,9 +91,14 @@ def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[E
         assert model.trained is not None
         weights = sum(p.numel() for p in model.made.parameters())
         cost = EpochCost(
-            name, model.width, weights, len(timed), len(fold.train),
-            more * model.trained.seconds, model.recipe.epochs,
-        )  # fmt: skip
+            name,
+            model.width,
+            weights,
+            len(timed),
+            len(fold.train),
+            more * model.trained.seconds,
+            model.recipe.epochs,
+        )
         say(f"{name}: {cost.epoch_s:.0f} s an epoch")
         yield cost
 

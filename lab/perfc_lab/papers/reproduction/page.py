@@ -67,10 +67,13 @@ def table(published: PaperTable, done: Sequence[Done], charts: Sequence[str] = (
     about = f"Rows: {published.rows.value}, held out: {published.protocol.value}. {published.note}"
     outcomes = [] if published.families else list(verdicts(published, done))
     return BoardTable(
-        published.key, f"{published.paper}, {published.name}: {published.title}",
-        columns((titles[0], 0), *rest), rows, (about.strip(), *outcomes),
+        published.key,
+        f"{published.paper}, {published.name}: {published.title}",
+        columns((titles[0], 0), *rest),
+        rows,
+        (about.strip(), *outcomes),
         tuple(f"![{published.title}]({name})" for name in charts),
-    )  # fmt: skip
+    )
 
 
 def standing(found: Mapping[str, Result], wanted: int, seeds: Mapping[int, int]) -> str:

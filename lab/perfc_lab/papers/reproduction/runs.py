@@ -91,9 +91,19 @@ class Job:
         """Name of its result, the same for all tables that share the training."""
         t, x, p = self.table, self.line, self.preset
         parts: list[object] = [
-            x.predictor, t.rows.name, t.protocol.value, t.quantity.value, t.samples, x.share,
-            x.epochs, self.seed, p.scale, p.limit_s, p.epochs, self.is_faithful,
-        ]  # fmt: skip
+            x.predictor,
+            t.rows.name,
+            t.protocol.value,
+            t.quantity.value,
+            t.samples,
+            x.share,
+            x.epochs,
+            self.seed,
+            p.scale,
+            p.limit_s,
+            p.epochs,
+            self.is_faithful,
+        ]
         parts += [RESULT_FORMAT] if self.is_faithful else []
         further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
         parts += further if any(further) else []
@@ -106,9 +116,16 @@ class Job:
         limit_s = limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
         return TrainingBudget(
-            self.seed, limit_s, None, chosen.scale, None, self.is_faithful,
-            unlabelled_graphs(self.graphs), min(epochs, default=None), chosen.pretrained,
-        )  # fmt: skip
+            self.seed,
+            limit_s,
+            None,
+            chosen.scale,
+            None,
+            self.is_faithful,
+            unlabelled_graphs(self.graphs),
+            min(epochs, default=None),
+            chosen.pretrained,
+        )
 
 
 def jobs(

@@ -142,9 +142,10 @@ def _read(entry: dict[str, Any]) -> _List:
                 prompt_workers, workers, ranks, has_own, expert, drafted, prompts, batch
             ),
         )
-        for isl, osl, users, prompt_workers, workers, ranks, has_own, expert, drafted, batch
-        in entry["settings"]
-    )  # fmt: skip
+        for isl, osl, users, prompt_workers, workers, ranks, has_own, expert, drafted, batch in entry[
+            "settings"
+        ]
+    )
     counted = Counted(entry.get("counts", Counted.RANKS.value))
     return _List(counted, frozenset(entry.get("days", ())), settings)
 

@@ -101,10 +101,12 @@ def calibrate(
         unseen = unseen_machines(blocks, recipe, card.frameworks, spread, memory)
     named = _calibration(seen, unseen, {"": LEVELS})
     known = replace(card, calibration=named)
-    bands = levels([
-        (Artefact(known, turn.factor, width, turn.low, turn.high, turn.low), turn.blocks)
-        for turn, width in zip(turns, spreads, strict=True)
-    ])  # fmt: skip
+    bands = levels(
+        [
+            (Artefact(known, turn.factor, width, turn.low, turn.high, turn.low), turn.blocks)
+            for turn, width in zip(turns, spreads, strict=True)
+        ]
+    )
     return spread, _calibration(seen, unseen, bands)
 
 

@@ -95,8 +95,10 @@ def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
 
 def of_category(groups: Groups, category: int) -> Groups:
     """The rows of a category, of machines that have enough of it."""
-    parts = [[part for one in group if len((part := one.of(category)).residual) >= LEAST_ROWS]
-             for group in groups]  # fmt: skip
+    parts = [
+        [part for one in group if len((part := one.of(category)).residual) >= LEAST_ROWS]
+        for group in groups
+    ]
     return [group for group in parts if group]
 
 

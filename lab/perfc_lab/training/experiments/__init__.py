@@ -148,9 +148,14 @@ class OperatorExperiment(Experiment):
         blocks = self.taught(self.rows(folder))
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
         found = train(
-            self.name, blocks, self.recipe, self.group,
-            data=digests, calibrating=self.calibrating, ready=ready,
-        )  # fmt: skip
+            self.name,
+            blocks,
+            self.recipe,
+            self.group,
+            data=digests,
+            calibrating=self.calibrating,
+            ready=ready,
+        )
         return found
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:

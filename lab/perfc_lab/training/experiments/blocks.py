@@ -150,9 +150,13 @@ def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
     if not tests:
         return []
     found = train(
-        name, taught, recipe_of(own), own.group,
-        leave_machines_out=False, calibrating=Calibrating(turns=2),
-    )  # fmt: skip
+        name,
+        taught,
+        recipe_of(own),
+        own.group,
+        leave_machines_out=False,
+        calibrating=Calibrating(turns=2),
+    )
     return test(
         found, tests if name in LAYERS else thinned(tests, TESTED_ROWS), CallerContext.EVERYTHING
     )

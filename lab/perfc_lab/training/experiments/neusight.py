@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 
 GOAL = 0.12
 APART: Mapping[str, float | int] = {
-    "trees": 100, "depth": 5, "least_weight": 20.0, "balance": 1.0, "max_rows": 30_000,
+    "trees": 100,
+    "depth": 5,
+    "least_weight": 20.0,
+    "balance": 1.0,
+    "max_rows": 30_000,
     "subsample": 0.7,
-}  # fmt: skip
+}
 RECIPE = Recipe(
     trees=250, least_weight=5.0, objective="reg:absoluteerror", apart=APART, general=True
 )

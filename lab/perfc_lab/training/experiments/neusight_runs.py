@@ -136,10 +136,14 @@ def run(row: Any) -> TrainingStep:
     cuts = []
     for units in (1, 2):
         path = exported(
-            str(row.model), row.hf_config_json, int(row.seq_len), units,
-            training=is_training, folder=cache(),
+            str(row.model),
+            row.hf_config_json,
+            int(row.seq_len),
+            units,
+            training=is_training,
+            folder=cache(),
             architecture=TASKS.get((str(row.model), str(row.mode)), ""),
-        )  # fmt: skip
+        )
         dims = {"batch": int(row.batch)}
         plan = Plan.of(path, str(row.device), dims, RUNTIME, tf32=Tf32.NONE, trains=is_training)
         cuts.append(training(plan) if is_training else inference(plan))

@@ -186,9 +186,15 @@ def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) 
     )
     holds = [run.row.time_s >= e.floor_s for run, e in pairs if run.row.graph not in ODD_GRAPHS]
     return score(
-        split, name, measured, time_s, low_s, high_s,
-        floor_holds=float(np.mean(holds or [True])), goal=goal,
-    )  # fmt: skip
+        split,
+        name,
+        measured,
+        time_s,
+        low_s,
+        high_s,
+        floor_holds=float(np.mean(holds or [True])),
+        goal=goal,
+    )
 
 
 RUNTIMES = RuntimeExperiment(NAME, "Whole models under several runtimes")

@@ -114,10 +114,15 @@ def scored(model: GraphPredictor, fold: Fold, *, fit_s: float) -> Scored:
     estimates = model.estimates(fold.test)
     row_s = (time.perf_counter() - start) / max(len(fold.test), 1)
     return Scored(
-        fold, fold.test.rows, fold.test.values(model.quantity),
-        estimates.value, estimates.low, estimates.high,
-        fit_s, row_s,
-    )  # fmt: skip
+        fold,
+        fold.test.rows,
+        fold.test.values(model.quantity),
+        estimates.value,
+        estimates.low,
+        estimates.high,
+        fit_s,
+        row_s,
+    )
 
 
 def tested(model: GraphPredictor, fold: Fold) -> dict[str, float]:
@@ -203,9 +208,8 @@ def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
     """Figures of rows that would be graded high, medium and low by their intervals."""
     for grade, (least, most) in GRADES.items():
         graded = [
-            one.where((one.expected_error > least) & (one.expected_error <= most))
-            for one in scores
-        ]  # fmt: skip
+            one.where((one.expected_error > least) & (one.expected_error <= most)) for one in scores
+        ]
         line = _figure(name, grade, lambda _: True, graded)
         if line is not None:
             yield line
@@ -258,13 +262,21 @@ def _figure(
     ends = (low, high) if has_intervals else (None, None)
     protocol, dataset = scores[0].fold.protocol, scores[0].fold.test.dataset
     return score(
-        protocol.value, part, measured, value, *ends, source=dataset, predictor=name,
-        folds=len(parts), mape=float(np.mean(means)), spread=float(np.std(means)),
+        protocol.value,
+        part,
+        measured,
+        value,
+        *ends,
+        source=dataset,
+        predictor=name,
+        folds=len(parts),
+        mape=float(np.mean(means)),
+        spread=float(np.std(means)),
         tau=float(np.nanmean(taus)) if np.isfinite(taus).any() else math.nan,
         fit_s=float(np.mean([one.fit_s for one in scores])),
         row_s=float(np.mean([one.row_s for one in scores])),
         goal=GOALS.get((protocol, part)) if dataset == "timm" else None,
-    )  # fmt: skip
+    )
 
 
 def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> float:
@@ -319,10 +331,16 @@ def evaluated(
         for name in names:
             for share in shares:
                 done = evaluate(
-                    name, data, protocol,
-                    quantity=quantity, seeds=seeds, budget=budget, share=share,
-                    samples=samples, say=say,
-                )  # fmt: skip
+                    name,
+                    data,
+                    protocol,
+                    quantity=quantity,
+                    seeds=seeds,
+                    budget=budget,
+                    share=share,
+                    samples=samples,
+                    say=say,
+                )
                 lines = [*figures(name, done), *(by_family(name, done) if families else ())]
                 rows += [replace(line, share=share) for line in lines]
     return rows

@@ -54,11 +54,37 @@ NEW = "vit"
 """Family of `GraphProtocol.NEW_FAMILY`."""
 KIN = frozenset(
     {
-        NEW, "beit", "beitv", "cait", "coat", "convit", "crossvit", "davit", "deit", "eva",
-        "flexivit", "gcvit", "hiera", "hieradet", "levit", "mvitv", "naflexvit", "nest", "pit",
-        "pvt", "sam", "samvit", "swin", "swinv", "tnt", "twins", "vitamin", "volo", "xcit",
+        NEW,
+        "beit",
+        "beitv",
+        "cait",
+        "coat",
+        "convit",
+        "crossvit",
+        "davit",
+        "deit",
+        "eva",
+        "flexivit",
+        "gcvit",
+        "hiera",
+        "hieradet",
+        "levit",
+        "mvitv",
+        "naflexvit",
+        "nest",
+        "pit",
+        "pvt",
+        "sam",
+        "samvit",
+        "swin",
+        "swinv",
+        "tnt",
+        "twins",
+        "vitamin",
+        "volo",
+        "xcit",
     }
-)  # fmt: skip
+)
 """Families of transformers, which are left out with it; hybrids with convolutions stay."""
 
 SPLITS: Mapping[GraphProtocol, Callable[[Iterable[str], int], Mapping[str, DatasetPart]]] = {

@@ -14,12 +14,20 @@ from ..scoreboard import sentence
 
 COLUMNS = columns(
     ("predictor", lambda f: f.predictor if f.share >= 1 else f"{f.predictor} @ {f.share:.0%}"),
-    ("held out", "split"), ("rows of", "slice"), ("n", "rows", ","), ("MAPE", "mape", ".1%"),
-    ("± folds", "spread", ".1%"), ("median", "median", ".1%"), ("RMSE", "rmse", ".3g"),
-    ("within 5 %", "within_5", ".1%"), ("within 10 %", "within_10", ".1%"), ("τ", "tau", ".3f"),
-    ("in 90 %", "coverage", ".1%"), ("trained in s", "fit_s", ".0f"),
+    ("held out", "split"),
+    ("rows of", "slice"),
+    ("n", "rows", ","),
+    ("MAPE", "mape", ".1%"),
+    ("± folds", "spread", ".1%"),
+    ("median", "median", ".1%"),
+    ("RMSE", "rmse", ".3g"),
+    ("within 5 %", "within_5", ".1%"),
+    ("within 10 %", "within_10", ".1%"),
+    ("τ", "tau", ".3f"),
+    ("in 90 %", "coverage", ".1%"),
+    ("trained in s", "fit_s", ".0f"),
     ("row in ms", lambda f: f.row_s * 1e3, ".2f"),
-)  # fmt: skip
+)
 LEGEND = (
     "Tested rows are of architectures, families or machines that were not trained on.\n"
     "*MAPE* is the mean of |predicted / measured − 1|, *τ* Kendall's rank correlation, *in 90 %* "

@@ -43,9 +43,12 @@ def predict(run: ModelRun) -> PublishedPrediction:
     model, encodes = with_precision(run.model, precision), is_encoder(run.model)
     run = replace(run, model=model)
     of_pass = pass_of(
-        model.name, run.target, precision, run.batch,
+        model.name,
+        run.target,
+        precision,
+        run.batch,
         run.isl if encodes else run.isl + run.osl,
-    )  # fmt: skip
+    )
     family = TreeFamily.PASSES if encodes else TreeFamily.SERVED
     row = of_pass if encodes else served_of(run)
     rate = quantity(run, family, Target.THROUGHPUT, row)
@@ -56,9 +59,17 @@ def predict(run: ModelRun) -> PublishedPrediction:
         held = parameters(model).resident * PARAMETER_BYTES.get(precision, LEAST_PARAMETER_BYTES)
         memory = at_least(quantity(run, TreeFamily.PASSES, Target.MEMORY, of_pass), held)
     return PublishedPrediction(
-        model.name, run.target, "trees", TITLE, run.batch, run.isl, 0 if encodes else run.osl,
-        rate, memory, energy,
-    )  # fmt: skip
+        model.name,
+        run.target,
+        "trees",
+        TITLE,
+        run.batch,
+        run.isl,
+        0 if encodes else run.osl,
+        rate,
+        memory,
+        energy,
+    )
 
 
 def at_least(memory: QuantityPrediction, weight_bytes: float) -> QuantityPrediction:
@@ -67,18 +78,35 @@ def at_least(memory: QuantityPrediction, weight_bytes: float) -> QuantityPredict
         return memory
     low, high = (end and max(end, weight_bytes) for end in (memory.low, memory.high))
     reason = f"the weights, as the trees predict less: {memory.value / 2**30:.1f} GiB"
-    return replace(memory, value=weight_bytes, low=low, high=high,
-                   outside=(*memory.outside, reason))  # fmt: skip
+    return replace(
+        memory, value=weight_bytes, low=low, high=high, outside=(*memory.outside, reason)
+    )
 
 
 def served_of(run: ModelRun) -> ServedRow:
     """Return the row that a served run would have."""
     divided = run.parallel
     return ServedRow(
-        "", run.model.name, run.model.name, run.target, run.runtime or USUAL, run.version,
-        run.weights, run.cache, divided.tensor, divided.expert, divided.attention_data, run.engines,
-        run.isl, run.osl, run.batch, run.is_offline, (), False, {},
-    )  # fmt: skip
+        "",
+        run.model.name,
+        run.model.name,
+        run.target,
+        run.runtime or USUAL,
+        run.version,
+        run.weights,
+        run.cache,
+        divided.tensor,
+        divided.expert,
+        divided.attention_data,
+        run.engines,
+        run.isl,
+        run.osl,
+        run.batch,
+        run.is_offline,
+        (),
+        False,
+        {},
+    )
 
 
 def quantity(

@@ -89,9 +89,26 @@ def pass_of(
 ) -> ServedRow:
     """Return a pass of a model over a batch of sequences, in eager PyTorch."""
     return ServedRow(
-        PASSES, f"{model} {precision} {batch} {length}", model, target, "transformers", version,
-        precision, "", 1, 1, 1, 1, length, 0, batch, True, (), True, {},
-    )  # fmt: skip
+        PASSES,
+        f"{model} {precision} {batch} {length}",
+        model,
+        target,
+        "transformers",
+        version,
+        precision,
+        "",
+        1,
+        1,
+        1,
+        1,
+        length,
+        0,
+        batch,
+        True,
+        (),
+        True,
+        {},
+    )
 
 
 def precision_name(model: LanguageModel) -> str:

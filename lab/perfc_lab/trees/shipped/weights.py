@@ -77,9 +77,12 @@ class ServingTrees:
 
 
 def train(
-    rows: Sequence[TreeRow], folder: Path, family: TreeFamily = TreeFamily.SERVED,
-    settings: ForestSettings | None = SHIPPED, say: Callable[[str], None] = lambda _: None,
-) -> list[Path]:  # fmt: skip
+    rows: Sequence[TreeRow],
+    folder: Path,
+    family: TreeFamily = TreeFamily.SERVED,
+    settings: ForestSettings | None = SHIPPED,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[Path]:
     """Fit trees to every target that rows have, and write them into a folder with their cards.
 
     Args:
@@ -102,15 +105,22 @@ def train(
         forest, table = learned.trees.forest, np.array([row.features for row in own])
         places = {name: COLUMNS.index(name) for name in NEWEST}
         card = {
-            "format": FORMAT, "target": target.value, "columns": COLUMNS, "base": forest.base,
-            "settings": str(learned.trees.settings), "rows": len(own),
+            "format": FORMAT,
+            "target": target.value,
+            "columns": COLUMNS,
+            "base": forest.base,
+            "settings": str(learned.trees.settings),
+            "rows": len(own),
             "tables": sorted({row.source for row in own}),
             "models": sorted({row.model for row in own}),
             "machines": sorted({row.machine for row in own}),
             "ends": intervals(own, settings, say),
-            "newest": {name: float(np.nanmax(table[:, i])) for name, i in places.items()
-                       if np.isfinite(table[:, i]).any()},
-        }  # fmt: skip
+            "newest": {
+                name: float(np.nanmax(table[:, i]))
+                for name, i in places.items()
+                if np.isfinite(table[:, i]).any()
+            },
+        }
         path = folder / f"{family.value}-{target.value}.npz"
         write_file(path, packed(forest.arrays()))
         write_file(path.with_suffix(".json"), (json.dumps(card, indent=1) + "\n").encode())
@@ -162,6 +172,12 @@ def read(folder: Path, family: TreeFamily, target: Target) -> ServingTrees:
         words = f"no trees of {target.value}: {error}"
         raise ParseError(words, where=str(path), hint=hint) from None
     return ServingTrees(
-        target, forest, int(card["rows"]), tuple(map(str, card["tables"])),
-        frozenset(map(str, card["models"])), frozenset(map(str, card["machines"])), ends, newest,
-    )  # fmt: skip
+        target,
+        forest,
+        int(card["rows"]),
+        tuple(map(str, card["tables"])),
+        frozenset(map(str, card["models"])),
+        frozenset(map(str, card["machines"])),
+        ends,
+        newest,
+    )

@@ -17,20 +17,30 @@ from perfc.errors import ModelError
 from ..keys import LARGEST, MOST_LAYERS, Keys
 
 ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
 COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge,
-}  # fmt: skip
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 FUNCTIONS: Mapping[str, Callable[[Any], Any]] = {
-    "even": lambda x: int(x) // 2 * 2, "is_text": lambda x: isinstance(x, str),
-    "is_list": lambda x: isinstance(x, list), "size": len, "last": lambda x: x[-1],
+    "even": lambda x: int(x) // 2 * 2,
+    "is_text": lambda x: isinstance(x, str),
+    "is_list": lambda x: isinstance(x, list),
+    "size": len,
+    "last": lambda x: x[-1],
     "most": lambda x: max(x) if isinstance(x, list) else x,
     "unrolled": lambda x: [kind for kinds, n in x for kind in kinds[:16] * min(n, MOST_LAYERS)],
     "numbers": lambda x: [int(part) for part in x.split(",") if part.strip().isdigit()],
-}  # fmt: skip
+}
 
 
 @cache
@@ -166,6 +176,7 @@ class KeyScope:
     def missing(self, name: str) -> ModelError:
         """The error for a key that has to be there."""
         return ModelError(
-            f"no {self.names.get(name, name)!r} in the configuration", where=self.keys.where,
+            f"no {self.names.get(name, name)!r} in the configuration",
+            where=self.keys.where,
             hint="is this the config.json of a model?",
-        )  # fmt: skip
+        )

@@ -15,16 +15,30 @@ from ..model import (
 )
 
 ACTIVATIONS = {
-    "relu": Activation.RELU, "relu2": Activation.SQUARED_RELU, "gelu": Activation.GELU,
-    "gelu_python": Activation.GELU, "gelu_new": Activation.NEW_GELU,
-    "gelu_fast": Activation.NEW_GELU, "gelu_pytorch_tanh": Activation.FAST_GELU,
-    "quick_gelu": Activation.QUICK_GELU, "silu": Activation.SILU, "swish": Activation.SILU,
-    "tanh": Activation.TANH, "xielu": Activation.XIELU, "identity": Activation.IDENTITY,
-}  # fmt: skip
-KINDS = frozenset({
-    "full_attention", "sliding_attention", "chunked_attention", "linear_attention", "conv",
-    "indexed_attention",
-})  # fmt: skip
+    "relu": Activation.RELU,
+    "relu2": Activation.SQUARED_RELU,
+    "gelu": Activation.GELU,
+    "gelu_python": Activation.GELU,
+    "gelu_new": Activation.NEW_GELU,
+    "gelu_fast": Activation.NEW_GELU,
+    "gelu_pytorch_tanh": Activation.FAST_GELU,
+    "quick_gelu": Activation.QUICK_GELU,
+    "silu": Activation.SILU,
+    "swish": Activation.SILU,
+    "tanh": Activation.TANH,
+    "xielu": Activation.XIELU,
+    "identity": Activation.IDENTITY,
+}
+KINDS = frozenset(
+    {
+        "full_attention",
+        "sliding_attention",
+        "chunked_attention",
+        "linear_attention",
+        "conv",
+        "indexed_attention",
+    }
+)
 """Kinds of layers, as transformers names them."""
 
 
@@ -83,6 +97,11 @@ def kinds_of(
 def plain(heads: int, head_dim: int, *, is_biased: bool, kv_heads: int = 0) -> Attention:
     """Return attention whose four projections have biases, or have none."""
     return Attention(
-        heads, kv_heads or heads, head_dim, query_bias=is_biased, key_bias=is_biased,
-        value_bias=is_biased, output_bias=is_biased,
-    )  # fmt: skip
+        heads,
+        kv_heads or heads,
+        head_dim,
+        query_bias=is_biased,
+        key_bias=is_biased,
+        value_bias=is_biased,
+        output_bias=is_biased,
+    )

@@ -188,11 +188,17 @@ class _RowReader:
         layers = self.layers(count, norm)
         return (
             Stack(
-                "layers", self.hidden, embedding, layers, last, (head,),
-                is_decoder=True, per_layer=self.optional(PerLayerEmbedding, "per_layer", "width"),
+                "layers",
+                self.hidden,
+                embedding,
+                layers,
+                last,
+                (head,),
+                is_decoder=True,
+                per_layer=self.optional(PerLayerEmbedding, "per_layer", "width"),
                 streams=self.optional(ResidualStreams, "streams", "count"),
             ),
-        )  # fmt: skip
+        )
 
     def optional(self, part: type, name: str, extent: str) -> Any:
         """Return a part of the stack; None where the row or the configuration has none."""
@@ -240,9 +246,13 @@ class _RowReader:
         places = self.scope.of(entry.get("norms", self.row["norms"])).split()
         parts = [self.scope.of(name) for name in entry["parts"]]
         here = dict.fromkeys(places, norm)
-        branches = tuple([
-            Branch(self.mixer(name), here.get("each"), here.get("after")) for name in parts if name
-        ])  # fmt: skip
+        branches = tuple(
+            [
+                Branch(self.mixer(name), here.get("each"), here.get("after"))
+                for name in parts
+                if name
+            ]
+        )
         return Residual(branches, here.get("before"), here.get("last"), here.get("sum"))
 
     def mixer(self, name: str) -> Any:

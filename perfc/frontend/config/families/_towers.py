@@ -27,15 +27,23 @@ def tower_of(keys: Keys, vision: Keys, text: Keys) -> Tower | None:
     return None if reader is None else reader(keys, vision, text.whole("hidden_size"))
 
 
-def _attention(vision: Keys, heads: str = "num_attention_heads", *, is_biased: bool,
-               is_rotated: bool) -> Attention:  # fmt: skip
+def _attention(
+    vision: Keys, heads: str = "num_attention_heads", *, is_biased: bool, is_rotated: bool
+) -> Attention:
     """Return the attention of all patches to one another."""
     hidden, count = vision.whole("hidden_size"), vision.whole(heads)
     dim = vision.whole("head_dim", default=vision.divided(hidden, count, "heads"))
     return Attention(
-        count, count, dim, rotary_dim=dim if is_rotated else 0, query_bias=is_biased,
-        key_bias=is_biased, value_bias=is_biased, output_bias=is_biased, is_causal=False,
-    )  # fmt: skip
+        count,
+        count,
+        dim,
+        rotary_dim=dim if is_rotated else 0,
+        query_bias=is_biased,
+        key_bias=is_biased,
+        value_bias=is_biased,
+        output_bias=is_biased,
+        is_causal=False,
+    )
 
 
 def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
@@ -66,8 +74,9 @@ def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
     outer = vision.whole("projector_output_dim", default=4096)
     products = (
         Projection(inner, activation=Activation.GELU),
-        Projection(outer, activation=Activation.GELU), Projection(width),
-    )  # fmt: skip
+        Projection(outer, activation=Activation.GELU),
+        Projection(width),
+    )
     layers = (layer,) * vision.layers("num_hidden_layers")
     stack = Stack("image", hidden, embedding, layers, norm)
     most = keys.whole("max_patches", default=16)
@@ -85,9 +94,9 @@ def qwen(_: Keys, vision: Keys, width: int) -> Tower:
     whole = vision.wholes("fullatt_block_indexes") or (7, 15, 23, 31)
     norm = rms(hidden)
     count = vision.layers("depth")
-    layers = tuple([
-        pre_norm(norm, full if i in whole else _windowed(full, along), mlp) for i in range(count)
-    ])  # fmt: skip
+    layers = tuple(
+        [pre_norm(norm, full if i in whole else _windowed(full, along), mlp) for i in range(count)]
+    )
     # a still image is two frames of a film
     channels = 3 * vision.whole("temporal_patch_size", default=2)
     embedding = PatchEmbedding(NATIVE_EDGE, patch, channels, 0, False)
@@ -116,8 +125,10 @@ def pixtral(keys: Keys, vision: Keys, width: int) -> Tower:
     is_biased = keys.flag("multimodal_projector_bias")
     between = activation(keys, "projector_hidden_act", default="gelu")
     products = (
-        Projection(hidden), Projection(width, is_biased, between), Projection(width, is_biased),
-    )  # fmt: skip
+        Projection(hidden),
+        Projection(width, is_biased, between),
+        Projection(width, is_biased),
+    )
     projector = Projector(keys.whole("spatial_merge_size", default=2), products, before=norm)
     layers = (layer,) * vision.layers("num_hidden_layers")
     stack = Stack("image", hidden, embedding, layers)
@@ -125,11 +136,16 @@ def pixtral(keys: Keys, vision: Keys, width: int) -> Tower:
 
 
 TOWERS: Mapping[str, Callable[[Keys, Keys, int], Tower]] = {
-    "siglip_vision_model": siglip, "llama4_vision_model": llama4, "qwen2_5_vl": qwen,
-    "qwen2_5_vl_vision": qwen, "pixtral": pixtral,
-}  # fmt: skip
+    "siglip_vision_model": siglip,
+    "llama4_vision_model": llama4,
+    "qwen2_5_vl": qwen,
+    "qwen2_5_vl_vision": qwen,
+    "pixtral": pixtral,
+}
 DEFAULTS = {
-    "gemma3": "siglip_vision_model", "llama4": "llama4_vision_model", "qwen2_5_vl": "qwen2_5_vl",
+    "gemma3": "siglip_vision_model",
+    "llama4": "llama4_vision_model",
+    "qwen2_5_vl": "qwen2_5_vl",
     "mistral3": "pixtral",
-}  # fmt: skip
+}
 """Family of the tower where the configuration names none."""

@@ -19,9 +19,13 @@ from ._layers import activation, layer_norm, plain, post_norm, pre_norm
 
 
 def encoder(
-    keys: Keys, layers: tuple[Layer, ...], embedding: TokenEmbedding, hidden: int,
-    heads: tuple[OutputHead, ...], norm: Norm | None = None,
-) -> tuple[Stack, ...]:  # fmt: skip
+    keys: Keys,
+    layers: tuple[Layer, ...],
+    embedding: TokenEmbedding,
+    hidden: int,
+    heads: tuple[OutputHead, ...],
+    norm: Norm | None = None,
+) -> tuple[Stack, ...]:
     """The only stack of a model that reads text."""
     return (Stack("layers", hidden, embedding, layers, norm, heads),)
 
@@ -54,9 +58,14 @@ def text_heads(
         case "SequenceClassification":
             labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
             return (
-                OutputHead(labels, is_biased=True, inner=hidden, activation=Activation.TANH,
-                     is_first_token=True),
-            )  # fmt: skip
+                OutputHead(
+                    labels,
+                    is_biased=True,
+                    inner=hidden,
+                    activation=Activation.TANH,
+                    is_first_token=True,
+                ),
+            )
         case _:
             return (pooler,) if has_pooler else ()
 
@@ -72,9 +81,13 @@ def bert(keys: Keys) -> tuple[Stack, ...]:
     mlp = Mlp(keys.whole("intermediate_size"), function, False, True)
     width = keys.whole("embedding_size", default=hidden)
     embedding = TokenEmbedding(
-        keys.whole("vocab_size"), width, keys.whole("max_position_embeddings", default=512),
-        keys.whole("type_vocab_size", default=2, least=0), layer_norm(width), True,
-    )  # fmt: skip
+        keys.whole("vocab_size"),
+        width,
+        keys.whole("max_position_embeddings", default=512),
+        keys.whole("type_vocab_size", default=2, least=0),
+        layer_norm(width),
+        True,
+    )
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
     has_pooler = family != "electra"
     heads = text_heads(keys, hidden, has_pooler=has_pooler, width=width)
@@ -102,15 +115,19 @@ def mpnet(keys: Keys) -> tuple[Stack, ...]:
     function = activation(keys, "hidden_act", default="gelu")
     mlp = Mlp(keys.whole("intermediate_size"), function, False, True)
     embedding = TokenEmbedding(
-        keys.whole("vocab_size"), hidden, keys.whole("max_position_embeddings", default=512),
+        keys.whole("vocab_size"),
+        hidden,
+        keys.whole("max_position_embeddings", default=512),
         norm=layer_norm(hidden),
-    )  # fmt: skip
+    )
     first = replace(attention, buckets=buckets)
     norm = layer_norm(hidden)
-    layers = tuple([
-        post_norm(norm, attention if i else first, mlp)
-        for i in range(keys.layers("num_hidden_layers"))
-    ])  # fmt: skip
+    layers = tuple(
+        [
+            post_norm(norm, attention if i else first, mlp)
+            for i in range(keys.layers("num_hidden_layers"))
+        ]
+    )
     return encoder(keys, layers, embedding, hidden, text_heads(keys, hidden, has_pooler=True))
 
 
@@ -135,9 +152,12 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
     width = keys.whole("embedding_size", default=hidden)
     has_positions = keys.flag("position_biased_input", default=True)
     embedding = TokenEmbedding(
-        keys.whole("vocab_size"), width, positions if has_positions else 0,
-        keys.whole("type_vocab_size", default=0, least=0), layer_norm(hidden),
-    )  # fmt: skip
+        keys.whole("vocab_size"),
+        width,
+        positions if has_positions else 0,
+        keys.whole("type_vocab_size", default=0, least=0),
+        layer_norm(hidden),
+    )
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("num_hidden_layers")
     heads = text_heads(keys, hidden, has_pooler=False)
     return encoder(keys, layers, embedding, hidden, heads)
@@ -147,8 +167,13 @@ def modernbert(keys: Keys) -> tuple[Stack, ...]:
     """ModernBERT: gated GELU, rotation, windows in two of three layers."""
     hidden, count = keys.whole("hidden_size"), keys.layers("num_hidden_layers")
     is_biased = keys.flag("attention_bias")
-    attention = replace(own_attention(keys, hidden), query_bias=is_biased, key_bias=is_biased,
-                        value_bias=is_biased, output_bias=is_biased)  # fmt: skip
+    attention = replace(
+        own_attention(keys, hidden),
+        query_bias=is_biased,
+        key_bias=is_biased,
+        value_bias=is_biased,
+        output_bias=is_biased,
+    )
     attention = replace(attention, rotary_dim=attention.head_dim)
     # a token sees half of the window on each side and itself
     window = keys.whole("local_attention", default=128) // 2 * 2 + 1
@@ -163,11 +188,20 @@ def modernbert(keys: Keys) -> tuple[Stack, ...]:
         layers.append((replace(layer[0], before=None), *layer[1:]) if i == 0 else layer)
     vocab = keys.whole("vocab_size")
     heads = (
-        (OutputHead(vocab, keys.flag("tie_word_embeddings", default=True), True, hidden,
-              keys.flag("classifier_bias"), activation(keys, "classifier_activation",
-                                                       default="gelu"), norm),)
-        if task(keys) == "MaskedLM" else ()
-    )  # fmt: skip
+        (
+            OutputHead(
+                vocab,
+                keys.flag("tie_word_embeddings", default=True),
+                True,
+                hidden,
+                keys.flag("classifier_bias"),
+                activation(keys, "classifier_activation", default="gelu"),
+                norm,
+            ),
+        )
+        if task(keys) == "MaskedLM"
+        else ()
+    )
     embedding = TokenEmbedding(vocab, hidden, norm=norm)
     return encoder(keys, tuple(layers), embedding, hidden, heads, norm)
 

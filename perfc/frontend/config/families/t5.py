@@ -22,18 +22,26 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     is_gated = feed_forward.startswith("gated-")
     name = "gelu_new" if feed_forward == "gated-gelu" else feed_forward.removeprefix("gated-")
     function = activation(Keys({"act": name}, keys.where), "act", default="relu")
-    mlp, norm, vocab = Mlp(keys.whole("d_ff"), function, is_gated), rms(hidden), keys.whole(
-        "vocab_size"
-    )  # fmt: skip
+    mlp, norm, vocab = (
+        Mlp(keys.whole("d_ff"), function, is_gated),
+        rms(hidden),
+        keys.whole("vocab_size"),
+    )
 
     def layers(attention: Attention, count: int, *, is_crossed: bool) -> tuple[Layer, ...]:
         first = replace(attention, buckets=buckets)
         cross = replace(attention, is_cross=True, is_biased=False)
-        return tuple([
-            pre_norm(norm, first if i == 0 or is_each else attention,
-                     *((cross,) if is_crossed else ()), mlp)
-            for i in range(count)
-        ])  # fmt: skip
+        return tuple(
+            [
+                pre_norm(
+                    norm,
+                    first if i == 0 or is_each else attention,
+                    *((cross,) if is_crossed else ()),
+                    mlp,
+                )
+                for i in range(count)
+            ]
+        )
 
     count = keys.layers("num_layers")
     later = keys.layers("num_decoder_layers", default=count)
@@ -44,9 +52,14 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
     )
     causal = replace(bidirectional, is_causal=True)
     decoder = Stack(
-        "decoder", hidden, embedding, layers(causal, later, is_crossed=True), norm,
-        (OutputHead(vocab, tied),), is_decoder=True,
-    )  # fmt: skip
+        "decoder",
+        hidden,
+        embedding,
+        layers(causal, later, is_crossed=True),
+        norm,
+        (OutputHead(vocab, tied),),
+        is_decoder=True,
+    )
     return encoder, decoder
 
 
@@ -73,10 +86,15 @@ def bart(keys: Keys) -> tuple[Stack, ...]:
         tied = keys.flag("tie_word_embeddings", default=True)
         stacks.append(
             Stack(
-                name, hidden, embedding, (layer,) * keys.layers(f"{name}_layers"), None,
-                (OutputHead(vocab, tied),) if is_last else (), is_decoder=is_last,
+                name,
+                hidden,
+                embedding,
+                (layer,) * keys.layers(f"{name}_layers"),
+                None,
+                (OutputHead(vocab, tied),) if is_last else (),
+                is_decoder=is_last,
             )
-        )  # fmt: skip
+        )
     return tuple(stacks)
 
 

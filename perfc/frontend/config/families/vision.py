@@ -27,9 +27,14 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
     image, patch = keys.whole("image_size", default=224), keys.whole("patch_size", default=16)
     norm = layer_norm(hidden)
     embedding = PatchEmbedding(
-        image, patch, keys.whole("num_channels", default=3), extra, is_patch_biased, True,
+        image,
+        patch,
+        keys.whole("num_channels", default=3),
+        extra,
+        is_patch_biased,
+        True,
         norm if has_first_norm else None,
-    )  # fmt: skip
+    )
     layers = (pre_norm(norm, attention, mlp),) * keys.layers("num_hidden_layers")
     return Stack("image", hidden, embedding, layers, norm)
 
@@ -71,9 +76,10 @@ def _text(keys: Keys, *, is_causal: bool) -> Stack:
     function = activation(keys, "hidden_act", default="quick_gelu")
     mlp = Mlp(keys.whole("intermediate_size", default=2048), function, False, True)
     embedding = TokenEmbedding(
-        keys.whole("vocab_size", default=49408), hidden,
+        keys.whole("vocab_size", default=49408),
+        hidden,
         keys.whole("max_position_embeddings", default=77),
-    )  # fmt: skip
+    )
     norm = layer_norm(hidden)
     layers = (pre_norm(norm, attention, mlp),) * keys.layers("num_hidden_layers")
     return Stack("text", hidden, embedding, layers, norm)

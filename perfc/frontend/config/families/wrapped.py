@@ -9,9 +9,15 @@ from ._towers import tower_of
 
 TEXTS = {"qwen2_5_vl_text": "qwen2", "qwen2_5_vl": "qwen2"}
 """Families of texts under another name."""
-NOT_OF_TEXT = frozenset({
-    "architectures", "model_type", "vision_config", "audio_config", "projector_hidden_act",
-})  # fmt: skip
+NOT_OF_TEXT = frozenset(
+    {
+        "architectures",
+        "model_type",
+        "vision_config",
+        "audio_config",
+        "projector_hidden_act",
+    }
+)
 INHERITED = ("tie_word_embeddings",)
 """Keys that the language model takes from outside where it has none."""
 Parts = tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]

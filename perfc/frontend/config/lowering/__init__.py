@@ -245,8 +245,10 @@ def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -
     declared = _declared(model, names)
     if step is ForwardStep.TRAINING:
         tie = extent(SEQ) if is_open else None
-        declared = [replace(s, default=usual_sequence(model), tie=tie) if s.name == TARGET else s
-                    for s in declared]  # fmt: skip
+        declared = [
+            replace(s, default=usual_sequence(model), tie=tie) if s.name == TARGET else s
+            for s in declared
+        ]
     outputs = _heads(b, x, decoder, run, table)
     return b.module(
         _logarithms(b, outputs, decoder) if step is ForwardStep.TRAINING else outputs, declared

@@ -234,9 +234,13 @@ def gated_heads(b: Builder, x: Value, mixed: Value, a: Attention, name: str, hid
 
 
 def _scores(
-    b: Builder, operands: Sequence[Value | None], a: Attention,
-    run: Running, name: str, heads: tuple[int, int],
-) -> Value:  # fmt: skip
+    b: Builder,
+    operands: Sequence[Value | None],
+    a: Attention,
+    run: Running,
+    name: str,
+    heads: tuple[int, int],
+) -> Value:
     """The attention itself, with the caches of both groups of sequences."""
     tokens = run.tokens
     past, decode = _cached(b, a, run, name, heads[1])
@@ -247,10 +251,16 @@ def _scores(
     if a.has_sinks:
         bias = b.weight(f"{name}.sinks", (heads[0],))
     op = RaggedAttention(
-        num_heads=heads[0], kv_heads=heads[1], head_dim=a.head_dim, value_dim=a.values,
-        decode_tokens=tokens.new_tokens, window=a.window, chunk=a.chunk,
-        is_causal=int(a.is_causal and not a.is_cross), softcap=int(a.has_softcap),
-    )  # fmt: skip
+        num_heads=heads[0],
+        kv_heads=heads[1],
+        head_dim=a.head_dim,
+        value_dim=a.values,
+        decode_tokens=tokens.new_tokens,
+        window=a.window,
+        chunk=a.chunk,
+        is_causal=int(a.is_causal and not a.is_cross),
+        softcap=int(a.has_softcap),
+    )
     lengths = run.lengths if tokens.has_prompts else None
     given = trimmed(*operands, lengths, *past, *decode, bias)
     is_added = operands[2] is not None or operands[1] is not None or not a.is_cross

@@ -66,9 +66,13 @@ class Builder:
     """
 
     def __init__(
-        self, name: str, precision: ServingPrecision, parallel: Parallel, family: str = "",
+        self,
+        name: str,
+        precision: ServingPrecision,
+        parallel: Parallel,
+        family: str = "",
         code: ModuleCode | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.precision, self.parallel = name, precision, parallel
         self.half = precision.half
         self.family = family
@@ -219,9 +223,15 @@ class Builder:
         return bool(self.family)
 
     def product(
-        self, x: Value, extents: tuple[int, int], name: str, *, is_biased: bool = False,
-        weights: WeightFormat | None = None, slices: int = 1,
-    ) -> Value:  # fmt: skip
+        self,
+        x: Value,
+        extents: tuple[int, int],
+        name: str,
+        *,
+        is_biased: bool = False,
+        weights: WeightFormat | None = None,
+        slices: int = 1,
+    ) -> Value:
         """``x @ W`` with a weight of ``extents``: contracted, columns.
 
         Args:
@@ -241,9 +251,13 @@ class Builder:
         return adapted_product(self, x, whole, extents, name, slices)
 
     def _whole_product(
-        self, x: Value, extents: tuple[int, int], name: str, is_biased: bool,
+        self,
+        x: Value,
+        extents: tuple[int, int],
+        name: str,
+        is_biased: bool,
         weights: WeightFormat | None,
-    ) -> Value:  # fmt: skip
+    ) -> Value:
         """`product` before adapters change it."""
         form = weights or self.precision.format_of(name, self.precision.weights)
         bias = self.weight(f"{name}.bias", (extents[1],)) if is_biased else None

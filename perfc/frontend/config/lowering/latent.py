@@ -122,9 +122,13 @@ def _absorbed(
         (tokens.decodes, 1, tokens.context, a.cached_dim),
     )
     op = RaggedAttention(
-        num_heads=heads, kv_heads=1, head_dim=a.cached_dim, value_dim=a.kv_rank,
-        decode_tokens=tokens.new_tokens, shares_value=1,
-    )  # fmt: skip
+        num_heads=heads,
+        kv_heads=1,
+        head_dim=a.cached_dim,
+        value_dim=a.kv_rank,
+        decode_tokens=tokens.new_tokens,
+        shares_value=1,
+    )
     mixed = b.node(op, trimmed(flat, latent, None, None, None, None, cache), f"{name}.scores")
     return _restored(b, mixed, a, heads, name)
 
@@ -184,9 +188,13 @@ def score_tokens(
         query = rotated_heads(b, query, ix.heads, dims, run, f"{name}.q_rotary")
         key = rotated_heads(b, key, 1, dims, run, f"{name}.k_rotary")
     op = RaggedAttention(
-        num_heads=ix.heads, kv_heads=1, head_dim=ix.head_dim, value_dim=1,
-        decode_tokens=run.tokens.new_tokens, shares_value=1,
-    )  # fmt: skip
+        num_heads=ix.heads,
+        kv_heads=1,
+        head_dim=ix.head_dim,
+        value_dim=1,
+        decode_tokens=run.tokens.new_tokens,
+        shares_value=1,
+    )
     extents = (run.tokens.past, run.tokens.context)
     caches = _caches(b, run, f"{name}.key", ix.head_dim, extents, DType.F8E4M3FN)
     scores = b.node(op, trimmed(query, key, None, *caches), f"{name}.scores")
@@ -205,9 +213,14 @@ def sparse_scores(
     extents = (dim_min(tokens.past, most - 1), dim_min(tokens.context, most - 1))
     caches = _caches(b, run, f"{name}.latent", a.cached_dim, extents, b.precision.cached)
     op = RaggedAttention(
-        num_heads=b.share(a.heads, "heads"), kv_heads=1, head_dim=a.cached_dim, value_dim=a.kv_rank,
-        decode_tokens=tokens.new_tokens, window=most, shares_value=1,
-    )  # fmt: skip
+        num_heads=b.share(a.heads, "heads"),
+        kv_heads=1,
+        head_dim=a.cached_dim,
+        value_dim=a.kv_rank,
+        decode_tokens=tokens.new_tokens,
+        window=most,
+        shares_value=1,
+    )
     return b.node(op, trimmed(query, latent, None, *caches), f"{name}.scores")
 
 

@@ -65,9 +65,12 @@ def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
     norm = Norm(NormKind.RMS, hidden) if e.is_router_scaled else None
     of_router = b.norm(x, norm, f"{name}.norm")
     routed = b.product(
-        of_router, (hidden, e.count), f"{name}.router", is_biased=e.is_router_biased,
+        of_router,
+        (hidden, e.count),
+        f"{name}.router",
+        is_biased=e.is_router_biased,
         weights=WeightFormat.HALF,
-    )  # fmt: skip
+    )
     if e.is_router_scaled:
         scale = b.weight(f"{name}.expert_scale", (e.count,))
         routed = b.node(MUL, (routed, scale), f"{name}.scaled")
@@ -135,11 +138,16 @@ def fused_experts(
     k, ranks = e.chosen, b.parallel.expert
     if form in PACKED or form.ggml is not None:
         op: Op = QMoE(
-            activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
-            expert_weight_bits=form.bits, block_size=b.precision.block(form, hidden, first_name),
-            quant_type=NARROW if form is WeightFormat.MXFP4_F8 else "int", skew=b.expert_skew,
+            activation_type=activation,
+            k=k,
+            ranks=ranks,
+            swiglu_fusion=int(e.is_gated),
+            expert_weight_bits=form.bits,
+            block_size=b.precision.block(form, hidden, first_name),
+            quant_type=NARROW if form is WeightFormat.MXFP4_F8 else "int",
+            skew=b.expert_skew,
             stored_bits=bits_of(form, of_file),
-        )  # fmt: skip
+        )
         operands: Inputs = (
             x,
             routed,
@@ -152,9 +160,14 @@ def fused_experts(
         )
     else:
         op = MoE(
-            activation_type=activation, k=k, ranks=ranks, swiglu_fusion=int(e.is_gated),
-            scale_block=form.block, skew=b.expert_skew, keeps_rows=b.keeps_rows,
-        )  # fmt: skip
+            activation_type=activation,
+            k=k,
+            ranks=ranks,
+            swiglu_fusion=int(e.is_gated),
+            scale_block=form.block,
+            skew=b.expert_skew,
+            keeps_rows=b.keeps_rows,
+        )
         operands = (x, routed, first[0], biases[0], second[0], biases[1])
     return b.node(op, trimmed(*operands), f"{name}.experts")
 
@@ -168,17 +181,27 @@ def bits_of(form: WeightFormat, of_file: StoredWeight | None) -> float:
 
 WRITTEN_OUT = {Activation.NEW_GELU: gelu_by_tanh, Activation.QUICK_GELU: quick_gelu}
 """Activations that transformers has no operator for."""
-PACKED = frozenset({
-    WeightFormat.W8, WeightFormat.I4, WeightFormat.I3, WeightFormat.I2, WeightFormat.NF4,
-    WeightFormat.NF4_NESTED, WeightFormat.MXFP4, WeightFormat.MXFP4_F8,
-})  # fmt: skip
+PACKED = frozenset(
+    {
+        WeightFormat.W8,
+        WeightFormat.I4,
+        WeightFormat.I3,
+        WeightFormat.I2,
+        WeightFormat.NF4,
+        WeightFormat.NF4_NESTED,
+        WeightFormat.MXFP4,
+        WeightFormat.MXFP4_F8,
+    }
+)
 """Formats whose weights are widened on the way into a product."""
 
 
 _SCALES = {
-    WeightFormat.MXFP4: DType.F8E8M0, WeightFormat.MXFP4_F8: DType.F8E8M0,
-    WeightFormat.NF4: DType.F32, WeightFormat.NF4_NESTED: DType.U8,
-}  # fmt: skip
+    WeightFormat.MXFP4: DType.F8E8M0,
+    WeightFormat.MXFP4_F8: DType.F8E8M0,
+    WeightFormat.NF4: DType.F32,
+    WeightFormat.NF4_NESTED: DType.U8,
+}
 """Element types of scales; those of activations elsewhere."""
 
 

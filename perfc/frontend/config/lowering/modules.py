@@ -44,9 +44,13 @@ def widened(b: Builder, scores: Value, name: str) -> Value:
 
 
 def by_heads(
-    b: Builder, operands: tuple[Value, Value, Value], a: Attention, run: Running, name: str,
+    b: Builder,
+    operands: tuple[Value, Value, Value],
+    a: Attention,
+    run: Running,
+    name: str,
     heads: tuple[int, int],
-) -> Value:  # fmt: skip
+) -> Value:
     """Return attention [tokens, heads * values] of queries, keys and values [tokens, ...].
 
     Args:

@@ -23,9 +23,14 @@ SYMBOLS = (BATCH, SEQ, PAST)
 
 
 def layer_part(
-    model: LanguageModel, layer: Layer, precision: ServingPrecision, parallel: Parallel = ALONE, *,
-    lora_rank: int = 0, expert_groups: int = 1,
-) -> Module:  # fmt: skip
+    model: LanguageModel,
+    layer: Layer,
+    precision: ServingPrecision,
+    parallel: Parallel = ALONE,
+    *,
+    lora_rank: int = 0,
+    expert_groups: int = 1,
+) -> Module:
     """One layer of the decoder, or of an encoder alone; with adapters if only these are trained.
 
     Its experts are those of one of ``expert_groups`` groups of ranks, each with tokens of its own.

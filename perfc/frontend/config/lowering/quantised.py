@@ -28,9 +28,13 @@ LINEAR, MUL, JOIN = Gemm(transB=1), Mul(), Concat(axis=-1)
 
 
 def quantised_product(
-    b: Builder, x: Value, extents: tuple[int, int], name: str, bias: Value | None,
+    b: Builder,
+    x: Value,
+    extents: tuple[int, int],
+    name: str,
+    bias: Value | None,
     form: WeightFormat,
-) -> Value:  # fmt: skip
+) -> Value:
     """``x`` [rows, contracted] times a weight of ``extents``: contracted, columns.
 
     Formats that multiply in few bits quantise ``x`` first, once for all products that read it.
@@ -81,9 +85,14 @@ def quantised_product(
 
 
 def block_product(
-    b: Builder, x: Value, extents: tuple[int, int], name: str, bias: Value | None,
-    stored: StoredWeight, table: Value | None = None,
-) -> Value:  # fmt: skip
+    b: Builder,
+    x: Value,
+    extents: tuple[int, int],
+    name: str,
+    bias: Value | None,
+    stored: StoredWeight,
+    table: Value | None = None,
+) -> Value:
     """``x`` times a weight in blocks that hold their scales, as those of a GGUF file.
 
     Args:
@@ -98,9 +107,12 @@ def block_product(
     k, n = extents
     packed = table or b.weight(f"{name}.weight", (stored.part(k * n),), DType.U8)
     op = MatMulNBits(
-        K=k, N=n, bits=stored.type.bits, block_size=max(stored.type.scaled, 1),
+        K=k,
+        N=n,
+        bits=stored.type.bits,
+        block_size=max(stored.type.scaled, 1),
         stored_bits=stored.bits,
-    )  # fmt: skip
+    )
     one = b.buffer("scale.half", (1,), b.half)
     return b.node(op, trimmed(x, packed, one, None, None, bias), name)
 

@@ -140,9 +140,12 @@ def projected(b: Builder, x: Value, e: TokenEmbedding, stack: Stack) -> Value:
     if e.width == stack.hidden:
         return x
     return b.product(
-        x, (e.width, stack.hidden), f"{stack.name}.embedding.projection",
-        is_biased=e.is_projection_biased, weights=WeightFormat.HALF,
-    )  # fmt: skip
+        x,
+        (e.width, stack.hidden),
+        f"{stack.name}.embedding.projection",
+        is_biased=e.is_projection_biased,
+        weights=WeightFormat.HALF,
+    )
 
 
 def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -> Value:
@@ -265,9 +268,12 @@ def head(
     x = b.norm(x, h.before, f"{name}.before")
     if h.inner:
         x = b.product(
-            x, (width, h.inner), f"{name}.dense", is_biased=h.is_inner_biased,
+            x,
+            (width, h.inner),
+            f"{name}.dense",
+            is_biased=h.is_inner_biased,
             weights=WeightFormat.HALF,
-        )  # fmt: skip
+        )
         if h.activation is not None:
             x = activated(b, x, h.activation, f"{name}.activation")
         x, width = b.norm(x, h.norm, f"{name}.norm"), h.inner

@@ -130,9 +130,15 @@ def short_convolution(
 
 
 def _convolved(
-    b: Builder, x: Value, extents: tuple[int, int], run: Running, name: str, *, is_biased: bool,
+    b: Builder,
+    x: Value,
+    extents: tuple[int, int],
+    run: Running,
+    name: str,
+    *,
+    is_biased: bool,
     op: VarlenCausalConvWithState = CONV,
-) -> Value:  # fmt: skip
+) -> Value:
     """Channels after the causal convolution with its state, and its activation."""
     channels, taps = extents
     weight = b.weight(f"{name}.conv.weight", (channels, 1, taps))

@@ -71,18 +71,22 @@ def mixed_streams(
 
     split_up = b.shaped(x, (-1, count, hidden), f"{name}.split")
     weights = b.product(
-        routed(first(split_up, f"{name}.active"), f"{name}.predict"), (count, count * count),
-        f"{name}.prediction", weights=WeightFormat.HALF,
-    )  # fmt: skip
+        routed(first(split_up, f"{name}.active"), f"{name}.predict"),
+        (count, count * count),
+        f"{name}.prediction",
+        weights=WeightFormat.HALF,
+    )
     square = b.shaped(weights, (-1, count, count), f"{name}.square")
     change = b.node(MATMUL, (square, split_up), f"{name}.change")
     predicted = b.node(ADD, (change, split_up), f"{name}.predicted")
     active = first(predicted, f"{name}.prediction")
     computed = compute(active)
     shares = b.product(
-        routed(computed, f"{name}.correct"), (count, count), f"{name}.correction",
+        routed(computed, f"{name}.correct"),
+        (count, count),
+        f"{name}.correction",
         weights=WeightFormat.HALF,
-    )  # fmt: skip
+    )
     new = b.node(MUL, (computed, b.weight(f"{name}.scale", (hidden,))), f"{name}.scaled")
     innovation = b.node(SUB, (new, active), f"{name}.innovation")
     one = b.shaped(innovation, (-1, 1, hidden), f"{name}.one")

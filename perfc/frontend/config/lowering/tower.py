@@ -60,13 +60,22 @@ def _chunks(layer: Layer) -> Iterator[int]:
 
 def _whole(layer: Layer) -> Layer:
     """The layer over sequences that are windows already."""
-    return tuple([
-        replace(residual, branches=tuple([
-            replace(br, mixer=replace(br.mixer, chunk=0)) if isinstance(br.mixer, Attention) else br
-            for br in residual.branches
-        ]))
-        for residual in layer
-    ])  # fmt: skip
+    return tuple(
+        [
+            replace(
+                residual,
+                branches=tuple(
+                    [
+                        replace(br, mixer=replace(br.mixer, chunk=0))
+                        if isinstance(br.mixer, Attention)
+                        else br
+                        for br in residual.branches
+                    ]
+                ),
+            )
+            for residual in layer
+        ]
+    )
 
 
 def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:

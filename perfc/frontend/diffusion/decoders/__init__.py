@@ -46,8 +46,9 @@ def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
     for name, size in across:
         if size % edge:
             near = max(1, round(size / edge)) * edge
-            raise ParseError(f"a {name} of {size} pixels", where="--size",
-                             hint=f"multiples of {edge}, as {near}")  # fmt: skip
+            raise ParseError(
+                f"a {name} of {size} pixels", where="--size", hint=f"multiples of {edge}, as {near}"
+            )
     frames = 1 + math.ceil((picture.frames - 1) / time)
     key = "latent_channels" if "latent_channels" in decoder.config else "z_dim"
     channels = decoder.number(key)

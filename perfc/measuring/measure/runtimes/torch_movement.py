@@ -63,8 +63,11 @@ def _slice(torch: Any, at: Attributes, x: Any, *rest: Any) -> Any:
         n = x.shape[axis]
         if step < 0:
             flipped.append(axis)
-            a, b, step = n - 1 - (a + n if a < 0 else min(a, n - 1)), n - 1 - (
-                -1 if b < -n else b + n if b < 0 else b), -step  # fmt: skip
+            a, b, step = (
+                n - 1 - (a + n if a < 0 else min(a, n - 1)),
+                n - 1 - (-1 if b < -n else b + n if b < 0 else b),
+                -step,
+            )
         index[axis] = slice(a, b, step)
     return (x.flip(flipped) if flipped else x)[tuple(index)]
 

@@ -11,9 +11,17 @@ import numpy as np
 
 Attributes = dict[str, Any]
 _TYPES = {
-    1: "float32", 2: "uint8", 3: "int8", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
-    10: "float16", 11: "float64", 16: "bfloat16",
-}  # fmt: skip
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    5: "int16",
+    6: "int32",
+    7: "int64",
+    9: "bool",
+    10: "float16",
+    11: "float64",
+    16: "bfloat16",
+}
 OPERATORS: dict[str, Callable[..., Any]] = {
     "BatchNormalization": lambda torch, at, x, s, b, m, v: torch.nn.functional.batch_norm(
         x, m, v, s, b, False, 0.0, at.get("epsilon", 1e-5)
@@ -72,17 +80,44 @@ def ints(t: Any) -> list[int]:
 def _simple() -> None:
     """Operators that have the same meaning there."""
     unary = (
-        "Relu relu", "Sigmoid sigmoid", "Tanh tanh", "Erf erf", "Exp exp", "Log log", "Sqrt sqrt",
-        "Neg neg", "Abs abs", "Floor floor", "Ceil ceil", "Round round", "Sin sin", "Cos cos",
-        "Not logical_not", "Reciprocal reciprocal", "Sign sign", "IsNaN isnan", "IsInf isinf",
-        "Softplus nn.functional.softplus", "Mish nn.functional.mish",
+        "Relu relu",
+        "Sigmoid sigmoid",
+        "Tanh tanh",
+        "Erf erf",
+        "Exp exp",
+        "Log log",
+        "Sqrt sqrt",
+        "Neg neg",
+        "Abs abs",
+        "Floor floor",
+        "Ceil ceil",
+        "Round round",
+        "Sin sin",
+        "Cos cos",
+        "Not logical_not",
+        "Reciprocal reciprocal",
+        "Sign sign",
+        "IsNaN isnan",
+        "IsInf isinf",
+        "Softplus nn.functional.softplus",
+        "Mish nn.functional.mish",
         "HardSwish nn.functional.hardswish",
-    )  # fmt: skip
+    )
     binary = (
-        "Add add", "Sub sub", "Mul mul", "Pow pow", "MatMul matmul", "Equal eq", "Greater gt",
-        "GreaterOrEqual ge", "Less lt", "LessOrEqual le", "And logical_and", "Or logical_or",
+        "Add add",
+        "Sub sub",
+        "Mul mul",
+        "Pow pow",
+        "MatMul matmul",
+        "Equal eq",
+        "Greater gt",
+        "GreaterOrEqual ge",
+        "Less lt",
+        "LessOrEqual le",
+        "And logical_and",
+        "Or logical_or",
         "Mod remainder",
-    )  # fmt: skip
+    )
     for entry in (*unary, *binary):
         onnx_name, _, path = entry.partition(" ")
         OPERATORS[onnx_name] = _named(path, len(entry.split()) == 2 and entry in binary)

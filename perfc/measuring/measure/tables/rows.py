@@ -254,12 +254,35 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
 def host_row(run: Mapping[str, Any], number: int, c: Compared) -> KernelRow:
     """Return the row of a part as nodes that launch no analyzed kernel."""
     return KernelRow(
-        **run, kernel=-1, part=number, part_s=c.time_s, time_s=c.time_s, iqr_s=c.part.iqr_s,
-        best_s=c.part.best_s, inserted_s=c.part.inserted_s, floor_s=0.0, sustained_s=0.0,
-        label=c.label, kind="host", dtype="", ops="", views=0, runtime_ops=runtime_operators(c),
-        nodes=names(c.part.nodes), launches=1.0, mac=0.0, alu=0.0, sfu=0.0, integer=0.0,
-        read_bytes=0.0, write_bytes=0.0, moved_bytes=0.0, op="", operands="", results="",
-    )  # fmt: skip
+        **run,
+        kernel=-1,
+        part=number,
+        part_s=c.time_s,
+        time_s=c.time_s,
+        iqr_s=c.part.iqr_s,
+        best_s=c.part.best_s,
+        inserted_s=c.part.inserted_s,
+        floor_s=0.0,
+        sustained_s=0.0,
+        label=c.label,
+        kind="host",
+        dtype="",
+        ops="",
+        views=0,
+        runtime_ops=runtime_operators(c),
+        nodes=names(c.part.nodes),
+        launches=1.0,
+        mac=0.0,
+        alu=0.0,
+        sfu=0.0,
+        integer=0.0,
+        read_bytes=0.0,
+        write_bytes=0.0,
+        moved_bytes=0.0,
+        op="",
+        operands="",
+        results="",
+    )
 
 
 def model_row(m: Measurement, date: str) -> ModelRow:
@@ -270,18 +293,30 @@ def model_row(m: Measurement, date: str) -> ModelRow:
     work = report.cost.work
     kernels = report.roofline.kernels
     return ModelRow(
-        **shared_columns(m), time_s=m.total_s, iqr_s=m.total_iqr_s, best_s=m.best_s, runs=m.runs,
-        kernel_s=m.kernel_s, attributed=m.attribution.share, peak_rss_bytes=m.peak_rss_bytes,
-        base_rss_bytes=m.base_rss_bytes, floor_s=m.floor_s, sustained_s=report.roofline.time_s,
-        nodes=sum(1 for _ in walk(report.source.graph)), kernels=len(kernels),
+        **shared_columns(m),
+        time_s=m.total_s,
+        iqr_s=m.total_iqr_s,
+        best_s=m.best_s,
+        runs=m.runs,
+        kernel_s=m.kernel_s,
+        attributed=m.attribution.share,
+        peak_rss_bytes=m.peak_rss_bytes,
+        base_rss_bytes=m.base_rss_bytes,
+        floor_s=m.floor_s,
+        sustained_s=report.roofline.time_s,
+        nodes=sum(1 for _ in walk(report.source.graph)),
+        kernels=len(kernels),
         runtime_kernels=sum(len(c.part.runtime) for c in m.rows),
-        mac=evaluate(work.mac, env), flop=evaluate(work.flop, env),
+        mac=evaluate(work.mac, env),
+        flop=evaluate(work.flop, env),
         read_bytes=sum(b.launches * b.counts.read_bytes for b in kernels),
         write_bytes=sum(b.launches * b.counts.write_bytes for b in kernels),
         weight_bytes=evaluate(report.weight_bytes, env),
-        activation_bytes=report.liveness.peak(env)[0], date=date,
-        table=report.deployment.table.name, precision=report.deployment.dtype,
-    )  # fmt: skip
+        activation_bytes=report.liveness.peak(env)[0],
+        date=date,
+        table=report.deployment.table.name,
+        precision=report.deployment.dtype,
+    )
 
 
 def runtime_operators(c: Compared) -> str:
@@ -302,6 +337,12 @@ def names(operators: Iterable[str]) -> str:
 def subject_of(row: KernelRow) -> KernelSubject:
     """Return the kernel of a row."""
     return of_texts(
-        row.kind, row.op, row.ops, row.views, row.dtype, row.operands, row.results,
+        row.kind,
+        row.op,
+        row.ops,
+        row.views,
+        row.dtype,
+        row.operands,
+        row.results,
         LaunchAmounts(row.launches, row.mac, row.sfu, row.read_bytes, row.write_bytes),
-    )  # fmt: skip
+    )

@@ -100,9 +100,13 @@ def executed(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
     else:
         name = f"Memcpy {COPIES.get(integer(e, 'operation') or 0, '')}".rstrip()
         handle = next(
-            (h for key in ("dst_agent_id", "src_agent_id")
-             if (h := integer(inner(e, key), "handle")) in process.devices), None,
-        )  # fmt: skip
+            (
+                h
+                for key in ("dst_agent_id", "src_agent_id")
+                if (h := integer(inner(e, key), "handle")) in process.devices
+            ),
+            None,
+        )
     device = 0 if handle is None else process.devices.get(handle, handle)
     trace.add(name, end - start, device, start_ns=start)
     correlation = integer(inner(e, "correlation_id"), "internal")

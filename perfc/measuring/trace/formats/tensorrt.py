@@ -26,9 +26,19 @@ from ..facts import (
 PHASES = (("H2dMs", "Memcpy HtoD"), ("ComputeMs", "inference"), ("D2hMs", "Memcpy DtoH"))
 """Parts of an inference: end of the keys and name of the part."""
 MOST_NS = 10**18
-TYPES = (("BF16", "bfloat16"), ("FP16", "float16"), ("Half", "float16"), ("FP32", "float"),
-         ("Float", "float"), ("INT8", "int8"), ("Int8", "int8"), ("FP8", "float8e4m3fn"),
-         ("Int32", "int32"), ("INT32", "int32"), ("Int64", "int64"))  # fmt: skip
+TYPES = (
+    ("BF16", "bfloat16"),
+    ("FP16", "float16"),
+    ("Half", "float16"),
+    ("FP32", "float"),
+    ("Float", "float"),
+    ("INT8", "int8"),
+    ("Int8", "int8"),
+    ("FP8", "float8e4m3fn"),
+    ("Int32", "int32"),
+    ("INT32", "int32"),
+    ("Int64", "int64"),
+)
 """Element types by a word of the inspector's format, as ``Row major linear FP16 format``."""
 
 

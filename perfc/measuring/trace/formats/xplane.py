@@ -158,9 +158,15 @@ def call_of(args: Event) -> OperatorCall | None:
     if not operator:
         return None
     shape = _SHAPE.search(text(args, "shape_with_layout") or text(args, "long_name"))
-    result = () if shape is None else (
-        TensorArgument(shape[1], tuple(int(d) for d in shape[2].split(",") if d and len(d) < 13)),
-    )  # fmt: skip
+    result = (
+        ()
+        if shape is None
+        else (
+            TensorArgument(
+                shape[1], tuple(int(d) for d in shape[2].split(",") if d and len(d) < 13)
+            ),
+        )
+    )
     return OperatorCall(operator, result)
 
 

@@ -56,10 +56,17 @@ class EntryView:
         """Build the view of one entry."""
         bounds = sorted(KEYS[m] for m, f in entry.figures.items() if f.is_bound)
         return cls(
-            case.model, case.target, case.runtime, case.dtype, dict(case.others), dict(case.dims),
-            dict(entry.sizes), entry.digest, tuple(bounds),
+            case.model,
+            case.target,
+            case.runtime,
+            case.dtype,
+            dict(case.others),
+            dict(case.dims),
+            dict(entry.sizes),
+            entry.digest,
+            tuple(bounds),
             {KEYS[m]: f.value for m, f in entry.figures.items()},
-        )  # fmt: skip
+        )
 
 
 @record

@@ -70,10 +70,20 @@ class FindingView:
     def of(cls, f: Finding) -> FindingView:
         """Build the JSON view of a finding."""
         return cls(
-            f.code, f.rule, f.severity.value, f.saves.value, f.message, f.advice, tuple(f.nodes),
-            f.tensor, None if f.gain is None else GainView.of(f.gain), f.saved_bytes,
-            f.is_fixable, f.fingerprint, f.source,
-        )  # fmt: skip
+            f.code,
+            f.rule,
+            f.severity.value,
+            f.saves.value,
+            f.message,
+            f.advice,
+            tuple(f.nodes),
+            f.tensor,
+            None if f.gain is None else GainView.of(f.gain),
+            f.saved_bytes,
+            f.is_fixable,
+            f.fingerprint,
+            f.source,
+        )
 
 
 @record

@@ -36,14 +36,20 @@ def answer(request: OracleRequest) -> OracleAnswer:
     with tempfile.TemporaryDirectory(prefix="perfc-fusion-") as folder:
         archive, reply = Path(folder, "model.pt2"), Path(folder, "groups.json")
         content = {
-            "name": request.model, "inputs": list(request.inputs), "dims": dict(request.dims),
+            "name": request.model,
+            "inputs": list(request.inputs),
+            "dims": dict(request.dims),
             "kwargs": arguments_of(request.kwargs),
-        }  # fmt: skip
+        }
         answer = answer_of(
-            WORKER, [str(archive), str(reply)], reply, where=request.model, longest_s=LONGEST_S,
+            WORKER,
+            [str(archive), str(reply)],
+            reply,
+            where=request.model,
+            longest_s=LONGEST_S,
             late=(f"PyTorch did not compile it in {LONGEST_S} s", ""),
             request=json.dumps(content),
-        )  # fmt: skip
+        )
         groups = checked(answer, request.model)["groups"]
         source = module_of(archive.read_bytes(), request.model.rpartition(":")[2])
     module = Analyses().apply(Canonicalize(), typed(source))
@@ -52,9 +58,10 @@ def answer(request: OracleRequest) -> OracleAnswer:
         origin.setdefault(node.name.rpartition("/")[2].partition(".")[0], set()).add(node)
     made = [
         OracleGroup(
-            str(g["name"]), str(g["kind"]),
+            str(g["name"]),
+            str(g["kind"]),
             frozenset(n for name in g["operators"] for n in origin.get(name, ())),
         )
         for g in groups
-    ]  # fmt: skip
+    ]
     return OracleAnswer(module, tuple(made))

@@ -50,12 +50,10 @@ def answer(request: OracleRequest) -> OracleAnswer:
     made = {v.name: n for n in module.graph.nodes for v in n.results}
     borders = frozenset(name for n in graph.node for name in n.output)
     groups = [
-        OracleGroup(
-            n.name, n.op_type, frozenset(leading_to(iter(n.output), made, borders))
-        )
+        OracleGroup(n.name, n.op_type, frozenset(leading_to(iter(n.output), made, borders)))
         for n in graph.node
         if not n.op_type.endswith(("quantizeLinear", "QuantizeLinear"))
-    ]  # fmt: skip
+    ]
     return OracleAnswer(module, tuple(groups))
 
 
@@ -69,9 +67,14 @@ def run(model: str, written: Path) -> None:
     command = [sys.executable, "-c", SESSION, model, str(written)]
     try:
         made = subprocess.run(
-            command, capture_output=True, text=True, timeout=LONGEST_S, check=False,
-            env=child_environment(), cwd=written.parent,
-        )  # fmt: skip
+            command,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST_S,
+            check=False,
+            env=child_environment(),
+            cwd=written.parent,
+        )
     except subprocess.TimeoutExpired:
         raise ModelError(f"onnxruntime did not optimize it in {LONGEST_S} s") from None
     if made.returncode == 0:

@@ -36,9 +36,14 @@ def answer(request: OracleRequest) -> OracleAnswer:
         reply = Path(folder, "groups.json")
         source = runnable(request.model, Path(folder)).path
         answer = answer_of(
-            WORKER, [str(source), str(reply)], reply, where=request.model, longest_s=LONGEST_S,
-            late=(f"TVM did not fuse it in {LONGEST_S} s", ""), request=json.dumps(shapes(module)),
-        )  # fmt: skip
+            WORKER,
+            [str(source), str(reply)],
+            reply,
+            where=request.model,
+            longest_s=LONGEST_S,
+            late=(f"TVM did not fuse it in {LONGEST_S} s", ""),
+            request=json.dumps(shapes(module)),
+        )
     if "missing" in answer:
         from perfc.common.extras import install
 
@@ -48,11 +53,12 @@ def answer(request: OracleRequest) -> OracleAnswer:
     by_name = {n.name: n for n in module.graph.nodes}
     groups = [
         OracleGroup(
-            g["name"], "fused" if len(g["nodes"]) > 1 else "kernel",
+            g["name"],
+            "fused" if len(g["nodes"]) > 1 else "kernel",
             frozenset(by_name[n] for n in g["nodes"] if n in by_name),
         )
         for g in answer["groups"]
-    ]  # fmt: skip
+    ]
     return OracleAnswer(module, tuple(groups))
 
 

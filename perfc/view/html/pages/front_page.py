@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from perfc.study.search import SpaceSearch
 
 FRONT = ChartBlock(
-    "front", "front",
+    "front",
+    "front",
     "Large dots: the Pareto front. Small dots: other candidates. Dashed: the longest time.",
     "The first objective against the second",
-)  # fmt: skip
+)
 MOST_DOTS = 2_000
 """Candidates that are drawn, without the front."""
 
@@ -44,9 +45,12 @@ def payload(search: SpaceSearch) -> Json:
         "kinds": ["on the front", "not on the front"],
         "dots": [
             [
-                number(t.value(across)), number(t.value(up)), text(search.deployment.target),
-                t.number in best, text(words_of(t)),
+                number(t.value(across)),
+                number(t.value(up)),
+                text(search.deployment.target),
+                t.number in best,
+                text(words_of(t)),
             ]
             for t in dots
         ],
-    }  # fmt: skip
+    }

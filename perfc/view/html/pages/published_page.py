@@ -49,9 +49,12 @@ def published_page(name: str, run: ModelRun, grid: Region) -> str:
     from_ = [Section(p.predictor, p.predictor, (Note(p.title), *view.notes(p))) for p in known]
     why = [Section("reason", "perfc", (Note(reason, is_warning=True),))] if reason else []
     return chart_page(
-        Document(view.title(answer), (table, *from_, *why)), charts_of(answer),
-        payload(run, lines), SCRIPTS, lead(known),
-    )  # fmt: skip
+        Document(view.title(answer), (table, *from_, *why)),
+        charts_of(answer),
+        payload(run, lines),
+        SCRIPTS,
+        lead(known),
+    )
 
 
 def lead(known: Sequence[PublishedPrediction]) -> list[str]:
@@ -73,8 +76,9 @@ def charts_of(answer: PublishedPrediction) -> list[ChartBlock]:
 
     return [
         ChartBlock(row.name, f"{row.name} by batch", HINT, f"Predicted {row.name} by batch")
-        for row in rows_of(answer) if row.value is not None
-    ]  # fmt: skip
+        for row in rows_of(answer)
+        if row.value is not None
+    ]
 
 
 def payload(run: ModelRun, lines: Sequence[Sequence[PublishedPrediction]]) -> Json:
@@ -83,12 +87,15 @@ def payload(run: ModelRun, lines: Sequence[Sequence[PublishedPrediction]]) -> Js
 
     charts = [
         chart(
-            row.name, " ".join(filter(None, (row.name, row.per))),
+            row.name,
+            " ".join(filter(None, (row.name, row.per))),
             {points[0].predictor: [*points_of(points, i)] for points in lines},
-            UNITS[row.unit], has_band=True,
+            UNITS[row.unit],
+            has_band=True,
         )
-        for i, row in enumerate(rows_of(lines[0][0])) if row.value is not None
-    ]  # fmt: skip
+        for i, row in enumerate(rows_of(lines[0][0]))
+        if row.value is not None
+    ]
     return {"reports": [], "along": "batch", "at": run.batch, "charts": charts}
 
 

@@ -28,8 +28,10 @@ ROOFLINE = ChartBlock(
 def roofline_page(drawn: Chart) -> str:
     """Return the chart and its tables as a self-contained HTML document."""
     drawn = replace(drawn, window=AxisLimits(decades(drawn.window.x), decades(drawn.window.y)))
-    bases = [[m for m in drawn.marks if (m.basis is TimeBasis.MEASURED) is is_measured]
-             for is_measured in (False, True)]  # fmt: skip
+    bases = [
+        [m for m in drawn.marks if (m.basis is TimeBasis.MEASURED) is is_measured]
+        for is_measured in (False, True)
+    ]
     # measured kernels lie over the predicted ones as hollow points, or stand alone
     sides = [marks for marks in bases if marks] or [[]]
     data: Json = {

@@ -15,25 +15,30 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("format", "theme", "canvas", "serving", "ready")
 STEPS = ChartBlock(
-    "steps", "step time by part",
+    "steps",
+    "step time by part",
     "One bar per step: the share of each part. Mark: lower bound.",
     "Time of single steps by their parts",
-)  # fmt: skip
+)
 LATENCIES = ChartBlock(
-    "latencies", "latencies",
+    "latencies",
+    "latencies",
     "Marks: median, 90th and 99th percentile. Below: the mean with its 90 % prediction interval.",
     "Percentiles of time to first token and of inter-token latency",
-)  # fmt: skip
+)
 MEMORY = ChartBlock(
-    "room", "memory in parts", "The pool holds the KV cache and states of all users.",
+    "room",
+    "memory in parts",
+    "The pool holds the KV cache and states of all users.",
     "Parts of a GPU's memory",
-)  # fmt: skip
+)
 FRONT = ChartBlock(
-    "front", "front",
+    "front",
+    "front",
     "Large dots: the Pareto front. Small dots: other settings of each machine, format and number "
     "of GPUs. Dashed: the requested time per token.",
     "Cost of tokens against time per token",
-)  # fmt: skip
+)
 
 
 def serving_page(report: ServingReport) -> str:
@@ -59,17 +64,21 @@ def step(view: StepView) -> Json:
     parts = [(text(p.what), number(p.time_s) or 0.0) for p in view.parts]
     whole = round(math.fsum(time_s for _, time_s in parts), 12) if parts else number(view.time_s)
     return {
-        "what": text(view.what), "time_s": whole, "floor_s": number(view.floor_s),
+        "what": text(view.what),
+        "time_s": whole,
+        "floor_s": number(view.floor_s),
         "parts": [list(part) for part in parts],
-    }  # fmt: skip
+    }
 
 
 def payload(report: ServingReport) -> Json:
     """Return the data of one serving report."""
     return {
-        "reports": [], "steps": [step(s) for s in report.steps],
-        "latencies": list(latencies(report)), "memory": memory(report.memory),
-    }  # fmt: skip
+        "reports": [],
+        "steps": [step(s) for s in report.steps],
+        "latencies": list(latencies(report)),
+        "memory": memory(report.memory),
+    }
 
 
 def latencies(report: ServingReport) -> list[Json]:
@@ -84,12 +93,14 @@ def latencies(report: ServingReport) -> list[Json]:
     )
     return [
         {
-            "what": what, "mean_s": number(q.mean), "range_s": _range(q.mean, band),
+            "what": what,
+            "mean_s": number(q.mean),
+            "range_s": _range(q.mean, band),
             "percentiles_s": [number(v) for v in (q.p50, q.p90, q.p99)],
         }
         for what, q, band in named
         if q is not None
-    ]  # fmt: skip
+    ]
 
 
 def _range(mean_s: float, band: IntervalFactors | None) -> list[float | None]:
@@ -99,9 +110,11 @@ def _range(mean_s: float, band: IntervalFactors | None) -> list[float | None]:
 def memory(m: MemoryView) -> list[list[object]]:
     """Return the parts of a GPU's memory in bytes."""
     parts = [
-        ("weights", m.weight_bytes), ("activations", m.activation_bytes),
-        ("contexts and graphs", m.overhead_bytes), (m.pool_name, max(m.pool_bytes, 0.0)),
-    ]  # fmt: skip
+        ("weights", m.weight_bytes),
+        ("activations", m.activation_bytes),
+        ("contexts and graphs", m.overhead_bytes),
+        (m.pool_name, max(m.pool_bytes, 0.0)),
+    ]
     rest = m.capacity_bytes - sum(size for _, size in parts)
     return [[name, number(size)] for name, size in (*parts, ("unused", max(rest, 0.0)))]
 
@@ -114,9 +127,10 @@ def search_payload(search: SearchResult) -> Json:
         "reports": [],
         "across": {"name": "time per token", "unit": "s"},
         "up": {"name": search.cost_unit, "unit": ""},
-        "limit": search.slo.tpot_s, "kinds": ["simulated", "steady-state estimate"],
+        "limit": search.slo.tpot_s,
+        "kinds": ["simulated", "steady-state estimate"],
         "dots": [
             [number(d.time_s), number(d.cost), text(d.target), d.is_best, text(d.words)]
             for d in dots_of(search)
         ],
-    }  # fmt: skip
+    }

@@ -59,18 +59,23 @@ def payload(sweep: Sweep, along: str) -> Json:
         for name, points in drawn.items()
     }
     return {
-        "reports": [], "along": text(sweep.label(along)),
+        "reports": [],
+        "along": text(sweep.label(along)),
         "charts": [
             chart("times", "time per run", drawn, has_band=True),
             chart("each", "time per item", each, has_band=False),
         ],
-    }  # fmt: skip
+    }
 
 
 def chart(
-    name: str, title: str, lines: Mapping[str, Sequence[ChartPoint]], unit: str = "s",
-    *, has_band: bool,
-) -> Json:  # fmt: skip
+    name: str,
+    title: str,
+    lines: Mapping[str, Sequence[ChartPoint]],
+    unit: str = "s",
+    *,
+    has_band: bool,
+) -> Json:
     """Return the data of one chart.
 
     Args:
@@ -81,12 +86,15 @@ def chart(
         has_band: draw the interval as a band.
     """
     return {
-        "id": name, "name": title, "unit": unit, "has_band": has_band,
+        "id": name,
+        "name": title,
+        "unit": unit,
+        "has_band": has_band,
         "lines": [
             {"name": text(name), "points": [[n, *map(number, values)] for n, values in points]}
             for name, points in lines.items()
         ],
-    }  # fmt: skip
+    }
 
 
 def _named(sweep: Sweep, point: Point, along: str) -> set[str]:

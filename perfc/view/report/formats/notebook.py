@@ -75,21 +75,25 @@ def render(views: Views) -> str:
     ordered = groups(views.kernels)
     lines = rest_lines(ordered, KINDS, v, NO_LIMIT)
     rest = "".join(s.text for line in lines for s in line)
-    return template(TEMPLATE).render(
-        model=model,
-        machine=machine,
-        how=" · ".join(how),
-        facts=[(f.label, f.number, printable(f.words)) for f in facts_of(v)],
-        grade="" if v.confidence is None else GRADES[v.confidence.grade],
-        strip=strip(v),
-        limits=[part(one, p) for one, p in zip(v.limits, percents(v.limits), strict=True) if p],
-        kinds=kinds(ordered[:KINDS], v.time_s),
-        rest=rest.replace("(--top all)", "").strip(),
-        gain=gain_title(useful(views), v),
-        remedies=[(r.name, r.option, *remedy_cells(r, v)) for r in useful(views)],
-        memory=bars(views.memory.live_bytes),
-        peak=str(views.memory.peak_bytes),
-    ).strip()  # fmt: skip
+    return (
+        template(TEMPLATE)
+        .render(
+            model=model,
+            machine=machine,
+            how=" · ".join(how),
+            facts=[(f.label, f.number, printable(f.words)) for f in facts_of(v)],
+            grade="" if v.confidence is None else GRADES[v.confidence.grade],
+            strip=strip(v),
+            limits=[part(one, p) for one, p in zip(v.limits, percents(v.limits), strict=True) if p],
+            kinds=kinds(ordered[:KINDS], v.time_s),
+            rest=rest.replace("(--top all)", "").strip(),
+            gain=gain_title(useful(views), v),
+            remedies=[(r.name, r.option, *remedy_cells(r, v)) for r in useful(views)],
+            memory=bars(views.memory.live_bytes),
+            peak=str(views.memory.peak_bytes),
+        )
+        .strip()
+    )
 
 
 @cache

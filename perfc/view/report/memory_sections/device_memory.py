@@ -153,10 +153,14 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
         for p in sorted(view.parts, key=lambda p: -p.nbytes)
     )
     yield Table(
-        (Column("part", "part"), Column("nbytes", "at the peak"),
-         Column("share", "share", Unit.SHARE), Column("words", "contents", is_name=True)),
+        (
+            Column("part", "part"),
+            Column("nbytes", "at the peak"),
+            Column("share", "share", Unit.SHARE),
+            Column("words", "contents", is_name=True),
+        ),
         rows,
-    )  # fmt: skip
+    )
     spans = ", ".join(
         f"{p.phase} {size_text(p.peak_bytes)} in {plural(p.kernels, 'kernel')}" for p in view.phases
     )

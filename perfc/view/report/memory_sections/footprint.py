@@ -131,10 +131,18 @@ def footprint(
     if capacity is not None:
         limits = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
     made = Footprint(
-        parts, done.allocated_bytes, done.reserved_bytes, *limits, make.title,
-        table.names[at] if line else "", table.phases[at] if line else Phase.FORWARD,
-        tuple(s + workspace for s in line), done.reserved_line, table.phases, table.is_bound,
-    )  # fmt: skip
+        parts,
+        done.allocated_bytes,
+        done.reserved_bytes,
+        *limits,
+        make.title,
+        table.names[at] if line else "",
+        table.phases[at] if line else Phase.FORWARD,
+        tuple(s + workspace for s in line),
+        done.reserved_line,
+        table.phases,
+        table.is_bound,
+    )
     if not shared or machine.kind != "cpu" or framework not in GROWN:
         return made
     grown = report.analyses.once(

@@ -51,11 +51,13 @@ def curve_of(report: Report) -> tuple[CurvePoint, ...]:
     most = max(curve[-1].kept_bytes, 1)
     return tuple(
         CurvePoint(
-            p.kept_bytes, p.kept_bytes / most,
-            p.cost_bytes / bytes_per_s if bytes_per_s else None, p.cost_bytes,
+            p.kept_bytes,
+            p.kept_bytes / most,
+            p.cost_bytes / bytes_per_s if bytes_per_s else None,
+            p.cost_bytes,
         )
         for p in thinned(curve)
-    )  # fmt: skip
+    )
 
 
 def parts(report: Report) -> tuple[list[Node], list[Node], list[Value]]:
@@ -96,9 +98,10 @@ def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
     )
     rows = tuple(
         (
-            p.keep, in_bytes(p.kept_bytes),
+            p.keep,
+            in_bytes(p.kept_bytes),
             None if p.again_s is None else in_seconds(p.again_s),
         )
         for p in curve
-    )  # fmt: skip
+    )
     yield Table(columns, rows)

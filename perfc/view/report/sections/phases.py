@@ -83,6 +83,10 @@ def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: f
         spent["launches"] = spent.get("launches", 0.0) + wait_s
     time_s = math.fsum(t for t, *_ in rows)
     return PhaseShare(
-        phase.value, time_s, ratio(time_s, whole_s), math.fsum(f for _, f, _, _ in rows),
-        len(rows), max(spent, key=spent.__getitem__, default=HOST),
-    )  # fmt: skip
+        phase.value,
+        time_s,
+        ratio(time_s, whole_s),
+        math.fsum(f for _, f, _, _ in rows),
+        len(rows),
+        max(spent, key=spent.__getitem__, default=HOST),
+    )

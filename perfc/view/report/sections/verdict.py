@@ -176,9 +176,13 @@ def memory_need(report: Report) -> MemoryNeed:
     need = report.footprint
     weights = sum(need.parts.get(role, 0) for role in (BufferRole.PARAMETER, BufferRole.STATE))
     return MemoryNeed(
-        weights, need.reserved_bytes - weights, need.capacity_bytes, need.is_bound,
-        need.margin_bytes, need.context_bytes,
-    )  # fmt: skip
+        weights,
+        need.reserved_bytes - weights,
+        need.capacity_bytes,
+        need.is_bound,
+        need.margin_bytes,
+        need.context_bytes,
+    )
 
 
 def throughput(report: Report, time_s: float) -> Throughput:
