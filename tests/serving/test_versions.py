@@ -131,7 +131,8 @@ def test_a_law_says_which_versions_were_measured(version: str, is_measured: bool
             "sglang",
             "0.5",
             {"prefill_gpus": 1},
-            "sglang 0.5 was not measured: the measurements behind its host overhead state no version",
+            "sglang 0.5 was not measured: the measurements behind its host overhead state"
+            " no version",
         ),
     ],
 )

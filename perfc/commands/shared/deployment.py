@@ -106,8 +106,8 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         ("--host-launch",),
         {
             "metavar": "TIME",
-            "words": "Host time to launch one kernel, e.g. 30us (default: the target's, or a typical "
-            "value).",
+            "words": "Host time to launch one kernel, e.g. 30us (default: the target's, or a"
+            " typical value).",
         },
     ),
     "reserve": (

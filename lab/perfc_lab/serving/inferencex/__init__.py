@@ -135,16 +135,8 @@ def _lists() -> dict[tuple[str, str, str, str], tuple[_List, ...]]:
 def _read(entry: dict[str, Any]) -> _List:
     prompts = tuple(entry.get("prompts", ()))
     settings = tuple(
-        (
-            (isl, osl),
-            frozenset(users),
-            DisaggregatedRun(
-                prompt_workers, workers, ranks, has_own, expert, drafted, prompts, batch
-            ),
-        )
-        for isl, osl, users, prompt_workers, workers, ranks, has_own, expert, drafted, batch in entry[
-            "settings"
-        ]
+        ((isl, osl), frozenset(users), DisaggregatedRun(*shape, prompts, batch))
+        for isl, osl, users, *shape, batch in entry["settings"]
     )
     counted = Counted(entry.get("counts", Counted.RANKS.value))
     return _List(counted, frozenset(entry.get("days", ())), settings)
