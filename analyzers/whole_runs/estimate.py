@@ -138,8 +138,7 @@ def estimate(
 
     Args:
         module: as it was read.
-        card: card of the weights, as `perfc train graph` writes it; by default of those that come
-            with perfc, the ones that know the machine and setting before others.
+        card: card of the weights; by default shipped ones, those that know the machine first.
         target: name or file of the machine.
         setting: how it is run.
         batch: images or sequences; by default that of the model, 1 where its file gives none.
@@ -148,8 +147,7 @@ def estimate(
 
     Raises:
         WeightsError: no such weights, or damaged ones.
-        ModelError: symbols besides the batch that nothing is known of, or another batch than the
-            model is fixed to.
+        ModelError: unknown symbols besides the batch, or the model is fixed to another batch.
         TargetError: no such machine.
     """
     name = shipped.known_name(target)
@@ -159,7 +157,7 @@ def estimate(
     size = batch_size(module, batch, dims or {})
     start = time.perf_counter()
     graph = encode_module("model", module, [setting], dims)
-    row = with_floors(graph, [GraphRow("model", "model", setting, name, size, float("nan"))])[0]
+    (row,) = with_floors(graph, [GraphRow("model", "model", setting, name, size, math.nan)])
     data = Measurements("model", {"model": graph}, (row,))
     ready = time.perf_counter()
     numbers = made.estimates(data)
@@ -170,21 +168,15 @@ def estimate(
     if not inner and bool(numbers.far[0]):
         inner = ("features are outside the training range",)
     outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
-    run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
-    if not math.isfinite(run.mid) or run.mid <= 0:
-        raise WeightsError(f"weights of {weights_card.predictor} give {run.mid}", where=str(card))
-    if inner or (is_strange and not made.reaches_machines):
-        run = run.widened(WIDENING)
-    if made.quantity is Quantity.TIME:
-        run, late = with_host(replace(run, low=max(run.low, row.floor_s)), made, graph, row)
-        outside = (*outside, *late)
+    is_wide = bool(inner) or (is_strange and not made.reaches_machines)
+    run, late = with_host(_interval(numbers, card, is_wide=is_wide), made, graph, row)
     return WholeRunEstimate(
         made.quantity,
         run.mid,
         run.low,
         run.high,
         row.floor_s,
-        (*outside, *unlike(numbers)),
+        (*outside, *late, *unlike(numbers)),
         weights_card,
         ready - start,
         end - ready,
@@ -194,13 +186,28 @@ def estimate(
     )
 
 
+def _interval(numbers: GraphEstimates, card: Path, *, is_wide: bool) -> Interval:
+    """Return the interval of the one run, widened beyond what was measured.
+
+    Raises:
+        WeightsError: the estimate is no positive number.
+    """
+    run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
+    if not math.isfinite(run.mid) or run.mid <= 0:
+        raise WeightsError(f"a predictor that gives {run.mid}", where=str(card))
+    return run.widened(WIDENING) if is_wide else run
+
+
 def with_host(
     run: Interval, made: GraphPredictor, graph: ModelGraph, row: GraphRow
 ) -> tuple[Interval, tuple[str, ...]]:
-    """Return a run that takes at least its host's time, and notes on that time.
+    """Return a run that takes at least its bound and its host's time, and notes on that time.
 
     Predictors that do not read launches were fitted to runs with their hosts.
     """
+    if made.quantity is not Quantity.TIME:
+        return run, ()
+    run = replace(run, low=max(run.low, row.floor_s))
     machine, launches = load_machine(row.target), launches_of(graph, row)
     notes = tuple(waiting(machine, row.setting, launches, run))
     host = host_gap(machine, row.setting) * launches

@@ -162,16 +162,15 @@ def plan(
     training = sizes(batch, work.tokens(seq), train, recipe=work.recipe)
     again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     fixed = given_degrees(parallel)
-    samples: Sequence[int] = (micro_batch,) if micro_batch else MICRO_BATCHES
-    if fixed.get("micro_batches"):
-        samples = (1,)  # the number of micro-batches determines their size
+    # the number of micro-batches determines their size
+    size = 1 if fixed.get("micro_batches") else micro_batch
     return planned(
         work,
         gpus,
         training,
         fixed=fixed,
         checkpointings=again,
-        micro_batches=samples,
+        micro_batches=(size,) if size else MICRO_BATCHES,
         law=law_on(cluster_of(work).machine, work.recipe.dtype, trained_by),
         others=single_framework_laws(work, trained_by),
     )
@@ -214,14 +213,10 @@ def scale(
         model: configuration of a language model, or a graph.
         target: cluster, or GPU with assumed links.
         gpus: devices of each point; by default powers of two up to 1,024.
-        batch: samples per step on the fewest devices; 0 for one micro-batch per copy, and four
-            per pipeline stage.
-        seq: tokens per sample; 0 for 2,048, or the model's positions if fewer, or the length in
-            the graph's file.
+        batch: samples per step on the fewest devices; 0 for a few micro-batches per copy.
+        seq: tokens per sample, as for `plan`.
         train: optimizer.
-        dtype: type of matrix multiplications; "" for 16 bits of the machine, by autocast if
-            samples are no sequences. Weights of 16 bits or fewer have f32 master copies; with
-            ``f32``, ``tf32`` and autocast they are f32 themselves.
+        dtype: type of matrix multiplications, as for `plan`.
         runtime: fusion rules; "" for those of published runs.
         parallel: degrees of one copy.
         checkpointing: none, selective or block.
@@ -237,18 +232,13 @@ def scale(
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq, lora_rank=lora_rank)
     work.reserve = Reserve.parse(reserve)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
-    samples, again = batch or MOST_BATCH, named(checkpointing)
-    training = sizes(samples, work.tokens(seq), train, micro_batch or 1, again, work.recipe)
-    is_largest = not (micro_batch or fixed.micro_batches)
-    if is_largest:
-        samples = largest_micro_batch(work, fixed, training, gpus, is_weak=is_weak)
-        training = replace(training, micro_batch=samples)
+    again, tokens = named(checkpointing), work.tokens(seq)
+    training = sizes(batch or MOST_BATCH, tokens, train, micro_batch or 1, again, work.recipe)
+    if is_largest := not (micro_batch or fixed.micro_batches):
+        size = largest_micro_batch(work, fixed, training, gpus, is_weak=is_weak)
+        training = replace(training, micro_batch=size)
     if not batch:
-        each = fixed.devices // fixed.data
-        copies = max(min(gpus, default=each) // each, 1)
-        count = micro_batches_of(fixed)
-        training = replace(training, batch=copies * training.micro_batch * count)
-    law = law_on(cluster_of(work).machine, work.recipe.dtype, trained_by)
+        training = replace(training, batch=_fewest_samples(fixed, training, gpus))
     return scaled(
         work,
         fixed,
@@ -256,9 +246,16 @@ def scale(
         gpus=gpus,
         is_weak=is_weak,
         is_largest=is_largest,
-        law=law,
+        law=law_on(cluster_of(work).machine, work.recipe.dtype, trained_by),
         others=single_framework_laws(work, trained_by),
     )
+
+
+def _fewest_samples(fixed: Parallel, training: Training, gpus: Sequence[int]) -> int:
+    """Return the samples of a step on the fewest devices: a few micro-batches per copy."""
+    each = fixed.devices // fixed.data
+    copies = max(min(gpus, default=each) // each, 1)
+    return copies * training.micro_batch * micro_batches_of(fixed)
 
 
 def single_framework_laws(work: TrainingWork, framework: str) -> Mapping[str, RunLaw]:

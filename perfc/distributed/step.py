@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from perfc.analyzers.runs.run_law import RunLaw, law_of
@@ -143,36 +143,23 @@ def step_cost(
         ModelError: the model cannot be divided by these degrees.
     """
     links = fabric or fabric_of(work.target)
-    machine = links.cluster.machine
-    known = law if law is not None else law_of(arch=machine.arch)
+    cluster, machine = links.cluster, links.cluster.machine
     parallel = checked(work, parallel)
-    if training.checkpointing not in CHECKPOINTINGS:
-        message = f"{training.checkpointing.value} is of one device"
-        raise ParseError(message, where="--checkpointing", hint="none, selective or block")
-    if parallel.micro_batches:
-        training = training.divided(parallel.data, parallel.micro_batches)
-    count = training.micro_batches(parallel.data)
+    training = _divided(training, parallel)
+    count, last = training.micro_batches(parallel.data), parallel.pipeline - 1
     alone = work.parts(parallel, training.micro_batch, training.seq)
-    known = work.law(known, law_of(REFERENCE, machine.arch))
+    # only its parts show whether a graph has a law of steps
+    known = work.law(law or law_of(arch=machine.arch), law_of(REFERENCE, machine.arch))
     parts = scaled(alone, known, training)
-    last = parallel.pipeline - 1
-    stages = [
-        StageWork(work, parts, i, parallel, training, links, count)
-        for i in dict.fromkeys((0, min(1, last), last))
-    ]
-    each = [_stage(s) for s in stages]
+    first = StageWork(work, parts, 0, parallel, training, links, count)
+    stages = [replace(first, stage=i) for i in sorted({0, min(1, last), last})]
+    each = list(map(_stage, stages))
     slowest = max(each, key=lambda e: e.busy_s)
-    # the bubble depends on the other stages: those in the middle
-    middle = each[min(1, len(each) - 1)]
-    updated_s = update_bytes(slowest.work) / device_bytes_per_s(machine)
-    parts_s = _parts_s(slowest, middle, known, updated_s)
+    parts_s = _parts_s(slowest, each[min(1, len(each) - 1)], known)
     time_s = sum(parts_s.values())
     flop = count * parallel.data * undivided_flop(work, training)
-    # the busiest stage takes no less than the mean
-    undivided = replace(parallel, pipeline=1, virtual_stages=1, schedule=ALONE.schedule)
-    mean_s = StageWork(work, parts, 0, undivided, training, links, count).floor_s
-    memory = max([memory_of(s) for s in stages], key=lambda m: m.total)
-    cluster, capacity = links.cluster, capacity_of(machine, work.reserve)
+    memory = max(map(memory_of, stages), key=lambda m: m.total)
+    capacity = capacity_of(machine, work.reserve)
     low, high = _band(parts.layers[0].low, parts.layers[0].high, known)
     return DividedStepCost(
         parallel,
@@ -183,8 +170,7 @@ def step_cost(
         time_s,
         time_s * low,
         time_s * high,
-        count * max([mean_s / parallel.pipeline, *(s.floor_s for s in stages)])
-        + min([streamed_s(machine, update_bytes(s)) for s in stages]),
+        _floor_s(stages) + min([streamed_s(machine, update_bytes(s)) for s in stages]),
         training.batch * training.seq / time_s,
         flop,
         flop / time_s / parallel.devices / peak_flop_per_s(machine),
@@ -195,6 +181,27 @@ def step_cost(
         work.runtime,
         lora_rank=work.lora_rank,
     )
+
+
+def _floor_s(stages: Sequence[StageWork]) -> float:
+    """Return a lower bound of all micro-batches; the busiest stage takes the mean at least."""
+    first = stages[0]
+    degrees = replace(first.parallel, pipeline=1, virtual_stages=1, schedule=ALONE.schedule)
+    mean_s = replace(first, stage=0, parallel=degrees).floor_s / first.parallel.pipeline
+    return first.micro_batches * max([mean_s, *(s.floor_s for s in stages)])
+
+
+def _divided(training: Training, parallel: Parallel) -> Training:
+    """Return the sizes of a step with the number of micro-batches that its degrees fix.
+
+    Raises:
+        ParseError: checkpointing of one device alone.
+    """
+    if training.checkpointing not in CHECKPOINTINGS:
+        message = f"{training.checkpointing.value} is of one device"
+        raise ParseError(message, where="--checkpointing", hint="none, selective or block")
+    count = parallel.micro_batches
+    return training.divided(parallel.data, count) if count else training
 
 
 def undivided_flop(work: TrainingWork, training: Training) -> float:
@@ -288,7 +295,7 @@ def _stage(work: StageWork) -> _Stage:
     return _Stage(work, each, once)
 
 
-def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> dict[str, float]:
+def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw) -> dict[str, float]:
     """Return the breakdown of a step's time by name, in seconds."""
     work, count = slowest.work, slowest.work.micro_batches
     again_s = work.again_s
@@ -303,6 +310,7 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
     for name, loss in slowest.once.items():
         breakdown[name] = breakdown.get(name, 0.0) + law.waited_s(loss.exposed_s, loss.exchanged_s)
     if work.parallel.pipeline > 1:
+        # the bubble depends on the other stages: those in the middle
         stage = middle.work.pipeline
         # exposed communication of a micro-batch delays every stage
         waits_s = (
@@ -315,8 +323,9 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw, update_s: float) -> d
             weight_s=stage.weight_s + waits_s,
         )
         breakdown[BUBBLE] = work.schedule.bubble_s(slowed)
-    breakdown[OPTIMIZER] = update_s
-    nodes = work.parallel.devices / work.fabric.cluster.gpus_per_node
+    cluster = work.fabric.cluster
+    breakdown[OPTIMIZER] = update_bytes(work) / device_bytes_per_s(cluster.machine)
+    nodes = work.parallel.devices / cluster.gpus_per_node
     if nodes > 1:
         breakdown[STRAGGLING] = law.straggling * math.log2(nodes) * breakdown[COMPUTATION]
     sorting = sum([work.model.routed(i) > 0 for i, _ in work.layers])

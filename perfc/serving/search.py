@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import ClassVar
 
 from perfc.errors import ModelError
@@ -142,15 +142,13 @@ def search(
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
     query = _Query(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
-    candidates: list[ServingSetting] = []
-    some: list[ServingSetting] = []
-    looked = 0
-    for engine, dtype in _engines(query, dtypes, ranks, budgets):
-        each = list(_settings(engine, dtype, load, known, is_priced=query.is_priced))
-        looked += len(USERS)
-        candidates += each
-        front = _front(each)
-        some += front[:: max(1, math.ceil(len(front) / OF_ENGINE))]
+    each = [
+        list(_settings(engine, dtype, load, known, is_priced=query.is_priced))
+        for engine, dtype in _engines(query, dtypes, ranks, budgets)
+    ]
+    candidates, looked = list(chain.from_iterable(each)), len(USERS) * len(each)
+    fronts = map(_front, each)
+    some = [s for front in fronts for s in front[:: max(1, math.ceil(len(front) / OF_ENGINE))]]
     within = [s for s in candidates if slo.holds(*_times(s, load))]
     held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(

@@ -382,12 +382,48 @@ def report_of(
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
     load = _with_usual_spread(load, engine)
     isl, osl = load.longest
+    gpus, copies = engines * engine.ranks + prefill_gpus, engines * engine.parallel.attention_data
+    base = _without_run(engine, load, engines, gpus, longest or 0)
+    largest = base.memory.largest_context
+    beyond = (
+        *beyond_positions(engine.model, isl + osl),
+        *longest_notes(longest, largest),
+        *starting_notes(engine, longest, largest),
+    )
+    if not base.fits:
+        remedies = " or ".join(would_fit(engine, max(isl, (longest or 0) - osl), osl))
+        return replace(base, notes=(*((f"would fit: {remedies}",) if remedies else ()), *beyond))
+    result = served(engine, load, engines, prefill_gpus)
+    run, rate = result.shares[0].run, throughput(result, gpus)
+    tpot_band = _interval_factors(engine, run, engine.law.tpot_low, engine.law.tpot_high)
+    users = math.ceil(load.concurrency / copies)
+    each_j = energy_j_per_token(result, rate, engine, prefill_gpus)
+    steps = steps_of(engine, run, load)
+    return replace(
+        base,
+        latencies=latencies(result.shares, engine.law.before_s),
+        ttft_band=_interval_factors(engine, run, engine.law.ttft_low, engine.law.ttft_high),
+        tpot_band=tpot_band,
+        throughput=rate,
+        batch=BatchView.of(result, tpot_band.low, tpot_band.high) if load.is_batch else None,
+        simulated=SimulationView.of(result),
+        steps=with_parts(engine, steps, load) if has_parts else steps,
+        expenses=expenses(each_j, rate, engine.machine, prices, grid),
+        preempted=sum(share.groups * share.run.preempted for share in result.shares),
+        notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, load, users)),
+    )
+
+
+def _without_run(
+    engine: Engine, load: Load, engines: int, gpus: int, longest: int
+) -> ServingReport:
+    """Return the report of engines before they serve: model, setting and memory."""
+    isl, osl = load.longest
     plan = engine.memory(isl, osl)
-    gpus = engines * engine.ranks + prefill_gpus
     precision, counts = engine.precision, parameters(replace(engine.model, adapters=None))
     copies = engines * engine.parallel.attention_data
-    memory = MemoryView.of(engine, plan, load, copies, longest or 0)
-    base = ServingReport(
+    memory = MemoryView.of(engine, plan, load, copies, longest)
+    return ServingReport(
         engine.model.name,
         engine.machine.name,
         engine.runtime,
@@ -408,34 +444,7 @@ def report_of(
         engine.model.adapters,
         ImagesView.of(engine.model, engine.images),
         memory,
-        plan.fits(isl + osl) and (longest or 0) <= memory.largest_context,
-    )
-    beyond = (
-        *beyond_positions(engine.model, isl + osl),
-        *longest_notes(longest, memory.largest_context),
-        *starting_notes(engine, longest, memory.largest_context),
-    )
-    if not base.fits:
-        remedies = " or ".join(would_fit(engine, max(isl, (longest or 0) - osl), osl))
-        return replace(base, notes=(*((f"would fit: {remedies}",) if remedies else ()), *beyond))
-    result = served(engine, load, engines, prefill_gpus)
-    run, rate = result.shares[0].run, throughput(result, gpus)
-    tpot_band = _interval_factors(engine, run, engine.law.tpot_low, engine.law.tpot_high)
-    users = math.ceil(load.concurrency / (engines * engine.parallel.attention_data))
-    each_j = energy_j_per_token(result, rate, engine, prefill_gpus)
-    steps = steps_of(engine, run, load)
-    return replace(
-        base,
-        latencies=latencies(result.shares, engine.law.before_s),
-        ttft_band=_interval_factors(engine, run, engine.law.ttft_low, engine.law.ttft_high),
-        tpot_band=tpot_band,
-        throughput=rate,
-        batch=BatchView.of(result, tpot_band.low, tpot_band.high) if load.is_batch else None,
-        simulated=SimulationView.of(result),
-        steps=with_parts(engine, steps, load) if has_parts else steps,
-        expenses=expenses(each_j, rate, engine.machine, prices, grid),
-        preempted=sum(share.groups * share.run.preempted for share in result.shares),
-        notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, load, users)),
+        plan.fits(isl + osl) and longest <= memory.largest_context,
     )
 
 

@@ -12,7 +12,7 @@ from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.runs.run_table import leading_extent, stored_element
-from perfc.analyzers.whole_runs.estimate import batch_symbol, by_card
+from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, batch_symbol, by_card
 from perfc.analyzers.whole_runs.whole_run import words
 from perfc.api import Report, analyze
 from perfc.common.choice import member
@@ -121,18 +121,7 @@ def predict_as(
             confidence(report, table),
             dict(table.other_quantities),
         )
-    given = report.source, report.machine, deployment, report.env
-    try:
-        run = by_card(predictor, *given, wanted)
-    except WeightsError:
-        if not predictor:
-            raise
-        # a predictor of the time may give the quantity too, without an interval
-        run = by_card(predictor, *given)
-        other = dict(run.other_quantities)
-        if wanted not in other:
-            raise
-        run = replace(run, value=other[wanted], low=math.nan, high=math.nan)
+    run = _by_card(report, predictor, deployment, wanted)
     return WholeRun(
         run.value,
         run.low,
@@ -144,6 +133,28 @@ def predict_as(
         *conditions(report),
         wanted,
     )
+
+
+def _by_card(
+    report: Report, predictor: str, deployment: Deployment, wanted: Quantity
+) -> WholeRunEstimate:
+    """Return a quantity other than the time as a published predictor gives it.
+
+    Raises:
+        WeightsError: the predictor does not give it.
+    """
+    given = report.source, report.machine, deployment, report.env
+    try:
+        return by_card(predictor, *given, wanted)
+    except WeightsError:
+        if not predictor:
+            raise
+        # a predictor of the time may give the quantity too, without an interval
+        run = by_card(predictor, *given)
+        other = dict(run.other_quantities)
+        if wanted not in other:
+            raise
+        return replace(run, value=other[wanted], low=math.nan, high=math.nan)
 
 
 def conditions(report: Report) -> tuple[Deployment, str, int, dict[str, int]]:

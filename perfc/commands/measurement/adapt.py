@@ -16,6 +16,7 @@ from ..shared.output import output_format
 
 if TYPE_CHECKING:
     from perfc.analyzers.graph.rows import Measurements
+    from perfc.analyzers.intervals.adapt import Adaptation
 
 
 @click.command(
@@ -99,13 +100,19 @@ def command(
             click.get_current_context().exit(1)
         return
     from perfc.measuring.adapt import adapt_target
-    from perfc.view.report.units import plural
 
     if output is None and not Path(target).is_file():
         raise click.UsageError("TARGET is no file of yours: give --output")
     path = output or Path(target)
     output_format(None, path, ("target",))
-    done = adapt_target(target, rows, path)
+    report(adapt_target(target, rows, path))
+    say(f"written: {path}")
+
+
+def report(done: Adaptation) -> None:
+    """Print the learning curve of corrections, and what they change."""
+    from perfc.view.report.units import plural
+
     for point in done.curve:
         kernels = plural(point.count, "kernel")
         say(f"{kernels:>12} measured: {point.error:6.1%} error of the others")
@@ -121,7 +128,6 @@ def command(
         )
     for name in done.refused:
         say(f"{name}: not corrected, kernels left out would be predicted worse")
-    say(f"written: {path}")
 
 
 def whole_models(target: str, runs: Measurements, predictor: str, output: Path) -> None:

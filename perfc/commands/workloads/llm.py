@@ -416,32 +416,24 @@ def serve(
         given: dict[str, Any] = parallel.given()
         parallel = replace(ALONE.with_values(engine.parallel), **given)
         load |= {k: v for k, v in engine.options.items() if is_default(k)}
-    target, runtime = (
-        option_value(options, "target", TARGET),
-        option_value(options, "runtime", engine.runtime if engine else usual_engine(model)),
-    )
+    target = single_target(options)
+    runtime = option_value(options, "runtime", engine.runtime if engine else usual_engine(model))
+    region, version = region_named(grid, "--grid"), option_value(options, "runtime_version", "")
     dtype = option_value(options, "dtype", str(load.pop("dtype", "")))
     rank = rank_of(options) or load.pop("lora_rank", 0)
-    if len(names_in(target)) > 1:
-        raise ParseError(
-            "one target at a time", where="--target", hint="`perfc llm search` compares several"
-        )
     if predictor:
         from ._published import show_published
 
-        engines = (option_value(options, n, "") for n in ("runtime", "runtime_version"))
-        run = target, dtype, *engines
-        return show_published(
-            predictor, model, run, parallel, load, region_named(grid, "--grid"), form, output
-        )
+        run = target, dtype, option_value(options, "runtime", ""), version
+        return show_published(predictor, model, run, parallel, load, region, form, output)
     report = llm(
         model,
         target,
         runtime=runtime,
         dtype=dtype,
-        runtime_version=option_value(options, "runtime_version", ""),
+        runtime_version=version,
         prices=prices(options),
-        grid=region_named(grid, "--grid"),
+        grid=region,
         parallel=parallel,
         has_parts=True,
         lora_rank=rank,
@@ -459,6 +451,19 @@ def serve(
     else:
         show_result(report.document, report, document(report), form, output)
     return 0 if report.fits else FINDINGS
+
+
+def single_target(options: DeploymentOptions) -> str:
+    """Return the target.
+
+    Raises:
+        ParseError: there are several.
+    """
+    target = option_value(options, "target", TARGET)
+    if len(names_in(target)) > 1:
+        hint = "`perfc llm search` compares several"
+        raise ParseError("one target at a time", where="--target", hint=hint)
+    return target
 
 
 @command.command(

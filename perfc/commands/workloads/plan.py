@@ -23,6 +23,8 @@ FINDINGS = 1
 GLOBAL_BATCH = 256
 """Default global batch size of a plan."""
 MOST_GPUS = 1 << 16
+OF_A_STEP = ("seq", "train", "dtype", "runtime", "reserve", "lora_rank")
+"""Fields of a deployment that plans and curves read."""
 
 
 @click.command(
@@ -83,17 +85,8 @@ def command(
     from perfc.distributed.views import plan_document, scale_document
 
     how, given = step_of(options), options.named(model)
-    common: dict[str, Any] = {
-        "seq": how.seq,
-        "train": how.train,
-        "dtype": how.dtype,
-        "runtime": how.runtime,
-        "parallel": parallel,
-        "micro_batch": micro_batch,
-        "trained_by": trained_by,
-        "reserve": how.reserve,
-        "lora_rank": how.lora_rank,
-    }
+    common: dict[str, Any] = {name: getattr(how, name) for name in OF_A_STEP}
+    common |= {"parallel": parallel, "micro_batch": micro_batch, "trained_by": trained_by}
     if is_curve:
         curve = scale(
             given,

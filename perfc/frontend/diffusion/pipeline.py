@@ -59,6 +59,14 @@ class Picture:
                 raise ParseError(f"{size} is no size", where=name, hint=f"1 to {most}")
         return self
 
+    def with_sizes(self, height: int, width: int, frames: int) -> Picture:
+        """Return a picture with the sizes that are not 0.
+
+        Raises:
+            ParseError: an invalid size.
+        """
+        return Picture(height or self.height, width or self.width, frames or self.frames).checked()
+
 
 @record
 class Tensor:

@@ -116,19 +116,9 @@ def program(
         len(path) > 2 and path[:2] == flat[0][0][:2] and path[:2] != flat[-1][0][:2]
         for path, _ in flat
     ]
-    shapes = [shape for _, shape in flat]
-    batch = next(
-        (s.shape[0] for s, stored in zip(shapes, is_stored, strict=True) if not stored and s.shape),
-        None,
-    )
+    shapes, batch = [shape for _, shape in flat], None
     if has_batch:
-        (symbol,) = export.symbolic_shape("batch")
-        shapes = [
-            s
-            if stored or s.shape[:1] != (batch,)
-            else jax.ShapeDtypeStruct((symbol, *s.shape[1:]), s.dtype)
-            for s, stored in zip(shapes, is_stored, strict=True)
-        ]
+        shapes, batch = symbolic_batch(shapes, is_stored)
 
     def flattened(*leaves: Any) -> Any:
         a, k = jax.tree_util.tree_unflatten(tree, leaves)
@@ -156,7 +146,21 @@ def program(
     operations = functions(made.mlir_module().encode())
     for at, argument in zip(made.module_kept_var_idx, operations["main"]["args"], strict=True):
         argument[2] = f'loc("{labels[at]}")'
-    return {"functions": operations, "batch": batch if has_batch else None}
+    return {"functions": operations, "batch": batch}
+
+
+def symbolic_batch(shapes: list[Any], is_stored: list[bool]) -> tuple[list[Any], int | None]:
+    """Return shapes of arguments with the batch as a symbol, and its number; None without one."""
+    jax: Any = import_module("jax")
+    pairs = list(zip(shapes, is_stored, strict=True))
+    batch = next((s.shape[0] for s, stored in pairs if not stored and s.shape), None)
+    (symbol,) = import_module("jax.export").symbolic_shape("batch")
+    return [
+        s
+        if stored or s.shape[:1] != (batch,)
+        else jax.ShapeDtypeStruct((symbol, *s.shape[1:]), s.dtype)
+        for s, stored in pairs
+    ], batch
 
 
 def name_of(path: Sequence[Any], function: Callable[..., Any]) -> str:

@@ -127,8 +127,7 @@ def diffusion(
         model: a folder as diffusers saves it, a shipped name, or a pipeline that was read.
         target: name of a target, or path of its file.
         batch: pictures at once.
-        steps: number of denoising steps; the pipeline's by default, as height, width, frames and
-            guidance.
+        steps: number of denoising steps; this and what follows by default the pipeline's.
         height: in pixels.
         width: in pixels.
         frames: number of frames of a video.
@@ -141,19 +140,15 @@ def diffusion(
         MissingExtraError: diffusers or PyTorch is not installed.
     """
     pipeline = model if isinstance(model, DiffusionPipeline) else read_pipeline(model)
-    base = pipeline.picture
-    picture = Picture(height or base.height, width or base.width, frames or base.frames).checked()
+    picture = pipeline.picture.with_sizes(height, width, frames)
     steps, guided = steps or pipeline.steps, pipeline.is_guided if is_guided is None else is_guided
     within("--batch", batch, MOST_PICTURES)
     within("--steps", steps, MOST_STEPS)
     machine, fit = load_machine(target), by or law()
     parts = tuple(views(pipeline, machine, fit, picture, batch, steps, guided))
-    time_s = math.fsum(p.time_s for p in parts)
-    floor_s = math.fsum(p.floor_s for p in parts)
-    energy = fit.energy_of([p.energy_j for p in parts], batch, machine)
+    time_s, floor_s = (math.fsum([getattr(p, n) for p in parts]) for n in ("time_s", "floor_s"))
     memory = sum(p.weight_bytes for p in parts) + max(p.activation_bytes for p in parts)
-    reach = fit.reach(machine)
-    capacity = capacity_of(machine)
+    reach, capacity = fit.reach(machine), capacity_of(machine)
     usable, room = (capacity.usable_bytes, capacity.tensor_bytes) if capacity else (0, 0)
     return GenerationReport(
         pipeline.name,
@@ -168,7 +163,7 @@ def diffusion(
         time_s * reach,
         floor_s,
         batch / time_s,
-        energy,
+        fit.energy_of([p.energy_j for p in parts], batch, machine),
         memory,
         usable,
         memory <= room,

@@ -113,8 +113,7 @@ def footprint(
     line = table.live_bytes(env)
     at = max(range(len(line)), key=line.__getitem__) if line else 0
     parts = table.live_at(env, at) if line else {}
-    workspace = workspace_bytes(report, framework) + more_bytes
-    if workspace:
+    if workspace := workspace_bytes(report, framework) + more_bytes:
         parts[BufferRole.WORKSPACE] = parts.get(BufferRole.WORKSPACE, 0) + workspace
     make = allocator_of(report.kernels.runtime)
     unlimited = partial(_replayed, table, env, make(None), workspace)
@@ -123,13 +122,13 @@ def footprint(
         done = report.analyses.once(report.module, key, unlimited, lambda _: True)
     else:
         done = unlimited()
-    if capacity is not None and done.reserved_bytes > capacity.tensor_bytes:
-        # a full device makes an allocator give back what it holds
-        with contextlib.suppress(OutOfMemoryError):
-            done = _replayed(table, env, make(capacity.tensor_bytes), workspace)
     limits: tuple[int, int | None, int] = (0, None, 0)
     if capacity is not None:
         limits = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes
+        if done.reserved_bytes > capacity.tensor_bytes:
+            # a full device makes an allocator give back what it holds
+            with contextlib.suppress(OutOfMemoryError):
+                done = _replayed(table, env, make(capacity.tensor_bytes), workspace)
     made = Footprint(
         parts,
         done.allocated_bytes,
