@@ -59,6 +59,12 @@ def test_files_are_short_and_plainly_named_and_operators_are_classes() -> None:
     assert [offence for path in sources(*PRODUCT) for offence in offences(path)] == []
 
 
+def test_ruff_alone_decides_the_layout() -> None:
+    everything = sources(*PRODUCT, "lab", "benchmarks", "tests", "examples")
+    opted_out = re.compile(r"# fmt: ?(?:skip|off)")
+    assert [place_of(p) for p in everything if opted_out.search(text_of(p))] == []
+
+
 @pytest.mark.parametrize(
     ("text", "count"),
     [
