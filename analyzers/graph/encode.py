@@ -30,7 +30,8 @@ from perfc.passes.roofline.cost import Cost, CostTable
 
 from ..steps.columns import LinearColumns, tabulated
 from ..steps.geometry import product, shape
-from ..steps.launches import Launch, launches
+from ..steps.launch import Launch
+from ..steps.launches import launches
 from ..steps.setting import Setting
 from .model_graph import BATCHES, RANK, KernelGraph, ModelGraph, OpGraph
 

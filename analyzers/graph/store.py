@@ -17,7 +17,7 @@ from perfc.common.whole_file import write_whole
 
 from ..features.rows import DataError
 from ..steps.columns import LinearColumns
-from ..steps.launches import AMOUNTS, TRAITS
+from ..steps.launch import AMOUNTS, TRAITS
 from ..steps.setting import Precision, Setting
 from .model_graph import (
     BATCHES,

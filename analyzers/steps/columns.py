@@ -10,8 +10,9 @@ import numpy as np
 from perfc.ir import Env, entity
 from perfc.passes.inference.strides import StrideTable
 
+from .launch import AMOUNTS, TRAITS, Launch
 from .launch_kind import LaunchKind
-from .launches import AMOUNTS, TRAITS, Launch, LaunchWalk
+from .launches import LaunchWalk
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.fuse import KernelTable

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perfc.ir import Dim, Env, Kind, Module, Numbers, TensorType, Type, Value, record
+from perfc.ir import Dim, Env, Kind, Module, Numbers, TensorType, Type, Value
 from perfc.ir.graphs.duplicates import DuplicateKeys
 from perfc.ir.problem import Span
 from perfc.passes.fusion.fuse import Fuse, KernelTable
@@ -15,6 +15,7 @@ from perfc.passes.inference.strides import Strides, StrideTable
 from perfc.passes.precision.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
 
 from .geometry import geometry, kind_of, product, shape, span_of
+from .launch import Amount, Launch
 from .launch_kind import LaunchKind
 from .setting import Setting
 
@@ -25,56 +26,6 @@ PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
 CASTS = frozenset({Policy.NARROW, Policy.WIDE})
 """Policies of autocast that cast operands."""
 NARROW_BITS, WIDE_BITS = 16, 32
-
-Amount = tuple[float, ...]
-"""Numbers, one per environment."""
-
-
-@record
-class Launch:
-    """A launch; repeated ones share ``amounts`` and ``traits``.
-
-    Args:
-        kind: what it does.
-        kernel: index in the kernel table; -1 for a cast or copy outside operators.
-        amounts: what grows with the batch, by name, at each environment.
-        traits: what does not, by name.
-        times: how often it is launched in a step.
-    """
-
-    kind: LaunchKind
-    kernel: int
-    amounts: Mapping[str, Amount]
-    traits: Mapping[str, float]
-    times: float
-
-
-AMOUNTS = (
-    "mac",
-    "floor_mac",
-    "alu",
-    "sfu",
-    "read_bytes",
-    "write_bytes",
-    "least_read_bytes",
-    "least_write_bytes",
-    "m",
-    "groups",
-)
-TRAITS = (
-    "n",
-    "k",
-    "window",
-    "stride",
-    "channels",
-    "inner",
-    "reduced",
-    "permuted",
-    "read_bits",
-    "write_bits",
-    "operands",
-    "nodes",
-)
 
 
 def launches(

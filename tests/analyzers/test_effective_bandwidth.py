@@ -11,8 +11,8 @@ from perfc.analyzers.features.effective_bandwidth import MEMORY_SHARE, PORT_BYTE
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.steps.columns import columns
 from perfc.analyzers.steps.features import tabulate
+from perfc.analyzers.steps.launch import AMOUNTS, TRAITS, Launch
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.steps.launches import AMOUNTS, TRAITS, Launch
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.machine import load_machine
 

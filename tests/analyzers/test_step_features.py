@@ -11,8 +11,8 @@ import pytest
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.steps.columns import Columns, LinearColumns, columns, merged, tabulated
 from perfc.analyzers.steps.features import SHARED, divides, log2, padded, tabulate
+from perfc.analyzers.steps.launch import AMOUNTS, TRAITS, Launch
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.steps.launches import AMOUNTS, TRAITS, Launch
 from perfc.analyzers.steps.setting import Precision, Setting
 
 from .toy import toy

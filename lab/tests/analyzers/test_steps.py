@@ -11,8 +11,9 @@ import pytest
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.steps.columns import LinearColumns, columns, tabulated
 from perfc.analyzers.steps.features import tabulate
+from perfc.analyzers.steps.launch import Launch
 from perfc.analyzers.steps.launch_kind import LaunchKind
-from perfc.analyzers.steps.launches import Launch, LaunchWalk, launches
+from perfc.analyzers.steps.launches import LaunchWalk, launches
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.api import typed
 from perfc.machine import load_machine
