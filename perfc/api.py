@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 from perfc.common.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.deployment.extents import keyed, require_ranges
+from perfc.deployment.keywords import target_field
+from perfc.deployment.preparing import prepared
 from perfc.deployment.reading import bound, located, lowered, read
 from perfc.deployment.step import trained_in
 from perfc.frontend.collector import paused_collector
@@ -25,7 +27,6 @@ from perfc.passes.inference.sizes import Formulas, Sizes, holds, settled, with_n
 from perfc.passes.manager import Analyses, Instrument
 from perfc.passes.memory.liveness import Liveness, LivenessTable
 from perfc.passes.precision.retype import Retype
-from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost, CostTable
 from perfc.passes.roofline.roofline import Roofline, RooflineTable, bounds
 from perfc.passes.runtimes import Tf32
@@ -348,32 +349,6 @@ def analyzed(
         values,
         am,
     )
-
-
-def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
-    """Fold a typed module, apply its precision and, for training, build the step.
-
-    Raises:
-        PassError: an unknown precision, or an operator without a gradient.
-    """
-    module = am.apply(Canonicalize(how.runs_parameters), source)
-    if how.train:
-        from perfc.passes.rewriting.untie import Untie
-
-        module = am.apply(Untie(), module)
-    if dtype := how.executed(source):
-        from perfc.passes.precision.what_if import what_if
-
-        module = am.apply(what_if(dtype, trained_by=how.trained_by), module)
-    recipe = how.recipe
-    return module if recipe is None else am.apply(recipe, module)
-
-
-def target_field(target: object) -> dict[str, object]:
-    """Return the target as a deployment field; empty if it is None."""
-    if target is None:
-        return {}
-    return {"target": os.fspath(target) if isinstance(target, os.PathLike) else target}
 
 
 def typed(

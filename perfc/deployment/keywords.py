@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict
 
@@ -91,3 +92,10 @@ def with_axes(values: Mapping[str, object], where: Callable[[str], str] = str) -
             message = f"{name} is given as {value} and as {dims[name]}"
             raise ParseError(message, where=where(name), hint="give one of them")
     return {**fields, "dims": {**dims, **sizes}}
+
+
+def target_field(target: object) -> dict[str, object]:
+    """Return the target as a deployment field; empty if it is None."""
+    if target is None:
+        return {}
+    return {"target": os.fspath(target) if isinstance(target, os.PathLike) else target}
