@@ -12,11 +12,9 @@ import click
 from perfc.errors import ParseError
 from perfc.ir import Module, frozen
 
-from . import names as _names
 from . import options as _options
-from .deployment_option import DeploymentOption
-from .names import Names
-from .options import STEP, axis_text, dim_option, joined, names_in, names_of, parse_dims
+from .deployment_option import FIELDS, DeploymentOption
+from .options import axis_text, dim_option, names_in, names_of, parse_dims
 
 if TYPE_CHECKING:
     from perfc.api import Model, Report
@@ -32,94 +30,6 @@ R = TypeVar("R")
 EVERY = "all"  # stands for every target
 C = TypeVar("C", bound=Callable[..., Any])
 
-_FIELDS: Mapping[str, tuple[tuple[str, ...], dict[str, Any]]] = {
-    "target": (
-        ("-t", "--target"),
-        {
-            "type": Names(_names.targets),
-            "metavar": "NAME",
-            "multiple": True,
-            "callback": joined,
-            "words": "Target name or file; see `perfc targets` ({default}). Commands that compare "
-            "accept several, comma-separated or repeated, or `all`.",
-        },
-    ),
-    "runtime": (
-        ("--runtime",),
-        {
-            "type": Names(_names.runtimes),
-            "metavar": "NAME",
-            "words": "Runtime: {names} ({default}).",
-        },
-    ),
-    "framework": (
-        ("--framework",),
-        {
-            "type": Names(_names.serving),
-            "metavar": "NAME",
-            "words": "Serving framework whose attention and quantized matmul kernels run: {names} "
-            "(default: the runtime's).",
-        },
-    ),
-    "runtime_version": (
-        ("--runtime-version",),
-        {
-            "metavar": "VERSION",
-            "words": "Version of the runtime's framework, e.g. 2.9 (default: the newest measured).",
-        },
-    ),
-    "dtype": (
-        ("--dtype",),
-        {
-            "type": Names(_names.precisions),
-            "metavar": "NAME",
-            "words": "Precision: {names} ({default}).",
-        },
-    ),
-    "tf32": (
-        ("--tf32/--no-tf32",),
-        {
-            "words": "Allow TF32 in float32 matrix products (default: as the runtime does).",
-        },
-    ),
-    "layout": (
-        ("--layout",),
-        {
-            "type": Names(_names.layouts),
-            "metavar": "NAME",
-            "words": "Memory layout of feature maps: {names} ({default}).",
-        },
-    ),
-    "streams": (("--streams",), {"metavar": "N", "words": "Concurrent CUDA streams ({default})."}),
-    "mode": (
-        ("--mode",),
-        {
-            "type": Names(_names.modes),
-            "metavar": "NAME",
-            "hidden": True,
-            "words": "Mode: {names} (a whole step); {default}.",
-        },
-    ),
-    **STEP,
-    "threads": (("--threads",), {"metavar": "N|all", "words": "Processor cores (default: all)."}),
-    "host_launch": (
-        ("--host-launch",),
-        {
-            "metavar": "TIME",
-            "words": "Host time to launch one kernel, e.g. 30us (default: the target's, or a"
-            " typical value).",
-        },
-    ),
-    "reserve": (
-        ("--reserve",),
-        {
-            "metavar": "SIZE",
-            "words": "Device memory to reserve, e.g. 2GiB or 5%, in addition to the context and a "
-            "safety margin.",
-        },
-    ),
-}
-"""Flags and `click.option` arguments of each deployment field except the extents."""
 _AXES: Mapping[str, str] = {
     "batch": "Batch size: first dimension of the inputs.",
     "seq": "Sequence length: second dimension of token inputs.",
@@ -157,14 +67,14 @@ def flag_of(field: str) -> str:
 def _field_options(present: Collection[str | None]) -> list[Callable[[C], C]]:
     return [
         click.option(*flags, field, default=None, cls=DeploymentOption, field=field, **more)
-        for field, (flags, more) in _FIELDS.items()
+        for field, (flags, more) in FIELDS.items()
         if field not in present
     ]
 
 
 def to_options(function: C) -> C:
     """Add ``--to-FIELD`` for every field, for the new side of a comparison."""
-    for field, (flags, more) in reversed(list(_FIELDS.items())):
+    for field, (flags, more) in reversed(list(FIELDS.items())):
         names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
         words = f"{flag_of(field)} for NEW."
         function = click.option(
@@ -259,7 +169,7 @@ class DeploymentOptions:
             ParseError: an invalid extent.
         """
         fields: dict[str, object] = {
-            name: value for name in _FIELDS if (value := getattr(self, name)) is not None
+            name: value for name in FIELDS if (value := getattr(self, name)) is not None
         }
         sizes = parse_dims(self.sizes) if dims is None else dims
         return {**fields, **({"dims": sizes} if sizes else {})}

@@ -1,17 +1,20 @@
-"""Deployment option whose help lists the available names."""
+"""Deployment options, whose help lists the available names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
 
+from perfc.common.fitted import data_next_to
+
+from . import names as _names
 from .names import Names
+from .options import joined
 
 F = TypeVar("F", bound=Callable[..., Any])
-
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SIZES = ("batch", "seq", "dims", "values")
@@ -47,6 +50,24 @@ class DeploymentOption(click.Option):
             usual = self.usual().get(self.field)
             default = f"default: {usual}" if usual else default_of(self.field)
         return self.words.format(names=names, default=default)
+
+
+def _arguments(
+    flags: Sequence[str], names: str = "", **more: Any
+) -> tuple[Sequence[str], dict[str, Any]]:
+    """Return the flags and `click.option` arguments of an entry of the table."""
+    if names:
+        more |= {"type": Names(getattr(_names, names)), "metavar": "NAME"}
+    if more.get("multiple"):
+        more["callback"] = joined
+    return flags, more
+
+
+_TABLES: Mapping[str, Mapping[str, dict[str, Any]]] = data_next_to(__file__)
+TRAINING = frozenset(_TABLES["training"])
+"""Fields of training steps."""
+FIELDS = {name: _arguments(**entry) for part in _TABLES.values() for name, entry in part.items()}
+"""Flags and `click.option` arguments of each deployment field except the extents."""
 
 
 def by_default(usual: Usual) -> Callable[[F], F]:

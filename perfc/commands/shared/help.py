@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from .deployment_option import SIZES, DeploymentOption
-from .options import STEP
+from .deployment_option import SIZES, TRAINING, DeploymentOption
 
 _SHOWN = "perfc.help_all"
 """Context key that is set when every option is shown."""
@@ -29,7 +28,7 @@ def section_of(option: click.Parameter) -> HelpSection:
     """Return the section of an option."""
     name = (option.name or "").removeprefix("to_")
     if isinstance(option, DeploymentOption):
-        return HelpSection.STEP if option.field in STEP else HelpSection.DEPLOYMENT
+        return HelpSection.STEP if option.field in TRAINING else HelpSection.DEPLOYMENT
     if name in SIZES:
         return HelpSection.DEPLOYMENT
     return HelpSection.SHARED if name in _SHARED else HelpSection.COMMAND
