@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 from perfc.machine.parallel import ALONE
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching
@@ -83,253 +84,21 @@ def command() -> None:
     """
 
 
-_LOAD: tuple[tuple[str, dict[str, Any]], ...] = (
-    (
-        "--isl",
-        {
-            "type": click.IntRange(1),
-            "default": 2048,
-            "show_default": True,
-            "help": "Input sequence length: prompt tokens per request.",
-        },
-    ),
-    (
-        "--osl",
-        {
-            "type": click.IntRange(1),
-            "default": 256,
-            "show_default": True,
-            "help": "Output sequence length: generated tokens per request.",
-        },
-    ),
-    (
-        "--spread",
-        {
-            "type": float,
-            "default": None,
-            "help": "Lengths vary uniformly between (1 - SPREAD) and 1 times --isl and "
-            "--osl (default: 0.05 for several users, else 0).",
-        },
-    ),
-    (
-        "--cached-tokens",
-        {"type": click.IntRange(0), "default": 0, "help": "Prompt tokens in the prefix cache."},
-    ),
-    (
-        "--cached-share",
-        {
-            "type": float,
-            "default": 1.0,
-            "help": "Fraction of requests that hit the prefix cache, e.g. 0.8 (default: 1).",
-        },
-    ),
-    (
-        "--opening-burst",
-        {
-            "type": float,
-            "default": 0.1,
-            "show_default": True,
-            "help": "Fraction of the measured requests that all users send at once "
-            "at the start: 0.1 in benchmarks of ten requests per user, 0 in "
-            "a steady state.",
-        },
-    ),
-    ("--seed", {"type": int, "default": 0, "help": "Random seed (default: 0)."}),
-    (
-        "--expert-skew",
-        {
-            "type": float,
-            "default": None,
-            "help": "Power-law exponent of expert popularity; 0 means uniform routing.",
-        },
-    ),
-)
-_POSITIVE = click.FloatRange(0, min_open=True)
-_RATED = "Requests per second; lists the cheapest fleets that serve them."
-_FLEET: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("--rate", {"type": float, "default": 0.0, "help": _RATED}),
-    ("--ttft-p99", {"type": _POSITIVE, "help": "Most seconds of the 99 % quantile of TTFT."}),
-    ("--tpot-p99", {"type": _POSITIVE, "help": "Most seconds of the 99 % quantile of TPOT."}),
-    ("--max-gpus", {"type": click.IntRange(1), "help": "Most GPUs of a fleet."}),
-    ("--max-usd-per-h", {"type": _POSITIVE, "help": "Highest price of an hour."}),
-)
-_ENGINE: tuple[tuple[str, dict[str, Any]], ...] = (
-    (
-        "--concurrency",
-        {
-            "type": click.IntRange(1),
-            "default": 1,
-            "show_default": True,
-            "help": "Requests in flight (closed loop): each finished request is replaced at once.",
-        },
-    ),
-    (
-        "--rate",
-        {
-            "type": float,
-            "default": 0.0,
-            "help": "Request rate per second (open loop), instead of --concurrency.",
-        },
-    ),
-    (
-        "--trace",
-        {
-            "type": click.Path(dir_okay=False),
-            "default": "",
-            "help": "Requests of JSON lines or a server's log, lengths of its metrics.",
-        },
-    ),
-    (
-        "--requests",
-        {
-            "type": click.IntRange(0),
-            "default": 0,
-            "help": "Requests to simulate (default: enough to reach a steady state).",
-        },
-    ),
-    (
-        "--kv-dtype",
-        {
-            "default": "",
-            "metavar": "NAME",
-            "help": "KV cache precision, e.g. fp8 (default: the activations' precision).",
-        },
-    ),
-    (
-        "--prefill-gpus",
-        {
-            "type": click.IntRange(0),
-            "default": 0,
-            "help": "GPUs dedicated to prefill (disaggregated prefill).",
-        },
-    ),
-    (
-        "--draft-tokens",
-        {
-            "type": click.IntRange(0),
-            "default": 0,
-            "help": "Speculative decoding: draft tokens per sequence and step.",
-        },
-    ),
-    (
-        "--acceptance",
-        {
-            "type": click.FloatRange(0.0, 1.0),
-            "default": 0.0,
-            "help": "Probability that a draft token is accepted, e.g. 0.7.",
-        },
-    ),
-    (
-        "--draft",
-        {
-            "default": "",
-            "metavar": "CONFIG",
-            "help": "Draft model (default: the model's own multi-token prediction layer, as "
-            "in DeepSeek).",
-        },
-    ),
-    (
-        "--images",
-        {
-            "type": click.IntRange(0),
-            "default": 0,
-            "help": "Images per prompt; their tokens are added to --isl.",
-        },
-    ),
-    (
-        "--image-size",
-        {
-            "type": click.IntRange(0),
-            "default": 0,
-            "help": "Image edge in pixels (default: the vision encoder's).",
-        },
-    ),
-    (
-        "--sampling",
-        {
-            "type": click.Choice(["greedy", "random", "top-p"]),
-            "default": None,
-            "help": "Include the sampling kernels of this method.",
-        },
-    ),
-    (
-        "--loras",
-        {
-            "type": click.IntRange(0),
-            "default": 0,
-            "help": "LoRA adapters of rank --lora-rank in memory; a batch may mix them.",
-        },
-    ),
-    (
-        "--offline",
-        {
-            "is_flag": True,
-            "help": "Offline batch without a server, as in vLLM's throughput benchmark: "
-            "--requests at once (default: --concurrency).",
-        },
-    ),
-    (
-        "--max-num-seqs",
-        {
-            "type": click.IntRange(1),
-            "help": "Maximum concurrent sequences (default: the runtime's).",
-        },
-    ),
-    (
-        "--token-budget",
-        {"type": click.IntRange(1), "help": "Maximum tokens per step (default: the runtime's)."},
-    ),
-    (
-        "--batching",
-        {
-            "type": click.Choice([b.value for b in Batching]),
-            "default": None,
-            "help": "Whose tokens a step has, e.g. mixed for SGLang's "
-            "--enable-mixed-chunk (default: the runtime's).",
-        },
-    ),
-    (
-        "--recorded-tokens",
-        {
-            "type": click.IntRange(1),
-            "help": "Maximum tokens of a step captured as a CUDA graph, as vLLM's "
-            "--max-cudagraph-capture-size (default: the runtime's).",
-        },
-    ),
-    (
-        "--like",
-        {
-            "default": "",
-            "metavar": "FAMILY",
-            "help": "Read CONFIG like this model_type, such as llama (default: its own, or the "
-            "nearest).",
-        },
-    ),
-    (
-        "--kv-bytes-per-token",
-        {
-            "type": click.IntRange(0),
-            "default": 0,
-            "help": "KV cache bytes per token of the whole model (default: those of its layers).",
-        },
-    ),
-    (
-        "--max-model-len",
-        {
-            "default": None,
-            "metavar": "N|auto",
-            "help": "Tokens of the longest sequence that has to fit, as for vLLM; "
-            "auto notes the longest that does.",
-        },
-    ),
-    (
-        "--utilization",
-        {
-            "type": click.FloatRange(0.05, 1.0),
-            "help": "Fraction of GPU memory for the engine (default: the runtime's).",
-        },
-    ),
-)
+_TYPES: Mapping[str, click.ParamType[Any]] = {
+    "number": click.FLOAT,
+    "integer": click.INT,
+    "count": click.IntRange(0),
+    "positive": click.IntRange(1),
+    "limit": click.FloatRange(0, min_open=True),
+    "probability": click.FloatRange(0.0, 1.0),
+    "utilization": click.FloatRange(0.05, 1.0),
+    "file": click.Path(dir_okay=False),
+    "sampling": click.Choice(["greedy", "random", "top-p"]),
+    "batching": click.Choice([b.value for b in Batching]),
+}
+"""Types of the options in the tables."""
+_TABLES = data_next_to(__file__)
+_LOAD, _FLEET, _ENGINE = _TABLES["load"], _TABLES["fleet"], _TABLES["engine"]
 _engine_args_option = click.option(
     "--engine-args",
     default="",
@@ -346,10 +115,11 @@ _grid_option = click.option(
 )
 
 
-def _added(options: tuple[tuple[str, dict[str, Any]], ...]) -> Callable[[Any], Any]:
+def _added(options: dict[str, dict[str, Any]]) -> Callable[[Any], Any]:
     def decorate(function: Any) -> Any:
-        for flag, more in reversed(options):
-            function = click.option(flag, **more)(function)
+        for name, more in reversed(options.items()):
+            given = more | ({"type": _TYPES[more["type"]]} if "type" in more else {})
+            function = click.option(f"--{name}", **given)(function)
         return function
 
     return decorate
