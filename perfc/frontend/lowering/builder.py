@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -21,34 +20,13 @@ from ..reading.proto import (
     TypeProto,
     ValueInfo,
 )
-from .elements import DataType
+from .elements import FLOATS, DataType, packed
 from .learned import KIND
 
 Size = int | str | tuple[Any, ...] | None
 """A number, a symbol, an operation with its operands, or None for anything else."""
 OPSET = 23
 """Version of ONNX's operators in the messages."""
-FLOATS = frozenset({DataType.FLOAT, DataType.FLOAT16, DataType.DOUBLE, DataType.BFLOAT16})
-"""Element types of floating-point arithmetic."""
-CODES: Mapping[int, str] = {
-    DataType.FLOAT: "f",
-    DataType.DOUBLE: "d",
-    DataType.FLOAT16: "e",
-    DataType.INT64: "q",
-    DataType.INT32: "i",
-    DataType.INT16: "h",
-    DataType.INT8: "b",
-    DataType.UINT8: "B",
-    DataType.BOOL: "?",
-    DataType.UINT16: "H",
-    DataType.UINT32: "I",
-    DataType.UINT64: "Q",
-}
-"""Letters of `struct` of the element types of constants."""
-MOST_ELEMENTS = 1024
-"""Maximum elements of a constant that is read from a file."""
-MOST_FLOATS = 16
-"""Maximum elements of a constant of real numbers that is read: an epsilon, a scale or a bound."""
 
 
 @record
@@ -345,39 +323,6 @@ def attribute_of(name: str, value: Any) -> Attribute:
             return Attribute(name, AttributeType.INTS, ints=tuple(int(v) for v in value))
         case _:
             return Attribute(name, AttributeType.FLOATS, floats=tuple(float(v) for v in value))
-
-
-def packed(values: Sequence[Any], dtype: int) -> bytes:
-    """Return elements as little-endian bytes.
-
-    Raises:
-        ValueError: an element type that constants do not have.
-    """
-    if dtype == DataType.BFLOAT16:
-        return b"".join(struct.pack("<f", float(v))[2:] for v in values)
-    code = CODES.get(dtype)
-    if code is None:
-        raise ValueError(f"no constants of element type {dtype}")
-    number: Any = float if code in "fde" else bool if code == "?" else int
-    try:
-        return struct.pack(f"<{len(values)}{code}", *(number(v) for v in values))
-    except (struct.error, OverflowError):
-        return b"".join(limited(number(v), code) for v in values)
-
-
-def limited(value: float, code: str) -> bytes:
-    """Return a number that is out of range as the closest of its type."""
-    if code in "fde":
-        return struct.pack(f"<{code}", float("-inf") if value < 0 else float("inf"))
-    bits = 8 * struct.calcsize(code)
-    least, most = (0, 2**bits - 1) if code.isupper() else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    return struct.pack(f"<{code}", min(max(int(value), least), most))
-
-
-def is_small(dtype: int, count: int, nbytes: int) -> bool:
-    """Return True if the elements of a constant are few enough to be read."""
-    most = MOST_FLOATS if dtype in FLOATS else MOST_ELEMENTS
-    return count <= most and 0 < nbytes <= 16 * most
 
 
 def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
+from typing import Any
 
 from perfc.ir.tensors.types import BY_ONNX
 
@@ -63,7 +64,14 @@ _STRUCT_CODE: dict[int, str] = {
     _D.UINT32: "I",
     _D.UINT64: "Q",
 }
+"""Letters of `struct` of the element types."""
 
+FLOATS = frozenset({_D.FLOAT, _D.FLOAT16, _D.DOUBLE, _D.BFLOAT16})
+"""Element types of floating-point arithmetic."""
+MOST_ELEMENTS = 1024
+"""Maximum elements of a constant that is read from a file."""
+MOST_FLOATS = 16
+"""Maximum elements of a constant of real numbers that is read: an epsilon, a scale or a bound."""
 ELEMENT_BITS: dict[int, int] = {d.onnx: d.bits for d in BY_ONNX.values() if d.bits}
 
 _FLOAT_FIELD = frozenset({_D.FLOAT, _D.COMPLEX64})
@@ -198,3 +206,36 @@ def _minifloat(exponent_bits: int, mantissa_bits: int, *, bias: int) -> tuple[fl
 
 def _with(values: tuple[float, ...], special: dict[int, float]) -> tuple[float, ...]:
     return tuple(special.get(code, value) for code, value in enumerate(values))
+
+
+def packed(values: Sequence[Any], dtype: int) -> bytes:
+    """Return elements as little-endian bytes.
+
+    Raises:
+        ValueError: an element type that constants do not have.
+    """
+    if dtype == _D.BFLOAT16:
+        return b"".join(struct.pack("<f", float(v))[2:] for v in values)
+    code = _STRUCT_CODE.get(dtype)
+    if code is None:
+        raise ValueError(f"no constants of element type {dtype}")
+    number: Any = float if code in "fde" else bool if code == "?" else int
+    try:
+        return struct.pack(f"<{len(values)}{code}", *(number(v) for v in values))
+    except (struct.error, OverflowError):
+        return b"".join(limited(number(v), code) for v in values)
+
+
+def limited(value: float, code: str) -> bytes:
+    """Return a number that is out of range as the closest of its type."""
+    if code in "fde":
+        return struct.pack(f"<{code}", float("-inf") if value < 0 else float("inf"))
+    bits = 8 * struct.calcsize(code)
+    least, most = (0, 2**bits - 1) if code.isupper() else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return struct.pack(f"<{code}", min(max(int(value), least), most))
+
+
+def is_small(dtype: int, count: int, nbytes: int) -> bool:
+    """Return True if the elements of a constant are few enough to be read."""
+    most = MOST_FLOATS if dtype in FLOATS else MOST_ELEMENTS
+    return count <= most and 0 < nbytes <= 16 * most

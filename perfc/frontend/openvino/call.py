@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from perfc.ir import mutable
 
-from ..lowering.builder import FLOATS, Meta, Size
-from ..lowering.elements import DataType
+from ..lowering.builder import Meta, Size
+from ..lowering.elements import FLOATS, DataType
 from ..lowering.emitter import Emitter, Lowerings, ValueScope
 from .document import Elements, LayerGraph, NetLayer, Port
 from .stored import StoredTensor, stored_of

@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 from perfc.errors import ModelError, reason_of
 from perfc.ir import mutable, record
 
-from ..lowering.builder import Meta, is_small
-from ..lowering.elements import DataType
+from ..lowering.builder import Meta
+from ..lowering.elements import DataType, is_small
 from ..source import open_file, unreadable
 
 MOST_BYTES = 1 << 25

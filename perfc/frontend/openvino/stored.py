@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from perfc.ir import record
 
-from ..lowering.builder import FLOATS, Meta
-from ..lowering.elements import DataType, unpack_elements
+from ..lowering.builder import Meta
+from ..lowering.elements import FLOATS, DataType, unpack_elements
 from .document import ELEMENT_TYPES, Elements, LayerGraph, NetLayer, Port
 
 PACKED = frozenset(

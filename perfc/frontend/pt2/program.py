@@ -12,8 +12,8 @@ from typing import Any
 
 from perfc.errors import ModelError
 
-from ..lowering.builder import GraphBuilder, is_small
-from ..lowering.elements import stored_bytes
+from ..lowering.builder import GraphBuilder
+from ..lowering.elements import is_small, stored_bytes
 from ..lowering.emitter import reading
 from ..reading.proto import ProtoModel, SymbolRange, ValueInfo
 from ..reading.provenance import place_of

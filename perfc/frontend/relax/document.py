@@ -13,8 +13,8 @@ from typing import Any
 from perfc.errors import ModelError
 from perfc.ir import mutable
 
-from ..lowering.builder import UNKNOWN, Meta, Size, is_small
-from ..lowering.elements import DataType
+from ..lowering.builder import UNKNOWN, Meta, Size
+from ..lowering.elements import DataType, is_small
 from ..source import is_deeper, one_line, open_file, unreadable
 
 MOST_BYTES = 32 << 20

@@ -9,8 +9,8 @@ from itertools import chain
 
 from perfc.common.fitted import data_next_to
 
-from ..lowering.builder import Size, packed
-from ..lowering.elements import DataType
+from ..lowering.builder import Size
+from ..lowering.elements import DataType, packed
 from ..lowering.emitter import FIRST
 from .call import LOWERINGS, HloCall, lowers
 

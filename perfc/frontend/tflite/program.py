@@ -10,8 +10,8 @@ from typing import Any
 from perfc.errors import ModelError
 from perfc.ir import mutable
 
-from ..lowering.builder import GraphBuilder, Meta, is_small
-from ..lowering.elements import DataType
+from ..lowering.builder import GraphBuilder, Meta
+from ..lowering.elements import DataType, is_small
 from ..lowering.emitter import reading
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..source import one_line
