@@ -13,9 +13,10 @@ from perfc.machine import Machine, load_machine
 from perfc.passes.roofline.ceilings import Ceiling
 from perfc.passes.roofline.floor import Floors
 
-from .costs import CallWork, work_of
 from .facts import DeviceFacts, OperatorCall
-from .operators import signature_of
+from .work.call_work import CallWork
+from .work.costs import work_of
+from .work.operators import signature_of
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.lowering import Lowered

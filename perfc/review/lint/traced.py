@@ -10,10 +10,11 @@ from itertools import groupby
 
 from perfc.ir import DType, record
 from perfc.measuring.trace.classes import TracedClass, class_of
-from perfc.measuring.trace.costs import CallWork, work_of
 from perfc.measuring.trace.facts import DeviceTrace, OperatorCall, TensorArgument
-from perfc.measuring.trace.operators import signature_of
 from perfc.measuring.trace.summary import KernelTime, TraceSummary
+from perfc.measuring.trace.work.call_work import CallWork
+from perfc.measuring.trace.work.costs import work_of
+from perfc.measuring.trace.work.operators import signature_of
 from perfc.passes.roofline.ceilings import LaunchCounts
 from perfc.passes.roofline.floor import Floors
 from perfc.view.report.units import Unit, plural, quantity

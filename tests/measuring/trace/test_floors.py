@@ -15,12 +15,12 @@ import pytest
 from perfc import cli
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
-from perfc.measuring.trace.costs import work_of
 from perfc.measuring.trace.facts import Argument, OperatorCall, TensorArgument
 from perfc.measuring.trace.floors import OperatorFloor, floor_of
 from perfc.measuring.trace.formats import kineto, read_trace
-from perfc.measuring.trace.operators import signature_of, signatures
 from perfc.measuring.trace.summary import summarized
+from perfc.measuring.trace.work.costs import work_of
+from perfc.measuring.trace.work.operators import signature_of, signatures
 
 from . import samples
 

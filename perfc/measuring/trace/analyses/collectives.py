@@ -19,7 +19,7 @@ from perfc.view.report.units import Unit, plural
 from ...measure.runtimes.events import Event, integer, text
 from ..classes import TracedClass, class_of
 from ..facts import UNKNOWN_NS, DeviceTrace, OperatorCall, TensorArgument
-from ..operands import dtype_of
+from ..work.operands import dtype_of
 
 LONGEST_GROUP = 1000
 """Characters of the name of a group, and of its ranks; a prefix identifies it as well."""

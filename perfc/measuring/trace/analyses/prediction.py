@@ -25,8 +25,8 @@ from ...measure.matching.align import (
 )
 from ..classes import class_of
 from ..facts import DeviceTrace, TensorArgument
-from ..operands import dtype_of
 from ..summary import TraceSummary
+from ..work.operands import dtype_of
 
 if TYPE_CHECKING:
     from perfc.api import Report

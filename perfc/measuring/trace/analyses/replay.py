@@ -23,9 +23,9 @@ from ...measure.process import MeasurementProtocol, check_installed, requested, 
 from ...measure.runtimes.replay import ATEN, ROOM, TYPES
 from ..facts import Argument, TensorArgument
 from ..formats import read_trace
-from ..operands import dtype_in, dtype_of
 from ..steps import selected
 from ..summary import KernelTime, summarized
+from ..work.operands import dtype_in, dtype_of
 
 SCHEMA = "perfc-replay/1"
 

@@ -11,7 +11,7 @@ from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 from perfc.ir import DType, dtype_named, record
 
-from .facts import Argument, OperatorCall, TensorArgument
+from ..facts import Argument, OperatorCall, TensorArgument
 from .operators import OperatorSignature
 
 _TABLE = data_next_to(__file__)

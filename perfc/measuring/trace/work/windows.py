@@ -1,0 +1,152 @@
+"""Work of convolutions, of their gradients and of pools, from the window that they slide."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+
+from perfc.ir import Dim, Numbers
+from perfc.ir.ops.convolution.window import touched
+from perfc.ir.problem import SlidingWindow
+from perfc.ir.problem.window import MOST_GAIN, WindowOperation
+from perfc.ir.tensors.types import BY_CODE
+
+from .call_work import CallWork, counts_of
+from .operands import CallOperands, OperandTensor
+
+_DIRECT = re.compile(
+    r"implicit|fprop|dgrad|wgrad|igemm|xdl|im2col|scudnn_\d|conv2d_grouped|depthwise|naive_conv",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(r"winograd|fft|f3x2|f2x3|sp3", re.IGNORECASE)
+"""Names of convolutions that multiply each pair, and of those that transform them first."""
+
+
+def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
+    """Return the window of a convolution or a pool."""
+    image = o.one("i")
+    batch, channels, *spatial = image.sizes
+    rank = len(spatial)
+    filters = (0, 0, *o.extents("K", rank)) if is_pool else o.one("k").sizes
+    is_transposed = bool(o.value("T"))
+    stride = filters[2:] if o.value("S") == () else o.extents("S", rank)
+    pad = o.extents("P", rank)
+    dilation = o.extents("L", rank) if "L" in o.signature.roles else (1,) * rank
+    groups = 1 if is_pool or "G" not in o.signature.roles else o.extents("G", 1)[0]
+    made = []
+    for size, taps, step, p, gap in zip(spatial, filters[2:], stride, pad, dilation, strict=True):
+        span = gap * (taps - 1) + 1
+        forward = (size + 2 * p - span) // step + 1
+        made.append((size - 1) * step - 2 * p + span if is_transposed else forward)
+    out_channels = channels if is_pool else filters[1] * groups if is_transposed else filters[0]
+    form = (
+        WindowOperation.POOL
+        if is_pool
+        else WindowOperation.TRANSPOSED
+        if is_transposed
+        else WindowOperation.CONVOLUTION
+    )
+    return SlidingWindow(
+        batch,
+        channels,
+        out_channels,
+        tuple(spatial),
+        tuple(made),
+        tuple(filters[2:]),
+        stride,
+        dilation,
+        tuple((p, p) for p in pad),
+        groups=groups,
+        form=form,
+    )
+
+
+def numbers(extents: Iterable[Dim]) -> tuple[int, ...]:
+    """Return extents that depend on no symbol."""
+    return tuple(e for e in extents if isinstance(e, int))
+
+
+def seen(image: OperandTensor, window: SlidingWindow) -> OperandTensor:
+    """Return the positions of an image that some window reads."""
+    axes = zip(
+        window.in_extents,
+        window.out_extents,
+        window.extents,
+        window.strides,
+        window.dilations,
+        window.pads,
+        strict=True,
+    )
+    spatial = numbers(touched(*axis) for axis in axes)
+    if window.is_transposed or image.held is not None:
+        return image
+    return OperandTensor(image.dtype, (*image.sizes[:2], *spatial))
+
+
+def convolved(o: CallOperands) -> CallWork:
+    """Return the work of a convolution."""
+    from perfc.analyzers.features.lowering import convolution
+
+    image, filters, window = o.one("i"), o.one("k"), window_of(o)
+    extents = (window.batch, window.out_channels, *window.out_extents)
+    result = OperandTensor(image.dtype, numbers(extents))
+    source = image if window.is_transposed else result
+    mac = float(source.numel * math.prod(filters.sizes[1:]))
+    added = o.with_roles("r")
+    counts = counts_of(
+        [seen(image, window), filters, *added],
+        [result],
+        mac=mac,
+        floor_mac=mac / gain_of(o, window.winograd_gain),
+        alu=float(result.numel * len(added)),
+    )
+    return CallWork(counts, image.dtype, "convolution", convolution(window, Numbers({})))
+
+
+def gradients(o: CallOperands) -> CallWork:
+    """Return the work of the gradients of a convolution that its mask names, else of the first.
+
+    Neither strides nor groups need be recorded: the filters meet each element of the result of a
+    convolution, or each of the image of a transposed one.
+    """
+    grad, image, filters = o.one("g"), o.one("i"), o.one("k")
+    mask, stride, taps = o.value("M"), o.value("S"), math.prod(filters.sizes[2:])
+    ends = ((grad, filters.sizes[0]), (image, filters.sizes[0]))
+    source = min((t.numel for t, channels in ends if t.sizes[1] == channels), default=0)
+    positions = grad.numel // grad.sizes[1]
+    part = OperandTensor(image.dtype, (min(image.numel, positions * taps * image.sizes[1]),))
+    is_sparse = isinstance(stride, tuple) and any(isinstance(e, int) and e > 1 for e in stride)
+    plain = 1.0 if taps == 1 or is_sparse else MOST_GAIN ** len(filters.sizes[2:])
+    wanted = mask if isinstance(mask, tuple) and len(mask) > 1 else (1, 0)
+    pairs = ((filters, image), (part, filters))
+    chosen = [pair for pair, flag in zip(pairs, wanted, strict=False) if flag]
+    mac = float(len(chosen) * source * math.prod(filters.sizes[1:]))
+    counts = counts_of(
+        [grad, *(p[0] for p in chosen)],
+        [p[1] for p in chosen],
+        mac=mac,
+        floor_mac=mac / gain_of(o, plain),
+    )
+    return CallWork(counts, image.dtype)
+
+
+def gain_of(o: CallOperands, gain: float) -> float:
+    """Return the factor by which a convolution's kernels can reduce its products."""
+    names = " ".join(o.kernels)
+    if _FILTERED.search(names):
+        return math.inf if "fft" in names.lower() else gain
+    return 1.0 if _DIRECT.search(names) else gain
+
+
+def pooled(o: CallOperands) -> CallWork:
+    """Return the work of a pool."""
+    image, window = o.one("i"), window_of(o, is_pool=True)
+    sizes = (*image.sizes[:2], *numbers(window.out_extents))
+    made = [
+        OperandTensor(BY_CODE[code] if code else image.dtype, sizes)
+        for code in (text.partition(":")[2] for text in o.signature.results)
+    ]
+    numel = made[0].numel * math.prod(window.static_extents)
+    counts = counts_of([seen(image, window)], made, alu=float(numel))
+    return CallWork(counts, image.dtype)
