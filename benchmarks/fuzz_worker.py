@@ -90,8 +90,8 @@ def analyzed(path: str) -> list[str]:
 
     if path.endswith((".trace-json", ".trace-sqlite")):
         from perfc.measuring.trace.formats import read_trace
-        from perfc.measuring.trace.output import TraceView
         from perfc.measuring.trace.summary import summarized
+        from perfc.measuring.trace.views import TraceView
 
         TraceView.of("x", summarized(read_trace(path)))
         return []

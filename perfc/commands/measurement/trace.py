@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
     from perfc.measuring.trace.analyses.prediction import PredictionGap
     from perfc.measuring.trace.facts import DeviceTrace
-    from perfc.measuring.trace.output import TraceView
     from perfc.measuring.trace.summary import TraceSummary
+    from perfc.measuring.trace.views import TraceView
 
 PAGES = ("html", "trace")
 """Formats with a time line."""
-DOCUMENT = ("trace", "perfc.measuring.trace.output:TraceView")
+DOCUMENT = ("trace", "perfc.measuring.trace.views:TraceView")
 """JSON document of the command, and the type that defines its schema."""
 DOCUMENTS = (("trace-ranks", "perfc.measuring.trace.analyses.ranks:RanksView"),)
 
@@ -107,9 +107,9 @@ def command(
     from perfc.machine import load_machine
     from perfc.measuring.trace.analyses.breakdown import breakdown_of
     from perfc.measuring.trace.formats import read_trace
-    from perfc.measuring.trace.output import TraceView
     from perfc.measuring.trace.steps import selected
     from perfc.measuring.trace.summary import summarized
+    from perfc.measuring.trace.views import TraceView
 
     limit = parse_top(top)
     target = options.target or ""

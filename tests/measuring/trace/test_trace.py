@@ -22,9 +22,9 @@ from perfc.measuring.measure.runtimes import events
 from perfc.measuring.trace.classes import TracedClass
 from perfc.measuring.trace.formats import read_trace
 from perfc.measuring.trace.notes import notes_of
-from perfc.measuring.trace.output import TraceView
 from perfc.measuring.trace.steps import selected
 from perfc.measuring.trace.summary import TraceSummary, summarized
+from perfc.measuring.trace.views import TraceView
 from perfc.study.single_kernel import op
 from tests.measuring.trace import samples
 

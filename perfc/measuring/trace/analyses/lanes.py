@@ -17,7 +17,7 @@ from ..summary import TraceSummary
 from ..timeline import HostKind, HostLabel
 
 if TYPE_CHECKING:
-    from ..output import TracedKernelView, TraceView
+    from ..views import TracedKernelView, TraceView
 
 MOST_SPANS = 500_000
 """Launches and operators that are drawn at most."""

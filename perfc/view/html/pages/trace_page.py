@@ -16,7 +16,7 @@ from ..payload import Json, interned, table, text
 if TYPE_CHECKING:
     from perfc.measuring.trace.analyses.lanes import Lane, TimeLanes
     from perfc.measuring.trace.analyses.rates import ProductShape
-    from perfc.measuring.trace.output import TraceView
+    from perfc.measuring.trace.views import TraceView
 
 SCRIPTS = ("format", "theme", "selection", "table", "sort", "timeline", "ready")
 
