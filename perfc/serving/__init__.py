@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .service import ServingReport, llm
+from .output.report import ServingReport
+from .service import llm
 from .simulation.load import Load
 
 __all__ = ["Load", "ServingReport", "llm"]

@@ -11,7 +11,7 @@ from perfc.common.durations import seconds_of
 from perfc.errors import ParseError
 from perfc.ir import record
 
-from .service import ServingReport
+from .output.report import ServingReport
 
 if TYPE_CHECKING:
     from .search import ServingSetting, _Query

@@ -18,8 +18,9 @@ from perfc.study.expenses import Prices
 from .engine import Engine, kind_of, lacks
 from .fleets import Slo, fleets, holds
 from .output.notes import beyond_positions
+from .output.report import ServingReport
 from .power import price_per_million
-from .service import ServingReport, engine_for, llm
+from .service import engine_for, llm
 from .simulation.load import Load
 from .simulation.scheduler import Chunk
 

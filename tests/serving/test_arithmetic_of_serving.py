@@ -19,8 +19,9 @@ from perfc.passes.runtimes import Batching
 from perfc.serving import Load, llm, power
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.host import FEW, HostModel, amounts
+from perfc.serving.output.report import IntervalFactors
 from perfc.serving.search import ServingSetting, Slo, _best, _front, cost_of, holds, steady
-from perfc.serving.service import IntervalFactors, _interval_factors
+from perfc.serving.service import _interval_factors
 from perfc.serving.simulation import disaggregated, traces
 from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson
 from perfc.serving.simulation.disaggregated import Prefill, simulate_disaggregated

@@ -11,7 +11,8 @@ from perfc.frontend.config import precision_of, read_config
 from perfc.frontend.config.facts import weight_bytes
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import EngineKind
-from perfc.serving.service import MemoryView, llm
+from perfc.serving.output.report import MemoryView
+from perfc.serving.service import llm
 
 GIB = 1 << 30
 NANO = {

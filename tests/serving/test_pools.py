@@ -10,7 +10,8 @@ from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import PoolOf
 from perfc.serving.cost.memory import COLLECTIVE_BYTES, GRAPH_BYTES, MemoryDemand, MemoryPlan
 from perfc.serving.engine import Engine, kind_of
-from perfc.serving.service import ServingReport, llm
+from perfc.serving.output.report import ServingReport
+from perfc.serving.service import llm
 
 GIB = 1 << 30
 LLAMA = "llama-3.1-8b"

@@ -15,8 +15,8 @@ from perfc.errors import ParseError
 from perfc.machine.parallel import Parallel
 from perfc.serving import llm
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
+from perfc.serving.output.report import ServingReport
 from perfc.serving.output.views import document
-from perfc.serving.service import ServingReport
 from perfc.serving.simulation.arrivals import Request, Workload
 from perfc.serving.simulation.confidence import interval, warm_up
 from perfc.serving.simulation.scheduler import Limits, Scheduler

@@ -10,7 +10,7 @@ import perfc
 from perfc.errors import PerfcError
 from perfc.ir.record import record
 from perfc.machine import load_machine
-from perfc.serving.service import ServingReport
+from perfc.serving.output.report import ServingReport
 from perfc_lab.command_line import command_line
 from perfc_lab.tables import read_parquet
 

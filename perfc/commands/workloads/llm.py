@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from perfc.machine.parallel import Parallel
     from perfc.study.expenses import Prices
 
-DOCUMENT = ("llm", "perfc.serving.service:ServingReport")
+DOCUMENT = ("llm", "perfc.serving.output.report:ServingReport")
 """JSON document of the command, and the type that defines its schema."""
 DOCUMENTS = (
     ("llm-search", "perfc.serving.search:SearchResult"),

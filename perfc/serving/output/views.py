@@ -22,9 +22,9 @@ from perfc.view.report.units import Unit, plural, share, size_text, time_range, 
 
 from ..search import SearchResult
 from ..served import SimulationView
-from ..service import IntervalFactors, ServingReport
 from ..simulation.load import Load
 from ..simulation.metrics import Quantiles
+from .report import IntervalFactors, ServingReport
 
 PRINTED = {"norms and elements": "norms and elementwise", "half": "16-bit"}
 """Printed text of JSON values that are less clear."""

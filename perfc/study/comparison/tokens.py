@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from perfc.machine import Machine
     from perfc.serving.options import ServingOptions
-    from perfc.serving.service import ServingReport
+    from perfc.serving.output.report import ServingReport
     from perfc.study.expenses import Prices
 
 

@@ -9,9 +9,9 @@ from ..page import ChartBlock, chart_page
 from ..payload import Json, number, text
 
 if TYPE_CHECKING:
+    from perfc.serving.output.report import IntervalFactors, MemoryView, ServingReport
     from perfc.serving.parts import StepView
     from perfc.serving.search import SearchResult
-    from perfc.serving.service import IntervalFactors, MemoryView, ServingReport
 
 SCRIPTS = ("format", "theme", "canvas", "serving", "ready")
 STEPS = ChartBlock(
