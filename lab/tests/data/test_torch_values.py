@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perfc_lab.data import torch_file
-from perfc_lab.data.source import FetchError
-from perfc_lab.data.torch_file import (
+from perfc_lab.data import pickle_machine, torch_file
+from perfc_lab.data.pickle_machine import (
     PickledName,
     PickleMachine,
-    Resolver,
     Storage,
     TorchCall,
-    read_torch,
     storage_of,
 )
+from perfc_lab.data.source import FetchError
+from perfc_lab.data.torch_file import Resolver, read_torch
 
 from .test_hostile_sources import archive, placed
 
@@ -128,7 +127,7 @@ def test_elements_of_a_tensor_are_bounded(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_storage_has_a_bounded_number_of_elements(
     count: int, is_fine: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch_file, "MAX_ELEMENTS", 9)
+    monkeypatch.setattr(pickle_machine, "MAX_ELEMENTS", 9)
     reference = ("storage", PickledName("torch.HalfStorage"), 7, "cpu", count)
     if is_fine:
         assert storage_of(reference) == Storage("<f2", "7", count)
