@@ -34,7 +34,7 @@ from .graph_mae import LAYERS
 from .language_model import CausalLanguageModel
 from .network import LORA_RANK
 from .projection import Readout
-from .rows import DrawnRows
+from .rows import DrawnRows, drawn
 from .tuning import PADDING, GinLatency, LatencyNetwork, written_loss
 
 if TYPE_CHECKING:
@@ -383,14 +383,6 @@ class GnnLlm(NetworkPredictor):
                 hint="train stage 3 again",
             )
         super().restore(arrays, meta)
-
-
-def drawn(data: Measurements, most: int, seed: int) -> Measurements:
-    """At most so many rows."""
-    if len(data) <= most:
-        return data
-    chosen = sorted(random.Random(seed).sample(range(len(data)), most))
-    return data.of([data.rows[i] for i in chosen])
 
 
 def variant_of(readout: Readout) -> str:

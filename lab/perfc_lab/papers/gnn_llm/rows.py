@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from perfc.analyzers.graph.rows import Measurements
+
 from ..networks.batches import Batch, GraphAtBatch, RowBatches
 
 
@@ -29,3 +31,11 @@ class DrawnRows(RowBatches):
             seen += len(batch.index)
             if generator is not None and 0 < self.rows_per_epoch <= seen:
                 return
+
+
+def drawn(data: Measurements, most: int, seed: int) -> Measurements:
+    """At most so many rows."""
+    if len(data) <= most:
+        return data
+    chosen = sorted(random.Random(seed).sample(range(len(data)), most))
+    return data.of([data.rows[i] for i in chosen])
