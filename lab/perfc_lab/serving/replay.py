@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import PerfcError
 from perfc.frontend.config import (
     LanguageModel,
@@ -50,39 +51,7 @@ EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
 """Ranks among which heads divide; others have sequences of their own each."""
 NO_SETTINGS = ServerSettings()
 BARE = HostModel(launch_s=LAUNCH_S)
-CONFIGS = {
-    "meta-llama/Llama-3.1-8B": "llama-3.1-8b",
-    "meta-llama/Llama-3.1-8B-Instruct": "llama-3.1-8b",
-    "nvidia/Llama-3.1-8B-Instruct-FP8": "llama-3.1-8b",
-    "deepseek-ai/DeepSeek-R1": "deepseek-v3",
-    "deepseek-ai/DeepSeek-V3": "deepseek-v3",
-    "nvidia/DeepSeek-R1-NVFP4": "deepseek-v3",
-    "nvidia/DeepSeek-V3.1-NVFP4": "deepseek-v3",
-    "openai/gpt-oss-20b": "gpt-oss-20b",
-    "openai/gpt-oss-120b": "gpt-oss-120b",
-    "MiniMaxAI/MiniMax-M2.5": "minimax-m2",
-    "Qwen/Qwen3-235B-A22B-FP8": "qwen3-235b-a22b",
-    "Qwen/Qwen3-8B": "qwen3-8b",
-    "Qwen/Qwen3-14B": "qwen3-14b",
-    "Qwen/Qwen3-30B-A3B-Instruct-2507": "qwen3-30b-a3b",
-    "Qwen/Qwen3-30B-A3B-Thinking-2507": "qwen3-30b-a3b",
-    "GPTJ 6B": "gpt-j-6b",
-    "LLaMA 7B": "llama-7b",
-    "LLaMA v2 7B": "llama-2-7b",
-    "LLaMA v2 70B": "llama-2-70b",
-    "LLaMA v3 8B": "llama-3-8b",
-    "LLaMA v3 70B": "llama-3-70b",
-    "Llama 3.1 8B": "llama-3.1-8b",
-    "Mistral 7B": "mistral-7b-v0.1",
-    "Mixtral 8x7B": "mixtral-8x7b",
-    "Mixtral 8x22B": "mixtral-8x22b",
-    "Falcon 180B": "falcon-180b",
-    "Llama 4 Scout": "llama-4-scout",
-    "Llama 4 Maverick": "llama-4-maverick",
-    "Qwen3-235B-A22B": "qwen3-235b-a22b",
-    "GPT-OSS 20B": "gpt-oss-20b",
-    "GPT-OSS 120B": "gpt-oss-120b",
-}
+CONFIGS: Mapping[str, str] = data_next_to(__file__)
 """Shipped configurations of what publishers name otherwise."""
 
 
