@@ -328,65 +328,19 @@ def ours(name: str) -> dict[str, int | None]:
     return found
 
 
-UNCOMPARED = (
-    "deepseek-v3.2",
-    "kimi-k2.5",
-    "glm-5",
-    "glm-4.7-flash",
-    "qwen3.5-397b-a17b",
-    "qwen3.5-35b-a3b",
-    "qwen3.5-27b",
-    "qwen3-vl-8b",
-    "qwen3-vl-30b-a3b",
-    "ministral-3-8b",
-    "kimi-linear-48b-a3b",
-    "gemma-3n-e4b",
-    "gemma-3n-e2b",
-    "gemma-4-31b",
-    "gemma-4-26b-a4b",
-    "gemma-4-e4b",
-    "gemma-4-e2b",
-    "ernie-4.5-21b-a3b",
-    "hunyuan-a13b",
-    "ling-mini-2.0",
-    "lfm2-8b-a1b",
-    "dots.llm1",
-    "apertus-8b",
-    "internlm3-8b",
-    "phi-4-multimodal",
-    "step-3.5-flash",
-)
-"""Not compared with published files, from which some may differ; neither is lfm2-1.2b."""
-RECENT = (
-    *UNCOMPARED,
-    "deepseek-v3",
-    "kimi-k2",
-    "minimax-m2",
-    "qwen3-next-80b-a3b",
-    "qwen3-235b-a22b",
-    "gpt-oss-120b",
-    "llama-4-maverick",
-    "glm-4.5-air",
-    "gemma-3-27b",
-    "granite-4.0-h-tiny",
-    "nemotron-h-8b",
-    "smollm3-3b",
-    "exaone-4.0-32b",
-    "seed-oss-36b",
-)
-"""Forty configurations of 2025 and 2026, whose table ``--recent`` prints."""
 FAR = 100_000
 """A context beyond every short window, at which a further token's bytes are counted."""
 
 
 def recent() -> None:
     """Print parameters, active ones and bytes of the cache of a further token, in 16 bits."""
+    from perfc.common.fitted import data_next_to
     from perfc.frontend.config import ServingPrecision, read_config
     from perfc.frontend.config.facts import cache_bytes as held
     from perfc.frontend.config.facts import parameters
 
-    half = ServingPrecision()
-    for name in RECENT:
+    half, names = ServingPrecision(), data_next_to(__file__)
+    for name in (*names["uncompared"], *names["compared"]):
         model = read_config(name)
         count = parameters(model)
         token = held(model, FAR + 1, half) - held(model, FAR, half)
