@@ -91,3 +91,20 @@ def blemished() -> onnx.ModelProto:
     made.metadata_props.add(key="author", value="somebody")
     made.graph.node[2].metadata_props.add(key="module", value="stem")
     return made
+
+
+def rows(*shape: int) -> npt.NDArray[np.float32]:
+    """Return ones, which a weight may be."""
+    return np.ones(shape, np.float32)
+
+
+def product(n: int, dtype: int = F16) -> onnx.ModelProto:
+    """Return a product of rows with a stored matrix of n columns."""
+    kind = np.float16 if dtype == F16 else np.float32
+    return model(
+        [node("MatMul", ["x", "w"], ["y"], name="mm")],
+        {"x": [4096, 1024]},
+        {"y": [4096, n]},
+        {"w": np.ones((1024, n), kind)},
+        dtype,
+    )
