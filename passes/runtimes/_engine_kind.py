@@ -148,6 +148,8 @@ class EngineKind:
         assumed: version whose rules hold where none is given.
         budgets: GiB of a GPU at least, tokens of a step and sequences under way, descending.
         small: GPUs that have the last of ``budgets``, by how their names begin.
+        items: tokens of the largest image or video by family of models, if a step must hold it
+            whole, and the budget of steps where the default is smaller; empty where it is not.
         counts_graphs: whether the share of a device holds recorded graphs too.
         context_bytes: what the share of a device holds of a context and its libraries.
         logit_bytes: bytes for each logit of the largest step of decoding when memory is profiled.
@@ -203,6 +205,7 @@ class EngineKind:
     assumed: str = ""
     budgets: Sequence[tuple[float, int, int]] = ()
     small: Sequence[str] = ()
+    items: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     counts_graphs: bool = True
     context_bytes: float | None = None
     logit_bytes: float = 0
@@ -251,19 +254,23 @@ class EngineKind:
                 rules[key] = read(rules[key])
         return cls(**rules)
 
-    def on(self, name: str, memory_bytes: float) -> EngineKind:
+    def on(self, name: str, memory_bytes: float, family: str = "") -> EngineKind:
         """Return the kind with the budgets of steps on a GPU.
 
         Args:
             name: name of the GPU.
             memory_bytes: its memory; 0 if unknown.
+            family: family of the model.
         """
         if not self.budgets or not memory_bytes:
             return self
         is_small = name.startswith(tuple(self.small)) if self.small else False
         held = (b for b in self.budgets if memory_bytes >= b[0] * (1 << 30) and not is_small)
         _, tokens, seqs = next(held, self.budgets[-1])
-        return replace(self, token_budget=tokens, max_num_seqs=seqs)
+        least, raised = self.items.get(family, (0, 0))
+        if tokens >= least:
+            return replace(self, token_budget=tokens, max_num_seqs=seqs, items={})
+        return replace(self, token_budget=raised, max_num_seqs=seqs)
 
     def most_recorded(self, family: str, drafted: int = 0) -> float:
         """Tokens of the largest step of a family of models that is recorded, 0 where none is.

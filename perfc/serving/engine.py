@@ -143,7 +143,7 @@ class Engine:
         """
         capacity = capacity_of(machine)
         usable = 0 if capacity is None else capacity.usable_bytes
-        usual = kind_of(runtime, version).on(machine.name, usable)
+        usual = kind_of(runtime, version).on(machine.name, usable, model.family)
         check_machine(table_of(runtime), machine)
         if overrides.get("utilization") is not None:
             usual = replace(usual, static=None)

@@ -33,6 +33,18 @@ def test_hybrid_caches_are_printed_as_vllm_does(name: str, layers: int) -> None:
     assert perfc.llm(name, "h200", runtime="sglang", isl=128, osl=8).memory.vllm_kv_tokens is None
 
 
+def test_a_step_holds_a_video_of_gemma_4_whole() -> None:
+    """A log of vLLM 0.21 has about 525,000 tokens; 2,048 a step are refused, later raised."""
+    a100, h100 = (
+        [perfc.llm("gemma-4-31b", t, dtype="i4", runtime_version=v, isl=128, osl=8) for v in vs]
+        for t, vs in (("a100", ("0.19", "0.21", "0.22")), ("h100", ("0.21",)))
+    )
+    assert [r.token_budget for r in a100] == [2048, 8192, 2496]
+    assert a100[1].memory.vllm_kv_tokens == pytest.approx(525_000, rel=0.02)
+    started = [any("2,496" in note for note in r.notes) for r in (*a100, *h100)]
+    assert started == [False, True, False, False]
+
+
 def test_a_report_has_the_parameters_and_the_longest_context() -> None:
     report = perfc.llm("qwen3-30b-a3b", "h200", isl=128, osl=8)
     counts = parameters(read_config("qwen3-30b-a3b"))

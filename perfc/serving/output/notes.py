@@ -72,13 +72,15 @@ def longest_notes(longest: int | None, fitting: int) -> tuple[str, ...]:
 
 
 def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[str, ...]:
-    """Return a note if the engine starts with a shorter longest sequence than its default."""
-    if longest is not None or not engine.kind.checks_longest:
-        return ()
-    if not 0 < fitting < engine.model.context:
-        return ()
-    most = f"--max-model-len {fitting} or less, not with its default of {engine.model.context:,}"
-    return (f"{engine.runtime} starts with {most}",)
+    """Return notes if the engine starts with other settings than its defaults."""
+    kind, model = engine.kind, engine.model
+    least, raised = kind.items.get(model.family, (0, 0))
+    notes: tuple[str, ...] = ()
+    if least < raised == kind.token_budget:
+        notes += (f"--token-budget {raised}, as an image or video of {least:,} tokens",)
+    if longest is None and kind.checks_longest and 0 < fitting < model.context:
+        notes += (f"--max-model-len {fitting} or less, not with its default of {model.context:,}",)
+    return tuple([f"{engine.runtime} starts with {note}" for note in notes])
 
 
 def _lacking(engine: Engine, code: str) -> str:
