@@ -9,8 +9,6 @@ from perfc.common.choice import member
 from perfc.common.durations import seconds_of
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel, Sampling, adapted, with_images
-from perfc.frontend.config.mixers import Experts
-from perfc.frontend.config.model import mixers
 from perfc.machine import Reserve
 from perfc.passes.runtimes import Batching, tables
 
@@ -102,8 +100,7 @@ def with_skew(model: LanguageModel, skew: float | None) -> LanguageModel:
         raise ParseError(
             f"an exponent of {skew:g}", where="--expert-skew", hint=f"0 to {MOST_SKEW:g}"
         )
-    every = [m for stack in model.stacks for layer in stack.layers for m in mixers(layer)]
-    if not any(isinstance(m, Experts) for m in every):
+    if not model.has_experts:
         raise ParseError(f"{model.name} has no experts", where="--expert-skew", hint="leave it out")
     return replace(model, expert_skew=skew)
 

@@ -21,7 +21,6 @@ from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.features.distance import SAME_CHIP, coordinates
 from perfc.analyzers.features.process import NOBODY, Near, Process, RowPositions, SimilarityAspects
 from perfc.analyzers.features.sheet import Sheet
-from perfc.frontend.config.model import Experts, LanguageModel
 from perfc.ir import record
 
 from .engine import Engine
@@ -216,7 +215,7 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         osl: tokens of an answer.
         users: concurrent requests; 0 for as many as the memory holds.
     """
-    experts, vendor = has_experts(engine.model), engine.machine.vendor
+    experts, vendor = engine.model.has_experts, engine.machine.vendor
     name, law = bench_host_model(engine.runtime, engine.version, has_experts=experts, vendor=vendor)
     bare = replace(engine, law=law, kind=replace(engine.kind, longest=isl + osl))
     process = processes().get(kind_of_benchmark(name))
@@ -225,13 +224,6 @@ def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
         return bare
     point = features_of(bare, name, isl, osl, sequences(bare, isl, osl, users))
     return replace(bare, law=slowed(law, math.exp(log_slowdown(process, [point])[0])))
-
-
-def has_experts(model: LanguageModel) -> bool:
-    """Return True if a layer of the model routes tokens to experts."""
-    layers = model.decoder.layers if model.decoder is not None else ()
-    branches = [branch for layer in layers for part in layer for branch in part.branches]
-    return any(isinstance(branch.mixer, Experts) for branch in branches)
 
 
 def slowed(law: HostModel, factor: float) -> HostModel:

@@ -248,7 +248,7 @@ def _engines(
     for machine in query.machines:
         formats = dtypes or ("", *_narrower(model, machine, kind))
         for dtype, tensor, budget in product(formats, ranks, budgets or (None,)):
-            for expert in (1, tensor) if tensor > 1 and _has_experts(model) else (1,):
+            for expert in (1, tensor) if tensor > 1 and model.has_experts else (1,):
                 engine = engine_for(
                     model,
                     str(machine.path),
@@ -274,14 +274,6 @@ def _narrower(model: LanguageModel, machine: Machine, kind: EngineKind) -> Itera
         code = form.multiplied.code if form.multiplied is not None else ""
         if form.bits < published.bits and is_of and not lacks(machine, kind, code):
             yield form.value
-
-
-def _has_experts(model: LanguageModel) -> bool:
-    from perfc.frontend.config.model import Experts, mixers
-
-    decoder = model.decoder
-    layers = decoder.layers if decoder is not None else ()
-    return any(isinstance(m, Experts) for layer in layers for m in mixers(layer))
 
 
 def _settings(

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from perfc.errors import ModelError
 
-from .mixers import Experts
-from .model import Adapters, LanguageModel, mixers
+from .model import Adapters, LanguageModel
 
 
 def adapted(model: LanguageModel, rank: int, count: int) -> LanguageModel:
@@ -24,7 +23,7 @@ def adapted(model: LanguageModel, rank: int, count: int) -> LanguageModel:
     if model.decoder is None or len(model.stacks) > 1:
         raise ModelError("adapters are served with a decoder alone", where=model.name)
     left_out = model.left_out
-    if any(isinstance(m, Experts) for layer in model.decoder.layers for m in mixers(layer)):
+    if model.has_experts:
         left_out = (*left_out, WITHOUT)
     return replace(model, adapters=Adapters(rank, count), left_out=left_out)
 

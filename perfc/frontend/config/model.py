@@ -329,6 +329,12 @@ class LanguageModel:
         """Return the stacks that read all of their input at once."""
         return tuple([s for s in self.stacks if not s.is_decoder])
 
+    @property
+    def has_experts(self) -> bool:
+        """Return True if a layer routes tokens to experts."""
+        layers = [layer for stack in self.stacks for layer in stack.layers]
+        return any(isinstance(m, Experts) for layer in layers for m in mixers(layer))
+
 
 def mixers(layer: Layer) -> tuple[Mixer, ...]:
     """Return the mixers of a layer in order, without normalizations."""
