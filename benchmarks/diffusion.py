@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import math
 import statistics
 from collections.abc import Iterator, Sequence
@@ -23,8 +24,9 @@ import pandas as pd
 from scipy.stats import t
 
 from perfc.frontend.diffusion import read_pipeline
+from perfc.machine import load_machine
 from perfc.serving.generation import diffusion
-from perfc.serving.generation.law import FILE, Law
+from perfc.serving.generation.law import FILE, Law, architecture
 from perfc.serving.generation.service import GenerationReport
 
 PIPELINES = {
@@ -37,7 +39,9 @@ PIPELINES = {
 TARGETS = {"H100": "h100-sxm5-80gb", "B200": "b200-sxm-180gb"}
 LAUNCHES_S = (4e-6, 6e-6, 8e-6, 1e-5, 1.2e-5, 1.5e-5, 1.8e-5)
 """What a launch may take at least."""
-PLAIN = Law(dict.fromkeys(TARGETS.values(), 1.0), 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0, 0)
+FACTORS = tuple(1 + step / 20 for step in range(61))
+"""What fused attention may be multiplied by."""
+PLAIN = Law({}, sorted(TARGETS.values()), 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0, 0)
 """The kernels' own sums."""
 
 
@@ -67,15 +71,23 @@ class Row:
         return self.model[:4]
 
     @property
+    def architecture(self) -> str:
+        """Architecture of its machine."""
+        return architecture(load_machine(self.target))
+
+    @property
     def is_image(self) -> bool:
         """Whether one frame is made."""
         return self.plain.picture.frames == 1
 
     def predicted_s(self, law: Law) -> float:
         """By a law."""
-        factor = law.factors.get(self.target) or mean(list(law.factors.values()))
+        factor = law.factors.get(self.architecture) or mean(list(law.factors.values()))
         return math.fsum(
-            p.calls * max(factor * p.call_s, law.launch_s * p.launches) for p in self.plain.parts
+            [
+                p.calls * max(p.call_s + (factor - 1) * p.attention_s, law.launch_s * p.launches)
+                for p in self.plain.parts
+            ]
         )
 
     def predicted_j(self, law: Law) -> float:
@@ -114,26 +126,30 @@ def summed(name: str, target: str, batch: int, steps: int) -> GenerationReport:
 
 
 def fitted(known: Sequence[Row]) -> Law:
-    """The law whose errors are least: factors are medians, each family counting the same."""
-    best: tuple[float, Law] | None = None
-    for launch_s in LAUNCHES_S:
-        factors: dict[str, float] = {}
-        for target in sorted({r.target for r in known}):
-            ratios = [
-                statistics.median(r.time_s / r.plain.time_s for r in of)
-                for of in families([r for r in known if r.target == target])
-            ]
-            factors[target] = mean(ratios)
-        law = replace(PLAIN, factors=factors, launch_s=launch_s, rows=len(known))
-        error = statistics.fmean(
-            statistics.fmean(abs(math.log(r.predicted_s(law) / r.time_s)) for r in of)
-            for of in families(known)
-        )
-        if best is None or error < best[0]:
-            best = error, law
-    assert best is not None
-    energy = mean([r.energy_j / r.predicted_j(best[1]) for r in known])
-    return replace(best[1], energy=energy, models=len({r.model for r in known}))
+    """The law whose errors are least, each family counting the same."""
+    laws = [fitted_with(known, launch_s) for launch_s in LAUNCHES_S]
+    best = min(laws, key=lambda law: wrong(known, law))
+    energy = mean([r.energy_j / r.predicted_j(best) for r in known])
+    return replace(best, energy=energy, models=len({r.model for r in known}))
+
+
+def fitted_with(known: Sequence[Row], launch_s: float) -> Law:
+    """The best factors of attention with a time per launch."""
+    law = replace(PLAIN, launch_s=launch_s, rows=len(known))
+    factors: dict[str, float] = {}
+    for name in sorted({r.architecture for r in known}):
+        of = [r for r in known if r.architecture == name]
+        each = [(wrong(of, replace(law, factors={name: factor})), factor) for factor in FACTORS]
+        factors[name] = min(each)[1]
+    return replace(law, factors=factors)
+
+
+def wrong(known: Sequence[Row], law: Law) -> float:
+    """Mean error of a law's logarithms, each family counting the same."""
+    return statistics.fmean(
+        statistics.fmean(abs(math.log(r.predicted_s(law) / r.time_s)) for r in of)
+        for of in families(known)
+    )
 
 
 def families(known: Sequence[Row]) -> list[list[Row]]:
@@ -203,8 +219,9 @@ def error(ratios: Sequence[float]) -> str:
 def write(law: Law, path: Path) -> None:
     """The law as the file that ships."""
     lines = ["# Generations by diffusers; written by benchmarks/diffusion.py."]
-    lines += [f"{f.name} = {getattr(law, f.name):.4g}" for f in fields(law) if f.name != "factors"]
-    lines.append("[factors]")
+    names = [f.name for f in fields(law) if f.name not in ("factors", "targets")]
+    lines += [f"{name} = {getattr(law, name):.4g}" for name in names]
+    lines += [f"targets = {json.dumps(law.targets)}", "[factors]"]
     lines += [f"{name} = {factor:.4g}" for name, factor in sorted(law.factors.items())]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -1,8 +1,8 @@
 """Predicts a generation from the sums of its kernels, fitted to published generations.
 
-``T = Σ calls · max(factor · Σ kernels, launch · kernels)``. diffusers runs PyTorch operator by
-operator, for seconds at a time; the kernels that perfc was fitted to were timed in isolation. Each
-fitted machine has a factor; other machines use their geometric mean.
+``T = Σ calls · max(Σ kernels + (factor - 1) · Σ fused attention, launch · kernels)``. diffusers
+runs PyTorch operator by operator. Its fused attention is FlashAttention-2, also on architectures
+whose attention perfc knows from the faster kernels of serving engines: these have a factor.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Law:
     """Fit of times and energies of generations.
 
     Args:
-        factors: multiplier of the kernels' sum, by target.
+        factors: multiplier of fused attention, by architecture; 1 on others.
+        targets: machines of the fitted generations.
         launch_s: least time per kernel.
         seen: half-width of the 90 % interval of the logarithm, for held-out models on fitted
             machines.
@@ -52,6 +53,7 @@ class Law:
     """
 
     factors: Mapping[str, float]
+    targets: Sequence[str]
     launch_s: float
     seen: float
     unseen: float
@@ -62,23 +64,26 @@ class Law:
     models: int
 
     def factor(self, machine: Machine) -> float:
-        """Return the multiplier of a machine's kernels; the mean of all if it has none."""
-        logs = [math.log(f) for f in self.factors.values()]
-        return self.factors.get(machine.name, math.exp(math.fsum(logs) / len(logs)))
+        """Return the multiplier of a machine's fused attention."""
+        return self.factors.get(architecture(machine), 1.0)
 
     def is_known(self, machine: Machine) -> bool:
         """Return True if generations were measured on a machine."""
-        return machine.name in self.factors
+        return machine.name in self.targets
 
-    def call_s(self, kernels_s: float, launches: float, machine: Machine) -> float:
+    def call_s(
+        self, kernels_s: float, attention_s: float, launches: float, machine: Machine
+    ) -> float:
         """Return the time of one call of a part in seconds.
 
         Args:
             kernels_s: sum of its kernels' estimates.
+            attention_s: fused attention of it.
             launches: number of kernel launches.
             machine: the target.
         """
-        return max(self.factor(machine) * kernels_s, self.launch_s * launches)
+        slower_s = (self.factor(machine) - 1) * attention_s
+        return max(kernels_s + slower_s, self.launch_s * launches)
 
     def reach(self, machine: Machine) -> float:
         """Factor that nine in ten generations are within, either way."""
@@ -100,6 +105,11 @@ class Law:
         each_j = self.energy * math.fsum(known_j) / batch
         reach = math.exp(self.energy_seen if self.is_known(machine) else self.energy_unseen)
         return PictureEnergy(each_j, each_j / reach, each_j * reach)
+
+
+def architecture(machine: Machine) -> str:
+    """Return the name of a machine's architecture, as ``sm9``."""
+    return f"sm{machine.capability // 10}"
 
 
 @cache

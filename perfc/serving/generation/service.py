@@ -45,6 +45,7 @@ class PartView:
         batch: batch size of a call.
         launches: kernels of a call.
         call_s: time of a call.
+        attention_s: fused attention of a call, as its kernels take alone.
         time_s: time of all calls.
         floor_s: lower bound of the time of all calls; nothing is faster.
         energy_j: energy of all calls; None where nobody fitted the power of such a board.
@@ -58,6 +59,7 @@ class PartView:
     batch: int
     launches: float
     call_s: float
+    attention_s: float
     time_s: float
     floor_s: float
     energy_j: float | None
@@ -231,11 +233,17 @@ def viewed(
     table = report.prediction
     launches = math.fsum(bound.launches for bound in report.roofline.kernels)
     floor_s = report.roofline.floor_s
-    call_s = max(fit.call_s(table.kernels_s, launches, machine), floor_s)
+    kernels = [bound.kernel for bound in report.roofline.kernels]
+    of_attention = [
+        (kernel, estimate.time.mid)
+        for kernel, estimate in zip(kernels, table.kernels, strict=True)
+        if kernel.pattern == "attention"
+    ]
+    attention_s = math.fsum([time_s for _, time_s in of_attention])
+    call_s = max(fit.call_s(table.kernels_s, attention_s, launches, machine), floor_s)
     energy = None if table.energy is None else table.energy.power_w * call_s * calls
-    fused = [b.kernel for b in report.roofline.kernels if b.kernel.pattern == "attention"]
-    inside = {v for kernel in fused for node in kernel.nodes for v in node.results}
-    inside -= {v for kernel in fused for v in kernel.writes}
+    inside = {v for kernel, _ in of_attention for node in kernel.nodes for v in node.results}
+    inside -= {v for kernel, _ in of_attention for v in kernel.writes}
     activations, _ = report.liveness.peak(report.env, inside)
     stored = int(evaluate(report.weight_bytes, report.env))
     return PartView(
@@ -245,6 +253,7 @@ def viewed(
         batch,
         launches,
         call_s,
+        attention_s,
         call_s * calls,
         floor_s * calls,
         energy,
@@ -258,9 +267,8 @@ def notes(fit: Law, machine: Machine) -> Iterator[str]:
     if not machine.takes("bf16"):
         yield f"{machine.name} has no bf16: computed in f16"
     yield (
-        f"kernels of PyTorch, times {fit.factor(machine):.2f}: learned from {fit.rows} published "
-        f"generations of {fit.models} models"
+        f"kernels of PyTorch, fused attention times {fit.factor(machine):.2f}: learned from "
+        f"{fit.rows} published generations of {fit.models} models"
     )
     if not fit.is_known(machine):
-        known = " and ".join(sorted(fit.factors))
-        yield f"no generation was measured on {machine.name}: the factor is that of {known}"
+        yield f"no generation was measured on {machine.name}, but on {' and '.join(fit.targets)}"

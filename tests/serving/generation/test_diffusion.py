@@ -82,13 +82,12 @@ def test_weights_are_those_of_diffusers(pipeline: DiffusionPipeline) -> None:
 
 
 def test_a_law_takes_the_longer_of_kernels_and_launches() -> None:
-    h100, a100 = load_machine("h100"), load_machine("a100")
-    told = Law({"h100-sxm5-80gb": 2.0, "b200-sxm-180gb": 8.0}, 1e-5, 0.1, 0.5, 1.0, 0.2, 0.6, 9, 3)
-    assert told.call_s(1e-3, 10, h100) == 2e-3
-    assert told.call_s(1e-3, 1000, h100) == 1e-2
-    assert told.factor(a100) == pytest.approx(4.0)
-    assert told.is_known(h100)
-    assert not told.is_known(a100)
+    h100, h200, a100 = map(load_machine, ("h100", "h200", "a100"))
+    told = Law({"sm9": 2.0, "sm10": 8.0}, [h100.name], 1e-5, 0.1, 0.5, 1.0, 0.2, 0.6, 9, 3)
+    assert told.call_s(1e-3, 4e-4, 10, h100) == told.call_s(1e-3, 4e-4, 10, h200) == 1.4e-3
+    assert told.call_s(1e-3, 4e-4, 1000, h100) == 1e-2
+    assert told.call_s(1e-3, 4e-4, 10, a100) == 1e-3
+    assert [told.is_known(m) for m in (h100, h200, a100)] == [True, False, False]
     assert told.reach(a100) > told.reach(h100) > 1.0
     ours, other = (told.energy_of([1.0, 3.0], 2, m) for m in (h100, a100))
     assert ours is not None
