@@ -5,7 +5,8 @@ Every predictor is wrong in its own way, so each has corrections of its own. The
 plus a slope over the logarithm of the predicted time (launches and rates of a machine
 are wrong apart), plus noise. All are Gaussian around zero with deviations that say how wrong
 predictions for machines nobody measured usually are: few rows move little, many move all
-(`perfc.analyzers.intervals.offsets`).
+(`perfc.analyzers.intervals.offsets`). Kernels of one network are wrong together, whatever the
+machine, so that offsets of the network and of its classes are taken off what other networks get.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from perfc.common.fitted import constants_next_to
 from perfc.errors import PerfcError
 from perfc.ir import entity, record
 
+from ..estimate.estimate import Predictor
 from ..estimate.interval import Interval
 from .offsets import Offsets
 
@@ -31,14 +33,14 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 _FITTED = constants_next_to(__file__)
-_DEVIATIONS = _FITTED["adapted_deviations"].by_name
+DEVIATIONS, UNRATED, RATED = (
+    _FITTED[f"{name}_deviations"].by_name | _FITTED["network_deviations"].by_name
+    for name in ("adapted", "unrated", "rated")
+)
+"""Prior standard deviations of the logarithms of errors on a new machine; those of laws of
+processors by a data sheet, and by measured rates."""
 PROFILER_S = _FITTED["profiler_s"].number
 """Time that profilers of runtimes other than PyTorch add to a kernel on a processor."""
-MACHINE_DEVIATION = _DEVIATIONS["machine"]
-CLASS_DEVIATION = _DEVIATIONS["class"]
-SLOPE_DEVIATION = _DEVIATIONS["slope"]
-USUAL_NOISE = _DEVIATIONS["noise"]
-"""Prior standard deviations of the logarithms of errors on a new machine."""
 SMALL_S, LARGE_S = 1e-5, 1e-3
 """Predicted times at which a correction is written down; linear in the logarithm between."""
 ANY = "any"
@@ -64,12 +66,14 @@ class KernelResidual:
         predicted_s: predicted time of one launch, by the predictor.
         measured_s: on the machine.
         predictor: value of a ``Predictor``.
+        network: name of the network that it is part of, "" if unknown.
     """
 
     class_name: str
     predicted_s: float
     measured_s: float
     predictor: str = LEARNED
+    network: str = ""
 
     @property
     def log_ratio(self) -> float:
@@ -137,32 +141,52 @@ def place(predicted_s: float) -> float:
     return min(max(share, 0.0), 1.0)
 
 
+def terms(class_name: str, predicted_s: float, network: str = "") -> dict[tuple[str, str], float]:
+    """What a kernel's residual is the sum of: offsets by kind and name, with their coefficients."""
+    each = {("machine", ""): 1.0, ("class", class_name): 1.0}
+    each["slope", class_name] = slope_of(predicted_s)
+    if network:
+        each |= {("network", network): 1.0, ("class_in_network", f"{network} {class_name}"): 1.0}
+    return each
+
+
 @entity
 class Posterior:
-    """Offsets and slopes after the rows."""
+    """Offsets after the rows.
 
-    classes: tuple[str, ...]
+    Args:
+        columns: kind and name of each offset.
+        offsets: their values.
+        deviations: prior deviations by kind.
+        network: a network that nobody measured, "" where the rows are of none.
+    """
+
+    columns: tuple[tuple[str, str], ...]
     offsets: Offsets
+    deviations: Mapping[str, float]
+    network: str
 
     def log_ratio(self, class_name: str, predicted_s: float) -> float:
-        """Expected residual."""
-        return float(self.offsets.expected(row(self.classes, class_name, predicted_s)[None])[0])
+        """Expected residual in another network."""
+        each = terms(class_name, predicted_s)
+        return float(self.offsets.expected(table([each], self.columns))[0])
 
     def deviation(self, class_name: str, predicted_s: float) -> float:
         """Return the deviation of a new kernel's residual: machine uncertainty and noise."""
-        known = self.offsets.deviation(row(self.classes, class_name, predicted_s)[None])
-        return math.hypot(float(known[0]), 0.0 if class_name in self.classes else CLASS_DEVIATION)
+        each = terms(class_name, predicted_s, self.network)
+        known = self.offsets.deviation(table([each], self.columns))
+        others = {key: x for key, x in each.items() if key not in self.columns}
+        return math.hypot(
+            float(known[0]), *(x * self.deviations[k] for (k, _), x in others.items())
+        )
 
 
-def row(classes: Sequence[str], class_name: str, predicted_s: float) -> Array:
-    """The coefficients that a kernel's residual is the sum of: machine, classes, their slopes."""
-    terms = np.zeros(1 + 2 * len(classes))
-    terms[0] = 1.0
-    if class_name in classes:
-        i = classes.index(class_name)
-        terms[1 + 2 * i] = 1.0
-        terms[2 + 2 * i] = slope_of(predicted_s)
-    return terms
+def table(
+    each: Sequence[Mapping[tuple[str, str], float]], columns: Sequence[tuple[str, str]]
+) -> Array:
+    """Return the coefficients of offsets, a row for each kernel."""
+    rows = [[one.get(key, 0.0) for key in columns] for one in each]
+    return np.array(rows).reshape(len(each), len(columns))
 
 
 def slope_of(predicted_s: float) -> float:
@@ -170,18 +194,34 @@ def slope_of(predicted_s: float) -> float:
     return 2 * place(predicted_s) - 1
 
 
-def posterior(rows: Sequence[KernelResidual]) -> Posterior:
+def posterior(
+    rows: Sequence[KernelResidual], deviations: Mapping[str, float] = DEVIATIONS
+) -> Posterior:
     """Offsets and slopes; the noise is what the rows scatter around them."""
-    classes = tuple(sorted({r.class_name for r in rows}))
-    deviations = [MACHINE_DEVIATION] + [CLASS_DEVIATION, SLOPE_DEVIATION] * len(classes)
-    table = [row(classes, r.class_name, r.predicted_s) for r in rows]
+    each = [terms(r.class_name, r.predicted_s, r.network) for r in rows]
+    columns = tuple(dict.fromkeys(key for one in each for key in one))
+    prior = np.array([deviations[kind] for kind, _ in columns])
     residual = np.array([r.log_ratio for r in rows])
-    shaped = np.array(table).reshape(len(rows), len(deviations))
-    return Posterior(classes, Offsets.learned(shaped, residual, np.array(deviations), USUAL_NOISE))
+    learned = Offsets.learned(table(each, columns), residual, prior, deviations["noise"])
+    is_named = any(r.network for r in rows)
+    return Posterior(columns, learned, deviations, "another" * is_named)
 
 
-def adapt(rows: Sequence[KernelResidual]) -> Adaptation:
+def distinct(rows: Sequence[KernelResidual]) -> list[KernelResidual]:
+    """Return the middle one of equal kernels of a network: its layers are one observation."""
+    groups: dict[object, list[KernelResidual]] = {}
+    for i, r in enumerate(rows):
+        equal = (r.predictor, r.class_name, r.predicted_s, r.network)
+        groups.setdefault(equal if r.network else i, []).append(r)
+    return [sorted(g, key=lambda r: r.measured_s)[len(g) // 2] for g in groups.values()]
+
+
+def adapt(rows: Sequence[KernelResidual], *, is_rated: bool = False) -> Adaptation:
     """Corrections of every class among the rows, and of the others, with a learning curve.
+
+    Args:
+        rows: measured kernels of a machine.
+        is_rated: whether its rates were measured, as laws of processors need them.
 
     Raises:
         AdaptError: no rows, or times that are no positive numbers.
@@ -192,16 +232,18 @@ def adapt(rows: Sequence[KernelResidual]) -> Adaptation:
         if not (math.isfinite(r.measured_s) and r.measured_s > 0):
             raise AdaptError(f"a kernel that takes {r.measured_s} s", hint="drop such rows")
     groups: dict[str, list[KernelResidual]] = {}
-    for r in rows:
+    for r in distinct(rows):
         groups.setdefault(r.predictor, []).append(r)
     corrections: dict[str, Correction] = {}
-    curves = {predictor: learning_curve(group) for predictor, group in groups.items()}
+    law = RATED if is_rated else UNRATED
+    priors = {p: law if p == Predictor.LAW.value else DEVIATIONS for p in groups}
+    curves = {p: learning_curve(group, priors[p]) for p, group in groups.items()}
     refused = [name for name, c in curves.items() if c and c[-1].error > c[0].error]
     for predictor, group in groups.items():
         if predictor in refused:
             continue
-        fitted = posterior(group)
-        for name in (*fitted.classes, ANY):
+        fitted = posterior(group, priors[predictor])
+        for name in (*sorted({r.class_name for r in group}), ANY):
             count = sum(r.class_name == name for r in group)
             corrections[key(predictor, name)] = correction(fitted, name, count)
     curve = curves[max(groups, key=lambda name: len(groups[name]))]
@@ -224,11 +266,13 @@ def correction(fitted: Posterior, name: str, samples: int) -> Correction:
     return Correction(small, large, math.exp(-reach), math.exp(reach), samples)
 
 
-def learning_curve(rows: Sequence[KernelResidual], seed: int = 0) -> tuple[LearningPoint, ...]:
+def learning_curve(
+    rows: Sequence[KernelResidual], deviations: Mapping[str, float] = DEVIATIONS
+) -> tuple[LearningPoint, ...]:
     """Mean error of the run of all kernels left out, after 0, 1, 2, 3, 5 … others are measured."""
     import random
 
-    rng = random.Random(seed)
+    rng = random.Random(0)
     points: list[LearningPoint] = []
     for count in STEPS:
         if len(rows) - count < LEAST_TEST:
@@ -236,7 +280,7 @@ def learning_curve(rows: Sequence[KernelResidual], seed: int = 0) -> tuple[Learn
         errors: list[float] = []
         for _ in range(DRAWS if count else 1):
             order = rng.sample(range(len(rows)), len(rows))
-            fitted = posterior([rows[i] for i in order[:count]])
+            fitted = posterior([rows[i] for i in order[:count]], deviations)
             total_s = 0.0
             others = [rows[i] for i in order[count:]]
             for r in others:

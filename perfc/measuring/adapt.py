@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,12 +9,11 @@ from pathlib import Path
 
 from perfc.analyzers.artefacts.artefact import SHIPPED
 from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimators.laws.processor_resources import is_rated
 from perfc.analyzers.estimators.subject import KernelSubject, Operand
 from perfc.analyzers.features.lowering import convolution
 from perfc.analyzers.intervals.adapt import Adaptation, AdaptError, KernelResidual, adapt
 from perfc.common.choice import member
-from perfc.common.extras import require_pyarrow
-from perfc.common.whole_file import lines_of
 from perfc.errors import PerfcError
 from perfc.ir import Kind, Numbers, Origin, dtype_named, record
 from perfc.machine import Machine, Unit
@@ -30,7 +28,6 @@ PRODUCT = 8192
 """Extent of the square matrix product that represents calibrate's matrix rates."""
 COPIED_BYTES = 1 << 28
 """Bytes read and written by the copy that represents calibrate's bandwidth."""
-MOST_ROWS = 1_000_000
 BELOW = 0.5
 """Fraction of the lower bound below which a measured time is rejected as implausible."""
 EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
@@ -84,7 +81,7 @@ def adapt_target(
         hint = "perfc calibrate measures them, or give --from"
         raise AdaptError("no measured rate in the target", where=target, hint=hint)
     try:
-        result = adapt(residuals(measured, machine, folder))
+        result = adapt(residuals(measured, machine, folder), is_rated=is_rated(machine))
     except PerfcError as error:
         error.where = error.where or str(rows or target)
         raise
@@ -198,7 +195,7 @@ def by_roofline(group: Sequence[AdaptationSample], machine: Machine) -> Iterator
             continue
         kind = member(Kind, row.kind, "kind")
         predicted_s = row.sustained_s / row.launches * measured_share(machine.kind, kind).mid
-        yield KernelResidual(kind.value, predicted_s, measured.time_s, ROOFLINE)
+        yield KernelResidual(kind.value, predicted_s, measured.time_s, ROOFLINE, row.model)
 
 
 def probes(machine: Machine) -> Iterator[AdaptationSample]:
@@ -236,13 +233,16 @@ def read(path: Path) -> list[AdaptationSample]:
     """Read rows of ``perfc measure --append``, or a table of class, dtype, time_s and parameters.
 
     Raises:
-        AdaptError: neither format.
+        AdaptError: no file, or neither format.
+        ParseError: it cannot be read.
         MissingExtraError: Parquet without pyarrow.
     """
-    names, rows = table(path)
-    if "digest" in names:
+    if not path.is_file():
+        raise AdaptError("no such file", where=str(path))
+    rows = list(dataset.records(path))
+    if rows and "digest" in rows[0]:
         return [m for r in dataset.read(path, KernelRow) for m in of_kernel(r)]
-    missing = sorted({"class", "dtype", "time_s"} - set(names))
+    missing = sorted({"class", "dtype", "time_s"} - rows[0].keys()) if rows else []
     if missing:
         hint = "class, dtype, time_s and the parameters of the class"
         raise AdaptError(f"no column {missing[0]!r}", where=str(path), hint=hint)
@@ -253,43 +253,6 @@ def read(path: Path) -> list[AdaptationSample]:
         time_s = number(row["time_s"], path)
         result.append(AdaptationSample(str(row["class"]), str(row["dtype"]), present, time_s))
     return result
-
-
-def table(path: Path) -> tuple[Sequence[str], list[dict[str, object]]]:
-    """Read the names of columns, and the rows unless they are of ``perfc measure``.
-
-    Raises:
-        AdaptError: a missing file, an unknown format, or too many rows.
-        MissingExtraError: Parquet without pyarrow.
-    """
-    if not path.is_file():
-        raise AdaptError("no such file", where=str(path))
-    if path.name.endswith(".parquet"):
-        require_pyarrow(str(path))
-        from pyarrow import ArrowException, parquet
-
-        try:
-            file = parquet.ParquetFile(path)
-            if file.metadata.num_rows > MOST_ROWS:
-                raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
-            names = list(file.schema_arrow.names)
-            return names, [] if "digest" in names else file.read().to_pylist()
-        except (ArrowException, OSError) as error:
-            raise AdaptError(f"no Parquet file: {error}", where=str(path)) from None
-    if path.name.endswith(".csv.gz"):
-        return ["digest"], []
-    with path.open(encoding="utf-8", errors="replace", newline="") as stream:
-        reader = csv.DictReader(lines_of(stream, str(path)))
-        rows: list[dict[str, object]] = []
-        try:
-            names = list(reader.fieldnames or ())
-            for row in () if "digest" in names else reader:
-                if len(rows) >= MOST_ROWS:
-                    raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
-                rows.append({str(k): v for k, v in row.items() if k is not None})
-        except csv.Error as error:
-            raise AdaptError(f"not CSV: {error}", where=str(path)) from None
-        return names, rows
 
 
 def number(value: object, path: Path) -> float:

@@ -32,7 +32,7 @@ def by_law(rows: Sequence[KernelRow], machine: Machine) -> Iterator[KernelResidu
         if pair := named_law(start, subject.dtype, names):
             law, k = pair
             time_s = without_profiler_s(row, row.time_s / row.launches)
-            yield KernelResidual(k.name, law.time_s(k), time_s, Predictor.LAW.value)
+            yield KernelResidual(k.name, law.time_s(k), time_s, Predictor.LAW.value, row.model)
 
 
 def without_profiler_s(row: KernelRow, time_s: float, count: int = 1) -> float:

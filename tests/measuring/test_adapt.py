@@ -116,6 +116,20 @@ def test_outliers_do_not_carry_the_correction() -> None:
     assert adapt(rows).corrections["matmul"].at(1e-4) == pytest.approx(1, rel=0.1)
 
 
+def test_a_network_that_is_off_says_little_of_others_and_many_say_it_all() -> None:
+    def of_networks(count: int) -> list[KernelResidual]:
+        times_s = [1e-5 * 1.1**i for i in range(40)]
+        names = map(str, range(count))
+        return [KernelResidual("conv", s, 1.5 * s, "law", n) for n in names for s in times_s]
+
+    one, many = (adapt(of_networks(n), is_rated=True).corrections["law.conv"] for n in (1, 12))
+    assert 1 < one.at(1e-4) < 1.15 < 1.25 < many.at(1e-4) < 1.5
+    # its layers are one observation
+    assert adapt(of_networks(1) * 12, is_rated=True).corrections["law.conv"] == one
+    # nothing else is known of a processor by its data sheet
+    assert adapt(of_networks(1)).corrections["law.conv"].at(1e-4) > 1.4
+
+
 @pytest.mark.parametrize("time_s", [0.0, -1.0, math.nan, math.inf])
 def test_times_that_are_none_are_refused(time_s: float) -> None:
     with pytest.raises(AdaptError, match="drop such rows"):
@@ -392,7 +406,8 @@ def test_a_target_is_not_written_where_every_correction_is_worse(
     tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = table(tmp_path / "rows.csv", 1.5, 20, weights)
-    monkeypatch.setattr("perfc.measuring.adapt.adapt", lambda _: Adaptation({}, (), None, ("x",)))
+    refusing = Adaptation({}, (), None, ("x",))
+    monkeypatch.setattr("perfc.measuring.adapt.adapt", lambda _, is_rated: refusing)
     path = tmp_path / "mine.toml"
     with pytest.raises(AdaptError, match="not written: kernels left out would be predicted worse"):
         adapt_target("l40s", rows, path, folder=weights)

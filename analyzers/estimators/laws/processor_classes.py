@@ -35,7 +35,6 @@ class Term(Enum):
     """Units of work."""
 
     LAUNCH = "launch_s"
-    VIEW = "view_s"
     MAC = "mac_per_s"
     ELEMENT = "element_per_s"
     SPECIAL = "special_per_s"

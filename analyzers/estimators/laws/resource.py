@@ -43,8 +43,6 @@ class Resource(Enum):
     """Waves of tiles; a thousand clocks each."""
     PRODUCTS = "products"
     """Tiles of products, whole waves of them, at the rate of the matrix or vector unit."""
-    VIEWS = "views"
-    """Nodes that move nothing, on processors; a thousand cycles each, as `JOINED`."""
     BEYOND = "beyond"
     """Bytes that one core's cache does not hold, as `CACHE`."""
     WEIGHTS = "weights"

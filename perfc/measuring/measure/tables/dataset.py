@@ -104,13 +104,7 @@ def read(path: Path, kind: type[R]) -> list[R]:
         ParseError: not such rows.
         MissingExtraError: Parquet without pyarrow.
     """
-    rows: list[R] = []
-    try:
-        for n, record in enumerate(records(path)):
-            rows.append(_row(record, kind, path, n + 2))
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        raise ParseError(f"cannot be read: {error}", where=str(path)) from None
-    return rows
+    return [_row(record, kind, path, n + 2) for n, record in enumerate(records(path))]
 
 
 def _row(record: Mapping[str, object], kind: type[R], path: Path, line: int) -> R:
@@ -131,20 +125,25 @@ def _row(record: Mapping[str, object], kind: type[R], path: Path, line: int) -> 
 
 
 def records(path: Path) -> Iterable[Mapping[str, object]]:
-    """Rows as mappings."""
-    if path.name.endswith(".parquet"):
-        _, parquet = pyarrow(path)
-        yield from cast("list[dict[str, object]]", parquet.read_table(path).to_pylist())
-        return
-    with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as raw:
-        stream = io.TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline="")
-        try:
+    """Rows as mappings.
+
+    Raises:
+        ParseError: not such a file, or too many rows.
+        MissingExtraError: Parquet without pyarrow.
+    """
+    try:
+        if path.name.endswith(".parquet"):
+            _, parquet = pyarrow(path)
+            yield from cast("list[dict[str, object]]", parquet.read_table(path).to_pylist())
+            return
+        with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as raw:
+            stream = io.TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline="")
             for n, record in enumerate(csv.DictReader(lines_of(stream, str(path)))):
                 if n >= LARGEST_ROWS:
                     raise ParseError("more than 20 million rows", where=str(path))
                 yield cast("dict[str, object]", record)
-        except csv.Error as error:
-            raise ParseError(f"not CSV: {error}", where=str(path)) from None
+    except (OSError, EOFError, ValueError, csv.Error) as error:
+        raise ParseError(f"cannot be read: {error}", where=str(path)) from None
 
 
 def _typed(value: object, type_: str) -> object:
