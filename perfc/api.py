@@ -82,7 +82,7 @@ class Report(StoredTensors, Presentation):
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     analyses: Analyses = field(default_factory=Analyses, compare=False)
 
-    @property
+    @cached_property
     def dtype(self) -> str:
         """Precision of `retype`; "" for that of the model."""
         return self.deployment.executed(self.source)

@@ -52,15 +52,20 @@ class Execution:
 
     @cached_property
     def _lowered(self) -> dict[int, Lowered | None]:
-        return {}
+        known = dict[int, "Lowered | None"]
+        # kernels of several sizes side by side are no table's
+        if self.bounds.envs:
+            return known()
+        return self.kernels.once("lowered", self.bounds.env, known)
 
     def lowered(self, index: int) -> Lowered | None:
         """Return a kernel as the operator predictor sees it, computed once for equal ones."""
         bounds, known = self.bounds, self._lowered
-        first = bounds.firsts[index]
-        if first not in known:
-            known[first] = lower(bounds.kernels[first], bounds.at(first))
-        return known[first]
+        bound = bounds.kernels[index]
+        key = bounds.firsts[index] if bounds.envs else bound.kernel.identity
+        if key not in known:
+            known[key] = lower(bound, bounds.at(index))
+        return known[key]
 
     @cached_property
     def indices(self) -> range:

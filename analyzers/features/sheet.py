@@ -49,10 +49,15 @@ class Sheet:
         doubled = 2.0 if self.machine.vendor == "NVIDIA" else 1.0
         return doubled * brain >= half
 
-    @property
+    @cached_property
     def sm_count(self) -> int:
         """Streaming multiprocessors, or cores."""
         return self.machine.sm_count
+
+    @cached_property
+    def cycle_s(self) -> float:
+        """Return the time of a clock, over the number of multiprocessors."""
+        return 1 / (self.sm_count * self.clock_hz)
 
     @cached_property
     def clock_hz(self) -> float:

@@ -148,16 +148,16 @@ def duration(launch_s: Times) -> Times:
     return launch_s / (launch_s + FILLING_S)
 
 
-def energy_of(bound: KernelBound, time: Interval, wait_s: float, machine: Machine) -> Energy | None:
+def energy_of(bound: KernelBound, time: Interval, wait_s: float, sheet: Sheet) -> Energy | None:
     """Return the energy of one kernel, all launches; None for machines without a power model.
 
     Args:
         bound: the kernel.
         time: time of all its launches.
         wait_s: part of that time in which nothing runs.
-        machine: the board.
+        sheet: the board.
     """
-    sheet = Sheet(machine)
+    machine = sheet.machine
     if machine.kind == "cpu" or sheet.power_w <= 0 or time.mid <= 0:
         return None
     model = power_model()

@@ -14,6 +14,7 @@ from perfc.passes.runtimes import LaunchMode
 from ..estimate.estimate import CandidateRun, Estimate, Predictor, RunEstimate
 from ..estimate.interval import Interval
 from ..estimators import Execution, estimates
+from ..features.sheet import Sheet
 from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
@@ -76,13 +77,11 @@ class PredictionTable:
         """Return the energies of the kernels; None for machines without a power model."""
         if self.bounds is None:
             return ()
-        machine = self.bounds.machine
-        at = [
-            (b.kernel.identity, id(k))
-            for b, k in zip(self.bounds.kernels, self.kernels, strict=True)
-        ]
-        each = dict(zip(at, zip(self.bounds.kernels, self.kernels, strict=True), strict=True))
-        energy = {key: energy_of(b, k.time, k.idle_s, machine) for key, (b, k) in each.items()}
+        sheet = Sheet(self.bounds.machine)
+        pairs = [*zip(self.bounds.kernels, self.kernels, strict=True)]
+        at = [(b.kernel.identity, id(k)) for b, k in pairs]
+        each = dict(zip(at, pairs, strict=True))
+        energy = {key: energy_of(b, k.time, k.idle_s, sheet) for key, (b, k) in each.items()}
         return tuple([energy[key] for key in at])
 
     @cached_property

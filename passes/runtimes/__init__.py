@@ -363,8 +363,10 @@ def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
     >>> of_version(runtime("trtllm"), (0, 10)).name, of_version(runtime("ort"), (1, 20)).name
     ('trtllm-compiled', 'ort')
     """
-    older = [t for t in tables() if t.newest == table.name and t.before is not None]
-    held = (t for t in older if version and t.before is not None and version < t.before)
+    if version is None:
+        return table
+    older = (t for t in tables() if t.newest == table.name and t.before is not None)
+    held = (t for t in older if t.before is not None and version < t.before)
     return min(held, key=lambda t: t.before or (), default=table)
 
 

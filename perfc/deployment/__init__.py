@@ -140,15 +140,17 @@ class Deployment:
         """
         if self.usual and self.table.is_trainer:
             return ""  # lowered in its types
-        engine = self.table.engine
+        table = self.table
+        engine = table.engine
         narrow = {dtype_of(one) for one in module.graph.weight_types} & {DType.F16, DType.BF16}
         if {str(dtype) for dtype in narrow} == {self.dtype}:
             return ""
         if self.dtype or engine is None or engine.recording is None:
-            machine = load_machine(self.target)
-            if self.dtype == "i8" and self.table.below and machine.takes("f16"):
+            if self.dtype == "i8" and table.below and load_machine(self.target).takes("f16"):
                 return "f16"
-            return self.dtype or ("" if narrow else self.table.narrowed_on(machine))
+            if self.dtype or narrow or not table.narrows:
+                return self.dtype
+            return table.narrowed_on(load_machine(self.target))
         is_lacking = DType.BF16 in narrow and not load_machine(self.target).takes("bf16")
         return "f16" if is_lacking else ""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -52,8 +53,9 @@ def _content(path: Path) -> bytes:
 
 def _machine(path: Path) -> Machine:
     """Return the machine in a file; files of the installation are read once."""
-    if path.parent in (SHIPPED, CLUSTERS) and path.is_file():
-        return _shipped_machine(path, path.stat().st_mtime_ns)
+    if path.parent in (SHIPPED, CLUSTERS):
+        with suppress(OSError):
+            return _shipped_machine(path, path.stat().st_mtime_ns)
     return _read(path)[0]
 
 

@@ -105,7 +105,7 @@ def _resources(
     if made is None:
         return None
     name, amounts, *tiles = made
-    cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
+    cycle_s = sheet.cycle_s
     elements = _elements(bound, at)
     seconds = {
         Resource.RAMP: 1e-6,
@@ -165,7 +165,7 @@ def _type(bound: KernelBound) -> str:
 
 
 def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
-    cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
+    cycle_s = sheet.cycle_s
     kernel = bound.kernel
     match kernel.helper:
         case Helper.LAYOUT | Helper.WEIGHT_LAYOUT:
@@ -212,7 +212,7 @@ def blocked(extents: tuple[int, ...]) -> float:
 
 
 def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
-    cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
+    cycle_s = sheet.cycle_s
     is_transposed = problem.form is WindowOperation.TRANSPOSED
     # gradients of a stride leave out the positions between
     taps, step = at(problem.taps), problem.stride if is_transposed else 1
@@ -274,7 +274,7 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if not rows or not elements:
         return None
-    cycle_s = 1 / (sheet.sm_count * sheet.clock_hz)
+    cycle_s = sheet.cycle_s
     name = "softmax" if kernel.kind is Kind.SOFTMAX else "row normalization"
     match problem.span:
         case Span.CHANNEL:
@@ -361,7 +361,7 @@ def _attention(problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet
     return "attention", {
         Resource.WAVES: filled * 1e3 / sheet.clock_hz,
         Resource.PRODUCTS: filled * flop * sheet.sm_count / rate,
-        Resource.ROWS: blocks * TILE * share * depth / (sheet.sm_count * sheet.clock_hz),
+        Resource.ROWS: blocks * TILE * share * depth * sheet.cycle_s,
     }
 
 

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from perfc.analyzers.estimate.estimate import Estimate
 from perfc.analyzers.estimators import Execution
 from perfc.analyzers.estimators.choice import estimates
+from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs.energy import energy_of
 from perfc.analyzers.runs.prediction import in_run
 from perfc.frontend.config import ForwardStep, LanguageModel, Parallel, ServingPrecision, lower
@@ -238,9 +239,9 @@ def _summed(
     bound: Sequence[KernelBound], each: Sequence[Estimate], counts: Sequence[int], machine: Machine
 ) -> KernelCost:
     """Return the sum of kernels that run one after another, with fully correlated errors."""
-    sums = [0.0] * 5
+    sums, sheet = [0.0] * 5, Sheet(machine)
     for b, e, n in zip(bound, each, counts, strict=True):
-        energy = energy_of(b, e.time, e.idle_s, machine)
+        energy = energy_of(b, e.time, e.idle_s, sheet)
         energy_j = energy.energy_j if energy is not None else math.nan
         values = (e.time_s, e.summed.low, e.summed.high, e.floor_s, energy_j)
         sums = [s + n * v for s, v in zip(sums, values, strict=True)]

@@ -13,6 +13,7 @@ from .units import Unit
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.passes.fusion.fuse import KernelTable
 
 
 def amount(formula: Dim, env: Mapping[str, int], unit: Unit, *, is_bound: bool = False) -> Amount:
@@ -25,14 +26,16 @@ def amount(formula: Dim, env: Mapping[str, int], unit: Unit, *, is_bound: bool =
 
 def open_symbols(report: Report) -> dict[str, int]:
     """Return data-dependent extents with the lower limits that totals use."""
-    formulas = (
-        d
-        for k in report.kernels.kernels
-        for d in (k.work.flop, k.traffic.nbytes, k.repeat)
-        if isinstance(d, Poly)
-    )
-    limits = {s.key: s.lo for d in dict.fromkeys(formulas) for s in symbols(d)}
+    table = report.kernels
+    limits = table.once("limits", {}, lambda: lower_limits(table))
     return {name: limits[name] for name in sorted(limits) if name not in report.env}
+
+
+def lower_limits(table: KernelTable) -> dict[str, int]:
+    """Return the lower limits of the symbols in the formulas of kernels."""
+    each = ((k.work.flop, k.traffic.nbytes, k.repeat) for k in table.kernels)
+    formulas = dict.fromkeys(d for formulas in each for d in formulas if isinstance(d, Poly))
+    return {s.key: s.lo for d in formulas for s in symbols(d)}
 
 
 def key(ceiling: Ceiling) -> str:
