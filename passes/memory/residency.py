@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from perfc.ir import Value
+from perfc.ir import Value, entity
 from perfc.machine import Machine
 
 from ..fusion.kernel import Kernel
@@ -16,42 +16,63 @@ def capacity(machine: Machine, level: str) -> int:
     return cache.capacity_bytes if cache is not None else 0
 
 
-def missed(
+@entity
+class Touched:
+    """Traffic of one kernel, whatever the cache.
+
+    Args:
+        read: bytes read.
+        written: bytes written.
+        reused: for each value that it reads the bytes that a cache must hold to have it still:
+            those touched since it was touched last, its own included; and its own.
+    """
+
+    read: float
+    written: float
+    reused: tuple[tuple[float, float], ...]
+
+
+def touched(
     kernels: Sequence[Kernel],
     moved: Sequence[tuple[float, float]],
     sizes: Mapping[Value, float],
-    held_bytes: int,
-) -> list[float]:
-    """Bytes each kernel fetches from or leaves to device memory.
-
-    A tensor is found in the last cache if it was touched less than the cache's capacity of
-    traffic ago, and everything touched since fits with it. The run is followed twice, so that
-    what a run leaves in cache serves the next.
+) -> list[Touched]:
+    """Return the traffic of each kernel in a run that follows another.
 
     Args:
         kernels: in order.
         moved: bytes read and written by each.
         sizes: bytes of every value that crosses a kernel's border.
+    """
+    # what a run leaves in cache serves the next
+    touches: dict[Value, float] = {}
+    clock = 0.0
+    for is_second in (False, True):
+        result: list[Touched] = []
+        for k, (read, written) in zip(kernels, moved, strict=True):
+            if is_second:
+                reused = [(clock - touches[v] + sizes[v], sizes[v]) for v in k.reads]
+                result.append(Touched(read, written, tuple(reused)))
+            clock += read + written
+            touches |= dict.fromkeys((*k.reads, *k.writes), clock)
+    return result
+
+
+def missed(kernels: Sequence[Touched], held_bytes: int) -> list[float]:
+    """Return the bytes that each kernel fetches from or leaves to device memory.
+
+    A tensor is found in the last cache if it was touched less than the cache's capacity of
+    traffic ago, and everything touched since fits with it.
+
+    Args:
+        kernels: in order.
         held_bytes: capacity of the last cache.
     """
-    touched: dict[Value, float] = {}
-    clock = 0.0
     charged: list[float] = []
-    for round_ in range(2):
-        for k, (read, written) in zip(kernels, moved, strict=True):
-            if round_:
-                fetched = 0.0
-                for v in k.reads:
-                    last = touched.get(v)
-                    if last is None or clock - last + sizes[v] > held_bytes:
-                        fetched += sizes[v]
-                spilled = written if written > held_bytes / 2 else 0.0
-                # it can hold what was made before and is read after
-                least = max(read - held_bytes, 0.0) + max(written - held_bytes, 0.0)
-                charged.append(max(min(fetched, read) + spilled, least))
-            clock += read + written
-            for v in k.reads:
-                touched[v] = clock
-            for v in k.writes:
-                touched[v] = clock
+    for k in kernels:
+        fetched = sum([nbytes for needed, nbytes in k.reused if needed > held_bytes], 0.0)
+        spilled = k.written if k.written > held_bytes / 2 else 0.0
+        # it can hold what was made before and is read after
+        least = max(k.read - held_bytes, 0.0) + max(k.written - held_bytes, 0.0)
+        charged.append(max(min(fetched, k.read) + spilled, least))
     return charged

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 from typing import ClassVar
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Dim, DType, Env, Kind, Module, Numbers, Value, frozen
+from perfc.ir import Dim, DType, Env, Kind, Module, Numbers, Poly, Value, frozen
 from perfc.ir.problem import Experts, SlidingWindow
 from perfc.machine import Machine, Unit, load_machine
 
@@ -18,7 +18,7 @@ from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
 from ..fusion.kernel import Kernel
 from ..manager import Analyses
-from ..memory.residency import capacity, missed
+from ..memory.residency import Touched, capacity, missed, touched
 from ..runtimes import DEFAULT, LaunchMode, Tf32
 from .ceilings import Ceiling as Ceiling
 from .ceilings import KernelBound as KernelBound
@@ -136,8 +136,8 @@ def bounds(
     """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     at = table.numbers(env)
-    sizes, counts = table.once("counts", env, lambda: evaluated(table, at))
-    charged = device_traffic(table.kernels, counts, sizes, machine)
+    sizes, counts, traffic = table.once("counts", env, lambda: evaluated(table, at))
+    charged = missed(traffic, capacity(machine, "l2"))
     overhead = machine.launch_overhead_s
     gap_s = overhead.value if overhead is not None else 0.0
     if table.runtime.launch is LaunchMode.GRAPH:
@@ -159,13 +159,17 @@ def bounds(
     return RooflineTable(machine, tuple(bounded), weights_s, dict(env), table.runtime.streams)
 
 
-def evaluated(table: KernelTable, at: Numbers) -> tuple[dict[Value, float], list[LaunchCounts]]:
-    """Return bytes of values and the formulas of each kernel as numbers."""
+def evaluated(
+    table: KernelTable, at: Numbers
+) -> tuple[dict[Value, float], list[LaunchCounts], list[Touched]]:
+    """Return bytes of values, and formulas and traffic of each kernel as numbers."""
     once = dict[int, LaunchCounts]()
     counts = [
         once.get(k.identity) or once.setdefault(k.identity, counts_at(k, at)) for k in table.kernels
     ]
-    return value_bytes(table, at), counts
+    sizes = value_bytes(table, at)
+    moved = [(c.read_bytes, c.write_bytes) for c in counts]
+    return sizes, counts, touched(table.kernels, moved, sizes)
 
 
 def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
@@ -217,17 +221,6 @@ def counts_at(kernel: Kernel, at: Numbers) -> LaunchCounts:
     )
 
 
-def device_traffic(
-    kernels: Sequence[Kernel],
-    counts: Sequence[LaunchCounts],
-    sizes: Mapping[Value, float],
-    machine: Machine,
-) -> list[float]:
-    """Bytes each kernel fetches from or leaves to device memory, caches kept in between."""
-    moved = [(c.read_bytes, c.write_bytes) for c in counts]
-    return missed(kernels, moved, sizes, capacity(machine, "l2"))
-
-
 def weight_floor(
     table: KernelTable,
     sizes: Mapping[Value, float],
@@ -238,7 +231,10 @@ def weight_floor(
     device = machine.level("device")
     if device is None:
         return 0.0
-    streamed = table.once("weights", env, lambda: streamed_weights(table, sizes, env))
+    kernels = table.once("weighted", {}, lambda: weighted(table))
+    is_fixed = table.once("fixed", {}, lambda: all(map(reads_fixed_weights, kernels)))
+    sized = {} if is_fixed else env
+    streamed = table.once("weights", sized, lambda: streamed_weights(table, sizes, env))
     return max(streamed - capacity(machine, "l2"), 0.0) / device.bandwidth.value
 
 
@@ -251,6 +247,14 @@ def streamed_weights(table: KernelTable, sizes: Mapping[Value, float], env: Env)
             if v.weight is not None:
                 parts[v] = max(parts.get(v, 0.0), min(part, sizes[v]))
     return math.fsum(parts.values())
+
+
+def reads_fixed_weights(kernel: Kernel) -> bool:
+    """Return True if a kernel reads as many bytes of its weights whatever the sizes."""
+    pairs = zip(kernel.reads, kernel.read_parts, strict=True)
+    parts = [part for v, part in pairs if v.weight is not None]
+    is_chosen = isinstance(kernel.problem, Experts)
+    return not is_chosen and not any(isinstance(part, Poly) for part in parts)
 
 
 def weighted(table: KernelTable) -> list[Kernel]:
