@@ -301,14 +301,9 @@ def enough(curve: Sequence[LearningPoint]) -> int | None:
 
 def of_machine(machine: Machine) -> Mapping[str, Correction]:
     """The corrections in a target file, by class; empty where it has none."""
-    numbers: dict[str, dict[str, float]] = {}
-    for key, rate in machine.facts.items():
-        if key.startswith("adaptation."):
-            name, _, number = key.removeprefix("adaptation.").rpartition(".")
-            numbers.setdefault(name, {})[number] = rate.value
     return {
         name: Correction(n["small_ratio"], n["large_ratio"], n["low_ratio"], n["high_ratio"])
-        for name, n in numbers.items()
+        for name, n in machine.adaptation.items()
         if {"small_ratio", "large_ratio", "low_ratio", "high_ratio"} <= n.keys()
     }
 

@@ -10,12 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Numbers
+from perfc.ir import Env, Numbers
 from perfc.ir.problem import Recurrence
 
 from ..estimate.interval import Interval
 
 if TYPE_CHECKING:
+    from perfc.passes.fusion.fuse import KernelTable
     from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.roofline.roofline import KernelBound
 
@@ -35,6 +36,12 @@ def chained_s(kernel: Kernel, at: Numbers) -> Interval | None:
             count = float(at(steps))
             return STEP_S * count if count else None
     return None
+
+
+def has_steps(table: KernelTable, env: Env) -> bool:
+    """Return True if some kernel is recurrent."""
+    at = table.numbers(env)
+    return any(chained_s(kernel, at) is not None for kernel in table.kernels)
 
 
 def chained(estimate: Estimate, bound: KernelBound, at: Numbers) -> Estimate:

@@ -22,7 +22,7 @@ from ..estimate.interval import Interval
 from ..runs import runtime_runs
 from ..runs.host import given_host
 from ..runs.prediction import PredictionTable, extrapolation
-from ..runs.recurrence import chained_s
+from ..runs.recurrence import has_steps
 from ..runs.run_table import leading_extent, stored_element
 from ..runs.timeline import spread
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
@@ -160,10 +160,8 @@ def under_runtime(
     name = execution.machine.name
     rows = f"{run.rows:,} runs, {run.runs:,} with {deployment.runtime}"
     words = f"the {runtime_runs.NAME} predictor, trained on {rows}"
-    bounds = execution.bounds
-    is_chained = any(
-        chained_s(k.kernel, bounds.at(i)) is not None for i, k in enumerate(bounds.kernels)
-    )
+    kernels, env = execution.kernels, execution.bounds.env
+    is_chained = kernels.once("recurrent", env, lambda: has_steps(kernels, env))
     own_host = execution.kernels.runtime.is_dispatched and (
         given_host(execution.machine, execution.host_launch_s) is not None
     )

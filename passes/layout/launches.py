@@ -252,9 +252,8 @@ class Launching:
         key = kernel.identity, self.is_reordered(kernel)
         if key not in self.rules:
             traits, arithmetic = self.traits(kernel, is_reordered=key[1]), self.arithmetic(kernel)
-            rules = rules_of(self.table.runtime, operation, self.machine.vendor)
-            matching = (r for r in rules if r.matches(arithmetic, traits))
-            self.rules[key] = next(matching, None)
+            rules = rules_of(self.table.runtime, operation, self.machine.vendor, arithmetic)
+            self.rules[key] = next((r for r in rules if r.matches(traits)), None)
         return self.rules[key]
 
     def is_reordered(self, kernel: Kernel) -> bool:
@@ -331,10 +330,12 @@ class Launching:
 
 
 @cache
-def rules_of(runtime: Runtime, operation: RuleOperation, maker: str) -> tuple[LaunchRule, ...]:
-    """Return the rules of a runtime for one class of kernels on GPUs of a maker."""
-    known = runtime.launches
-    return tuple([r for r in known if r.operation is operation and r.maker == maker])
+def rules_of(
+    runtime: Runtime, operation: RuleOperation, maker: str, arithmetic: Arithmetic
+) -> tuple[LaunchRule, ...]:
+    """Return the rules of a runtime for one class of kernels and a type on GPUs of a maker."""
+    known = [r for r in runtime.launches if r.operation is operation and r.maker == maker]
+    return tuple([r for r in known if not r.types or arithmetic in r.types])
 
 
 def _extents(v: Value) -> Shape:

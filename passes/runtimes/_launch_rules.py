@@ -112,11 +112,9 @@ class LaunchRule:
         """Return the rule without a helper after the kernel."""
         return replace(self, after=tuple([h for h in self.after if h is not helper]))
 
-    def matches(self, arithmetic: Arithmetic, traits: KernelTraits) -> bool:
-        """Return True if the rule applies to a kernel of its class on GPUs of its maker."""
-        return (not self.types or arithmetic in self.types) and all(
-            low <= getattr(traits, name) <= high for name, (low, high) in self.where
-        )
+    def matches(self, traits: KernelTraits) -> bool:
+        """Return True if the rule applies to a kernel of its class and types with such traits."""
+        return all(low <= getattr(traits, name) <= high for name, (low, high) in self.where)
 
 
 @cache

@@ -242,6 +242,16 @@ class Machine:
             return whole
         return whole * reached / peers if reached <= peers else 0.0
 
+    @cached_property
+    def adaptation(self) -> Mapping[str, Mapping[str, float]]:
+        """Return the numbers of ``[adaptation]`` by the names of its tables."""
+        numbers: dict[str, dict[str, float]] = {}
+        for key, rate in self.facts.items():
+            if key.startswith("adaptation."):
+                name, _, number = key.removeprefix("adaptation.").rpartition(".")
+                numbers.setdefault(name, {})[number] = rate.value
+        return numbers
+
     def level(self, name: str) -> MemoryLevel | None:
         """The memory level ``l1``, ``l2`` or ``device``; None where not stated."""
         return next((m for m in self.memory if m.name == name), None)

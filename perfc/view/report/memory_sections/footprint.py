@@ -91,6 +91,15 @@ def table_of(report: Report) -> StorageTable:
     return report.analyses.get(Storages(report.deployment.table_name), report.module)
 
 
+def live_memory(
+    table: StorageTable, env: Mapping[str, int]
+) -> tuple[list[int], int, dict[BufferRole, int]]:
+    """Return the live bytes while each kernel runs, the first at the peak, and those by role."""
+    line = table.live_bytes(env)
+    at = max(range(len(line)), key=line.__getitem__, default=0)
+    return line, at, table.live_at(env, at) if line else {}
+
+
 def footprint(
     report: Report,
     env: Mapping[str, int] | None = None,
@@ -110,18 +119,20 @@ def footprint(
     env = report.env if env is None else env
     machine, framework = report.machine, report.kernels.runtime.framework
     capacity = report.deployment.capacity(machine)
-    line = table.live_bytes(env)
-    at = max(range(len(line)), key=line.__getitem__) if line else 0
-    parts = table.live_at(env, at) if line else {}
-    if workspace := workspace_bytes(report, framework) + more_bytes:
-        parts[BufferRole.WORKSPACE] = parts.get(BufferRole.WORKSPACE, 0) + workspace
+    workspace = workspace_bytes(report, framework) + more_bytes
     make = allocator_of(report.kernels.runtime)
     unlimited = partial(_replayed, table, env, make(None), workspace)
+    peak = partial(live_memory, table, env)
     if shared:
-        key = "unlimited memory", report.deployment.table_name, make, workspace, *env.items()
-        done = report.analyses.once(report.module, key, unlimited, lambda _: True)
+        key = report.deployment.table_name, *env.items()
+        once, module = report.analyses.once, report.module
+        unlimited_key = "unlimited memory", make, workspace, *key
+        done = once(module, unlimited_key, unlimited, lambda _: True)
+        line, at, parts = once(module, ("live memory", *key), peak, lambda _: True)
     else:
-        done = unlimited()
+        done, (line, at, parts) = unlimited(), peak()
+    if workspace:
+        parts = {**parts, BufferRole.WORKSPACE: parts.get(BufferRole.WORKSPACE, 0) + workspace}
     limits: tuple[int, int | None, int] = (0, None, 0)
     if capacity is not None:
         limits = capacity.context_bytes, capacity.usable_bytes, capacity.margin_bytes

@@ -10,6 +10,7 @@ from perfc.passes.runtimes import Runtime, Steps, of_steps, tables
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.passes.fusion.fuse import KernelTable
 
 OPTIMIZER = "transformers optimizer"
 """``python -m onnxruntime.transformers.optimizer --input MODEL --output FILE``."""
@@ -19,9 +20,15 @@ def optimizer_of(report: Report) -> Runtime | None:
     """Return the table of the graph optimizer that merges attention here; None where none does."""
     now = report.kernels.runtime.name.partition(":")[0]
     table = next((t for t in tables() if t.optimizes == now), None)
-    if table is None or not any(k.kind is Kind.SOFTMAX for k in report.kernels.kernels):
+    kernels = report.kernels
+    if table is None or not kernels.once("softmax", {}, lambda: has_softmax(kernels)):
         return None
     return table if merges_attention(report, table) else None
+
+
+def has_softmax(table: KernelTable) -> bool:
+    """Return True if some kernel is a softmax of its own."""
+    return any(k.kind is Kind.SOFTMAX for k in table.kernels)
 
 
 def optimizer_title(report: Report) -> str:
