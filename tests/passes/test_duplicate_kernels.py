@@ -27,7 +27,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
 def told_apart(table: KernelTable) -> KernelTable:
     """The same kernels, none of which is said to be like another."""
     apart = tuple(replace(k, identity=i) for i, k in enumerate(table.kernels))
-    return replace(table, kernels=apart)
+    return replace(table, kernels=apart, memo={})
 
 
 def results(table: KernelTable, module: Module, target: str) -> tuple[RooflineTable, object]:
