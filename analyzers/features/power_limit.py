@@ -56,8 +56,11 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
     >>> [f"{matrix_flop_per_s('bf16', board) / 1e12:.0f}" for board in boards]
     ['114', '70']
     """
-    rates = physics.matrix_flop_per_s(dtype, sheet), flop_per_s(dtype, sheet)
-    return float(sum(rate**-ORDER for rate in rates) ** (-1 / ORDER))
+    known = sheet.sustained
+    if dtype not in known:
+        rates = physics.matrix_flop_per_s(dtype, sheet), flop_per_s(dtype, sheet)
+        known[dtype] = float(sum(rate**-ORDER for rate in rates) ** (-1 / ORDER))
+    return known[dtype]
 
 
 def flop_per_s(dtype: str, sheet: Sheet) -> float:

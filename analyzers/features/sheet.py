@@ -38,7 +38,7 @@ class Sheet:
         """Name of the target."""
         return self.machine.name
 
-    @property
+    @cached_property
     def has_equal_halves(self) -> bool:
         """Return True if products of f16 and bf16 take the same time, on the same units.
 
@@ -98,6 +98,11 @@ class Sheet:
     def generation(self) -> float:
         """Compute capability as a number, ``sm_89`` is 8.9; 0 for what is not CUDA."""
         return self.machine.capability / 10
+
+    @cached_property
+    def sustained(self) -> dict[str, float]:
+        """Return the rates of products that the board keeps up, by type (`power_limit`)."""
+        return {}
 
     def matrix_flop_per_s(self, dtype: str, *, tf32: bool = True) -> float:
         """Dense rate of the fastest way to multiply that type, as the sheet states it."""

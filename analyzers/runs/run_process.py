@@ -49,6 +49,8 @@ class Aspect(Enum):
     HOST = auto()
     FIXED = auto()
 
+    __hash__ = object.__hash__
+
 
 COMMON = -2
 """Number of the library that runtimes share; others have the number of their runtime."""

@@ -202,7 +202,7 @@ def tabulated(
         stored,
         float("{}.{:02}".format(*(deployment.version or (0, 0)))),
         vendor(sheet) * 100 + math.floor(sheet.generation),
-        network_id(module),
+        kernels.once("network", {}, lambda: network_id(module)),
         np.array(
             [
                 *work,

@@ -128,7 +128,8 @@ class Subjects:
 
     def key(self, index: int) -> tuple[object, ...]:
         """Return what the resources of a kernel depend on."""
-        return self.bounds.firsts[index], self.hardness(self.bounds.kernels[index].kernel)
+        first, kernel = self.bounds.firsts[index], self.bounds.kernels[index].kernel
+        return (first,) if self.strides is None else (first, self.hardness(kernel))
 
     def followed(self, indices: Iterable[int]) -> dict[int, tuple[KernelLaw, KernelResources]]:
         """Return the law and the resources of one launch of the kernels that have a law."""

@@ -57,10 +57,15 @@ def limits(roof: RooflineTable, table: PredictionTable | None) -> tuple[LimitSha
         else [(k.device_s, k.gap_s) for k in table.kernels]
     )
     spent: dict[Ceiling, list[float]] = {}
+    limit: dict[int, tuple[float, Ceiling]] = {}
     for k, (device_s, gap_s) in zip(roof.kernels, parts_s, strict=True):
-        partial_s = k.idle_share * device_s
+        # equal kernels share their times
+        if id(k.sustained) not in limit:
+            limit[id(k.sustained)] = k.idle_share, k.unit
+        idle_share, unit = limit[id(k.sustained)]
+        partial_s = idle_share * device_s
         spent.setdefault(Ceiling.WAVES, []).append(partial_s)
-        spent.setdefault(k.unit, []).append(device_s - partial_s)
+        spent.setdefault(unit, []).append(device_s - partial_s)
         spent.setdefault(Ceiling.LAUNCH, []).append(gap_s)
     times_s = {(key(c), c.value): math.fsum(s) for c, s in spent.items()}
     if table is not None:
