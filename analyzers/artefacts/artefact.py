@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SHIPPED = Path(os.environ.get("PERFC_WEIGHTS") or Path(__file__).parents[1] / "weights")
 """Folder of the trained weights; the environment variable replaces the shipped one."""
 Ready = Callable[[str, str], object]
-"""Told name and schema before anything is trained; raises what forbids it."""
+"""Callback that gets name and schema before training, and raises an error to refuse them."""
 FORMAT = 5
 MAX_CARD_BYTES = 1 << 18
 HEAD_BYTES = 4096
@@ -136,7 +136,7 @@ def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefa
     if card.format != FORMAT or card.schema != expected:
         raise WeightsError(
             f"weights of schema {card.schema}, this version reads {expected}",
-            hint="train them anew with `perfc train op`",
+            hint="retrain them with `perfc train op`",
             where=str(path),
         )
     arrays_path = path.with_suffix(".npz")

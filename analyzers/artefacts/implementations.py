@@ -50,8 +50,8 @@ class Implementation:
 
 
 @entity
-class Meant:
-    """A framework's kernel that some rows may mean.
+class CandidateKernel:
+    """A framework's kernel that may execute some rows.
 
     Args:
         framework: whose it is.
@@ -71,7 +71,7 @@ def candidate_kernels(
     sheet: Sheet,
     protocol: Protocol,
     framework: str = "",
-) -> list[Meant]:
+) -> list[CandidateKernel]:
     """List the kernels that rows may refer to; one if all columns are given or none was measured.
 
     Nobody means kernels that were timed without the tuner which engines run, but who names them.
@@ -82,7 +82,7 @@ def candidate_kernels(
             caller does not state them.
         dtype: element type that is computed in.
         sheet: sheet of the machine.
-        protocol: whose time is asked for.
+        protocol: whose time is predicted.
         framework: whose kernels; empty where the caller does not say.
     """
     kind = class_of(card.class_name)
@@ -109,18 +109,20 @@ def candidate_kernels(
 def known_framework(
     card: Card, dtype: str, sheet: Sheet, protocol: Protocol, framework: str
 ) -> str:
-    """The framework asked for, where its kernels were measured on such a machine; else ""."""
+    """Return ``framework`` if its kernels were measured on a machine like this one, else ""."""
     there = {near.framework for near in _near(card, dtype, sheet, protocol)}
     return framework if framework in there else ""
 
 
-def _taken(kind: KernelClass, columns: Columns, choice: Choice, rows: NDArray[np.intp]) -> Meant:
-    """The rows that may mean a framework's choices, with these choices."""
+def _taken(
+    kind: KernelClass, columns: Columns, choice: Choice, rows: NDArray[np.intp]
+) -> CandidateKernel:
+    """Return the rows that a framework's choices may execute, with these choices."""
     framework, choices = choice
     chosen = {name: column[rows] for name, column in columns.items()}
     given = zip(kind.by_framework, choices, strict=True)
     chosen |= {name: np.full(len(rows), value) for name, value in given}
-    return Meant(framework, chosen, rows)
+    return CandidateKernel(framework, chosen, rows)
 
 
 def choices_of(kind: KernelClass, columns: Columns) -> Array:
@@ -179,7 +181,7 @@ def _equal(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequen
 
 
 def _near(card: Card, dtype: str, sheet: Sheet, protocol: Protocol) -> list[Implementation]:
-    """Those of the machine, else of the nearest one; timed as asked for where there are such."""
+    """Return the kernels of the machine, else of the nearest one; of the protocol if any are."""
     known = dtype if dtype in card.places else next(iter(card.places))
     of_type = [kernel for kernel in card.implementations if kernel.dtype == known]
     candidates = [kernel for kernel in of_type if kernel.target == sheet.name]

@@ -102,7 +102,7 @@ def _evaluated(
         )
         for choice in parts
     ]
-    asked_s = [
+    protocol_s = [
         table.scale_s
         if trained is protocol
         else kind.scale_s(choice.columns, dtype, sheet, protocol)
@@ -111,7 +111,13 @@ def _evaluated(
     powered_s = [kind.powered_s(choice.columns, dtype, sheet) for choice in parts]
     table = KernelBatch.joined(tables)
     log_s, low, high, outside = named(
-        artefact, table, dtype, sheet, protocol, np.concatenate(asked_s), np.concatenate(powered_s)
+        artefact,
+        table,
+        dtype,
+        sheet,
+        protocol,
+        np.concatenate(protocol_s),
+        np.concatenate(powered_s),
     )
     part = np.repeat(np.arange(len(parts)), [len(choice.rows) for choice in parts])
     row = np.concatenate([choice.rows for choice in parts])
@@ -126,19 +132,19 @@ def named(
     dtype: str,
     sheet: Sheet,
     protocol: Protocol,
-    asked_s: Array,
+    protocol_s: Array,
     powered_s: Array,
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Times of rows of known kernels and ends over them, as logarithms, and those far off.
+    """Return logarithms of times and of their interval ends, and which rows are far off.
 
-    ``asked_s`` is the physical estimate under the protocol asked for, which nothing may have been
-    learned of, ``powered_s`` what the board's power leaves of machines whose rows do not say it.
+    ``protocol_s`` is the physical estimate under ``protocol``, which training rows may lack;
+    ``powered_s`` that under the board's power limit, for machines whose rows do not give it.
     """
     card = artefact.card
     if table.names != card.features:
         raise WeightsError(
             f"weights of {card.name} read other features than the class gives",
-            hint="train them anew with `perfc train op`",
+            hint="retrain them with `perfc train op`",
         )
     known = protocol in card.protocols
     measured = is_measured(card, dtype, sheet)
@@ -156,7 +162,7 @@ def named(
     high = np.minimum(high * (1 + beyond), LONGEST)
     time_s = table.scale_s * np.exp(centre)
     if not known:
-        time_s = transferred(table.scale_s, centre, asked_s)
+        time_s = transferred(table.scale_s, centre, protocol_s)
     if not measured:
         time_s = np.maximum(time_s, powered_s)
     return np.log(time_s), low, high, high - low > np.log(EXTRAPOLATED)

@@ -83,7 +83,7 @@ def learned(execution: Execution, wanted: Iterable[int]) -> dict[int, Estimate]:
 
 
 def widened(estimates: Mapping[int, Estimate]) -> dict[int, Estimate]:
-    """Integer products told so, with the range that measured pairs have; equal ones stay one."""
+    """Return integer products with the range that measured pairs have; equal ones stay one."""
     low, high = HALVED
     each = {id(one): one for one in estimates.values()}
     wide = {

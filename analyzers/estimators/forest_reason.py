@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..artefacts.artefact import Artefact
     from ..artefacts.forest import Forest
-    from ..artefacts.implementations import Meant
+    from ..artefacts.implementations import CandidateKernel
     from ..features.classes import KernelClass
     from ..intervals.mixture import Mixture
     from .estimator import Execution
@@ -76,7 +76,7 @@ class Move:
 
 @record
 class Candidate:
-    """A framework's kernel that may be meant.
+    """A framework's kernel that may execute the row.
 
     Args:
         framework: whose it is.
@@ -93,12 +93,12 @@ class Candidate:
 class ForestReason:
     """Evidence for a learned prediction.
 
-    Where several kernels may be meant, all but ``candidates`` is of that whose time is nearest to
-    what is said of them together.
+    If several kernels are candidates, all but ``candidates`` is of the one whose time is nearest to
+    their combined estimate.
 
     Args:
         weights: name of the card.
-        candidates: kernels that may be meant, the fastest first.
+        candidates: candidate kernels, the fastest first.
         parameters: parameters of the kernel, as the class sees it.
         dtype: element type that is computed in.
         scale_s: the physical estimate that the forest corrects.
@@ -167,8 +167,10 @@ def reasons(execution: Execution, index: int) -> ForestReason | None:
     )
 
 
-def candidates(kind: KernelClass, parts: Sequence[Meant], each: Mixture) -> tuple[Candidate, ...]:
-    """Kernels that one row may be, with their times; the fastest first."""
+def candidates(
+    kind: KernelClass, parts: Sequence[CandidateKernel], each: Mixture
+) -> tuple[Candidate, ...]:
+    """Return the candidate kernels of one row with their times, the fastest first."""
     listed = [
         Candidate(
             candidate.framework,

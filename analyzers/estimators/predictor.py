@@ -159,7 +159,7 @@ def predict_with(
 ) -> Estimates:
     """`predict` with given weights.
 
-    Where several kernels may be meant (`implementations`), the time is that whose expected relative
+    If several kernels are candidates (`implementations`), the time is that whose expected relative
     error is least, and the interval are two quantiles, calibrated for callers who do not say which.
 
     Args:

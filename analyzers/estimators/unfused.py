@@ -1,7 +1,7 @@
 """Attention in an element type that no fused kernel was measured in, bounded by its parts.
 
 A framework fuses attention to save the traffic of its scores, so that the fused kernel takes no
-longer than its parts apart, kernels that were measured in that type: two products, and between
+longer than its parts separately, kernels that were measured in that type: two products, and between
 them the scores are scaled, masked and made probabilities.
 """
 

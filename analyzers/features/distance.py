@@ -27,7 +27,7 @@ USUAL_POWER_W = constants_next_to(__file__)["usual_power_w"].number
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
     """Rates, sizes and power that set the speed of kernels, as logarithms to base two.
 
-    The last is the maker. A board of 72 W is far from one of 350 W whose other numbers are alike.
+    The last is the maker. A board of 72 W is far from one of 350 W with equal other numbers.
     """
     numbers = (
         sheet.matrix_flop_per_s(dtype),

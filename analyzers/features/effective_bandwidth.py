@@ -22,7 +22,7 @@ PORT_BYTES = 16 / 3
 
 @frozen
 class EffectiveSheet(Sheet):
-    """A machine as features: the bandwidth it keeps up, where `Sheet` has the one that is stated.
+    """A machine as features: its sustained bandwidth, where `Sheet` has the rated one.
 
     >>> from perfc.machine import load_machine
     >>> board = load_machine("rtx4090")

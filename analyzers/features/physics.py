@@ -32,7 +32,7 @@ def latency_s(protocol: Protocol, sheet: Sheet) -> float:
 
 
 def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
-    """Stated rate of the way a type is multiplied; ``f32`` without TF32, which is ``tf32``."""
+    """Return the rated matrix rate of a type; ``f32`` without TF32, which is ``tf32``."""
     return sheet.matrix_flop_per_s(dtype, tf32=dtype != "f32")
 
 

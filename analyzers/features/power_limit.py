@@ -45,7 +45,7 @@ ORDER = 4.0
 
 
 def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
-    """Rate that a board keeps up in products: what its units are stated to do and power leaves.
+    """Return the sustained rate of products: the rated one of the units within the power limit.
 
     The fastest tenth of large products under a profiler reaches 0.92 to 1.10 times it on nine
     boards, and 0.64 to 0.99 times what their sheets state (`lab/notes/products.md`).

@@ -1,8 +1,8 @@
 """Gaussian process of several terms that estimates a quantity from similar measured rows.
 
-The logarithm is a sum of functions, one a term of a `SimilarityAspects`. Two rows are alike in an
-aspect from 0 to 1; in a term they are as alike as the product of its aspects. Far from all rows it
-is 0.
+The logarithm is a sum of functions, one a term of a `SimilarityAspects`. The similarity
+of two rows in an aspect is from 0 to 1; in a term it is the product over its aspects. Far from all
+rows the sum is 0.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
 mean; equation 2.26, the deviation; equation 4.17, similarity with a reach for each column; equation
@@ -41,7 +41,7 @@ PLACED = ("kinds", "places")
 
 @record
 class Near:
-    """An aspect in which rows are alike whose places are near.
+    """An aspect in which rows with near places are similar.
 
     Args:
         columns: columns of the places.
@@ -72,8 +72,8 @@ class SimilarityAspects:
         kinds: of aspects in which rows are the same or not, the numbers that must all be equal.
         near: similarity settings of the other aspects.
         columns: number of columns of places.
-        model: the aspect of rows of one model, whose number is the last: a row that is asked of is
-            of `NOBODY`.
+        model: the aspect of rows of one model, whose number is the last: a predicted row is of
+            `NOBODY`.
     """
 
     terms: tuple[tuple[Enum, ...], ...]
@@ -161,7 +161,7 @@ class Process:
     Args:
         form: aspects to compare.
         centre: mean of each column.
-        width: at which rows are no longer alike in it; infinite where they do not differ.
+        width: distance beyond which rows are dissimilar; infinite where they do not differ.
         amplitudes: standard deviation of each term.
         known: the rows, places less ``centre`` and over ``width``.
         weights: weights of the rows.

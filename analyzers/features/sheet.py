@@ -66,22 +66,22 @@ class Sheet:
 
     @cached_property
     def base_clock_share(self) -> float:
-        """Base over boost clock: what a power limit leaves at worst; 0.75 where not stated."""
+        """Return base over boost clock, the worst case of a power limit; 0.75 if not given."""
         return min(self._device("clock_base_hz", 0.75 * self.clock_hz) / self.clock_hz, 1.0)
 
     @cached_property
     def threads_per_sm(self) -> int:
-        """Resident threads of one multiprocessor; 2048 where not stated."""
+        """Return the resident threads of one multiprocessor; 2048 if not given."""
         return int(self._device("max_threads_per_sm", 2048.0))
 
     @cached_property
     def power_w(self) -> float:
-        """Board power limit, 0 where not stated."""
+        """Return the power limit of the board, 0 if not given."""
         return self._device("tdp_w", 0.0)
 
     @cached_property
     def process_node_m(self) -> float:
-        """Name of the process, ``12e-9`` for 12 nm, which is what is taken where not stated."""
+        """Return the process node, ``12e-9`` for 12 nm, the default if not given."""
         return self._device("process_node_m", 12e-9)
 
     @cached_property
@@ -130,19 +130,19 @@ class Sheet:
 
     @cached_property
     def l2_bytes(self) -> float:
-        """Capacity of the last cache; 0 where not stated."""
+        """Return the capacity of the last cache, 0 if not given."""
         level = self._level("l2")
         return float(level.capacity_bytes) if level else 0.0
 
     @cached_property
     def l2_bytes_per_s(self) -> float:
-        """Bandwidth of the last cache; three times device memory where not stated."""
+        """Return the bandwidth of the last cache; three times device memory if not given."""
         level = self._level("l2")
         return level.nominal.value if level else 3 * self.device_bytes_per_s
 
     @cached_property
     def l1_bytes(self) -> float:
-        """First-level caches together; shared memory where not stated."""
+        """Return the capacity of all first-level caches; of shared memory if not given."""
         level = self._level("l1")
         return float(level.capacity_bytes) if level else self.sm_count * self.shared_memory_bytes
 

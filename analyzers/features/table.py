@@ -36,7 +36,7 @@ class KernelBatch:
         values: ``[kernels, features]``.
         scale_s: physical estimate that the forest corrects.
         floor_s: what no kernel beats.
-        category: index into the class's ``categories``, whose intervals are calibrated apart.
+        category: index into the class's ``categories``, whose intervals are calibrated separately.
     """
 
     names: tuple[str, ...]
@@ -112,7 +112,7 @@ def tabulate(
         rows: its parameters, a column each.
         dtype: element type that is computed in.
         sheet: sheet of the machine.
-        protocol: whose time is asked for.
+        protocol: whose time is predicted.
         framework: whose kernels they are; one that is not among ``frameworks`` is none of them.
         frameworks: those a forest knows; a feature each if there are several.
         protocols: those a forest knows; a feature each if there are several.

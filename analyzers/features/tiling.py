@@ -38,7 +38,7 @@ SERIAL_CLOCKS = _CLOCKS["serial"]
 SPLIT_CLOCKS = _CLOCKS["split"]
 """Another kernel, or a semaphore, that adds the parts."""
 MATRIX_SHARE, DEVICE_SHARE, L2_SHARE = _SHARES["matrix"], _SHARES["device"], _SHARES["l2"]
-"""Sustained over stated rates."""
+"""Sustained over rated rates."""
 POWER_EXPONENT, WIDTH_EXPONENT = _EXPONENTS["power"], _EXPONENTS["width"]
 """Exponents of sustained rates in products per joule, and in device bytes per clock and block."""
 SMALL_TILE_EXPONENT = _EXPONENTS["small_tile"]

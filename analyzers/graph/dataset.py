@@ -84,7 +84,7 @@ class GraphDataset(ABC):
         Args:
             folder: folder of the tables.
             output: output of the data sets.
-            say: is told how far it is.
+            say: called with the progress.
             only: graphs; all by default.
 
         Returns:

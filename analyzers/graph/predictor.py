@@ -50,7 +50,7 @@ class TrainingBudget:
             None for none.
         pretrained: folder of what was learned beforehand, as `perfc train gnn-llm` writes it; None
             for none.
-        progress: is told after every epoch which share of the training is over, and what it does.
+        progress: called after every epoch with the completed share of the training and a message.
     """
 
     seed: int = 0

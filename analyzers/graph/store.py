@@ -46,7 +46,7 @@ LAUNCHES = Schema(
 ENCODING = Schema(
     "encoding", tuple(s.digest for s in (OP_FIXED, OP_SCALED, EDGE_SCALED, WHOLE, LAUNCHES))
 )
-"""All of what a stored graph consists of; graphs of another digest are encoded anew."""
+"""All of what a stored graph consists of; graphs of another digest are encoded again."""
 _PLAIN = ("fixed", "scaled", "edges", "edge_scaled", "whole")
 
 

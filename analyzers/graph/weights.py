@@ -88,8 +88,8 @@ class GraphCard:
     def versions(self, target: str, setting: Setting) -> list[tuple[int, int]]:
         """Versions of the framework that rows of a machine, run that way, were measured under.
 
-        Autocast launches the kernels of its type, and casts besides, which are listed apart: where
-        there are no rows of a type alone, those under autocast stand for it.
+        Autocast launches the kernels of its type, and casts besides, which are listed separately:
+        rows under autocast stand for a type without rows.
         """
         return [version_of(self.runs[i][3]) for i in self._like(target, setting)]
 

@@ -3,10 +3,10 @@
 Every predictor is wrong in its own way, so each has corrections of its own. The residual
 ``log(measured / predicted)`` of a kernel is an offset of the machine, plus an offset of its class,
 plus a slope over the logarithm of the predicted time (launches and rates of a machine
-are wrong apart), plus noise. All are Gaussian around zero with deviations that say how wrong
-predictions for machines nobody measured usually are: few rows move little, many move all
-(`perfc.analyzers.intervals.offsets`). Kernels of one network are wrong together, whatever the
-machine, so that offsets of the network and of its classes are taken off what other networks get.
+have independent errors), plus noise. All are Gaussian around zero with the deviations of
+predictions for unmeasured machines: few rows move little, many move all
+(`perfc.analyzers.intervals.offsets`). Kernels of one network have a common error on every machine,
+so that offsets of the network and of its classes are subtracted for other networks.
 """
 
 from __future__ import annotations

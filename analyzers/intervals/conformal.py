@@ -111,7 +111,7 @@ class Bands:
     Args:
         seen: for machines that were measured.
         unseen: for others; None where no machine was left out.
-        levels: levels of the quantiles where several kernels may be meant.
+        levels: levels of the quantiles if several kernels are candidates.
     """
 
     seen: Band

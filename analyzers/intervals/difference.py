@@ -1,16 +1,16 @@
-"""The interval of a difference of two sums of kernels: what is wrong alike on both sides cancels.
+"""The interval of a difference of two sums of kernels: errors common to both sides cancel.
 
-As in a sum (`summing`), classes of kernels are wrong apart. Within a class on one machine the error
-of a kernel has two parts. The level is wrong for all kernels of the class alike: it multiplies both
-sides. The rest is the kernel's own. Own errors of two kernels are the more alike the nearer their
-extents lie: the semivariogram of held-out errors says how far (Matheron 1963, "Principles of
-geostatistics"; the numbers are in ``difference.toml``). A kernel that is on both sides has the same
-error there, and cancels.
+As in a sum (`summing`), classes of kernels have independent errors. Within a class on one machine
+the error of a kernel has two parts. The error of the level is common to all kernels of the class:
+it multiplies both sides. The remainder is specific to the kernel. It is the more correlated for two
+kernels the nearer their extents are, as the semivariogram of held-out errors says (Matheron 1963,
+"Principles of geostatistics"; the numbers are in ``difference.toml``). A kernel that is on both
+sides has the same error there, and cancels.
 
-The end of the interval is the worst point on the ellipse of nine in ten that level and own errors
-span, as first-order reliability methods have it (Hasofer & Lind 1974). Where everything is
+The end of the interval is the worst point on the ellipse of nine in ten that level and specific
+errors span, as first-order reliability methods have it (Hasofer & Lind 1974). Where everything is
 proportional to its error this is the variance of a sum; but a kernel that waits for its launch does
-not follow the level, and the point is looked for where that is seen.
+not follow the level, and the point is searched for where that happens.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Uncertain:
     """An amount of one kernel, all launches together, as one side of a difference has it.
 
     Args:
-        group: who predicts, and the class of kernels; different ones are wrong apart.
+        group: who predicts, and the class of kernels; different ones have independent errors.
         place: `coordinates` of what it is predicted by.
         amount: seconds or joules.
         is_at_floor: whether the lower end is what no kernel beats, so that it does not say how
@@ -244,8 +244,7 @@ class End:
     Args:
         level: half-width of the error that the whole class shares.
         single: half-width of the error of single kernels; both together are the interval.
-        shared: share of the variance of ``single`` that kernels have the more alike the nearer they
-            are.
+        shared: share of the variance of ``single`` that is correlated between near kernels.
     """
 
     level: Array
@@ -267,10 +266,10 @@ class End:
         return cls(np.sign(whole) * level, np.sign(whole) * single, shared)
 
     def with_floors(self, at_floor: NDArray[np.bool_]) -> End:
-        """Lower ends where kernels at their floor have the level of the widest of the class.
+        """Return the lower ends, those at a floor with the level of the widest of the class.
 
-        The level multiplies all kernels of a class alike, and each only until its floor. A lower
-        end that is a floor says nothing of the level, which the other side would follow alone.
+        The level multiplies all kernels of a class, each only down to its floor. A lower end that
+        is a floor says nothing of the level, which the other side would follow alone.
         """
         import numpy as np
 

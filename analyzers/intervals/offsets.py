@@ -75,7 +75,7 @@ class Offsets:
             table: what offsets multiply, ``[rows, columns]``.
             residual: ``log(measured / estimated)``, ``[rows]``.
             deviations: deviations of the offsets around zero, ``[columns]``.
-            usual_noise: expected before any row is seen; all alike by default.
+            usual_noise: expected before any row is seen; None if all levels are equally likely.
         """
         prior = noise_prior(usual_noise)
         weight = np.ones(len(residual))
@@ -113,7 +113,7 @@ class Offsets:
 
 
 def noise_prior(usual: float | None) -> Array:
-    """Logarithm of how likely each of `NOISES` is."""
+    """Return the log prior of each of `NOISES`."""
     if usual is None:
         return np.zeros(len(NOISES))
     log_prior: Array = -0.5 * (np.log(np.array(NOISES) / usual) / NOISE_DEVIATION) ** 2

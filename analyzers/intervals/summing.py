@@ -2,8 +2,8 @@
 
 Launches of one kernel share its error. Errors of different kernels of one class on one machine hang
 together as far as held-out kernels say; where none were measured, on a machine that is unlike all
-of them, what kernels share is the machine, and their errors are taken for one. Classes are wrong
-apart.
+of them, what kernels share is the machine, and their errors are taken for one. Errors of
+classes are independent.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ErrorSide:
     """Possible error of one kernel on one side of its prediction.
 
     Args:
-        class_name: class name of kernels; different ones are wrong apart.
+        class_name: class name of kernels; errors of different classes are independent.
         is_own: whether kernels of the class were measured on this very machine.
         width: seconds or joules, of all launches together.
     """
@@ -56,7 +56,7 @@ def sides_of(kernels: Sequence[Estimate]) -> tuple[Counter[ErrorSide], Counter[E
     """Return the possible errors of kernels below and above, as their sum counts them."""
     below: Counter[ErrorSide] = Counter()
     above: Counter[ErrorSide] = Counter()
-    # kernels that are alike share their estimate
+    # equal kernels share their estimate
     each = {id(k): k for k in kernels}
     for at, count in Counter(map(id, kernels)).items():
         k = each[at]

@@ -61,13 +61,13 @@ class KernelClass(ABC):
     untuned: ClassVar[frozenset[tuple[float, ...]]] = frozenset()
     """Values of these that were timed without the tuner which engines run: nobody means them."""
     chosen_by: ClassVar[tuple[str, ...]] = ()
-    """Other parameters, few values each, by which frameworks choose; the most telling first."""
+    """Other parameters, few values each, by which frameworks choose; the most informative first."""
     derived: ClassVar[tuple[str, ...]] = ()
-    """Extents that follow from the others, but for a rest: they set no two kernels apart."""
+    """Extents that follow from the others, but for a remainder: they distinguish no two kernels."""
     increasing: ClassVar[tuple[str, ...]] = ()
     """Features in which time over scale may only rise; physics says so."""
     categories: ClassVar[tuple[str, ...]] = ()
-    """Kinds of rows whose intervals are calibrated apart; empty for all together."""
+    """Kinds of rows whose intervals are calibrated separately; empty for all together."""
 
     @abstractmethod
     def amounts(self, rows: Columns, dtype: str) -> Amounts:

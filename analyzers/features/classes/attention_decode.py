@@ -71,8 +71,8 @@ class AttentionDecode(FusedAttention):
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Traffic against caches, blocks against multiprocessors, how far sequences split.
 
-        Of what heads of queries set alone there is how many share keys: forests would know a model
-        by the rest. Without it, heads never seen are told nearer.
+        Of the heads of queries only the number that share keys is a feature: by the others, forests
+        would recognize a model and predict unseen heads worse.
         """
         log = np.log2
         _, _, device_s, nbytes = self.balance(rows, dtype, sheet)
@@ -113,8 +113,9 @@ def length_of(rows: Columns) -> Array:
 def binding_window(rows: Columns) -> Array:
     """Tokens of a window that hides some; one that holds all of the cache is none.
 
-    Kernels with such a window take what those without one do: 0 % apart in the median, SGLang's
-    on Hopper 7 to 8 %. Where no row has a window, as on A100, other machines would tell of it.
+    Kernels with such a window take as long as those without one: 0 % difference in the median,
+    SGLang's on Hopper 7 to 8 %. Where no row has a window, as on A100, it would come from other
+    machines.
     """
     binds = reach(rows) < rows["cached_len"] + 1
     return np.where(binds, rows["window"], NO_WINDOW)

@@ -166,6 +166,6 @@ def _direct(rows: Columns, sheet: Sheet) -> Array:
 
 
 def _host(sheet: Sheet) -> float:
-    """PCIe, one direction; 0 where not stated."""
+    """Return the rate of PCIe in one direction, 0 if not given."""
     host = sheet.machine.link("host")
     return host.value if host else 0.0

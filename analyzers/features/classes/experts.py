@@ -198,8 +198,8 @@ class RankWork:
 def choice_of(tokens: float, stated_skew: float | None) -> dict[str, float]:
     """Return how the tokens of a step choose experts, as ``skew`` and ``alone``.
 
-    Those of prompts have to do with each other. Steps of fewer are of unlike requests: each token
-    chooses by itself, at even odds where nobody states a skew. A stated skew of 0 makes all so.
+    Tokens of one prompt choose similarly. Smaller steps mix requests: each token chooses
+    independently, with equal odds if no skew is given. A given skew of 0 makes all equal.
     Chosen by what TensorRT-LLM and InferenceX measured: lab/notes/serving_kernels.md.
     """
     of_prompts = tokens >= TOKENS_OF_PROMPTS

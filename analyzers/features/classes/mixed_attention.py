@@ -164,8 +164,8 @@ def schedule(rows: Columns, dtype: str, sheet: Sheet) -> TileSchedule:
 
     A kernel for chunks gives a single token a tile of its own in each head, of which all rows but
     one are idle, and takes sequences of one head before those of the next. Where the sequences that
-    share a head of keys do not fit into L2, each head of queries reads them anew, unless several
-    run at once.
+    share a head of keys do not fit into L2, each head of queries reads them again, unless
+    several run at once.
     """
     sm = sheet.sm_count
     width, each_s = rows["head_dim"] + value_dim(rows), key_s(rows, dtype, sheet)

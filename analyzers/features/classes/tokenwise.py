@@ -35,8 +35,8 @@ class TokenOperation(IntEnum):
 class Tokenwise(KernelClass):
     """``tokens``, of which all bytes are read and written once; ``operation`` says what for.
 
-    Operations are too few to count, so that a kernel that does several things at once is told by
-    its bytes: a norm that quantises is a norm that writes less.
+    Operations are too few to count, so that a fused kernel is distinguished by its bytes: a norm
+    that quantises is a norm that writes less.
 
     Source: ``layernorm_kernels.cu``, ``activation_kernels.cu`` and ``pos_encoding_kernels.cu`` of
     vLLM, one block a token.
