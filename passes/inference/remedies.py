@@ -105,7 +105,7 @@ class Remedies:
         """Return True if an extent below 1 needs larger sizes.
 
         One that is limited to 0, as that of a slice behind the end, may be 0 where what the
-        symbols stand for is known. One is meant to be where an extent of 0 was given.
+        symbols stand for is known. It is 0 if an extent of 0 was given.
         """
         names = names_in(p)
         free = [symbols_by_name[n] for n in names if n not in self.given]

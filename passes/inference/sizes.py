@@ -41,8 +41,8 @@ class Sizes(Transform):
     numbers stand in the place of as few symbols as that takes.
 
     Args:
-        given: symbols whose values the user stated, so that they are not changed.
-        formulas: symbols that stay in every formula, even where a number would tell more.
+        given: symbols whose values the user gave, so that they are not changed.
+        formulas: symbols that stay in every formula, even where a number would be more precise.
     """
 
     given: tuple[str, ...] = ()

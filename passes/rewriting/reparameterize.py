@@ -25,7 +25,7 @@ class Reparameterize(Transform):
     Both are linear, so their sum is a convolution with the largest of the windows; filters are
     summed before the model runs, a tensor added as it is counts as a filter of one. Here filters
     have no content, so that the largest stands for the sum. Folded where all branches begin at
-    one tensor, stride alike, are centred, and the largest has no more groups than any other.
+    one tensor, have equal strides, are centred, and the largest has no more groups than any other.
     Branches with two convolutions in a row are left: their product has a wider window. Nodes that
     nothing reads any more are left to ``canonicalize``.
 

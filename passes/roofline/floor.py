@@ -121,7 +121,7 @@ def is_some(amount: Any) -> bool:
 def excess(nbytes: Any, held_bytes: float) -> Any:
     """Return the bytes that exceed a cache's capacity, or 0.
 
-    Written without a maximum, for numbers and arrays alike; halving a double is exact.
+    Written without a maximum, for both numbers and arrays; halving a double is exact.
     """
     beyond = nbytes - held_bytes
     return (beyond + abs(beyond)) / 2

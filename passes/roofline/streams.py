@@ -65,7 +65,7 @@ class Streams(Analysis[Timeline]):
     Kernels start in the order of the table as soon as their operands are there and a stream is
     free (list scheduling, Graham, "Bounds on multiprocessing timing anomalies", 1969), no earlier
     than the host can launch them. Those that run at once share the machine: where together they
-    would use more than all of a unit, of a memory's bandwidth or of the SMs, all slow down alike.
+    would use more than all of a unit, of a memory's bandwidth or of the SMs, all slow down equally.
     What is inside of regions runs alone. Left out: caches that kernels take from each other, and
     priorities. Checked on two cores of a processor, on no GPU.
     """

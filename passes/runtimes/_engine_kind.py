@@ -165,7 +165,7 @@ class EngineKind:
         sparse_cache: type of caches of sparse attention by default; "" for that of activations.
         fuses_attention: whether prompts attend in one kernel where ``converts`` has two products.
         evicts: whether it starts requests all the same, when their prompts have room, and puts the
-            last ones back where the pool is full: those begin anew.
+            last ones back where the pool is full: those start again.
         attends_jointly: whether prompts and decodes of a step attend in one kernel.
         adapters: what it calls the number of adapters that a batch may have; "" where it serves no
             more than one at once.

@@ -16,6 +16,6 @@ TABLE = replace(
     newest=eager.TABLE.name,
     before=(2, 0),
     lists=BEFORE_CUDA_13,
-    source="PyTorch before 2.0, and models that keep attention apart: as eager, but without "
+    source="PyTorch before 2.0, and models with separate attention kernels: as eager, but without "
     "scaled_dot_product_attention",
 )

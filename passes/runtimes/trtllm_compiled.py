@@ -1,4 +1,4 @@
-"""TensorRT-LLM before 0.12: engines that TensorRT compiles, sums of ranks apart from norms."""
+"""TensorRT-LLM before 0.12: engines that TensorRT compiles, all-reduces separate from norms."""
 
 from dataclasses import replace
 

@@ -16,7 +16,7 @@ MATRIX = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
 FLOP_PER_BYTE = 150
 """Operations that take as long as a byte of device memory, near the balance of an A100 and H100."""
 LEVELS = 512
-"""Sizes that the search tells apart."""
+"""Number of sizes that the search distinguishes."""
 
 
 @record

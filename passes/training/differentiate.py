@@ -19,7 +19,7 @@ class Derivatives:
 
     Args:
         forward: the nodes, with the results that the backward pass needs besides.
-        gradients: gradients of the values that were asked for, and of what lies between.
+        gradients: gradients of the requested values and of the values between.
     """
 
     forward: tuple[Node, ...]

@@ -19,7 +19,7 @@ def conv_transpose(at: Adjoint) -> Gradients:
         or op.auto_pad != "NOTSET"
         or op.output_shape
     ):
-        raise at.error("its pads are not stated")
+        raise at.error("its pads are not given")
     settings = {
         n: getattr(op, n) for n in ("dilations", "group", "kernel_shape", "pads", "strides")
     }

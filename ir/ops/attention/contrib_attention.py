@@ -281,7 +281,7 @@ class MultiHeadAttention(AttentionLike):
     Shapes:  query[b, s, h*d], key[b, l, h*d], value[b, l, h*v], past_key[b, h, p, d] ->
              output[b, s, h*v], present_key[b, h, t, d], present_value[b, h, t, v],
              qk[b, h, s, t] with t = p + l. Or query[b, s, h, 3, d] with all three; or
-             key[b, l, h, 2, d] with both; or key[b, h, l, d] and value alike, computed before.
+             key[b, l, h, 2, d] with both; or key[b, h, l, d] and value likewise, computed before.
     Work:    as AttentionLike; adding the bias of the projections is left out. In a shared buffer
              whose past_sequence_length is not known t is the l new keys, a lower bound.
     Traffic: each operand once, each result once; of a shared buffer only the keys and values that

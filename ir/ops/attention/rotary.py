@@ -129,7 +129,7 @@ class MRotaryEmbedding(ContribRotaryEmbedding):
 class GemmaRotaryEmbedding(Op):
     """Rotates queries and keys by the sine and cosine of given angles.
 
-    Shapes:  emb[b, s, d], q and q_rot[b, h, s, d], k and k_rot alike -> two results like q, k.
+    Shapes:  emb[b, s, d], q and q_rot[b, h, s, d], k and k_rot likewise -> two results like q, k.
     Work:    {alu} over the elements of both results; {sfu} for sine and cosine of the a
              angles.
     Traffic: each operand once, each result once.

@@ -58,7 +58,7 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
         return tape.reshape(rows, (*shape[:at], 1, *shape[at:]))
 
     def pairs(self, tape: Tape, v: Value, half: Dim) -> tuple[Value, Value]:
-        """Return the two elements of each pair, which are adjacent or half a head apart."""
+        """Return the two elements of each pair, which are adjacent or half a head distant."""
         shape = shape_of(v)
         last = len(shape) - 1
         if not self.interleaved:

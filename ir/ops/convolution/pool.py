@@ -173,7 +173,7 @@ class MaxPool(Pool):
 
     Shapes:  as Pool; Indices like Y.
     Work:    alu = e*(t - 1) comparisons.
-    Traffic: as Pool; Indices once where they are asked for.
+    Traffic: as Pool; Indices once if they are requested.
     Source:  ONNX MaxPool-22.
     """
 

@@ -118,7 +118,7 @@ class GatherNDGrad(GatherGrad):
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         assert isinstance(outs[0], TensorType)
         if self.batch_dims:
-            raise ShapeError("no expansion where leading axes are apart")
+            raise ShapeError("no expansion for GatherND with batch_dims")
         zeros = tape.zeros(outs[0].shape or (), outs[0].dtype)
         return (tape.apply(ScatterND(reduction="add"), zeros, ins[1], ins[2]),)
 

@@ -40,7 +40,7 @@ from ...traffic import moved, stored
 class Shape(Op):
     """The operand's extents, from axis ``start`` up to ``end``.
 
-    Shapes:  a vector as long as the axes asked for.
+    Shapes:  a vector with one element for each of these axes.
     Work:    none.
     Traffic: none; the shape is known without the data.
     Source:  ONNX Shape-25.

@@ -75,7 +75,7 @@ class Softmax(Op):
 class LogSoftmax(Softmax):
     """Logarithm of softmax: the logarithm of each row's sum is subtracted.
 
-    Shapes:  input -> same shape; r rows of the axis are normalized apart.
+    Shapes:  input -> same shape; r rows of the axis are normalized independently.
     Work:    comparison, difference, exponential, addition and difference per element, a logarithm
              a row: {alu}, {sfu}.
     Traffic: input and result once.

@@ -1,6 +1,6 @@
 """Allocators of frameworks, simulated: what a run holds of the device beyond what lives in it.
 
-One allocator, one file. Addresses stand for those of the device; a segment is what is asked of it.
+One allocator, one file. Addresses stand for those of the device; a segment is one request to it.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def rewritten(
         nodes: nodes of the forward pass, in an order that can run.
         outputs: outputs of the model.
         trained: parameters.
-        tape: names what is written anew.
+        tape: names the new values.
         fuses_attention: whether the framework runs attention as one operator.
     """
     at = Written(nodes, set(outputs))

@@ -180,7 +180,7 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
         node: the softmax.
         at: the graph around it.
         trained: values that depend on parameters.
-        tape: names what is written anew.
+        tape: names the new values.
     """
     total = at.maker(node.inputs[0], Add, MatMul)
     scores, mask = _masked(total, at)
@@ -285,7 +285,7 @@ def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:
 
 
 def _keys(k: Value, product: Node, at: Written, tape: Tape) -> tuple[list[Node], Value]:
-    """Keys with their width last: what was transposed, or what is shown so anew."""
+    """Return the keys with their width last: the transposed operand, or a new transpose."""
     perm = (0, 1, 3, 2)
     maker = at.maker(k, Transpose)
     if maker is not None and isinstance(maker.op, Transpose) and maker.op.perm == perm:
