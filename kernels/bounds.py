@@ -221,7 +221,7 @@ def _seen(level: SweepLevel) -> Number:
     key = f"memory.{level.name}.capacity_bytes"
     if level.is_seen:
         return Number(key, capacity, "lab", "where the bandwidth falls")
-    note = "no step was seen and none is stated: the largest working set measured"
+    note = "no step was seen and none is given: the largest working set measured"
     return Number(key, capacity, "bound", note)
 
 

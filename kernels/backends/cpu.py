@@ -72,7 +72,7 @@ class Cpu:
     def __init__(self, threads: int = 0, *, compiler: bool = True) -> None:
         self.cpus = host.processors(threads)
         if threads and len(self.cpus) < threads:
-            raise TargetError(f"{threads} threads asked for, {len(self.cpus)} processors allowed")
+            raise TargetError(f"{threads} threads requested, {len(self.cpus)} processors allowed")
         self.lib: ctypes.CDLL | None = None
         device = host.describe(self.cpus)
         state = {**device.state, "blas": blas.description()}

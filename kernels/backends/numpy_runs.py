@@ -95,7 +95,7 @@ def refuses(case: Case, *, is_fallback: bool) -> str:
         if what not in MATRIX_TYPES:
             return f"NumPy has no fast product of {what}"
         if case.scope is Scope.ONE and blas.threads() is None:
-            return "this BLAS cannot be told to use one thread"
+            return "this BLAS cannot be limited to one thread"
         return ""
     if is_fallback and (kind == "stream" or (kind == "special" and what in _SPECIAL)):
         return ""

@@ -27,7 +27,7 @@ from .slices import sliced, split
 MAX_FILE_BYTES = 131_072
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
-CLOSE, SUGGESTED = 8, 3  # names that are close to an unknown one, and those of them that are told
+CLOSE, SUGGESTED = 8, 3  # names that are close to an unknown one, and those that are suggested
 ROUNDED = 0.03
 """Share of the memory of a card that its name may leave out."""
 _MAX_LOCATED = 100

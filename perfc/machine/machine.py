@@ -212,7 +212,7 @@ class Machine:
         return self.kind != "cpu" and dtype in ("f16", "bf16") and not has
 
     def device(self, key: str) -> Rate | None:
-        """A number of ``[device]``, such as ``max_threads_per_sm``; None where not stated."""
+        """Return a number of ``[device]``, such as ``max_threads_per_sm``; None if not given."""
         return self.facts.get(f"device.{key}")
 
     def link(self, name: str) -> Rate | None:
@@ -253,7 +253,7 @@ class Machine:
         return numbers
 
     def level(self, name: str) -> MemoryLevel | None:
-        """The memory level ``l1``, ``l2`` or ``device``; None where not stated."""
+        """Return the memory level ``l1``, ``l2`` or ``device``; None if not given."""
         return next((m for m in self.memory if m.name == name), None)
 
     def entry(self, unit: Unit, dtype: str, *, allow_tf32: bool = True) -> Peak:

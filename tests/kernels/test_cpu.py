@@ -89,7 +89,7 @@ def test_the_multiply_add_peak_is_above_what_a_product_reaches(cpu: Cpu) -> None
     def rate(name: str, size: int) -> float:
         case = Case(name, size, Scope.ONE)
         if cpu.refuses(case):
-            pytest.skip("this BLAS cannot be told to use one thread")
+            pytest.skip("this BLAS cannot be limited to one thread")
         run = cpu.prepare(case)
         series = measure(run, BRIEF)
         run.close()
@@ -183,7 +183,7 @@ def test_a_compiler_that_fails_leaves_nothing(
 
 
 def test_more_threads_than_processors_are_refused() -> None:
-    with pytest.raises(TargetError, match="100000 threads asked for"):
+    with pytest.raises(TargetError, match="100000 threads requested"):
         Cpu(100_000)
 
 

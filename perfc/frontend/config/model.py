@@ -279,7 +279,7 @@ class LanguageModel:
         dtype: element type that the weights are published in.
         stacks: one decoder; an encoder, and then its decoder; or two encoders whose results are
             compared.
-        max_positions: longest sequence, 0 where it is not stated.
+        max_positions: longest sequence, 0 if not given.
         quantization: quantization of the stored weights; None where they have 16 bits or more.
         left_out: parts of the configuration that are not part of this description, in words.
         predictors: layers of its own that predict tokens beyond the next; not part of ``stacks``.

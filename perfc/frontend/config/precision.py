@@ -226,7 +226,7 @@ def in_half(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servin
     vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
 
     Args:
-        precision: as asked for.
+        precision: the requested one.
         takes: whether the machine multiplies a type, by its code, at a rate of its own.
     """
     if takes("bf16") or precision.half is not DType.BF16:

@@ -173,7 +173,7 @@ def _measure(session: Session, budget: MeasurementBudget) -> tuple[MeasuredCeili
         open_ = [c for c in measured if not c.is_settled(budget.shared_rounds)]
         if not open_ or deadline.is_over:
             return measured
-        # others come and go: rounds of what they share lie further apart
+        # others come and go: rounds over what they share have longer pauses
         pause_s = budget.pause_s * (4 if all(c.is_shared for c in open_) else 1)
         time.sleep(min(pause_s, deadline.left_s))
         session.round(again, dict.fromkeys(case for c in open_ for case in c.cases), again=True)

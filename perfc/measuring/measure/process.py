@@ -89,7 +89,7 @@ class WorkerResults:
     Args:
         version: version of the runtime, with its name.
         base_rss_bytes: memory of the process before it had a model.
-        cases: one per binding asked for, fewer where time ran out.
+        cases: one per requested binding, fewer if time ran out.
         profile: file of the runtime's own profile, None where there is none.
         profiled: runs to skip and runs to profile, for each case.
         optimised: the graph that the runtime made of the model, None where it wrote none.

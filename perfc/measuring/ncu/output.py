@@ -67,9 +67,7 @@ def document(shown: Shown, top: int | None) -> Document:
     launches = sum(k.launches for k in report.kernels)
     launched = "1 launch" if launches == 1 else f"{launches} launches"
     line = f"{launched} of {plural(len(report.kernels), 'kernel')}, "
-    line += (
-        f"{quantity(report.time_s, Quantity.SECOND)}, {report.arch or 'architecture not stated'}"
-    )
+    line += f"{quantity(report.time_s, Quantity.SECOND)}, {report.arch or 'unknown architecture'}"
     parts: list[Part] = [Note(line), *_phases(shown)]
     kernels: list[Part] = [table(shown, top)]
     hidden = len(report.kernels) - (len(report.kernels) if top is None else top)

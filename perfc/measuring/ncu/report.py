@@ -166,7 +166,7 @@ def load(path: Path, *, arch: str = "", process: str = "") -> NcuReport:
     if process:
         launches = [x for x in launches if x.process[0] == process]
         if not launches:
-            known = ", ".join(pid for pid, _ in processes) or "none is stated"
+            known = ", ".join(pid for pid, _ in processes) or "none is listed"
             raise ParseError(
                 f"no kernel of process {process}", where=str(path), hint=f"processes: {known}"
             )

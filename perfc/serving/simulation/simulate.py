@@ -36,7 +36,7 @@ class Served:
     """Timeline of one request.
 
     Args:
-        request: what was asked.
+        request: the request.
         arrival_s: when it came.
         first_s: end of the step with its first token.
         last_s: end of the step with its last token.

@@ -25,7 +25,7 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
     """The next token of each of ``rows`` sequences.
 
     Every rank gets all scores, in 32 bits. A token is drawn as the largest of probabilities over
-    random numbers, so that the host is not asked. Truncation sorts the whole vocabulary.
+    random numbers, without the host. Truncation sorts the whole vocabulary.
 
     Args:
         b: takes the nodes.

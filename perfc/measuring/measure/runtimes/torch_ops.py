@@ -234,7 +234,7 @@ def _pool(torch: Any, at: Attributes, x: Any) -> Any:
     if str(at.get("auto_pad", "NOTSET")).startswith("SAME"):
         dilations = at.get("dilations", [1] * rank)
         pads = _same(x.shape[2:], kernel, strides, dilations, str(at["auto_pad"]))
-    # PyTorch pads both ends alike, by half of the window at most
+    # PyTorch pads both ends equally, by half of the window at most
     if pads[:rank] != pads[rank:] or any(2 * p > k for p, k in zip(pads, kernel, strict=False)):
         pad = [p for i in reversed(range(rank)) for p in (pads[i], pads[rank + i])]
         fill = -math.inf if is_maximum and x.is_floating_point() else 0

@@ -195,7 +195,7 @@ def to_csv(made: ReplayedOperator) -> str:
 def document(made: ReplayedOperator) -> Document:
     """Return the three times."""
     where = f"{made.device}, {made.version}, {plural(made.runs, 'reading')}"
-    spread = f"{where}, quartiles {quantity(made.iqr_s, Unit.SECOND)} apart"
+    spread = f"{where}, interquartile range {quantity(made.iqr_s, Unit.SECOND)}"
     ratio = (
         f"mean of one execution; {made.time_s / made.traced_s:.3g} times that here"
         if made.traced_s
