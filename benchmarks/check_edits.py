@@ -92,7 +92,7 @@ def said(*arguments: str) -> tuple[int, str]:
 
 
 def budget(path: Path, options: argparse.Namespace) -> str:
-    """One limit on time, at the batch asked for where the model's is open."""
+    """Return one limit on time, at the requested batch where the model's is open."""
     extents = (v.type.shape for v in load(path).graph.inputs if getattr(v.type, "shape", None))
     first = next((shape[0] for shape in extents if shape), 1)
     dims = "" if isinstance(first, int) else f'dims = {{ "{first}" = {options.batch} }}\n'

@@ -1,7 +1,7 @@
-"""Whether re-exports of one network align: the two torch exporters, and opset 13 against 18.
+"""Alignment of re-exports of one network: the two torch exporters, and opset 13 against 18.
 
     python benchmarks/diff_exports.py --models ../shared/models    # files of both exporters
-    python benchmarks/diff_exports.py --export                     # exports anew; needs torch
+    python benchmarks/diff_exports.py --export                     # exports again; needs torch
 
 A compute node is one with multiply-accumulates. It counts as aligned where its partner does as
 many. Networks from transformers are exported too where it is installed; weights are random.
@@ -38,7 +38,7 @@ def pairs_of(folder: Path) -> Iterator[tuple[str, Path, Path]]:
 
 
 def inputs_of(path: Path) -> list[object]:
-    """Types of the inputs, every symbol alike: a network is exported at several sizes."""
+    """Return the types of the inputs without symbols: a network is exported at several sizes."""
     return [
         tuple(d if isinstance(d, int) else None for d in v.type.shape or ())
         for v in load(path).graph.inputs

@@ -176,9 +176,9 @@ def machines_left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
 
 
 def reach(pairs: Sequence[tuple[Row, Law]], *, of_energy: bool = False) -> float:
-    """Logarithm that nine in ten are within: of these rows, and of a family drawn as these are.
+    """Return the 90 % bound of log errors: of these rows, and of another family like these.
 
-    The second is Student's t: families are few, and rows of one err alike.
+    The second is Student's t: families are few, and errors within one are correlated.
     """
     wrong = [off(row, law, of_energy=of_energy) for row, law in pairs]
     ordered = sorted(map(abs, wrong))

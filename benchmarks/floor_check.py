@@ -7,7 +7,7 @@ image size or sequence length, batch, precision, machine and runtime:
 
 - `timm_benchmark`, public: steps in PyTorch, eager or compiled;
 - `whole_models`: latencies that others published, of which rows of grade A are taken whose graph is
-  that of the row. Precisions are asked for as a user does (``--dtype i8`` of int8 runs);
+  that of the row. Precisions are given as a user does (``--dtype i8`` of int8 runs);
 - `help_nas_latency`, public: networks of NAS-Bench-201 and FBNet, built from their strings.
 
 The floor is that of the graph on the row's target, in its precision, with the fusion table of its
@@ -84,7 +84,7 @@ TARGETS = {
     "titanx": "titan-x-pascal",
     "titanxp": "titan-xp",
 }
-"""Of a device whose variant is not stated the fastest one."""
+"""The fastest variant of a device whose variant is not given."""
 DTYPES = {
     "amp_fp16": "amp-f16",
     "amp_bf16": "amp-bf16",
@@ -132,7 +132,7 @@ class Run:
         length: of a sequence; 0 where there is none.
         time_s: of one run.
         table: of fusions.
-        published_mac: of one example, 0 where not stated.
+        published_mac: of one example, 0 if not given.
     """
 
     graph: str

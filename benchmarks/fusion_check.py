@@ -111,7 +111,7 @@ def quantized(path: Path, folder: Path) -> Path:
 
 
 def paths(folder: Path, names: list[str]) -> Iterator[Path]:
-    """Files of the models asked for that are there."""
+    """Return the files of the requested models that exist."""
     for name in names or MODELS:
         path = folder / f"{name}.onnx.gz"
         if path.exists():

@@ -1,10 +1,11 @@
-"""Memory that MLPs took in training on a GPU, as GPUMemNet measured it, beside perfc's footprint.
+"""Memory that MLPs took in training on a GPU, as GPUMemNet measured it, and perfc's footprint.
 
     python benchmarks/gpu_memory.py DATA [ROWS]
 
 DATA has ``gpumemnet_mlp.parquet``, which nothing is learned from. The driver's context there is
-that of its own libraries and is not known: the row of the fewest parameters states it, and all
-others are told with it. Prints the median error of the whole, and of what lies above the context.
+that of its own libraries and is not known: the row of the fewest parameters gives it, and all
+others are predicted with it. Prints the median error of the whole, and of the memory above the
+context.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ NOT_RUN, READS_ALL = "step3p5", "gemma4_text"
 """Families that choose experts by values, and whose layers skip tokens that no head reads."""
 TIES_ALWAYS = ("t5", "mt5")
 """transformers 5 shares the head of T5 1.1 with its embedding, though the published weights have
-both: model cards and configurations count them apart."""
+both: model cards and configurations count them separately."""
 DECODERS = ("CausalLM", "LMHead")
 NARROW = "model.decoder.project_out"
 SCANS = (
@@ -131,7 +131,7 @@ def counted(model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1) 
     """Multiply–accumulates of a run with the head on one token, and what it returns.
 
     Args:
-        model: whose modules are told apart.
+        model: whose modules are counted separately.
         run: what is counted.
         rows: tokens that the head was run on.
         tokens: of the prompt.

@@ -183,7 +183,7 @@ def symbolic(folder: Path, nodes: int) -> Path:
 
 
 def distinct(folder: Path, nodes: int) -> Path:
-    """Products of which no two are alike."""
+    """Return a graph of products, no two of which are equal."""
     inits, made, width = [], [], 64
     for i in range(nodes):
         then = 64 + i * 7 % 4093
