@@ -139,6 +139,12 @@ def test_every_gain_is_what_the_command_says(name: str) -> None:
     assert tried >= 2
 
 
+def test_a_runtime_is_offered_once_whatever_variants_it_has() -> None:
+    names = [r.name for r in views_of("resnet50").bottlenecks.remedies]
+    assert "TensorRT engine" in names
+    assert len(names) == len(set(names))
+
+
 def test_a_large_model_is_not_analysed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = [r.option for r in views_of("resnet50").bottlenecks.remedies]
     assert any(asked)

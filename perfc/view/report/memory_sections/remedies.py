@@ -117,8 +117,9 @@ def runtimes(report: Report) -> Iterator[str]:
     if now.is_dispatched:
         yield of_steps(Steps.COMPILED).name
     elif now.launch is not LaunchMode.GRAPH:
-        # the inference engine of the machine's vendor
-        makers = (table for table in tables() if table.framework is Framework.TENSORRT)
+        # the inference engine of the machine's vendor; variants for older boards have its name
+        engine = Framework.TENSORRT
+        makers = (table for table in tables() if table.framework is engine and not table.below)
         kind, vendor = report.machine.kind, report.machine.vendor
         yield from (table.name for table in makers if table.runs_on(kind, vendor))
 
