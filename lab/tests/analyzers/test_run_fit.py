@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from perfc_lab.training.runs.run_fit import (
     LEAST_LEFT_OUT,
     balanced,
+    chips,
     chips_left_out,
+    of_runtime,
     training_chips,
 )
 
@@ -57,13 +59,37 @@ def test_a_chip_is_held_out_with_all_newer_ones() -> None:
     assert training_chips("t4", names) == names - {"t4"}
 
 
+def on(*targets: str) -> list[Any]:
+    """A run on each machine."""
+    return [
+        SimpleNamespace(row=SimpleNamespace(deployment=SimpleNamespace(target=name)))
+        for name in targets
+    ]
+
+
+def test_boards_of_one_chip_are_of_one_generation() -> None:
+    boards = "rtx2080ti", "titan-rtx", "v100-pcie-16gb", "v100-sxm2-16gb", "v100-sxm2-32gb"
+    # the sheets of a Titan RTX and a V100 are as near as those of two V100
+    assert chips(on(*boards)) == ["rtx2080ti"] * 2 + ["v100-pcie-16gb"] * 3
+
+
+def test_a_band_borrows_from_runtimes_with_the_same_kernels() -> None:
+    every = {"ort": "cuDNN", "eager": "cuDNN", "tensorrt": ""}
+    runs: list[Any] = [
+        SimpleNamespace(table=SimpleNamespace(runtime=runtime, library=library))
+        for runtime, library in every.items()
+        for _ in range(40)
+    ]
+    scores = np.repeat([0.0, 1.0, 9.0], 40)
+    low, wide = (of_runtime(name, runs, scores, np.ones(120)) for name in ("ort", "tensorrt"))
+    assert (low.low, low.high) == (0.0, 1.0)
+    # those of no library are compared with all
+    assert (wide.low, wide.high) == (0.0, 9.0)
+
+
 def test_a_chip_of_few_runs_is_not_held_out() -> None:
     counts = {"t4": LEAST_LEFT_OUT, "v100-sxm2-16gb": LEAST_LEFT_OUT, "l4": LEAST_LEFT_OUT - 1}
-    runs: list[Any] = [
-        SimpleNamespace(row=SimpleNamespace(deployment=SimpleNamespace(target=name)))
-        for name, count in counts.items()
-        for _ in range(count)
-    ]
+    runs = on(*(name for name, count in counts.items() for _ in range(count)))
     held = {one: (len(train), len(tested)) for one, train, tested in chips_left_out(runs)}
     assert held == {
         "t4": (2 * LEAST_LEFT_OUT - 1, LEAST_LEFT_OUT),

@@ -48,7 +48,7 @@ LEAST_OWN = 6
 LENT_ROWS = 10
 """Rows of all runtimes in the finite-sample correction of a runtime's band."""
 BORROWED_ROWS = 30.0
-"""Weight, in rows, of the errors of all runtimes in a runtime's band."""
+"""Weight, in rows, of the errors of runtimes with the same kernels in a runtime's band."""
 LEAST_LEFT_OUT = 50
 """Rows of a chip that is held out to calibrate others."""
 LEAST_GRAPHS = 10
@@ -191,8 +191,9 @@ def scores_of(
     tables = [run.table for run in tested]
     expected, spread, _ = residual(rest, tables, positions(tables, names))
     alone = beyond(tested)
-    say(f"held out: {percent(alone - expected)}, kernels {percent(alone)}")
-    return np.asarray((alone - expected) / spread)
+    wrong = alone - expected
+    say(f"held out: {percent(wrong)}, kernels {percent(alone)}")
+    return np.asarray(wrong / spread)
 
 
 def percent(wrong: Array) -> str:
@@ -201,7 +202,7 @@ def percent(wrong: Array) -> str:
 
 
 def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights: Array) -> Band:
-    """Return the band of a runtime; the more runs it has, the less others count.
+    """Return the band of a runtime; the more runs it has, the less others with its kernels count.
 
     Args:
         runtime: its name; "" for all.
@@ -209,10 +210,13 @@ def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights
         scores: errors over expected ones of each.
         weights: how much each counts.
     """
-    own = weights * [run.table.runtime == runtime for run in runs]
+    tables = [run.table for run in runs]
+    own = weights * [table.runtime == runtime for table in tables]
+    library = next((table.library for table in tables if table.runtime == runtime), "")
+    others = weights * [library in ("", table.library) for table in tables]
     count = int(np.count_nonzero(own))
     share = count / (count + BORROWED_ROWS)
-    each = (1 - share) * weights / weights.sum() + share * own / (own.sum() or 1.0)
+    each = (1 - share) * others / others.sum() + share * own / (own.sum() or 1.0)
     return band(scores, each, count=count + LENT_ROWS if count else None)
 
 
@@ -225,7 +229,7 @@ def chips_left_out(
         known = training_chips(one, set(chip))
         train = [run for run, name in zip(runs, chip, strict=True) if name in known]
         tested = [run for run, name in zip(runs, chip, strict=True) if name == one]
-        if train and is_left_out(chip, one):
+        if train and len(tested) >= LEAST_LEFT_OUT:
             yield one, train, tested
 
 
@@ -236,15 +240,11 @@ def training_chips(chip: str, names: Collection[str]) -> set[str]:
     return older if len(older) >= LEAST_CHIPS else set(names) - {chip}
 
 
-def is_left_out(chip: Sequence[str], one: str) -> bool:
-    """Return True if a chip, of those of all runs, is held out to calibrate others."""
-    return LEAST_LEFT_OUT <= chip.count(one) < len(chip)
-
-
 def chips(runs: Sequence[MeasuredRun]) -> list[str]:
     """Return the first machine, by name, of the chip that each run's machine has."""
     names = sorted({run.row.deployment.target for run in runs})
-    places = {name: place(name, RATES_OF) for name in names}
+    # boards of several generations are far from each other
+    places = {n: (Sheet(load_machine(n)).generation * 10, *place(n, RATES_OF)) for n in names}
     first = {
         name: next(o for o in names if distance(places[o], places[name]) <= SAME_CHIP)
         for name in names
