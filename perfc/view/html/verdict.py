@@ -12,7 +12,6 @@ from perfc.review.diff.views import TotalRow, collect, in_words
 from perfc.view.report import Views
 from perfc.view.report.formats.notebook import clipped
 from perfc.view.report.formats.screen import UNIT, ScreenFigure, facts_of, percents, plain, titles
-from perfc.view.report.formats.screen_tables import LIMITS
 from perfc.view.report.formats.text import HARD_SPACE, Style
 from perfc.view.report.sections.limits import LimitShare
 from perfc.view.report.units import DASH, INTERVAL, quantity, share
@@ -32,16 +31,14 @@ class LimitBlock:
     """One part of the bar of limits.
 
     Args:
-        key: identifier in data formats.
+        key: identifier in data formats, and class of its colour.
         title: title of the limit.
         percent: percent of the time, rounded as on the first screen.
-        style: style of the bar: work, traffic or waiting.
     """
 
     key: str
     title: str
     percent: int
-    style: str
 
 
 @record
@@ -135,7 +132,7 @@ def tone(row: TotalRow) -> Style:
 def limit_blocks(limits: Sequence[LimitShare]) -> tuple[LimitBlock, ...]:
     """Return parts of the bar of at least one percent."""
     return tuple(
-        LimitBlock(limit.key, limit.title, percent, LIMITS.get(limit.key, Style.WAITING).value)
+        LimitBlock(limit.key, limit.title, percent)
         for limit, percent in zip(limits, percents(limits), strict=True)
         if percent
     )
