@@ -1,1 +1,1 @@
-"""What reproduces a publication, one file a predictor; on the same rows, and not shipped."""
+"""Reproductions of publications, one file a predictor; on the same rows, and not shipped."""

@@ -54,7 +54,7 @@ class TreeSetting:
     columns: float = 1.0
 
     def parameters(self, seed: int) -> Mapping[str, Any]:
-        """As XGBoost calls them."""
+        """Return the parameters under XGBoost's names."""
         return {
             "eta": self.learning_rate,
             "max_depth": self.depth,
@@ -114,7 +114,7 @@ class GBoost(ForestPredictor):
         return forest_of(library.train(parameters, matrix, trees))
 
     def predict(self, data: Measurements) -> Array:
-        """What the trees say."""
+        """Return the predictions of the trees."""
         if self.forest is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         found: Array = np.exp(self.forest(features(data)))

@@ -62,9 +62,9 @@ def reconstruction_loss(z: Tensor, positive: Tensor, negative: Tensor) -> Tensor
 
 
 def negatives(edges: Tensor, sizes: Sequence[int], generator: torch.Generator) -> Tensor:
-    """As many pairs without an edge as there are edges, about, ``[2, pairs]``.
+    """Return pairs without an edge, about as many as there are edges, ``[2, pairs]``.
 
-    Both ends are of one graph, so that no pair is told apart by being of different graphs.
+    Both ends are of one graph, so that no pair is recognized by being of different graphs.
     """
     lengths = torch.tensor(sizes)
     starts = torch.cumsum(lengths, 0) - lengths
@@ -92,10 +92,10 @@ def pretrain(
 
     Args:
         encoder: to be trained.
-        graphs: features and edges; may be read when asked for.
+        graphs: features and edges; may be read on access.
         seed: random seed of order and negative pairs.
         limit_s: processor time.
-        say: is told the loss.
+        say: called with the loss.
         epochs: at most.
         is_faithful: whether an update is of one graph, in 32 bits, as in the authors' program.
     """

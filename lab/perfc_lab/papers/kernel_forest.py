@@ -33,9 +33,9 @@ FEATURES = Schema(
 TREES = 40
 ROUNDS = 3
 MOST_KERNELS = 60_000
-"""Of each kind, drawn at random."""
+"""Most kernels of each kind, drawn at random."""
 MOST_LAUNCHES = 400_000
-"""Of all kinds; whole rows, drawn at random, until there are as many."""
+"""Most launches of all kinds; whole rows are drawn at random until there are as many."""
 LAUNCH_S = 2e-6
 PARAMETERS: Mapping[str, Any] = {
     "learning_rate": 1.0,
@@ -102,7 +102,7 @@ class KernelForest(GraphPredictor):
         return shared
 
     def kernels_s(self, table: LaunchTable) -> Array:
-        """What the forests say of each launch, seconds; the roofline where no forest is."""
+        """Return the seconds of each launch by the forests, else by the roofline."""
         found = table.roofline_s.copy()
         for kind, trees in self.forests.items():
             mask = table.kinds == kind

@@ -40,7 +40,7 @@ def static_features(graph: ModelGraph, batch: float) -> list[float]:
 
 @record
 class NumberedRow(GraphRow):
-    """A run whose deployment is told by numbers.
+    """A run whose deployment is given by numbers.
 
     Args:
         known: batch, length, hardware and the rest; NaN where nobody knows.
@@ -73,7 +73,7 @@ class LlmSage(NetworkPredictor):
         return SageBesideStatic(len(NODES), static, self.width, is_faithful=self.is_faithful)
 
     def numbers(self, data: Measurements, row: GraphRow) -> list[float]:
-        """Of a row, NaN as 0 after logarithms."""
+        """Return the numbers of a row, NaN as 0 after logarithms."""
         if not isinstance(row, NumberedRow):
             return row_features(data, row)
         return [log2(1 + abs(n)) if n == n else 0.0 for n in row.known]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 EXTENTS = 4
-"""Of a tensor that are read; a longer one's first are multiplied."""
+"""Number of extents of a tensor that are read; those of a longer one are multiplied first."""
 TENSORS = ("first", "second", "result")
 ATTRIBUTES = ("kernel_shape", "strides", "group")
 AMOUNTS = ("mac", "read_bytes", "write_bytes")
@@ -119,7 +119,7 @@ class NnMeter:
 
 
 def class_key(group: str) -> str:
-    """What a class's own forest is called."""
+    """Return the name of the forest of a class."""
     return f"class {group}"
 
 
@@ -147,7 +147,7 @@ def configuration(kernel: MeasuredKernel) -> list[float]:
 
 
 def extents(text: str) -> list[float]:
-    """Of a type as the text form writes it; 0 where there is none.
+    """Return the extents of a type as the text form writes it; 0 where there is none.
 
     >>> extents("f32[2,3,5]w"), extents("")
     ([0.0, 2.0, 3.0, 5.0], [0.0, 0.0, 0.0, 0.0])
@@ -166,5 +166,5 @@ def attribute(op: str, name: str) -> float:
     >>> attribute("conv {group=1, strides=[2, 2]}", "strides")
     2.0
     """
-    stated = re.search(rf"\b{name}=\[?(\d+)", op)
-    return float(stated[1]) if stated else 0.0
+    match = re.search(rf"\b{name}=\[?(\d+)", op)
+    return float(match[1]) if match else 0.0

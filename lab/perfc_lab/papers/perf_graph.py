@@ -136,7 +136,7 @@ class FeatureGroup(Enum):
 
 
 def first_groups(count: int) -> Encoding:
-    """What a line of Table 1 reads: the first groups, of nodes, then edges, then the graph."""
+    """Return the inputs of a line of Table 1: groups of nodes, then edges, then the graph."""
     kept = {name for group in list(FeatureGroup)[:count] for name in group.value}
     nodes, edges, whole = (
         [i for i, name in enumerate(schema.columns) if name in kept]

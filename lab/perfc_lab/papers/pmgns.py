@@ -78,9 +78,9 @@ CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {
 }
 MLP, SINGLE = "mlp", "single"
 BLOCKS = 3
-"""Of messages, and as many fully connected layers."""
+"""Number of message-passing layers, and of fully connected layers."""
 LAYERS_OF_A_BLOCK = 2
-"""As in the authors' program, which the 3.45 M parameters of PerfSeer's comparison need."""
+"""Layers of a block in the authors' program: the 3.45 M parameters of PerfSeer's comparison."""
 
 
 def relay_names(graph: ModelGraph) -> list[str]:
@@ -154,7 +154,7 @@ class Pmgns(SeveralQuantities):
     """Settings of Table 4.3: hidden 512, dropout 0.05, Adam at 2.754·10⁻⁵, Huber, 500 epochs.
 
     Memory, latency and energy are learned at once where rows have them (Section 4.3.4); the variant
-    ``single`` learns the quantity asked for alone, as PerfSeer compares it. Others are the lines of
+    ``single`` learns the requested quantity alone, as PerfSeer compares it. Others are the lines of
     Table 4.4: ``gcn``, ``gat``, ``gin``, ``mlp`` (no graph). A faithful one reads, learns and drops
     as the authors' program (`relay`): plain numbers, calls in a chain, one graph at a time. Ours
     reads logarithms and the data flow.
@@ -177,7 +177,7 @@ class Pmgns(SeveralQuantities):
         self.layers = BLOCKS * LAYERS_OF_A_BLOCK + (variant == "gcn")
 
     def quantities(self) -> tuple[Quantity, ...]:
-        """Those of Figure 4.2, and the one asked for."""
+        """Return the quantities of Figure 4.2, and the requested one."""
         if self.variant == SINGLE:
             return (self.quantity,)
         every = (Quantity.MEMORY, Quantity.TIME, Quantity.ENERGY)

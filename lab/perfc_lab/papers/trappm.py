@@ -44,11 +44,11 @@ SHAPES = (*(f"in_{i}" for i in range(6)), *(f"out_{i}" for i in range(6)))
 NODES = Schema("TraPPM nodes", (*indicators(VOCABULARY), *SHAPES, "mac", "parameters", "memory"))
 """``[E_O, I, O, Mac, P, M]``, 98 + 6 + 6 + 1 + 1 + 1 = 113 numbers (Figure 5.1)."""
 PRETRAINING_SHARE = 0.35
-"""Of the time; the paper's took 25.6 hours against 1.3 hours a fold."""
+"""Share of the time for pretraining; the paper's took 25.6 hours against 1.3 hours a fold."""
 FINE_TUNING_PASSES = 60
 RANDOM, WITHOUT, SUPERVISED, SCRATCH = "random", "without-embedding", "supervised", "scratch"
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-"""Of graphs that nobody measured, one drawn for each."""
+"""Batches of unmeasured graphs, one drawn for each."""
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
@@ -142,7 +142,7 @@ class Trappm(SeveralQuantities):
         self.encoder: GraphEncoder | None = None
 
     def quantities(self) -> tuple[Quantity, ...]:
-        """Step time, memory and power (Figure 5.8), and the one asked for."""
+        """Return step time, memory and power (Figure 5.8), and the requested quantity."""
         every = (Quantity.TIME, Quantity.MEMORY, Quantity.POWER)
         return every if self.quantity in every else (*every, self.quantity)
 
@@ -176,7 +176,7 @@ class Trappm(SeveralQuantities):
         return replace(budget, limit_s=budget.limit_s - (clock_s() - start))
 
     def pool(self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget) -> GraphPool:
-        """What the auto-encoder learns from."""
+        """Return the graphs that the auto-encoder learns from."""
         rest: Mapping[str, ModelGraph] = {}
         if budget.unlabelled is not None and self.variant != SUPERVISED:
             rest = StoredGraphs(budget.unlabelled)
@@ -189,7 +189,7 @@ class Trappm(SeveralQuantities):
         return f"encoder-{hashlib.sha256(text.encode()).hexdigest()[:16]}.safetensors"
 
     def fresh_encoder(self) -> GraphEncoder:
-        """As it is initialised."""
+        """Return an untrained encoder."""
         return (
             GraphEncoder(len(self.encoding.nodes), self.width)
             .requires_grad_(False)

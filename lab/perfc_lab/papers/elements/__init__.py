@@ -14,7 +14,7 @@ from ...board import DASH, Board, BoardColumn, BoardTable, columns
 
 
 class ElementStatus(Enum):
-    """How an element stands; a table that is run here says nothing of its outcome."""
+    """Status of an element; for a table that is run here it says nothing of the outcome."""
 
     FAITHFUL = "as in the source"
     IMPLEMENTED = "implemented"

@@ -30,7 +30,7 @@ from .network import GraphLanguageNetwork, parts
 Encoded = Callable[[ModelGraph, float], GraphTensors]
 Summed = Callable[[GraphSummary], Tensor]
 TOKENS_PER_STEP = 2048
-"""Of questions, answers and a graph's tokens, about."""
+"""Approximate tokens of questions, answers and graphs in one step."""
 GRAPH_TOKENS = 48
 GRAPHS_AT_ONCE = 16
 """Whose summaries are written together."""
@@ -60,7 +60,7 @@ class AlignmentPair:
 
 @record
 class SummaryFigure:
-    """How well summaries of unseen graphs are written.
+    """Scores of the summaries of unseen graphs.
 
     Args:
         graphs: unseen.
@@ -114,17 +114,17 @@ class Pairs:
         assert tensors.u is not None
         whole = summary(graph, batch, kinds=KINDS)
         ids = network.model.ids
-        asked = tuple(ids(f"{SUMMARISE}\n"))
+        prompt = tuple(ids(f"{SUMMARISE}\n"))
         with torch.no_grad():
             readout = network.readout(alone(tensors)).squeeze(0)
-        yield AlignmentPair(readout, tensors.u, asked, tuple(ids(whole.text())), whole.fields())
+        yield AlignmentPair(readout, tensors.u, prompt, tuple(ids(whole.text())), whole.fields())
         if summed is None:
             return
         draw = random.Random(f"{graph.name} drawn")
         start = replace(whole, layers=whole.layers[: draw.randint(1, SHORT)])
         for drawn in (start, drawn_summary(draw, KINDS)):
             yield AlignmentPair(
-                readout, summed(drawn), asked, tuple(ids(drawn.text())), drawn.fields()
+                readout, summed(drawn), prompt, tuple(ids(drawn.text())), drawn.fields()
             )
 
     def batches(self, order: random.Random) -> Iterator[Sequence[AlignmentPair]]:

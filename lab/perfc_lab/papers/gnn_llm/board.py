@@ -50,11 +50,11 @@ INTRODUCTION = (
 
 @record
 class LanguageModelTables:
-    """What the page is made from.
+    """Results that the page is made from.
 
     Args:
         tables: tables of the thesis.
-        seeds: asked for.
+        seeds: the requested ones.
         graphs: folder of the data sets.
         folder: folder of the results.
         size: size of the trainings.
@@ -72,11 +72,11 @@ class LanguageModelTables:
 
     @property
     def is_faithful(self) -> bool:
-        """Whether baselines are trained by their papers' recipes too."""
+        """Return True if baselines are trained by their papers' recipes too."""
         return self.stages.card.preset == PAPER
 
     def results(self, table: PaperTable, name: str) -> list[Mapping[str, Any]]:
-        """Of a predictor, a seed each that is there."""
+        """Return the results of a predictor, one for each seed that exists."""
         found = []
         for line in table.lines:
             if line.predictor == name:
@@ -88,7 +88,7 @@ class LanguageModelTables:
         return found
 
     def keys(self) -> frozenset[str]:
-        """Of every training that the tables need."""
+        """Return the keys of every training that the tables need."""
         return frozenset(
             Job(t, line, s, self.graphs, self.size, self.is_faithful).key
             for t in self.tables
@@ -101,7 +101,7 @@ class LanguageModelTables:
         return [Done(line, tuple(self.results(table, line.predictor))) for line in table.lines]
 
     def table(self, key: str) -> PaperTable:
-        """That of a key, asked for or not."""
+        """Return the table with a key, requested or not."""
         return next(t for t in TABLES if t.key == key)
 
     def figure(self, key: str, name: str, metric: str, part: str = "all rows") -> float | None:
@@ -127,7 +127,7 @@ def write_page(
         origin: what wrote the page and when, in a sentence.
         pool: graphs that inference is timed on.
         large: what is known of language models that do not run here.
-        say: is told what is measured.
+        say: called with what is measured.
     """
     own = board.stages.preset
     given = board.stages.card.language_model
@@ -170,7 +170,7 @@ def _listed(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def verdicts(board: LanguageModelTables) -> Iterator[str]:
-    """What the thesis claims, and whether it holds on these rows."""
+    """Yield the claims of the thesis and their outcome on these rows."""
     for key, what, names in (
         ("gnn-llm-pretraining", "all platforms", ""),
         ("gnn-llm-hardware-acc", "32 rows of new hardware", "32 rows"),

@@ -1,4 +1,4 @@
-"""What the stages leave: a folder with a card, standards of features, weights in safetensors."""
+"""Checkpoints of stages: a folder with a card, standards of features, weights in safetensors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TRAIN = "perfc train gnn-llm --graphs GRAPHS -o {folder} --stage {stage}"
 
 @record
 class CheckpointCard:
-    """What the stages of a folder have in common.
+    """Settings that the stages of a folder have in common.
 
     Args:
         preset: name of one of `PRESETS`.
@@ -126,7 +126,7 @@ class Stages:
 
     @property
     def moves_every_weight(self) -> bool:
-        """Whether stage 2 moves every weight: of the small decoder, never of a given model."""
+        """Return True if stage 2 trains every weight: of the small decoder, not of a given one."""
         return self.preset.has_whole_decoder and not self.card.language_model
 
     @property
@@ -142,12 +142,12 @@ class Stages:
         return hashlib.sha256((self.folder / STANDARDS).read_bytes()).hexdigest()[:16]
 
     def settings(self) -> str:
-        """Of the card and its preset: what stages that are learned anew have in common."""
+        """Return the digest of the card and its preset, which retrained stages have in common."""
         text = json.dumps([asdict(self.card), asdict(self.preset)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def digest(self, readout: Readout = Readout.NUMBERS) -> str:
-        """Of the card, the small decoder, stage 1, and stage 2 with a readout."""
+        """Return the digest of the card, the small decoder, stage 1, and stage 2 with a readout."""
         found = hashlib.sha256(json.dumps(asdict(self.card)).encode())
         files = (STANDARDS, ENCODER, adapted_file(readout), f"{DECODER}/model.safetensors")
         for path in (self.folder / name for name in files):
@@ -155,7 +155,7 @@ class Stages:
         return found.hexdigest()[:16]
 
     def language_model(self) -> CausalLanguageModel:
-        """As it is before stage 2.
+        """Return the language model as it is before stage 2.
 
         Raises:
             MissingExtraError: without transformers and peft.
@@ -193,11 +193,11 @@ class Stages:
         return {n: t.to(place) for n, t in read_tensors(self.folder / name).items()}
 
     def encoder(self) -> dict[str, Tensor]:
-        """What stage 1 learned."""
+        """Return the weights of stage 1."""
         return self.tensors(ENCODER, "1")
 
     def adapted(self, readout: Readout) -> dict[str, Tensor]:
-        """What stage 2 learned with a readout."""
+        """Return the weights of stage 2 with a readout."""
         return self.tensors(adapted_file(readout), f"2 --readout {readout.value}")
 
     def keep(self, name: str, tensors: dict[str, Tensor]) -> None:
@@ -205,7 +205,7 @@ class Stages:
         write_tensors(self.folder / name, tensors)
 
     def standards(self) -> tuple[Standard, Standard]:
-        """Of operators' features and of sums."""
+        """Return the standards of operators' features and of sums."""
         found = read_tensors(self.folder / STANDARDS)
         return tuple(  # type: ignore[return-value]
             Standard(found[f"{n}.mean"], found[f"{n}.deviation"]) for n in ("nodes", "sums")
@@ -232,7 +232,7 @@ class Stages:
         write_file(self.folder / name, (json.dumps(content, indent=2) + "\n").encode())
 
     def summaries(self, readout: Readout) -> dict[str, Any]:
-        """What `keep_summaries` wrote; empty where nothing was."""
+        """Return what `keep_summaries` wrote; empty if nothing was."""
         path = self.folder / summaries_file(readout)
         if not path.is_file() or path.stat().st_size > MAX_CARD_BYTES:
             return {}

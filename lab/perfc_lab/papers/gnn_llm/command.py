@@ -1,4 +1,4 @@
-"""What `perfc train gnn-llm` and `perfc eval gnn-llm` do."""
+"""Commands `perfc train gnn-llm` and `perfc eval gnn-llm`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .tables import GIN, NEITHER, OURS, PHYSICS, PREFIX, TABLES
 
 @record
 class Wanted:
-    """What is trained, and on what.
+    """Trainings to run, and their data.
 
     Args:
         graphs: folder of the data sets.
@@ -118,14 +118,14 @@ def evaluate(
     """Train what is not there yet, seeds in turn, and write the page; no process trains nothing.
 
     Args:
-        board: what is asked for.
+        board: the requested tables.
         processes: trainings at once.
         output: folder of the page.
         origin: what wrote the page and when, in a sentence.
         pool: folder of graphs that inference is timed on.
         large: what is known of language models that do not run here.
         known: file that takes the results, of this run too; None for none.
-        say: is told how far it is.
+        say: called with the progress.
 
     Raises:
         MissingExtraError: transformers or peft is not installed.
@@ -148,7 +148,7 @@ def evaluate(
 
 
 def telling(job: Job) -> tuple[int, int]:
-    """What comes first: few rows of what is new, then the lines that most verdicts need."""
+    """Return the priority of a job: few rows of what is new, then lines that most verdicts need."""
     lines = (GIN, OURS, NEITHER, PHYSICS)
     name = job.line.predictor
     place = lines.index(name) if name in lines else len(lines)
@@ -157,7 +157,7 @@ def telling(job: Job) -> tuple[int, int]:
 
 
 def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
-    """A table without lines whose weights or stages are not here; ``say`` is told of them."""
+    """Return a table without lines whose weights or stages do not exist; report them to ``say``."""
     kept = []
     for line in table.lines:
         try:
@@ -195,7 +195,7 @@ def opened(
     known: Path | None,
     has_charts: bool,
 ) -> LanguageModelTables:
-    """What `evaluate` works on, with results that are known; tables of rows that are built.
+    """Return what `evaluate` works on, with known results and the tables that are built.
 
     Raises:
         PerfcError: the folder holds no stages, or the file is damaged.

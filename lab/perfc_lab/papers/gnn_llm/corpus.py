@@ -17,7 +17,7 @@ from .numbers import latency_text
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 JSON_NODES = 16
-"""Of a graph, a run of which is shown."""
+"""Nodes of a graph that are written as JSON, a run of them."""
 LEAST_S, MOST_S = 1e-4, 10.0
 LATENCIES = 24
 

@@ -1,4 +1,4 @@
-"""What the sums over a graph's operators say, as numbers that a projection can carry.
+"""Sums over a graph's operators, as numbers that a projection can carry.
 
 A mean over nodes (Eq. 7.5) does not know how many there are. The numbers of a summary do: they are
 next to it, each as its logarithm and as the digits that a summary writes.
@@ -18,9 +18,9 @@ from .descriptions import LAYER_FIELDS, TOTALS, GraphSummary, summary
 from .numbers import COUNT_DIGITS, significant
 
 KINDS = 8
-"""Of layers, those of most FLOP; a summary names as many."""
+"""Kinds of layers, those of most FLOP; a summary names as many."""
 MAGNITUDES = 19
-"""Of numbers: as many digits as one of 64 bits has."""
+"""Magnitudes of numbers: as many digits as one of 64 bits has."""
 DIGITS = COUNT_DIGITS * 10 + MAGNITUDES
 """Indicators of a number: which digit stands first, second, third, and how many there are."""
 OF_TOTALS, OF_KIND = len(TOTALS), len(LAYER_FIELDS)
@@ -41,7 +41,7 @@ SUMS = Schema("GNN-LLM sums", _columns())
 
 @record
 class SumsLayout:
-    """Where the parts of a vector of `SUMS` begin."""
+    """Positions where the parts of a vector of `SUMS` begin."""
 
     numbers: int = OF_TOTALS + KINDS * OF_KIND
 

@@ -1,4 +1,4 @@
-"""Graphs in words: the summary that is asked for, the high-level text, JSON (Section 7.4.1).
+"""Graphs in words: the requested summary, the high-level text, JSON (Section 7.4.1).
 
 The summary is the answer of stage 2 and the high-level text at once: both state the totals and a
 line for each kind of layer. It differs from the sample of Section 7.7.3 in one point: numbers of
@@ -41,7 +41,7 @@ TOTALS = ("nodes", "edges", "batch", "flop", "parameters", "mac")
 """In the order in which a summary states them."""
 LAYER_FIELDS = ("count", "flop", "mac", "parameters")
 MAX_CHARACTERS = 100_000
-"""Of an answer that is read."""
+"""Length of an answer that is read."""
 
 
 @record
@@ -65,7 +65,7 @@ class LayerSummary:
 
 @record
 class GraphSummary:
-    """What a summary states of a graph at a batch.
+    """Numbers of a graph at a batch in its summary.
 
     Args:
         nodes: operators.
@@ -126,7 +126,7 @@ def node_counts(graph: ModelGraph, batch: float) -> dict[str, Array]:
 
 
 def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> GraphSummary:
-    """What is counted of a graph at a batch.
+    """Return the counted summary of a graph at a batch.
 
     Args:
         graph: operators and what they count.
@@ -172,7 +172,7 @@ def as_text(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> str:
 def fields_of(text: str) -> dict[str, int]:
     """The numbers of a summary in words, by the names of `summary_fields`.
 
-    A field that is malformed, missing or stated twice is left out: it was not answered.
+    A field that is malformed, missing or duplicate is left out: it was not answered.
     """
     answered: dict[str, int | None] = {}
     text = text[:MAX_CHARACTERS]
@@ -238,7 +238,7 @@ def _nodes(graph: ModelGraph, batch: int) -> Iterator[dict[str, Any]]:
 
 
 def hardware_text(row: GraphRow) -> str:
-    """How a row was run, in words: machine, data sheet, precision, way of running, batch."""
+    """Return machine, data sheet, precision, way of running and batch of a row, in words."""
     machine, setting = sheet(row.target), row.setting
     rate = machine.matrix_flop_per_s(setting.precision.dtype)
     return (

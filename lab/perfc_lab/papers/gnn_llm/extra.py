@@ -1,4 +1,4 @@
-"""What graphs with language models need installed."""
+"""Libraries that graphs with language models need."""
 
 from __future__ import annotations
 

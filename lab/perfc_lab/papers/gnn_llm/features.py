@@ -1,4 +1,4 @@
-"""What the encoder reads of a graph: NNLQP's 44 numbers an operator, and sums over operators."""
+"""Inputs of the encoder: NNLQP's 44 numbers an operator, and sums over operators."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class GraphFeatures:
         return GraphTensors(self.nodes(node_tensor(graph, batch)), edges)
 
     def __call__(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Operators that the encoder cannot tell apart once, and the sums."""
+        """Return operators that the encoder cannot distinguish once, and the sums."""
         sums = self.sums(torch.tensor(graph_vector(graph, batch), dtype=torch.float32))
         found = merged(self.raw(graph, batch), LAYERS)
         return GraphTensors(found.x, found.edge_index, None, sums, found.count)

@@ -16,7 +16,7 @@ from ..networks.message_passing import incoming
 
 MASK_RATE = 0.5
 REPLACE_RATE = 0.1
-"""Of the hidden operators, those that get the features of another in place of the mask."""
+"""Share of the hidden operators that get the features of another in place of the mask."""
 ALPHA = 2.0
 LAYERS = 5
 INPUT_DROPOUT = 0.2
@@ -120,7 +120,7 @@ def side_by_side(
     """Features and edges of so many graphs at a time, every graph once, in drawn order.
 
     Args:
-        graphs: may be encoded when asked for.
+        graphs: may be encoded on access.
         generator: random generator of the order.
         most: graphs at a time.
     """

@@ -22,9 +22,9 @@ MAX_BYTES = 16 << 20
 INFERENCE = "inference"
 STAGES, RESULTS = "stages", "results"
 METRICS = ("rows", "mape", "within_10", "tau")
-"""Of a slice."""
+"""Scores of a slice."""
 EMPTY: Mapping[str, Any] = {"families": {}, "places": [], "points": [], "points_besides": {}}
-"""What a training has besides, which no table of this paper shows."""
+"""Other results of a training, which no table of this paper shows."""
 _NAME = re.compile(r"[a-z0-9_-]{1,120}\.json")
 
 

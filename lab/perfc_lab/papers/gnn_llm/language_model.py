@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LARGE_PARAMETERS = 1 << 30
-"""Of a model that is held in 16 bits, or in 4 where a GPU is."""
+"""Parameters from which a model is loaded in 16 bits, or in 4 on a GPU."""
 END, PADDING = "<end>", "<padding>"
 TOKENS_PER_STEP = 4096
 TEXT_RATE = 2e-3
@@ -53,18 +53,18 @@ class CausalLanguageModel:
 
     @property
     def width(self) -> int:
-        """Of an embedding."""
+        """Return the width of an embedding."""
         return int(self.network.config.hidden_size)  # type: ignore[union-attr,arg-type]
 
     @property
     def embedding(self) -> nn.Module:
-        """Of tokens."""
+        """Return the embedding of tokens."""
         found: nn.Module = self.network.get_input_embeddings()  # type: ignore[operator]
         return found
 
     @property
     def place(self) -> torch.device:
-        """Where its embedding lies."""
+        """Return the device of the embedding."""
         return next(self.embedding.parameters()).device
 
     @property
@@ -78,7 +78,7 @@ class CausalLanguageModel:
         return found
 
     def text(self, ids: Sequence[int]) -> str:
-        """Of tokens, up to the end of the answer."""
+        """Return the text of tokens, up to the end of the answer."""
         kept = list(ids)
         if self.end in kept:
             kept = kept[: kept.index(self.end)]
@@ -139,7 +139,7 @@ def _held(folder: Path) -> dict[str, Any]:
 
 
 def attention() -> str:
-    """How scores are computed: on a processor as plain products, whose gradients take less time."""
+    """Return the attention implementation: plain products on a CPU, whose gradients are faster."""
     return "sdpa" if torch.cuda.is_available() else "eager"
 
 
@@ -218,7 +218,7 @@ def train_decoder(
         folder: folder of the language model; a checkpoint lies in it while it learns.
         recipe: how long.
         seed: random seed of the weights and the order.
-        say: is told the loss.
+        say: called with the loss.
 
     Raises:
         MissingExtraError: without transformers.

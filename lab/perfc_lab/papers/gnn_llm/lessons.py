@@ -1,4 +1,4 @@
-"""What stages 0 and 2 may practise on beside graphs: drawn summaries and ways of running.
+"""Extra training pairs of stages 0 and 2: drawn summaries and ways of running.
 
 The thesis has no such pairs. Ours stand beside its summaries, and only where a graph is read with
 a token for each number. A drawn summary is of no graph: it says every kind of layer, and numbers
@@ -20,7 +20,7 @@ SHARE_OF_NONE = 0.3
 
 
 def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
-    """Numbers and kinds of layer that are drawn, by all magnitudes alike.
+    """Numbers and kinds of layer that are drawn, all magnitudes equally often.
 
     Args:
         draw: draw of the numbers.
@@ -43,7 +43,7 @@ def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
 
 
 def _number(draw: random.Random, digits: int) -> int:
-    """Of at most so many digits."""
+    """Return a random number of at most so many digits."""
     return max(int(10 ** (digits * draw.random())), 1)
 
 

@@ -29,7 +29,7 @@ RISING_STEPS = 100
 
 @record
 class StageRecipe:
-    """How a stage learns.
+    """Settings of the training of a stage.
 
     Args:
         epochs: at most.
@@ -46,7 +46,7 @@ class StageRecipe:
 
 @dataclass
 class StageProgress:
-    """How far a stage is.
+    """Progress of a stage.
 
     Args:
         epoch: that is going on.
@@ -84,7 +84,7 @@ def learn(
         recipe: how long.
         seed: random seed of the order.
         folder: folder of the checkpoint; None for none.
-        say: is told now and then.
+        say: called now and then.
     """
     listed = [{"params": list(p), "lr": r, "rate": r} for p, r in groups]
     optimiser = torch.optim.Adam(listed)
@@ -132,7 +132,7 @@ def _rate(state: StageProgress, share: float) -> float:
 
 
 def fingerprint(network: nn.Module, recipe: StageRecipe, seed: int) -> str:
-    """Of what a checkpoint must agree on to be gone on from; the limit may grow."""
+    """Return the digest of what a checkpoint must agree on to resume; the limit may grow."""
     shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
     rest = {n: v for n, v in asdict(recipe).items() if n not in ("limit_s", "epochs")}
     return hashlib.sha256(json.dumps([shapes, rest, seed]).encode()).hexdigest()[:16]
@@ -152,7 +152,7 @@ def _save(
 def _resumed(
     network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
 ) -> StageProgress:
-    """Where an interrupted training was; nowhere if its fingerprint is another."""
+    """Load the state of an interrupted training; nothing if its fingerprint differs."""
     content = read_state(folder, print_)
     if folder is None or content is None or set(content) != set(asdict(StageProgress())):
         return StageProgress()

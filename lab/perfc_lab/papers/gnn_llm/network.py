@@ -27,7 +27,7 @@ LORA_RANK = 8
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """What rows are asked, of which the language model has read the beginning.
+    """Prompts of rows, of which the language model has read the beginning.
 
     Args:
         kept: keys and values of what it has read, by row.
@@ -118,7 +118,7 @@ class GraphLanguageNetwork(nn.Module):
     def groups(
         self, graph_rate: float, language_rate: float
     ) -> list[tuple[list[nn.Parameter], float]]:
-        """What learns, with its rate."""
+        """Return the trained parameters with their rates."""
         parts: tuple[tuple[Iterable[nn.Parameter], float], ...] = (
             (self.encoder.parameters(), graph_rate),
             (self.projection.parameters(), graph_rate),
@@ -141,7 +141,7 @@ class GraphLanguageNetwork(nn.Module):
 
     @property
     def is_tied(self) -> bool:
-        """Whether the last layer is the embedding."""
+        """Return True if the last layer is the embedding."""
         return bool(getattr(self.language.config, "tie_word_embeddings", False))
 
     def load_state_dict(
@@ -308,7 +308,7 @@ class GraphLanguageNetwork(nn.Module):
         most: int,
         of_row: Tensor | None = None,
     ) -> list[str]:
-        """What the language model writes, the likeliest token each time.
+        """Return the greedy output of the language model, the likeliest token each time.
 
         Args:
             tokens: tokens of the graph of each row; of each graph, where ``of_row`` is given.
@@ -372,7 +372,7 @@ def at_once(layer: Any, x: Tensor) -> Tensor:
 
 
 def common_start(texts: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """What all texts begin with.
+    """Return the common prefix of all texts.
 
     >>> common_start([(1, 2, 3), (1, 2), (1, 2, 4)])
     (1, 2)

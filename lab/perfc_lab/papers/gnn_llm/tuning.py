@@ -23,7 +23,7 @@ PADDING = -1.0
 
 
 class LatencyNetwork(GraphLanguageNetwork):
-    """Gives the latency of rows that it is asked for in words.
+    """Gives the latency of rows that are described in words.
 
     Args:
         features: features of an operator.
@@ -49,10 +49,10 @@ class LatencyNetwork(GraphLanguageNetwork):
         super().__init__(features, width, readout, model, has_graph=has_graph)
         self.scale = scale
         self.rates = rates
-        self.asked, self.failed = 0, 0
+        self.answers, self.failed = 0, 0
 
     def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
-        """What learns, with its share of the recipe's rate, which is the graph's."""
+        """Return the trained parameters with their share of the recipe's rate, the graph's."""
         graph, language = self.rates
         return self.groups(1.0, language / graph)
 
@@ -70,7 +70,7 @@ class LatencyNetwork(GraphLanguageNetwork):
             tokens, is_there, questions(batch), LONGEST_LATENCY, batch.graph_of_row
         )
         read = latencies(written)
-        self.asked += len(written)
+        self.answers += len(written)
         self.failed += read.failures
         usual = self.scale.value(0.0)
         scaled = [self.scale.scaled(t if t == t else usual) for t in read.time_s.tolist()]

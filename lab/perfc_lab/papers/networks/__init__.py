@@ -1,1 +1,1 @@
-"""What networks of papers share: batches of graphs, layers, the training loop."""
+"""Shared parts of the networks of papers: batches of graphs, layers, the training loop."""

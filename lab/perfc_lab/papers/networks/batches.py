@@ -42,7 +42,7 @@ class GraphTensors:
 
     @property
     def operators(self) -> int:
-        """As many as the graph has, those that are passed once included."""
+        """Return the number of operators in the graph, those that are passed once included."""
         return len(self.x) if self.count is None else int(self.count.sum())
 
 

@@ -42,7 +42,7 @@ def write_checkpoint(
 
 
 def read_state(folder: Path | None, fingerprint: str) -> dict[str, Any] | None:
-    """How far a training of that fingerprint was; None where there is none in the folder."""
+    """Return the state of a training with that fingerprint; None if the folder has none."""
     if folder is None or not (folder / STATE).is_file():
         return None
     content: dict[str, Any] = json.loads((folder / STATE).read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ def read_checkpoint(
 
 
 def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """What an optimiser remembers of each parameter, for a checkpoint."""
+    """Return an optimiser's state of each parameter, for a checkpoint."""
     return {
         f"optimiser.{i}.{name}": torch.as_tensor(slot)
         for i, slots in optimiser.state_dict()["state"].items()

@@ -1,6 +1,6 @@
-"""Operators that no network of so many layers can tell apart, passed once.
+"""Operators that no network of so many layers can distinguish, passed once.
 
-A layer of messages tells two nodes apart by what they are and by what they receive. The blocks of a
+A message-passing layer distinguishes two nodes by their features and messages. The blocks of a
 network are copies, so most of its nodes have equals: of timm's, two layers leave a quarter. This is
 colour refinement (Weisfeiler and Leman, 1968) along the edges; the layers that read it give the
 same numbers as on the whole graph, up to rounding, but for dropout, which falls on equals together.

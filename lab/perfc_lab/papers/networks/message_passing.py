@@ -83,7 +83,7 @@ def pooled(
 def membership(
     graph_of_node: Tensor, graphs: int, dtype: torch.dtype, count: Tensor | None = None
 ) -> Tensor:
-    """How many nodes of each graph a node stands for, ``[graphs, nodes]``.
+    """Return how many nodes of each graph a node stands for, ``[graphs, nodes]``.
 
     Dense, as a mini-batch has few graphs: its products are faster than reductions of segments.
     """

@@ -1,4 +1,4 @@
-"""What all networks share: tables to tensors, training, rows to numbers, weights to arrays."""
+"""Base of all networks: tables to tensors, training, rows to numbers, weights to arrays."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class NetworkPredictor(GraphPredictor):
     def prepare(
         self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
     ) -> TrainingBudget:
-        """What happens before the supervised training; what is left of the budget."""
+        """Prepare for the supervised training; return the budget that is left."""
         del graphs, say
         return budget
 
@@ -257,7 +257,7 @@ class NetworkPredictor(GraphPredictor):
         }
 
     def digests(self) -> list[str]:
-        """Of everything the network reads."""
+        """Return the digests of everything the network reads."""
         read = self.encoding
         return [*(s.digest for s in (read.nodes, read.edges, read.whole, ROW)), AT_BATCH]
 

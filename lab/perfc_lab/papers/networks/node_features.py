@@ -1,4 +1,4 @@
-"""What networks read of a graph, and the pieces that the papers' vectors are made of."""
+"""Inputs of networks from a graph, and the pieces that the papers' vectors are made of."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_GRAPH, NO_EDGES = Schema("no graph", ()), Schema("no edges", ())
 
 @frozen
 class Encoding:
-    """What a network reads of a graph.
+    """Inputs of a network from a graph.
 
     Args:
         nodes: columns of the node table.

@@ -1,4 +1,4 @@
-"""What networks read of a row besides its graph: batch, data sheet of the machine, way of running.
+"""Inputs of networks besides the graph: batch, data sheet of the machine, way of running.
 
 The papers train a network for each machine; here one is trained for all, so that every head reads
 these. A machine is its data sheet alone, so that one nobody measured is a target file.

@@ -25,7 +25,7 @@ LEAST_ROWS = 2
 
 
 class TaskNetwork(nn.Module):
-    """Gives every task of every row; called, it gives what was asked for.
+    """Gives every task of every row; called, it gives the requested ones.
 
     Args:
         tasks: their names, in the order of ``every``.
@@ -56,14 +56,14 @@ class TaskNetwork(nn.Module):
         return self.chosen(batch, self.every(batch))
 
     def column(self, task: str) -> int:
-        """That of the task; of the quantity's other one where no row had it."""
+        """Return the column of the task; of the quantity's other one if no row had it."""
         if task in self.tasks:
             return self.tasks.index(task)
         return next(i for i, t in enumerate(self.tasks) if t.endswith(self.quantity.value))
 
 
 class SeveralQuantities(NetworkPredictor):
-    """Learns all quantities that rows have; the best epoch is chosen by the one asked for.
+    """Learns all quantities that rows have; the best epoch is chosen by the requested one.
 
     Attributes:
         error: of predicted and measured numbers, element by element.
@@ -84,7 +84,7 @@ class SeveralQuantities(NetworkPredictor):
         return quantity.value
 
     def quantities(self) -> tuple[Quantity, ...]:
-        """What is learned beside the one asked for."""
+        """Return the quantities that are learned besides the requested one."""
         return tuple(Quantity)
 
     def fit(

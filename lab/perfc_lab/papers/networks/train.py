@@ -37,7 +37,7 @@ FIELDS = ("epoch", "seconds", "loss", "validation_mape", "learning_rate")
 
 @frozen
 class TrainRecipe:
-    """How a network is trained; by default plain Adam at one rate for all epochs.
+    """Settings of the training of a network; by default plain Adam at one rate for all epochs.
 
     Args:
         epochs: at most.
@@ -89,7 +89,7 @@ class TrainRecipe:
         )
 
     def rate(self, progress: _Progress, share: float) -> float:
-        """That of an epoch; ``share`` of the training is over."""
+        """Return the learning rate of an epoch; ``share`` of the training is over."""
         if self.is_annealed:
             return self.learning_rate * _cosine(share)
         return max(self.learning_rate * progress.rate, self.least_rate)
@@ -97,7 +97,7 @@ class TrainRecipe:
 
 @frozen
 class Trained:
-    """What a training did.
+    """Results of a training.
 
     Args:
         epochs: that were run, those before an interruption included.
@@ -207,7 +207,7 @@ def fit_network(
         validation: rows of other architectures, to stop by.
         recipe: how.
         budget: seed, time, folder of checkpoints.
-        say: is told every tenth epoch.
+        say: called every tenth epoch.
         loss: loss of a batch.
         step: in place of that by ``loss``.
     """
@@ -341,7 +341,7 @@ def _step(
 def fingerprint(
     network: nn.Module, recipe: TrainRecipe, budget: TrainingBudget, train: RowBatches
 ) -> str:
-    """Of what a checkpoint must agree on to be gone on from."""
+    """Return the digest of what a checkpoint must agree on to resume."""
     shapes = {n: list(t.shape) for n, t in network.state_dict().items()}
     rows = [f"{r.graph} {r.target} {r.batch} {r.time_s}" for r in train.data.rows]
     text = json.dumps([shapes, asdict(recipe), budget.seed, train.quantity.value, rows])
@@ -370,7 +370,7 @@ def _save(
 def _resumed(
     network: nn.Module, optimiser: torch.optim.Optimizer, folder: Path | None, print_: str
 ) -> tuple[_Progress, dict[str, Tensor]]:
-    """Where an interrupted training was; nowhere if its fingerprint is another."""
+    """Load the state of an interrupted training; nothing if its fingerprint differs."""
     content = read_state(folder, print_)
     if folder is None or content is None:
         return _Progress(), {}

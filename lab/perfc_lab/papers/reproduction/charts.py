@@ -16,7 +16,7 @@ from .page import Done, number
 from .published import PaperTable, PublishedMetric
 
 MOST_MARKS = 200
-"""Of a chart, about, which is a file of the documentation."""
+"""Approximate number of marks in a chart, which is a file of the documentation."""
 UNITS: Mapping[str, tuple[str, float]] = {
     Quantity.TIME.value: ("ms", 1e3),
     Quantity.MEMORY.value: ("MB", 1e-6),
@@ -24,7 +24,7 @@ UNITS: Mapping[str, tuple[str, float]] = {
     Quantity.POWER.value: ("W", 1.0),
     Quantity.SM_ACTIVE.value: ("%", 100.0),
 }
-"""Of axes, and how many of them one of ours is."""
+"""Units of axes, and how many of them one of ours is."""
 CURVE_TITLES: Mapping[PublishedMetric, str] = {
     PublishedMetric.MAPE: "MAPE",
     PublishedMetric.WITHIN_10: "Acc(10)",

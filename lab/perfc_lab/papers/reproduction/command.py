@@ -1,4 +1,4 @@
-"""What `perfc eval papers` does: trains in several processes, then writes the page."""
+"""Command `perfc eval papers`: trains in several processes, then writes the page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def reproduce(
         wanted: trainings.
         folder: folder of the results.
         processes: at once, a core each.
-        say: is told what ended.
+        say: called with what ended.
 
     Raises:
         DataError: a data set is not built.

@@ -1,4 +1,4 @@
-"""What a whole training by the papers' recipes takes: one epoch at their width, measured.
+"""Time of a whole training by the papers' recipes: one epoch at their width, measured.
 
 On a processor the epoch is that of a tenth of the architectures, times as many rows as they leave.
 """
@@ -40,7 +40,7 @@ COLUMNS = columns(
     ("whole in h", "whole_h", ".2f"),
 )
 CPU_SHARE = 0.1
-"""Of the architectures that an epoch is timed on where there is no GPU."""
+"""Share of the architectures that an epoch is timed on without a GPU."""
 
 
 @frozen

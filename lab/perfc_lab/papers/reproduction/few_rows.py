@@ -1,4 +1,4 @@
-"""What is tested of a fold, and how errors fall with the rows that are seen of what is new."""
+"""Tested rows of a fold, and errors over the number of rows that are seen of what is new."""
 
 from __future__ import annotations
 

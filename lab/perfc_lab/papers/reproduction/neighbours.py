@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LEAST_GRAPHS = 8
 PERPLEXITY = 15.0
 Place = tuple[float, float, str]
-"""Of a graph on the plane, and its family."""
+"""Place of a graph on the plane, and its family."""
 
 
 def places(model: GraphPredictor, data: Measurements) -> list[Place]:

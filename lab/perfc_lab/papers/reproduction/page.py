@@ -20,7 +20,7 @@ INTRODUCTION = (
     "the mean of the seeds with the deviation between them; *paper* is the paper's own number, of "
     "its own rows and machine, so that lines are compared and not numbers. Networks are "
     "{scale:.0%} of the papers' width and train until the epoch that ends after {limit_s:,.0f} s "
-    "of one core, but for lines of stated epochs. What is near its converged error by then is "
+    "of one core, but for lines of given epochs. What is near its converged error by then is "
     "repeated in {repeated:g} times the time. *epochs* says how far they came. {standing} TraPPM's "
     "encoder learns from {pool:,} graphs that nobody measured. Where the error expected "
     "after all epochs of the recipe, extrapolated from the validation curve (→), is below 80 % "
@@ -77,7 +77,7 @@ def table(published: PaperTable, done: Sequence[Done], charts: Sequence[str] = (
 
 
 def standing(found: Mapping[str, Result], wanted: int, seeds: Mapping[int, int]) -> str:
-    """How much of the whole was trained and what it took, in sentences.
+    """Return sentences on the share of the whole that was trained and on its time.
 
     Args:
         found: results by the key of their training.
@@ -97,9 +97,9 @@ def standing(found: Mapping[str, Result], wanted: int, seeds: Mapping[int, int])
 def by_family(published: PaperTable, done: Sequence[Done]) -> list[tuple[str, ...]]:
     """Return a line for each family, predictors next to each other."""
     rows = []
-    for family, stated in published.families.items():
+    for family, figures in published.families.items():
         row = [family]
-        for d, figure in zip(done, stated, strict=True):
+        for d, figure in zip(done, figures, strict=True):
             adequate = d.results if all(map(is_adequate, d.results)) else ()
             known = [r["families"][family]["mape"] for r in adequate if family in r["families"]]
             row += [spread(known, PublishedMetric.MAPE), shown(figure, PublishedMetric.MAPE)]
@@ -152,10 +152,10 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
         row.append(OPEN if is_open else spread(numbers, column.metric))
         if not published.states(i):
             continue
-        stated = done.line.published[i] if i < len(done.line.published) else None
+        value = done.line.published[i] if i < len(done.line.published) else None
         # the papers state root mean squares in milliseconds
         scale = 1e-3 if column.metric is PublishedMetric.RMSE else 1.0
-        row.append("–" if stated is None else shown(stated * scale, column.metric))
+        row.append("–" if value is None else shown(value * scale, column.metric))
     weights = max((r["parameters"] for r in done.results), default=0)
     row += [f"{weights / 1e6:.2f} M" if weights else "–", progress(done)]
     return tuple(row)
@@ -164,7 +164,7 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
 def number(result: Result, column: PublishedColumn) -> float | None:
     """A column of a result; None where no row was of its slice, or it is undefined.
 
-    The order of answers that are all alike is, for one.
+    The order of answers that are all equal is, for one.
     """
     if column.metric.is_of_training:
         of_training = result.get(column.metric.value)

@@ -1,4 +1,4 @@
-"""What a paper's table says, and how the same is asked of the rows there are."""
+"""Numbers of a paper's table, and the same questions on the rows there are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...training.graphs.protocols import GraphProtocol
 
 
 class PublishedMetric(Enum):
-    """What a column states."""
+    """Metric of a column."""
 
     MAPE = "mape"
     WITHIN_10 = "within_10"
@@ -33,7 +33,7 @@ class PublishedMetric(Enum):
 
     @property
     def is_of_training(self) -> bool:
-        """Whether it is of a whole training, whichever rows are tested."""
+        """Return True if it is of a whole training, whichever rows are tested."""
         return self in (PublishedMetric.FAILURES, PublishedMetric.PROCESSOR)
 
 
@@ -71,12 +71,12 @@ class RowSelection(Enum):
 
     @property
     def is_needed(self) -> bool:
-        """Whether they must be there; tables of others are left out where they are not built."""
+        """Return True if the rows must exist; tables of others are left out if not built."""
         return self not in (RowSelection.MEMORY, RowSelection.CELLS, *RELEASED)
 
     @property
     def keeps(self) -> Callable[[GraphRow], bool]:
-        """Whether a row is one of them."""
+        """Return a predicate that selects the rows."""
         return KEPT[self]
 
 
@@ -185,7 +185,7 @@ class PaperTable:
     )
 
     def states(self, column: int) -> bool:
-        """Whether the paper has a number of a column."""
+        """Return True if the paper has a number of a column."""
         return any(x is not None for line in self.lines for x in line.published[column:][:1])
 
     @property

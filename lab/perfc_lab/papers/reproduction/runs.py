@@ -30,7 +30,7 @@ from .published import PaperTable, PublishedLine, RowSelection
 from .verdict import convergence
 
 MOST_POINTS = 400
-"""Of measured and predicted numbers that a run keeps for its chart."""
+"""Most measured and predicted numbers that a run stores for its chart."""
 RESULT_FORMAT = 4
 """Recipes of the papers, since PMGNS and TraPPM read what their authors' programs read."""
 REPEATED = 4.0
@@ -41,7 +41,7 @@ LEAST_OF_FAMILY = 5
 
 @record
 class Preset:
-    """How much time a training gets.
+    """Time limits of a training.
 
     Args:
         scale: scale of the papers' hidden size.
@@ -111,7 +111,7 @@ class Job:
         return f"{x.predictor.replace(':', '-')}-{t.rows.name.lower()}-{self.seed}-{digest}"
 
     def budget(self, limit_s: float) -> TrainingBudget:
-        """Return the preset's budget within a time limit; none for a line with stated epochs."""
+        """Return the preset's budget within a time limit; none for a line with given epochs."""
         chosen = self.preset
         limit_s = limit_s if self.line.epochs is None else inf
         epochs = [e for e in (chosen.epochs, self.line.epochs) if e is not None]
@@ -147,7 +147,7 @@ def jobs(
 
 
 def result_path(folder: Path, job: Job) -> Path:
-    """Where the result of a training is kept."""
+    """Return the path of the result of a training."""
     return folder / f"{job.key}.json"
 
 
@@ -179,7 +179,7 @@ def run(job: Job, folder: Path, say: Say) -> Mapping[str, Any]:
 def is_final(job: Job, content: Mapping[str, Any]) -> bool:
     """Return True if a training needs no repetition.
 
-    Annealed trainings end with their limit, and those of few epochs are not meant to converge. One
+    Annealed trainings end with their limit, and those of few epochs need not converge. One
     that is far from its extrapolated error is not repeated either.
     """
     came = convergence(content)
@@ -214,22 +214,22 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
             scores.setdefault(quantity, []).append(other)
         models.append(model)
         last = last or fold
-    name, asked = job.line.predictor, scores.pop(job.table.quantity)
+    name, requested = job.line.predictor, scores.pop(job.table.quantity)
     besides = {q.value: next(iter(figures(name, found))) for q, found in scores.items()}
-    every = {**{f.slice: f for f in figures(name, asked)}, **besides, **few.slices(name)}
+    every = {**{f.slice: f for f in figures(name, requested)}, **besides, **few.slices(name)}
     return {
         "digest": data.digest,
         "rows": len(data),
         "slices": {name: dataclasses.asdict(figure) for name, figure in every.items()},
         "families": {
             f.slice: {"rows": f.rows, "mape": f.mape, "rmse": f.rmse}
-            for f in by_family(name, asked, LEAST_OF_FAMILY)
+            for f in by_family(name, requested, LEAST_OF_FAMILY)
         },
         "curve": curve(models[0]) if models else [],
         "validation": validation(models[0]) if models else [],
         "planned_epochs": planned_epochs(models[0], job) if models else 0,
         "places": places(models[0], last.test) if last else [],
-        "points": points(asked),
+        "points": points(requested),
         "points_besides": {q.value: points(found) for q, found in scores.items()},
         "parameters": parameters(models[0]) if models else 0,
         "failures": getattr(models[0], "failure_rate", None) if models else None,
@@ -238,7 +238,7 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
 
 
 def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, Scored]:
-    """What a network of several quantities says of the others, where they were measured."""
+    """Return the scores of a network's other quantities, where they were measured."""
     from ..networks.several import SeveralQuantities
 
     if not isinstance(model, SeveralQuantities):

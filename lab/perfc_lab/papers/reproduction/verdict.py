@@ -37,7 +37,7 @@ class OrderVerdict(Enum):
 
 @frozen
 class Convergence:
-    """How far a training came.
+    """Convergence of a training.
 
     Args:
         epochs: epochs that were run.
