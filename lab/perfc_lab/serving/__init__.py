@@ -1,4 +1,4 @@
-"""What served models were measured to do: one file a table, and what is learned from the rows."""
+"""Measurements of served models: one file a table, and what is learned from the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["ServedRow", "ServerSettings", "ServingQuantity"]
 
 
 class ServingQuantity(Enum):
-    """What a row states."""
+    """Quantity of a row."""
 
     TTFT_S = "time to first token"
     TPOT_S = "time per output token"
@@ -62,7 +62,7 @@ class ServedRow:
         tensor: ranks that share every product.
         expert: ranks that experts are divided among; 1 divides each expert.
         attention_data: groups of ranks with sequences of their own.
-        engines: alike, side by side.
+        engines: number of equal replicas.
         isl: tokens of a prompt.
         osl: tokens of an answer.
         concurrency: users of all engines; 0 for as many as the memory holds.
@@ -71,7 +71,7 @@ class ServedRow:
             elsewhere; empty where they are not.
         is_eager: whether the host launched every kernel.
         measured: by quantity.
-        dataset: what was asked, where it says how the run was made.
+        dataset: data set of the requests, if it says how the run was made.
         drafted: tokens of a sequence that a step verifies beside the next one.
         settings: settings of the server.
         requests: number of requests of a run from its first token to its last; 0 where its middle
@@ -116,7 +116,7 @@ class ServedRow:
 
     @property
     def gpus(self) -> int:
-        """That the row took."""
+        """Return the number of GPUs of the row."""
         ranks = self.tensor * self.pipeline * self.attention_data * self.engines
         if self.prefill:
             ranks += self.prefill[0] * self.prefill[2]
@@ -128,5 +128,5 @@ MIXTURES = ("deepseek", "gpt-oss", "moe", "mixtral", "a22b", "a3b", "llama 4", "
 
 
 def is_mixture(model: str) -> bool:
-    """Whether what a publisher calls so is a mixture of experts."""
+    """Return True if a publisher's name is that of a mixture of experts."""
     return any(part in model.lower() for part in MIXTURES)

@@ -13,7 +13,7 @@ from perfc.machine import load_machine
 from perfc_lab.tables import read_parquet
 
 from . import ServedRow, ServerSettings, ServingQuantity
-from .inferencex import DisaggregatedRun, ServedRun, apart
+from .inferencex import DisaggregatedRun, ServedRun, disaggregated_setting
 from .settings import RANGE_RATIO, cache_of, distinct_prompts, drafted_tokens, generated, together
 from .weights import published
 
@@ -21,7 +21,7 @@ AIC = "aic_serving"
 SYSTEMS = {"b200_sxm": "b200", "h200_sxm": "h200", "h100_sxm": "h100", "gb200": "gb200"}
 WEIGHTS = {"fp8_block": "f8-block", "fp8": "f8", "nvfp4": "nvfp4"}
 STATED, UNSTATED = "workers stated", "workers not stated"
-"""Whether rows whose prompts are computed apart say by how many workers; else one is taken."""
+"""Values that say whether rows with disaggregated prefill give the number of workers; else one."""
 DRAFTS_UNSTATED = "drafts not stated"
 """Lists that draft tokens and others that do not have the run; it is taken to be of the latter."""
 CONFIGURED = re.compile(r"_cfg\d+$")
@@ -29,16 +29,16 @@ CONFIGURED = re.compile(r"_cfg\d+$")
 OWN = "_epnone_"
 """Part of the names of runs of aiconfigurator, which count each group of ranks once."""
 DISAGGREGATED = "disagg"
-"""How the table calls runs whose prompts are computed by workers of their own."""
+"""Name of runs with disaggregated prefill in the table."""
 MOST_OF_AN_EXPERT = 16
 """Ranks that may share an expert of DeepSeek: 2,048 columns in blocks of 128."""
 Figures = tuple[float, float]
-"""What was measured: rows with the same are of one run, published again."""
+"""Measured numbers: rows with the same are of one run, published again."""
 
 
 @frozen
 class Published:
-    """What rows of one run, or of runs alike, say of each other.
+    """Numbers that rows of one run, or of equal runs, give of each other.
 
     Args:
         complete: rows that say how many workers there are, by their figures.
@@ -50,7 +50,7 @@ class Published:
 
     @classmethod
     def of(cls, table: Any) -> Published:
-        """Of all rows of the table."""
+        """Return those of all rows of the table."""
         complete: dict[Figures, Any] = {}
         plain: dict[tuple[object, ...], frozenset[Figures]] = {}
         for row in table.itertuples():
@@ -62,10 +62,10 @@ class Published:
         return cls(complete, plain)
 
     def drafts(self, row: Any) -> bool | None:
-        """Whether a run drafts tokens that lists with and without drafts have; None if unknown.
+        """Return True if a run of lists with and without drafts drafts tokens; None if unknown.
 
-        The newest export has runs without drafts alone. A run that it has is of them. Another that
-        is alike in all that rows say is not.
+        The newest export has runs without drafts alone. A run that it has is of them. Another run
+        with equal rows is not.
         """
         plain = self.plain.get(_key(row))
         return None if plain is None else _figures(row) not in plain
@@ -76,7 +76,7 @@ def _figures(row: Any) -> Figures:
 
 
 def _key(row: Any) -> tuple[object, ...]:
-    """What rows of runs that differ in drafts alone have in common."""
+    """Return what rows of runs that differ in drafts alone have in common."""
     ranks: tuple[object, ...] = _ranks_of(row, "")
     if row.mode == DISAGGREGATED:
         ranks = _ranks_of(row, "decode_")[:1], _ranks_of(row, "prefill_")[:2]
@@ -115,7 +115,7 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             yield _stated(r, same)
             continue
         run = _run(r)
-        kept = apart(run, drafts)
+        kept = disaggregated_setting(run, drafts)
         if kept is not None:
             yield _listed(r, kept)
         elif run.prompts:
@@ -125,7 +125,7 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
 
 
 def _run(row: Any) -> ServedRun:
-    """What a row says of a run whose lists are looked for."""
+    """Return the run of a row, to search its lists."""
     is_apart = row.mode == DISAGGREGATED
     part = "decode_" if is_apart else ""
     ranks = max(number(getattr(row, f"{part}tp_size"), 1), _ranks_of(row, part)[0])
@@ -150,13 +150,13 @@ def _users(row: Any) -> int:
 
 
 def _stated(row: Any, same: Any) -> ServedRow:
-    """A row whose prompts are computed apart, by as many workers as a row of its run says."""
+    """Return a row with disaggregated prefill, with as many workers as a row of its run says."""
     ranks, expert, groups = _ranks_of(same, "decode_")
     each, share, _ = _ranks_of(same, "prefill_")
     prompts, workers = (
         max(1, number(v, 1)) for v in (same.prefill_num_workers, same.decode_num_workers)
     )
-    kept, batch = apart(_run(same), drafts=False), 0
+    kept, batch = disaggregated_setting(_run(same), drafts=False), 0
     if kept is not None and (kept.prompt_workers, kept.token_workers) == (prompts, workers):
         each, share = kept.prompts or (each, share)
         batch = kept.batch
@@ -237,7 +237,7 @@ def _served(
 
 
 def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings, str]:
-    """What the servers of InferenceX were told, by the lengths of its requests."""
+    """Return the settings of the servers of InferenceX, by the lengths of its requests."""
     own = generated(str(row.backend), text(row.backend_version), int(row.isl), users)
     if _has_few_seats(row):
         return replace(own, max_num_seqs=users - 1), ""
@@ -264,7 +264,7 @@ def _has_few_seats(row: Any) -> bool:
 
 
 def _weights(row: Any) -> str:
-    """Format of the weights of a row of aiconfigurator; where none is stated they are 16 bits."""
+    """Format of the weights of a row of aiconfigurator; if none is given they are 16 bits."""
     weights = WEIGHTS.get(text(row.gemm_quant_mode), "bf16")
     if weights == "f8" and str(row.backend) == "sglang":
         # its newer products in blocks take what those with one scale do; older ones were measured
@@ -285,7 +285,7 @@ def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
 
 
 def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
-    """As aiconfigurator counts: ranks of experts are those of attention, times its groups.
+    """Count as aiconfigurator does: ranks of experts are those of attention, times its groups.
 
     Groups that a row leaves out are what is left of the ranks of experts.
     """
@@ -295,10 +295,10 @@ def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> t
 
 
 def _ranks(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
-    """As the exports of InferenceX count, some groups of ranks twice.
+    """Count as the exports of InferenceX do, some groups of ranks twice.
 
     Some rows give the product of a group as tensor and as expert parallel: then the experts' degree
-    is the engine's. vLLM is told to give each rank sequences of its own where a row says that as
+    is the engine's. vLLM gives each rank separate sequences where a row says that as
     many groups as ranks share attention, and its experts' degree is their product
     (``--data-parallel-size=$TP --enable-expert-parallel``).
     """

@@ -36,7 +36,7 @@ CARDS = {
 }
 FORMATS = {"F16": "f16", "Q4_K_M": "i4"}
 BITS = {"F16": 16.0, "Q4_K_M": 4.83}
-"""Of a weight; Q4_K_M mixes formats, as llama.cpp's quantize tool states."""
+"""Bits of a weight; Q4_K_M mixes formats, as llama.cpp's quantize tool says."""
 CHUNK, CHUNKS = 512, 2
 """Tokens of a batch of llama-bench, and batches of a prompt."""
 
@@ -87,12 +87,12 @@ def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
             max_num_seqs=int(first.max_num_seqs),
             token_budget=int(first.max_num_batched_tokens),
         )
-        asked = tuple(
+        requests = tuple(
             Request(float(r.queued_s), int(r.input_tokens), int(r.output_tokens))
             for r in rows.itertuples()
         )
-        run = simulate(Workload(asked), engine.limits(1024, 1024), engine.cost)
-        count = len(asked)
+        run = simulate(Workload(requests), engine.limits(1024, 1024), engine.cost)
+        count = len(requests)
         each_s = [s.ttft_s + engine.law.before_s(s.request.input_tokens) for s in run.served]
         ttft = (rows.first_token_s - rows.queued_s).mean()
         tpot = ((rows.last_token_s - rows.first_token_s) / (rows.output_tokens - 1)).mean()

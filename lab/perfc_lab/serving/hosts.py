@@ -1,4 +1,4 @@
-"""What the hosts of published runs launch one by one, and how long each launch takes them."""
+"""Launches of the hosts of published runs that go one by one, and the time of each."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from . import ServedRow
 from .tables import ML_ENERGY, TRTLLM
 
 LAUNCH_S = 5e-5
-"""Of a host for each kernel of a step that engines in Python launch one by one."""
+"""Seconds of a host for each kernel of a step that engines in Python launch one by one."""
 VLLM_LAUNCH_S, SHARED_LAUNCH_S = 4e-5, 6e-5
 """The same of vLLM, and where others use its host: of 30 to 100 microseconds these suit ML.ENERGY's
 rows best."""
 
 
 def launch_of(row: ServedRow) -> float:
-    """What the host of a row takes to launch a kernel of a step that is not recorded."""
+    """Return the host's time to launch a kernel of a step that is not recorded."""
     if row.runtime == "vllm":
         return SHARED_LAUNCH_S if row.source == ML_ENERGY and shares_host(row) else VLLM_LAUNCH_S
     return 0.0 if is_compiled(row) else LAUNCH_S
 
 
 def is_compiled(row: ServedRow) -> bool:
-    """Whether no Python launches kernels: engines of TensorRT-LLM before it ran on PyTorch."""
+    """Return True if no Python launches kernels: TensorRT-LLM before it ran on PyTorch."""
     return row.source == TRTLLM and row.version.removeprefix("post-").lstrip("v")[:2] == "0."
 
 
 def shares_host(row: ServedRow) -> bool:
-    """Whether others use the host of one of ML.ENERGY's servers, as it seems to be on one B200.
+    """Return True if others use the host of a server of ML.ENERGY, as it seems to be on one B200.
 
     There steps are uneven, which those on two, or on H100, are not. That
     is read from the rows, nobody says it. What such hosts take says nothing of one's own.

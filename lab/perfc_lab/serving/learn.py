@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ROUNDS = 12
-"""Of reweighting."""
+"""Rounds of reweighting."""
 FACTOR_TRUST = 100.0
 """Rows that the kernels' own predictions count for: factors move from 1 only with evidence. What
 hosts of other engines take counts for as many, where it is known."""
@@ -32,14 +32,14 @@ FAR = 0.25
 """Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
 REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
-"""What is tried of the time of a request before its first step."""
+"""Candidates of the time of a request before its first step."""
 USUAL_REQUEST_S = 0.04
-"""Of a server, a tokenizer and a connection; assumed, where rows do not say another."""
+"""Seconds of a server, a tokenizer and a connection; assumed if rows do not say another."""
 REQUEST_TRUST = FACTOR_TRUST
-"""Rows that this counts for, as do other numbers that rows of one model do not tell apart."""
+"""Rows that this counts for, like other numbers that rows of one model do not distinguish."""
 TOKEN_S = 3e-6
-"""Of a server that reads a prompt as text, for each token: a tokenizer took 2.3
-to 3.4 microseconds on one core."""
+"""Seconds for each token of a server that reads a prompt as text: a tokenizer took 2.3 to 3.4
+microseconds on one core."""
 IN_TIME = frozenset({ServingQuantity.TPOT_S, ServingQuantity.TOKENS_PER_S})
 
 
@@ -64,7 +64,7 @@ def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> 
 
 
 def reads_text(row: ServedRow) -> bool:
-    """Whether prompts come as text; benchmarks of TensorRT-LLM give tokens."""
+    """Return True if prompts come as text; benchmarks of TensorRT-LLM give tokens."""
     return row.source != TRTLLM
 
 
@@ -80,7 +80,7 @@ def is_warm(row: ServedRow) -> bool:
 def of_other_hosts(
     samples: Sequence[ReplayedNumber], law_name: Callable[[ReplayedNumber], str], name: str
 ) -> HostModel | None:
-    """What hosts of other servers take, where rows of a server tell too little of its own.
+    """Return laws of hosts of other servers, for servers with too few rows.
 
     Those of SGLang with a hundred sequences and more are all of one model: without them nothing
     says that a sequence costs its host anything. Other engines say so.
@@ -103,7 +103,7 @@ def of_other_hosts(
 
 
 def is_server(name: str) -> bool:
-    """Whether a law is of a server, by its name: no benchmark, nothing launched singly or apart."""
+    """Return True if a law is of a server, by its name: no benchmark, no single launches."""
     return "-" not in name
 
 
@@ -114,7 +114,7 @@ def _numbers(
     import numpy as np
 
     a = np.array([s.amounts for s in samples])
-    # prompts of a step go with its sequences in a closed loop: rows do not tell the two apart
+    # prompts of a step go with its sequences in a closed loop: rows do not distinguish them
     a[:, LEARNED.index("prompt_s")] = 0.0
     y = np.array([s.value for s in samples])
     start = np.array([getattr(start_law, name) for name in LEARNED])
@@ -133,7 +133,7 @@ def _numbers(
 
 
 def _request_s(law: HostModel, first: Sequence[ReplayedNumber]) -> float:
-    """What of the time to the first token is not the scheduler's: least mean of absolute logs."""
+    """Return the time to the first token without the scheduler's: least mean absolute logarithm."""
     import numpy as np
 
     bare = steps_s(law, first) + law.token_s * np.array([s.row.isl for s in first])
@@ -148,7 +148,7 @@ def _request_s(law: HostModel, first: Sequence[ReplayedNumber]) -> float:
 
 
 def steps_s(law: HostModel, samples: Sequence[ReplayedNumber]) -> Array:
-    """What a law says of the steps of samples, in seconds."""
+    """Return the seconds of the steps of samples by a law."""
     import numpy as np
 
     numbers = np.array([getattr(law, name) for name in LEARNED])
@@ -157,7 +157,7 @@ def steps_s(law: HostModel, samples: Sequence[ReplayedNumber]) -> Array:
 
 
 def predicted(law: HostModel, sample: ReplayedNumber) -> float:
-    """What a law says of a sample, in its own unit of time."""
+    """Return a sample by a law, in its unit of time."""
     step = math.fsum(
         getattr(law, name) * v for name, v in zip(LEARNED, sample.amounts, strict=True)
     )
@@ -180,7 +180,7 @@ Fold = Callable[[ReplayedNumber], str]
 
 
 def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
-    """What each sample is predicted to be by a law that has none of its fold.
+    """Return the prediction of each sample by a law that has none of its fold.
 
     Args:
         samples: to predict.

@@ -1,4 +1,4 @@
-"""What benchmarks without a server took beyond their laws, learned from like ones."""
+"""Times of benchmarks without a server beyond their laws, learned from similar ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def benchmark_kind(law: str) -> str:
 
 
 def recipe() -> ProcessRecipe:
-    """How processes of benchmarks are fitted."""
+    """Return the recipe of the processes of benchmarks."""
     from perfc_lab.training.process_fit import ProcessRecipe
 
     return ProcessRecipe(rows=300, of_model=80, steps=50)
@@ -96,7 +96,7 @@ def by_kind(samples: Sequence[ReplayedNumber], kind_of: Fold) -> dict[str, list[
 
 
 def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
-    """What each sample is predicted to be by laws and processes that have none of its fold.
+    """Return the prediction of each sample by laws and processes that have none of its fold.
 
     Args:
         samples: to predict.

@@ -1,4 +1,4 @@
-"""What TensorRT-LLM's performance overviews say of their benchmark, beside what they measured.
+"""Settings in TensorRT-LLM's performance overviews of their benchmark, and what they measured.
 
 Source: ``docs/source/performance/perf-overview.md`` of each version, *Reproducing Benchmarked
 Results*.
@@ -106,7 +106,7 @@ def groups(version: str, model: str, tensor: int, divided: int) -> int:
 
 
 def is_of_nvidia(model: str) -> bool:
-    """Whether the checkpoint is NVIDIA's own, of one scale a tensor where the model's has blocks.
+    """Return True if the checkpoint is NVIDIA's, of one scale a tensor, not a block.
 
     ``nvidia/Qwen3-235B-A22B-FP8``, quantised by ModelOpt.
     """
@@ -116,7 +116,7 @@ def is_of_nvidia(model: str) -> bool:
 def cache(model: str, precision: str, target: str) -> str:
     """Element type of cached keys and values, "" for that of activations.
 
-    Checkpoints in 8 and 4 bits cache in 8. gpt-oss is told to on Blackwell alone, by the page of
+    Checkpoints in 8 and 4 bits cache in 8. gpt-oss does so on Blackwell alone, by the page of
     the next version (``kv_cache_config: dtype: fp8  # Hopper: use auto``).
     """
     is_auto = precision == "fp16" or ("oss" in model.lower() and target.startswith("h"))

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 ROUNDS, MANY = 4, 300
 """Requests of a closed loop for each of its users, one less of more users."""
 FIRST_SHARE = 0.1
-"""Of the requests of a benchmark those that all come at once at its start: InferenceX and
-aiconfigurator's own runner of genai-perf ask ten for each user."""
+"""Share of the requests of a benchmark that all come at once at its start: InferenceX and
+aiconfigurator's runner of genai-perf send ten for each user."""
 NODE_GPUS, RACKS = 8, frozenset({"gb200"})
 """GPUs of a published node, and targets whose whole rack is one."""
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
@@ -135,7 +135,7 @@ def samples(row: ServedRow) -> list[ReplayedNumber] | Unanswered:
     try:
         engine = engine_of_row(row)
         if row.prefill:
-            return _apart(row, engine)
+            return _disaggregated(row, engine)
         return _static(row, engine) if row.is_static else _served(row, engine)
     except PerfcError as error:
         return Unanswered(row, error.message)
@@ -190,16 +190,16 @@ def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     return [ReplayedNumber(row, ServingQuantity.TOKENS_PER_S, tuple(total), value)]
 
 
-def _apart(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
-    """Prompts by workers of their own: the steady state of both halves."""
+def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
+    """Return the steady state of both halves of disaggregated prefill."""
     ranks, share, workers = row.prefill or (1, 1, 1)
     has_own = share > 1 or ranks not in EVEN
     parallel = divided(row, 1, share, ranks) if has_own else divided(row, ranks, share, 1)
-    asked = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
+    prefill = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
     prompt = [0.0] * len(LEARNED)
-    budget = asked.kind.token_budget
+    budget = prefill.kind.token_budget
     for done in range(0, row.isl, budget):
-        part = _amounts(asked, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
+        part = _amounts(prefill, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
         prompt = [a + b for a, b in zip(prompt, part, strict=True)]
     groups = row.engines * row.attention_data
     seats = engine.limits(row.isl, row.osl).max_num_seqs * row.attention_data
@@ -316,7 +316,7 @@ def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumb
 
 
 def _energy(strides: Sequence[Stride], engine: Engine, tokens: float) -> tuple[float, ...]:
-    """What `FACTORS` of a law multiply of a token's joules, and then seconds, of all ranks."""
+    """Return the factors of a law's `FACTORS` in a token's joules, then seconds, of all ranks."""
     sums = [0.0] * (2 * len(FACTORS))
     for s in strides:
         each: list[float] = []
@@ -345,14 +345,14 @@ def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[Simula
 
 
 class _ClockCounter:
-    """A clock that keeps the amounts of each step it is asked for."""
+    """A clock that records the amounts of each step."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.steps: list[list[float]] = []
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        """As `Clock` asks."""
+        """Return the seconds of a step, as `Clock` requires."""
         found = _amounts(self.engine, chunks, decodes, context)
         self.steps.append(found)
         return _bare_s(found)

@@ -1,4 +1,4 @@
-"""How published runs were set up, where their table leaves it out."""
+"""Settings of published runs that their table leaves out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DeepSeek keeps 85 to 90 % of second tokens (DeepSeek-V3 Technical Report, Sectio
 FEW_USERS = 16
 """Users from which on runs look for requests less often."""
 MARGIN, MULTIPLE = 64, 64
-"""Of the token budget of servers that are told one for a whole prompt and all users."""
+"""Margin and multiple of the token budget of servers with one for a whole prompt and all users."""
 
 
 @cache
@@ -38,7 +38,7 @@ def _servers() -> dict[str, Any]:
 def together(
     model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
 ) -> tuple[ServerSettings, str]:
-    """What a server of a run was told, and the element type of its cache, "" for the usual one.
+    """Return the settings of a run's server, and the element type of its cache, "" for the usual.
 
     Args:
         model: as the publisher calls it.
@@ -69,7 +69,7 @@ def together(
 
 
 def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | None:
-    """How many DeepSeek drafts on one server of InferenceX; None where lists do not agree.
+    """Return how many tokens DeepSeek drafts on one server of InferenceX; None if lists disagree.
 
     Args:
         run: what its row says.
@@ -80,8 +80,8 @@ def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | No
         if not _has_run(listed, run):
             continue
         count, least = int(listed["drafted"][groups > 1]), listed.get("least_users", ())
-        asked = run.isl, run.osl, run.ranks
-        is_alone = any(asked == (*where,) and run.users >= most for *where, most in least)
+        shape = run.isl, run.osl, run.ranks
+        is_alone = any(shape == (*where,) and run.users >= most for *where, most in least)
         if drafts or is_alone or not least:
             return count
         return None if drafts is None and any(run.ranks == ranks for *_, ranks, _ in least) else 0
@@ -89,7 +89,7 @@ def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | No
 
 
 def _has_run(listed: Mapping[str, Any], run: ServedRun) -> bool:
-    """Whether a list may have a run; what it does not name may be anything."""
+    """Return True if a list may have a run; what it does not name may be anything."""
     return (
         listed["runtime"] == run.runtime
         and run.system in listed["systems"]
@@ -119,19 +119,19 @@ def cache_of(checkpoint: str, runtime: str) -> str:
 
 
 def _of_version(table: str, runtime: str, version: str) -> dict[str, Any]:
-    """What the generator tells servers or clients of a version; empty where it tells nothing."""
+    """Return the generator's settings for servers or clients of a version; empty if none."""
     wanted = (runtime, version)
     every = (one for one in _generated()[table] if (one["runtime"], one["version"]) == wanted)
     return next(every, {})
 
 
 def distinct_prompts(runtime: str, version: str) -> int:
-    """Prompts that aiconfigurator's benchmark asks of a server that caches them; 0 of others."""
+    """Return the prompts of aiconfigurator's benchmark of a server that caches them; else 0."""
     return int(_of_version("client", runtime, version).get("distinct_prompts", 0))
 
 
 def generated(runtime: str, version: str, isl: int, users: int) -> ServerSettings:
-    """What aiconfigurator's generator tells the servers of its own runs; nothing of others.
+    """Return the settings of aiconfigurator's generator for its servers; none for others.
 
     Args:
         runtime: that serves.
@@ -148,12 +148,12 @@ def generated(runtime: str, version: str, isl: int, users: int) -> ServerSetting
 
 
 PROMPT_TOKENS = 225
-"""Of tasks that are not in the file; assumed."""
+"""Prompt tokens of tasks that are not in the file; assumed."""
 
 
 @record
 class Task:
-    """What ML.ENERGY asks, as its file has it.
+    """Task of ML.ENERGY, as its file has it.
 
     Args:
         distinct: questions.
@@ -163,7 +163,7 @@ class Task:
         prompts_vary: the same of questions.
         expert_skew: exponent of the power law by which their tokens choose experts; None where they
             choose as those of any server.
-        asked: model, target, and how often by seats.
+        asked: model, target, and how often the questions are sent, by seats.
     """
 
     distinct: int
@@ -175,7 +175,7 @@ class Task:
     asked: tuple[Mapping[str, Any], ...]
 
     def repeats(self, model: str, target: str, seats: int) -> int:
-        """How often each question is asked of a server with so many seats."""
+        """Return how often each question is sent to a server with so many seats."""
         suits = (
             entry["repeats"]
             for entry in self.asked
@@ -198,6 +198,6 @@ def tasks() -> Mapping[str, Task]:
 
 
 def prompt_tokens(task: str) -> int:
-    """Of a task of ML.ENERGY."""
+    """Return the prompt tokens of a task of ML.ENERGY."""
     known = tasks().get(task)
     return known.prompt_tokens if known is not None else PROMPT_TOKENS

@@ -12,7 +12,7 @@ def published(model: str, weights: str, runtime: str = "", target: str = "") -> 
     """The format that the published weights of a model have where a table says fp8 or fp4.
 
     gpt-oss has one of its own, which TensorRT-LLM multiplies in 8-bit floats on Blackwell, and vLLM
-    where it is told to, as InferenceX and ML.ENERGY tell it (``configs/vllm/gpqa/openai`` of
+    if it is set to, as InferenceX and ML.ENERGY set it (``configs/vllm/gpqa/openai`` of
     github.com/ml-energy/benchmark). DeepSeek, Qwen 3 and MiniMax are published in
     blocks of fp8; of DeepSeek in fp4 the experts alone are.
     """

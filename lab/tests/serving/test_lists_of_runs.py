@@ -12,7 +12,13 @@ import pytest
 
 from perfc_lab.serving import ServedRow
 from perfc_lab.serving.aic import AIC, DRAFTS_UNSTATED, STATED, UNSTATED, aic_serving
-from perfc_lab.serving.inferencex import FOLDER, Counted, DisaggregatedRun, ServedRun, apart
+from perfc_lab.serving.inferencex import (
+    FOLDER,
+    Counted,
+    DisaggregatedRun,
+    ServedRun,
+    disaggregated_setting,
+)
 from perfc_lab.serving.settings import drafted_tokens
 
 B200 = ServedRun(
@@ -22,53 +28,63 @@ LISTS = sorted(path for path in FOLDER.glob("*.toml") if path.name != "servers.t
 
 
 def test_settings_are_found_where_they_are_one() -> None:
-    found = apart(B200)
+    found = disaggregated_setting(B200)
     assert found == DisaggregatedRun(1, 2, 8, True, 8, 2, (), 64)
-    assert apart(replace(B200, ranks=4)) is None
-    assert apart(replace(B200, precision="fp8")) is None
-    assert apart(replace(B200, users=1215)) is None
-    assert apart(replace(B200, runtime="sglang")) is None
-    assert apart(replace(B200, prompts=())) is None, "prompts and answers on the same ranks"
+    assert disaggregated_setting(replace(B200, ranks=4)) is None
+    assert disaggregated_setting(replace(B200, precision="fp8")) is None
+    assert disaggregated_setting(replace(B200, users=1215)) is None
+    assert disaggregated_setting(replace(B200, runtime="sglang")) is None
+    assert disaggregated_setting(replace(B200, prompts=())) is None, (
+        "prompts and answers on the same ranks"
+    )
 
 
 def test_lists_that_differ_in_drafts_alone_say_the_rest() -> None:
     both = replace(B200, users=6)
-    found = apart(both)
+    found = disaggregated_setting(both)
     assert found == DisaggregatedRun(1, 5, 8, False, 8, None, (), 1)
-    assert apart(both, drafts=True) == replace(found, drafted=3)
-    assert apart(both, drafts=False) == replace(found, drafted=0)
+    assert disaggregated_setting(both, drafts=True) == replace(found, drafted=3)
+    assert disaggregated_setting(both, drafts=False) == replace(found, drafted=0)
 
 
 def test_rows_that_count_all_gpus_are_those_of_workers_apart() -> None:
     rack = ServedRun("gb200", "trtllm", "fp4", "", "2025-11-17", 1024, 1024, 144, 36, ())
-    found = apart(rack)
+    found = disaggregated_setting(rack)
     assert found == DisaggregatedRun(1, 4, 8, False, 8, 3, (4, 4), 32)
     assert found.gpus == 36
-    assert apart(replace(rack, users=1075)) == DisaggregatedRun(1, 1, 32, True, 32, 0, (4, 4), 32)
-    assert apart(replace(rack, users=1075, ranks=20)) == DisaggregatedRun(
+    assert disaggregated_setting(replace(rack, users=1075)) == DisaggregatedRun(
+        1, 1, 32, True, 32, 0, (4, 4), 32
+    )
+    assert disaggregated_setting(replace(rack, users=1075, ranks=20)) == DisaggregatedRun(
         1, 1, 16, True, 16, None, (4, 4), 64
     )
-    assert apart(replace(rack, ranks=24)) is None
+    assert disaggregated_setting(replace(rack, ranks=24)) is None
     fp8 = ServedRun("gb200", "sglang", "fp8", "", "2025-12-01", 1024, 1024, 5632, 72, ())
-    assert apart(fp8) == DisaggregatedRun(3, 1, 48, True, 48, 0, (8, 8)), "whatever its users"
+    assert disaggregated_setting(fp8) == DisaggregatedRun(3, 1, 48, True, 48, 0, (8, 8)), (
+        "whatever its users"
+    )
 
 
 def test_rows_that_count_nothing_are_told_by_their_users() -> None:
     run = ServedRun(
         "gb200", "sglang", "fp4", "0.5.5.post2", "2025-12-21", 8192, 1024, 512, 1, (1, 1)
     )
-    assert apart(run) == DisaggregatedRun(6, 1, 48, True, 48, 0, (4, 1))
-    assert apart(replace(run, users=1024)) is None, "on 48 ranks and on 32"
+    assert disaggregated_setting(run) == DisaggregatedRun(6, 1, 48, True, 48, 0, (4, 1))
+    assert disaggregated_setting(replace(run, users=1024)) is None, "on 48 ranks and on 32"
 
 
 def test_a_version_that_ran_two_lists_is_told_by_the_day() -> None:
     plain = ServedRun(
         "b200_sxm", "sglang", "fp8", "0.5.8.post1", "2026-02-07", 8192, 1024, 32, 8, (8, 8)
     )
-    assert apart(plain) is None, "one worker of tokens, and six"
-    assert apart(replace(plain, day="2026-02-13")) == DisaggregatedRun(1, 1, 8, False, 8, 2, (8, 8))
+    assert disaggregated_setting(plain) is None, "one worker of tokens, and six"
+    assert disaggregated_setting(replace(plain, day="2026-02-13")) == DisaggregatedRun(
+        1, 1, 8, False, 8, 2, (8, 8)
+    )
     few = replace(plain, day="2026-03-18", prompts=(8, 1))
-    assert apart(few, drafts=False) == DisaggregatedRun(1, 6, 8, False, 1, 0, (8, 1))
+    assert disaggregated_setting(few, drafts=False) == DisaggregatedRun(
+        1, 6, 8, False, 1, 0, (8, 1)
+    )
 
 
 @pytest.mark.parametrize("path", LISTS, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""How published runs were set up whose rows leave it out, by the publisher's lists of runs."""
+"""Settings of published runs whose rows leave them out, by the publisher's lists of runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SERVERS = FOLDER / "servers.toml"
 
 
 class Counted(Enum):
-    """What a row gives as the ranks of a worker."""
+    """Meaning of the ranks of a worker in a row."""
 
     RANKS = "ranks"
     ALL_GPUS = "all GPUs"
-    """Of the run, as one engine's; such rows do not say that prompts are computed apart."""
+    """All GPUs of the run, as one engine's; such rows do not say that prefill is disaggregated."""
     NOTHING = "nothing"
 
     __hash__ = object.__hash__
@@ -55,19 +55,19 @@ class DisaggregatedRun:
 
     @property
     def gpus(self) -> int:
-        """Of all workers, where the list says how many those of prompts have."""
+        """Return the GPUs of all workers, if the list says how many those of prompts have."""
         return self.prompt_workers * sum(self.prompts[:1]) + self.token_workers * self.ranks
 
 
 @frozen
 class ServedRun:
-    """What a row says of a run.
+    """Description of a run by a row.
 
     Args:
         system: as the table calls the machine.
         runtime: that serves.
         precision: as the table has it.
-        version: version of the runtime, "" where none is stated.
+        version: version of the runtime, "" if none is given.
         day: that it ran.
         isl: tokens of a prompt.
         osl: tokens of an answer.
@@ -101,20 +101,20 @@ class _List:
         """Its settings that a run may have."""
         if self.days and run.day not in self.days:
             return
-        for lengths, users, apart in self.settings:
+        for lengths, users, setting in self.settings:
             is_asked = lengths == (run.isl, run.osl) and (not users or run.users in users)
-            if is_asked and self._fits(apart, run):
-                yield apart
+            if is_asked and self._fits(setting, run):
+                yield setting
 
-    def _fits(self, apart: DisaggregatedRun, run: ServedRun) -> bool:
+    def _fits(self, setting: DisaggregatedRun, run: ServedRun) -> bool:
         match self.counted:
             case Counted.ALL_GPUS:
-                return apart.gpus == run.ranks
+                return setting.gpus == run.ranks
             case Counted.NOTHING:
                 return bool(run.prompts)
             case Counted.RANKS:
-                return run.prompts in (apart.prompts or run.prompts, ()) and (
-                    bool(run.prompts) and apart.ranks == run.ranks
+                return run.prompts in (setting.prompts or run.prompts, ()) and (
+                    bool(run.prompts) and setting.ranks == run.ranks
                 )
 
 
@@ -142,7 +142,7 @@ def _read(entry: dict[str, Any]) -> _List:
     return _List(counted, frozenset(entry.get("days", ())), settings)
 
 
-def apart(run: ServedRun, drafts: bool | None = None) -> DisaggregatedRun | None:
+def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> DisaggregatedRun | None:
     """The setting of a run; None where none is known, or several are that do not agree.
 
     Args:
@@ -150,7 +150,7 @@ def apart(run: ServedRun, drafts: bool | None = None) -> DisaggregatedRun | None
         drafts: whether it is known to draft tokens.
     """
     lists = _lists().get((run.system, run.runtime, run.precision, run.version), ())
-    every = [apart for own in lists for apart in own.of(run)]
+    every = [setting for own in lists for setting in own.of(run)]
     if drafts is not None:
         every = [a for a in every if bool(a.drafted) is drafts]
     return _agreed(every)
