@@ -17,7 +17,7 @@ from perfc.frontend.pytorch.torch_module import as_run, silenced, why
 EXAMPLES = 2
 """Batch of the export: exporters take 1 for an extent that broadcasts."""
 KEPT_ELEMENTS = 64
-"""Of a stored tensor that keeps its contents; larger ones keep name, type and shape."""
+"""Elements up to which a stored tensor keeps its contents; larger ones keep name, type, shape."""
 STRIPPED = "stripped"
 """External file that larger ones point to, and that is never written."""
 Say = Callable[[str], None]
@@ -29,7 +29,7 @@ def export(pairs: Iterable[tuple[str, int]], folder: Path, say: Say) -> list[tup
     Args:
         pairs: names of models, with the height and width of their images.
         folder: folder of the files.
-        say: is told of each.
+        say: called for each.
 
     Returns:
         What could not be exported, and why.
@@ -100,14 +100,14 @@ def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
 
 
 def built(create_model: Callable[..., Any], name: str, size: int) -> Any:
-    """The model, told its size where it takes one; its weights are as they are initialised."""
+    """Return the model, with its size if it takes one, and untrained weights."""
     with suppress(TypeError):
         return create_model(name, img_size=size, exportable=True)
     return create_model(name, exportable=True)
 
 
 def channels(model: Any) -> int:
-    """Of its images."""
+    """Return the number of channels of the model's images."""
     config = getattr(model, "default_cfg", None) or {}
     return int(config.get("input_size", (3,))[0])
 
@@ -130,7 +130,7 @@ def stripped(proto: Any) -> Any:
 
 
 def compressed(proto: Any) -> bytes:
-    """Of a file, the same every time."""
+    """Return a compressed file, the same bytes every time."""
     buffer = io.BytesIO()
     with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as stream:
         stream.write(proto.SerializeToString())

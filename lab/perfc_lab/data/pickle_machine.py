@@ -162,7 +162,7 @@ class PickleMachine:
                 raise ValueError(f"the instruction {op}")
 
     def marked(self) -> list[object]:
-        """What lies above the last mark."""
+        """Return the values above the last mark."""
         items, self.stack = self.stack, self.below.pop()
         return items
 
@@ -188,7 +188,7 @@ class PickleMachine:
 
 
 def storage_of(reference: object) -> Storage:
-    """What a persistent id refers to."""
+    """Return the storage that a persistent id refers to."""
     if not isinstance(reference, tuple) or reference[0] != "storage":
         raise ValueError("a reference to no storage")
     kind, key, count = reference[1], str(reference[2]), int(reference[4])

@@ -1,4 +1,4 @@
-"""What is known of a public source, and how its files become tables."""
+"""Metadata of a public source, and the conversion of its files into tables."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def read_json(path: Path) -> object:
 
 
 def entry(value: object, path: Path, *keys: str | int) -> object:
-    """What lies under ``keys`` in a value that :func:`read_json` read from ``path``.
+    """Return the entry under ``keys`` in a value that :func:`read_json` read from ``path``.
 
     Raises:
         FetchError: nothing does.

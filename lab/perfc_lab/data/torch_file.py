@@ -1,4 +1,4 @@
-"""What ``torch.save`` wrote, read without running it.
+"""Files of ``torch.save``, read without running them.
 
 Both containers are read: the archive of PyTorch 1.6 and later, and the row of pickles before it
 (``torch/serialization.py``, ``_legacy_load``).

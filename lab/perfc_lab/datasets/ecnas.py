@@ -25,7 +25,7 @@ SETTING = Setting(Precision.F32, version=(1, 15), training=True)
 """TensorFlow 1.15, f32."""
 TARGET = "quadro-rtx6000"
 EPOCHS, IMAGES = 4, 40_000
-"""Of CIFAR-10, those of training (Ying et al., NAS-Bench-101, ICML 2019, section 2.3)."""
+"""Epochs, and training images of CIFAR-10 (Ying et al., NAS-Bench-101, ICML 2019, section 2.3)."""
 
 
 class EcNasRuns(GraphDataset):

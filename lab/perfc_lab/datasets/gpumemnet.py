@@ -1,6 +1,6 @@
 """Memory and activity of a GPU while it trains MLPs, as GPUMemNet measured them.
 
-Rows are for comparing predictors, and no weights learned from them ship: the source stated no
+Rows are for comparing predictors, and no weights learned from them ship: the source gave no
 licence before it became CC-BY-4.0. It states no times, no machine and no optimizer; an A100 with
 40 GB is its paper's.
 """

@@ -33,7 +33,7 @@ class TimmRuns(GraphDataset):
     def rows(self, folder: Path) -> list[GraphRow]:
         """Rows on graphics processors, each of the form of its graph that was run.
 
-        Takes a minute or two: forms are told apart by parameters, which are counted in the graphs.
+        Takes a minute or two: parameters, counted in the graphs, distinguish forms.
         """
         wanted: dict[str, list[TimmLine]] = {}
         for one in measured(folder):
@@ -59,9 +59,9 @@ class TimmRuns(GraphDataset):
 
 def _forms(path: Path, rows: Sequence[TimmLine]) -> Iterator[str]:
     """Name of the graph that each row of a file was run on."""
-    stated = [row.parameters for row in rows]
+    parameter_counts = [row.parameters for row in rows]
     try:
-        found = forms([parameters(one) for one in read_variants(path)[0]], stated)
+        found = forms([parameters(one) for one in read_variants(path)[0]], parameter_counts)
     except PerfcError:
         # what cannot be read is said when it is encoded
         found = [0] * len(rows)

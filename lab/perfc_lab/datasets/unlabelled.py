@@ -50,7 +50,7 @@ class Unlabelled(GraphDataset):
         self.count = count
 
     def sized(self, count: int) -> GraphDataset:
-        """As many drawn graphs as wanted."""
+        """Return a data set with ``count`` drawn graphs."""
         return Unlabelled(count)
 
     def rows(self, folder: Path) -> list[GraphRow]:

@@ -20,9 +20,9 @@ from .predicted import cost_of
 
 Say = Callable[[str], None]
 PRIOR = RunLaw()
-"""What is taken where rows do not say: a law fitted to few of them stays near it."""
+"""Law that is the prior: a law fitted to few rows stays near it."""
 WEIGHT = 4.0
-"""Of the prior, in rows whose error is ``ERROR``, for a number that lies ``SCALE`` away."""
+"""Weight of the prior, in rows whose error is ``ERROR``, for a number that lies ``SCALE`` away."""
 ROBUST = 8
 """Rounds of weighing rows by their errors."""
 NUDGE = 0.05
@@ -37,7 +37,7 @@ SCALE: Mapping[str, float] = {
     "micro_s": 0.005,
     "routing_s": 0.002,
 }
-"""How far each number may lie from the prior before that counts as much as one row's error."""
+"""Distance of each number from the prior that weighs as much as one row's error."""
 LEAST: Mapping[str, float] = {
     "products": 0.8,
     "attention": 0.8,
@@ -45,7 +45,7 @@ LEAST: Mapping[str, float] = {
     "pointwise": 0.8,
     "exchanges": 0.4,
 }
-"""Ends of what a number can be: rows that do not tell two apart must not make one of them free."""
+"""Bounds of each number: rows that do not distinguish two must not make one of them free."""
 ERROR = 0.05
 """Relative error of one row, as repeats of one setting have it."""
 
@@ -67,13 +67,13 @@ def usable(rows: Sequence[RunRow], say: Say) -> Iterator[RunRow]:
 
 
 def predicted_s(row: RunRow, law: RunLaw) -> float:
-    """Of a step."""
+    """Return the predicted time of a step."""
     return cost_of(row, law).time_s
 
 
 @record
 class Tangent:
-    """How the predicted time of a row changes with a law, near the prior: nearly a plane.
+    """Derivative of the predicted time of a row by the law, near the prior: nearly a plane.
 
     Args:
         time_s: at the prior.

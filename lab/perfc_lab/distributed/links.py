@@ -42,7 +42,7 @@ class LinkScore:
 
 
 def link_scores(data: Path) -> Iterator[LinkScore]:
-    """Of every exchange between nodes that was measured."""
+    """Yield the score of every measured exchange between nodes."""
     frame = read_parquet(data / FILE)
     frame = frame[(~frame["suspect"]) & (frame["devices_per_node"] < frame["num_workers"])]
     keys = ["system", "collective", "num_workers", "devices_per_node"]

@@ -1,4 +1,4 @@
-"""What perfc says of a published run, without and with a law."""
+"""Predictions of perfc for a published run, without and with a law."""
 
 from __future__ import annotations
 

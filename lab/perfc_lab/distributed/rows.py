@@ -54,7 +54,7 @@ WEIGHTS = {
 bits."""
 SPARSE = ("Qwen3_30B", "Qwen3_235B", "GPT OSS", "DeepSeek", "MIXTRAL")
 SEQ = 1024
-"""Tokens of BigScience's samples, as its stated rates say."""
+"""Tokens of BigScience's samples, from its published rates."""
 WIDE_SEQ, WIDE_BATCH = 2048, {"256.0": 1024, "155.0": 1024}
 LEAST_BATCH = 256
 """Samples of a step below which BigScience's rows are tries of what fits, mostly of waiting."""
@@ -114,8 +114,8 @@ def _neusight(r: Any) -> RunRow | None:
         "pp4_2": Parallel(pipeline=4),
         "pp4_4": Parallel(pipeline=4),
     }.get(variant)
-    stated = _text(r.hf_config_json)
-    if parallel is None or not stated or str(r.model).startswith("switch"):
+    config = _text(r.hf_config_json)
+    if parallel is None or not config or str(r.model).startswith("switch"):
         return None
     parts = int(variant.rpartition("_")[2]) if variant.startswith("pp4_") else 1
     training = Training(
@@ -134,7 +134,7 @@ def _neusight(r: Any) -> RunRow | None:
         parallel,
         training,
         r.e2e_latency_ms / 1e3,
-        config=stated,
+        config=config,
     )
 
 

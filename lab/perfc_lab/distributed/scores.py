@@ -133,7 +133,7 @@ def with_band(
 POOLED = ("megatron",)
 """Frameworks of the law of any: those of today. TorchTitan's runs are of cards of 500 W."""
 OLDER = "llm-foundry"
-"""What speaks for generations that those have no rows of; its attention is of 2023."""
+"""Source for generations that the others have no rows of; its attention is of 2023."""
 
 
 def pooled(
@@ -179,14 +179,14 @@ def score_of(source: str, part: str, answers: Sequence[RunAnswer]) -> Score:
 
 
 def what(row: RunRow) -> str:
-    """What kind of row it is."""
+    """Return the kind of a row."""
     if row.source == "neusight":
         return row.parallel.described().partition(",")[0]
     return "experts, model left out" if row.is_sparse else "dense, model left out"
 
 
 def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
-    """Of models that one source measured on eight GPUs and on more, sizes as the source chose."""
+    """Yield models that one source measured on eight GPUs and on more, sizes as it chose."""
     own = [
         a
         for a in evidence.answers

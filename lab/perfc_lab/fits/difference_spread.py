@@ -1,4 +1,4 @@
-"""How unlike the errors of two kernels of a class are, by how far apart their extents lie.
+"""Semivariogram of the errors of two kernels of a class, by the distance of their extents.
 
     python -m perfc_lab.fits.difference_spread DATA datasets/cpu-epyc-2c/kernels.csv.gz
 
@@ -50,13 +50,13 @@ NAMES = ("convolution", "elementwise", "matmul", "matmul_f32", "normalization", 
 SLOW = frozenset({"matmul", "matmul_f32"})
 """Trained as for machines left out, with fewer trees, and one fold: errors are larger."""
 EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Of distances; kernels that are further apart have nothing in common that an edit changes."""
+"""Bins of distances; more distant kernels have nothing in common that an edit changes."""
 MOST_ROWS = 2500
-"""Of a machine; more are drawn from."""
+"""Most rows of a machine; they are drawn."""
 POWERS = (1.0, 1.25, 1.5, 1.75, 2.0)
 LEAST_PAIRS, LEAST_ROWS = 30, 20
 PAIRS = 600
-"""Of each machine, whose differences are looked for in their intervals."""
+"""Pairs of each machine whose differences are checked against their intervals."""
 MOST = 3.0
 """Errors as logarithms; what is further off counts as that."""
 KINDS = (
@@ -75,7 +75,7 @@ HEAD = 'schema = 1\ntitle = "own errors of kernels: standard deviations of logar
 
 @record
 class Errors:
-    """Kernels of one machine, timed and predicted alike.
+    """Measured and predicted times of the kernels of one machine.
 
     Args:
         place: a row a kernel, coordinates as `difference.coordinates` has them.
@@ -194,13 +194,13 @@ def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
     for machine in (m.drawn(rng) for m in machines if len(m.error) >= LEAST_ROWS):
         above = np.triu_indices(len(machine.error), 1)
         squared = sum(np.subtract.outer(c, c)[above] ** 2 for c in machine.place.T)
-        apart = np.sqrt(squared)
+        distance = np.sqrt(squared)
         off = np.abs(np.subtract.outer(machine.error, machine.error)[above])
         for k, (low, high) in enumerate(pairwise(EDGES)):
-            inside = (apart >= low) & (apart < high)
+            inside = (distance >= low) & (distance < high)
             if inside.sum() >= LEAST_PAIRS:
                 squares[k].append((float(np.quantile(off[inside], 0.9)) / NINE_IN_TEN) ** 2 / 2)
-                centres[k].append(float(apart[inside].mean()))
+                centres[k].append(float(distance[inside].mean()))
     nan = float("nan")
     values = np.array([np.sqrt(np.mean(s)) if s else nan for s in squares])
     return np.array([np.mean(c) if c else nan for c in centres]), values
@@ -229,7 +229,7 @@ def fitted(ways: Sequence[Sequence[Errors]]) -> FittedSemivariogram:
 
 
 def coverage(group: str, machines: Sequence[Errors]) -> str:
-    """How many measured differences of two kernels lie in their interval, by distance."""
+    """Return how many measured differences of two kernels lie in their interval, by distance."""
     rng = np.random.default_rng(1)
     inside: list[list[bool]] = [[] for _ in EDGES[1:]]
     predictor, _, class_name = group.partition(".")
@@ -241,7 +241,7 @@ def coverage(group: str, machines: Sequence[Errors]) -> str:
             rng.random(PAIRS) < 0.7, rng.integers(1, 9, PAIRS), rng.integers(1, len(ordered), PAIRS)
         )
         for i, j in zip(ordered[firsts], ordered[(firsts + steps) % len(ordered)], strict=True):
-            apart = float(np.sqrt(((machine.place[i] - machine.place[j]) ** 2).sum()))
+            distance = float(np.sqrt(((machine.place[i] - machine.place[j]) ** 2).sum()))
             sides = [
                 Uncertain(
                     (predictor, class_name),
@@ -251,7 +251,7 @@ def coverage(group: str, machines: Sequence[Errors]) -> str:
                 for k in (i, j)
             ]
             found = difference(sides[:1], sides[1:])
-            k = int(np.searchsorted(EDGES, apart, side="right")) - 1
+            k = int(np.searchsorted(EDGES, distance, side="right")) - 1
             if found is not None and k < len(inside):
                 true = float(machine.times_s[j, 0] - machine.times_s[i, 0])
                 inside[k].append(found.low <= true <= found.high)

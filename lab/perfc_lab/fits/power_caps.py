@@ -3,7 +3,7 @@
     python -m perfc_lab.fits.power_caps DATA
 
 DATA has ``zeus_train_power.parquet``: epochs of six networks on P100, V100 and RTX 6000 under
-limits. Prints the error of the law of `analyzers/runs/power_cap.py` fitted anew with each machine,
+limits. Prints the error of the law of `analyzers/runs/power_cap.py` refitted with each machine,
 and each network, left out, and the knots fitted to all rows, which are those of ``power_cap.toml``.
 """
 

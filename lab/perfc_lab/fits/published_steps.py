@@ -108,11 +108,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("-o", "--output", type=Path)
-    asked = parser.parse_args()
-    rows = list(published_steps(asked.data))
+    options = parser.parse_args()
+    rows = list(published_steps(options.data))
     for why, count in reasons(rows).items():
         print(f"{count} rows left out: {why.value}")
-    steps = [summed(row, asked.data) for row in rows]
+    steps = [summed(row, options.data) for row in rows]
     for step in steps:
         if step.step.time_s < step.floor_s:
             share, row = step.step.time_s / step.floor_s, step.step
@@ -143,8 +143,8 @@ def main() -> None:
         print(line)
     law = with_band(learned(taught), errors)
     print(as_toml(law), end="")
-    if asked.output is not None:
-        write_output(asked.output, as_toml(law))
+    if options.output is not None:
+        write_output(options.output, as_toml(law))
 
 
 if __name__ == "__main__":

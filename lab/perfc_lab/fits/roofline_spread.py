@@ -92,7 +92,7 @@ def processor(path: Path) -> pd.DataFrame:
 
 
 def quantiles(rows: pd.DataFrame) -> tuple[float, float, float]:
-    """Of the ratio, every device with the same weight."""
+    """Return quantiles of the ratio, every device with the same weight."""
     weight = 1 / rows.groupby("device").ratio.transform("count")
     order = np.argsort(rows.ratio.to_numpy())
     ratio, share = rows.ratio.to_numpy()[order], np.cumsum(weight.to_numpy()[order])

@@ -1,4 +1,4 @@
-"""Where measured rows come from: one file a source, found by looking."""
+"""Sources of measured rows: one file each, found by looking."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ KERNELS: dict[str, AttentionKernel] = {
     "vllm_vit_flash_attn_fa4": AttentionKernel.FLASH_4,
     "flash_attention_v4": AttentionKernel.FLASH_4,
 }
-"""What the source calls kernels; plain FlashAttention is resolved by the machine."""
+"""Kernels by the source's names; plain FlashAttention is resolved by the machine."""
 NARROW_VALUES = ("sglang", 192, 128)
 """SGLang's rows with heads of 192 hold values of 128, as MiMo-V2 has them: counted with 192 they
 would pass the memory of an H100 by 7 %, with 128 they take what heads of 128 and 256 take."""

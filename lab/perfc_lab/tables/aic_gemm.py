@@ -22,7 +22,7 @@ PARAMETERS: dict[str, tuple[str, dict[str, float]]] = {
     "int4_wo": ("f16", {"weight_bits": 4}),
     "sq": ("i8", {"input_bits": 8, "scale_block": 1}),
 }
-"""What the source's type names mean: the type computed in, and how operands lie in memory."""
+"""Meaning of the source's type names: the type computed in, and the layout of operands."""
 
 
 class AicGemm(TableSource):

@@ -44,14 +44,14 @@ class AicMlaBmm(TableSource):
                     "n": np.where(is_before, BEFORE[0], AFTER[0]),
                     "k": np.where(is_before, BEFORE[1], AFTER[1]),
                 }
-                stated = {name: np.full(len(part), value) for name, value in constants.items()}
+                fixed = {name: np.full(len(part), value) for name, value in constants.items()}
                 yield Rows(
                     "batched_matmul",
                     target_of(device),
                     computed,
                     Protocol.GRAPH,
                     label,
-                    columns | stated,
+                    columns | fixed,
                     part["latency_us"].to_numpy(np.float64) * 1e-6,
                     part["power_w"].to_numpy(np.float64),
                 )

@@ -31,7 +31,7 @@ TYPES: dict[str, tuple[str, dict[str, float]]] = {
     "w4a16_mxfp4": ("bf16", {"weight_bits": 4, "scale_block": 32}),
     "int4_wo": ("bf16", {"weight_bits": 4, "scale_block": 128}),
 }
-"""What the source's type names mean: the type computed in, and how weights lie in memory."""
+"""Meaning of the source's type names: the type computed in, and the layout of weights."""
 KERNELS: tuple[tuple[str, ExpertsKernel], ...] = (
     ("marlin", ExpertsKernel.MARLIN),
     ("deepgemm", ExpertsKernel.DEEP_GEMM),
@@ -45,7 +45,7 @@ KERNELS: tuple[tuple[str, ExpertsKernel], ...] = (
 )
 """Words of the source's names of kernels; the first that a name holds counts."""
 TORCH_FLOW = {8: ExpertsKernel.CUTLASS, 9: ExpertsKernel.TRITON, 10: ExpertsKernel.TENSORRT_LLM}
-"""What TensorRT-LLM calls where the table only says that it does, by series of the machine."""
+"""Kernels of TensorRT-LLM where the table names only TensorRT-LLM, by series of the machine."""
 UNGATED = frozenset(
     {(2688, 1856), (2048, 5120), (1024, 2688), (4096, 2688), (1024, 5120), (8192, 5120)}
 )
@@ -73,20 +73,20 @@ class AicMoe(TableSource):
         frame = read_parquet(folder / FILE)
         for device, _, label, dtype, block in versioned(frame, "moe_dtype"):
             machine = load_machine(target_of(device))
-            computed, stated = TYPES[dtype]
+            computed, constants = TYPES[dtype]
             yield Rows(
                 "experts",
                 machine.name,
                 computed,
                 Protocol.GRAPH,
                 label,
-                columns(block, Sheet(machine), stated),
+                columns(block, Sheet(machine), constants),
                 block["latency_us"].to_numpy(np.float64) * 1e-6,
                 block["power_w"].to_numpy(np.float64),
             )
 
 
-def columns(block: pd.DataFrame, sheet: Sheet, stated: Mapping[str, float]) -> dict[str, Array]:
+def columns(block: pd.DataFrame, sheet: Sheet, constants: Mapping[str, float]) -> dict[str, Array]:
     """The shape parameters of a block, under their names here, with those that its type states."""
 
     def given(name: str) -> Array:
@@ -94,7 +94,7 @@ def columns(block: pd.DataFrame, sheet: Sheet, stated: Mapping[str, float]) -> d
         return column
 
     hidden, inner = given("hidden_size"), given("inter_size")
-    has_blocks = bool(stated.get("scale_block"))
+    has_blocks = bool(constants.get("scale_block"))
     is_ungated = [(int(h), int(i)) in UNGATED for h, i in zip(hidden, inner, strict=True)]
     drawn = block["distribution"].astype(str)
     skew = drawn.where(drawn.str.startswith(POWER_LAW), f"{POWER_LAW}0").str.removeprefix(POWER_LAW)
@@ -111,7 +111,7 @@ def columns(block: pd.DataFrame, sheet: Sheet, stated: Mapping[str, float]) -> d
         "kernel": sources.map(
             {s: float(kernel_of(s, sheet, has_blocks=has_blocks)) for s in sources.unique()}
         ).to_numpy(np.float64),
-        **{name: np.full(len(block), float(value)) for name, value in stated.items()},
+        **{name: np.full(len(block), float(value)) for name, value in constants.items()},
     }
 
 

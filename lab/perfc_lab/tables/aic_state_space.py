@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 CONVOLUTION = "causal_conv1d"
-"""How names of kernels begin that convolve."""
+"""Prefix of the names of kernels that convolve."""
 DTYPE = "bf16"
-"""Of operands: the tables state none, and models of both kinds run in it."""
+"""Type of operands: the tables give none, and models of both kinds run in it."""
 KEYS_ALONE = frozenset({("sglang", "0.5.10")})
 """Versions that convolve keys alone, as all of TensorRT-LLM's do: they take as long for any number
 of values, and would pass memory three times faster than it is if they convolved all."""
@@ -80,7 +80,7 @@ def given(block: pd.DataFrame, name: str) -> Array:
 
 
 def model(block: pd.DataFrame) -> Array:
-    """A number for each model; such whose heads share keys alike have the same shards, and one."""
+    """Return a number for each model; models whose heads share keys equally have the same one."""
     if "num_v_heads" in block:
         return given(block, "num_v_heads") / given(block, "num_k_heads")
     return given(block, "d_model")
@@ -92,7 +92,7 @@ def lengths(block: pd.DataFrame) -> dict[str, Array]:
 
 
 def channels(block: pd.DataFrame) -> dict[str, Array]:
-    """What is convolved: values, and keys and queries or both projections of the state."""
+    """Return the convolved channels: values, and keys and queries, or both projections of it."""
     if "num_v_heads" in block:
         keys = given(block, "num_k_heads") * given(block, "head_k_dim")
         values = keys + given(block, "num_v_heads") * given(block, "head_v_dim")

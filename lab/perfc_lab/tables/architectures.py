@@ -12,18 +12,18 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 VALIDATION_SHARE = 0.15
-"""Of the architectures; as many are tested, and the rest is trained on."""
+"""Share of the architectures; as many are tested, and the rest is trained on."""
 SEEDS = (0, 1, 2)
 """Those that figures are reported for; 1337 was used to choose recipes."""
 FAMILY_PARTS = 7
-"""Of families of whole steps, each tested once: a draw has some twenty, each right or wrong as one,
-so that a few draws tell more of which they are than of the predictor."""
+"""Parts of families of whole steps, each tested once: a draw has some twenty, each right or wrong
+as one, so that a few draws say more of which they are than of the predictor."""
 VARIANTS = frozenset({"tf", "legacy", "test", "nf", "cs", "eca", "ese", "dm", "gc", "tiny"})
 """First words of names that say how, not what: a family is then named by the second."""
 
 
 class DatasetPart(Enum):
-    """Where an architecture belongs."""
+    """Part of a data set that an architecture belongs to."""
 
     TRAIN = "train"
     VALIDATION = "validation"

@@ -37,7 +37,7 @@ DTYPES: Mapping[str, str] = {
     "16 bit inputs, 16 bit multiplication, 32 bit addition": "f16",
     "GEMM, Conv: Int8 multiplication, 32 bit accumulation": "i8",
 }
-"""What precisions compute in; 16-bit inputs multiplied in 32 bits are a type of their own."""
+"""Types that precisions compute in; 16-bit inputs multiplied in 32 bits are a separate type."""
 
 
 class DeepBenchTable(TableSource):
@@ -124,5 +124,5 @@ def products(frame: pd.DataFrame, targets: Mapping[str, str]) -> Iterator[Rows]:
 
 
 def turned(flags: Iterable[object]) -> Array:
-    """1 where BLAS is asked to transpose an operand."""
+    """Return 1 where BLAS transposes an operand, else 0."""
     return np.array([str(flag).upper() == "T" for flag in flags], np.float64)

@@ -1,4 +1,4 @@
-"""What profiles of language models share: whose layers rows are of, and what these read and write.
+"""Common parts of profiles of language models: whose layers rows are of, and their traffic.
 
 Rows name their model by a number, `MODEL`. Those of layers besides state how many machines share
 the model, `SHARDS`, and how often a block of it has the layer, `IN_BLOCK`, 0 where the table lacks
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 HALF_BYTES = 2
 COMPUTED = "bf16"
-"""What f16 stands for: one unit multiplies both at one rate, and nearly all other rows are bf16."""
+"""Type that f16 stands for: one unit multiplies both at one rate; nearly all rows are bf16."""
 SHARDS, IN_BLOCK = "shards", "in_block"
 """Columns that are no parameters of a class."""
 LLAMA_3_8B, LLAMA_3_70B = "Llama 3 8B", "Llama 3 70B"
@@ -51,7 +51,7 @@ KNOWN = (
 )
 """Every model, in the order of its number."""
 OF_HEADS = "qk_norm"
-"""The layer that normalises heads apart."""
+"""The layer that normalises each head."""
 TWICE = frozenset({"layernorm", "add"})
 """Layers that a block has twice."""
 OUTSIDE = frozenset({"lm_head", "embedding", "emb", "final_layernorm", "sampler"})
@@ -84,7 +84,7 @@ def number(model: str) -> float:
 
 
 def in_block(layer: str) -> float:
-    """How often a block of a dense model has a layer."""
+    """Return how often a block of a dense model has a layer."""
     return 0.0 if layer in OUTSIDE else 1.0 + (layer in TWICE)
 
 

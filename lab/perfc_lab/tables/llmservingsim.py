@@ -171,7 +171,7 @@ class LlmServingSimLayers(TableSource):
 
 
 def times_in_block(part: pd.DataFrame, model: str, layer: str) -> Array:
-    """How often a block has a layer: of the newer profiler's dense models, whose layers are all."""
+    """Return how often a block has a layer, for the newer profiler's dense models."""
     is_whole = (part["profiler"] != OLD).to_numpy() & (model in DENSE_MODELS)
     return np.where(is_whole, in_block(layer), 0.0)
 
@@ -182,7 +182,7 @@ def target(device: str) -> str:
 
 
 def token_extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents | None:
-    """What a layer of a model has of a token on one of its shards."""
+    """Return the extents of a token in a layer of a model on one of its shards."""
     own = MODELS.get(str(model))
     if own is None:
         return None

@@ -22,7 +22,7 @@ ITEM = 4
 PUBLISHED_TEST = "published_test"
 """Column that is 1 for rows of NeuSight's own test folder: shapes beyond those it trains on."""
 LAYOUTS: Mapping[str, str] = {"bmm": "nn", "linear": "tn"}
-"""How operators store their operands; see `operand_layout.layout`."""
+"""Layout of the operands of operators; see `operand_layout.layout`."""
 POINTWISE: Mapping[str, tuple[int, int, int, int]] = {
     "add": (2, 2, 1, 0),
     "sub": (2, 2, 1, 0),
@@ -58,10 +58,10 @@ class NeuSightTable(TableSource):
         for (operator, device, part), block in frame.groupby(keys, observed=True, sort=True):
             class_name, columns = parameters(str(operator), block)
             columns[PUBLISHED_TEST] = (block["split"] == part).to_numpy(float) * (part == "test")
-            if stated := LAYOUTS.get(str(operator)):
+            if usual := LAYOUTS.get(str(operator)):
                 read = block["kernel_name"].astype(str).map(layout)
-                columns[OTHER_LAYOUT] = (~read.isin(["", stated])).to_numpy(float)
-                if stated == LAYOUTS["linear"]:
+                columns[OTHER_LAYOUT] = (~read.isin(["", usual])).to_numpy(float)
+                if usual == LAYOUTS["linear"]:
                     # what the call was given, whichever operator it is filed under
                     columns["transposed"] = (~read.str.startswith("n")).to_numpy(float)
             yield Rows(

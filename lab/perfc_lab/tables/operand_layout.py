@@ -1,4 +1,4 @@
-"""How a product's kernel reads its operands, as BLAS libraries write it into its name."""
+"""Layouts of a product's operands, as BLAS libraries write them into a kernel's name."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ FINE_TUNED, BINNED = 384, 512
 batches are as long as their longest sequence, ``--bin-size``. In pre-training hundreds of batches
 share an update."""
 PYTORCH = (1, 13)
-"""The newest of these containers, NGC 22.11, has it; attention is apart before 2.0."""
+"""The newest of these containers, NGC 22.11, has it; attention is unfused before 2.0."""
 MOST_SCALING = 1.1
 """Eight cards over eight times one card; beyond it one of the two rows is wrong."""
 CARDS = 8
@@ -66,7 +66,7 @@ CARDS = 8
 class SkipReason(Enum):
     """Why a row is no measured step."""
 
-    BINNED = "its sequences are shorter than stated"
+    BINNED = "its sequences are shorter than published"
     CONTRADICTED = "eight cards are published more than eight times as fast"
 
 
@@ -118,10 +118,10 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
     batch = row["batch"]
     if not isinstance(batch, int):
         size = "A100" if gpu == "A100" else next((s for s in ("16GB", "32GB") if s in device), "")
-        stated = BATCHES.get(name, {}).get(size)
-        if stated is None:
+        batches = BATCHES.get(name, {}).get(size)
+        if batches is None:
             return None
-        batch = stated[0 if is_amp else 1]
+        batch = batches[0 if is_amp else 1]
     dtype, tf32 = PRECISIONS[str(row["precision"])]
     seq = row["seq_len"]
     dims = {"batch": batch, **({"seq": seq} if isinstance(seq, int) else {})}
@@ -148,7 +148,7 @@ def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep |
 
 
 def is_contradicted(row: Mapping[str, object], rate: float, several: pd.DataFrame) -> bool:
-    """Whether eight such cards are published as more than eight times as fast."""
+    """Return True if eight such cards are published as more than eight times as fast."""
     equal = several
     for column in ("canonical_model", "device", "precision"):
         equal = equal[equal[column] == row[column]]

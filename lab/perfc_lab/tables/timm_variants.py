@@ -87,22 +87,22 @@ def _learned(v: Value | None) -> int:
     return numel if isinstance(numel, int) else 0
 
 
-def forms(counts: Sequence[int], stated: Sequence[float | None]) -> list[int]:
-    """For each row of one graph, which of the graph's forms was run, by the parameters stated.
+def forms(counts: Sequence[int], published: Sequence[float | None]) -> list[int]:
+    """For each row of one graph, which of the graph's forms was run, by its published parameters.
 
     The graph as it is, unless the row states fewer parameters than another row of the graph, or
     all state the same, and a folded form comes much nearer to them: heads that differ, and tensors
-    that several nodes share, put all forms off alike. Of equally near ones the last.
+    that several nodes share, shift all forms equally. Of equally near ones the last.
 
     >>> forms([28_226_000, 25_500_000], [28.21e6, 25.5e6, None])
     [0, 1, 0]
     """
-    known = {s for s in stated if s is not None}
+    known = {s for s in published if s is not None}
     as_trained = max(known) if len(known) > 1 else None
-    return [0 if s is None or s == as_trained else _nearest(counts, s) for s in stated]
+    return [0 if s is None or s == as_trained else _nearest(counts, s) for s in published]
 
 
-def _nearest(counts: Sequence[int], stated: float) -> int:
-    apart = [max(abs(count - stated) - ROUNDING, 0.0) for count in counts]
-    best = min(range(len(counts)), key=lambda i: (apart[i], -i))
-    return best if apart[best] <= NEARER * apart[0] and apart[0] > 0 else 0
+def _nearest(counts: Sequence[int], published: float) -> int:
+    errors = [max(abs(count - published) - ROUNDING, 0.0) for count in counts]
+    best = min(range(len(counts)), key=lambda i: (errors[i], -i))
+    return best if errors[best] <= NEARER * errors[0] and errors[0] > 0 else 0

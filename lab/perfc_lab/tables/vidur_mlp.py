@@ -66,7 +66,7 @@ def target(device: str) -> str:
 
 
 def extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents:
-    """What a layer of a model has of a token on one of its shards; the table states it."""
+    """Return the extents of a token in a layer of a model on a shard, as the table gives them."""
     of_model = rows.iloc[0]
     hidden, queries = float(of_model["n_embd"]), float(of_model["n_head"])
     heads = (queries + float(of_model["n_kv_head"])) / shards

@@ -45,7 +45,7 @@ PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "bf16": ("bf16", True),
     "int8": ("i8", True),
 }
-"""What-if precision, and whether f32 products may use TF32."""
+"""What-if precision by name, and whether f32 products may use TF32."""
 MACHINES: Mapping[str, str] = {
     "T4": "t4",
     "A10": "a10",
@@ -163,9 +163,9 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
 
 def machine(device: str, gpu: str) -> str:
     """The target of a device; "" where there is none."""
-    stated = device.replace(" ", "")
+    label = device.replace(" ", "")
     for (chip, size), name in VARIANTS.items():
-        if gpu == chip and size in stated:
+        if gpu == chip and size in label:
             return name
     return MACHINES.get(gpu, "")
 
@@ -178,7 +178,7 @@ def known_runtime(name: str) -> Runtime | None:
         return None
 
 
-def version_of(table: Runtime, stated: str) -> str:
-    """Major and minor version of a runtime whose versions are told apart; "" for another."""
-    found = VERSION.match(stated) if table.is_versioned else None
+def version_of(table: Runtime, version: str) -> str:
+    """Return major and minor version of a runtime with separate versions; "" for another."""
+    found = VERSION.match(version) if table.is_versioned else None
     return f"{found[1]}.{found[2]}" if found else ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_NODES = 1 << 18
 MOST_NUMBERS = 1 << 24
 LARGEST = 1e24
-"""Of a number; sizes of no network are near."""
+"""Largest number; sizes of no network are near."""
 
 
 @record

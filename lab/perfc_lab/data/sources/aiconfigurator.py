@@ -111,7 +111,7 @@ ABOVE_PEAK = {
 
 
 class Place(NamedTuple):
-    """Where a table was measured, as its folder says."""
+    """Machine and runtime of a table, as its folder says."""
 
     system: str
     framework: str
@@ -321,7 +321,7 @@ NAN = float("nan")
 
 
 def holds(sheet: Mapping[str, object], path: Path, part: str, key: str) -> bool:
-    """Whether a data sheet gives a number."""
+    """Return True if a data sheet gives a number."""
     inside = entry(sheet, path, part)
     return isinstance(inside, dict) and inside.get(key) is not None
 

@@ -113,7 +113,7 @@ def heading(cell: object) -> str:
 
 
 def placed(headings: Sequence[str], names: Mapping[str, tuple[str, ...]]) -> dict[str, int] | None:
-    """Where each column of a table is, if the headings are its."""
+    """Return the position of each column of a table, if the headings are its."""
     places = {
         column: headings.index(next(s for s in spellings if s in headings))
         for column, spellings in names.items()

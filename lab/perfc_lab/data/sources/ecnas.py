@@ -59,7 +59,7 @@ class EcNas(PublicSource):
 
 
 def run(path: Path) -> dict[str, object]:
-    """What one run took; its last evaluation is that after four epochs."""
+    """Return the costs of one run; its last evaluation is that after four epochs."""
     result = read_json(path)
     # the key has the colon in it
     tracked = entry(result, path, "avg_power_usages:")

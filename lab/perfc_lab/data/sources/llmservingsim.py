@@ -34,7 +34,7 @@ class LlmServingSim(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("llmservingsim_layers", "llmservingsim_attention")
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """Both profilers' rows, told apart by ``profiler``."""
+        """Return both profilers' rows, with the column ``profiler``."""
         layers: list[pd.DataFrame] = []
         attention: list[pd.DataFrame] = []
         new = [f"{NEW}/*/**/tp*/{name}.csv" for name in ("dense", "per_sequence", "attention")]

@@ -147,7 +147,7 @@ def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def is_conv(frame: pd.DataFrame) -> bool:
-    """Whether there are convolutions among the rows."""
+    """Return True if there are convolutions among the rows."""
     return bool(frame["op"].eq("conv").any())
 
 
@@ -259,7 +259,7 @@ def devices(clone: Path) -> pd.DataFrame:
     rows = []
     for path in files_in(clone, f"{DATA}/device_configs/*.json"):
         sheet = read_json(path)
-        # sheets of AMD boards tell the rate of matrix units apart
+        # sheets of AMD boards give the rate of matrix units separately
         is_split = isinstance(sheet, dict) and "SingleFLOPsVEC" in sheet
         rows.append(
             {

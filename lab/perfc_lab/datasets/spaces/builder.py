@@ -73,7 +73,7 @@ class NetworkBuilder:
         return Value(f"c{len(self.nodes)}_{len(numbers)}", kind, known, Weight(8 * len(numbers)))
 
     def channels(self, x: Value) -> int:
-        """Of feature maps."""
+        """Return the number of channels of feature maps."""
         return self.extents(x)[0]
 
     def extents(self, x: Value) -> tuple[int, ...]:
@@ -205,8 +205,8 @@ class NetworkBuilder:
         """Feature maps of all groups in turn (Zhang et al., "ShuffleNet", CVPR 2018)."""
         channels, height, width = self.extents(x)
         split = self.constant(0, groups, channels // groups, height, width)
-        apart = self.apply(Reshape(), x, split)
-        turned = self.apply(Transpose(perm=(0, 2, 1, 3, 4)), apart)
+        grouped = self.apply(Reshape(), x, split)
+        turned = self.apply(Transpose(perm=(0, 2, 1, 3, 4)), grouped)
         return self.apply(Reshape(), turned, self.constant(0, channels, height, width))
 
     def max_pool(self, x: Value, window: int, stride: int, pad: int = 0) -> Value:

@@ -146,7 +146,7 @@ def efficientnet(b: NetworkBuilder, draw: random.Random) -> Value:
 
 
 def attention(b: NetworkBuilder, x: Value, heads: int) -> Value:
-    """Of tokens ``[batch, tokens, width]``, heads apart as exporters write it."""
+    """Return attention over tokens ``[batch, tokens, width]``, heads split as exporters do."""
     tokens, width = b.extents(x)
     q, k, v = (
         b.transpose(b.reshape(b.dense(x, width), tokens, heads, width // heads), 0, 2, *order)

@@ -1,7 +1,7 @@
 """Latencies of search spaces on several machines, as HELP published them.
 
 Source: Lee et al., "HELP: Hardware-Adaptive Efficient Latency Prediction for NAS via
-Meta-Learning", NeurIPS 2021. Versions of the framework are not stated; products are in f32.
+Meta-Learning", NeurIPS 2021. Versions of the framework are not given; products are in f32.
 """
 
 from __future__ import annotations
