@@ -216,15 +216,23 @@ class Process:
 
     def beyond(self, rows: RowPositions) -> Array:
         """The logarithm that is expected of rows, ``[rows]``."""
-        expected: Array = self.covariance(self.placed(rows), self.known) @ self.weights
+        expected: Array = self.with_known(rows) @ self.weights
         return expected
 
-    def expected_and_deviation(self, rows: RowPositions) -> tuple[Array, Array]:
-        """Return `beyond` and the standard deviation of measured values from it, ``[rows]``."""
-        covariance = self.covariance(self.placed(rows), self.known)
+    def with_known(self, rows: RowPositions) -> Array:
+        """Return the covariance of rows with the known ones, ``[rows, known]``."""
+        return self.covariance(self.placed(rows), self.known)
+
+    def deviation(self, rows: RowPositions, covariance: Array) -> Array:
+        """Return the standard deviation of measured values from `beyond`, ``[rows]``.
+
+        Args:
+            rows: the rows.
+            covariance: their `with_known`.
+        """
         known = np.array([self._known_of(row) for row in covariance])
         deviation: Array = np.sqrt(np.maximum(self.prior(rows) - known, LEAST_DEVIATION**2))
-        return covariance @ self.weights, deviation
+        return deviation
 
     def prior(self, rows: RowPositions) -> Array:
         """Return the variance of rows of which nothing is known, ``[rows]``."""

@@ -12,17 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
 
-from ..features.process import NOBODY, Near, Process, RowPositions, SimilarityAspects
+from ..features.process import NOBODY, Near, RowPositions, SimilarityAspects
 from .run_table import COLUMNS, COUNTS, MACHINE, NETWORK, ORDER, PARTS, WORK, RunTable
-
-if TYPE_CHECKING:
-    from ..features.classes import Array
 
 
 class Aspect(Enum):
@@ -118,13 +114,14 @@ FORM = SimilarityAspects(
 )
 
 
-def of_parts(process: Process, rows: RowPositions) -> Array:
-    """Return the logarithms by which parts of runs take longer, ``[runs, parts]``."""
+def with_parts(rows: RowPositions) -> RowPositions:
+    """Return the positions of runs, and after them those of each part of each run."""
     runs, parts = len(rows.kinds), len(PARTS)
-    places = np.repeat(rows.places, parts, axis=0)
-    places[:, COUNT_COLUMNS.stop :] = np.tile(np.eye(parts), (runs, 1))
-    each = process.beyond(RowPositions(np.repeat(rows.kinds, parts, axis=0), places))
-    return each.reshape(runs, parts)
+    kinds, places = (
+        np.concatenate([one, np.repeat(one, parts, axis=0)]) for one in (rows.kinds, rows.places)
+    )
+    places[runs:, COUNT_COLUMNS.stop :] = np.tile(np.eye(parts), (runs, 1))
+    return RowPositions(kinds, places)
 
 
 def positions(

@@ -30,7 +30,7 @@ from ..features.distance import SAME_CHIP, distance
 from ..features.process import Process
 from ..features.process import RowPositions as Runs
 from .processor_runs import is_plain, laws, run_time
-from .run_process import FORM, KERNELS, MACHINE_COLUMNS, ROUNDING, of_parts, positions
+from .run_process import FORM, KERNELS, MACHINE_COLUMNS, ROUNDING, positions, with_parts
 from .run_table import RATES_OF, RunTable, longer, precision, tabulated
 
 if TYPE_CHECKING:
@@ -168,9 +168,11 @@ def residual(process: Process, runs: Sequence[RunTable], rows: Runs) -> tuple[Ar
         runs: facts of the runs.
         rows: their positions.
     """
-    _, deviation = process.expected_and_deviation(rows)
+    count, covariance = len(runs), process.with_known(with_parts(rows))
+    deviation = process.deviation(rows, covariance[:count])
     explained = np.clip(1 - deviation**2 / process.prior(rows), 0.0, 1.0)
-    parts = of_parts(process, rows) * explained[:, None]
+    # logarithms by which the parts take longer
+    parts = (covariance[count:] @ process.weights).reshape(count, -1) * explained[:, None]
     each = [longer(r.ways_s, r.fixed_s, part) for r, part in zip(runs, parts, strict=True)]
     return np.array(each), np.hypot(deviation, ANOTHER_RUN), explained
 

@@ -111,7 +111,7 @@ def test_the_deviation_is_that_of_all_rows_where_few_are_known() -> None:
     ours = process.covariance(placed, known)
     # as a row is alike with itself in every aspect but its model, which nobody knows: all of it
     variance = process.prior(queried) - (ours * np.linalg.solve(covariance, ours.T).T).sum(axis=1)
-    assert process.expected_and_deviation(queried)[1] == pytest.approx(np.sqrt(variance), rel=1e-6)
+    assert process.deviation(queried, ours) == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
 def test_a_run_far_from_all_others_is_known_least() -> None:
@@ -120,8 +120,10 @@ def test_a_run_far_from_all_others_is_known_least() -> None:
     far = Runs(runs.kinds[:1] + 9, runs.places[:1] + 1e3)
     far.places[:, -len(PARTS) :] = 1.0
     alone = float(np.sqrt(process.prior(far)[0]))
-    nearly_all = process.expected_and_deviation(far)[1][0]
-    assert (process.expected_and_deviation(runs)[1] < nearly_all).all()
+    nearly_all, most = (
+        float(process.deviation(one, process.with_known(one)).max()) for one in (far, runs)
+    )
+    assert most < nearly_all
     assert nearly_all <= alone
     assert nearly_all > 0.99 * alone
 

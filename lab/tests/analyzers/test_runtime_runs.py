@@ -230,8 +230,7 @@ def test_intervals_are_as_wide_as_similar_runs_deviate(
     row = next(run for run in runs if run.row.deployment.target == "t4")
 
     def widths(deviation: float) -> tuple[float, float]:
-        given = np.zeros(1), np.array([deviation])
-        monkeypatch.setattr(Process, "expected_and_deviation", lambda *_: given)
+        monkeypatch.setattr(Process, "deviation", lambda *_: np.array([deviation]))
         time = runtime_runs.estimated(found, replace(row.table, floor_s=0.0)).time
         return np.log(time.mid / time.low), np.log(time.high / time.mid)
 
