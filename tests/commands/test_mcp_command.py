@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
@@ -20,7 +21,7 @@ from perfc.frontend.reading.process import child_environment
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = "resnet50.onnx.gz"
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
-    "analyze": ({"model": MODEL, "target": ["a100"], "batch": 8}, "predicted"),
+    "analyze": ({"model": MODEL, "target": "a100", "batch": 8}, "predicted"),
     "compare": ({"models": [MODEL], "target": ["a100", "l4"], "batch": 1}, "l4"),
     "explain": ({"model": MODEL, "node": "/conv1/Conv"}, "flop"),
     "lint": ({"files": [MODEL]}, MODEL),
@@ -42,7 +43,11 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("analyze", {"model": MODEL, "values": ["x=@../secret.json"]}, "no argument 'values'"),
     ("analyze", {"model": MODEL, "value": ["x=@../secret.json"]}, "leaves the root"),
     ("analyze", {"model": MODEL, "output": "x.html"}, "no argument 'output'"),
-    ("analyze", {"model": MODEL, "target": "a100"}, "target is 'a100', must be of type array"),
+    (
+        "analyze",
+        {"model": MODEL, "target": 100},
+        "target is '100', must be of type array or string",
+    ),
     ("analyze", {"model": MODEL, "target": ["a1000000"]}, "no such target 'a1000000'"),
     ("analyze", {"model": MODEL, "full": "yes"}, "full is 'yes', must be of type boolean"),
     ("analyze", {"model": "absent.onnx"}, "absent.onnx"),
@@ -102,6 +107,7 @@ def test_every_tool_answers_a_client_of_the_sdk(folder: Path) -> None:
             assert not result.is_error, text
             assert expected in text, (name, text)
             assert len(text) < 8000, name
+            assert "columns hidden" not in text, name
             assert listed[name].description
 
     with_client(folder, use)
@@ -112,6 +118,7 @@ def test_answers_as_json_are_documents_of_the_command(folder: Path) -> None:
         arguments = {"model": MODEL, "target": ["t4"], "output_format": "json"}
         result = await client.call_tool("fit", arguments)
         assert json.loads(result.content[0].text)["schema"].startswith("perfc-fit/")
+        assert result.structured_content == json.loads(result.content[0].text)
 
     with_client(folder, use)
 
@@ -137,9 +144,11 @@ def test_schemas_are_those_of_the_options() -> None:
         names = {n for c in _tools.commands_of(tool) for n, _ in c.parameters}
         assert set(schema["properties"]) - {_tools.KIND} == names
         assert json.loads(json.dumps(schema)) == schema
+        assert not re.findall(r"\{\w+\}", json.dumps(schema))
     analyze = _tools.schema("analyze")
     assert analyze["required"] == ["model"]
-    assert analyze["properties"]["target"]["type"] == "array"
+    assert analyze["properties"]["target"]["type"] == ["array", "string"]
+    assert "tensorrt" in analyze["properties"]["runtime"]["description"]
     assert analyze["properties"]["output_format"]["enum"] == ["text", "json"]
     assert _tools.schema("llm")["properties"]["isl"] == {
         "type": "integer",

@@ -17,6 +17,8 @@ from perfc.frontend.reading.module_name import is_named
 from perfc.ir import frozen
 
 from ..shared import listing
+from ..shared.deployment_option import DeploymentOption
+from ..shared.names import Names, Nodes
 
 TOOLS: Mapping[str, list[str]] = data_next_to(__file__)
 """Commands that are tools; of groups also their subcommands, ``*`` for all."""
@@ -125,8 +127,13 @@ def parameter_schema(parameter: click.Parameter) -> dict[str, Any]:
     else:
         made = value_schema(parameter)
     if getattr(parameter, "multiple", False) or parameter.nargs == -1:
-        made = {"type": "array", "items": made, **({"minItems": 1} if parameter.required else {})}
-    text = getattr(parameter, "help", None) or ""
+        # one value may be given without its array
+        kinds = made["type"] if isinstance(made["type"], list) else [made["type"]]
+        least = {"minItems": 1} if parameter.required else {}
+        made = {"type": ["array", *kinds], "items": made, **least}
+    text = getattr(parameter, "help", None)
+    if isinstance(parameter, DeploymentOption):
+        text = parameter.help_text()
     if text:
         made["description"] = " ".join(text.split())
     return made
@@ -149,6 +156,8 @@ def value_schema(parameter: click.Parameter) -> dict[str, Any]:
             return {"type": "integer"}
         case type(name="float"):
             return {"type": "number"}
+        case click.Path() | Names() | Nodes():
+            return {"type": "string"}
         case _:
             return {"type": ["string", "number"]}
 
@@ -226,7 +235,7 @@ def check_type(name: str, value: Any, wanted: Mapping[str, Any]) -> None:
     match value:
         case None:
             return
-        case list() if kinds == ["array"]:
+        case list() if "items" in wanted:
             for one in value:
                 check_type(name, one, wanted["items"])
             return

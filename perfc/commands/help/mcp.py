@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -24,6 +25,8 @@ TIMEOUT_S = 300.0
 """Longest run of a command."""
 MOST_CHARACTERS = 20_000
 """Longest answer as text."""
+WIDTH = "200"
+"""Columns of an answer: no table hides one."""
 PARALLEL = 2
 """Commands that run at the same time."""
 INSTRUCTIONS = (
@@ -74,7 +77,11 @@ async def serve(root: Path) -> None:
             return CallToolResult(
                 content=[TextContent(type="text", text=f"error: {error}")], is_error=True
             )
-        return CallToolResult(content=[TextContent(type="text", text=text)])
+        is_document = (params.arguments or {}).get("output_format") == "json"
+        return CallToolResult(
+            content=[TextContent(type="text", text=text)],
+            structured_content=json.loads(text) if is_document else None,
+        )
 
     server: Any = Server(
         "perfc",
@@ -101,7 +108,7 @@ async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
         "perfc",
         *line,
         cwd=root,
-        env={**child_environment(), NO_CODE: "1", "NO_COLOR": "1"},
+        env={**child_environment(), NO_CODE: "1", "NO_COLOR": "1", "COLUMNS": WIDTH},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
