@@ -183,13 +183,14 @@ class Engine:
         Raises:
             ModelError: the model cannot be divided by these degrees.
         """
-        if not self.images:
+        is_whole = bool(self.model.encoders)
+        if not self.images and not is_whole:
             return self._language_cost
         serving = table_of(self.runtime).serving.value
         tower = tower_cost(
             self.model, self.precision, self.parallel, self.runtime, str(self.machine.path), serving
         )
-        return ImagedCost(self._language_cost, tower, self.images)
+        return ImagedCost(self._language_cost, tower, self.images or 1, is_whole=is_whole)
 
     @property
     def _language_cost(self) -> StepCost:

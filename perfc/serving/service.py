@@ -37,6 +37,8 @@ from .simulation.metrics import latencies, throughput
 from .simulation.simulate import SimulatedRun
 
 MOST_ENGINES = 1 << 12
+DECODER_PROMPT = 4
+"""Tokens that a decoder behind an encoder starts with: of Whisper start, language, task, times."""
 
 
 def llm(
@@ -66,7 +68,7 @@ def llm(
     model, images = engine.model, added.get("images", 0)
     image_tokens = images * (model.tower.tokens if model.tower else 0)
     load = Load(
-        given["isl"] + image_tokens,
+        DECODER_PROMPT if model.encoders else given["isl"] + image_tokens,
         given["osl"],
         0 if given["rate"] else given["concurrency"],
         given["rate"],
@@ -104,6 +106,8 @@ def engine_of(
     draft, images = given["draft"], added.get("images", 0)
     model = decoder_of(config, added.get("like", ""))
     model = with_additions(model, given["runtime"], added, has_trace=bool(given["trace"]))
+    if model.encoders:
+        model = replace(model, source=given["isl"])
     drafts = Speculation(
         given["draft_tokens"], given["acceptance"], decoder_of(draft) if draft else None
     )

@@ -31,8 +31,8 @@ def test_images_are_tokens_weights_and_time() -> None:
     more = seen.memory.weight_bytes - plain.memory.weight_bytes
     assert more == pytest.approx(2 * 420e6, rel=0.01)
     prompt, decode = seen.steps
-    assert next(p for p in prompt.parts if p.what == "tower of images").time_s > 5e-3
-    assert "tower of images" not in {p.what for p in decode.parts}
+    assert next(p for p in prompt.parts if p.what == "encoder").time_s > 5e-3
+    assert "encoder" not in {p.what for p in decode.parts}
     assert prompt.time_s > prompt.floor_s > 2 * plain.steps[0].floor_s
     assert "the tower of images is not counted" in plain.notes
     assert not any("tower" in note for note in seen.notes)
@@ -99,3 +99,17 @@ def test_models_without_a_tower_read_no_images() -> None:
         llm("llama-3.2-1b", "h100", images=1)
     with pytest.raises(ModelError, match="reads no images"):
         with_images(read_config("llama-3.2-1b"))
+
+
+def test_an_encoder_runs_once_and_its_keys_are_cached() -> None:
+    """Whisper large: keys and values of 1,500 tokens in 32 layers, 234 MiB a request."""
+    load = {"osl": 100, "concurrency": 1, "requests": 2}
+    sound = llm("whisper-large-v3", "h100", **load)
+    held = 2 * 32 * 1500 * 1280 * 2
+    assert f"1,500 tokens of a request once: keys of {held / (1 << 20):.0f} MiB" in sound.notes[0]
+    cached = sound.memory.kv_bytes_per_token * 112 + held
+    assert sound.memory.largest_concurrency == sound.memory.pool_bytes // cached
+    assert sound.memory.weight_bytes == pytest.approx(2 * sound.parameters, rel=0.01)
+    short, long = (llm("t5-large", "h100", isl=n, **load) for n in (128, 4096))
+    assert long.steps[0].floor_s > 4 * short.steps[0].floor_s
+    assert long.memory.largest_concurrency < short.memory.largest_concurrency

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from enum import Enum
 from typing import TypeAlias
 
@@ -294,6 +295,7 @@ class LanguageModel:
         cached_bytes: bytes that a token leaves in the caches of all layers, set by
             --kv-bytes-per-token; 0 for those of its layers.
         state_type: element type of its states that the configuration names; "" for none.
+        source: tokens that its encoder reads of each served request; 0 for any.
     """
 
     name: str
@@ -313,6 +315,7 @@ class LanguageModel:
     context: int = 0
     cached_bytes: int = 0
     state_type: str = ""
+    source: int = field(default=0, repr=False)
 
     @property
     def assumption(self) -> str:

@@ -1,4 +1,4 @@
-"""Images in prompts: a vision tower runs in the step that computes a prompt's first tokens."""
+"""Towers of images, and encoders: they run in the step that computes a prompt's first tokens."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from perfc.errors import ParseError
-from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision, lower_images
+from perfc.frontend.config import (
+    LanguageModel,
+    Parallel,
+    ServingPrecision,
+    lower,
+    lower_images,
+)
 from perfc.ir import evaluate, record
 from perfc.machine import Machine, load_machine
 
@@ -121,13 +127,16 @@ def tower_cost(
     target: str,
     framework: str,
 ) -> TowerCost:
-    """Return the cost of a model's tower on a target, by the path of the target's file.
+    """Return the cost of a model's tower or encoder on a target, by the path of the target's file.
 
     Raises:
         ModelError: the model reads no images, or its tower cannot be divided so.
     """
-    program = Program.of(lower_images(model, precision, parallel), runtime)
-    return TowerCost(program, load_machine(target), framework)
+    if model.encoders:
+        module = lower(model, precision=precision, parallel=parallel)
+    else:
+        module = lower_images(model, precision, parallel)
+    return TowerCost(Program.of(module, runtime), load_machine(target), framework)
 
 
 class ImagedCost(StepCost):
@@ -139,10 +148,14 @@ class ImagedCost(StepCost):
         language: cost of the language model.
         tower: cost of its vision tower.
         images: images per prompt.
+        is_whole: True if the tower is an encoder, whose pass has a token of the decoder.
     """
 
-    def __init__(self, language: StepCost, tower: TowerCost, images: int) -> None:
+    def __init__(
+        self, language: StepCost, tower: TowerCost, images: int, *, is_whole: bool = False
+    ) -> None:
         self.law, self.stages, self.recorded = language.law, language.stages, language.recorded
+        self.is_whole = is_whole
         self.language, self.tower, self.images = language, tower, images
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
@@ -160,10 +173,14 @@ class ImagedCost(StepCost):
         return super().launches(chunks, decodes) + len(self.tower.program.whole) * begins
 
     def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
-        """Return the memory demand of the fullest rank, the tower included."""
+        """Return the memory demand of the fullest rank, the tower included.
+
+        The pass of an encoder has the weights of its decoder too.
+        """
         demand = self.language.demand(tokens, budget, sequences)
+        weight_bytes = self.tower.weight_bytes
         return replace(
             demand,
-            weight_bytes=demand.weight_bytes + self.tower.weight_bytes,
+            weight_bytes=weight_bytes if self.is_whole else weight_bytes + demand.weight_bytes,
             activation_bytes=max(demand.activation_bytes, self.tower.activation_bytes),
         )

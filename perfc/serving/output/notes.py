@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfc.frontend.config import OF_IMAGES, LanguageModel, Sampling, WeightFormat, precision_of
+from perfc.frontend.config.lowering.stack import tokens_of
 from perfc.passes.runtimes import runtime
 from perfc.view.report.names import runs_elsewhere
-from perfc.view.report.units import plural, time_text
+from perfc.view.report.units import plural, size_text, time_text
 
 from ..cost.context import EMULATION_OPS
 from ..engine import Engine, lacks
@@ -114,6 +115,10 @@ def _standing(engine: Engine) -> tuple[str, ...]:
     read = {OF_IMAGES} if engine.images else set()
     left_out = [part for part in engine.model.left_out if part not in read]
     notes = [stranger] if stranger else []
+    for stack in engine.model.encoders:
+        tokens = tokens_of(stack, 1, engine.model.source).length
+        held = size_text(engine.memory(1, 1).demand.state_bytes)
+        notes.append(f"the encoder reads {tokens:,} tokens of a request once: keys of {held}")
     assumed = engine.model.assumption
     notes += [f"{part} is not counted" for part in left_out if part != assumed]
     notes += [f"confidence low: {assumed} (--like FAMILY for another)"] if assumed else []

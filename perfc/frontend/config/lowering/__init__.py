@@ -219,25 +219,24 @@ def _similarity(b: Builder, text: Value, image: Value) -> Value:
 def _pair(b: Builder, model: LanguageModel, decoder: Stack, step: ForwardStep) -> Module:
     """Return a step of an encoder–decoder model.
 
-    Prefill and training run both parts, a decode step only the decoder over cached keys.
+    Prefill and training run both parts, other steps only the decoder over cached keys.
     """
     encoder = model.stacks[0]
-    batch = extent(BATCH if step in WHOLE else DECODES)
-    source = tokens_of(encoder, batch, extent(SEQ if step in WHOLE else SOURCE))
-    is_open = isinstance(encoder.embedding, TokenEmbedding)
+    batch = extent(DECODES if step is ForwardStep.DECODE else BATCH)
+    read = model.source or extent(SEQ if step in WHOLE else SOURCE)
+    source = tokens_of(encoder, batch, read)
+    is_open = isinstance(encoder.embedding, TokenEmbedding) and not model.source
     if step in WHOLE:
         names = [BATCH, *([SEQ] if is_open else []), TARGET]
         over = running(b, source, model, encoder, is_cached=False)
         x, shared = embedded(b, encoder, over)
         x = layers(b, x, encoder, over, list(enumerate(encoder.layers)))
         encoded: Value | None = b.norm(x, encoder.norm, f"{encoder.name}.norm")
-        tokens = Tokens(batch, extent(TARGET))
-    elif step is ForwardStep.DECODE:
-        names = [DECODES, CONTEXT, *([SOURCE] if is_open else [])]
-        encoded, shared = None, None
-        tokens = Tokens(decodes=batch, context=extent(CONTEXT))
+        tokens = Tokens(batch, 1 if model.source else extent(TARGET))
     else:
-        b.refuse(f"no {step.value} step: an encoder reads all of its input at once")
+        tokens, of_step = _tokens(step, 1, 0)
+        names = [*of_step, *([SOURCE] if is_open else [])]
+        encoded, shared = None, None
     run = running(b, tokens, model, decoder, is_cached=step is not ForwardStep.TRAINING)
     run.encoded, run.source = encoded, source.length
     x, table = embedded(b, decoder, run, shared)

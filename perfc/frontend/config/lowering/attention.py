@@ -280,7 +280,9 @@ def _cached(b: Builder, a: Attention, run: Running, name: str, kv_heads: int) ->
     decode: Pair = (None, None)
     sizes = (kv_heads, a.head_dim, a.values)
     if tokens.has_prompts and run.is_cached:
-        held = 0 if a.is_cross else reach(a, tokens.past)
+        held = reach(a, tokens.past)
+        if a.is_cross:
+            held = run.source if run.encoded is None else 0
         past = caches(b, f"{name}.past", tokens.prompts, held, sizes)
     if tokens.has_decodes:
         held = run.source if a.is_cross else reach(a, tokens.context)

@@ -3,7 +3,7 @@
 const PARTS = {
   products: "level-1", experts: "hot-3", attention: "level-2", states: "hot-2",
   "norms and elements": "roof", head: "level-3", exchanges: "accent", drafts: "cold",
-  sampling: "track", adapters: "less", "tower of images": "hot-1", host: "more",
+  sampling: "track", adapters: "less", encoder: "hot-1", host: "more",
 };
 const ROOM = {
   weights: "level-1", activations: "level-2", "contexts and graphs": "roof",
