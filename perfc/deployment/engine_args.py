@@ -191,6 +191,8 @@ class _FlagReader:
                 return value in AS_STORED or (option == "kv_dtype" and value in HALVES)
             case "dtype-16":
                 return value in HALVES
+            case "flash_attention" if value != "auto":
+                self.options[option] = value not in ("off", "0", "false")
             case "whole-prompts" | "mixed":
                 self.options["batching"] = option
             case "ep-all" | "ep-tensor" | "attention-dp" | "attention-tp":

@@ -39,6 +39,7 @@ class Additions(TypedDict, total=False):
             launches each kernel from the host; by default the target's value or a prior.
         batching: whose tokens a step has, "mixed", "whole-prompts" or "prompts-first"; by default
             as the runtime does.
+        flash_attention: False for llama.cpp's ``-fa off``; None for the default of its version.
         reserve: memory of each device to hold back, as ``2GiB`` or ``5%``.
         like: family that the configuration is read like; "" for its own.
         kv_bytes_per_token: bytes that a token leaves in the KV cache of the whole model; 0 for
@@ -57,6 +58,7 @@ class Additions(TypedDict, total=False):
     recorded_tokens: int | None
     host_launch: str | float | None
     batching: str | Batching | None
+    flash_attention: bool | None
     reserve: str | int | Reserve
     like: str
     kv_bytes_per_token: int
@@ -124,8 +126,10 @@ def longest_of(added: Additions, model: LanguageModel, tokens: int) -> int | Non
     return most
 
 
-def of_host(added: Additions) -> tuple[float | None, int | None, Batching | None]:
-    """Return host launch time in seconds, largest recorded step in tokens, and batching.
+def of_host(
+    added: Additions,
+) -> tuple[float | None, int | None, Batching | None, bool | None]:
+    """Return host launch time in seconds, largest recorded step, batching, flash attention.
 
     Each is None if it was not given.
 
@@ -136,7 +140,7 @@ def of_host(added: Additions) -> tuple[float | None, int | None, Batching | None
     launch_s = None if given is None else seconds_of(given, "--host-launch")
     if not isinstance(batching, Batching):
         batching = member(Batching, batching, "--batching") if batching else None
-    return launch_s, added.get("recorded_tokens"), batching
+    return launch_s, added.get("recorded_tokens"), batching, added.get("flash_attention")
 
 
 def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:

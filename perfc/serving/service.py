@@ -176,6 +176,7 @@ def engine_for(
     host_launch_s: float | None = None,
     recorded: int | None = None,
     batching: Batching | None = None,
+    fuses: bool | None = None,
     reserve: Reserve = NOTHING,
 ) -> Engine:
     """Return one engine with the arguments of `llm`, by the path of its target's file.
@@ -203,6 +204,7 @@ def engine_for(
         utilization=utilization,
         recorded_tokens=recorded,
         batching=batching,
+        fuses_attention=fuses,
     )
 
 

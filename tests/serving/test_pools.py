@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from perfc.deployment.engine_args import read_engine_args
 from perfc.frontend.config import precision_of, read_config
 from perfc.machine import CONTEXT_BYTES, Reserve, load_machine
 from perfc.machine.parallel import Parallel
@@ -189,6 +190,8 @@ def test_scores_of_llamacpp_grow_with_the_context(context: int) -> None:
     old, found = (
         served(runtime_version=v, **how).memory.activation_bytes for v in ("b6000", "b6325")
     )
+    args = read_engine_args("llama-server -m x.gguf -fa off").options
+    assert served(**args, **how).memory.activation_bytes == old
     scores = 512 * (context + 100) * 32 * 4
     assert scores < old < scores + 64 * (1 << 20)
     assert found == pytest.approx(old - scores + 512 * (context + 100) * 2)
