@@ -38,8 +38,11 @@ class Operation(IntEnum):
 
 
 EXCHANGES = {o: Exchange(o.name.lower().replace("_", "-")) for o in Operation}
-LAW_LOW, LAW_HIGH = read_constants(Path(__file__).parents[1] / FILE_NAME)["network_law"].numbers
+_CONSTANTS = read_constants(Path(__file__).parents[1] / FILE_NAME)
+LAW_LOW, LAW_HIGH = _CONSTANTS["network_law"].numbers
 """Interval of measured over expected time of collectives between nodes."""
+INTEL_LAUNCH_S = _CONSTANTS["intel_launch_s"].number
+"""Shortest kernel where no engine records graphs."""
 
 
 class Collective(KernelClass):
@@ -84,9 +87,12 @@ class Collective(KernelClass):
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Bytes over the link, and a launch."""
-        wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
-        return wire_s + physics.latency_s(protocol, sheet)
+        """Bytes over the link, those of a ring over PCIe, and a launch."""
+        is_ring = (_direct(rows, sheet) == 0) & (rows["operation"] == Operation.ALL_REDUCE)
+        around = 2 * (rows["ranks"] - 1) / rows["ranks"]
+        wire_s = wire_bytes(rows) * np.where(is_ring, around, 1) / link_bytes_per_s(rows, sheet)
+        is_recorded = sheet.machine.vendor != "Intel"
+        return wire_s + (physics.latency_s(protocol, sheet) if is_recorded else INTEL_LAUNCH_S)
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
         """The link that joins ranks, so that 1 is a factor of two in it, and the maker."""
