@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -223,159 +224,79 @@ def _build_model(_: WireDecoder, fields: Fields) -> ProtoModel | None:
     return ProtoModel(**{**fields, "metadata_props": _props(fields)})
 
 
-def _texts(**numbers: int) -> dict[int, Field]:
-    return {number: Field(name, FieldKind.TEXT) for name, number in numbers.items()}
+SCHEMA = """
+StringStringEntryProto: 1 key text, 2 value text
+OperatorSetIdProto: 1 domain text, 2 version int
+TensorAnnotation: 1 tensor_name text, 2 quant_parameter_tensor_names StringStringEntryProto*
+Dimension: 1 dim_value int, 2 dim_param text
+TensorShapeProto: 1 dim Dimension*
+TypeProto.Tensor: 1 elem_type int, 2 shape TensorShapeProto
+TypeProto.Sequence: 1 elem TypeProto
+TypeProto.Map: 1 key_type int, 2 elem TypeProto
+TypeProto.Opaque:
+TypeProto: 1 tensor TypeProto.Tensor, 4 seq TypeProto.Sequence, 5 map TypeProto.Map,
+  7 opaque TypeProto.Opaque, 8 sparse_tensor TypeProto.Tensor, 9 optional TypeProto.Sequence
+ValueInfoProto: 1 name text, 2 type TypeProto, 4 metadata_props StringStringEntryProto*
+TensorProto: 1 dims ints, 2 data_type int, 4 float_data floats!, 5 int32_data ints!,
+  6 string_data bytes*!, 7 int64_data ints!, 8 name text, 9 raw_data elements!,
+  10 double_data doubles!, 11 uint64_data ints!, 13 external_data StringStringEntryProto*,
+  14 data_location int
+SparseTensorProto: 1 values TensorProto, 2 indices TensorProto, 3 dims ints
+AttributeProto: 1 name text, 2 f float, 3 i int, 4 s bytes, 5 t TensorProto, 6 g GraphProto,
+  7 floats floats, 8 ints ints, 9 strings bytes*, 10 tensors TensorProto*,
+  11 graphs GraphProto*, 14 tp TypeProto, 15 type_protos TypeProto*, 20 type int,
+  21 ref_attr_name text, 22 sparse_tensor SparseTensorProto,
+  23 sparse_tensors SparseTensorProto*
+NodeProto: 1 input text*, 2 output text*, 3 name text, 4 op_type text,
+  5 attribute AttributeProto*, 7 domain text, 8 overload text,
+  9 metadata_props StringStringEntryProto*
+GraphProto: 1 node NodeProto*, 2 name text, 5 initializer TensorProto*,
+  11 input ValueInfoProto*, 12 output ValueInfoProto*, 13 value_info ValueInfoProto*,
+  14 quantization_annotation TensorAnnotation*, 15 sparse_initializer SparseTensorProto*,
+  16 metadata_props StringStringEntryProto*
+FunctionProto: 1 name text, 4 input text*, 5 output text*, 6 attribute text*, 7 node NodeProto*,
+  9 opset_import OperatorSetIdProto*, 10 domain text, 11 attribute_proto AttributeProto*,
+  12 value_info ValueInfoProto*, 13 overload text, 14 metadata_props StringStringEntryProto*
+ModelProto: 1 ir_version int, 2 producer_name text, 3 producer_version text, 4 domain text,
+  5 model_version int, 6 doc_string text, 7 graph GraphProto,
+  8 opset_import OperatorSetIdProto*, 14 metadata_props StringStringEntryProto*,
+  25 functions FunctionProto*
+"""
+"""Messages with their fields: number, name and kind, a message by its name.
 
-
-def _messages(of: str, **numbers: int) -> dict[int, Field]:
-    return {
-        number: Field(name, FieldKind.MESSAGE, of, many=True) for name, number in numbers.items()
-    }
-
-
-_TYPE_TENSOR = {
-    1: Field("elem_type", FieldKind.INT),
-    2: Field("shape", FieldKind.MESSAGE, "TensorShapeProto"),
+``*`` collects values in a list; ``!`` leaves more than ``PAYLOAD_CAP_BYTES`` unread.
+"""
+_BUILDERS: Mapping[str, Callable[[WireDecoder, Fields], Any]] = {
+    "StringStringEntryProto": _build_entry,
+    "OperatorSetIdProto": _build_opset,
+    "TensorAnnotation": _build_annotation,
+    "Dimension": _build_dim,
+    "TensorShapeProto": _build_shape,
+    "TypeProto": _build_type,
+    "ValueInfoProto": _build_value_info,
+    "TensorProto": build_tensor,
+    "SparseTensorProto": _build_sparse,
+    "AttributeProto": build_attribute,
+    "NodeProto": _build_node,
+    "GraphProto": _build_graph,
+    "FunctionProto": _build_function,
+    "ModelProto": _build_model,
 }
-_ELEM = {1: Field("elem", FieldKind.MESSAGE, "TypeProto")}
 
 
-_TABLES: dict[str, tuple[Callable[[WireDecoder, Fields], Any], dict[int, Field]]] = {
-    "StringStringEntryProto": (_build_entry, _texts(key=1, value=2)),
-    "OperatorSetIdProto": (_build_opset, {**_texts(domain=1), 2: Field("version", FieldKind.INT)}),
-    "TensorAnnotation": (
-        _build_annotation,
-        {
-            **_texts(tensor_name=1),
-            **_messages("StringStringEntryProto", quant_parameter_tensor_names=2),
-        },
-    ),
-    "Dimension": (
-        _build_dim,
-        {1: Field("dim_value", FieldKind.INT), 2: Field("dim_param", FieldKind.TEXT)},
-    ),
-    "TensorShapeProto": (_build_shape, _messages("Dimension", dim=1)),
-    "TypeProto.Tensor": (_keep, _TYPE_TENSOR),
-    "TypeProto.Sequence": (_keep, _ELEM),
-    "TypeProto.Map": (
-        _keep,
-        {1: Field("key_type", FieldKind.INT), 2: Field("elem", FieldKind.MESSAGE, "TypeProto")},
-    ),
-    "TypeProto.Opaque": (_keep, {}),
-    "TypeProto": (
-        _build_type,
-        {
-            1: Field("tensor", FieldKind.MESSAGE, "TypeProto.Tensor"),
-            4: Field("seq", FieldKind.MESSAGE, "TypeProto.Sequence"),
-            5: Field("map", FieldKind.MESSAGE, "TypeProto.Map"),
-            7: Field("opaque", FieldKind.MESSAGE, "TypeProto.Opaque"),
-            8: Field("sparse_tensor", FieldKind.MESSAGE, "TypeProto.Tensor"),
-            9: Field("optional", FieldKind.MESSAGE, "TypeProto.Sequence"),
-        },
-    ),
-    "ValueInfoProto": (
-        _build_value_info,
-        {
-            **_texts(name=1),
-            2: Field("type", FieldKind.MESSAGE, "TypeProto"),
-            **_messages("StringStringEntryProto", metadata_props=4),
-        },
-    ),
-    "TensorProto": (
-        build_tensor,
-        {
-            1: Field("dims", FieldKind.INTS),
-            2: Field("data_type", FieldKind.INT),
-            4: Field("float_data", FieldKind.FLOATS, weight=True),
-            5: Field("int32_data", FieldKind.INTS, weight=True),
-            6: Field("string_data", FieldKind.BYTES, many=True, weight=True),
-            7: Field("int64_data", FieldKind.INTS, weight=True),
-            8: Field("name", FieldKind.TEXT),
-            9: Field("raw_data", FieldKind.ELEMENTS, weight=True),
-            10: Field("double_data", FieldKind.DOUBLES, weight=True),
-            11: Field("uint64_data", FieldKind.INTS, weight=True),
-            **_messages("StringStringEntryProto", external_data=13),
-            14: Field("data_location", FieldKind.INT),
-        },
-    ),
-    "SparseTensorProto": (
-        _build_sparse,
-        {
-            1: Field("values", FieldKind.MESSAGE, "TensorProto"),
-            2: Field("indices", FieldKind.MESSAGE, "TensorProto"),
-            3: Field("dims", FieldKind.INTS),
-        },
-    ),
-    "AttributeProto": (
-        build_attribute,
-        {
-            **_texts(name=1, ref_attr_name=21),
-            2: Field("f", FieldKind.FLOAT),
-            3: Field("i", FieldKind.INT),
-            4: Field("s", FieldKind.BYTES),
-            5: Field("t", FieldKind.MESSAGE, "TensorProto"),
-            6: Field("g", FieldKind.MESSAGE, "GraphProto"),
-            7: Field("floats", FieldKind.FLOATS),
-            8: Field("ints", FieldKind.INTS),
-            9: Field("strings", FieldKind.BYTES, many=True),
-            **_messages("TensorProto", tensors=10),
-            **_messages("GraphProto", graphs=11),
-            14: Field("tp", FieldKind.MESSAGE, "TypeProto"),
-            **_messages("TypeProto", type_protos=15),
-            20: Field("type", FieldKind.INT),
-            22: Field("sparse_tensor", FieldKind.MESSAGE, "SparseTensorProto"),
-            **_messages("SparseTensorProto", sparse_tensors=23),
-        },
-    ),
-    "NodeProto": (
-        _build_node,
-        {
-            1: Field("input", FieldKind.TEXT, many=True),
-            2: Field("output", FieldKind.TEXT, many=True),
-            **_texts(name=3, op_type=4, domain=7, overload=8),
-            **_messages("AttributeProto", attribute=5),
-            **_messages("StringStringEntryProto", metadata_props=9),
-        },
-    ),
-    "GraphProto": (
-        _build_graph,
-        {
-            **_messages("NodeProto", node=1),
-            **_texts(name=2),
-            **_messages("TensorProto", initializer=5),
-            **_messages("ValueInfoProto", input=11, output=12, value_info=13),
-            **_messages("TensorAnnotation", quantization_annotation=14),
-            **_messages("SparseTensorProto", sparse_initializer=15),
-            **_messages("StringStringEntryProto", metadata_props=16),
-        },
-    ),
-    "FunctionProto": (
-        _build_function,
-        {
-            **_texts(name=1, domain=10, overload=13),
-            4: Field("input", FieldKind.TEXT, many=True),
-            5: Field("output", FieldKind.TEXT, many=True),
-            6: Field("attribute", FieldKind.TEXT, many=True),
-            **_messages("NodeProto", node=7),
-            **_messages("OperatorSetIdProto", opset_import=9),
-            **_messages("AttributeProto", attribute_proto=11),
-            **_messages("ValueInfoProto", value_info=12),
-            **_messages("StringStringEntryProto", metadata_props=14),
-        },
-    ),
-    "ModelProto": (
-        _build_model,
-        {
-            1: Field("ir_version", FieldKind.INT),
-            **_texts(producer_name=2, producer_version=3, domain=4, doc_string=6),
-            5: Field("model_version", FieldKind.INT),
-            7: Field("graph", FieldKind.MESSAGE, "GraphProto"),
-            **_messages("OperatorSetIdProto", opset_import=8),
-            **_messages("StringStringEntryProto", metadata_props=14),
-            **_messages("FunctionProto", functions=25),
-        },
-    ),
-}
+def _field(text: str) -> Field:
+    """Return a field of the schema."""
+    name, kind = text.rstrip("*!").split()
+    of = "" if kind.islower() else kind
+    number_kind = FieldKind.MESSAGE if of else FieldKind[kind.upper()]
+    return Field(name, number_kind, of, many="*" in text, weight="!" in text)
+
+
+def _fields(text: str) -> dict[int, Field]:
+    """Return the fields of a message of the schema by number."""
+    pairs = (field.split(maxsplit=1) for field in text.split(",") if field.strip())
+    return {int(number): _field(rest) for number, rest in pairs}
+
 
 _FAST = {
     "NodeProto": read_node,
@@ -385,6 +306,12 @@ _FAST = {
 }
 
 MESSAGES = {
-    name: MessageTable(name, fields, build, _FAST.get(name), name in ("GraphProto", "TypeProto"))
-    for name, (build, fields) in _TABLES.items()
+    name: MessageTable(
+        name,
+        _fields(text),
+        _BUILDERS.get(name, _keep),
+        _FAST.get(name),
+        name in ("GraphProto", "TypeProto"),
+    )
+    for name, text in re.findall(r"(?m)^([\w.]+):((?:.|\n )*)", SCHEMA)
 }
