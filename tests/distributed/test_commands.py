@@ -368,14 +368,14 @@ def test_the_backward_pass_of_a_graph_is_that_of_its_step() -> None:
             taken[anchor.loc.name, anchor.op.mnemonic] = t.time_s
         around[anchor.loc.name] = around.get(anchor.loc.name, 0.0) + t.time_s
     # a filter's gradient is waited for by nobody, the first layer's images need none
-    middle, first = "/layer2/layer2.1/conv2/Conv", "/conv1/Conv"
+    middle, first = "/layer2/1/conv2/Conv", "/conv1/Conv"
     weight_s, input_s = (found[middle][waiter] for waiter in (Waiter.WEIGHT, Waiter.INPUT))
     assert weight_s > taken[f"{middle}.grad", "conv_filter_grad"]
     assert input_s > taken[f"{middle}.grad", "conv_data_grad"]
     assert weight_s + input_s == pytest.approx(around[f"{middle}.grad"])
     assert found[first][Waiter.INPUT] == 0
     assert found[first][Waiter.WEIGHT] == pytest.approx(around[f"{first}.grad"])
-    assert found["/layer2/layer2.1/act2/Relu"][Waiter.WEIGHT] == 0
+    assert found["/layer2/1/act2/Relu"][Waiter.WEIGHT] == 0
 
 
 def test_the_interval_of_an_unnamed_framework_covers_those_of_each() -> None:

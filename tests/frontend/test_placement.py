@@ -60,6 +60,23 @@ def test_names_are_those_of_the_program() -> None:
     assert [n.loc.stored_name for n in nodes][:2] == ["node_Conv_3", "node_Sigmoid_8"]
 
 
+def test_nodes_of_one_call_are_numbered() -> None:
+    parts = [made("Relu", f"node_Relu_{i}", ["x"], f"s{i}", "swin", "roll") for i in range(3)]
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 4]) for n in ("x", "s2")]
+    model = helper.make_model(helper.make_graph(parts, "g", ends[:1], ends[1:]))
+    names = [n.name for n in walk(load(bytes(model.SerializeToString())).graph)]
+    assert names == ["swin/roll", "swin/roll.Relu", "swin/roll.Relu.2"]
+
+
+def test_scopes_of_torchscript_become_paths_of_modules() -> None:
+    node = helper.make_node("Relu", ["x"], ["y"], "/layer1/layer1.0/blocks.2/act/Relu_1")
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 4]) for n in "xy"]
+    model = helper.make_model(helper.make_graph([node], "g", ends[:1], ends[1:]))
+    (relu,) = walk(load(bytes(model.SerializeToString())).graph)
+    assert relu.name == "/layer1/0/blocks/2/act/Relu_1"
+    assert relu.loc.stored_name == node.name
+
+
 def test_lines_are_those_outside_of_the_framework_outermost_first() -> None:
     conv, *_, add = walk(load(export()).graph)
     assert conv.loc.frames == ("net.py:10", "parts/block.py:5")

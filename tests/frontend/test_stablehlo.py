@@ -21,7 +21,7 @@ from perfc.frontend.lowering import lowered
 from perfc.frontend.pytorch.named import named_module
 from perfc.frontend.reading.module_name import NamedModule
 from perfc.frontend.stablehlo.program import translated
-from perfc.ir.graph import Module
+from perfc.ir.graph import Module, walk
 
 DOT = "#stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>"
 
@@ -99,6 +99,24 @@ def network() -> dict[str, Any]:
 
 def module_of(functions: dict[str, Any]) -> Module:
     return lowered(translated(functions), ReadOptions())
+
+
+def test_lines_are_of_the_call_and_of_what_it_runs() -> None:
+    """A function that is compiled once has the lines of its first call; each call has its own."""
+    functions = network()
+    outer = 'at callsite("<module>"("run.py":9:1 to :7)'
+    functions["relu"]["ops"][2]["loc"] = (
+        'loc("jit(relu)/max"(callsite("relu"("act.py":3:5 to :9) '
+        f'at callsite("f"("net.py":4:2 to :8) {outer}))))'
+    )
+    calls = [o for o in functions["main"]["ops"] if o["name"] == "func.call"]
+    for line, call in enumerate(calls, 4):
+        call["loc"] = f'loc("jit(f)/relu"(callsite("f"("net.py":{line}:2 to :8) {outer})))'
+    nodes = [n for n in walk(module_of(functions).graph) if n.op.mnemonic == "max"]
+    assert [n.loc.frames for n in nodes] == [
+        ("run.py:9", "net.py:4", "act.py:3"),
+        ("run.py:9", "net.py:5", "act.py:3"),
+    ]
 
 
 def test_channels_last_need_one_transposition_of_the_map() -> None:

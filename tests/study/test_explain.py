@@ -117,7 +117,7 @@ def test_nodes_are_found_by_name_output_position_and_part(resnet: Report) -> Non
     first = graph.nodes[0]
     for wanted in ("/conv1/Conv", first.results[0].name, "0", "#0"):
         assert find_node(graph, wanted) == (0, first)
-    assert find_node(graph, "layer4.2/conv3")[1].name == "/layer4/layer4.2/conv3/Conv"
+    assert find_node(graph, "layer4.2/conv3")[1].name == "/layer4/2/conv3/Conv"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import field, replace
 
@@ -10,7 +11,7 @@ from perfc.ir.graph import Loc, Value
 from perfc.ir.record import mutable
 
 from ..reading import proto
-from ..reading.provenance import place_of
+from ..reading.provenance import of_scopes, place_of
 from .functions import EXPANDED
 from .order import label
 
@@ -21,11 +22,11 @@ class Placement:
 
     Args:
         root: folder that files of sources are named from.
-        used: names of nodes so far, as several nodes stand for one call of the program.
+        used: how many nodes had a name so far, as several stand for one call of the program.
     """
 
     root: str = field(default_factory=lambda: os.path.realpath(os.curdir))
-    used: set[str] = field(default_factory=set[str])
+    used: Counter[str] = field(default_factory=Counter[str])
 
     def of_call(self, source: proto.ProtoNode, function: proto.Function, prefix: str) -> Loc | None:
         """Return the location of a body's nodes; None for those of a function of the file."""
@@ -43,7 +44,8 @@ class Placement:
         """
         stored, props = prefix + source.name, source.metadata_props
         if not props:
-            return Loc(stored, source.op_type)
+            name = of_scopes(stored)
+            return Loc(name, source.op_type, in_file=stored if stored != name else "")
         if proto.SOURCE in props:
             frames = tuple(props[proto.SOURCE].split("\n"))
             return Loc(stored, source.op_type, frames=frames)
@@ -52,8 +54,8 @@ class Placement:
         name = prefix + path
         if name in self.used:
             name = f"{name}.{source.op_type}"
-        if name in self.used:
-            name = stored
-        self.used.add(name)
+        self.used[name] += 1
+        if (count := self.used[name]) > 1:
+            name = f"{name}.{count}"
         in_file = stored if stored != name else ""
         return Loc(name, source.op_type, frames=frames, in_file=in_file)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 
 DYNAMO = "pkg.torch.onnx."
 """Prefix of what `torch.onnx.export` writes of a node. Source: torch/onnx/_internal/exporter."""
 REWRITTEN = "pkg.onnxscript.rewriter.rule_name"
 """Key of nodes that a rewriting made, whose module is that of the last node it replaced."""
-FRAME = re.compile(r'File "([^"\n]*)", line (\d+)')
-"""File and line of a frame of a stack trace."""
+FRAME = re.compile(r'"([^"\n]*)"(?:, line |:(?=\d+:\d))(\d+)')
+"""File and line of a frame of a stack trace, or of a location of MLIR."""
 SCOPE = re.compile(r"'([^']*)'")
-OF_TORCH = re.compile(r"-packages/torch/|/torch/(nn|_\w+|functional|utils|export)\b|^<")
-"""Source files of PyTorch, and code without a file."""
+FOREIGN = re.compile(
+    r"/torch/(nn|_\w+|functional|utils|export)\b|/perfc/frontend/\w+/(export|worker)\.py|^<"
+    r"|-packages/(torch|jax|flax)/|^runpy\.py|/runpy\.py"
+)
+"""Source files of PyTorch, JAX and perfc, and code without a file."""
 MOST_FRAMES = 24
 """Innermost frames of a call that stay, as recursive programs have any number."""
 
@@ -52,9 +56,21 @@ def place_of(
     return path, frames_of(trace, root)
 
 
+def of_scopes(name: str) -> str:
+    """Return the name of a node by the scopes of TorchScript with the path of its module.
+
+    >>> of_scopes("/stage/stage.0/blocks.1/conv/Conv"), of_scopes("/relu/Relu_1")
+    ('/stage/0/blocks/1/conv/Conv', '/relu/Relu_1')
+    """
+    if not name.startswith("/") or "." not in name:
+        return name
+    parts = name.split("/")
+    return "/".join([b.removeprefix(f"{a}.").replace(".", "/") for a, b in pairwise(["", *parts])])
+
+
 @lru_cache(1 << 12)
 def frames_of(trace: str, root: str) -> tuple[str, ...]:
-    """Return ``file:line`` of the frames of a stack trace that are not of PyTorch.
+    """Return ``file:line`` of the frames of a stack trace that are of the program.
 
     >>> frames_of('File "net.py", line 3, in f; File "/x-packages/torch/a.py", line 1', "")
     ('net.py:3',)
@@ -65,13 +81,13 @@ def frames_of(trace: str, root: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 12)
 def file_from(root: str, path: str) -> str:
-    """Return a source file named from a folder or from its package; empty for one of PyTorch.
+    """Return a source file named from a folder or from its package; empty for a foreign one.
 
     >>> file_from("/home/me", "/home/me/pkg/net.py"), file_from("/", "/v/site-packages/timm/a.py")
     ('pkg/net.py', 'timm/a.py')
     """
     plain = path.replace("\\", "/")
-    if OF_TORCH.search(plain):
+    if FOREIGN.search(plain):
         return ""
     inside, _, installed = plain.rpartition("-packages/")
     if inside:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from perfc.common.extras import install_package
 from perfc.errors import MissingExtraError, ModelError
@@ -18,6 +18,7 @@ from ..lowering.builder import GraphBuilder
 from ..lowering.emitter import reading
 from ..reading.process import answer_of
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
+from ..reading.provenance import frames_of
 from ..source import one_line, open_file
 from .call import LOWERINGS, HloCall, HloScope, meta_of_type
 from .control import FLOWS
@@ -30,6 +31,7 @@ MOST_NODES = 200_000
 """Maximum operations, those of functions that are called several times included."""
 DEEPEST = 32
 """Nesting of calls."""
+Frames: TypeAlias = "tuple[str, ...]"
 PLACE = re.compile(r'loc\("([^"]*)"')
 STORED = re.compile(r"(params|parameters|variables|weights)\b")
 """Names of arguments that are trees of parameters."""
@@ -90,7 +92,7 @@ def translated(functions: Mapping[str, Any]) -> ProtoModel:
         ModelError: calls nested too deep, or too many operations.
         LookupError, TypeError, ValueError: it does not follow the specification.
     """
-    scope = HloScope(GraphBuilder(), dict(functions))
+    scope = HloScope(GraphBuilder(root=os.path.realpath(os.curdir)), dict(functions))
     main = functions["main"] if "main" in functions else list(functions.values())[-1]
     scope.builder.graph.name = "main"
     declare_inputs(scope, main["args"])
@@ -120,8 +122,12 @@ def declare_inputs(scope: HloScope, arguments: Sequence[Sequence[Any]]) -> None:
         scope.builder.input(name, meta)
 
 
-def lower_block(scope: HloScope, block: Mapping[str, Any], prefix: str, depth: int) -> list[int]:
+def lower_block(
+    scope: HloScope, block: Mapping[str, Any], prefix: str, depth: int, calls: Frames = ()
+) -> list[int]:
     """Lower the operations of a block; return the numbers of its results.
+
+    Lines in a function that is compiled once are those of its first call but for ``calls``.
 
     Raises:
         ModelError: calls nested too deep, or too many operations.
@@ -136,34 +142,39 @@ def lower_block(scope: HloScope, block: Mapping[str, Any], prefix: str, depth: i
         if name.endswith(".return"):
             return list(op["in"])
         path = path_of(op["loc"], prefix, name)
+        own = frames_of(op["loc"], scope.builder.root)[::-1]
+        frames = (*calls, *own[len(calls) :])
         if name in ("func.call", "stablehlo.composite"):
-            inline(scope, op, path, depth)
+            inline(scope, op, path, depth, frames)
         elif op["out"]:
-            lower_operation(scope, op, path, depth)
+            lower_operation(scope, op, path, depth, frames)
     return []
 
 
-def inline(scope: HloScope, op: Mapping[str, Any], path: str, depth: int) -> None:
+def inline(scope: HloScope, op: Mapping[str, Any], path: str, depth: int, frames: Frames) -> None:
     """Put a function in place of its call."""
     name = op["attrs"].get("callee") or op["attrs"]["decomposition"]
     function = scope.functions[name.lstrip("@")]
     # a function that is called twice has the same numbers: its values are new each time
     for (formal, text, _), actual in zip(function["args"], op["in"], strict=True):
         scope.alias(formal, actual, scope.metas.get(actual) or meta_of_type(text))
-    results = lower_block(scope, function, path, depth + 1)
+    results = lower_block(scope, function, path, depth + 1, frames)
     for (number, text), result in zip(op["out"], results, strict=True):
         scope.alias(number, result, meta_of_type(text))
 
 
-def lower_operation(scope: HloScope, op: dict[str, Any], path: str, depth: int) -> None:
+def lower_operation(
+    scope: HloScope, op: dict[str, Any], path: str, depth: int, frames: Frames
+) -> None:
     """Lower one operation; one without a lowering becomes an unknown operator."""
     for number, text in op["out"]:
         scope.alias(number, None, meta_of_type(text))
     made = HloCall(scope, path, path, op)
+    made.frames = frames
     domain, _, name = op["name"].partition(".")
     lowering = LOWERINGS.find(name) if domain in ("stablehlo", "chlo") else None
     if op["name"] in FLOWS:
-        lower = partial(lower_block, scope, prefix=path, depth=depth + 1)
+        lower = partial(lower_block, scope, prefix=path, depth=depth + 1, calls=frames)
         lowering = partial(FLOWS[op["name"]], lower)
     if lowering is not None:
         with made.attempt(scope.plain, scope.first, scope.small):

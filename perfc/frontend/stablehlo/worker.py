@@ -12,7 +12,7 @@ from typing import Any
 
 MOST_ELEMENTS = 1024
 """Maximum elements of a constant that is written."""
-LONGEST_TEXT = 2000
+LONGEST_TEXT = 4000
 """Maximum characters of an attribute, and of a location."""
 
 

@@ -64,7 +64,7 @@ def test_many_nodes_without_a_path_are_put_together() -> None:
 def test_weights_tell_the_modules_where_nodes_are_numbered(resnet: perfc.Report) -> None:
     nodes = wiring(resnet).nodes
     named = paths_of(nodes)
-    assert ("layer1", "layer1.0", "conv1") in named
+    assert ("layer1", "0", "conv1") in named
     from dataclasses import replace
 
     flat = [replace(n, loc=replace(n.loc, name=f"node_{i}")) for i, n in enumerate(nodes)]

@@ -16,7 +16,7 @@ function kernelHits(query) {
 function matching(count, name, most, words) {
   const places = [];
   for (let i = 0; i < count && places.length < most; i++) {
-    const text = name(i).toLowerCase();
+    const text = folded(name(i));
     if (words.every((w) => text.includes(w))) places.push(i);
   }
   return places;
@@ -36,7 +36,7 @@ function hitsOf(query) {
     MOST_HITS.node, words);
   const values = matching(graph.value_of.length, valueName, MOST_HITS.value, words);
   return [
-    ...kernelHits(query.trim().toLowerCase()),
+    ...kernelHits(folded(query.trim())),
     ...nodes.map((i) => ({ kind: "node", name: graph.names[i] || at(graph.ops, i),
       note: at(graph.ops, i), go: () => showNode(i) })),
     ...values.map((i) => ({ kind: "value", name: valueName(i),

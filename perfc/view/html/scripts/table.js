@@ -40,10 +40,13 @@ function textsOfRows() {
   };
   names.forEach((name, node) => add(node, `${at(ops, node)} ${name}`));
   valueOf.forEach((node, i) => add(node, valueName(i)));
-  return texts.map((parts) => parts.join(" ").toLowerCase());
+  return texts.map((parts) => folded(parts.join(" ")));
 }
 
-const wordsOf = (query) => query.toLowerCase().split(/\s+/).filter((w) => w);
+// modules are layer1/0 on the page and layer1.0 in code
+const folded = (text) => text.toLowerCase().replaceAll("/", ".");
+
+const wordsOf = (query) => folded(query).split(/\s+/).filter((w) => w);
 
 const grid = byId("table");
 const head = element("div", { class: "row head", role: "row" });
