@@ -1,4 +1,4 @@
-"""How well calibrate repeats, and how well it knows: ceilings of runs against their median.
+"""Repeatability of calibrate, and its accuracy: ceilings of runs against their median.
 
     python benchmarks/calibrate_repeat.py --runs 3 [--device cpu] [--quick] [--keep FOLDER]
 

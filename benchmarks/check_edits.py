@@ -1,4 +1,4 @@
-"""Whether `perfc check` fails on time where an edit costs time, and on nothing else.
+"""Precision and recall of `perfc check` on edits that cost time and on others.
 
     python -m benchmarks.check_edits --models ../shared/models --seed 1
     python -m benchmarks.check_edits                      # the models of examples/
@@ -48,7 +48,7 @@ MOST_TRIES = 60
 
 @record
 class Checked:
-    """What a check said of an edited model."""
+    """Result of a check of an edited model."""
 
     code: int
     outcome: str

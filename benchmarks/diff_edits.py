@@ -1,4 +1,4 @@
-"""Whether the blame line names the operator that was edited, on seeded edits of real models.
+"""Accuracy of the blame line on seeded edits of operators of real models.
 
     python -m benchmarks.diff_edits --models ../shared/models --seed 1 --count 50
     python -m benchmarks.diff_edits                       # the models of examples/
@@ -38,7 +38,7 @@ def read(path: Path) -> onnx.ModelProto:
 
 
 def executes(report: Report, names: set[str]) -> bool:
-    """Whether a node of one of these names is left after folding."""
+    """Return True if a node of one of these names is left after folding."""
     return any(n.name in names for n in report.module.graph.nodes)
 
 

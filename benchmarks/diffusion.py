@@ -38,9 +38,9 @@ PIPELINES = {
 }
 TARGETS = {"H100": "h100-sxm5-80gb", "B200": "b200-sxm-180gb"}
 LAUNCHES_S = (4e-6, 6e-6, 8e-6, 1e-5, 1.2e-5, 1.5e-5, 1.8e-5)
-"""What a launch may take at least."""
+"""Candidates of the least time of a launch."""
 FACTORS = tuple(1 + step / 20 for step in range(61))
-"""What fused attention may be multiplied by."""
+"""Candidates of the factor of fused attention."""
 PLAIN = Law({}, sorted(TARGETS.values()), 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0, 0)
 """The kernels' own sums."""
 
@@ -77,7 +77,7 @@ class Row:
 
     @property
     def is_image(self) -> bool:
-        """Whether one frame is made."""
+        """Return True if one frame is made."""
         return self.plain.picture.frames == 1
 
     def predicted_s(self, law: Law) -> float:
@@ -91,7 +91,7 @@ class Row:
         )
 
     def predicted_j(self, law: Law) -> float:
-        """Of a picture, by a law: the mean power of the kernels over the predicted time."""
+        """Return the energy of a picture by a law: mean kernel power over the predicted time."""
         plain = self.plain.energy
         if plain is None:
             return math.nan
@@ -121,7 +121,7 @@ def rows(data: Path, only: str) -> Iterator[Row]:
 
 @cache
 def summed(name: str, target: str, batch: int, steps: int) -> GenerationReport:
-    """What the kernels' own sums say."""
+    """Return the sums of the kernels alone."""
     return diffusion(read_pipeline(name), target, batch=batch, steps=steps, by=PLAIN)
 
 
@@ -231,8 +231,8 @@ def main() -> int:
     parser.add_argument("data", type=Path, help="folder of the tables")
     parser.add_argument("--only", default="", help="beginnings of pipelines' names, with commas")
     parser.add_argument("--write", action="store_true", help="the law of all rows")
-    asked = parser.parse_args()
-    known = list(rows(asked.data, asked.only))
+    options = parser.parse_args()
+    known = list(rows(options.data, options.only))
     pairs = left_out(known)
     for name in sorted({r.model for r in known}):
         for target in sorted({r.target for r in known}):
@@ -251,7 +251,7 @@ def main() -> int:
         energy_unseen=reach(elsewhere, of_energy=True),
     )
     print(law)
-    if asked.write:
+    if options.write:
         write(law, FILE)
     return 0
 

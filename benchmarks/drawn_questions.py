@@ -133,7 +133,7 @@ TEMPLATES: tuple[tuple[int, str], ...] = (
     (2, f"{PYTHON}predict {IMAGES} (rtx4090|a100) dims={{'batch':(2|8)}}"),
     (2, "op matmul --m (4|8) --n 4 --k 4 -t a1000000"),
 )
-"""How many questions are drawn from each template."""
+"""Number of questions that are drawn from each template."""
 
 
 def draw(template: str, generator: random.Random) -> str:

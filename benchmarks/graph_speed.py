@@ -1,4 +1,4 @@
-"""How long a graph's representation takes: from a model file to the arrays predictors read.
+"""Time of a graph's representation: from a model file to the arrays predictors read.
 
     python benchmarks/graph_speed.py examples/models/*.onnx.gz
     python benchmarks/graph_speed.py --models MODELS --draw 40

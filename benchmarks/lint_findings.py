@@ -1,4 +1,4 @@
-"""How much `perfc lint` says of a model by default, and whether all of it is worth something.
+"""Findings of `perfc lint` by default, and the share of them that is worth something.
 
     python -m benchmarks.lint_findings --models ../shared/models --seed 1 --count 25
     python -m benchmarks.lint_findings                    # the models of examples/
@@ -31,7 +31,7 @@ def files(folder: Path | None) -> list[Path]:
 
 
 def is_worth(finding: Finding, memory_bytes: float) -> bool:
-    """Whether a finding gains a hundredth, or has a safe fix."""
+    """Return True if a finding gains a hundredth, or has a safe fix."""
     if finding.is_fixable:
         return True
     if finding.saves is Saves.MEMORY:
@@ -40,7 +40,7 @@ def is_worth(finding: Finding, memory_bytes: float) -> bool:
 
 
 def linted(path: Path, options: argparse.Namespace) -> tuple[Linted, float]:
-    """What is found in a model as a user has it, and the bytes of its run."""
+    """Return the findings in a model as a user has it, and the bytes of its run."""
     report = analyze(path, options.target, runtime=options.runtime)
     found = Linter(Settings(), selected(Settings())).check(report, path.name)
     s = summary.collect(report, memory.collect(report))

@@ -177,7 +177,7 @@ def cache_bytes(cache: Any) -> int | None:
 
 
 def theirs(name: str) -> dict[str, int | None]:
-    """What transformers has of a shipped configuration."""
+    """Return the numbers of transformers for a shipped configuration."""
     from perfc.frontend.config import read_config
 
     whole = json.loads((FOLDER / f"{name}.json").read_text())
@@ -220,7 +220,7 @@ def theirs(name: str) -> dict[str, int | None]:
 
 
 def image_macs(model: Any, keys: dict[str, Any]) -> int:
-    """Of one image of the size that the tower has, or of `EDGE` pixels: tower and projector.
+    """Return the MACs of one image of the tower's size, or of `EDGE` pixels: tower and projector.
 
     Towers that read any size compute with positions, so that theirs are run, on weights that hold
     nothing.
@@ -255,7 +255,7 @@ def image_macs(model: Any, keys: dict[str, Any]) -> int:
 
 
 def decode_macs(model: Any, keys: dict[str, Any], result: Any, cache: Any) -> int:
-    """Of one further token."""
+    """Return the MACs of one further token."""
     import torch
 
     token = torch.ones((1, 1), dtype=torch.long, device="meta")

@@ -94,7 +94,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Row:
-    """What was counted in one file; ``explained`` is "" where nothing has to or can be."""
+    """Counts of one file; ``explained`` is "" if nothing has to or can be explained."""
 
     model: str
     form: str

@@ -149,7 +149,7 @@ def run(project: Project, options: argparse.Namespace) -> None:
 
 
 def others(project: Project, plain: bytes) -> None:
-    """What else a commit may hold; each is said in one line."""
+    """Print what else a commit may hold, a line for each."""
     models = project.root / "models"
     cases: dict[str, bytes] = {
         "pointer of git-LFS": POINTER.encode(),

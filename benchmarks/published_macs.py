@@ -49,7 +49,7 @@ OPEN = ("", "merged", "other model")
 
 @dataclass(frozen=True)
 class Count:
-    """What the readings are made of, in operations."""
+    """Counts that the readings are made of, in operations."""
 
     mac: int
     normalisation: int = 0
@@ -118,7 +118,7 @@ def symbols(model: onnx.ModelProto) -> dict[str, int]:
 
 
 def tally(model: onnx.ModelProto, dims: dict[str, int], mac: int) -> Count:
-    """What the profiler adds to macs and what it may not have seen."""
+    """Return what the profiler adds to macs and what it may not have seen."""
     types = adapter.infer_perfc(model, dims, {})
     stored = {t.name for t in model.graph.initializer}
     known = set(stored)
@@ -149,7 +149,7 @@ def tally(model: onnx.ModelProto, dims: dict[str, int], mac: int) -> Count:
 
 
 def refused(model: onnx.ModelProto, dims: dict[str, int]) -> bool:
-    """Whether onnxruntime will not run it either."""
+    """Return True if onnxruntime does not run it either."""
     from shapes_models import executed
 
     try:

@@ -38,7 +38,7 @@ def bindings(model: onnx.ModelProto) -> dict[str, int]:
 
 
 def full(t: Type | None) -> bool:
-    """Whether every extent is a number."""
+    """Return True if every extent is a number."""
     return (
         isinstance(t, Tensor)
         and t.shape is not None

@@ -72,7 +72,7 @@ def contexts(
 
 
 def python() -> str:
-    """What ``import perfc`` gives, each name with its signature and docstring."""
+    """Return the names of ``import perfc``, each with its signature and docstring."""
     lines = [
         "# Python",
         "",

@@ -260,7 +260,7 @@ def inferred(g: Graph, sizes: Mapping[str, int]) -> dict[str, object] | str:
 
 
 def judged(g: Graph, sizes: Mapping[str, int]) -> tuple[str, str]:
-    """What came of one model at given sizes, and a line about it."""
+    """Return the outcome of one model at given sizes, and a line about it."""
     truth, said = executed(g, sizes), inferred(g, sizes)
     if isinstance(said, str):
         if "\n" in said:
@@ -285,7 +285,7 @@ def judged(g: Graph, sizes: Mapping[str, int]) -> tuple[str, str]:
 
 
 def assumed(g: Graph) -> tuple[str, str]:
-    """Whether the sizes that perfc assumes run, and leave nothing empty."""
+    """Return the outcome at the sizes that perfc assumes: they must run and leave nothing empty."""
     from perfc.api import typed
 
     try:

@@ -29,7 +29,7 @@ from perfc.passes.training.train import Train
 
 RANK = 4
 WITHIN = (0.001, 0.02)
-"""Of operations and of bytes kept."""
+"""Tolerances of operations and of saved bytes."""
 LEAST_LINEAR = 4
 """Linear layers of a model that is worth adapting."""
 MATRIX = (Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT)
@@ -119,7 +119,7 @@ def of_torch(model: torch.nn.Module, ins: tuple[Any, ...]) -> tuple[int, int]:
 
 
 def is_recurrent(model: torch.nn.Module) -> bool:
-    """Whether a model has recurrent cells."""
+    """Return True if a model has recurrent cells."""
     return any(isinstance(m, torch.nn.RNNBase) for m in model.modules())
 
 

@@ -256,7 +256,7 @@ CONFIGURATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def result(found: Any) -> torch.Tensor:
-    """What the loss is of: the first result."""
+    """Return the tensor of the loss: the first result."""
     if isinstance(found, torch.Tensor):
         return found
     return found[0] if isinstance(found, tuple) else next(iter(found.values()))

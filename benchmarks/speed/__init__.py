@@ -1,1 +1,1 @@
-"""How fast perfc itself is: against other tools, against budgets, and from commit to commit."""
+"""Speed of perfc itself: against other tools, against budgets, and from commit to commit."""

@@ -46,7 +46,7 @@ def perfc(path: Path) -> Sample:
 
 
 def onnx_tool(path: Path) -> Sample:
-    """What onnx-tool's own command does."""
+    """Return the sample of onnx-tool's command."""
     return run(["-c", ONNX_TOOL, str(path)])
 
 
