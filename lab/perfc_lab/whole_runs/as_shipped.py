@@ -52,7 +52,7 @@ def figures_as_shipped(
         seeds: seeds of the splits.
         budget: budget of each training.
         families: whether every family of enough rows gets a line of its own.
-        say: is told how far it is.
+        say: called with the progress.
 
     Raises:
         PerfcError: a predictor does not learn from every row, or keeps no weights.
@@ -73,7 +73,7 @@ def figures_as_shipped(
 def scored_as_shipped(
     name: str, fold: Fold, models: Path, quantity: Quantity, budget: TrainingBudget, say: Say
 ) -> Scored:
-    """What a fold tests, by weights made of all else."""
+    """Return the scores of a fold, by weights made of all else."""
     rest = fold.train.of([*fold.train.rows, *fold.validation.rows])
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
@@ -114,7 +114,7 @@ def _shipped(
 def _estimates(
     rows: Sequence[GraphRow], card: Path, models: Path, say: Say
 ) -> Iterator[tuple[GraphRow, WholeRunEstimate]]:
-    """Rows with their estimates; those without a model that can be read are left out, and told."""
+    """Return rows with their estimates; those without a readable model are reported, left out."""
     by_model: dict[Path, list[GraphRow]] = {}
     for row in rows:
         by_model.setdefault(model_of(models, row), []).append(row)

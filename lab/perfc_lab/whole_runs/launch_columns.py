@@ -38,7 +38,7 @@ LAUNCH = (
     *(f"window_{x}" for x in WINDOWS),
     "strided",
 )
-"""What is known of a launch within its kind."""
+"""Columns of a launch within its kind."""
 RUNS = Schema(
     "linear runs",
     ("all", "all_host", *(f"{k.name.lower()}_{name}" for k in LaunchKind for name in LAUNCH)),

@@ -1,4 +1,4 @@
-"""What launches cost, machine by machine, and the machines as a population.
+"""Costs of launches, machine by machine, and the machines as a population.
 
 A run's time is linear in its launches (`launch_columns`); the weights of every machine, way of
 running and, where graphs were measured at several, batch are learned alone, and those of a new
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_ROWS = 20
-"""Of a condition, to be learned alone."""
+"""Least rows of a condition that is learned alone."""
 FEW = (10, 32)
 """Rows of a condition with which machines are left out in turn, to know how wrong estimates are."""
 TRIED = 300
 """Rows at most that are estimated then."""
 NEW_SHARE = 0.05
-"""Of a run's roofline time in columns that no trained run has, beyond which it extrapolates."""
+"""Largest share of a run's roofline time in columns without trained runs; more extrapolates."""
 
 
 @dataclass(frozen=True, order=True)
 class Condition:
-    """What has weights of its own.
+    """Condition with separate weights.
 
     Args:
         target: the machine.
@@ -61,7 +61,7 @@ class Condition:
     batch: int
 
     def similarity(self, other: Condition) -> tuple[float, ...]:
-        """How near another is, more telling things first; the machine is not among them."""
+        """Return the similarity to another, more informative things first; without the machine."""
         doubled = abs(self.batch.bit_length() - other.batch.bit_length())
         return (
             float(self.mode == other.mode),
@@ -74,7 +74,7 @@ class Condition:
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    """Of rows: the quantity, its relative deviation, and which know of their machine.
+    """Estimates of rows: the quantity, its relative deviation, and which know of their machine.
 
     Args:
         value: ``[rows]``.
@@ -104,13 +104,13 @@ class LaunchCosts(GraphPredictor):
         self.has_batches = False
         self.active: Array | None = None
         self.bands = RunBands(Band(-1.645, 1.645))
-        self.apart: dict[int, Band | None] = {}
+        self.by_few: dict[int, Band | None] = {}
         self.few: Few | None = None
         self.moved: tuple[Condition, ...] = ()
         self.shown: dict[str, Array] = {}
 
     def condition(self, row: GraphRow) -> Condition:
-        """Of a row."""
+        """Return the condition of a row."""
         batch = row.batch if self.has_batches else 0
         return Condition(*configuration_of(row), batch)
 
@@ -137,11 +137,11 @@ class LaunchCosts(GraphPredictor):
             if len(rows) >= LEAST_ROWS
         }
         say(f"{len(self.known)} conditions of {len(train.targets)} machines")
-        far = self._apart(runs, ratio, places, 0, budget.seed)
+        far = self._left_out(runs, ratio, places, 0, budget.seed)
         self.bands = RunBands(self.bands.seen, Unseen(0.0, far) if far else None)
-        self.apart = {n: self._apart(runs, ratio, places, n, budget.seed) for n in FEW}
+        self.by_few = {n: self._left_out(runs, ratio, places, n, budget.seed) for n in FEW}
 
-    def _apart(
+    def _left_out(
         self,
         runs: LinearRuns,
         ratio: Array,
@@ -179,7 +179,7 @@ class LaunchCosts(GraphPredictor):
         return Band(-reach, reach)
 
     def prior(self, wanted: Condition) -> Prior | None:
-        """What other machines say; None where there is no other."""
+        """Return the prior from other machines; None if there is no other."""
         others = {c: one for c, one in self.known.items() if c.target != wanted.target}
         return _nearest(wanted, others)
 
@@ -255,8 +255,8 @@ class LaunchCosts(GraphPredictor):
         self.shown = {"few_table": table, "few_ratio": ratio, "few_group": group.astype(float)}
         self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
         each = len(ratio) / len(self.moved)
-        near = min(self.apart, key=lambda n: abs(np.log(each / n)), default=0)
-        self.bands.adapted = self.apart.get(near)
+        near = min(self.by_few, key=lambda n: abs(np.log(each / n)), default=0)
+        self.bands.adapted = self.by_few.get(near)
 
     def calibrate(self, validation: Measurements) -> None:
         """The band of machines trained on."""
@@ -307,11 +307,11 @@ class LaunchCosts(GraphPredictor):
             "conditions": conditions,
             "moved": [list(vars(c).values()) for c in self.moved],
             "bands": bands,
-            "apart": [[n, b and [b.low, b.high]] for n, b in self.apart.items()],
+            "apart": [[n, b and [b.low, b.high]] for n, b in self.by_few.items()],
         }
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """What `arrays` and `meta` gave."""
+        """Restore the state that `arrays` and `meta` gave."""
         if meta["schema"] != RUNS.digest:
             raise PerfcError(f"weights of {self.name} read other columns", hint="train it again")
         conditions = _conditions(meta["conditions"])
@@ -331,12 +331,12 @@ class LaunchCosts(GraphPredictor):
         self.has_batches = bool(meta["has_batches"])
         seen, far = map(_band, meta["bands"])
         self.bands = RunBands(seen or self.bands.seen, Unseen(0.0, far) if far else None)
-        self.apart = {int(n): _band(b) for n, b in meta["apart"]}
+        self.by_few = {int(n): _band(b) for n, b in meta["apart"]}
         self.moved = _conditions(meta["moved"])
         if self.moved:
             group = arrays["few_group"].astype(int)
             if arrays["few_table"].shape != (len(group), len(RUNS)):
-                raise PerfcError(f"weights of {self.name} of another shape", hint="adapt it anew")
+                raise PerfcError(f"weights of {self.name} of another shape", hint="adapt it again")
             self._learn(arrays["few_table"], arrays["few_ratio"], group)
 
 

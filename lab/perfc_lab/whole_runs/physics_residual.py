@@ -23,7 +23,7 @@ from ..training.calibration.unseen import unseen_runs as unseen
 from ..training.runs.sums import SumRecipe
 from .residual_fit import RECIPE, fitted
 
-APART = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
+LEFT_OUT = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
 """For machines left out in turn, whose errors calibrate those that nobody measured."""
 LEAST_HELD_OUT = 100
 """Held-out rows that a band of graphs with similar ones, and of those without, is taken from."""
@@ -40,7 +40,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
         self.shift, self.moved = None, frozenset()
         self.bands = RunBands()
         if len(train.targets) > 1:
-            self.bands.unseen = _apart(train, self.quantity, budget, say)
+            self.bands.unseen = _left_out(train, self.quantity, budget, say)
 
     def finish(self, data: Measurements, budget: TrainingBudget, say: Say) -> None:
         """Learn again from every row, as many trees as validation had chosen.
@@ -51,7 +51,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         rounds = len(self.learned.residual.forest.roots)
-        left_out = _families_apart(data, self.quantity, budget, say, rounds).where(similar=False)
+        left_out = _families_left_out(data, self.quantity, budget, say, rounds).where(similar=False)
         if len(left_out.score) >= LEAST_HELD_OUT:
             self.bands.unfamiliar = band(left_out.score)
             known = self.calibrated and self.calibrated.where(similar=True)
@@ -62,14 +62,14 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
         )
 
 
-def _apart(train: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say) -> Unseen:
-    """How far off machines are that are left out one at a time."""
+def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say) -> Unseen:
+    """Return the errors of machines that are left out one at a time."""
     machines = []
     for target in train.targets:
         others = train.where(lambda r, t=target: r.target != t)  # type: ignore[misc]
         mine = train.where(lambda r, t=target: r.target == t)  # type: ignore[misc]
         one = PhysicsResidual(quantity=quantity)
-        one.learned = fitted(others, train.of(()), quantity, budget, APART, lambda _: None, 2)
+        one.learned = fitted(others, train.of(()), quantity, budget, LEFT_OUT, lambda _: None, 2)
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
         each = [configuration_of(r).way for r in mine.rows]
@@ -79,11 +79,11 @@ def _apart(train: Measurements, quantity: Quantity, budget: TrainingBudget, say:
     return unseen(machines)
 
 
-def _families_apart(
+def _families_left_out(
     data: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say, rounds: int
 ) -> HeldOutScores:
     """Rows of families that are left out in turn, by what the others teach."""
-    score, apart = [np.zeros(0)], [np.zeros(0)]
+    score, distances = [np.zeros(0)], [np.zeros(0)]
     for turn in range(FAMILY_PARTS):
         part = families_in_turn(data.architectures, turn)
         others = data.where(lambda r, p=part: p[r.architecture] is DatasetPart.TRAIN)  # type: ignore[misc]
@@ -97,9 +97,9 @@ def _families_apart(
         found = one.detail(mine)
         wrong = np.log(mine.values(quantity) / found.value)
         score.append(wrong / found.width)
-        apart.append(found.distance)
+        distances.append(found.distance)
         say(f"families, part {turn + 1}: {np.abs(np.expm1(-wrong)).mean():.1%}")
-    return HeldOutScores(np.concatenate(score), np.concatenate(apart))
+    return HeldOutScores(np.concatenate(score), np.concatenate(distances))
 
 
 PREDICTOR = PhysicsResidual

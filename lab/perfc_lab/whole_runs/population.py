@@ -26,9 +26,9 @@ FREEDOMS = (0.01, 0.03, 0.1, 0.3)
 SHARED = 0.5
 """Part of that deviation's variance that is one for all conditions of a machine."""
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Of the noise that other machines have."""
+"""Multiples of the noise that other machines have."""
 MULTIPLE_DEVIATION = 0.7
-"""Of its logarithm, before any row is seen."""
+"""Deviation of the logarithm of a multiple, before any row is seen."""
 NEGLIGIBLE = 7.0
 """Guesses whose logarithmic evidence is this far behind the best are left out."""
 SHRINKAGE = 2.0
@@ -78,7 +78,7 @@ def learned(table: Array, ratio: Array) -> KnownCondition:
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """What others say of a condition.
+    """Prior of a condition by others.
 
     Args:
         mean: mean of the weights, ``[columns]``.
@@ -94,7 +94,7 @@ class Prior:
 
     @classmethod
     def of(cls, others: Sequence[KnownCondition]) -> Prior:
-        """Of at least one."""
+        """Return the prior by at least one condition."""
         weights = np.array([one.weights for one in others])
         mean = weights.mean(axis=0)
         spread = (weights - mean).T / max(len(others) - 1, 1) ** 0.5
@@ -181,7 +181,7 @@ class Few:
     def __call__(
         self, table: Array, group: NDArray[np.int64], priors: Sequence[Prior]
     ) -> tuple[Array, Array]:
-        """Of rows, over their scale: the estimate and its relative deviation.
+        """Return the estimate of rows and its relative deviation, over their scale.
 
         Args:
             table: ``[rows, columns]``.
@@ -215,7 +215,7 @@ class Few:
 
 
 LEAST = 0.02
-"""Of the factor of a condition; no run is further below what its launches usually take."""
+"""Least factor of a condition; no run is further below what its launches usually take."""
 
 
 def parts(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 PARTS = 3
 RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
 TRAINING_WEIGHT = 3.0
-"""Of a training step, of which far fewer are measured."""
+"""Weight of a training step, of which far fewer are measured."""
 RESIDUAL: Mapping[str, object] = {
     "max_depth": 12,
     "eta": 0.05,
@@ -117,7 +117,7 @@ def fitted(
         quantity: what is learned.
         budget: its seed.
         recipe: recipe of the trees of launches.
-        say: is told how far it is.
+        say: called with the progress.
         parts: number of parts of the cross-fit.
         unwatched: trees of the residual where no rows stop it.
     """
@@ -188,10 +188,10 @@ def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Ar
 
 
 def _folds(train: Measurements, validation: Measurements, parts: int, seed: int) -> Array:
-    """By family where validation shares none with what is trained on, else by architecture."""
+    """Return folds by family if validation shares none with training, else by architecture."""
     held = {family(a) for a in validation.architectures}
-    apart = held and not held & {family(a) for a in train.architectures}
-    groups = [family(r.architecture) if apart else r.architecture for r in train.rows]
+    by_family = held and not held & {family(a) for a in train.architectures}
+    groups = [family(r.architecture) if by_family else r.architecture for r in train.rows]
     dealt = fold_of(groups, parts, seed)
     return np.array([dealt[g] for g in groups])
 
@@ -232,7 +232,7 @@ def _left(
     seed: int,
     rounds: int,
 ) -> Array:
-    """What the residual of each part's others leaves of the part."""
+    """Return what the residual of the other parts leaves of each part."""
     left = np.zeros(len(wrong))
     for one in np.unique(fold):
         out = fold == one

@@ -79,7 +79,7 @@ class RooflineSum(GraphPredictor):
         return {name: np.array([ratio]) for name, ratio in self.ratios.items()}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """What `arrays` gave."""
+        """Restore the state that `arrays` gave."""
         del meta
         self.ratios = {name: float(array[0]) for name, array in arrays.items()}
 
