@@ -53,7 +53,7 @@ def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
             "table": table(Table(columns(), tuple(cells(drawn, m) for m in marks))),
             "label": interned(lambda i: text(marks[i].label), len(marks)),
             "bound": interned(lambda i: marks[i].bound or "unknown", len(marks)),
-            "alike": list(range(len(marks))),
+            "equal_to": list(range(len(marks))),
             "time_s": [number(m.time_s) for m in marks],
             "low_s": [None] * len(marks),
             "high_s": [None] * len(marks),

@@ -134,7 +134,7 @@ function markKernel(chart, kernel, withTip) {
   chart.getOption().series.forEach((series, seriesIndex) => {
     if (series.type !== "scatter" || kernel === null) return;
     series.data.forEach((item, dataIndex) => {
-      if (item.kernel === null || alike(item.kernel) !== alike(kernel)) return;
+      if (item.kernel === null || equalTo(item.kernel) !== equalTo(kernel)) return;
       chart.dispatchAction({ type: "highlight", seriesIndex, dataIndex });
       if (withTip && !isTipShown) chart.dispatchAction({ type: "showTip", seriesIndex, dataIndex });
       isTipShown = true;
@@ -142,7 +142,7 @@ function markKernel(chart, kernel, withTip) {
   });
 }
 
-const alike = (kernel) => shown.kernels.alike[kernel];
+const equalTo = (kernel) => shown.kernels.equal_to[kernel];
 const steps = [...new Set(shown.roofline.points.map((p) => p[0]))];
 
 addChart("roofline-chart", buildRoofline, (chart) => {
