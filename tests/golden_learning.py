@@ -53,7 +53,7 @@ def forest(given: Mapping[str, str]) -> Iterator[str]:
         depth=3,
         spread_trees=4,
         seed=3,
-        apart={"trees": 6, "depth": 2},
+        left_out={"trees": 6, "depth": 2},
         **asked,  # type: ignore[arg-type]
     )
     blocks = [

@@ -181,7 +181,7 @@ def experiment(name: str, folder: Path) -> Iterator[str]:
     yield f"{sum(map(len, blocks))} rows, {sum(map(len, taught))} taught, every fold: " + str(
         known.every_fold
     )
-    yield f"callers say {[asked.value or 'everything' for asked in known.asked(blocks)]}"
+    yield f"callers say {[context.value or 'everything' for context in known.contexts(blocks)]}"
     for title, slices in (("shapes", known.shapes), ("machines", known.machines)):
         for part in slices:
             yield f"{title}, {part.name}: goal {part.goal}, {part.anchor or 'no anchor'}"

@@ -8,7 +8,7 @@ distance is half the mean square of the difference of two errors, as logarithms,
 (Matheron 1963). Errors have long tails and intervals are to hold nine in ten, so the square is that
 of the normal distribution with as many inside, in place of the mean (after Cressie & Hawkins 1980,
 "Robust estimation of the variogram"). It is taken in bins of distance, every machine counting
-alike, of the worse way of holding out, and fitted by
+equally, of the worse way of holding out, and fitted by
 `nugget² + (sill² − nugget²) (1 − exp(−(d / reach)^power))`. Processors' kernels are those of a
 roofline alone, whose counts stand for extents. DATA is the folder that `perfc data fetch` fills;
 `--keep` a folder that errors are kept in for the next time.

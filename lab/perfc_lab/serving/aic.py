@@ -126,8 +126,8 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
 
 def _run(row: Any) -> ServedRun:
     """Return the run of a row, to search its lists."""
-    is_apart = row.mode == DISAGGREGATED
-    part = "decode_" if is_apart else ""
+    is_disaggregated = row.mode == DISAGGREGATED
+    part = "decode_" if is_disaggregated else ""
     ranks = max(number(getattr(row, f"{part}tp_size"), 1), _ranks_of(row, part)[0])
     return ServedRun(
         str(row.system),
@@ -139,7 +139,7 @@ def _run(row: Any) -> ServedRun:
         int(row.osl),
         _users(row),
         ranks,
-        _ranks_of(row, "prefill_")[:2] if is_apart else (),
+        _ranks_of(row, "prefill_")[:2] if is_disaggregated else (),
     )
 
 

@@ -21,7 +21,7 @@ LEAST_MODELS = 2
 """Fewer do not tell what is a model's own."""
 
 
-TOLD = "trtllm"
+RUNTIME = "trtllm"
 """Whose benchmarks a process tells. Those of vLLM are of two dense models and three with experts:
 with a process, models left out were 2 points nearer and 0.4 further off (chosen on these rows)."""
 
@@ -30,7 +30,7 @@ def benchmark_kind(law: str) -> str:
     """The process that speaks where a law does; "" where none is learned."""
     from perfc.serving.offline import kind_of_benchmark
 
-    return kind_of_benchmark(law) if law.startswith(f"{TOLD}{BENCH}") else ""
+    return kind_of_benchmark(law) if law.startswith(f"{RUNTIME}{BENCH}") else ""
 
 
 def recipe() -> ProcessRecipe:

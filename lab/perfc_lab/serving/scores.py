@@ -76,8 +76,8 @@ def law_name(sample: ReplayedNumber) -> str:
     """
     row = sample.row
     driven = _driven(row)
-    is_apart = row.source == TRTLLM and has_experts(row) and not is_compiled(row)
-    return f"{driven} {EXPERTS}" if is_apart else driven
+    has_experts_law = row.source == TRTLLM and has_experts(row) and not is_compiled(row)
+    return f"{driven} {EXPERTS}" if has_experts_law else driven
 
 
 def _driven(row: ServedRow) -> str:

@@ -76,7 +76,7 @@ def measured(folder: Path) -> Iterator[TimmLine]:
     frame = with_columns(folder / TABLE, names)
     frame = frame[frame["step_time_ms"].notna() & (frame["step_time_ms"] > 0)]
     columns = [frame[name].tolist() for name in names]
-    stated = frame["params_m"].tolist() if "params_m" in frame.columns else [None] * len(frame)
+    published = frame["params_m"].tolist() if "params_m" in frame.columns else [None] * len(frame)
     for (
         device,
         mode,
@@ -89,7 +89,7 @@ def measured(folder: Path) -> Iterator[TimmLine]:
         version,
         time_ms,
         count,
-    ) in zip(*columns, stated, strict=True):
+    ) in zip(*columns, published, strict=True):
         if device not in TARGETS or precision not in PRECISIONS:
             continue
         major, minor = str(version).split(".")[:2]

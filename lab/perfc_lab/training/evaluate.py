@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CallerContext(Enum):
-    """What a caller says of a kernel besides what its model tells; the value is for tables."""
+    """Context that a caller gives of a kernel besides its model; the value is for tables."""
 
     EVERYTHING = ""
     """Whose framework's it is, and all that is the framework's choice."""
@@ -66,14 +66,14 @@ def untuned(rows: Rows) -> NDArray[np.bool_]:
     kind = class_of(rows.class_name)
     found = np.zeros(len(rows), np.bool_)
     for values in kind.untuned:
-        stated = zip(kind.by_framework, values, strict=True)
-        found |= np.all([rows.columns.get(n, np.nan) == v for n, v in stated], axis=0)
+        choices = zip(kind.by_framework, values, strict=True)
+        found |= np.all([rows.columns.get(n, np.nan) == v for n, v in choices], axis=0)
     return found
 
 
 @frozen
 class RowSlice:
-    """Some of the rows tested, and what is asked of them.
+    """Some of the tested rows, and the context of their caller.
 
     Args:
         name: in tables.
@@ -96,7 +96,7 @@ class Tested:
     estimates: Estimates
 
 
-def test(found: Artefact, blocks: Sequence[Rows], asked: CallerContext) -> list[Tested]:
+def test(found: Artefact, blocks: Sequence[Rows], context: CallerContext) -> list[Tested]:
     """Predict blocks as a user's call would."""
     return [
         Tested(
@@ -110,7 +110,7 @@ def test(found: Artefact, blocks: Sequence[Rows], asked: CallerContext) -> list[
                 shown.framework,
             ),
         )
-        for block, shown in ((block, asked.of(block)) for block in asked.among(blocks))
+        for block, shown in ((block, context.of(block)) for block in context.among(blocks))
     ]
 
 

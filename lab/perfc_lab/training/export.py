@@ -32,7 +32,7 @@ def layer_units(configuration: str) -> int:
 
 
 def every(content: dict[str, Any]) -> int:
-    """Of how many layers one is sparse; 1 for models without."""
+    """Return the period of sparse layers; 1 for models without."""
     sparse = content.get(SPARSE_LAYERS[0], 0)
     return content["num_layers"] // sparse if sparse else 1
 

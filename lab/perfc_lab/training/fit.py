@@ -48,7 +48,7 @@ def train(
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
         calibrating: how bands are set.
         memory: forests of machines left out, kept between calls on rows of one experiment.
-        ready: told name and schema before anything is trained.
+        ready: called with name and schema before training.
 
     Raises:
         DataError: no rows, or rows of several classes.

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @frozen
 class Recipe:
-    """How a predictor is trained.
+    """Settings of the training of a predictor.
 
     Args:
         trees: number of trees of the factor.
         depth: depth of each.
         learning_rate: shrinkage.
         least_weight: that a leaf must hold, in rows.
-        balance: 0 counts every row alike, 1 every block of machine, type and framework.
+        balance: 0 counts every row equally, 1 every block of machine, type and framework.
         max_rows: rows drawn at random when there are more.
         keep_small: whether only the largest blocks are thinned for that, rows that are left
-            standing for those that are not; else all alike.
+            standing for those that are not; else all equally.
         spread_trees: number of trees of the spread, five levels deep.
         subsample: share of the rows that a tree sees.
         columns: share of the features that a tree chooses from.
@@ -45,9 +45,9 @@ class Recipe:
         beside: trees of a round, whose mean is taken: each sees rows and features of its own, so
             that their noise averages out.
         objective: objective of the trainer; the squared error of the logarithm converges fastest.
-        levels: how often the level of every block is taken off and trees grow anew, so that shapes
-            that one machine alone was measured at do not stand for that machine.
-        apart: replaces the fields it gives when a machine is left out.
+        levels: how often the level of every block is subtracted and trees grow again, so that
+            shapes measured on one machine alone do not stand for that machine.
+        left_out: replaces the fields it gives when a machine is left out.
         leaves: most of a tree, which then grows leaf by leaf and not level by level; 0 for all that
             ``depth`` allows. The same number of leaves says more then.
         cells: most that summarise the rows trained on.
@@ -69,7 +69,7 @@ class Recipe:
     spread_trees: int = 40
     objective: str = "reg:squarederror"
     levels: int = 0
-    apart: Mapping[str, float | int | str] | None = None
+    left_out: Mapping[str, float | int | str] | None = None
     general: bool = False
     leaves: int = 0
     cells: int = 20_000
@@ -82,7 +82,7 @@ class Recipe:
 
     def for_unseen_machine(self) -> Recipe:
         """The recipe whose residuals calibrate machines that nobody measured."""
-        changes = dict(self.apart or {"max_rows": min(self.max_rows, 200_000)})
+        changes = dict(self.left_out or {"max_rows": min(self.max_rows, 200_000)})
         return replace(self, general=False, **changes)  # type: ignore[arg-type]
 
 

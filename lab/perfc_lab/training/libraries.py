@@ -1,4 +1,4 @@
-"""What only training needs: libraries of the extra ``train``, imported when something is fitted."""
+"""Libraries of the extra ``train``, for training alone, imported when something is fitted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def xgboost() -> Any:
 
 
 def versions() -> dict[str, str]:
-    """What trained, for cards.
+    """Return the versions of the training libraries, for cards.
 
     Raises:
         MissingExtraError: xgboost is not installed.

@@ -128,7 +128,7 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
 
 
 def ratios(rows: Watched, groups: NDArray[np.str_]) -> dict[tuple[str, bool], Array]:
-    """Measured over predicted share of each group by a fit to the others, long kernels apart.
+    """Return measured over predicted share of each group by a fit to the others, by length.
 
     A group without others, and one without such kernels, says nothing.
     """
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str]) -> None:
     """Fit, test, write."""
     rows = watched(Path(arguments[0]))
     coefficients = fit(rows, np.ones(len(rows.share), np.bool_))
-    # what never helped to tell power apart has no rate: nobody measured it
+    # a unit that never explained power has no rate: nobody measured it
     rates = dict(zip(UNITS, coefficients[1:], strict=True))
     boards = ratios(rows, rows.board)
     for title, split in (("board", boards), ("class", ratios(rows, rows.class_name))):

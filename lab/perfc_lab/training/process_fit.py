@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_BEYOND = 2.0
 """A row that is ``e**2`` times what was expected, or a part of it, counts as that."""
 USUAL, SPREAD = np.log(0.1), 2.0
-"""Of the logarithm of an amplitude, before any row is seen: its middle and its deviation."""
+"""Mean and deviation of the logarithm of an amplitude, before any row is seen."""
 REACH, REACH_SPREAD = 1.5, 1.0
 """The same of the logarithm of a column's reach, in its standard deviations. Where columns share
 one, its middle is 0 and its deviation `SPREAD`."""
@@ -45,7 +45,7 @@ LEAST_WIDTH = 1e-6
 
 @dataclass(frozen=True)
 class ProcessRecipe:
-    """How it is fitted.
+    """Settings of the fit.
 
     Args:
         rows: that amplitudes and reaches are fitted to; the process knows all.
@@ -187,7 +187,7 @@ class FittedParameters:
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """Of rows, for given logarithms of parameters.
+    """Likelihood of rows, for given logarithms of parameters.
 
     Args:
         form: aspects to compare.
@@ -200,11 +200,11 @@ class Likelihood:
     beyond: Array
 
     def take(self, chosen: NDArray[np.int64]) -> Likelihood:
-        """Of some rows."""
+        """Return the likelihood of some rows."""
         return Likelihood(self.form, self.rows.take(chosen), self.beyond[chosen])
 
     def start(self) -> Array:
-        """Where the search starts."""
+        """Return the start of the search."""
         logs = [USUAL] * (len(self.form.terms) + 1)
         for near, at in reaches(self.form):
             logs += [near.start] * (at.stop - at.start)

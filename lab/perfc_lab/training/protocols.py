@@ -1,4 +1,4 @@
-"""How rows are held out: fixed before anything is trained, the same for every class.
+"""Protocols that hold rows out: fixed before anything is trained, the same for every class.
 
 - Unseen shapes: rows are grouped by some of their shape parameters, and a group is held out when
   ``zlib.crc32(repr(group)) % 5`` is the fold. Fold 0 is reported; 1 and 2 are checks. Of tables
@@ -55,7 +55,7 @@ class UnseenShapes:
 
 
 def shapes_name(group: tuple[str, ...], which: str) -> str:
-    """Of one fold or of every one, for cards and tables.
+    """Return the name of one fold or of every one, for cards and tables.
 
     >>> shapes_name(("n", "k"), "every fold")
     'unseen (n, k), every fold'
@@ -118,7 +118,7 @@ class UnseenMachine:
         return np.full(len(rows), rows.target == self.target)
 
     def dropped(self, rows: Rows) -> bool:
-        """Whether a block is neither trained on nor tested."""
+        """Return True if a block is neither trained on nor tested."""
         return self.twins and rows.target != self.target and rows.target in same_chip(self.target)
 
 

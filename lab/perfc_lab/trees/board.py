@@ -44,13 +44,13 @@ NOTES = (
         "What they choose among, and their features, were thought of while looking at these rows."
     ),
     (
-        "One kernel sum lets workers of prompts apart keep up with answers where nobody says how "
-        "many there are: one alone would keep answers waiting."
+        "One kernel sum lets workers of disaggregated prefill keep up with answers if their number "
+        "is unknown: one alone would keep answers waiting."
     ),
     (
-        "Prompts apart: by the rows, or by the publisher's lists of runs, which say how many "
-        "workers there are and whether they draft tokens. Of rows not all stated no list has the "
-        "run, or several that differ do."
+        "Disaggregated prefill: by the rows, or by the publisher's lists of runs, which give the "
+        "number of workers and of drafted tokens. Of rows partly given no list has the run, or "
+        "several that differ do."
     ),
     (
         "The graph network of a random fold stops after the seconds of `--gnn-s`; folds of any "

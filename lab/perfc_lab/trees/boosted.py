@@ -26,7 +26,7 @@ NUMBERS = (100, 500, 1000, 2000)
 
 @frozen
 class ForestSettings:
-    """Of one forest.
+    """Settings of one forest.
 
     Args:
         rate: learning rate.
@@ -55,7 +55,7 @@ THESIS = ForestSettings()
 FULL_GRID = tuple(product((0.1, 0.01, 0.001), (3, 5, 8, 10, 30), (0.5, 0.75, 1.0)))
 """Learning rates, depths and shares; all numbers of trees are tried of each."""
 SHORT_GRID = ((0.1, 8, 1.0), (0.1, 5, 0.75), (0.1, 3, 0.5), (0.01, 8, 0.75))
-"""What a processor has time for: the thesis's best, and what regularises more in each way."""
+"""Settings that a CPU has time for: the thesis's best, and ones that regularise more."""
 Error = Callable[["Array"], float]
 
 
@@ -89,7 +89,7 @@ def known(features: Array, columns: tuple[int, ...]) -> Array:
 
 
 def names(table: Array) -> list[str]:
-    """Of columns by their place."""
+    """Return the names of columns, by position."""
     return [f"c{i}" for i in range(table.shape[1])]
 
 
@@ -107,7 +107,7 @@ def grown(
         logs: logs of the target, ``[rows]``.
         settings: how.
         columns: columns of the features that it reads.
-        weights: how much each row counts; None for alike.
+        weights: how much each row counts; None for equally.
     """
     library = xgboost()
     table = known(features, columns)
@@ -131,7 +131,7 @@ def best_of(
     Args:
         features: ``[rows, columns]``.
         logs: logs of the target, ``[rows]``.
-        tests: rows that are asked about, of each part.
+        tests: tested rows of each part.
         grid: rates, depths and shares; all `NUMBERS` of trees are tried of each.
         columns: columns of the features that are read.
         kept: errors that are known.
@@ -152,10 +152,10 @@ def best_of(
     def by_number(most: ForestSettings) -> Iterator[float]:
         sums = dict.fromkeys(NUMBERS, 0.0)
         for is_test in tests:
-            matrix, asked = library.DMatrix(table[~is_test], logs[~is_test]), table[is_test]
+            matrix, features = library.DMatrix(table[~is_test], logs[~is_test]), table[is_test]
             booster = library.train(_parameters(most), matrix, most.trees)
             for trees in NUMBERS:
-                said = booster.predict(library.DMatrix(asked), iteration_range=(0, trees))
+                said = booster.predict(library.DMatrix(features), iteration_range=(0, trees))
                 sums[trees] += float(np.abs(np.expm1(said - logs[is_test])).sum())
         return (sums[trees] / count for trees in NUMBERS)
 

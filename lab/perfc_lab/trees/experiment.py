@@ -116,7 +116,7 @@ def compared(
 
     Args:
         folder: folder of the tables.
-        say: is told how far it is.
+        say: called with the progress.
         is_full: whether all of the thesis's grid is tried on random folds, as the thesis did.
         gnn_s: longest training of a random fold's graph network, 0 for none; folds of any other
             kind share as much.
@@ -199,7 +199,7 @@ def makers(settings: ForestSettings, gnn_s: float) -> dict[str, Maker]:
 def settings_of(
     rows: Sequence[TreeRow], kind: HeldOutKind, is_full: bool, kept: NumberCache = NOTHING
 ) -> ForestSettings:
-    """Of the plain trees, chosen once: on what the first fold leaves to learn from.
+    """Return the settings of the plain trees, chosen once on the training rows of the first fold.
 
     All of the grid is for random folds, as the thesis had no others.
     """
@@ -227,7 +227,7 @@ def kinds_of(rows: Sequence[TreeRow]) -> Iterator[HeldOutKind]:
 
 
 def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
-    """Rows of Qwen2.5 by predictors that learned the other tables."""
+    """Yield the scores of rows of Qwen2.5 by predictors trained on the other tables."""
     taught = learned_from(rows, Target.THROUGHPUT)
     asked = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
     makers: Mapping[str, Callable[[], ways.TreePredictor]] = {
@@ -252,7 +252,7 @@ def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
 
 
 def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
-    """Of the trees with the thesis's best settings, and of the graph network."""
+    """Yield the speeds of the trees with the thesis's best settings, and of the graph network."""
     taught = learned_from(rows, Target.THROUGHPUT)
     if not taught:
         return
@@ -312,7 +312,7 @@ def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
 
 
 def carbon(rows: Sequence[TreeRow]) -> Iterator[Carbon]:
-    """Of the rows with energy, on random folds, with the world's mean electricity."""
+    """Yield the carbon of the rows with energy, on random folds, with the world's electricity."""
     own = learned_from(rows, Target.ENERGY)
     if not own:
         return

@@ -15,7 +15,7 @@ class HeldOutKind(Enum):
     """Kinds of folds."""
 
     RANDOM = "random fifth"
-    """As in the thesis: every model and machine is in each training."""
+    """Random folds, as in the thesis: every model and machine is in each training."""
     MODEL = "unseen model"
     MACHINE = "unseen machine"
 

@@ -30,7 +30,7 @@ QUANTITIES = {
 }
 NAME = "llm-sage"
 STATIC = tuple(COLUMNS.index(name) for name in ("BS", "SL", *HARDWARE, *DEPLOYMENT))
-"""What it is told of a row beside the graph, as the thesis has it, and how the row was deployed."""
+"""Features of a row besides the graph, as the thesis has them, and those of its deployment."""
 
 
 class GraphNetwork:
@@ -45,7 +45,7 @@ class GraphNetwork:
         self.network: GraphPredictor | None = None
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Learn; when to stop is told by a part of the rows, left out in the same way."""
+        """Train; a part of the rows, left out in the same way, says when to stop."""
         self.network = network_of(rows[0].target)
         folds = inner_folds(rows, kind)
         every = measurements(rows)

@@ -32,16 +32,16 @@ HARDWARE = (
     "NC",
     "CA",
 )
-"""As the thesis abbreviates them: peak FP32 GFLOP/s, peak bandwidth GB/s, compute major and minor,
-threads a block and a multiprocessor, registers a block and a multiprocessor, warp size, shared
-memory a block, a multiprocessor, multiprocessors, shared memory a block may opt in to; of the host
-its clock, memory, three caches, cores and architecture."""
+"""Features by the thesis's abbreviations: peak FP32 GFLOP/s, peak bandwidth GB/s, compute major and
+minor, threads a block and a multiprocessor, registers a block and a multiprocessor, warp size,
+shared memory a block, a multiprocessor, multiprocessors, shared memory a block may opt in to; of
+the host its clock, memory, three caches, cores and architecture."""
 REGISTERS_PER_BLOCK = 65536
 FEWER_REGISTERS = {"sm_53": 32768, "sm_62": 32768}
 SHARED_PER_BLOCK_BYTES = 49152
 """CUDA C++ Programming Guide 12.9, technical specifications per compute capability: the most
 registers of a block, which two embedded chips halve, and the 48 KiB of shared memory that a kernel
-has without opting in to more, alike from 3.0 to 12.0."""
+has without opting in to more, equally from 3.0 to 12.0."""
 ARCHITECTURES = (
     "broadwell",
     "skylake-sp",
@@ -99,7 +99,7 @@ def hardware_features(machine: Machine, host: HostProcessors | None = None) -> t
 
 @lru_cache(maxsize=64)
 def hardware_of(target: str) -> tuple[float, ...]:
-    """Of a target by its name, in the vendor's own system."""
+    """Return the features of a target by its name, in the vendor's own system."""
     return hardware_features(load_machine(target))
 
 

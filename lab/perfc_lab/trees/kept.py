@@ -29,7 +29,7 @@ class NumberCache:
     folder: Path | None = None
 
     def numbers(self, of: Sequence[object], computed: Callable[[], Iterable[float]]) -> Numbers:
-        """What was computed before of the same; else it is computed, and written.
+        """Return cached numbers of the same objects; else compute and write them.
 
         Args:
             of: everything that tells it from other results, as words.
@@ -60,7 +60,7 @@ def _read(path: Path, words: Sequence[str]) -> Numbers | None:
 
 
 def digest_of(rows: Sequence[TreeRow]) -> str:
-    """Of everything that a predictor learns or is told of rows."""
+    """Return the digest of everything that a predictor learns of rows or reads of them."""
     digest = hashlib.sha256()
     for row in rows:
         amounts = [(w, s.quantity.name, s.amounts, s.value) for w, s in row.parts]

@@ -1,4 +1,4 @@
-"""What kernels, hosts' laws and the scheduler say of rows that the laws may not have seen."""
+"""Predictions by kernels, laws of hosts and the scheduler for rows unseen by the laws."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SHARES = (
 
 @lru_cache(maxsize=256)
 def active_share(name: str) -> float:
-    """Of the parameters of a model, those that a token touches."""
+    """Return the share of a model's parameters that a token touches."""
     model = model_of(name)
     if model is None:
         return math.nan
@@ -99,10 +99,10 @@ class KernelSum:
     A row is then what they say of it.
 
     Args:
-        taught: rows to fit to; those asked about must not be among them where figures are made.
-        keeps_up: whether workers of prompts are as many as answers need, where prompts are computed
-            apart and nobody says how many there are: then no time to a first token is added to that
-            of its answer, as one worker alone would keep answers waiting.
+        taught: rows to fit to; without the predicted ones where figures are made.
+        keeps_up: whether disaggregated prefill of unknown size has as many workers as answers need:
+            then no time to a first token is added to that of its answer, as one worker alone would
+            keep answers waiting.
     """
 
     def __init__(self, taught: Sequence[TreeRow], keeps_up: bool = False) -> None:
@@ -139,7 +139,7 @@ class KernelSum:
         return np.array([math.log(max(self.value(row), SMALLEST)) for row in rows])
 
     def value(self, row: TreeRow) -> float:
-        """Of one row, in its own unit; NaN where no kernels are counted."""
+        """Return the value of one row, in its unit; NaN if no kernels are counted."""
         match row.target:
             case Target.MEMORY:
                 return row.expected
@@ -155,8 +155,8 @@ class KernelSum:
 
     def timed(self, row: TreeRow) -> list[tuple[float, ReplayedNumber]]:
         """The times that make a row's, and by how much each counts."""
-        is_apart = self.keeps_up and row.served.dataset == UNSTATED
-        left_out = {ServingQuantity.ENERGY_J} | ({ServingQuantity.TTFT_S} if is_apart else set())
+        is_unknown = self.keeps_up and row.served.dataset == UNSTATED
+        left_out = {ServingQuantity.ENERGY_J} | ({ServingQuantity.TTFT_S} if is_unknown else set())
         return [(w, s) for w, s in row.parts if s.quantity not in left_out]
 
     def joules(self, row: TreeRow) -> Parts:

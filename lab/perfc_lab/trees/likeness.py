@@ -1,4 +1,4 @@
-"""What a kernel sum leaves of rows, as a Gaussian process tells it of those that are alike.
+"""Residuals of a kernel sum, estimated by a Gaussian process from similar rows.
 
 It is for rows of models and machines that are among those known: it tells one setting's rows from
 those with more or fewer users, trees only in steps. The process is that of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RowAspect(Enum):
-    """What two rows may be alike in."""
+    """Aspects of the similarity of two rows."""
 
     VERSION = auto()
     """The runtime and its version."""
@@ -39,9 +39,9 @@ class RowAspect(Enum):
     LOAD = auto()
     """Users, lengths, and the time of a token as the sum has it."""
     RANKS = auto()
-    """As the layout, but near ones are alike."""
+    """Layout, with near ones similar."""
     SHARES = auto()
-    """Of the time, by what takes it."""
+    """Shares of the time, by what takes it."""
     DAY = auto()
     EVERY = auto()
     """Every feature."""
@@ -59,7 +59,7 @@ PLACES: tuple[tuple[RowAspect, int, float], ...] = (
     (RowAspect.DAY, 1, 0.0),
     (RowAspect.EVERY, len(PARTS), 2.0),
 )
-"""Aspects in which near rows are alike, how many columns each has, and the logarithm of the reach
+"""Aspects in which near rows are similar, how many columns each has, and the logarithm of the reach
 that a search starts from."""
 KINDS = RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.LAYOUT, RowAspect.MODEL
 _ENGINE = (RowAspect.VERSION, RowAspect.PRECISION, RowAspect.MACHINE, RowAspect.MODEL)
@@ -68,7 +68,7 @@ _WHOLE = (*_PLACE, RowAspect.SHARES)
 
 
 class AspectSums(Enum):
-    """Sums of functions, each alike for rows that are alike in all of its aspects."""
+    """Sums of functions, each similar for rows that are similar in all of its aspects."""
 
     ONE = ((RowAspect.EVERY,),)
     MANY = (
@@ -92,7 +92,7 @@ class AspectSums(Enum):
 
     @property
     def form(self) -> SimilarityAspects:
-        """Of the process."""
+        """Return the form of the process."""
         near: dict[Enum, Near] = {}
         at = 0
         for aspect, count, start in PLACES:
@@ -104,11 +104,11 @@ class AspectSums(Enum):
 
 RECIPE = ProcessRecipe(rows=600, of_model=600, steps=40)
 LEAST_ROWS = 10
-"""Fewer of a table tell nothing of another."""
+"""Rows of a table without which it says nothing of another."""
 SMALLEST = 0.25
-"""Of what is counted, before its logarithm: nothing is told from one."""
+"""Least count before its logarithm; smaller ones are equal to it."""
 USUAL_DAY = day_number("2026-01-15")
-"""In place of one that nobody states."""
+"""Day of rows that give none."""
 
 
 @entity
@@ -144,23 +144,23 @@ class Likeness:
         return cls(found, means)
 
     def __call__(self, rows: Sequence[TreeRow], table: Array) -> Array:
-        """What is expected to be left of rows, ``[rows]``; 0 where nothing of the table is known.
+        """Return the expected residual of rows, ``[rows]``; 0 if nothing of the table is known.
 
         Args:
-            rows: that are asked about.
+            rows: to predict.
             table: their features and shares.
         """
         import numpy as np
 
-        asked, said = tabulated(rows, table), np.zeros(len(rows))
+        places, said = tabulated(rows, table), np.zeros(len(rows))
         for name, own in by_table(rows).items():
             if name in self.processes:
-                said[own] = self.means[name] + self.processes[name].beyond(asked.take(own))
+                said[own] = self.means[name] + self.processes[name].beyond(places.take(own))
         return said
 
 
 def by_table(rows: Sequence[TreeRow]) -> dict[str, NDArray[np.int64]]:
-    """Places of the rows of each table, those not all stated among the others."""
+    """Return the positions of the rows of each table, partly given ones included."""
     import numpy as np
 
     names = [row.source.removesuffix(PARTLY) for row in rows]

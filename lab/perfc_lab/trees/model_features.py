@@ -30,9 +30,9 @@ MODEL = (
     "VS",
     "TVS",
 )
-"""As the thesis abbreviates them: batch size, sequence length, type of quantisation, nodes, edges,
-multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size, sizes of
-the vocabulary and of that of token types."""
+"""Features by the thesis's abbreviations: batch size, sequence length, type of quantisation, nodes,
+edges, multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size,
+sizes of the vocabulary and of that of token types."""
 METHODS = ("awq", "gptq")
 SINGLE = "f32"
 QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS, SINGLE)
@@ -104,7 +104,7 @@ def _format(model: LanguageModel, weights: str) -> str:
 
 
 def _heads(stack: Stack) -> float:
-    """Of the first layer that attends; 0 where none does."""
+    """Return the heads of the first layer that attends; 0 if none does."""
     found = (m for layer in stack.layers for m in mixers(layer))
     heads = (m.heads for m in found if isinstance(m, Attention | LatentAttention))
     return float(next(heads, 0))

@@ -39,20 +39,20 @@ RESIDUAL = (
     "workers told",
     "cache bits",
 )
-"""What the error of a kernel sum may depend on; what tells one model or machine from another, and
-how long its prompts and answers are, is left out: few models were asked in several ways."""
+"""Features of the error of a kernel sum; those that identify a model or machine, and lengths of
+prompts and answers, are left out: few models have several settings."""
 MOST_INNER_FOLDS = 3
 MOST_TOGETHER = 12
 """Answers whose mean is taken."""
 MOST_CHOICE_ROWS = 500
-"""That settings of the plain trees are chosen on: the whole grid takes an hour of all rows."""
+"""Most rows that choose settings of the plain trees: the whole grid takes an hour on all rows."""
 
 
 class TreePredictor(Protocol):
     """Learns rows of one target."""
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """From rows, to be asked about what is left out in such a way."""
+        """Fit to rows, to predict rows that are left out in such a way."""
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """The target of each row, ``[rows]``; NaN where it has no answer."""
@@ -124,7 +124,7 @@ class PlainTrees:
     def choose(
         self, rows: Sequence[TreeRow], kind: HeldOutKind, kept: NumberCache = NOTHING
     ) -> ForestSettings:
-        """Of the grid, by parts of the rows that are left out in the same way.
+        """Choose settings from the grid, by parts of the rows that are left out in the same way.
 
         Of more than `MOST_CHOICE_ROWS`, so many are drawn.
         """
@@ -136,7 +136,7 @@ class PlainTrees:
         names = list(dict.fromkeys(folds.tolist()))
         if len(names) < 2:
             return THESIS
-        # random parts are alike; of models and machines one says little of the others
+        # random parts are similar; of models and machines one says little of the others
         tests = [folds == name for name in (names[:1] if kind is HeldOutKind.RANDOM else names)]
         table, logs = table_of(rows), logs_of(rows)
         of = ("trees", kind.value, self.features.name, digest_of(rows))
@@ -172,7 +172,7 @@ class CalibratedSum:
 
 
 class Base(Enum):
-    """Kernel sums that trees may correct, by what `KernelSum` is told."""
+    """Kernel sums that trees may correct, by the settings of `KernelSum`."""
 
     WAITING = "fitted laws, one worker of prompts where nobody says"
     KEEPING_UP = "fitted laws, prompts apart keep up with answers"
@@ -237,11 +237,11 @@ tell a row from others of its setting."""
 
 
 class ResidualTrees:
-    """Trees on the logarithm of what was measured over the kernel sum; processes beside them.
+    """Trees on the logarithm of what was measured over the kernel sum; processes besides.
 
-    Which of `CANDIDATES` answer for a table is chosen by rows that are left out of those it learns
-    in the same way as those it is asked about. Of models or machines that are left out each model
-    of a table counts alike, as one served model has half of all rows.
+    The `CANDIDATES` of a table are chosen on training rows that are left out in the same way as the
+    tested ones. Of models or machines that are left out each model of a table counts equally, as
+    one served model has half of all rows.
     """
 
     def __init__(self) -> None:
@@ -266,11 +266,11 @@ class ResidualTrees:
         unseen = np.zeros((len(rows), len(candidates)))
         for fold in dict.fromkeys(folds.tolist()):
             taught = [row for row, name in zip(rows, folds, strict=True) if name != fold]
-            asked = [row for row, name in zip(rows, folds, strict=True) if name == fold]
+            tested = [row for row, name in zip(rows, folds, strict=True) if name == fold]
             if taught:
                 self._learn(taught, candidates)
-                said = np.stack([self._answer(c, asked) for c in candidates], axis=1)
-                unseen[folds == fold] = said - logs_of(asked)[:, None]
+                said = np.stack([self._answer(c, tested) for c in candidates], axis=1)
+                unseen[folds == fold] = said - logs_of(tested)[:, None]
         self._choose(rows, candidates, unseen)
         self._learn(rows, self._answering())
 
@@ -302,7 +302,7 @@ class ResidualTrees:
                         self.learned[base, s] = Likeness.fitted(s, rows, table, left)
 
     def _weights(self, rows: Sequence[TreeRow]) -> Array | None:
-        """Rows count alike where their models are known."""
+        """Return equal weights of rows if their models are known."""
         return None if self.kind is HeldOutKind.RANDOM else weights_of(rows)
 
     def _table(self, rows: Sequence[TreeRow], base: Base) -> Array:
@@ -324,8 +324,8 @@ class ResidualTrees:
         import numpy as np
 
         answers = {c: self._answer(c, rows) for c in self._answering()}
-        asked = [self.chosen.get(row.source, self.chosen[""]) for row in rows]
-        found = [math.fsum(answers[c][i] for c in some) / len(some) for i, some in enumerate(asked)]
+        names = [self.chosen.get(row.source, self.chosen[""]) for row in rows]
+        found = [math.fsum(answers[c][i] for c in some) / len(some) for i, some in enumerate(names)]
         said: Array = np.exp(found)
         return said
 
@@ -359,7 +359,7 @@ def together(errors: Array) -> list[int]:
 
 
 def weights_of(rows: Sequence[TreeRow]) -> Array:
-    """``[rows]``: each model of a table counts alike, 1 in the mean."""
+    """Return weights ``[rows]``: each model of a table counts equally, 1 in the mean."""
     import numpy as np
 
     counts = Counter((row.source, row.model) for row in rows)

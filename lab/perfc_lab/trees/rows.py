@@ -53,21 +53,21 @@ DEPLOYMENT = (
     "cache bits",
     "day",
 )
-"""What Table 6.3 has no name for: the thesis ran one GPU, one framework and no answers.
+"""Features that Table 6.3 lacks: the thesis ran one GPU, one framework and no answers.
 
-Whether a publisher tells how many workers there are: of prompts apart not all do. The day of a run
+"workers told" says if a publisher gives the number of workers, which not all do. The day of a run
 stands for what changes under one version: builds, settings, whether tokens are drafted.
 """
 AWQ = "awq"
 """A name of weights in 4-bit integers, as AutoAWQ writes them."""
-APART, PARTLY = ", prompts apart", ", not all stated"
+DISAGGREGATED, PARTLY = ", disaggregated", ", partly given"
 """Ends of the names of a table's rows whose prompts are computed on other GPUs, and of those of
 them whose workers or drafts nobody states."""
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
 
 
 class Target(Enum):
-    """What chapter 6 predicts, in the units of its rows."""
+    """Quantities that chapter 6 predicts, in the units of its rows."""
 
     THROUGHPUT = "throughput"
     """Output tokens a second of all GPUs."""
@@ -110,7 +110,7 @@ class TreeRow:
 
 
 def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
-    """Every row of a table that has a configuration and is told what its kernels take.
+    """Yield every row of a table that has a configuration, with the times of its kernels.
 
     Raises:
         DataError: the table is missing.
@@ -181,11 +181,11 @@ def scored_with(served: ServedRow) -> str:
     """Name of the rows that a row is scored with."""
     if not served.prefill:
         return served.source
-    return f"{served.source}{APART}{PARTLY if is_partly_stated(served) else ''}"
+    return f"{served.source}{DISAGGREGATED}{PARTLY if is_partly_stated(served) else ''}"
 
 
 def is_partly_stated(served: ServedRow) -> bool:
-    """Whether nobody says how many workers a row had, or whether it drafted tokens."""
+    """Return True if the number of workers of a row or of its drafts is unknown."""
     return served.dataset in (UNSTATED, DRAFTS_UNSTATED)
 
 
@@ -263,7 +263,7 @@ def drafted_of(served: ServedRow) -> float:
 
 
 def cache_bits(served: ServedRow, model: LanguageModel) -> float:
-    """Of an element of keys and values."""
+    """Return the bits of an element of keys and values."""
     precision = precision_of(model.dtype, model.quantization, "", served.cache)
     return float(precision.cached.bits)
 

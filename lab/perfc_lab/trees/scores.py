@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Say = Callable[[str], None]
-ALL, ALL_STATED = "all tables", "all tables, all stated"
-"""Of rows; those are left out of the second one of which nobody says all that they depend on."""
+ALL, ALL_GIVEN = "all tables", "all tables, all given"
+"""Names of totals; the second leaves out rows with unknown settings."""
 LEAST_RATIOS = 20
-"""Of other folds: fewer have no ends of nine in ten."""
+"""Least rows of other folds: fewer have no ends of nine in ten."""
 LEAST_FOLDS = 4
 """Fewer other models or machines of a table tell too little of one that is not among them."""
 
@@ -43,34 +43,34 @@ def left_out(
     kept: NumberCache = NOTHING,
     method: str = "",
 ) -> tuple[Array, float]:
-    """What each row is predicted to be by a training without its fold, and processor seconds.
+    """Return the prediction of each row by a training without its fold, and CPU seconds.
 
     Args:
         rows: rows of one target.
         make: a predictor that has learned nothing.
         kind: kind of folds.
-        say: is told how long it took.
+        say: called with the time it took.
         kept: what is known of this method, whose name tells all its settings.
         method: that name.
     """
     folds, every = folds_of(rows, kind), digest_of(rows) if kept.folder else ""
     found = np.full(len(rows), math.nan)
     seconds = 0.0
-    for fold, train, asked in leave_out(range(len(rows)), folds):
+    for fold, train, test in leave_out(range(len(rows)), folds):
         taught = [rows[i] for i in train]
         if not taught:
             continue
 
-        def numbers(taught: Sequence[TreeRow] = taught, asked: list[int] = asked) -> list[float]:
+        def numbers(taught: Sequence[TreeRow] = taught, test: list[int] = test) -> list[float]:
             start = time.process_time()
             predictor = make()
             predictor.fit(taught, kind)
-            said = predictor.predict([rows[i] for i in asked]).tolist()
+            said = predictor.predict([rows[i] for i in test]).tolist()
             return [time.process_time() - start, *said]
 
         own, *said = kept.numbers((method, kind.value, fold, every), numbers)
         seconds += own
-        found[asked] = said
+        found[test] = said
     say(f"{rows[0].target.value}, {kind.value}: {seconds:.0f} s")
     return found, seconds
 
@@ -84,14 +84,14 @@ def scores_of(
     kept: NumberCache = NOTHING,
     wording: str = "",
 ) -> Iterator[Score]:
-    """Of one target and way of predicting: every table, then all, last, where there are several.
+    """Return the scores of one target and way of predicting: by table, then totals.
 
     Args:
         rows: rows of one target.
         method: name of the predictor.
         make: one that has learned nothing.
         kind: kind of folds.
-        say: is told how long it took.
+        say: called with the time it took.
         kept: what is known of it.
         wording: settings that are part of the name of the numbers.
     """
@@ -111,8 +111,8 @@ def scores_of(
 def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
     """Names of what is scored, and the tables of each."""
     sources = list(dict.fromkeys(row.source for row in rows))
-    stated = [source for source in sources if not source.endswith(PARTLY)]
-    totals = {ALL_STATED: stated} if 1 < len(stated) < len(sources) else {}
+    given = [source for source in sources if not source.endswith(PARTLY)]
+    totals = {ALL_GIVEN: given} if 1 < len(given) < len(sources) else {}
     return {s: [s] for s in sources} | totals | ({ALL: sources} if len(sources) > 1 else {})
 
 
@@ -127,7 +127,7 @@ def held_of(
     Args:
         ratios: measured over predicted, of all rows.
         folds: folds of all rows.
-        is_own: which rows are asked about.
+        is_own: which rows are tested.
     """
     has = np.isfinite(ratios) & (ratios > 0)
     is_tested = has & is_own

@@ -1,4 +1,4 @@
-"""What chapter 6 states: K. Panner Selvam, thesis PhD-FSTM-2025-034, Luxembourg."""
+"""Numbers of chapter 6 of K. Panner Selvam, thesis PhD-FSTM-2025-034, Luxembourg."""
 
 from __future__ import annotations
 

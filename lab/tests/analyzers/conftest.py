@@ -7,7 +7,7 @@ from perfc_lab.training.fit import Recipe, train
 
 from .synthetic import blocks
 
-QUICK = Recipe(trees=20, depth=4, spread_trees=5, apart={"trees": 10, "depth": 3})
+QUICK = Recipe(trees=20, depth=4, spread_trees=5, left_out={"trees": 10, "depth": 3})
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from perfc_lab.training.fit import Recipe, train
 from .synthetic import blocks, matmul_rows
 
 RECIPE = Recipe(
-    trees=20, depth=4, spread_trees=5, apart={"trees": 6, "depth": 2, "levels": 1}, general=True
+    trees=20, depth=4, spread_trees=5, left_out={"trees": 6, "depth": 2, "levels": 1}, general=True
 )
 
 

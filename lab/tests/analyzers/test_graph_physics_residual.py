@@ -52,7 +52,7 @@ def fold() -> Fold:
 def trained() -> PhysicsResidual:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(physics_residual, "RECIPE", SMALL)
-        patch.setattr(physics_residual, "APART", SMALL)
+        patch.setattr(physics_residual, "LEFT_OUT", SMALL)
         patch.setattr(residual_fit, "ROUNDS", 20)
         made = PhysicsResidual()
         made.fit(fold().train, fold().validation, TrainingBudget(), silent)

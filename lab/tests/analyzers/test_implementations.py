@@ -31,7 +31,7 @@ from perfc_lab.training.fit import Recipe, train
 from .synthetic import MACHINES, matmul_rows
 
 SLOWER = {"one": 1.0, "two": 1.6, "three": 2.2}
-RECIPE = Recipe(trees=60, depth=5, spread_trees=10, apart={"trees": 10, "depth": 3})
+RECIPE = Recipe(trees=60, depth=5, spread_trees=10, left_out={"trees": 10, "depth": 3})
 SHAPE = {"m": np.array([256.0]), "n": np.array([2048.0]), "k": np.array([2048.0])}
 
 

@@ -33,7 +33,7 @@ FIGURE = Score("random", "all", 3, 0.1, 0.1, 0.9, 1.0, 1.5, None, "")
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     real = module.experiments()["matmul"]
     assert isinstance(real, module.OperatorExperiment)
-    recipe = Recipe(trees=10, depth=3, spread_trees=4, apart={"trees": 5})
+    recipe = Recipe(trees=10, depth=3, spread_trees=4, left_out={"trees": 5})
     small = replace(real, recipe=recipe, sources=("aic_gemm",))
     monkeypatch.setattr(module, "experiments", lambda: {"matmul": small})
 

@@ -149,7 +149,7 @@ def ready() -> PhysicsResidual:
 
 def small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(physics_residual, "RECIPE", SMALL)
-    patch.setattr(physics_residual, "APART", SMALL)
+    patch.setattr(physics_residual, "LEFT_OUT", SMALL)
     patch.setattr(physics_residual, "LEAST_HELD_OUT", 10)
     patch.setattr(residual_fit, "ROUNDS", 20)
 

@@ -15,7 +15,7 @@ from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.trees.kernel_sum import SHARES
 from perfc_lab.trees.likeness import LEAST_ROWS, PARTS, AspectSums, Likeness, by_table, tabulated
 from perfc_lab.trees.predictors import table_of
-from perfc_lab.trees.rows import APART, PARTLY, Target, TreeRow, features_of
+from perfc_lab.trees.rows import DISAGGREGATED, PARTLY, Target, TreeRow, features_of
 
 MODELS = ("llama-2-7b", "opt-6.7b")
 USERS = (1, 2, 4, 16, 32, 64)
@@ -82,10 +82,10 @@ def test_tables_say_nothing_of_each_other_and_few_rows_nothing_at_all() -> None:
 
 
 def test_rows_not_all_stated_are_among_the_others_of_their_table() -> None:
-    sources = f"a{APART}", f"a{APART}{PARTLY}", "a"
+    sources = f"a{DISAGGREGATED}", f"a{DISAGGREGATED}{PARTLY}", "a"
     rows = [row(MODELS[0], 8, source) for source in sources]
     found = {name: places.tolist() for name, places in by_table(rows).items()}
-    assert found == {f"a{APART}": [0, 1], "a": [2]}
+    assert found == {f"a{DISAGGREGATED}": [0, 1], "a": [2]}
 
 
 def test_what_tells_a_setting_is_a_number_of_its_own() -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FILE = "silicon_sample.csv"
 RANKS = ("tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")
-APART = tuple(
+DISAGGREGATED = tuple(
     f"{stage}_{name}"
     for stage in ("prefill", "decode")
     for name in ("batch_size", "num_workers", *RANKS)
@@ -31,7 +31,7 @@ SAME = (
     "moe_quant_mode",
 )
 TIMES = {"silicon_ttft_ms": "ttft_ms", "silicon_tpot_ms": "tpot_ms"}
-OPTIONAL = ("concurrency", "precision", "measured", "image", "batch_size", *RANKS, *APART)
+OPTIONAL = ("concurrency", "precision", "measured", "image", "batch_size", *RANKS, *DISAGGREGATED)
 """Columns that older dumps lack, or whose published names could not be seen: empty then."""
 
 
@@ -56,5 +56,5 @@ class AicServing(PublicSource):
         columns = {"id": "row_id", **{name: name for name in SAME}, **TIMES}
         frame = read_table(path, columns, {name: name for name in OPTIONAL})
         frame = measured(frame, path, *TIMES.values(), "isl", "osl")
-        counts = ("concurrency", "batch_size", *RANKS, *APART)
+        counts = ("concurrency", "batch_size", *RANKS, *DISAGGREGATED)
         return {"aic_serving": whole_numbers(frame, path, *counts)}

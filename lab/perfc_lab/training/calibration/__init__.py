@@ -1,1 +1,1 @@
-"""How wide intervals are, and where machines stand: from rows that a fit did not see."""
+"""Widths of intervals and places of machines, from rows that a fit did not see."""

@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 @frozen
 class Calibrating:
-    """How intervals are calibrated.
+    """Settings of the calibration of intervals.
 
     Args:
         parts: into which groups are cut; each forest that calibrates sees all but one of them.
             Other than five, so that they cut the folds that test.
         turns: how many parts are left out in turn, two or more.
-        turns_apart: the same where a machine is left out as well, to be tested.
+        turns_left_out: the same where a machine is left out as well, to be tested.
     """
 
     parts: int = 10
     turns: int = 4
-    turns_apart: int = 2
+    turns_left_out: int = 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,12 +39,12 @@ def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Ban
         turns: weights, and rows that their forests have not seen.
     """
     found = [
-        _levels(artefact, asked.of(block))
+        _levels(artefact, context.of(block))
         for artefact, blocks in turns
         if artefact.card.implementations
         for few in [thinned(blocks)]
-        for asked in UNSAID
-        for block in asked.among(few)
+        for context in UNSAID
+        for block in context.among(few)
     ]
     shares = np.concatenate([np.zeros(0), *(share for share, _ in found)])
     if not len(shares):

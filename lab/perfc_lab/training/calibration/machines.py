@@ -31,8 +31,8 @@ BEYOND = 2.5
 """Distance above which a machine left out says nothing of others, one of another maker."""
 ROWS_LEFT_OUT = 20_000
 FEWER_MACHINES = Unseen(0.2, Band(-3.0, 3.0))
-"""Of classes with fewer machines: what attention of prompts shares on the seven it was measured on,
-rounded (0.197 and -2.91 to 3.14 in its card); attention of single tokens has 0.162."""
+"""Prior of classes with fewer machines: what attention of prompts shares on the seven it was
+measured on, rounded (0.197 and -2.91 to 3.14 in its card); attention of single tokens has 0.162."""
 NEAR = 0.5
 """Distance below which machines are of one chip, or nearly so."""
 
@@ -132,8 +132,8 @@ def depart(
     """
     train = [b for b in blocks if b.target not in left_out]
     test = [b for b in blocks if b.target == target]
-    apart = distance(train, test)
-    if apart > BEYOND:
+    separation = distance(train, test)
+    if separation > BEYOND:
         return None
     protocols = protocols_of(blocks)
     small = recipe.for_unseen_machine()
@@ -145,11 +145,11 @@ def depart(
     beyond = excess(values, grown.low, grown.high, sides(grown.low, grown.high))
     residual = (stack.log_factor - grown.forest(values)) / (1 + beyond)
     expected = np.maximum(np.exp(spread(values)), LEAST_SPREAD)
-    return LeftOut(apart, residual, expected, stack.table.category)
+    return LeftOut(separation, residual, expected, stack.table.category)
 
 
 def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:
-    """Of the tested machine to its nearest other of the same type, the largest over types."""
+    """Return the distance of the tested machine to its nearest other, the largest over types."""
     found = []
     for dtype in sorted({b.dtype for b in test} & {b.dtype for b in train}):
         others = tuple(places(train, dtype))

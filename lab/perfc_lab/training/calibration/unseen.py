@@ -70,7 +70,7 @@ class LeftOut:
 
 
 Groups = Sequence[Sequence[LeftOut]]
-"""Machines that are apart as one, as those of one chip, or one machine run in several ways."""
+"""Machines that are left out together, as those of one chip, or one machine run several ways."""
 
 
 def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:

@@ -1,7 +1,7 @@
-"""What is trained and tested: one file an experiment, found by looking.
+"""Experiments: what is trained and tested, one file each, found by looking.
 
-An experiment states its rows, its splits and its figures before anything is trained. `train`
-gives what is shipped, from all rows; `evaluate` trains anew without what it tests.
+An experiment defines its rows, splits and figures before anything is trained. `train` returns what
+is shipped, from all rows; `evaluate` retrains without what it tests.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ class Experiment(ABC):
     name: str
     title: str
     has_weights: ClassVar[bool] = True
-    """Whether there is something to train."""
+    """True if there is something to train."""
 
     @property
     @abstractmethod
     def held_out(self) -> str:
-        """What the figures are tested on, in a sentence or two."""
+        """Return the rows of the figures, in a sentence or two."""
 
     @abstractmethod
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
-        """What is shipped, from all rows of the tables in a folder.
+        """Return the shipped weights, trained on all rows of the tables in a folder.
 
-        ``ready`` is told name and schema before anything is trained.
+        ``ready`` is called with name and schema before training.
         """
 
     @abstractmethod
@@ -175,9 +175,9 @@ class OperatorExperiment(Experiment):
         folds = every_fold(self.group) if self.every_fold else (single,)
         name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
         found = [self.tested(blocks, holdout, say) for holdout in folds]
-        for asked in self.asked(blocks):
-            tested = [one for fold in found for one in fold.get(asked, ())]
-            yield from figures(named(name, asked), asked.slices(self.shapes), tested)
+        for context in self.contexts(blocks):
+            tested = [one for fold in found for one in fold.get(context, ())]
+            yield from figures(named(name, context), context.slices(self.shapes), tested)
 
     def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
         """Groups left out whole, all parts together."""
@@ -186,15 +186,17 @@ class OperatorExperiment(Experiment):
         parts = dealt(blocks, self.whole, self.parts)
         each = [self.tested(blocks, holdout, say) for holdout in parts]
         name = f"unseen ({', '.join(self.whole)}), each part"
-        for asked in self.asked(blocks):
-            tested = [rows for part in each for rows in part.get(asked, ())]
-            yield from figures(named(name, asked), asked.slices(self.groups), tested)
+        for context in self.contexts(blocks):
+            tested = [rows for part in each for rows in part.get(context, ())]
+            yield from figures(named(name, context), context.slices(self.groups), tested)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
         """Every machine left out, then all of them together."""
         names, memory = targets(blocks), ForestCache()
         for twins in (False, True):
-            found: dict[CallerContext, list[Tested]] = {asked: [] for asked in self.asked(blocks)}
+            found: dict[CallerContext, list[Tested]] = {
+                context: [] for context in self.contexts(blocks)
+            }
             for target in names:
                 holdout = UnseenMachine(target, twins)
                 alone = not any(holdout.dropped(block) for block in blocks)
@@ -202,14 +204,14 @@ class OperatorExperiment(Experiment):
                 yield from figures(
                     holdout.name, self.machines, tested.get(CallerContext.EVERYTHING, ())
                 )
-                for asked, ones in tested.items():
-                    found[asked] += ones
+                for context, ones in tested.items():
+                    found[context] += ones
             together = f"each unseen machine{' and its twins' if twins else ''}"
-            for asked, ones in found.items():
-                yield from figures(named(together, asked), asked.slices(self.machines), ones)
+            for context, ones in found.items():
+                yield from figures(named(together, context), context.slices(self.machines), ones)
 
-    def asked(self, blocks: Sequence[Rows]) -> tuple[CallerContext, ...]:
-        """What callers may say that makes a difference."""
+    def contexts(self, blocks: Sequence[Rows]) -> tuple[CallerContext, ...]:
+        """Return the contexts of callers that make a difference."""
         if len({block.framework for block in blocks}) < 2:
             return (CallerContext.EVERYTHING,)
         has_choices = bool(class_of(self.class_name).by_framework)
@@ -227,22 +229,22 @@ class OperatorExperiment(Experiment):
         if not parts.train or not parts.test:
             return {}
         say(f"{self.name}: {holdout.name}")
-        apart = isinstance(holdout, UnseenMachine)
+        is_machine = isinstance(holdout, UnseenMachine)
         is_whole = not isinstance(holdout, UnseenShapes)
         recipe = self.recipe.for_unseen_machine() if is_whole else self.recipe
         how = self.calibrating
-        how = replace(how, turns=how.turns_apart) if is_whole else how
+        how = replace(how, turns=how.turns_left_out) if is_whole else how
         found = train(
             self.name,
             self.taught(parts.train),
             recipe,
             self.group,
-            leave_machines_out=apart,
+            leave_machines_out=is_machine,
             calibrating=how,
             memory=memory,
         )
         tests = thinned(parts.test, self.tested_rows)
-        return {asked: test(found, tests, asked) for asked in self.asked(blocks)}
+        return {context: test(found, tests, context) for context in self.contexts(blocks)}
 
 
 def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
@@ -255,9 +257,9 @@ def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
     return [block for block in drawn if len(block)]
 
 
-def named(split: str, asked: CallerContext) -> str:
+def named(split: str, context: CallerContext) -> str:
     """A way of holding out with what callers say, for cards and tables."""
-    return f"{split}, {asked.value}" if asked.value else split
+    return f"{split}, {context.value}" if context.value else split
 
 
 def figures(name: str, slices: Sequence[RowSlice], tested: Sequence[Tested]) -> Iterator[Score]:

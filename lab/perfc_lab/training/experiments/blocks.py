@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 DTYPE = "bf16"
 TESTED_ROWS = 30_000
-"""Of a class that a model tests; blocks need all layers, which are fewer."""
+"""Rows of a class that a model tests; blocks need all layers, which are fewer."""
 LAYERS = ("matmul", "tokenwise")
 ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
 TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
@@ -163,7 +163,7 @@ def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
 
 
 def recipe_of(own: OperatorExperiment) -> Recipe:
-    """How a class is learned without a model, in minutes and not in an hour.
+    """Return the recipe of a class without a model, for minutes and not an hour.
 
     Layers have the recipe that ships, classes of absolute errors that of machines left out.
     """

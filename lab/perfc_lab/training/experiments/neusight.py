@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GOAL = 0.12
-APART: Mapping[str, float | int] = {
+LEFT_OUT: Mapping[str, float | int] = {
     "trees": 100,
     "depth": 5,
     "least_weight": 20.0,
@@ -30,10 +30,10 @@ APART: Mapping[str, float | int] = {
     "subsample": 0.7,
 }
 RECIPE = Recipe(
-    trees=250, least_weight=5.0, objective="reg:absoluteerror", apart=APART, general=True
+    trees=250, least_weight=5.0, objective="reg:absoluteerror", left_out=LEFT_OUT, general=True
 )
 """Absolute errors, since a few per cent of rows are several times off: hosts that were busy."""
-LEVELLED = replace(RECIPE, apart={**APART, "trees": 60, "depth": 3, "levels": 2})
+LEVELLED = replace(RECIPE, left_out={**LEFT_OUT, "trees": 60, "depth": 3, "levels": 2})
 """For products: machines were measured at different shapes, and the scale says most."""
 
 
@@ -120,7 +120,7 @@ CONVOLUTION = OperatorExperiment(
     group=("in_channels", "out_channels", "in_h"),
     recipe=RECIPE,
     every_fold=True,
-    calibrating=Calibrating(turns=10, turns_apart=10),
+    calibrating=Calibrating(turns=10, turns_left_out=10),
     shapes=CALLS,
     machines=CALLS,
 )

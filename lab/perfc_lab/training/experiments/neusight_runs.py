@@ -36,12 +36,12 @@ FILE = "neusight_e2e.parquet"
 RUNTIME = "eager-literal"
 GOALS = {"inf": (0.09, "NeuSight 10.1 %"), "train": (0.09, "NeuSight 9.8 %")}
 STEPS = 100
-"""Of correlation, that are tried."""
+"""Steps of correlation that are tried."""
 TASKS = {
     ("bert_large", "inf"): "BertForSequenceClassification",
     ("bert_large", "train"): "BertForPreTraining",
 }
-"""What ran where the configuration names another class: the last nodes of the runs that the same
+"""Classes that ran where the configuration names another: the last nodes of the runs that the same
 source lists node by node are a pooler and two logits, and in training two heads."""
 TITLES = {"inf": "inference", "train": "training, forward and backward", "": "both"}
 
@@ -106,7 +106,7 @@ class TimedLabel:
         return self.measured_s, whole.time_s, whole.low_s, whole.high_s, self.made.floor_s
 
     def is_held(self, products: float) -> bool:
-        """Whether the interval holds the label."""
+        """Return True if the interval contains the label."""
         measured_s, _, low_s, high_s, _ = self.line(products)
         return low_s <= measured_s <= high_s
 
@@ -161,7 +161,7 @@ def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Score:
 
 
 def cache() -> Path:
-    """Where exported models are kept."""
+    """Return the folder of exported models."""
     return cache_folder("neusight")
 
 

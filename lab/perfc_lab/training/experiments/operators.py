@@ -37,7 +37,7 @@ BY_HEADS = Recipe(
     **DRAWN,
     beside=3,
     max_rows=400_000,
-    apart={"max_rows": 60_000, "trees": 100, "learning_rate": 0.2, "depth": 8},
+    left_out={"max_rows": 60_000, "trees": 100, "learning_rate": 0.2, "depth": 8},
 )
 PROMPTS, ENCODERS = RowSlice("prompts", CAUSAL), RowSlice("encoders", without(CAUSAL))
 PREFILL = OperatorExperiment(
@@ -88,7 +88,7 @@ MIXED = OperatorExperiment(
         objective=ABSOLUTE,
         max_rows=60_000,
         cells=3_000,
-        apart={"max_rows": 30_000, "trees": 80, "learning_rate": 0.2},
+        left_out={"max_rows": 30_000, "trees": 80, "learning_rate": 0.2},
     ),
     calibrating=Calibrating(turns=4),
     every_fold=True,
@@ -128,7 +128,7 @@ LATENT = OperatorExperiment(
         objective=ABSOLUTE,
         max_rows=60_000,
         cells=3_000,
-        apart={"max_rows": 30_000, "trees": 120, "learning_rate": 0.2, "leaves": 150},
+        left_out={"max_rows": 30_000, "trees": 120, "learning_rate": 0.2, "leaves": 150},
     ),
     calibrating=TWO_TURNS,
     tested_rows=12_000,
@@ -159,7 +159,7 @@ BATCHED = OperatorExperiment(
         beside=4,
         objective=ABSOLUTE,
         cells=1_500,
-        apart={"trees": 60, "learning_rate": 0.2, "leaves": 64},
+        left_out={"trees": 60, "learning_rate": 0.2, "leaves": 64},
     ),
     calibrating=TWO_TURNS,
     every_fold=True,
@@ -193,7 +193,7 @@ LINEAR = OperatorExperiment(
         beside=4,
         objective=ABSOLUTE,
         cells=2_000,
-        apart={"max_rows": 25_000, "trees": 70, "learning_rate": 0.2, "leaves": 96},
+        left_out={"max_rows": 25_000, "trees": 70, "learning_rate": 0.2, "leaves": 96},
     ),
     calibrating=TWO_TURNS,
     whole=("model",),
@@ -217,7 +217,7 @@ CAUSAL_CONVOLUTION = OperatorExperiment(
         beside=4,
         objective=ABSOLUTE,
         cells=2_000,
-        apart={"max_rows": 25_000, "trees": 60, "learning_rate": 0.2, "leaves": 50},
+        left_out={"max_rows": 25_000, "trees": 60, "learning_rate": 0.2, "leaves": 50},
     ),
     calibrating=TWO_TURNS,
     whole=("model",),
@@ -252,7 +252,7 @@ EXPERTS = OperatorExperiment(
         cells=3_000,
         # where a machine is left out, two trees a round of all features: one tree's noise is most
         # of what such a forest errs by
-        apart={
+        left_out={
             "max_rows": 300_000,
             "trees": 120,
             "depth": 12,
@@ -310,7 +310,7 @@ MATMUL = OperatorExperiment(
         objective=ABSOLUTE,
         max_rows=800_000,
         keep_small=True,
-        apart={
+        left_out={
             "trees": 150,
             "depth": 7,
             "leaves": 0,
@@ -349,7 +349,7 @@ COLLECTIVE = OperatorExperiment(
     "collective",
     ("aic_comm",),
     ("operation", "ranks", "nbytes"),
-    Recipe(trees=300, depth=6, least_weight=2.0, apart={}),
+    Recipe(trees=300, depth=6, least_weight=2.0, left_out={}),
     shapes=BACK_TO_BACK,
     machines=BACK_TO_BACK,
 )
@@ -370,7 +370,7 @@ TOKENWISE = OperatorExperiment(
         balance=1.0,
         objective=ABSOLUTE,
         cells=1_500,
-        apart={"max_rows": 25_000, "trees": 50, "learning_rate": 0.2, "leaves": 30},
+        left_out={"max_rows": 25_000, "trees": 50, "learning_rate": 0.2, "leaves": 30},
     ),
     calibrating=TWO_TURNS,
     whole=("model",),

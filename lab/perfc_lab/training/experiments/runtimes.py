@@ -179,7 +179,7 @@ def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> 
 
 
 def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> Score:
-    """Of some rows; those below the peak rate of their machine do not judge the floor."""
+    """Return the score of some rows; those below their peak rate do not judge the floor."""
     measured = np.array([run.row.time_s for run, _ in pairs])
     low_s, time_s, high_s = (
         np.array([getattr(e.time, end) for _, e in pairs]) for end in ("low", "mid", "high")

@@ -43,7 +43,7 @@ GOALS: Mapping[tuple[GraphProtocol, str], float] = {
     (GraphProtocol.TRANSFER, "inference"): 0.08,
     (GraphProtocol.RANDOM, "training, rtx3090"): 0.08,
 }
-"""Of the best predictor on timm's rows."""
+"""Goals: scores of the best predictor on timm's rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +324,7 @@ def evaluated(
         shares: shares of the architectures trained on; several make a learning curve.
         families: whether every family of enough rows gets a line of its own.
         samples: rows of a new machine that a transfer sees.
-        say: is told what is trained.
+        say: called with what is trained.
     """
     rows: list[Score] = []
     for protocol in protocols:

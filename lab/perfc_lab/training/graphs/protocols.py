@@ -1,4 +1,4 @@
-"""How rows are held out, fixed before anything is trained; never by row, always by architecture.
+"""Protocols that hold rows out, fixed before training; never by row, always by architecture.
 
 Those of whole machines keep architectures together too: see `GraphProtocol`.
 """
@@ -37,10 +37,10 @@ class GraphProtocol(Enum):
     DEVICE = "device"
     """The machine; its architectures were seen on others."""
     TRANSFER = "transfer"
-    """As ``DEVICE``, but for 32 rows of the machine, of architectures that are not tested."""
+    """Like ``DEVICE``, but for 32 rows of the machine, of architectures that are not tested."""
     TRANSFER_AT_BATCH = "transfer-at-batch"
-    """As ``TRANSFER``, each machine at each batch by itself, as HELP has it; the machine's rows at
-    other batches are not seen."""
+    """Like ``TRANSFER``, each machine at each batch by itself, as HELP has it; the machine's rows
+    at other batches are not seen."""
     NEW_FAMILY = "new-family"
     """Vision transformers, of which 32 rows are seen, of a half that is not tested; nothing built
     like them is trained on (thesis, Table 7.1)."""

@@ -1,4 +1,4 @@
-"""What a data set holds: rows by machine and way of running, sizes of graphs, digests."""
+"""Contents of a data set: rows by machine and way of running, sizes of graphs, digests."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Spent:
         return self.time_s + self.half_width(self.above)
 
     def half_width(self, passes: tuple[Sides, ...]) -> float:
-        """How far all passes may be off on one side."""
+        """Return the largest error of all passes on one side."""
         return math.fsum(half_width(sides, self.products) for sides in passes)
 
     def __add__(self, other: Spent) -> Spent:
@@ -189,7 +189,7 @@ class Plan:
         return cls(bounds, table, source, gradients, strides, tf32)
 
     def copies(self, *, backward: bool = False) -> Iterator[Lowered]:
-        """Of views in a pass, none where kernels do not come one by one from the host."""
+        """Yield the copies of views in a pass, none if the host does not launch each kernel."""
         runtime = self.kernels.runtime
         if runtime.launch is LaunchMode.EAGER and runtime.steps is not Steps.COMPILED:
             for bound in self.bounds.kernels:

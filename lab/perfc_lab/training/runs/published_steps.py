@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 RIDGE = 0.1
-"""Of the squared logarithms of factors, beside an error of logarithm that counts alike for each
-architecture."""
+"""Weight of the squared logarithms of factors, against an error of logarithm that counts equally
+for each architecture."""
 HUBER = 0.3
 """Logarithm beyond which an error counts by its size, not by its square."""
 
@@ -108,7 +108,7 @@ def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
 
 
 def band_of(logs: Sequence[float]) -> Band:
-    """What nine in ten of further steps are within; quantiles with the finite-sample correction."""
+    """Return the band of nine in ten further steps: quantiles with the finite-sample correction."""
     ordered = np.sort(np.asarray(logs))
     rank = math.ceil((len(ordered) + 1) * (1 + COVERAGE) / 2)
     high = min(rank, len(ordered)) - 1
@@ -116,7 +116,7 @@ def band_of(logs: Sequence[float]) -> Band:
 
 
 def held(errors: Sequence[tuple[SummedStep, float]]) -> Iterator[bool]:
-    """Whether each step is within the band of the other architectures' errors."""
+    """Yield True for each step within the band of the other architectures' errors."""
     for one, error in errors:
         others = [e for s, e in errors if s.step.architecture != one.step.architecture]
         band = band_of(others)
@@ -130,5 +130,5 @@ def with_band(law: StepLaw, errors: Sequence[tuple[SummedStep, float]]) -> StepL
 
 
 def reasons(steps: Sequence[PublishedStep]) -> Counter[SkipReason]:
-    """How many rows are left out, by why."""
+    """Return how many rows are left out, by reason."""
     return Counter(s.left_out for s in steps if s.left_out is not None)

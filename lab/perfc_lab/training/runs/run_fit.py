@@ -63,7 +63,7 @@ NOTES = (
 
 @frozen
 class RunRecipe:
-    """How runs are fitted.
+    """Settings of the fit of runs.
 
     Args:
         folds: of the graphs, that calibrate.

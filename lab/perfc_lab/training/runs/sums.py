@@ -27,7 +27,7 @@ LEAST_ERROR = 0.05
 
 @frozen
 class SumRecipe:
-    """How factors are learned.
+    """Settings of the fit of factors.
 
     Args:
         trees: number of trees of the forest.
@@ -50,7 +50,7 @@ class SumRecipe:
 
 
 def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
-    """What launches of each kind take of their scale, by machine, precision and way of running.
+    """Return the factors of launches of each kind, by machine, precision and way of running.
 
     Each is pulled towards the multipliers of all rows, those towards 1.
     """

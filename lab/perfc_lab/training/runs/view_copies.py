@@ -39,7 +39,7 @@ def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iter
 
 
 def is_gathered(value: Value, strides: StrideTable) -> bool:
-    """Whether the batch axes of an operand cannot be read as one."""
+    """Return True if the batch axes of an operand cannot be read as one."""
     shape = strides.shapes.get(value, ())
     if value.weight is not None or len(shape) < 4:
         return False
