@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
     from perfc.api import Report
-    from perfc.view.report import Views
+    from perfc.view.report import Verdict, Views
     from perfc.view.report.counts import Counts
 
 FORMATS = ("text", "json", "markdown", "csv", "trace", "html")
@@ -38,6 +38,43 @@ class Presentation:
         from perfc.view.report import collect
 
         return collect(self._report)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Headline: the figures of the first screen, with the interval of the time.
+
+        Raises:
+            PerfcError: no prediction is possible.
+        """
+        from perfc.view.report import Verdict
+
+        return Verdict.of(self._report)
+
+    @property
+    def time_s(self) -> float:
+        """Predicted time of a run."""
+        return self.verdict.time_s
+
+    @property
+    def bound_s(self) -> float:
+        """Lower bound of the time of a run."""
+        return self.verdict.floor_s
+
+    @property
+    def throughput(self) -> float:
+        """Images, tokens or else runs per second at the predicted time."""
+        return self.verdict.throughput.per_s
+
+    @property
+    def memory_bytes(self) -> int:
+        """Device memory of a run: weights, activations and context."""
+        return self.verdict.memory.total_bytes
+
+    @property
+    def energy_j(self) -> float | None:
+        """Energy of the board in a run; None without a fitted power model."""
+        energy = self.verdict.energy
+        return None if energy is None else energy.mid
 
     def count_as(self, convention: str) -> Counts:
         """Count operations as another FLOP counter does, like ``perfc analyze --count-as``.

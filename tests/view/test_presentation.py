@@ -322,3 +322,16 @@ def test_names_from_files_are_escaped_in_the_echo_of_a_sweep() -> None:
     html = read(result._repr_html_())
     assert not {"script", "img"} & set(html.tags)
     assert "\x1b" not in result._repr_html_() + repr(result)
+
+
+def test_figures_of_the_first_screen_are_attributes(resnet: perfc.Report) -> None:
+    verdict = resnet.views.verdict
+    assert resnet.verdict == verdict
+    assert resnet.time_s == verdict.time_s == resnet.prediction.total.time_s
+    assert resnet.bound_s == resnet.roofline.floor_s <= resnet.time_s
+    assert resnet.throughput == pytest.approx(8 / resnet.time_s)
+    assert resnet.memory_bytes == verdict.memory.total_bytes > resnet.weight_bytes
+    assert verdict.energy is not None
+    assert resnet.energy_j == verdict.energy.mid
+    names = {"time_s", "bound_s", "throughput", "memory_bytes", "energy_j", "kernels"}
+    assert names <= set(dir(resnet))
