@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Quantity(Enum):
-    """Measured quantities of a run."""
+    """Measured quantities of a run, by the name of their field in `GraphRow`."""
 
     TIME = "time_s"
     MEMORY = "memory_bytes"
@@ -61,17 +61,8 @@ class GraphRow:
 
     def value(self, quantity: Quantity) -> float:
         """Return the measured value of a quantity; NaN if it was not measured."""
-        match quantity:
-            case Quantity.TIME:
-                return self.time_s
-            case Quantity.MEMORY:
-                return self.memory_bytes
-            case Quantity.ENERGY:
-                return self.energy_j
-            case Quantity.POWER:
-                return self.power_w
-            case Quantity.SM_ACTIVE:
-                return self.sm_active
+        value: float = getattr(self, quantity.value)
+        return value
 
     @property
     def part(self) -> str:

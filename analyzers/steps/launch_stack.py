@@ -48,19 +48,3 @@ class SumStack:
     def total(self, per_launch: Array) -> Array:
         """Return sums by step, ``[steps]``."""
         return np.bincount(self.row, per_launch, len(self)).astype(np.float64)
-
-    def take(self, chosen: NDArray[np.bool_]) -> SumStack:
-        """Return the steps that a mask selects."""
-        launches = chosen[self.row]
-        place = np.cumsum(chosen) - 1
-        return SumStack(
-            self.names,
-            self.values[launches],
-            self.kind[launches],
-            self.scale_s[launches],
-            self.floor_s[launches],
-            place[self.row[launches]],
-            self.configuration[chosen],
-            self.known,
-            self.time_s[chosen],
-        )

@@ -24,8 +24,6 @@ from ..steps.launch_kind import LaunchKind
 from ..steps.launch_stack import SumStack
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..features.classes import Array
     from ..features.sheet import Sheet
     from ..graph.model_graph import KernelGraph
@@ -208,10 +206,6 @@ class Pruned:
             row=stack.row[is_long],
         )
         return cls(long, by_kind(short, short.scale_s))
-
-    def take(self, chosen: NDArray[np.bool_]) -> Pruned:
-        """Return the runs that a mask selects."""
-        return Pruned(self.stack.take(chosen), self.rest[chosen])
 
     def seconds(self, log_factor: Array) -> Array:
         """Return the time by run and kind, ``[runs, kinds]``."""

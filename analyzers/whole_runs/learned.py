@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from ..graph.rows import Measurements
 
 
-CHUNK = 4096
-"""Rows that a forest evaluates at once, to limit memory."""
-
-
 @dataclass(eq=False)
 class Trees:
     """A forest that sums its trees for every row."""
@@ -34,8 +30,7 @@ class Trees:
 
     def __call__(self, values: NDArray[np.float32]) -> Array:
         """Return the sum of the trees for every row, ``[rows]``."""
-        chunks = [self.forest(values[i : i + CHUNK]) for i in range(0, len(values), CHUNK)]
-        return np.concatenate(chunks) if chunks else np.zeros(0)
+        return self.forest(values)
 
 
 @entity

@@ -141,9 +141,9 @@ def fitted(
         unit,
         rates,
         factors,
-        None,
-        None,
-        *_box(values, names),  # type: ignore[arg-type]
+        None,  # type: ignore[arg-type]
+        None,  # type: ignore[arg-type]
+        *_box(values, names),
         frozenset(train.targets),
         OffsetMemory.learned(train.of(()), np.zeros(0)),
         OperatorSimilarity.learned(
@@ -173,11 +173,28 @@ def _factors(
     for one in parts:
         out = fold == one
         seeded = replace(recipe, seed=recipe.seed + one)
-        found.append(BoostedTrees.of(grown(pruned.take(~out), weight[~out], seeded)))
+        found.append(BoostedTrees.of(grown(taken(pruned, ~out), weight[~out], seeded)))
         mine = out[pruned.stack.row]
         log_factor[mine] = found[-1](pruned.stack.values[mine])
         say(f"factors of launches, part {one + 1} of {len(parts)}")
     return tuple(found), log_factor
+
+
+def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
+    """Return the runs that a mask selects."""
+    stack, place = pruned.stack, np.cumsum(chosen) - 1
+    launches = chosen[stack.row]
+    each = {
+        name: getattr(stack, name)[launches] for name in ("values", "kind", "scale_s", "floor_s")
+    }
+    some = replace(
+        stack,
+        row=place[stack.row[launches]],
+        configuration=stack.configuration[chosen],
+        time_s=stack.time_s[chosen],
+        **each,
+    )
+    return Pruned(some, pruned.rest[chosen])
 
 
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
