@@ -20,7 +20,6 @@ from ..intervals.summing import half_width, sides_of
 from .energy import Energy, energy_of, idling, summed
 from .host import host_note, host_of
 from .launch_gap import QUEUE_GAP, launch_gap
-from .overlap import overlap
 from .recurrence import chained
 from .timeline import RunHost, changed_ratio, spread, timeline
 
@@ -186,7 +185,11 @@ def predicted(execution: Execution) -> PredictionTable:
     machine, runtime = bounds.machine, kernels.runtime
     launched = in_run(execution, estimates(execution))
     device = total(launched, bounds.floor_s)
-    left = overlap(launched, bounds, kernels, module) if runtime.streams > 1 and module else 1.0
+    left = 1.0
+    if runtime.streams > 1 and module:
+        from .overlap import overlap
+
+        left = overlap(launched, bounds, kernels, module)
     host = host_of(execution)
     waiting = timeline(launched, host)
     fixed = host.fixed if host else Interval.exactly(0.0)

@@ -25,11 +25,9 @@ from perfc.ir import cached_entity
 from ..artefacts import artefact
 from ..artefacts.artefact import Artefact, WeightsError
 from ..estimate.interval import Interval
-from ..estimators.laws.processor_resources import is_rated
 from ..features.distance import SAME_CHIP, distance
 from ..features.process import Process
 from ..features.process import RowPositions as Runs
-from .processor_runs import is_plain, laws, run_time
 from .run_process import FORM, KERNELS, MACHINE_COLUMNS, ROUNDING, positions, with_parts
 from .run_table import RATES_OF, RunTable, longer, precision, tabulated
 
@@ -119,6 +117,9 @@ def on_processor(
     execution: Execution, table: PredictionTable, deployment: Deployment, element: str
 ) -> RuntimeRun | None:
     """Return the run by the fit of its runtime; None without one in that precision."""
+    from ..estimators.laws.processor_resources import is_rated
+    from .processor_runs import is_plain, laws, run_time
+
     runtime, machine = execution.kernels.runtime, execution.machine
     dtype = deployment.dtype or runtime.narrowed_on(machine) or element
     names = [runtime.measured_name] * (dtype == "f32")

@@ -71,7 +71,7 @@ def launched(
         version: of the framework; None for the newest.
     """
     runtime = table.runtime
-    has_rules = machine.kind != "cpu" and bool(runtime.launches)
+    has_rules = machine.kind != "cpu" and runtime.launches is not None
     if not (has_rules or runtime.lists or runtime.blocks_channels):
         return table
     tf32 = runtime.tf32_on(machine.vendor) if tf32 is None else tf32
@@ -334,7 +334,8 @@ def rules_of(
     runtime: Runtime, operation: RuleOperation, maker: str, arithmetic: Arithmetic
 ) -> tuple[LaunchRule, ...]:
     """Return the rules of a runtime for one class of kernels and a type on GPUs of a maker."""
-    known = [r for r in runtime.launches if r.operation is operation and r.maker == maker]
+    each = () if runtime.launches is None else runtime.launches()
+    known = [r for r in each if r.operation is operation and r.maker == maker]
     return tuple([r for r in known if not r.types or arithmetic in r.types])
 
 

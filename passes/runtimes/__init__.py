@@ -130,7 +130,7 @@ class Runtime:
         is_versioned: whether whole runs under several of its versions were measured.
         layouts: layouts of feature maps, that it offers; the default first.
         blocks_channels: whether channels lie in blocks around convolutions.
-        launches: helper launches around its kernels on GPUs; the first rule that matches holds.
+        launches: rules of helper launches around its kernels on GPUs; the first that matches holds.
         narrows: type in which it runs f32 models on processors with units for it, by maker.
         puts_last: whether it runs the convolutions of kernels with channels last of its own accord;
             None where the order of the model holds.
@@ -174,7 +174,7 @@ class Runtime:
     is_versioned: bool = False
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
-    launches: tuple[LaunchRule, ...] = ()
+    launches: Callable[[], tuple[LaunchRule, ...]] | None = None
     narrows: Mapping[str, str] = field(default_factory=dict[str, str])
     puts_last: Callable[[Sequence[Kernel], Numbers], bool] | None = None
     lists: tuple[ListLimit, ...] = ()

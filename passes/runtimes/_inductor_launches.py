@@ -13,19 +13,20 @@ from perfc.ir.ops.convolution.conv_grad import ConvGrad
 from perfc.ir.problem import SlidingWindow
 
 from ..fusion.kernel import Helper, Kernel
-from ._launch_rules import rules
+from ._launch_rules import LaunchRule, rules
 
-LAUNCHES = (
-    *rules("inductor"),
-    *[rule.without(Helper.BIAS) for rule in rules("convolutions", "gradients", "amd")],
-    *rules("products"),
-)
 MOST_NODES = 300
 """Nodes of a graph per convolution, from which on the order stays as it is."""
 GROUPED_TIME, SMALL_TIME, NARROWING_TIME, OTHER_TIME = 1.358, 0.783, 0.725, 0.823
 """Mean time with channels last over that with channels first, by kind of convolution."""
 SMALL = 64
 """Most channels of a small convolution."""
+
+
+def launches() -> tuple[LaunchRule, ...]:
+    """Return the rules of the launches."""
+    inherited = [rule.without(Helper.BIAS) for rule in rules("convolutions", "gradients", "amd")]
+    return *rules("inductor"), *inherited, *rules("products")
 
 
 def puts_last(kernels: Sequence[Kernel], at: Numbers) -> bool:

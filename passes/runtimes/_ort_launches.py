@@ -13,16 +13,18 @@ from dataclasses import replace
 from ..fusion.kernel import ConvAlgorithm, Helper
 from ._launch_rules import LaunchRule, rules
 
-_PLAIN = tuple([r.without(Helper.BIAS) for r in rules("convolutions")])
-LAUNCHES: tuple[LaunchRule, ...] = (
-    *(replace(r, where=(*r.where, ("merged", (1, 1)))) for r in _PLAIN),
-    *(replace(r, after=(*r.after, Helper.BIAS)) for r in _PLAIN),
-    *rules("products"),
-)
-TIMED = tuple(
-    [
-        replace(r, algorithm=ConvAlgorithm.TUNED) if r.algorithm is ConvAlgorithm.HEURISTIC else r
-        for r in LAUNCHES
-    ]
-)
-"""Launches with algorithms that were timed."""
+
+def launches() -> tuple[LaunchRule, ...]:
+    """Return the rules of a recent release."""
+    plain = [r.without(Helper.BIAS) for r in rules("convolutions")]
+    return (
+        *(replace(r, where=(*r.where, ("merged", (1, 1)))) for r in plain),
+        *(replace(r, after=(*r.after, Helper.BIAS)) for r in plain),
+        *rules("products"),
+    )
+
+
+def timed() -> tuple[LaunchRule, ...]:
+    """Return the rules with algorithms that were timed."""
+    guess, best = ConvAlgorithm.HEURISTIC, ConvAlgorithm.TUNED
+    return tuple([replace(r, algorithm=best) if r.algorithm is guess else r for r in launches()])

@@ -1,5 +1,7 @@
 """A framework that runs operator by operator: one launch a node, strided views free."""
 
+from functools import partial
+
 from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32
 from ._launch_rules import rules
@@ -29,7 +31,7 @@ TABLE = Runtime(
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     formats=frozenset({"python", "pt2", "torch.export"}),
     aliases=("torch", "pytorch"),
-    launches=rules("convolutions", "amd", "others", "products", "gradients"),
+    launches=partial(rules, "convolutions", "amd", "others", "products", "gradients"),
     lists=PYTORCH,
     source="PyTorch eager: one kernel an aten operator; exporters split GELU, SiLU, LayerNorm, "
     "RMSNorm, GroupNorm, Linear and scaled_dot_product_attention, which it runs as one each",

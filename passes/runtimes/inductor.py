@@ -7,7 +7,7 @@ from perfc.ir import Kind
 
 from ..fusion.windows import WINDOWS
 from . import STRIDED, Framework, LaunchMode, Layout, Runtime, Steps, Tf32
-from ._inductor_launches import LAUNCHES, puts_last
+from ._inductor_launches import launches, puts_last
 from ._list_limits import PYTORCH
 
 _POINTWISE = frozenset({Kind.ELEMENTWISE, Kind.QUANTIZE, Kind.MOVEMENT, Kind.RANDOM})
@@ -37,7 +37,7 @@ TABLE = Runtime(
     measured_as="inductor",
     layouts=(Layout.CHANNELS_FIRST, Layout.CHANNELS_LAST),
     lists=PYTORCH,
-    launches=LAUNCHES,
+    launches=launches,
     puts_last=puts_last,
     source="torch._inductor scheduler: pointwise and reduction loops over the same range fuse, "
     "values that others read are written on the way; fuse_attention passes; matrix products "

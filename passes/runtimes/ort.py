@@ -1,7 +1,7 @@
 """ONNX Runtime with all graph optimisations on its CUDA provider."""
 
 from . import Framework, LaunchMode, Runtime
-from ._ort_launches import LAUNCHES
+from ._ort_launches import launches
 
 PATTERNS = (
     "quantized",
@@ -30,7 +30,7 @@ TABLE = Runtime(
     library="cuDNN",
     stands_for=frozenset({"cuda"}),
     aliases=("onnxruntime",),
-    launches=LAUNCHES,
+    launches=launches,
     source="onnxruntime graph_transformer_utils.cc, levels 1 and 2, CUDA provider: "
     "conv_activation_fusion.cc rejects convolutions on it since pull request 19470",
 )

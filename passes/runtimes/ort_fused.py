@@ -5,7 +5,7 @@ from dataclasses import replace
 from perfc.ir import DType, Kind
 
 from . import ort
-from ._ort_launches import TIMED
+from ._ort_launches import timed
 
 TABLE = replace(
     ort.TABLE,
@@ -20,7 +20,7 @@ TABLE = replace(
     newest=ort.TABLE.name,
     before=(1, 20),
     measured_as=ort.TABLE.name,
-    launches=TIMED,
+    launches=timed,
     source="onnxruntime contrib_ops/cuda/fused_conv.cc: ReLU, or Add and ReLU, in f32 alone. "
     "Unchecked: that 1.20 is the first version without it",
 )

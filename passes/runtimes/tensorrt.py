@@ -1,5 +1,7 @@
 """TensorRT: convolutions and products with epilogues, pointwise chains, fused attention."""
 
+from functools import partial
+
 from perfc.ir import Kind
 
 from . import (
@@ -52,7 +54,7 @@ TABLE = Runtime(
     aliases=("trt",),
     trains=False,
     # formats are chosen by layer, with algorithms that were timed
-    launches=rules("tensorrt"),
+    launches=partial(rules, "tensorrt"),
     source="TensorRT developer guide, 'Layer fusion' and 'Q/DQ fusion': convolution and scale, "
     "pointwise, reduce and normalisation fusions; transpositions and slices join their readers",
 )

@@ -1,5 +1,7 @@
 """TorchScript on a GPU: an eager framework's kernels, chains of pointwise operators as one."""
 
+from functools import partial
+
 from perfc.ir import Kind
 
 from . import STRIDED, Framework, LaunchMode, Runtime, Tf32
@@ -16,7 +18,7 @@ TABLE = Runtime(
     library="cuDNN",
     tf32=Tf32.CONVOLUTIONS,
     aliases=("torch-jit", "libtorch"),
-    launches=rules("convolutions", "amd", "others", "products"),
+    launches=partial(rules, "convolutions", "amd", "others", "products"),
     source="torch/csrc/jit: TensorExpr and NVFuser make one kernel of a chain of pointwise "
     "operators; products, convolutions and normalisations stay library calls",
 )

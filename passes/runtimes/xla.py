@@ -1,5 +1,7 @@
 """XLA, as JAX runs: loops fuse, library products and convolutions, command buffers of launches."""
 
+from functools import partial
+
 from perfc.ir import Kind
 
 from . import STRIDED, LaunchMode, Runtime, inductor
@@ -23,7 +25,7 @@ TABLE = Runtime(
     keeps_shared=True,
     formats=frozenset({"stablehlo"}),
     trains=False,
-    launches=rules("xla"),
+    launches=partial(rules, "xla"),
     aliases=("jax",),
     source="openxla/xla: layout_assignment.cc, cudnn_pad_for_convolutions.cc: layouts; "
     "debug_options_flags.cc: cuBLAS products, command buffers. Unchecked: which loops fuse, and "

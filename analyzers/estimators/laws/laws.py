@@ -21,7 +21,6 @@ from ..estimator import Estimator, Execution
 from ..selection import INSIDE, weighted
 from .indexing import hardness
 from .law import KernelLaw, Nearness, intervals_of, law_of
-from .processor_laws import ProcessorSubjects
 from .resource import KernelResources
 from .resources import UNALIGNED, resources_of
 
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from perfc.passes.inference.placement import Extents
     from perfc.passes.inference.strides import StrideTable
     from perfc.passes.roofline.roofline import KernelBound
+
+    from .processor_laws import ProcessorSubjects
 
 _FITTED = constants_next_to(__file__)
 ROUGH, NEAR, FEW = _FITTED["rough_law"].numbers
@@ -85,7 +86,11 @@ class Laws(Estimator):
 
 def subjects_of(execution: Execution) -> Subjects | ProcessorSubjects:
     """Return the kernels of a run as the laws of its kind of machine see them."""
-    return (ProcessorSubjects if execution.machine.kind == "cpu" else Subjects)(execution)
+    if execution.machine.kind != "cpu":
+        return Subjects(execution)
+    from .processor_laws import ProcessorSubjects
+
+    return ProcessorSubjects(execution)
 
 
 def estimated(bound: KernelBound, name: str, nearness: Nearness, once: Interval) -> Estimate:
