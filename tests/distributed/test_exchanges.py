@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfc.analyzers.features import networks
-from perfc.analyzers.features.networks import LinkExchange, hierarchical, pairwise, ring, tree
+from perfc.analyzers.features.networks import (
+    LinkExchange,
+    hierarchical_s,
+    pairwise_s,
+    ring_s,
+    tree_s,
+)
 from perfc.distributed.fabric import RankGroup, fabric_of
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster, load_machine
@@ -23,9 +29,9 @@ def without_waits(exchange: Exchange, nbytes: float, ranks: int, nodes: int = 1)
 
 @given(st.integers(2, 512))
 def test_a_ring_carries_twice_n_less_one_of_n(ranks: int) -> None:
-    carried = ring.time_s(without_waits(Exchange.ALL_REDUCE, 1e6, ranks)) * RATE
+    carried = ring_s(without_waits(Exchange.ALL_REDUCE, 1e6, ranks)) * RATE
     assert carried == pytest.approx(2 * (ranks - 1) / ranks * 1e6)
-    half = ring.time_s(without_waits(Exchange.REDUCE_SCATTER, 1e6, ranks)) * RATE
+    half = ring_s(without_waits(Exchange.REDUCE_SCATTER, 1e6, ranks)) * RATE
     assert half == pytest.approx((ranks - 1) / ranks * 1e6)
 
 
@@ -33,14 +39,14 @@ def test_a_ring_carries_twice_n_less_one_of_n(ranks: int) -> None:
 def test_parts_of_a_hierarchy_carry_what_a_ring_of_each_level_does(each: int, nodes: int) -> None:
     message = without_waits(Exchange.ALL_REDUCE, 1e6, each * nodes, nodes)
     within, between = 2 * (each - 1) / each, 2 * (nodes - 1) / nodes
-    assert hierarchical.time_s(message) * RATE == pytest.approx((within + between) * 1e6)
+    assert hierarchical_s(message) * RATE == pytest.approx((within + between) * 1e6)
 
 
 def test_small_messages_take_the_tree_and_large_ones_a_ring_or_a_hierarchy() -> None:
     small = LinkExchange.of(Exchange.ALL_REDUCE, 1024, 512, 64, DGX)
-    assert networks.time_s(small) < ring.time_s(small)
+    assert networks.time_s(small) < ring_s(small)
     large = LinkExchange.of(Exchange.ALL_REDUCE, 1e10, 16, 2, DGX)
-    assert networks.time_s(large) < tree.time_s(large)
+    assert networks.time_s(large) < tree_s(large)
 
 
 @given(st.sampled_from(list(Exchange)), st.floats(1e3, 1e10), st.integers(1, 7), st.integers(0, 5))
@@ -67,7 +73,7 @@ def test_one_rank_alone_exchanges_nothing() -> None:
 def test_a_pair_has_its_part_of_the_adapters() -> None:
     message = LinkExchange.of(Exchange.SEND_RECEIVE, 1e9, 2, 2, DGX)
     rate = networks.NETWORK_EFFICIENCY * DGX.network_bytes_per_s / 8
-    assert pairwise.time_s(message) == pytest.approx(DGX.network_latency_s + 1e9 / rate)
+    assert pairwise_s(message) == pytest.approx(DGX.network_latency_s + 1e9 / rate)
 
 
 @pytest.mark.parametrize(

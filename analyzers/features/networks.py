@@ -1,27 +1,26 @@
-"""Exchanges by their links: a time for each message and a rate, and algorithms, one a file.
+"""Exchanges by their links: a time for each message and a rate, and algorithms.
 
 Every algorithm is the alpha-beta model: steps that each wait for a message, and bytes that pass
 the narrowest link. NCCL takes the fastest for each size, and so does `time_s`.
 
 Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations
-in MPICH", 2005; NCCL's tuning model (``src/graph/tuning.cc``).
+in MPICH", 2005; NCCL's tuning model (``src/graph/tuning.cc``); P. Sanders, J. Speck, J. L. Träff,
+"Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
-from pathlib import Path
+import math
+from collections.abc import Callable, Mapping
 
-from perfc.common.declared import modules
-from perfc.common.fitted import FILE_NAME, read_constants
+from perfc.common.fitted import constants_next_to
 from perfc.ir import record
 from perfc.ir.problem import Exchange
 from perfc.machine import Cluster
 
 LOCAL_LATENCY_S = 1.5e-6
 """One hop within a node: NCCL's tuning model has 1.2 to 1.9 µs for rings over NVLink."""
-_FITTED = read_constants(Path(__file__).parents[1] / FILE_NAME)
+_FITTED = constants_next_to(__file__)
 LOCAL_EFFICIENCY = _FITTED["local_efficiency"].number
 """Share of NVLink's rate in one direction that messages reach."""
 NETWORK_EFFICIENCY = _FITTED["network_efficiency"].number
@@ -92,37 +91,81 @@ class LinkExchange:
         )
 
 
-@record
-class Algorithm:
-    """A way of doing exchanges.
+def hierarchical_s(m: LinkExchange) -> float:
+    """Return the time of parts within the node, and of each an exchange between nodes by halves.
 
-    Args:
-        name: usual one.
-        exchanges: that it does.
-        time_s: time of a message between two ranks at least.
+    An all-reduce scatters and gathers within the node; the others do one of both.
     """
+    rounds = 2 if m.exchange is Exchange.ALL_REDUCE else 1
+    each = m.per_node
+    time = rounds * (each - 1) * m.local_s
+    if each > 1:
+        time += rounds * m.nbytes * (each - 1) / each / m.local_bytes_per_s
+    if m.nodes > 1:
+        time += rounds * math.ceil(math.log2(m.nodes)) * m.network_s
+        time += rounds * m.nbytes * (m.nodes - 1) / m.nodes / m.network_bytes_per_s
+    return time
 
-    name: str
-    exchanges: frozenset[Exchange]
-    time_s: Callable[[LinkExchange], float]
+
+def pairwise_s(m: LinkExchange) -> float:
+    """Return the longer of local and network traffic of pairs of ranks, which overlap.
+
+    Messages are sent without waiting for one another, so that only the first one's wait is seen.
+    """
+    if m.exchange is Exchange.SEND_RECEIVE:
+        # one pair: its own link, or its own part of the node's adapters
+        if m.nodes > 1:
+            return m.network_s + m.nbytes / m.network_bytes_per_s
+        return m.local_s + m.nbytes / m.local_bytes_per_s
+    part = m.nbytes / m.ranks
+    local_s = (m.per_node - 1) * part / m.local_bytes_per_s + m.local_s
+    if m.nodes < 2:
+        return local_s
+    leaving = m.per_node * (m.ranks - m.per_node) * part
+    return max(local_s, m.network_s + leaving / m.network_bytes_per_s)
 
 
-@cache
-def algorithms() -> tuple[Algorithm, ...]:
-    """Those that the files here declare as ``ALGORITHM``, by name of file."""
-    return tuple([m.ALGORITHM for m in modules(__name__)])
+def ring_s(m: LinkExchange) -> float:
+    """Return the time of a ring: ``n - 1`` steps of ``1/n`` of the message; an all-reduce has two.
+
+    Within a node each rank sends over its own link. Between nodes as many rings run side by side
+    as there are adapters, so that all of them carry what one ring would.
+    """
+    rounds = 2 if m.exchange is Exchange.ALL_REDUCE else 1
+    nbytes = rounds * m.nbytes * (m.ranks - 1) / m.ranks
+    hops = m.nodes if m.nodes > 1 else 0
+    wait_s = rounds * ((m.ranks - 1 - max(hops - 1, 0)) * m.local_s + hops * m.network_s)
+    rates = [m.local_bytes_per_s] if m.per_node > 1 else []
+    if m.nodes > 1:
+        rates.append(m.network_bytes_per_s)
+    return wait_s + nbytes / min(rates)
 
 
-def fitting(message: LinkExchange) -> Iterator[Algorithm]:
-    """Return the algorithms of such a collective."""
-    return (a for a in algorithms() if message.exchange in a.exchanges)
+def tree_s(m: LinkExchange) -> float:
+    """Return the time of two trees of nodes: each rank sends and receives the message twice."""
+    wait_s = 2 * (m.per_node - 1) * m.local_s
+    rates = [m.local_bytes_per_s] if m.per_node > 1 else []
+    if m.nodes > 1:
+        wait_s += 2 * math.ceil(math.log2(m.nodes)) * m.network_s
+        rates.append(m.network_bytes_per_s)
+    return wait_s + 2 * m.nbytes / min(rates)
+
+
+ALGORITHMS: Mapping[Exchange, tuple[Callable[[LinkExchange], float], ...]] = {
+    Exchange.ALL_REDUCE: (hierarchical_s, ring_s, tree_s),
+    Exchange.ALL_GATHER: (hierarchical_s, ring_s),
+    Exchange.REDUCE_SCATTER: (hierarchical_s, ring_s),
+    Exchange.ALL_TO_ALL: (pairwise_s,),
+    Exchange.SEND_RECEIVE: (pairwise_s,),
+}
+"""Times of a message between two ranks at least, by the algorithms of each exchange."""
 
 
 def time_s(message: LinkExchange) -> float:
     """Return the seconds that the fastest algorithm takes; 0 for a single rank."""
     if message.ranks < 2:
         return 0.0
-    return min(a.time_s(message) for a in fitting(message))
+    return min(seconds(message) for seconds in ALGORITHMS[message.exchange])
 
 
 def least_s(message: LinkExchange, cluster: Cluster) -> float:
