@@ -12,7 +12,7 @@ from .record import cached_entity, entity, record
 from .symbolic.dim import Dim, symbols
 from .symbolic.evaluate import evaluate
 from .tensors.known import Known
-from .tensors.types import TensorType, Type
+from .tensors.types import DType, Shape, TensorType, Type
 
 if TYPE_CHECKING:
     from .op import Op
@@ -61,7 +61,27 @@ class Value:
     @property
     def is_real(self) -> bool:
         """Return True if this is a tensor of real numbers."""
-        return isinstance(self.type, TensorType) and self.type.dtype.is_float
+        return self.dtype.is_float
+
+    @property
+    def dtype(self) -> DType:
+        """Element type; UNKNOWN for what is no tensor."""
+        return self.type.dtype if isinstance(self.type, TensorType) else DType.UNKNOWN
+
+    @property
+    def shape(self) -> Shape | None:
+        """Extents; None for what is no tensor of a known rank."""
+        return self.type.shape if isinstance(self.type, TensorType) else None
+
+    @property
+    def numel(self) -> Dim | None:
+        """Number of elements; None for what is no tensor of a known rank."""
+        return self.type.numel if isinstance(self.type, TensorType) else None
+
+    @property
+    def nbytes(self) -> Dim | None:
+        """Size of a tensor in memory; None if unknown."""
+        return self.type.nbytes if isinstance(self.type, TensorType) else None
 
 
 Inputs: TypeAlias = "tuple[Value | None, ...]"

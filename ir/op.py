@@ -306,7 +306,7 @@ def each_once(ins: Inputs, outs: Types) -> Traffic:
     sizes: list[Dim] = []
     is_bound = False
     for value in dict.fromkeys(v for v in ins if v is not None):
-        nbytes = value.type.nbytes if isinstance(value.type, TensorType) else None
+        nbytes = value.nbytes
         is_bound |= nbytes is None
         sizes.append(nbytes or 0)
     written: list[Dim] = []

@@ -230,7 +230,7 @@ def _pair(extents: Sequence[Dim | float], default: float) -> list[float]:
 
 
 def _elements(v: Value) -> float:
-    numel = v.type.numel if isinstance(v.type, TensorType) else None
+    numel = v.numel
     return float(numel) if isinstance(numel, int) else 0.0
 
 

@@ -374,4 +374,4 @@ def _is_float(v: Value) -> bool:
 
 
 def _nbytes(v: Value) -> Dim:
-    return (v.type.nbytes or 0) if isinstance(v.type, TensorType) else 0
+    return v.nbytes or 0

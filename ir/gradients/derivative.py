@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from .. import DType, Value
 from ..ops import operator
-from .tape import dtype_of
 
 if TYPE_CHECKING:
     from .tape import Tape
@@ -118,14 +117,12 @@ def substituted(text: str, attributes: Mapping[str, object]) -> str:
 
 def written(text: str, tape: Tape, dy: Value, values: Mapping[str, Value]) -> Value:
     """Return ``dy`` times the derivative, in standard operators."""
-    writer = _Writer(
-        tape, {**values, **({"a": values["x"]} if "x" in values else {})}, dtype_of(dy)
-    )
+    writer = _Writer(tape, {**values, **({"a": values["x"]} if "x" in values else {})}, dy.dtype)
     match parsed(text):
         case ast.Call(ast.Name("where"), [condition, ast.Constant(1), ast.Constant(0)]):
-            return tape.where(writer.value(condition), dy, tape.number(0, dtype_of(dy)))
+            return tape.where(writer.value(condition), dy, tape.number(0, dy.dtype))
         case ast.Call(ast.Name("where"), [condition, ast.Constant(0), ast.Constant(1)]):
-            return tape.where(writer.value(condition), tape.number(0, dtype_of(dy)), dy)
+            return tape.where(writer.value(condition), tape.number(0, dy.dtype), dy)
         case tree:
             return tape.mul(dy, writer.value(tree))
 

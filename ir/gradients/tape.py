@@ -41,11 +41,6 @@ def shape_of(v: Value) -> Shape:
     return v.type.shape
 
 
-def dtype_of(v: Value) -> DType:
-    """Return the element type of a tensor, UNKNOWN for other values."""
-    return v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
-
-
 def title_of(op: Op) -> str:
     """Return the name of an operator in reports: its ONNX name, or that of its base class."""
     of = getattr(op, "of", "")
@@ -152,7 +147,7 @@ class Tape:
 
     def scaled(self, a: Value, factor: float) -> Value:
         """Return the product with a number; the operand itself if the number is 1."""
-        return a if factor == 1.0 else self.mul(a, self.number(factor, dtype_of(a)))
+        return a if factor == 1.0 else self.mul(a, self.number(factor, a.dtype))
 
     def where(self, condition: Value, a: Value, b: Value) -> Value:
         """Return ``a`` where the condition holds, ``b`` elsewhere."""

@@ -109,7 +109,7 @@ class Neighbourhood:
 
 def is_scalar(v: Value) -> bool:
     """Return True if a value has one element."""
-    return isinstance(v.type, TensorType) and v.type.numel == 1
+    return v.numel == 1
 
 
 def number(v: Value | None) -> float | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import field
 from enum import IntEnum
 
-from perfc.ir import Kind, Node, TensorType, Value, mutable
+from perfc.ir import Kind, Node, Value, mutable
 from perfc.ir.ops.elementwise.random import Dropout
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.view import Identity, Squeeze, Unsqueeze
@@ -211,8 +211,8 @@ def access_of(node: Node) -> Access:
         return Access.INJECTIVE
     if isinstance(node.op, ReduceMean) or kind in ANCHORS:
         return Access.ANCHOR
-    shape = shape_of(node.results[0])
-    has_whole = any(v is not None and shape_of(v) == shape for v in node.inputs)
+    shape = node.results[0].shape
+    has_whole = any(v is not None and v.shape == shape for v in node.inputs)
     if has_whole and isinstance(node.op, Pad):
         return Access.ELEMENTWISE
     match kind:
@@ -226,11 +226,6 @@ def access_of(node: Node) -> Access:
             return Access.REDUCTION
         case _:
             return Access.OPAQUE
-
-
-def shape_of(v: Value) -> object:
-    """Return the shape of a value, None if it is unknown."""
-    return v.type.shape if isinstance(v.type, TensorType) else None
 
 
 def fused_with(node: Node, near: Neighbourhood) -> list[Node] | None:

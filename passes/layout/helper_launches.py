@@ -11,7 +11,6 @@ from perfc.ir import (
     Known,
     Node,
     Op,
-    Shape,
     TensorType,
     Type,
     Value,
@@ -172,7 +171,7 @@ class Around:
     def cast(self, cast: OperandCast) -> Kernel:
         """Return the cast of an operand."""
         v = self.kernel.reads[cast.position]
-        shape = v.type.shape if isinstance(v.type, TensorType) else None
+        shape = v.shape
         wide = Value(v.name, TensorType(cast.stored, shape), weight=v.weight)
         result = Value(f"{v.name}.cast", TensorType(cast.read, shape))
         title = f"cast {cast.stored.code}→{cast.read.code}"
@@ -194,7 +193,7 @@ class Around:
                 self.reads[v if at else self.root] = made.writes[0]
                 return made
             case Helper.STATISTICS if v is not None:
-                shape = v.type.shape if isinstance(v.type, TensorType) else None
+                shape = v.shape
                 result = Value(v.name, TensorType(DType.F32, shape))
                 return self.launch(helper, Cast(to=DType.F32), (v,), result, (v,))
             case Helper.FILL:
@@ -212,11 +211,11 @@ class Around:
     def after(self, helper: Helper, source: Value, target: Value) -> Kernel:
         """Return a launch after the kernel, from one tensor to another of its type."""
         if helper is Helper.BIAS and (v := self.bias) is not None:
-            shape = _shape(v)
+            shape = v.shape or ()
             if self.kernel.kind is Kind.CONV:
-                channels, *extents = _shape(source)[1:] or shape
+                channels, *extents = (source.shape or ())[1:] or shape
                 shape = (channels, *(1,) * len(extents))
-            bias = Value(v.name, TensorType(_dtype(v), shape), weight=v.weight)
+            bias = Value(v.name, TensorType(v.dtype, shape), weight=v.weight)
             return self.launch(helper, Add(), (source, bias), target, (source, v))
         is_order = helper in {Helper.LAYOUT, Helper.WEIGHT_LAYOUT}
         title = order_title(helper, source, last=False) if is_order else ""
@@ -258,7 +257,7 @@ class Around:
             result = Value(f"{result.name}.{helper.name.lower()}", result.type)
         node = Node(op, inputs, (result,), loc=place)
         cost = self.helpers.counting.node(node, self.kernel.repeat)
-        sizes = [v.type.nbytes or 0 if isinstance(v.type, TensorType) else 0 for v in inputs]
+        sizes = [v.nbytes or 0 for v in inputs]
         key = id(cost), place.op_type, *[v.weight is None for v in reads]
         return Kernel(
             (node,),
@@ -298,13 +297,5 @@ def as_product(kernel: Kernel) -> Kernel:
 
 def order_title(helper: Helper, v: Value, *, last: bool) -> str:
     """Return the name of a change of layout, ``layout nchw→nhwc``."""
-    first, then = AXES.get(len(_shape(v)), ("channels first", "channels last"))
+    first, then = AXES.get(len(v.shape or ()), ("channels first", "channels last"))
     return f"{helper.value} {first}→{then}" if last else f"{helper.value} {then}→{first}"
-
-
-def _shape(v: Value) -> Shape:
-    return (v.type.shape or ()) if isinstance(v.type, TensorType) else ()
-
-
-def _dtype(v: Value) -> DType:
-    return v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN

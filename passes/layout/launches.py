@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from functools import cache, cached_property
 
-from perfc.ir import DType, Env, Kind, Module, Numbers, Op, Shape, TensorType, Value, cached_entity
+from perfc.ir import DType, Env, Kind, Module, Numbers, Op, TensorType, Value, cached_entity
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad, ConvGrad
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.problem import Product, Rows, SlidingWindow, Span
@@ -198,7 +198,7 @@ class Launching:
         if isinstance(kernel.problem, Product) and kind is Kind.MATMUL:
             operands = [v for v in kernel.anchor.inputs[:2] if v is not None]
             # a matrix that all products share makes them one with more rows
-            inner = 1 if any(len(_extents(v)) == 2 for v in operands) else 2
+            inner = 1 if any(len(v.shape or ()) == 2 for v in operands) else 2
             return tuple([v for v in operands if not self.folds(v, inner)])
         if kind not in NEEDS_ORDER and kind not in NEEDS_DENSE:
             return ()
@@ -213,7 +213,7 @@ class Launching:
     def folds(self, v: Value, inner: int) -> bool:
         """Return True if a view shows the axes of an operand as one, but for the ``inner`` last."""
         assert self.strides is not None
-        strides, extents = self.strides.strides.get(v), _extents(v)
+        strides, extents = self.strides.strides.get(v), (v.shape or ())
         if strides is None or len(extents) < 3:
             return True
         axes = [axis for axis in range(len(extents)) if self.at(extents[axis]) != 1]
@@ -227,7 +227,7 @@ class Launching:
         v = kernel.anchor.inputs[0]
         if self.strides is None or v is None or v not in self.strides.strides:
             return False
-        return len(_extents(v)) > 2 and not self.lies_dense(v, either=False)
+        return len(v.shape or ()) > 2 and not self.lies_dense(v, either=False)
 
     def lies_dense(self, v: Value, *, either: bool) -> bool:
         """Return True if a value is dense in the order of its axes, or ``either`` channels last."""
@@ -235,7 +235,7 @@ class Launching:
         if either and is_channels_last(self.strides, v):
             return True
         step = 1
-        shape, strides, extents = self.strides.shapes[v], self.strides.of(v), _extents(v)
+        shape, strides, extents = self.strides.shapes[v], self.strides.of(v), (v.shape or ())
         for axis in reversed(range(len(shape))):
             if self.at(extents[axis]) == 1:
                 continue
@@ -339,15 +339,13 @@ def rules_of(
     return tuple([r for r in known if not r.types or arithmetic in r.types])
 
 
-def _extents(v: Value) -> Shape:
-    return (v.type.shape or ()) if isinstance(v.type, TensorType) else ()
-
-
 def operation_of(kernel: Kernel) -> RuleOperation | None:
     """Return the class of a kernel that rules distinguish; None for the others."""
     match kernel.problem:
         case SlidingWindow() as w if isinstance(kernel.anchor.op, ConvGrad):
             return GRADIENTS.get(type(kernel.anchor.op)) if w.groups == 1 else None
+        case SlidingWindow() if kernel.kind is Kind.POOL:
+            return RuleOperation.POOL
         case SlidingWindow() as w if kernel.kind is Kind.CONV:
             if w.is_depthwise:
                 return RuleOperation.DEPTHWISE

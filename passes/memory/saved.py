@@ -13,7 +13,6 @@ from perfc.ir import (
     Module,
     Node,
     Phase,
-    TensorType,
     Value,
     dim_sum,
     evaluate,
@@ -56,7 +55,7 @@ class SavedTable:
     @property
     def nbytes(self) -> Dim:
         """Bytes of all storages that are held."""
-        return dim_sum(_bytes(v) or 0 for v in (*self.storages, *self.copied))
+        return dim_sum(v.nbytes or 0 for v in (*self.storages, *self.copied))
 
     def bytes_at(self, env: Env) -> int:
         """The same with numbers for symbols."""
@@ -113,7 +112,7 @@ class Saved(Analysis[SavedTable]):
                         readers.setdefault(v, node)
                         (copied if is_copied(v, node, strides) else uncopied)[v] = None
         values = {v: root[v] for v in root if v in uncopied}
-        is_bound = any(_bytes(v) is None for v in (*values.values(), *copied))
+        is_bound = any(v.nbytes is None for v in (*values.values(), *copied))
         return SavedTable(values, tuple(copied), readers, is_bound)
 
 
@@ -135,7 +134,3 @@ def is_copied(v: Value, reader: Node, table: StrideTable) -> bool:
         return False
     merged = (prod(shape[:-2]), *shape[-2:])
     return viewed(shape, strides, merged) is None
-
-
-def _bytes(v: Value) -> Dim | None:
-    return v.type.nbytes if isinstance(v.type, TensorType) else None

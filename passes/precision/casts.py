@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import ClassVar
 
 from perfc.ir import DType, Graph, Kind, Module, Node, Phase, TensorType, Value, entity, frozen
-from perfc.ir.gradients.tape import Tape, dtype_of
+from perfc.ir.gradients.tape import Tape
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
@@ -104,9 +104,9 @@ class Casting:
     def operand(self, v: Value, wanted: DType | None, tape: Tape) -> Value:
         """Return ``v`` or a cast of it, as a node reads it; parameters are cast once."""
         made = self.values.get(v, v)
-        if wanted is None or dtype_of(made) is wanted:
+        if wanted is None or made.dtype is wanted:
             return made
-        if is_scalar(made) or not is_wide_float(dtype_of(made)):
+        if is_scalar(made) or not is_wide_float(made.dtype):
             return made
         if made.weight is None:
             return tape.apply(Cast(to=wanted), made)

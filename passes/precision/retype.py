@@ -204,7 +204,7 @@ def is_narrowed(v: Value) -> bool:
     """
     if v.known is not None:
         return False
-    shape = v.type.shape if isinstance(v.type, TensorType) else None
+    shape = v.shape
     return v.weight is None or shape is None or len(shape) > 1
 
 

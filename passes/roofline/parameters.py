@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
 from perfc.common.fitted import data_next_to
-from perfc.ir import Dim, DType, Graph, Kind, Module, Node, Op, TensorType, Value, dim_sum, frozen
+from perfc.ir import Dim, DType, Graph, Kind, Module, Node, Op, Value, dim_sum, frozen
 from perfc.ir.ops.control.control import If, Scan
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Mul
@@ -224,7 +224,7 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
             return None
         case _ if is_quantised and name != learned and QUANTIZATION.search(name):
             return Role.QUANTIZATION
-    dtype = v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
+    dtype = v.dtype
     if not dtype.is_integer and dtype is not DType.BOOL:
         return Role.PARAMETER
     if dtype is DType.I32 and is_quantised:
@@ -236,9 +236,9 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
 
 def has_integers(v: Value) -> bool:
     """Return True for a sum of products of integers, which a scale makes real numbers."""
-    return isinstance(v.type, TensorType) and v.type.dtype is DType.I32
+    return v.dtype is DType.I32
 
 
 def numel(v: Value) -> Dim:
     """Return the elements of a tensor; 0 if unknown."""
-    return (v.type.numel or 0) if isinstance(v.type, TensorType) else 0
+    return v.numel or 0

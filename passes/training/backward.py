@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from perfc.errors import PassError
-from perfc.ir import Graph, Module, Node, Phase, TensorType, Value, frozen, record
+from perfc.ir import Graph, Module, Node, Phase, Value, frozen, record
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
@@ -81,11 +81,7 @@ def differentiated(module: Module) -> BothWays:
 
 def handed(values: Iterable[Value]) -> list[Value]:
     """Return inputs that another part computed: real numbers of few axes, unlike caches."""
-    return [
-        v
-        for v in values
-        if v.is_real and isinstance(v.type, TensorType) and len(v.type.shape or ()) in ACTIVATIONS
-    ]
+    return [v for v in values if v.is_real and len(v.shape or ()) in ACTIVATIONS]
 
 
 def trained(weights: Iterable[Value]) -> list[Value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from perfc.ir import Env, Kind, Node, Phase, TensorType, Value, entity, evaluate, record
+from perfc.ir import Env, Kind, Node, Phase, Value, entity, evaluate, record
 from perfc.ir.gradients.tape import Tape
 
 from .blocks import Block, blocks_of, makers_of
@@ -104,7 +104,7 @@ class Checkpoints:
 
     def size(self, v: Value) -> int:
         """Return the bytes of a value; views have none."""
-        nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
+        nbytes = v.nbytes
         return 0 if nbytes is None else int(evaluate(nbytes, self.env))
 
     def cost(self, node: Node) -> int:

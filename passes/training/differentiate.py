@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from perfc.errors import PassError
 from perfc.ir import DType, Inputs, Loc, Node, TensorType, Value, entity
 from perfc.ir.gradients.adjoint import Adjoint
-from perfc.ir.gradients.tape import Tape, dtype_of
+from perfc.ir.gradients.tape import Tape
 from perfc.ir.ops.elementwise.cast import Cast
 
 from ..precision.retype import is_wide_float
@@ -28,7 +28,7 @@ class Derivatives:
 
 def may_carry(v: Value) -> bool:
     """Return True if gradients may pass through a value: real tensors and their containers."""
-    return v.is_real or not isinstance(v.type, TensorType) or dtype_of(v) is DType.UNKNOWN
+    return v.is_real or not isinstance(v.type, TensorType) or v.dtype is DType.UNKNOWN
 
 
 def active(nodes: Sequence[Node], wanted: Collection[Value]) -> set[Value]:
@@ -86,8 +86,8 @@ def collect(
     """
     v = ins[index]
     assert v is not None
-    if is_wide_float(dtype_of(v)) and dtype_of(part) is not dtype_of(v) and v.weight is None:
-        part = tape.apply(Cast(to=dtype_of(v)), part)
+    if is_wide_float(v.dtype) and part.dtype is not v.dtype and v.weight is None:
+        part = tape.apply(Cast(to=v.dtype), part)
     so_far = gradients.get(v)
     gradients[v] = part if so_far is None else tape.add(so_far, part)
 

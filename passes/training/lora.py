@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from perfc.errors import PassError
 from perfc.ir import Loc, Node, TensorType, Value, Weight, entity
-from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.ops.contraction.matmul import Gemm, MatMul
 from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Transpose
@@ -63,7 +63,7 @@ def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
     maker = makers.get(w) if w is not None else None
     if maker is not None and isinstance(maker.op, Transpose):
         w = maker.inputs[0]
-    is_matrix = w is not None and isinstance(w.type, TensorType) and len(w.type.shape or ()) == 2
+    is_matrix = w is not None and len(w.shape or ()) == 2
     return w if is_matrix and w is not None and w.weight and w.weight.is_parameter else None
 
 
@@ -89,6 +89,6 @@ def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
 
 def factor(tape: Tape, w: Value, name: str, shape: tuple[object, ...]) -> Value:
     """A trained factor."""
-    type_ = TensorType(dtype_of(w), shape)  # type: ignore[arg-type]
+    type_ = TensorType(w.dtype, shape)  # type: ignore[arg-type]
     nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
     return Value(tape.fresh(f"{w.name}.{name}"), type_, None, Weight(nbytes))

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from perfc.errors import PassError
 from perfc.ir import DType, Graph, Loc, Module, Node, Phase, Value, frozen
-from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
@@ -126,7 +126,7 @@ class Train(Transform):
         loss = self.scaled(ends.loss, tape)
         before = [*nodes, *tape.nodes]
         tape.phase, tape.suffix, tape.nodes = Phase.BACKWARD, ".grad", []
-        seed = tape.number(1.0, dtype_of(loss))
+        seed = tape.number(1.0, loss.dtype)
         derivatives = differentiate(before, {loss: seed}, trained, tape)
         pairs = self.of_parameters(trained, derivatives, tape)
         backward = self.with_recomputation(module, derivatives.forward, trained, tape)
@@ -186,9 +186,9 @@ class Train(Transform):
             g = derivatives.gradients.get(p)
             if g is None:
                 continue
-            if dtype_of(g) is not dtype_of(p):
+            if g.dtype is not p.dtype:
                 tape.place = Loc(p.name)
-                g = tape.apply(Cast(to=dtype_of(p)), g)
+                g = tape.apply(Cast(to=p.dtype), g)
             pairs.append((p, g))
         if not pairs:
             raise PassError("no parameter has a gradient", where="--loss")
@@ -205,7 +205,7 @@ class Train(Transform):
             lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
             apply(tape, UNSCALE, lists)
             pairs = list(zip(lists["p"], lists["g"], strict=True))
-        narrow = [p for p, _ in pairs if dtype_of(p).bits < DType.F32.bits]
+        narrow = [p for p, _ in pairs if p.dtype.bits < DType.F32.bits]
         if not self.master_weights or not narrow:
             return optimizer(self.optimizer).update(tape, pairs, how)
         masters = [state_like(tape, p, "master", DType.F32) for p, _ in pairs]
@@ -222,7 +222,7 @@ class Train(Transform):
 def widened(tape: Tape, g: Value) -> Value:
     """A gradient in f32."""
     tape.place, tape.suffix = Loc(g.name), ".f32"
-    return g if dtype_of(g) is DType.F32 else tape.apply(Cast(to=DType.F32), g)
+    return g if g.dtype is DType.F32 else tape.apply(Cast(to=DType.F32), g)
 
 
 def alive(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:

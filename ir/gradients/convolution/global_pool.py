@@ -6,7 +6,6 @@ from ... import element_count
 from ...ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
 from ...ops.elementwise.logic import Equal
 from ..adjoint import Adjoint, Gradients
-from ..tape import dtype_of
 
 
 def global_average_pool(at: Adjoint) -> Gradients | None:
@@ -17,7 +16,7 @@ def global_average_pool(at: Adjoint) -> Gradients | None:
     if isinstance(total, int):
         share = at.tape.scaled(at.dy, 1 / max(total, 1))
     else:
-        share = at.tape.mul(at.dy, at.tape.constant((None,), (), dtype_of(at.dy)))
+        share = at.tape.mul(at.dy, at.tape.constant((None,), (), at.dy.dtype))
     return {0: at.tape.expand(share, at.shape())}
 
 
@@ -25,7 +24,7 @@ def global_max_pool(at: Adjoint) -> Gradients | None:
     """Divide the gradient equally among the maxima."""
     if not isinstance(at.op, GlobalMaxPool) or not at.op.is_exactly(GlobalMaxPool):
         return None
-    dtype = dtype_of(at.dy)
+    dtype = at.dy.dtype
     is_largest = at.tape.apply(Equal(), at.operand(0), at.result())
     hit = at.tape.where(is_largest, at.tape.number(1, dtype), at.tape.number(0, dtype))
     axes = range(2, len(at.shape()))

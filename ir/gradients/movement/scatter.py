@@ -6,7 +6,7 @@ from ... import Value
 from ...ops.movement.gather import GatherElements, GatherND
 from ...ops.movement.scatter import ScatterElements, ScatterND
 from ..adjoint import Adjoint, Gradients
-from ..tape import dtype_of, shape_of
+from ..tape import shape_of
 
 
 def scatter_elements(at: Adjoint) -> Gradients:
@@ -35,7 +35,7 @@ def _gradients(
         gradients[0] = at.dy
         if reduction == "none":
             updates = at.operand(2)
-            zeros = at.tape.zeros(shape_of(updates), dtype_of(updates))
+            zeros = at.tape.zeros(shape_of(updates), updates.dtype)
             gradients[0] = at.tape.apply(put, at.dy, at.operand(1), zeros)
     if at.wants(2):
         gradients[2] = at.tape.apply(take, at.dy, at.operand(1))

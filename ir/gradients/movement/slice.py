@@ -6,7 +6,7 @@ from ... import Dim, Value, normal_axis
 from ...ops.movement.pad import Pad
 from ...ops.movement.slice import Concat, Slice, Split
 from ..adjoint import Adjoint, Gradients
-from ..tape import dtype_of, shape_of
+from ..tape import shape_of
 
 
 def padded(at: Adjoint, v: Value, before: list[Dim], after: list[Dim]) -> Value:
@@ -66,7 +66,7 @@ def split(at: Adjoint) -> Gradients:
         if part is None:
             type_ = at.op.infer(at.node.inputs)[index]
             shown = Value("part", type_)
-            part = at.tape.zeros(shape_of(shown), dtype_of(shown))
+            part = at.tape.zeros(shape_of(shown), shown.dtype)
         parts.append(part)
     return {0: at.tape.concat(parts, axis)}
 

@@ -21,7 +21,7 @@ from ...ops.normalization.normalization_grad import (
     SimplifiedLayerNormalizationGrad,
 )
 from ..adjoint import Adjoint, Gradients
-from ..tape import Tape, dtype_of, shape_of
+from ..tape import Tape, shape_of
 
 
 def _applied(at: Adjoint, op: Op, ins: tuple[Value, ...], results: int) -> Gradients:
@@ -84,7 +84,7 @@ def lrn(at: Adjoint) -> Gradients:
     before = (op.size - 1) // 2
     after = op.size - 1 - before
     means = _neighbours(tape, tape.mul(x, x), before, after)
-    number = dtype_of(x)
+    number = x.dtype
     base = tape.add(tape.scaled(means, op.alpha), tape.number(op.bias, number))
     divided = tape.mul(at.dy, tape.apply(Pow(), base, tape.number(-op.beta, number)))
     felt = tape.div(tape.mul(divided, x), base)

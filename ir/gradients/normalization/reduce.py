@@ -10,7 +10,6 @@ from ...ops.elementwise.logic import Equal
 from ...ops.elementwise.rounding import Exp
 from ...ops.normalization.reduce import Reduce
 from ..adjoint import Adjoint, Gradients
-from ..tape import dtype_of
 
 
 def axes_of(at: Adjoint) -> tuple[int, ...]:
@@ -45,14 +44,14 @@ def reduce_mean(at: Adjoint) -> Gradients:
         scaled = at.tape.scaled(at.dy, 1 / max(total, 1))
     else:
         # the number of elements is data dependent
-        share = at.tape.constant((None,), (), dtype_of(at.dy))
+        share = at.tape.constant((None,), (), at.dy.dtype)
         scaled = at.tape.mul(at.dy, share)
     return {0: at.tape.expand(with_reduced_axes(at, scaled), at.shape())}
 
 
 def reduce_max(at: Adjoint) -> Gradients:
     """Divide the gradient equally among the elements that are the extremum."""
-    x, dtype = at.operand(0), dtype_of(at.dy)
+    x, dtype = at.operand(0), at.dy.dtype
     is_taken = at.tape.apply(Equal(), x, with_reduced_axes(at, at.result()))
     one, zero = at.tape.number(1, dtype), at.tape.number(0, dtype)
     hit = at.tape.where(is_taken, one, zero)

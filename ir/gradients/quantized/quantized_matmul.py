@@ -8,7 +8,6 @@ from ...ops.quantized.quantized_matmul import GemmFloat8
 from ...ops.quantized.quantized_matmul_grad import GemmFloat8Grad
 from ...problem import Product
 from ..adjoint import Adjoint, Gradients
-from ..tape import dtype_of
 
 
 def gemm_float8(at: Adjoint) -> Gradients:
@@ -26,9 +25,9 @@ def gemm_float8(at: Adjoint) -> Gradients:
     scale = at.operand(3) if at.has(3) else None
     gradients: dict[int, Value | None] = {}
     if at.wants(0) or at.wants(1):
-        rounding = QuantizeLinear(output_dtype=dtype_of(x), block_size=block, axis=-1)
+        rounding = QuantizeLinear(output_dtype=x.dtype, block_size=block, axis=-1)
         dy = tape.apply(rounding, at.dy, scale or tape.number(1.0))
-        half = dtype_of(at.dy)
+        half = at.dy.dtype
         if at.wants(0):
             made = GemmFloat8Grad(dtype=half, scale_block=block)
             gradients[0] = tape.apply(made, dy, w, None, scale)

@@ -193,7 +193,7 @@ class Heads:
 def masked(tape: Tape, scores: Value, mask: Value | None) -> Value:
     """Apply a mask to scores: add it, or exclude positions where a boolean mask is False."""
     assert mask is not None
-    if isinstance(mask.type, TensorType) and mask.type.dtype is DType.BOOL:
+    if mask.dtype is DType.BOOL:
         return tape.where(mask, scores, tape.number(float("-inf")))
     return tape.add(scores, mask)
 

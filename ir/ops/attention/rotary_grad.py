@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Dim, Inputs, Results, Shape, TensorType, Types, Value, frozen, has, tensor
+from ... import Dim, Inputs, Results, Shape, Types, Value, frozen, has, tensor
 from ..movement.gather import Gather
 from .rotary import RotaryEmbedding
 
@@ -79,4 +79,4 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
 
 def shape_of(v: Value) -> Shape:
     """Return the shape of a tensor, () if its rank is unknown."""
-    return (v.type.shape or ()) if isinstance(v.type, TensorType) else ()
+    return v.shape or ()

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfc.ir import Dim, DType, Inputs, Node, Value
-from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.ops.attention.ragged_attention import (
     BIAS,
     DECODE_KEY,
@@ -83,7 +83,7 @@ def written(
     b, s, t, h = group.sequences, group.queries, group.keys, op.num_heads
     bias, extra = at(node, BIAS), sinks(node)
     query, key, value = operands(op, node.inputs, tape)
-    dtype = dtype_of(query)
+    dtype = query.dtype
     if is_sdpa and bias is not None and extra is None and dtype is not DType.F32:
         wide = Cast(to=DType.F32)
         query, key, value = (tape.apply(wide, x) for x in (query, key, value))
@@ -91,7 +91,7 @@ def written(
     k = repeated(tape, heads(tape, key, (b, t, op.kv_heads, op.head_dim)), h)
     v = repeated(tape, heads(tape, value, (b, t, op.kv_heads, op.value_dim)), h)
     scores = tape.scaled(tape.apply(MatMul(), q, tape.swapped(k)), op.head_dim**-0.5)
-    half = dtype_of(scores)
+    half = scores.dtype
     if op.softcap:
         capped = tape.apply(Tanh(), tape.scaled(scores, 1 / CAP))
         scores = tape.scaled(capped, CAP)
@@ -110,7 +110,7 @@ def written(
     if extra is not None:
         shares = tape.part(shares, {3: (0, t)})
     mixed = tape.apply(MatMul(), shares, v)
-    mixed = mixed if dtype_of(mixed) is dtype else tape.apply(Cast(to=dtype), mixed)
+    mixed = mixed if mixed.dtype is dtype else tape.apply(Cast(to=dtype), mixed)
     return tape.reshape(tape.transpose(mixed, (0, 2, 1, 3)), (b * s, h * op.value_dim))
 
 
@@ -146,8 +146,8 @@ def relative(tape: Tape, bias: Value, extents: tuple[int, Dim, Dim], dtype: DTyp
     h, s, t = extents
     if len(shape_of(bias)) == 2:
         table = tape.apply(Gather(), bias, tape.expand(tape.ints((0,)), (s, t)))
-        table = table if dtype_of(table) is dtype else tape.apply(Cast(to=dtype), table)
+        table = table if table.dtype is dtype else tape.apply(Cast(to=dtype), table)
         return tape.reshape(tape.transpose(table, (2, 0, 1)), (1, h, s, t))
     slopes = tape.reshape(bias, (1, h, 1, 1))
-    slopes = slopes if dtype_of(slopes) is dtype else tape.apply(Cast(to=dtype), slopes)
+    slopes = slopes if slopes.dtype is dtype else tape.apply(Cast(to=dtype), slopes)
     return tape.expand(slopes, (1, h, 1, t))

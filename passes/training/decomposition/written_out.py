@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from perfc.ir import Node, Op, TensorType, Value
-from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.elementwise.activation import Gelu
@@ -293,6 +293,6 @@ def _keys(k: Value, product: Node, at: Written, tape: Tape) -> tuple[list[Node],
         assert operand is not None
         return [], operand
     shape = shape_of(k)
-    shown = Value(tape.fresh(k.name), TensorType(dtype_of(k), tuple(shape[i] for i in perm)))
+    shown = Value(tape.fresh(k.name), TensorType(k.dtype, tuple(shape[i] for i in perm)))
     loc = replace(product.loc, op_type="Transpose")
     return [Node(Transpose(perm=perm), (k,), (shown,), (), loc)], shown

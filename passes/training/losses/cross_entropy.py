@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfc.ir import DType, Node, TensorType, Value, element_count
-from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.normalization.softmax import LogSoftmax, NegativeLogLikelihoodLoss, Softmax
 
@@ -29,7 +29,7 @@ def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
     if len(shape) == 3:
         scores = tape.reshape(scores, (element_count(shape[:2]), shape[2]))
         shape = shape_of(scores)
-    if dtype_of(scores).bits < DType.F32.bits and not is_log:
+    if scores.dtype.bits < DType.F32.bits and not is_log:
         scores = tape.apply(Cast(to=DType.F32), scores)
     labels = Value(tape.fresh("labels"), TensorType(DType.I64, (shape[0], *shape[2:])))
     logs = scores if is_log else tape.apply(LogSoftmax(axis=1), scores)

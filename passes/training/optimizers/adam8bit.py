@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfc.ir import DType, TensorType, Value, frozen
+from perfc.ir import DType, Value, frozen
 from perfc.ir.gradients.tape import Tape
 from perfc.ir.ops.training.multi_tensor import MultiTensor
 
@@ -44,7 +44,7 @@ class Blockwise(ListOptimizer):
 
     def states_of(self, tape: Tape, p: Value) -> list[Value]:
         """Both means, and the largest magnitude of each block of them."""
-        elements = p.type.numel if isinstance(p.type, TensorType) else None
+        elements = p.numel
         if not isinstance(elements, int) or elements < LEAST_ELEMENTS:
             return [state_like(tape, p, name, DType.F32) for name in ("state1", "state2")]
         blocks = (-(-elements // BLOCK),)

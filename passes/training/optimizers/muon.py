@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfc.ir import DType, Loc, Value, frozen
-from perfc.ir.gradients.tape import Tape, dtype_of, shape_of
+from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.cast import Cast
 
@@ -57,7 +57,7 @@ def orthogonal(tape: Tape, g: Value, name: str) -> Value:
     """The nearest orthogonal matrix, by iteration: products over the shorter side."""
     a, b, c = COEFFICIENTS
     tape.place, tape.suffix = Loc(f"{name}.muon"), ""
-    wide = dtype_of(g)
+    wide = g.dtype
     x = tape.apply(Cast(to=DType.BF16), g)
     rows, columns = shape_of(x)
     is_tall = isinstance(rows, int) and isinstance(columns, int) and rows > columns

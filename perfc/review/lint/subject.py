@@ -13,7 +13,6 @@ from perfc.ir import (
     Graph,
     Module,
     Node,
-    TensorType,
     Traffic,
     Value,
     dim_sum,
@@ -111,7 +110,7 @@ class Subject:
 
     def nbytes(self, v: Value) -> int | None:
         """Return the bytes of a value; None if unknown."""
-        size = v.type.nbytes if isinstance(v.type, TensorType) else None
+        size = v.nbytes
         if size is None and v.weight is not None:
             size = v.weight.nbytes
         return None if size is None else self.extent(size)
@@ -274,5 +273,5 @@ def _signature(node: Node) -> tuple[object, ...]:
 
 
 def _size(v: Value) -> Dim:
-    nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
+    nbytes = v.nbytes
     return 0 if nbytes is None else nbytes

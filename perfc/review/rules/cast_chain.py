@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from perfc.ir import DType, Node, TensorType, Value
+from perfc.ir import DType, Node, Value
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
@@ -90,5 +90,5 @@ def operand(node: Node) -> Value | None:
 
 def dtype_of(v: Value) -> DType | None:
     """Return the element type of a tensor, None if unknown."""
-    dtype = v.type.dtype if isinstance(v.type, TensorType) else DType.UNKNOWN
+    dtype = v.dtype
     return None if dtype is DType.UNKNOWN else dtype

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir import Kind, Node, Shape, TensorType, Value, same
+from perfc.ir import Kind, Node, Value, same
 from perfc.ir.ops.movement.view import Flatten, Reshape, Squeeze, Unsqueeze
 from perfc.review.lint.fixes.edit import ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
@@ -105,11 +105,7 @@ def states_shape(node: Node) -> bool:
 
 def is_same_shape(a: Value, b: Value) -> bool:
     """Return True if two values have the same shape for all symbol values."""
-    left, right = _shape(a), _shape(b)
+    left, right = a.shape, b.shape
     if left is None or right is None or len(left) != len(right):
         return False
     return all(same(x, y) is True for x, y in zip(left, right, strict=True))
-
-
-def _shape(v: Value) -> Shape | None:
-    return v.type.shape if isinstance(v.type, TensorType) else None

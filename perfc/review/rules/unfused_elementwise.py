@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir import Kind, TensorType, Value
+from perfc.ir import Kind
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.runtimes import Framework, LaunchMode, Steps, tables
 from perfc.review.lint.rule import Finding, Rule, Subject
@@ -86,14 +86,10 @@ def following(subject: Subject, index: int) -> int | None:
     after = subject.kernels[readers[0]].kernel
     if not is_elementwise(after) or after.repeat != kernel.repeat or len(after.writes) != 1:
         return None
-    return readers[0] if _count(v) == _count(after.writes[0]) else None
+    return readers[0] if v.numel == after.writes[0].numel else None
 
 
 def is_elementwise(kernel: Kernel) -> bool:
     """Return True if each result element depends only on the same element of the operands."""
     kinds = (n.op.kind for n in kernel.nodes)
     return all(k in (Kind.ELEMENTWISE, Kind.VIEW) for k in kinds) and not kernel.traffic.is_bound
-
-
-def _count(v: Value) -> object:
-    return v.type.numel if isinstance(v.type, TensorType) else None

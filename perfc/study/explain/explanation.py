@@ -275,7 +275,7 @@ def _tensors(
 
 
 def _nbytes(v: Value, env: Mapping[str, int]) -> int | None:
-    nbytes = v.type.nbytes if isinstance(v.type, TensorType) else None
+    nbytes = v.nbytes
     return None if nbytes is None else int(evaluate(nbytes, env))
 
 

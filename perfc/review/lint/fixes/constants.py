@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from perfc.ir import DType, TensorType, Value
+from perfc.ir import DType, Value
 
 if TYPE_CHECKING:
     import onnx
@@ -24,7 +24,7 @@ def computed(model: onnx.ModelProto, values: Sequence[Value]) -> dict[str, Any]:
     rest: list[Value] = []
     for v in values:
         ints = v.known.ints if v.known is not None else None
-        is_extent = isinstance(v.type, TensorType) and v.type.dtype is DType.I64
+        is_extent = v.dtype is DType.I64
         if ints is not None and is_extent and v.known is not None:
             arrays[v.name] = np.array(ints, np.int64).reshape(v.known.shape)
         else:
