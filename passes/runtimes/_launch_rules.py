@@ -31,6 +31,7 @@ class RuleOperation(Enum):
     ATTENTION = "attention"
     BATCH_NORM = "batch normalization"
     PAD = "pad"
+    POOL = "pool"
 
     __hash__ = object.__hash__
 

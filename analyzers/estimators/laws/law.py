@@ -13,6 +13,7 @@ from perfc.common.fitted import read_records
 from perfc.ir import frozen, record
 
 from ...estimate.interval import Interval
+from ...features.power_limit import ORDER
 from .resource import KernelResources, Resource
 
 if TYPE_CHECKING:
@@ -89,17 +90,24 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
         return []
     laws = [law for law, _ in kernels]
     seconds = np.array([[s.seconds.get(r, 0.0) for r in RESOURCES] for _, s in kernels])
+    power = seconds[:, RESOURCES.index(Resource.POWER)]
     parts = seconds * np.array([law.row for law in laws])
     ramp, others = parts[:, 0], parts[:, 1:]
     order = np.array([law.overlap for law in laws])
     longest = np.maximum(others.max(axis=1), np.finfo(np.float64).tiny)
     joined = ((others / longest[:, None]) ** order[:, None]).sum(axis=1) ** (1 / order)
-    time_s = ramp + longest * joined
+    time_s = within_power(ramp + longest * joined, power)
     share = ramp / np.maximum(time_s, np.finfo(np.float64).tiny)
     short, long = np.array([(law.low, law.high) for law in laws]).transpose(2, 1, 0)
     low, high = short**share * long ** (1 - share)
     ends = np.stack([time_s * low, time_s, time_s * high], axis=1)
     return [Interval(*one) for one in ends.tolist()]
+
+
+def within_power(time_s: Array, power_s: Array) -> Array:
+    """Return times of kernels whose clocks a board at its power limit lowers."""
+    joined: Array = (time_s**ORDER + power_s**ORDER) ** (1 / ORDER)
+    return joined
 
 
 @cache

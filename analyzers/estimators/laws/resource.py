@@ -43,6 +43,8 @@ class Resource(Enum):
     """Waves of tiles; a thousand clocks each."""
     PRODUCTS = "products"
     """Tiles of products, whole waves of them, at the rate of the matrix or vector unit."""
+    POWER = "power"
+    """Products at the rate that the board's power leaves; the longer of it and all others."""
     BEYOND = "beyond"
     """Bytes that one core's cache does not hold, as `CACHE`."""
     WEIGHTS = "weights"

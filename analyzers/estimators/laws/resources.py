@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Kind, Numbers
+from perfc.ir import Kind, Numbers, bits_of
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.normalization.normalization import BatchNormalization
@@ -34,7 +34,7 @@ BYTES = ("i8", "f8e4m3")
 Products of bytes have no law (`selection.of_half_depth`)."""
 BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
-COPIED, BOXED = (32, 64), 9.0
+COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
 """The same of 16 bits before the capability that copies boxes of 128 bytes of channels."""
 LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
 """Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
@@ -64,6 +64,8 @@ AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _C
 """Times of resources on GPUs of AMD over those on NVIDIA's at the rates of their sheets."""
 GROUP_BLOCK, GROUPED_TF32, GROUPED_F32 = _FITTED["grouped_blocks"].numbers
 """Filters and channels of a group in whole blocks, and times of TF32 and f32 over those of f16."""
+OLD_BYTES, NEW_BYTES = _FITTED["bytes_per_joule"].numbers
+"""Products of bytes over those of 16 bits at the limit of power, before Ada and since."""
 Classified: TypeAlias = "tuple[str, Amounts] | tuple[str, Amounts, Tiles] | None"
 
 
@@ -120,6 +122,10 @@ def _resources(
     if bound.kernel.kind is Kind.MOVEMENT:
         # addresses of every axis are set up first
         seconds[Resource.RAMP] *= 1 + indexed / 2
+    if c.mac and _type(bound) != "f32":
+        gain = (OLD_BYTES if sheet.generation < ADA else NEW_BYTES) if _is_of_bytes(bound) else 1.0
+        rate = gain * power_limit.flop_per_s(_matrix(bound), sheet)
+        seconds[Resource.POWER] = 2 * c.mac / rate
     seconds |= amounts
     if sheet.machine.vendor == "AMD":
         seconds |= {r: seconds[r] * pace for r, pace in AMD_PACES.items() if r in seconds}
@@ -161,14 +167,15 @@ def _type(bound: KernelBound) -> str:
         return "half" if code in halves else "tf32" if code == "f32" and bound.tf32 else code
     values = (*bound.kernel.reads[:1], *bound.kernel.writes[:1])
     codes = {stored_type(v) for v in values}
-    return "half" if codes & {*HALVES} else min(codes, default="f32")
+    halves = (*HALVES, *BYTES) if bound.kernel.kind in (Kind.POOL, Kind.MOVEMENT) else HALVES
+    return "half" if codes & {*halves} else min(codes, default="f32")
 
 
 def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     cycle_s = sheet.cycle_s
     kernel = bound.kernel
     match kernel.helper:
-        case Helper.LAYOUT | Helper.WEIGHT_LAYOUT:
+        case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if bound.dtype.code not in BYTES:
             blocks = blocked(shape(kernel.anchor.inputs[0], at) or ())
             item = bound.counts.write_bytes / max(_elements(bound, at), 1.0)
             return "layout", {Resource.PADDED: 2 * blocks * item / sheet.l2_bytes_per_s}
@@ -221,7 +228,11 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
     if (is_transposed and not bound.is_gradient) or not taps or not positions:
         return None
     if problem.form is WindowOperation.POOL:
-        return "pool", {Resource.TAPS: results * taps * cycle_s}
+        # kernels of vectors of channels load as many at once
+        if bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST:
+            results *= bits_of(stored_type(bound.kernel.reads[0])) / VECTOR_BYTES / 8
+        amounts = {Resource.ELEMENTS: results, Resource.TAPS: results * taps}
+        return "pool", {r: cycle_s * amount for r, amount in amounts.items()}
     depth = at(problem.depth)
     # filters of one channel have no depth to sum over, as those of one group of a launch by group
     if problem.is_depthwise or depth <= 1:
@@ -331,8 +342,10 @@ def _tiles(
 ) -> tuple[Amounts, Tiles]:
     """Return the waves, the length of a reduction that is not split, and the products."""
     rows, columns, depth, batch = extents
+    width = 0.5 if bound.dtype.code in BYTES else 1.0
     amounts = {
-        Resource.WAVES: waves(rows, columns, batch, sheet) * 1e3 / sheet.clock_hz,
+        # between its products a tile of bytes is read and written in half the time
+        Resource.WAVES: waves(rows, columns, batch, sheet) * width * 1e3 / sheet.clock_hz,
         Resource.LONGEST: depth / sheet.clock_hz,
     }
     rate = reach.single_flop_per_s(sheet) if is_vector else _rate(bound, sheet)
@@ -366,11 +379,15 @@ def _attention(problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet
 
 
 def _rate(bound: KernelBound, sheet: Sheet) -> float:
-    """Return the rate of the unit that multiplies, under the board's power limit."""
+    """Return the rate of the unit that multiplies."""
     if _type(bound) == "f32":
         return reach.single_flop_per_s(sheet)
-    rate = power_limit.matrix_flop_per_s("tf32" if bound.dtype.bits > 16 else "f16", sheet)
-    if bound.dtype.code in BYTES and bound.kernel.kind is Kind.CONV:
-        # bytes take half the energy: SmoothQuant's products on A100 reach 2.07 times those of bf16
-        rate *= sheet.matrix_flop_per_s(bound.dtype.code) / sheet.matrix_flop_per_s("f16")
-    return rate
+    return sheet.matrix_flop_per_s(bound.dtype.code if _is_of_bytes(bound) else _matrix(bound))
+
+
+def _is_of_bytes(bound: KernelBound) -> bool:
+    return bound.dtype.code in BYTES and bound.kernel.kind is Kind.CONV
+
+
+def _matrix(bound: KernelBound) -> str:
+    return "tf32" if bound.dtype.bits > 16 else "f16"

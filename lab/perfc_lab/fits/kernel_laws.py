@@ -25,7 +25,7 @@ from scipy.optimize import least_squares  # type: ignore[import-untyped]
 from scipy.stats import norm, t  # type: ignore[import-untyped]
 
 import perfc
-from perfc.analyzers.estimators.laws.law import FILE, KernelLaw
+from perfc.analyzers.estimators.laws.law import FILE, KernelLaw, within_power
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
 from perfc.analyzers.estimators.laws.resources import resources_of
 from perfc.analyzers.features.sheet import Sheet
@@ -234,23 +234,23 @@ def eager_calls(data: Path) -> Iterator[LawRow]:
 
 
 def law_s(x: Array, c: Array, order: float) -> Array:
-    """Return times; the first column is the ramp."""
-    parts = x[:, 1:] * c[1:]
+    """Return times; the first column is the ramp, the last the time at the limit of power."""
+    parts = x[:, 1:-1] * c[1:]
     longest = np.maximum(parts.max(axis=1, initial=0.0), 1e-12)
     joined = ((parts / longest[:, None]) ** order).sum(axis=1) ** (1 / order)
-    time_s: Array = x[:, 0] * c[0] + longest * joined
+    time_s: Array = within_power(x[:, 0] * c[0] + longest * joined, x[:, -1])
     return time_s
 
 
 def coefficients(x: Array, time_s: Array, order: float) -> Array:
     """Return what fits best of several starts."""
     best: Any = None
-    least = np.full(x.shape[1], -9.0)
+    least = np.full(x.shape[1] - 1, -9.0)
     least[0] = math.log(LEAST_RAMP)
     for start in (0.0, 1.0, -1.0):
         found = least_squares(
             lambda z: np.log(law_s(x, np.exp(z), order) / time_s),
-            np.maximum(np.full(x.shape[1], start), least + 1e-3),
+            np.maximum(np.full(len(least), start), least + 1e-3),
             loss="soft_l1",
             f_scale=0.15,
             bounds=(least, 8),
@@ -285,7 +285,8 @@ def alone(rows: Sequence[LawRow], known: Mapping[str, LawFit]) -> list[LawRow]:
 
 def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     """Return the law of one class, without its spread, and the errors of rows left out."""
-    x = np.array([[r.subject.seconds.get(term, 0.0) for term in terms] for r in rows])
+    seconds = [r.subject.seconds for r in rows]
+    x = np.array([[s.get(term, 0.0) for term in (*terms, R.POWER)] for s in seconds])
     time_s = np.array([r.time_s for r in rows])
     # waves of tiles start one after another
     orders = ORDERS[:1] if Resource.WAVES in terms else ORDERS
@@ -294,7 +295,7 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     c = coefficients(x, time_s, order)
     named = {
         term.value: float(f"{v:.3g}")
-        for term, v, used in zip(terms, c, x.any(axis=0), strict=True)
+        for term, v, used in zip(terms, c, x.any(axis=0)[:-1], strict=True)
         if used and v > 2e-3
     }
     machines = tuple(sorted({r.machine for r in rows if r.source != CALLED}))
