@@ -278,7 +278,7 @@ class ModelOrigin:
         producer: name and version of the exporter.
         ir_version: version of the format.
         opsets: operator sets, with their versions.
-        beside: other files that small contents were read from.
+        side_files: other files that small contents were read from.
         assumed: how a model was read that nothing here reads exactly; "" for any other.
     """
 
@@ -287,7 +287,7 @@ class ModelOrigin:
     producer: str = ""
     ir_version: int = 0
     opsets: tuple[tuple[str, int], ...] = ()
-    beside: tuple[str, ...] = ()
+    side_files: tuple[str, ...] = ()
     assumed: str = ""
 
 

@@ -142,7 +142,7 @@ def place(predicted_s: float) -> float:
 
 
 def terms(class_name: str, predicted_s: float, network: str = "") -> dict[tuple[str, str], float]:
-    """What a kernel's residual is the sum of: offsets by kind and name, with their coefficients."""
+    """Return the coefficients of the offsets that sum to a kernel's residual, by kind and name."""
     each = {("machine", ""): 1.0, ("class", class_name): 1.0}
     each["slope", class_name] = slope_of(predicted_s)
     if network:

@@ -93,7 +93,7 @@ def test_contents_in_another_file_are_compared(tmp_path: Path) -> None:
     after = perfc.analyze(path)
     assert after.source.origin.digest != before.source.origin.digest
     (tmp_path / "w.bin").unlink()
-    assert perfc.analyze(path).source.origin.beside == ()
+    assert perfc.analyze(path).source.origin.side_files == ()
 
 
 def test_an_edited_target_is_read_again(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_shapes_in_another_file_are_read(tmp_path: Path, attributes: bool) -> No
     assert [str(types[n]) for n in "ryz"] == ["f32[2, 3, 32]", "f32[2, 3, 64]", "f32[384]"]
     report = perfc.analyze(path)
     assert (report.cost.work.mac, report.cost.is_bound) == (2 * 3 * 32 * 64, False)
-    assert report.source.origin.beside == ("m.bin",)
+    assert report.source.origin.side_files == ("m.bin",)
 
 
 def test_a_file_that_is_missing_leaves_contents_open(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_file_that_is_missing_leaves_contents_open(tmp_path: Path) -> None:
     (tmp_path / "m.bin").unlink()
     report = perfc.analyze(path)
     assert report.cost.is_bound
-    assert report.source.origin.beside == ()
+    assert report.source.origin.side_files == ()
     assert report.source.origin.digest != before.sha256
 
 

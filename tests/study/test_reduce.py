@@ -45,7 +45,7 @@ def shape_of(info: onnx.ValueInfoProto) -> list[object]:
 
 def test_a_node_gets_typed_inputs_and_stands_alone() -> None:
     result = reduce_to_node(read_model(MODELS / "resnet50.onnx.gz"), "/maxpool/MaxPool")
-    assert (result.kept, result.total) == (1, 175)
+    assert (result.nodes, result.total) == (1, 175)
     assert ops(result.model) == ["MaxPool"]
     assert [shape_of(i) for i in result.model.graph.input] == [["batch", 64, 112, 112]]
     onnx.checker.check_model(result.model, full_check=True)
@@ -125,7 +125,7 @@ def failing(before: int, after: int) -> onnx.ModelProto:
 def test_an_error_is_reduced_to_the_node_that_shows_it(before: int, after: int) -> None:
     result = reduce_error(failing(before, after))
     assert ops(result.model) == ["MatMul"]
-    assert (result.kept, result.total) == (1, before + after + 1)
+    assert (result.nodes, result.total) == (1, before + after + 1)
     assert isinstance(result.error, ShapeError)
     assert [shape_of(i) for i in result.model.graph.input] == [["n", 4]]
     with pytest.raises(ShapeError):
@@ -143,7 +143,7 @@ def test_nodes_that_make_the_error_happen_are_kept() -> None:
     result = reduce_error(model_of(nodes, "y", []), probe)
     assert "Tanh" in ops(result.model)
     assert "Sigmoid" in ops(result.model)
-    assert result.kept <= 3
+    assert result.nodes <= 3
 
 
 def test_a_sound_model_has_no_error_to_reduce() -> None:

@@ -60,6 +60,6 @@ def command(
         emit(onnx.printer.to_text(result.model) + "\n", None)
     else:
         write_model(result.model, output)
-    say(f"{result.kept} of {result.total} nodes", is_error=True)
+    say(f"{result.nodes} of {result.total} nodes", is_error=True)
     if result.error is not None:
         say(f"shows: {result.error}", is_error=True)

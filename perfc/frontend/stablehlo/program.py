@@ -142,8 +142,8 @@ def lower_block(
         if name.endswith(".return"):
             return list(op["in"])
         path = path_of(op["loc"], prefix, name)
-        own = frames_of(op["loc"], scope.builder.root)[::-1]
-        frames = (*calls, *own[len(calls) :])
+        inner = frames_of(op["loc"], scope.builder.root)[::-1]
+        frames = (*calls, *inner[len(calls) :])
         if name in ("func.call", "stablehlo.composite"):
             inline(scope, op, path, depth, frames)
         elif op["out"]:

@@ -163,4 +163,4 @@ def analysed(p: PlannedCheck, target: str) -> tuple[Entry, bool]:
     metrics: Mapping[Metric, Figure] = figures(report)
     origin = report.source.origin
     sizes, products = sizing.sizes_of(report), products_of(report)
-    return Entry(origin.digest, metrics, target, sizes, products), not origin.beside
+    return Entry(origin.digest, metrics, target, sizes, products), not origin.side_files

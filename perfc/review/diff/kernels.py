@@ -202,13 +202,13 @@ def kernel_pairs(
 
 def helpers(kernels: Sequence[TimedKernel]) -> dict[str, dict[tuple[str, int], int]]:
     """Return the helper launches by the node that each serves, its label and its repetition."""
-    found: dict[str, dict[tuple[str, int], int]] = {}
+    by_node: dict[str, dict[tuple[str, int], int]] = {}
     for i, timed in enumerate(kernels):
         if timed.kernel.helper is not None:
-            places = found.setdefault(timed.kernel.anchor.name, {})
+            places = by_node.setdefault(timed.kernel.anchor.name, {})
             label = timed.kernel.label
             places[label, sum(other == label for other, _ in places)] = i
-    return found
+    return by_node
 
 
 def timed(report: Report, base: Report | None = None) -> list[TimedKernel]:

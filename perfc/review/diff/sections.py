@@ -140,7 +140,7 @@ def nonempty(columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) ->
 
 def operators(label: str) -> Name:
     """Return the operators of a kernel, abbreviated on narrow pages."""
-    return Name(label, label.replace("Normalization", "Norm"), kept=9)
+    return Name(label, label.replace("Normalization", "Norm"), leading=9)
 
 
 def unchanged(views: DiffViews) -> str:

@@ -297,8 +297,8 @@ class StageCost:
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
         states = decode.cached_bytes({"decodes": 1, "context": 0})
-        kept = math.fsum([each * min(tokens, limit) for limit, each in self.caches])
-        return MemoryDemand(weight_bytes, kept / tokens, states, max(live), self.caches)
+        kv_bytes = math.fsum([each * min(tokens, limit) for limit, each in self.caches])
+        return MemoryDemand(weight_bytes, kv_bytes / tokens, states, max(live), self.caches)
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,7 @@ class Reduced:
     """A sub-model, its node count out of the total, and the error it raises, if any."""
 
     model: onnx.ModelProto
-    kept: int
+    nodes: int
     total: int
     error: PerfcError | None = None
 

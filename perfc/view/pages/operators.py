@@ -180,7 +180,7 @@ class DomainCoverage:
     """Operators of one domain of the installed onnx: supported, expanded and missing."""
 
     domain: str
-    own: tuple[str, ...]
+    supported: tuple[str, ...]
     expanded: tuple[str, ...]
     missing: tuple[str, ...]
 

@@ -51,13 +51,13 @@ class Name:
 
     Args:
         full: full name.
-        short: shorter name; if shortened further, its first ``kept`` characters and its end remain.
-        kept: number of leading characters that remain.
+        short: shorter name; if shortened, its ``leading`` first characters and its end remain.
+        leading: number of leading characters that remain.
     """
 
     full: str
     short: str
-    kept: int = 0
+    leading: int = 0
 
 
 Cell: TypeAlias = "str | float | Name | Amount | None"

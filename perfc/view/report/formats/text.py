@@ -221,7 +221,7 @@ def shortened(cell: Cell, text: str, width: int) -> str:
     """Return the short form of a name that does not fit."""
     if not isinstance(cell, Name) or columns_of(text) <= width:
         return text
-    return elided(printable(cell.short), width, cell.kept)
+    return elided(printable(cell.short), width, cell.leading)
 
 
 def row_lines(
@@ -324,15 +324,15 @@ def padded(text: str, width: int, *, align_right: bool) -> str:
     return space + text if align_right else text + space
 
 
-def elided(text: str, width: int, kept: int | None = None) -> str:
-    """Shorten text in the middle; ``kept`` leading characters remain, by default two thirds.
+def elided(text: str, width: int, leading: int | None = None) -> str:
+    """Shorten text in the middle; ``leading`` first characters remain, by default two thirds.
 
     The ellipsis remains at any width.
     """
     if columns_of(text) <= width:
         return text
     width = max(width, 1)
-    head = (width - 1) * 2 // 3 if kept is None else min(kept, width - 1)
+    head = (width - 1) * 2 // 3 if leading is None else min(leading, width - 1)
     tail = width - 1 - head
     while (
         columns_of(text[:head]) + columns_of(text[len(text) - tail :]) + 1 > width and head + tail

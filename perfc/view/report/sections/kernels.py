@@ -330,7 +330,7 @@ def names_of(row: KernelRow) -> Name:
     """Return the nodes of a kernel, abbreviated to the first and the number of others."""
     more = f" +{len(row.nodes) - 1}" if len(row.nodes) > 1 else ""
     first = next(iter(row.nodes), "")
-    return Name(f"<- {names.gathered(row.nodes)}", f"<- {first}{more}", kept=3)
+    return Name(f"<- {names.gathered(row.nodes)}", f"<- {first}{more}", leading=3)
 
 
 def title_of(row: KernelRow) -> str:
