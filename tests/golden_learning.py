@@ -140,7 +140,7 @@ def learned(name: str, protocol: str, given: Mapping[str, str]) -> Iterator[str]
     made = predictor(name)
     with (
         patch.multiple(residual_fit, RECIPE=SMALL, ROUNDS=20),
-        patch.multiple(physics_residual, RECIPE=SMALL, APART=SMALL),
+        patch.multiple(physics_residual, RECIPE=SMALL, LEFT_OUT=SMALL),
         patch.multiple(boosted_totals, ROUNDS=20),
         patch.multiple(launch_costs, LEAST_ROWS=12),
     ):

@@ -45,7 +45,7 @@ PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "bf16": ("bf16", True),
     "int8": ("i8", True),
 }
-"""What-if precision by name, and whether f32 products may use TF32."""
+"""Precision of ``--what-if`` by name, and whether f32 products may use TF32."""
 MACHINES: Mapping[str, str] = {
     "T4": "t4",
     "A10": "a10",

@@ -42,7 +42,7 @@ class Recipe:
         subsample: share of the rows that a tree sees.
         columns: share of the features that a tree chooses from.
         node_columns: share of those that each of its nodes chooses from.
-        beside: trees of a round, whose mean is taken: each sees rows and features of its own, so
+        parallel_trees: trees of a round, whose mean is taken: each sees other rows and features, so
             that their noise averages out.
         objective: objective of the trainer; the squared error of the logarithm converges fastest.
         levels: how often the level of every block is subtracted and trees grow again, so that
@@ -62,7 +62,7 @@ class Recipe:
     subsample: float = 0.8
     columns: float = 0.8
     node_columns: float = 1.0
-    beside: int = 1
+    parallel_trees: int = 1
     balance: float = 0.5
     max_rows: int = 2_000_000
     keep_small: bool = False
@@ -78,7 +78,7 @@ class Recipe:
     @property
     def grown_trees(self) -> int:
         """Trees of the factor, those beside each other counted one by one."""
-        return self.trees * self.beside
+        return self.trees * self.parallel_trees
 
     def for_unseen_machine(self) -> Recipe:
         """The recipe whose residuals calibrate machines that nobody measured."""
@@ -230,7 +230,7 @@ def grown(stack: StackedTables, recipe: Recipe) -> Forest:
             "subsample": recipe.subsample,
             "colsample_bytree": recipe.columns,
             "colsample_bynode": recipe.node_columns,
-            "num_parallel_tree": recipe.beside,
+            "num_parallel_tree": recipe.parallel_trees,
             "objective": recipe.objective,
             "seed": recipe.seed,
             "monotone_constraints": dict.fromkeys(stack.increasing, 1),

@@ -34,7 +34,7 @@ class ForestSettings:
         share: share of the rows that a tree is grown on.
         trees: how many.
         is_absolute: whether absolute errors are the loss, squared ones else.
-        beside: trees that are grown beside each other in a round, whose mean is added.
+        parallel_trees: trees that are grown beside each other in a round, whose mean is added.
         node_columns: share of the columns that a node chooses from.
     """
 
@@ -43,7 +43,7 @@ class ForestSettings:
     share: float = 1.0
     trees: int = 2000
     is_absolute: bool = False
-    beside: int = 1
+    parallel_trees: int = 1
     node_columns: float = 1.0
 
     def __str__(self) -> str:
@@ -168,7 +168,7 @@ def _parameters(settings: ForestSettings) -> dict[str, object]:
         "max_depth": settings.depth,
         "subsample": settings.share,
         "objective": "reg:absoluteerror" if settings.is_absolute else "reg:squarederror",
-        "num_parallel_tree": settings.beside,
+        "num_parallel_tree": settings.parallel_trees,
         "colsample_bynode": settings.node_columns,
         "tree_method": "hist",
         "seed": 0,

@@ -225,8 +225,8 @@ FINE = (
         for base in (Base.KEEPING_UP, Base.BARE, Base.NOTHING)
         for settings in (
             ForestSettings(0.1, 8, 0.75, 500),
-            ForestSettings(0.1, 14, 0.8, 300, beside=4, node_columns=0.4),
-            ForestSettings(0.05, 6, 0.75, 600, beside=4, node_columns=0.4),
+            ForestSettings(0.1, 14, 0.8, 300, parallel_trees=4, node_columns=0.4),
+            ForestSettings(0.05, 6, 0.75, 600, parallel_trees=4, node_columns=0.4),
             ForestSettings(0.03, 8, 0.7, 800, node_columns=0.3),
         )
     ),

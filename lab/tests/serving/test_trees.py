@@ -243,7 +243,11 @@ def test_trees_beside_each_other_choose_columns_at_each_node() -> None:
     columns = (0, 1, 2, 3)
     alone, beside, chosen = (
         grown(table, table[:, 0], s, columns)
-        for s in (settings, replace(settings, beside=4), replace(settings, node_columns=0.25))
+        for s in (
+            settings,
+            replace(settings, parallel_trees=4),
+            replace(settings, node_columns=0.25),
+        )
     )
     assert len(beside.booster.get_dump()) == 4 * len(alone.booster.get_dump()) == 20
     assert set(alone.booster.get_score()) == {"c0"}

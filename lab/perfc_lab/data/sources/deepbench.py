@@ -91,7 +91,7 @@ def tables_of(path: Path) -> pd.DataFrame:
     """
     parts = []
     for sheet, cells in read_sheets(path).items():
-        precision = beside(cells, "precision")
+        precision = right_of(cells, "precision")
         for start, row in enumerate(cells):
             headings = [heading(cell) for cell in row]
             for op, names in (("conv", CONVOLUTION), ("gemm", PRODUCT)):
@@ -141,7 +141,7 @@ def below(
     return frame
 
 
-def beside(cells: Sequence[Sequence[object]], name: str) -> str:
+def right_of(cells: Sequence[Sequence[object]], name: str) -> str:
     """The text right of the first cell that says ``name``."""
     for row in cells:
         for cell, after in pairwise(row):

@@ -26,7 +26,7 @@ SAMPLES = 32
 
 
 class GraphProtocol(Enum):
-    """What is new about the tested rows."""
+    """Property that is new in the tested rows."""
 
     RANDOM = "random"
     """Architectures, drawn at random, 70 : 15 : 15."""

@@ -90,7 +90,7 @@ class Spent:
             max(self.products, other.products),
         )
 
-    def beside(self, other: Spent) -> Spent:
+    def plus(self, other: Spent) -> Spent:
         """Further kernels of the same pass."""
         below, above = (
             (Counter(mine[0]) + Counter(theirs[0]),)
@@ -205,7 +205,7 @@ def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
     below, above = sides_of(found.kernels)
     kernels = Spent(found.total.time_s, (below,), (above,))
     copies = spent(plan, list(plan.copies()), folder)
-    return TrainingStep(kernels.beside(copies), NOTHING, found.total.floor_s)
+    return TrainingStep(kernels.plus(copies), NOTHING, found.total.floor_s)
 
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
@@ -224,7 +224,7 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
         rows += [r for b, _ in of_pass for n in b.kernel.nodes for r in second(n, plan.bounds.env)]
         if backward:
             rows += accumulated(plan.gradients, plan.bounds.env)
-        passes.append(replace(alone.beside(spent(plan, rows, folder)), products=IN_TRAINING))
+        passes.append(replace(alone.plus(spent(plan, rows, folder)), products=IN_TRAINING))
     return TrainingStep(passes[0], passes[1], found.total.floor_s)
 
 
