@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfc.ir import frozen
@@ -36,6 +37,8 @@ from .units import plural
 
 if TYPE_CHECKING:
     from perfc.api import Report
+
+    from .memory_sections.remedies import Remedy
 
 NAMES = (
     "assumptions",
@@ -95,6 +98,11 @@ class Views:
     memory: Memory
     counts: Counts | None = None
 
+    @cached_property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Return the possible changes of `bottlenecks`."""
+        return self.bottlenecks.remedies
+
 
 class LazyViews(Views):
     """Views of one analysis, each computed when it is first read: few outputs show all."""
@@ -102,6 +110,11 @@ class LazyViews(Views):
     def __init__(self, report: Report, *, predict: bool, count_as: str) -> None:
         self.report, self.predict = report, predict
         vars(self)["counts"] = counts.collect(report, count_as) if count_as else None
+
+    @cached_property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Return the possible changes, without the ceilings next to them."""
+        return bottlenecks.changes(self.report, self.distinct)
 
     def __getattr__(self, name: str) -> Any:
         """Compute a view, or what several share."""
@@ -120,7 +133,9 @@ _COLLECTED: dict[str, Callable[[LazyViews], Any]] = {
     "kernels": lambda v: kernels.collect(v.report, predict=v.predict),
     "pressure": lambda v: pressure.collect(v.report, v.distinct, v.verdict),
     "critical": lambda v: critical.collect(v.kernels, bottlenecks.launch_s(v.report)),
-    "bottlenecks": lambda v: bottlenecks.collect(v.report, v.distinct, v.verdict.limits),
+    "bottlenecks": lambda v: bottlenecks.collect(
+        v.report, v.distinct, v.verdict.limits, v.remedies
+    ),
     "memory": lambda v: memory.collect(v.report, has_device=True),
     "unset": lambda v: open_symbols(v.report),
     "distinct": lambda v: pressure.repeated(v.report, v.kernels),

@@ -159,7 +159,7 @@ def rest_lines(
 
 def useful(views: Views) -> list[Remedy]:
     """Return the changes worth making, largest saving first."""
-    total_s, remedies = views.verdict.time_s, views.bottlenecks.remedies
+    total_s, remedies = views.verdict.time_s, views.remedies
     return [r for r in remedies if ratio(r.saving_s, total_s) >= LEAST_SAVING][:REMEDIES]
 
 

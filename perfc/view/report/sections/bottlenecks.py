@@ -77,8 +77,27 @@ ADVICE = {
 }
 
 
+def changes(report: Report, kernels: Sequence[Repeated]) -> tuple[Remedy, ...]:
+    """Return the changes that save time, as `remedies.collect` does.
+
+    Args:
+        report: the analyzed run.
+        kernels: its distinct kernels.
+    """
+    run = ChangedRun.of(report, kernels)
+    return remedies.collect(
+        report,
+        run.total_s,
+        lambda: run.retimed(scaled(Ceiling.LAUNCH, GRAPH_GAP)),
+        predict=run.table is not None,
+    )
+
+
 def collect(
-    report: Report, kernels: Sequence[Repeated], limits: Sequence[LimitShare]
+    report: Report,
+    kernels: Sequence[Repeated],
+    limits: Sequence[LimitShare],
+    useful: tuple[Remedy, ...],
 ) -> Bottlenecks:
     """Compute the time saved by lifting each ceiling of ``report``.
 
@@ -89,6 +108,7 @@ def collect(
         report: the analyzed run.
         kernels: its distinct kernels.
         limits: shares of its time by limit.
+        useful: its `changes`.
     """
     shares = {one.key: one.share for one in limits}
     roof, run = report.roofline, ChangedRun.of(report, kernels)
@@ -113,12 +133,7 @@ def collect(
         )
     return Bottlenecks(
         tuple(sorted(bottlenecks, key=lambda b: (-b.saving_lifted_s, b.ceiling))),
-        remedies.collect(
-            report,
-            run.total_s,
-            lambda: run.retimed(scaled(Ceiling.LAUNCH, GRAPH_GAP)),
-            predict=run.table is not None,
-        ),
+        useful,
     )
 
 
