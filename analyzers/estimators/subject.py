@@ -12,6 +12,7 @@ from dataclasses import field, fields
 from typing import TYPE_CHECKING
 
 from perfc.ir import Kind, Numbers, Op, TensorType, Value, record
+from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvGrad
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.problem.window import WindowOperation
 
@@ -148,18 +149,22 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
 
 
 def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
-    """The kernel of an analysis."""
-    kernel, n = bound.kernel, bound.counts
-    attributes, words = attributes_of(kernel.anchor.op)
+    """The kernel of an analysis; a gradient of a convolution has the tensors of the forward one."""
+    kernel, n, op = bound.kernel, bound.counts, bound.kernel.anchor.op
+    attributes, words = attributes_of(op)
+    taken, made = (operands(values, at) for values in (kernel.anchor.inputs, kernel.writes))
+    if isinstance(op, ConvGrad):
+        sides = (made[0], taken[1]) if isinstance(op, ConvDataGrad) else (taken[1], made[0])
+        taken, made = sides, taken[:1]
     return KernelSubject(
         kernel.kind.value,
-        kernel.anchor.op.mnemonic,
+        op.mnemonic,
         operators(kernel),
         views(kernel),
         bound.dtype.code,
         attributes,
-        operands(kernel.anchor.inputs, at),
-        operands(kernel.writes, at),
+        taken,
+        made,
         bound.launches,
         n.mac,
         n.sfu,

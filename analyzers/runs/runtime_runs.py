@@ -122,7 +122,7 @@ def on_processor(
 
     runtime, machine = execution.kernels.runtime, execution.machine
     dtype = deployment.dtype or runtime.narrowed_on(machine) or element
-    names = [runtime.measured_name] * (dtype == "f32")
+    names = [runtime.measured_name] * (dtype == "f32" and not deployment.train)
     if is_rated(machine):
         names.insert(0, f"rated {runtime.measured_name} {dtype}")
     law = next((laws()[name] for name in names if name in laws()), None)

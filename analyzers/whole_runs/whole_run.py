@@ -143,7 +143,7 @@ def under_runtime(
     overhead, as measured runs had other hosts. A wide interval is no
     reason: the sum of the kernels was never compared with such runs and would only look narrower.
     """
-    if deployment.train:
+    if deployment.train and execution.machine.kind != "cpu":
         # the runs are of forward passes
         return None
     batch = leading_extent(source, execution.bounds.env)

@@ -47,3 +47,23 @@ def test_laws_are_of_named_runtimes_and_resources() -> None:
     for name, law in laws(FILE).items():
         assert name.split()[0].partition(".")[0] in starts
         assert known.issuperset(law.coefficients)
+
+
+def test_a_training_step_is_its_gradients_by_the_same_laws() -> None:
+    def of(train: str) -> perfc.Report:
+        return perfc.analyze(MODEL, str(TARGET), batch=4, runtime="eager", train=train)
+
+    def convolutions_s(report: perfc.Report, *, is_gradient: bool) -> float:
+        kernels = zip(report.roofline.kernels, report.prediction.kernels, strict=True)
+        return sum(
+            k.time_s
+            for b, k in kernels
+            if b.kernel.kind.value == "conv" and b.is_gradient is is_gradient
+        )
+
+    forward, step = of(""), of("sgd")
+    assert {k.predictor for k in step.prediction.kernels} == {Predictor.LAW}
+    ratio = convolutions_s(step, is_gradient=True) / convolutions_s(step, is_gradient=False)
+    assert ratio == pytest.approx(2.0, rel=0.15)
+    # two gradients for each product, and what reads statistics and parameters
+    assert 2.3 < step.prediction.total.time_s / forward.prediction.total.time_s < 5

@@ -94,7 +94,7 @@ class ProcessorSubjects:
         """Return the law and the resources of one launch of a kernel; None without a law."""
         bounds = self.bounds
         bound = bounds.kernels[index]
-        if bound.is_gradient or bound.counts.nbytes <= 0 or not bound.launches:
+        if bound.counts.nbytes <= 0 or not bound.launches:
             return None
         if bound.kernel.helper is not None:
             names = self.seconds.of_copy(bound.counts.nbytes, bound.dtype.code)
