@@ -63,20 +63,6 @@ class Forest:
             roots=self.roots[:count],
         )
 
-    def __add__(self, other: Forest) -> Forest:
-        """The sum of both, this one's trees first; the other's constant is part of its trees."""
-        start = len(self.feature)
-        second = int(other.roots[1]) if len(other.roots) > 1 else len(other.feature)
-        leaf = (other.feature < 0) & (np.arange(len(other.feature)) < second)
-        threshold = other.threshold + np.where(leaf, other.base, 0.0).astype(np.float32)
-        return replace(
-            self,
-            feature=np.concatenate([self.feature, other.feature]),
-            threshold=np.concatenate([self.threshold, threshold]),
-            left=np.concatenate([self.left, other.left + start]),
-            roots=np.concatenate([self.roots, other.roots + start]),
-        )
-
     def _walk(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
         """A few rows, tree after tree, so that one tree's nodes stay in the first caches."""
         flat = np.ascontiguousarray(table).reshape(-1)

@@ -130,12 +130,6 @@ class Measurements:
         return self.kernels(row).columns.at(row.batch)
 
 
-def at_several_batches(rows: Sequence[GraphRow]) -> bool:
-    """Return True if a graph was measured at several batches on one machine and setting."""
-    seen: dict[object, int] = {}
-    return any(seen.setdefault((r.target, r.setting, r.graph), r.batch) != r.batch for r in rows)
-
-
 def drawn(rows: Sequence[GraphRow], seed: int, count: int) -> list[GraphRow]:
     """Draw at most ``count`` rows at random, at most one of each architecture."""
     import random

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from ..graph.model_graph import OpGraph
     from ..graph.rows import GraphRow, Measurements
 
-PULL = 1.0
-"""Number of rows that the mean of the level above counts as."""
-
 
 @entity
 class OffsetMemory:
@@ -44,25 +41,6 @@ class OffsetMemory:
         """Return True if keys are sorted, and each has an offset."""
         ordered = bool((self.keys[1:] > self.keys[:-1]).all())
         return ordered and self.keys.shape == self.offsets.shape and self.keys.dtype.kind == "u"
-
-    @classmethod
-    def learned(cls, data: Measurements, left: Array) -> OffsetMemory:
-        """Fit offsets to rows and their residuals, ``log(measured / estimated)``."""
-        sums: dict[int, list[float]] = {}
-        above: dict[int, int] = {}
-        for row, value in zip(data.rows, left.tolist(), strict=True):
-            upper = 0
-            for key in levels(data.graph(row).ops, row):
-                sums.setdefault(key, []).append(value)
-                above.setdefault(key, upper)
-                upper = key
-        offsets: dict[int, float] = {0: 0.0}
-        # a level is met after the one above it
-        for key, values in sums.items():
-            offsets[key] = (sum(values) + PULL * offsets[above[key]]) / (len(values) + PULL)
-        del offsets[0]
-        order = sorted(offsets)
-        return cls(np.array(order, np.uint64), np.array([offsets[k] for k in order], np.float32))
 
     def __call__(self, data: Measurements) -> Array:
         """Return the offset of every row at its lowest known level, ``[rows]``; 0 if unknown."""

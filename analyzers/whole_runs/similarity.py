@@ -9,7 +9,7 @@ Euclidean distance of the square roots (Hellinger 1909). Names of models are not
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -44,21 +44,13 @@ class OperatorSimilarity:
     words: tuple[str, ...]
     roots: NDArray[np.uint8]
 
-    @classmethod
-    def learned(cls, graphs: Iterable[OpGraph]) -> OperatorSimilarity:
-        """Return the shares of graphs; equal ones are stored once."""
-        counts = [operators(graph) for graph in graphs]
-        words = tuple(sorted({word for one in counts for word in one}))
-        roots = np.stack([_roots(one, words)[0] for one in counts])
-        return cls(words, np.unique(roots, axis=0))
-
     def distance(self, data: Measurements) -> Array:
         """Return the distance of every row's graph to the nearest training graph, ``[rows]``."""
         known = self.roots.astype(np.float64)
         graphs = {row.graph: data.graph(row).ops for row in data.rows}
         distances: dict[str, float] = {}
         for name, graph in graphs.items():
-            roots, strange = _roots(operators(graph), self.words)
+            roots, strange = roots_of(operators(graph), self.words)
             squares = ((known - roots) ** 2).sum(axis=1) / SCALE**2
             distances[name] = float(np.sqrt(squares.min() + strange))
         return np.array([distances[row.graph] for row in data.rows])
@@ -113,7 +105,7 @@ def operators(graph: OpGraph) -> Mapping[str, int]:
     return counts
 
 
-def _roots(counts: Mapping[str, int], words: tuple[str, ...]) -> tuple[NDArray[np.uint8], float]:
+def roots_of(counts: Mapping[str, int], words: tuple[str, ...]) -> tuple[NDArray[np.uint8], float]:
     """Return the rounded roots of the shares of words, and the share of operators not in words."""
     total = max(sum(counts.values()), 1)
     shares = np.array([counts.get(word, 0) for word in words], np.float64) / total

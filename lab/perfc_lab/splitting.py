@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from perfc.analyzers.graph.rows import GraphRow
 
 Row = TypeVar("Row")
 Name = TypeVar("Name", int, str)
@@ -31,3 +34,9 @@ def leave_out(
     for fold in sorted(set(folds)):
         train = [row for row, name in zip(rows, folds, strict=True) if name != fold]
         yield fold, train, [row for row, name in zip(rows, folds, strict=True) if name == fold]
+
+
+def at_several_batches(rows: Sequence[GraphRow]) -> bool:
+    """Return True if a graph was measured at several batches on one machine and setting."""
+    seen: dict[object, int] = {}
+    return any(seen.setdefault((r.target, r.setting, r.graph), r.batch) != r.batch for r in rows)

@@ -173,13 +173,30 @@ def kept(sizes: Sequence[int], recipe: Recipe) -> list[float]:
     return [min(1.0, most / max(size, 1)) for size in sizes]
 
 
+def joined(one: Forest, other: Forest) -> Forest:
+    """Return the sum of two forests; the constant of the other is a part of its trees."""
+    start = len(one.feature)
+    second = int(other.roots[1]) if len(other.roots) > 1 else len(other.feature)
+    leaf = (other.feature < 0) & (np.arange(len(other.feature)) < second)
+    threshold = other.threshold + np.where(leaf, other.base, 0.0).astype(np.float32)
+    return replace(
+        one,
+        feature=np.concatenate([one.feature, other.feature]),
+        threshold=np.concatenate([one.threshold, threshold]),
+        left=np.concatenate([one.left, other.left + start]),
+        roots=np.concatenate([one.roots, other.roots + start]),
+    )
+
+
 def grow(stack: StackedTables, recipe: Recipe) -> Forest:
     """The forest of ``log(time / scale)``, of a machine of middling level where levels are off."""
     if recipe.general:
         small = recipe.for_unseen_machine()
         general = grow(replace(stack, weight=balanced(stack, small.balance)), small)
         rest = stack.log_factor - general(stack.table.values)
-        return general + grow(replace(stack, log_factor=rest), replace(recipe, general=False))
+        return joined(
+            general, grow(replace(stack, log_factor=rest), replace(recipe, general=False))
+        )
     forest = grown(stack, recipe)
     for _ in range(recipe.levels):
         residual = stack.log_factor - forest(stack.table.values)

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from perfc.analyzers.graph.predictor import GraphEstimates, GraphPredictor, Say, TrainingBudget
-from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.intervals.conformal import Band, Unseen, band
 from perfc.analyzers.whole_runs.kernel_sums import configuration_of
 from perfc.analyzers.whole_runs.machine_bands import RunBands
 from perfc.errors import PerfcError
+from perfc_lab.splitting import at_several_batches
 
 from .launch_columns import RUNS, LinearRuns, linear_runs
 from .population import LEAST, Few, KnownCondition, Prior, learned

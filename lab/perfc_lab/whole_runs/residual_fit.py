@@ -23,15 +23,14 @@ from perfc.analyzers.whole_runs.kernel_sums import (
     tabulated_runs,
 )
 from perfc.analyzers.whole_runs.learned import Learned, Trees
-from perfc.analyzers.whole_runs.memory import OffsetMemory
 from perfc.analyzers.whole_runs.pooled import pooled, pooled_schema
-from perfc.analyzers.whole_runs.similarity import OperatorSimilarity
 from perfc_lab.training.xgboost_forest import forest_of
 
 from ..splitting import fold_of
 from ..tables.architectures import family
 from ..training.libraries import xgboost
 from ..training.runs.sums import SumRecipe, multipliers
+from .remembered import offsets_of, similarity_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,10 +144,8 @@ def fitted(
         None,  # type: ignore[arg-type]
         *_box(values, names),
         frozenset(train.targets),
-        OffsetMemory.learned(train.of(()), np.zeros(0)),
-        OperatorSimilarity.learned(
-            train.graphs[name].ops for name in sorted({r.graph for r in train.rows})
-        ),
+        offsets_of(train.of(()), np.zeros(0)),
+        similarity_of(train.graphs[name].ops for name in sorted({r.graph for r in train.rows})),
     )
     watched: tuple[NDArray[np.float32], Array] | None = None
     if len(validation):
@@ -160,7 +157,7 @@ def fitted(
     draft = replace(draft, residual=residual, spread=_spread(values, left, names, budget.seed))
     total, seen = draft.features_of(train, runs, pruned)
     rest = np.log(stack.time_s / total) - residual(seen)
-    return replace(draft, memory=OffsetMemory.learned(train, rest))
+    return replace(draft, memory=offsets_of(train, rest))
 
 
 def _factors(

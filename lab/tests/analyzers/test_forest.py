@@ -9,6 +9,7 @@ import pytest
 
 from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.artefacts.forest import LEAF_STEP, Forest
+from perfc_lab.training.growing import joined
 from perfc_lab.training.xgboost_forest import forest_of, midway
 
 xgboost = pytest.importorskip("xgboost")
@@ -135,7 +136,7 @@ def test_arrays_that_are_no_forest_are_refused(
 def test_forests_add_up_and_come_apart(grown: tuple[Forest, np.ndarray, np.ndarray]) -> None:
     forest, table, _ = grown
     other = replace(forest.first(7), base=0.25)
-    both = forest + other
+    both = joined(forest, other)
     assert np.allclose(both(table), forest(table) + other(table))
     assert np.array_equal(both.first(len(forest.roots))(table), forest(table))
     again = Forest.from_arrays(both.names, both.arrays(), both.base)

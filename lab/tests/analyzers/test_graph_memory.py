@@ -17,6 +17,7 @@ from perfc.analyzers.whole_runs.machine_bands import RunBands, from_few
 from perfc.analyzers.whole_runs.memory import OffsetMemory, fingerprint
 from perfc_lab.training.calibration.unseen import GAUSSIAN, LeftOut
 from perfc_lab.training.calibration.unseen import unseen_runs as unseen
+from perfc_lab.whole_runs.remembered import offsets_of
 
 from .graph_rows import measurements
 
@@ -28,7 +29,7 @@ def rows(count: int) -> list[GraphRow]:
 def test_a_graph_is_known_again_on_another_machine_by_what_it_is() -> None:
     data = measurements()
     first = data.of(rows(1))
-    memory = OffsetMemory.learned(first, np.array([0.4]))
+    memory = offsets_of(first, np.array([0.4]))
     graph = data.graph(first.rows[0])
     other = {"another name": ModelGraph("another name", graph.ops, graph.kernels)}
     moved = replace(first.rows[0], graph="another name", target="titan-xp")
@@ -39,7 +40,7 @@ def test_each_level_is_pulled_to_the_one_above() -> None:
     data = measurements()
     small, large = (data.rows[0], data.rows[1])
     assert (small.graph, small.batch, large.batch) == (large.graph, 1, 64)
-    memory = OffsetMemory.learned(data.of([small, large]), np.array([0.6, 0.0]))
+    memory = offsets_of(data.of([small, large]), np.array([0.6, 0.0]))
     graph = 0.6 / 3
     way = (0.6 + graph) / 3
     at = memory(data.of([small, large, replace(small, batch=7)]))
@@ -50,12 +51,12 @@ def test_a_graph_that_nobody_measured_has_no_offset() -> None:
     data = measurements()
     names = {data.rows[0].graph}
     known = data.where(lambda r: r.graph in names)
-    memory = OffsetMemory.learned(known, np.full(len(known), 0.3))
+    memory = offsets_of(known, np.full(len(known), 0.3))
     prints = {fingerprint(data.graph(r).ops) for r in known.rows}
     strange = data.where(lambda r: fingerprint(data.graphs[r.graph].ops) not in prints)
     assert len(strange)
     assert not memory(strange).any()
-    assert not OffsetMemory.learned(data.of(()), np.zeros(0))(strange).any()
+    assert not offsets_of(data.of(()), np.zeros(0))(strange).any()
 
 
 def test_keys_out_of_order_are_not_sound() -> None:

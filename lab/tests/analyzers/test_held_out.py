@@ -14,13 +14,13 @@ from perfc.analyzers.features.classes.attention import AttentionKernel
 from perfc.analyzers.features.classes.collective import Operation
 from perfc.analyzers.features.rows import DataError, Protocol
 from perfc.analyzers.features.sheet import Sheet
-from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.steps.setting import Precision, RunMode, Setting, precision_of
 from perfc.machine import load_machine
 from perfc_lab.data.rows import Rows
 from perfc_lab.datasets import datasets
 from perfc_lab.datasets.spaces import help_nas
-from perfc_lab.splitting import fold_of
+from perfc_lab.splitting import at_several_batches, fold_of
 from perfc_lab.tables import sources
 from perfc_lab.tables.aic_attention import kernel_of
 from perfc_lab.tables.architectures import (

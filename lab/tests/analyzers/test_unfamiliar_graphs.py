@@ -32,6 +32,7 @@ from perfc_lab.training.graphs.protocols import GraphProtocol
 from perfc_lab.whole_runs import as_shipped, physics_residual, residual_fit
 from perfc_lab.whole_runs.as_shipped import figures_as_shipped
 from perfc_lab.whole_runs.physics_residual import PhysicsResidual
+from perfc_lab.whole_runs.remembered import similarity_of
 
 from .graph_rows import SETTING, arches, measurements
 
@@ -63,7 +64,7 @@ BLOCK = ("conv", "batch_norm", "relu", "add")
 
 
 def test_a_deeper_network_of_the_same_operators_is_kin() -> None:
-    known = OperatorSimilarity.learned([graph(BLOCK * 4)])
+    known = similarity_of([graph(BLOCK * 4)])
     deeper, other = known.distance(of(graph((*BLOCK * 40, "relu")), graph(("gemm", "softmax") * 8)))
     assert deeper < SIMILAR < other
     assert other == pytest.approx(2**0.5, abs=0.01)
@@ -72,7 +73,7 @@ def test_a_deeper_network_of_the_same_operators_is_kin() -> None:
 @pytest.mark.parametrize("groups", [1.0, 4.0, 64.0])
 def test_windows_and_groups_tell_convolutions_apart(groups: float) -> None:
     convolutions = ("conv",) * 8
-    known = OperatorSimilarity.learned([graph(convolutions, (3.0,) * 8, groups)])
+    known = similarity_of([graph(convolutions, (3.0,) * 8, groups)])
     for windows, others in (((3.0,) * 8, (1.0, 4.0, 64.0)), ((5.0,) * 8, (groups,))):
         for one in others:
             (apart,) = known.distance(of(graph(convolutions, windows, one)))
@@ -80,13 +81,13 @@ def test_windows_and_groups_tell_convolutions_apart(groups: float) -> None:
 
 
 def test_operators_that_nobody_saw_are_far() -> None:
-    known = OperatorSimilarity.learned([graph(BLOCK)])
+    known = similarity_of([graph(BLOCK)])
     (apart,) = known.distance(of(graph((*BLOCK, *["fold"] * 4))))
     assert apart == pytest.approx((0.5 + 4 * (0.5 - 0.125**0.5) ** 2) ** 0.5, abs=0.01)
 
 
 def test_what_is_written_is_read_back() -> None:
-    known = OperatorSimilarity.learned([one.ops for one in measurements().graphs.values()])
+    known = similarity_of([one.ops for one in measurements().graphs.values()])
     again = OperatorSimilarity.restored(known.words, known.arrays())
     assert (again.roots == known.roots).all()
     assert (known.distance(measurements()) == 0).all()

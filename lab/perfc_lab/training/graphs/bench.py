@@ -14,8 +14,9 @@ import numpy as np
 
 from perfc.analyzers.estimate.interval import HIGH_ERROR, MEDIUM_ERROR, MIDDLE_SHARE
 from perfc.analyzers.graph.predictor import GraphPredictor, Say, TrainingBudget, predictor
-from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity, at_several_batches
+from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
 from perfc.analyzers.graph.weights import narrowed
+from perfc_lab.splitting import at_several_batches
 
 from ...board import Score, kendall_tau, score
 from ...tables.architectures import SEEDS, family
