@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from perfc.common.choice import member
 from perfc.common.durations import seconds_of
@@ -126,21 +126,21 @@ def longest_of(added: Additions, model: LanguageModel, tokens: int) -> int | Non
     return most
 
 
-def of_host(
-    added: Additions,
-) -> tuple[float | None, int | None, Batching | None, bool | None]:
-    """Return host launch time in seconds, largest recorded step, batching, flash attention.
-
-    Each is None if it was not given.
+def of_host(added: Additions) -> dict[str, Any]:
+    """Return host launch time in seconds and the overrides of an engine's rules that were given.
 
     Raises:
         ParseError: the launch time is not a duration, or the batching is unknown.
     """
     given, batching = added.get("host_launch"), added.get("batching")
-    launch_s = None if given is None else seconds_of(given, "--host-launch")
     if not isinstance(batching, Batching):
         batching = member(Batching, batching, "--batching") if batching else None
-    return launch_s, added.get("recorded_tokens"), batching, added.get("flash_attention")
+    return {
+        "host_launch_s": None if given is None else seconds_of(given, "--host-launch"),
+        "recorded_tokens": added.get("recorded_tokens"),
+        "batching": batching,
+        "fuses_attention": added.get("flash_attention"),
+    }
 
 
 def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> LanguageModel:

@@ -111,6 +111,28 @@ def steps_of(engine: Engine, run: SimulatedRun, load: Load) -> tuple[StepView, .
     return tuple(views)
 
 
+def first_token(engine: Engine, load: Load, ttft_s: float) -> tuple[StepPart, ...]:
+    """Return the parts of a mean time to first token, which sum to it.
+
+    Waiting is for steps and prompts of other requests, and for transfers.
+    """
+    law, held, whole = engine.law, load.least_cached_tokens, load.isl - load.least_cached_tokens
+    budget = engine.kind.token_budget
+    chunks = [Chunk(min(budget, whole - at), held + at) for at in range(0, whole, budget)]
+    steps = [_step(engine, "", (chunk,), 0, 0.0) for chunk in chunks]
+    host_s = math.fsum([step.host_s for step in steps])
+    parts = {
+        "server": law.request_s,
+        "tokenizer": law.token_s * load.isl,
+        "host": host_s,
+        "prompt": math.fsum([step.time_s for step in steps]) - host_s,
+    }
+    # shorter prompts than those of the load leave less
+    waiting_s = ttft_s - math.fsum(parts.values())
+    parts["prompt"] += min(waiting_s, 0.0)
+    return tuple([StepPart(*part) for part in {**parts, "waiting": max(waiting_s, 0.0)}.items()])
+
+
 def _step(
     engine: Engine, what: str, chunks: tuple[Chunk, ...], decodes: int, context: float
 ) -> StepView:

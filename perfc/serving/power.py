@@ -96,8 +96,7 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
         return math.nan
     idle = idle_w(engine.machine, power_model())
     board = board_of(boards(), engine.machine.name)
-    total = 0.0
-    busy_s = 0.0
+    total = idle * max(run.time_s - run.busy_s, 0.0)
     for s in run.strides:
         parts = cost.parts("energy_j", s.chunks, s.decodes, s.context)
         times = cost.parts("time_s", s.chunks, s.decodes, s.context)
@@ -106,8 +105,6 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
         waiting_s = max(s.step_s - kernels_s, 0.0)
         drawn_j = law.device(parts.kernels, parts.exchanges, has_prompts=has_prompts)
         total += s.steps * board.joules(drawn_j, idle * waiting_s)
-        busy_s += s.steps * s.step_s
-    total += idle * max(run.time_s - busy_s, 0.0)
     return total * engine.parallel.tensor
 
 

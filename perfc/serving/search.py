@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
@@ -24,6 +24,7 @@ from .service import engine_for, llm
 from .simulation.load import Load
 from .simulation.scheduler import Chunk
 
+T = TypeVar("T")
 RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 MOST_CHECKED = 48
@@ -161,7 +162,7 @@ def search(
         MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),
         held[0] if held else None,
-        tuple(held if load.rate else _best(held)),
+        tuple(held if load.rate else _faster(held, _tpot_s)),
         () if load.rate else tuple(map(query.simulated, some)),
         beyond_positions(model, sum(load.longest)),
     )
@@ -256,7 +257,7 @@ def _engines(
                     "",
                     Parallel(tensor, 1, expert),
                     query.runtime,
-                    budget=budget,
+                    token_budget=budget,
                     reserve=query.reserve,
                 )
                 try:
@@ -342,12 +343,15 @@ def _times(setting: ServingSetting, load: Load) -> tuple[float, float, float]:
 
 def _front(settings: Iterable[ServingSetting]) -> list[ServingSetting]:
     """Return the Pareto front of cost and time per token, cheapest first."""
-    best: list[ServingSetting] = []
-    least = math.inf
-    for setting in sorted(settings, key=lambda s: (s.cost, s.tpot_s)):
-        if setting.tpot_s < least:
-            best.append(setting)
-            least = setting.tpot_s
+    return _faster(sorted(settings, key=lambda s: (s.cost, s.tpot_s)), lambda s: s.tpot_s)
+
+
+def _faster(ordered: Iterable[T], time_s: Callable[[T], float]) -> list[T]:
+    """Return those of which none before is as fast."""
+    best: list[T] = []
+    for one in ordered:
+        if not best or time_s(one) < time_s(best[-1]):
+            best.append(one)
     return best
 
 
@@ -359,12 +363,7 @@ def cost_of(report: ServingReport, *, is_priced: bool) -> float:
     return report.gpus / rate.output_tokens_per_s if rate is not None else math.inf
 
 
-def _best(held: Sequence[ServingReport]) -> Iterator[ServingReport]:
-    """Yield the Pareto front of simulated reports, cheapest first."""
-    least = math.inf
-    for report in held:
-        latencies = report.latencies
-        tpot_s = latencies.tpot.mean if latencies is not None and latencies.tpot else math.inf
-        if tpot_s < least:
-            yield report
-            least = tpot_s
+def _tpot_s(report: ServingReport) -> float:
+    """Return the mean time per token of a report; infinite if there is none."""
+    latencies = report.latencies
+    return latencies.tpot.mean if latencies is not None and latencies.tpot else math.inf

@@ -7,14 +7,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Unpack
+from typing import Any, Unpack
 
 from perfc.common.fitted import constants_next_to
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.checkpoints.mixes import mix_named
 from perfc.frontend.config import LanguageModel, precision_of, read_config
 from perfc.frontend.config.facts import parameters
-from perfc.machine import NOTHING, Reserve, load_machine
+from perfc.machine import Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import Batching
 from perfc.study.expenses import Prices, Region
@@ -26,10 +26,10 @@ from .cost.mixed_weights import mix_of
 from .engine import Engine
 from .host import disaggregated_host_model
 from .options import ServingOptions, split
-from .output.notes import beyond_positions, longest_notes, notes_of, starting_notes
+from .output.notes import beyond_positions, longest_notes, notes_of, starting_notes, wide_notes
 from .output.remedies import would_fit
 from .output.report import IntervalFactors, MemoryView, ServingReport
-from .parts import steps_of, with_parts
+from .parts import first_token, steps_of, with_parts
 from .power import energy_j_per_token, expenses
 from .served import BatchView, SimulationView, late_notes, served
 from .simulation.load import Load
@@ -119,14 +119,14 @@ def engine_of(
         replace(_degrees(given["parallel"]), data=1),
         given["runtime"],
         given["runtime_version"],
-        given["max_num_seqs"],
-        given["token_budget"],
-        given["utilization"],
-        drafts,
-        images,
         given["prefill_gpus"] > 0,
-        *of_host(added),
-        Reserve.parse(added.get("reserve", "")),
+        max_num_seqs=given["max_num_seqs"],
+        token_budget=given["token_budget"],
+        utilization=given["utilization"],
+        speculation=drafts,
+        images=images,
+        reserve=Reserve.parse(added.get("reserve", "")),
+        **of_host(added),
     )
 
 
@@ -167,19 +167,10 @@ def engine_for(
     parallel: Parallel,
     runtime: str,
     version: str = "",
-    seqs: int | None = None,
-    budget: int | None = None,
-    utilization: float | None = None,
-    drafts: Speculation = Speculation(),  # noqa: B008
-    images: int = 0,
     is_disaggregated: bool = False,
-    host_launch_s: float | None = None,
-    recorded: int | None = None,
-    batching: Batching | None = None,
-    fuses: bool | None = None,
-    reserve: Reserve = NOTHING,
+    **more: Any,
 ) -> Engine:
-    """Return one engine with the arguments of `llm`, by the path of its target's file.
+    """Return one engine by the path of its target's file; ``more`` as `Engine.of` takes it.
 
     Raises:
         PerfcError: as ``llm``.
@@ -187,25 +178,9 @@ def engine_for(
     precision = precision_of(model.dtype, model.quantization, dtype, cache)
     if mix := mix_named(dtype):
         precision = replace(precision, stored=mix_of(model, mix))
-    return Engine.of(
-        model,
-        load_machine(target),
-        precision,
-        parallel,
-        runtime,
-        version,
-        law=disaggregated_host_model(runtime, version) if is_disaggregated else None,
-        speculation=drafts,
-        images=images,
-        host_launch_s=host_launch_s,
-        reserve=reserve,
-        max_num_seqs=seqs,
-        token_budget=budget,
-        utilization=utilization,
-        recorded_tokens=recorded,
-        batching=batching,
-        fuses_attention=fuses,
-    )
+    law = disaggregated_host_model(runtime, version) if is_disaggregated else None
+    machine = load_machine(target)
+    return Engine.of(model, machine, precision, parallel, runtime, version, law=law, **more)
 
 
 def report_of(
@@ -246,11 +221,14 @@ def report_of(
     tpot_band = _interval_factors(engine, run, engine.law.tpot_low, engine.law.tpot_high)
     users = math.ceil(load.concurrency / copies)
     each_j = energy_j_per_token(result, rate, engine, prefill_gpus)
+    ttft_band = _interval_factors(engine, run, engine.law.ttft_low, engine.law.ttft_high)
     steps = steps_of(engine, run, load)
+    times = latencies(result.shares, engine.law.before_s)
     return replace(
         base,
-        latencies=latencies(result.shares, engine.law.before_s),
-        ttft_band=_interval_factors(engine, run, engine.law.ttft_low, engine.law.ttft_high),
+        latencies=times,
+        first_token=first_token(engine, load, times.ttft.mean),
+        ttft_band=ttft_band,
         tpot_band=tpot_band,
         throughput=rate,
         batch=BatchView.of(result, tpot_band.low, tpot_band.high) if load.is_batch else None,
@@ -258,7 +236,12 @@ def report_of(
         steps=with_parts(engine, steps, load) if has_parts else steps,
         expenses=expenses(each_j, rate, engine.machine, prices, grid),
         preempted=sum(share.groups * share.run.preempted for share in result.shares),
-        notes=(*late_notes(result, load.rate), *beyond, *notes_of(engine, run, load, users)),
+        notes=(
+            *late_notes(result, load.rate),
+            *beyond,
+            *wide_notes(engine, ttft_band, tpot_band),
+            *notes_of(engine, run, load, users),
+        ),
     )
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+import perfc
 from perfc.errors import ParseError
 from perfc.passes.runtimes import Batching
+from perfc.serving import llm
+from perfc.serving.output.views import document
 from perfc.serving.simulation.arrivals import Request, Workload
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.simulation.simulate import simulate
+from perfc.view.report.formats import text
 
 from .by_hand import Clock
 
@@ -258,3 +262,33 @@ def test_a_pool_must_hold_the_longest_request_and_a_page() -> None:
         simulate(work, Limits(kv_tokens=63), Clock())
     with pytest.raises(ParseError, match="a pool of 0"):
         simulate(work, Limits(kv_tokens=-5), Clock())
+
+
+@pytest.mark.parametrize("load", [{}, {"isl": 20_000, "concurrency": 8}, {"rate": 5.0}])
+def test_parts_of_the_first_token_sum_to_it(load: dict[str, float]) -> None:
+    report = llm("llama-3.1-8b", "h100", **{"isl": 700, "osl": 32, **load})  # type: ignore[arg-type]
+    assert report.latencies is not None
+    parts = {part.what: part.time_s for part in report.first_token}
+    assert sum(parts.values()) == pytest.approx(report.latencies.ttft.mean)
+    assert min(parts.values()) >= 0
+    assert (parts["waiting"] > 1e-3) == bool(load)
+
+
+def test_one_prompt_takes_as_long_for_analyze() -> None:
+    """What analyze predicts of a prompt's kernels is the prompt's part of the first token."""
+    report = llm("qwen2.5-0.5b", "h100", isl=512, osl=8)
+    (prompt,) = (part.time_s for part in report.first_token if part.what == "prompt")
+    shape = {"batch": 1, "seq": 512}
+    kernels = perfc.analyze("qwen2.5-0.5b", "h100", runtime="vllm", dims=shape).prediction
+    assert prompt == pytest.approx(kernels.kernels_s, rel=0.1)
+
+
+def test_an_interval_wider_than_five_is_no_answer() -> None:
+    report = llm("llama-2-7b", "radeon-8060s", runtime="llamacpp", dtype="q4_0", isl=64, osl=8)
+    assert report.ttft_band is not None
+    assert report.ttft_band.high > 5 * report.ttft_band.low
+    shown = text.render(document(report), 120)
+    assert "unknown, " in shown
+    assert "not measured on radeon-8060s" in shown
+    known = llm("llama-3.1-8b", "h100", isl=64, osl=8)
+    assert "unknown" not in text.render(document(known), 120)

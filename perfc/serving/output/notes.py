@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from perfc.frontend.config import OF_IMAGES, LanguageModel, Sampling, WeightFormat, precision_of
 from perfc.frontend.config.lowering.stack import tokens_of
@@ -15,6 +15,7 @@ from ..engine import Engine, lacks
 from ..host import is_measured_on
 from ..simulation.load import Load
 from ..simulation.simulate import SimulatedRun
+from .report import WIDEST, IntervalFactors
 
 STAND_INS = {WeightFormat.W8: "f8e4m3", WeightFormat.MXFP4: "f4e2m1"}
 """Storage formats and the element type that multiplies them; without it they are widened."""
@@ -36,6 +37,19 @@ def _in_step(load: Load, users: int) -> tuple[str, ...]:
     if users < 2 or load.spread or load.lengths or load.is_batch:
         return ()
     return ("equal lengths keep users in step, so that prompts wait for each other: --spread 0.2",)
+
+
+def wide_notes(engine: Engine, ttft: IntervalFactors, tpot: IntervalFactors) -> Iterator[str]:
+    """Yield a note for each latency that is unknown, with the reason."""
+    law = engine.law
+    of_law = (ttft, law.ttft_low, law.ttft_high), (tpot, law.tpot_low, law.tpot_high)
+    for name, (band, low, high) in zip(("to first", "per output"), of_law, strict=True):
+        if band.is_unknown:
+            is_spread = high > WIDEST * low
+            why = f"measured runs of {engine.runtime} differ so much"
+            if not is_spread:
+                why = f"its kernels were not measured on {engine.machine.name}"
+            yield f"times {name} token are not known within {WIDEST:g} ×: {why}"
 
 
 def _unmeasured(engine: Engine) -> tuple[str, ...]:

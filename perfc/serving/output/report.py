@@ -14,7 +14,7 @@ from ..cost.images import ImagesView
 from ..cost.kv_groups import vllm_kv_tokens
 from ..cost.memory import MemoryPlan
 from ..engine import Engine
-from ..parts import StepView
+from ..parts import StepPart, StepView
 from ..power import Expenses
 from ..served import BatchView, SimulationView
 from ..simulation.load import Load
@@ -22,6 +22,10 @@ from ..simulation.metrics import Latencies, LoadThroughput
 
 LONGEST = 1 << 24
 """Longest context that is looked at where a model has no limit of positions."""
+
+
+WIDEST = 5.0
+"""Ratio of the ends of an interval above which the lower one alone is printed."""
 
 
 @record
@@ -84,6 +88,11 @@ class IntervalFactors:
     low: float
     high: float
 
+    @property
+    def is_unknown(self) -> bool:
+        """Return True if the ends are too far apart to be an answer."""
+        return self.high > WIDEST * self.low
+
 
 @record
 class ServingReport:
@@ -117,6 +126,7 @@ class ServingReport:
         throughput: throughput of all engines.
         batch: time of requests that arrive at once, with `offline`; None for a server.
         simulated: length of the simulation.
+        first_token: parts of the mean time to first token.
         steps: single steps of an engine.
         expenses: energy, carbon and money.
         preempted: number of preempted sequences, when the pool was full.
@@ -151,6 +161,7 @@ class ServingReport:
     throughput: LoadThroughput | None = None
     batch: BatchView | None = None
     simulated: SimulationView | None = None
+    first_token: tuple[StepPart, ...] = ()
     steps: tuple[StepView, ...] = ()
     expenses: Expenses | None = None
     preempted: int = 0

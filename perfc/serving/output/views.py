@@ -131,6 +131,8 @@ def _latencies(r: ServingReport) -> Table:
 
 
 def _range(mean_s: float, band: IntervalFactors) -> str:
+    if band.is_unknown:
+        return f"unknown, {time_text(mean_s * band.low)} or more"
     return time_range(mean_s * band.low, mean_s * band.high)
 
 
@@ -141,11 +143,12 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     assert spent is not None
     each = f"{rate.output_tokens_per_s_per_gpu:,.0f} per GPU, {rate.requests_per_s:.3g} requests/s"
     words = f"{rate.output_tokens_per_s:,.0f} tokens/s"
-    if r.batch is not None:
+    if r.batch is not None and r.tpot_band is not None:
         b = r.batch
-        low, high = (rate.output_tokens_per_s * b.time_s / end for end in (b.high_s, b.low_s))
-        words += f", {low:,.0f} to {high:,.0f}"
-        ends = time_range(b.low_s, b.high_s)
+        ends = _range(b.time_s, r.tpot_band)
+        if not r.tpot_band.is_unknown:
+            all_tokens = rate.output_tokens_per_s * b.time_s
+            words += f", {all_tokens / b.high_s:,.0f} to {all_tokens / b.low_s:,.0f}"
         yield Fact("batch", in_seconds(b.time_s), f"{ends}; first step to last token")
     yield Fact("output", None, f"{words}: {each}")
     if r.drafts is not None:
@@ -162,6 +165,8 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     if r.adapters is not None:
         a = r.adapters
         yield Fact("adapters", None, f"{a.count} of rank {a.rank}, used in rotation")
+    parts = ", ".join(f"{part.what} {time_text(part.time_s)}" for part in r.first_token)
+    yield Fact("first token", None, parts)
     for step in r.steps:
         words = f"{step.what}; lower bound {time_text(step.floor_s)}"
         host = f", {time_text(step.host_s)} host overhead" if step.host_s > 0 else ""
