@@ -122,9 +122,9 @@ def growth(old: onnx.ModelProto, new: onnx.ModelProto, node: str) -> float:
 
 def reordered(model: onnx.ModelProto, rng: random.Random) -> onnx.ModelProto:
     """The model with its nodes in another order that can run, and its weights in any."""
-    found = onnx.ModelProto()
-    found.CopyFrom(model)
-    nodes = list(found.graph.node)
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    nodes = list(copy.graph.node)
     maker = {o: k for k, n in enumerate(nodes) for o in n.output if o}
     needs = [{maker[i] for i in captured(n) if i in maker} - {k} for k, n in enumerate(nodes)]
     readers: dict[int, list[int]] = {}
@@ -142,22 +142,22 @@ def reordered(model: onnx.ModelProto, rng: random.Random) -> onnx.ModelProto:
             if not left[reader]:
                 ready.append(reader)
     assert len(order) == len(nodes)
-    kept = [onnx.NodeProto.FromString(nodes[k].SerializeToString()) for k in order]
-    weights = [w.SerializeToString() for w in found.graph.initializer]
+    moved = [onnx.NodeProto.FromString(nodes[k].SerializeToString()) for k in order]
+    weights = [w.SerializeToString() for w in copy.graph.initializer]
     rng.shuffle(weights)
-    del found.graph.node[:], found.graph.initializer[:]
-    found.graph.node.extend(kept)
-    found.graph.initializer.extend(map(onnx.TensorProto.FromString, weights))
-    return found
+    del copy.graph.node[:], copy.graph.initializer[:]
+    copy.graph.node.extend(moved)
+    copy.graph.initializer.extend(map(onnx.TensorProto.FromString, weights))
+    return copy
 
 
 def captured(node: onnx.NodeProto) -> set[str]:
     """Values that a node reads, bodies included."""
-    found = set(node.input)
+    names = set(node.input)
     for a in node.attribute:
         for graph in (*a.graphs, *([a.g] if a.HasField("g") else [])):
-            found |= {name for inner in graph.node for name in captured(inner)}
-    return found
+            names |= {name for inner in graph.node for name in captured(inner)}
+    return names
 
 
 def grown(options: argparse.Namespace, rng: random.Random) -> int:
@@ -175,24 +175,24 @@ def grown(options: argparse.Namespace, rng: random.Random) -> int:
             more = growth(model, edit.model, edit.node) if edit else -1.0
             if edit is None or more < LEAST_GROWTH:
                 continue
-            found = checked(model, edit.model, options)
+            outcome = checked(model, edit.model, options)
         except PerfcError as error:
             print(f"{path.name}: not valid: {error}")
             continue
         tried += 1
         words = f"{path.name}: {edit.kind} at {edit.node}, {100 * more:+.0f} % work"
-        right += shown(words, found, edit.node)
+        right += shown(words, outcome, edit.node)
     print(f"edits that add work: {right} of {tried} fail on time with the operator named")
     return tried - right
 
 
-def shown(words: str, found: Checked, node: str) -> bool:
+def shown(words: str, checked_edit: Checked, node: str) -> bool:
     """Print a line; whether the check failed on time and names the operator first."""
-    is_named = f" from {node} (" in found.why
-    ok = (found.code, found.outcome) == (1, "fail") and is_named
-    print(f"{'ok   ' if ok else 'WRONG'} {words}: {found.message or found.outcome}")
+    is_named = f" from {node} (" in checked_edit.why
+    ok = (checked_edit.code, checked_edit.outcome) == (1, "fail") and is_named
+    print(f"{'ok   ' if ok else 'WRONG'} {words}: {checked_edit.message or checked_edit.outcome}")
     if not is_named:
-        print(f"      named: {found.why}")
+        print(f"      named: {checked_edit.why}")
     sys.stdout.flush()
     return ok
 
@@ -207,11 +207,11 @@ def neutral(options: argparse.Namespace, rng: random.Random) -> int:
         if len(model.graph.node) > options.largest:
             continue
         new = reordered(renamed(model, rng)[0], rng)
-        found = checked(model, new, options)
+        outcome = checked(model, new, options)
         tried += 1
-        if (found.code, found.outcome) != (0, "pass"):
+        if (outcome.code, outcome.outcome) != (0, "pass"):
             wrong += 1
-            print(f"WRONG {path.name}: another order and names: {found.message}")
+            print(f"WRONG {path.name}: another order and names: {outcome.message}")
     print(f"edits of names and order: {wrong} of {tried} fail or warn")
     return wrong
 

@@ -136,8 +136,8 @@ def ours(path: Path, tool: str) -> tuple[float, float]:
     """The count by ``perfc`` and the part of it that is attention."""
     command = [sys.executable, "-m", "perfc", "analyze", str(path), "--count-as", tool]
     command += ["--output-format", "json", "--no-predict", "--isolated"]
-    found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["counts"]
-    return found["total"]["value"], found["attention"]["value"]
+    counts = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["counts"]
+    return counts["total"]["value"], counts["attention"]["value"]
 
 
 def exported(name: str, folder: Path) -> Path:
@@ -170,13 +170,13 @@ def row(name: str, path: Path) -> dict[str, tuple[int, float, float]]:
     torch.backends.mha.set_fastpath_enabled(False)
 
     x = torch.zeros(1, 3, 224, 224)
-    found = {}
+    cells = {}
     for tool, count in TOOLS.items():
         model = torchvision.models.get_model(name).eval()
         with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
             theirs = count(model, x)
-        found[tool] = (theirs, *ours(path, tool))
-    return found
+        cells[tool] = (theirs, *ours(path, tool))
+    return cells
 
 
 def main() -> None:

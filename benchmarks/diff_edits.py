@@ -29,8 +29,8 @@ HERE = Path(__file__).resolve().parent
 
 def files(folder: Path | None) -> list[Path]:
     """Models to draw from."""
-    found = sorted((folder or HERE.parent / "examples" / "models").glob("*.onnx.gz"))
-    return [p for p in found if folder is None or p.name.startswith(("timm__", "hf__", "rnd__"))]
+    paths = sorted((folder or HERE.parent / "examples" / "models").glob("*.onnx.gz"))
+    return [p for p in paths if folder is None or p.name.startswith(("timm__", "hf__", "rnd__"))]
 
 
 def read(path: Path) -> onnx.ModelProto:
@@ -78,10 +78,10 @@ def main() -> int:
             print(f"{path.name}: {edit.kind} at {edit.node} is folded before running: no cost")
             continue
         began = time.perf_counter()
-        found = compare(before, after)
+        comparison = compare(before, after)
         seconds = time.perf_counter() - began
         tried[edit.kind] += 1
-        first = found.blame.culprits[0].name if found.blame.culprits else ""
+        first = comparison.blame.culprits[0].name if comparison.blame.culprits else ""
         wanted = {edit.node, names.get(edit.node, edit.node)}
         ok = first in wanted
         right[edit.kind] += ok
@@ -89,7 +89,7 @@ def main() -> int:
             back = {new_name: old for old, new_name in names.items()}
             culprits = [
                 (back.get(c.name, c.name), c.op_type, c.what, round(c.share, 3))
-                for c in found.blame.culprits[:4]
+                for c in comparison.blame.culprits[:4]
             ]
             verdict = "ok" if ok else "WRONG"
             print(

@@ -28,12 +28,12 @@ def pairs_of(folder: Path) -> Iterator[tuple[str, Path, Path]]:
     """Files of the old exporter with those of the new one, of the same network and size."""
     for old in sorted(folder.glob("legacy__*.onnx.gz")):
         name = old.name.removeprefix("legacy__").removesuffix(".onnx.gz")
-        found = [
+        exports = [
             p
             for p in folder.glob(f"{name}*.onnx.gz")
             if re.fullmatch(rf"{re.escape(name)}(__\d+)?\.onnx\.gz", p.name)
         ]
-        for new in sorted(found):
+        for new in sorted(exports):
             yield name, old, new
 
 
@@ -166,10 +166,10 @@ def row(name: str, old: Path, new: Path) -> tuple[int, int, bool]:
     """Align one pair, print it; aligned and all compute nodes, and whether no work changed."""
     reports = both(SideSetting(str(old)), SideSetting(str(new)))
     began = time.perf_counter()
-    found = compare(*reports)
+    comparison = compare(*reports)
     seconds = time.perf_counter() - began
-    macs = found.totals[Metric.MAC]
-    aligned, every = found.equal_products, found.aligned_products[1]
+    macs = comparison.totals[Metric.MAC]
+    aligned, every = comparison.equal_products, comparison.aligned_products[1]
     nodes = len(reports[0].module.graph.nodes), len(reports[1].module.graph.nodes)
     print(
         f"{name:44} {nodes[0]:5} {nodes[1]:5} nodes, compute {aligned:4} of {every:4}, "

@@ -201,8 +201,8 @@ class Model:
 
     def bounded(self, run: Run, machine: Machine) -> Bounded:
         """The lowest floor of the model's forms."""
-        found = [self.roofline(form, run, machine) for form in range(len(self.forms))]
-        lowest = min(found, key=lambda table: table.floor_s)
+        rooflines = [self.roofline(form, run, machine) for form in range(len(self.forms))]
+        lowest = min(rooflines, key=lambda table: table.floor_s)
         return Bounded(run, lowest.floor_s, lowest.time_s)
 
 
@@ -291,14 +291,14 @@ def checked(graph: Module, runs: Iterable[Run], machines: Mapping[str, Machine])
             by a tenth.
     """
     model = Model(graph)
-    found: list[Bounded] = []
+    pairs: list[Bounded] = []
     for run in runs:
         published = run.published_mac
         if published and not 0.9 * published <= model.macs() <= 1.1 * published:
             counted = f"{model.macs() / 1e9:.2f} G products, {published / 1e9:.2f} G published"
             raise PerfcError(f"another graph was measured: {counted}")
-        found.append(model.bounded(run, machines[run.device]))
-    return found
+        pairs.append(model.bounded(run, machines[run.device]))
+    return pairs
 
 
 def selected(runs: Iterable[Run], count: int) -> dict[str, list[Run]]:
@@ -323,30 +323,30 @@ def main() -> int:
     machines = {device: load_machine(target) for device, target in TARGETS.items()}
     is_sound = True
     for table in args.table:
-        found: list[Bounded] = []
+        pairs: list[Bounded] = []
         rows = (r for r in SOURCES[table](args.data) if r.device.startswith(tuple(args.device)))
         models = 0
         for name, runs in selected(rows, args.count).items():
             try:
                 if (graph := graph_of(args.data, name)) is not None:
-                    found += checked(graph, runs, machines)
+                    pairs += checked(graph, runs, machines)
                     models += 1
             except PerfcError as error:
                 print(f"{name}: {error}", file=sys.stderr)
-        if not found:
+        if not pairs:
             print(f"{table}: no rows", file=sys.stderr)
             return 2
-        print(f"{table}: {models} models, {len(found):,} rows")
-        is_sound &= report(found, args.top)
+        print(f"{table}: {models} models, {len(pairs):,} rows")
+        is_sound &= report(pairs, args.top)
     return 0 if is_sound else 1
 
 
 def report(rows: list[Bounded], top: int) -> bool:
-    """Print what was found; False if a floor is above a measured time and nobody knows why."""
+    """Print the figures; return False if a floor is above a measured time and nobody knows why."""
     above = [r for r in rows if r.share > 1]
-    kept = len(rows) - len(above)
+    valid = len(rows) - len(above)
     ratios = [r.time_s / r.run.time_s for r in rows]
-    print(f"floor <= measured: {kept:,} of {len(rows):,} ({kept / len(rows):.2%})")
+    print(f"floor <= measured: {valid:,} of {len(rows):,} ({valid / len(rows):.2%})")
     print(f"time at measured rates / measured: median {statistics.median(ratios):.2f}")
     print("floor / measured:")
     groups: dict[tuple[str, str], list[float]] = {}

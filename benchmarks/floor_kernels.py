@@ -83,9 +83,9 @@ def blocks(data: Path, name: str) -> Iterator[Rows]:
     return source.rows(data)
 
 
-def report(name: str, found: Iterable[Closest], top: int) -> bool:
+def report(name: str, kernels: Iterable[Closest], top: int) -> bool:
     """Print what came of one source; False if a floor is above a measured time."""
-    ordered = sorted(found, reverse=True)
+    ordered = sorted(kernels, reverse=True)
     rows, above = sum(c.rows for c in ordered), sum(c.above for c in ordered)
     print(f"{name}: {rows:,} rows, {above:,} faster than their floor")
     for one in ordered[:top]:

@@ -21,33 +21,33 @@ WRONG_TYPES = (0, -1, 99, 8, 9, 14, 16, 21, 23, 28)
 @cache
 def seeds(largest: int = 60_000) -> tuple[bytes, ...]:
     """Small valid models: some of the sweep's, and the examples that are small enough."""
-    found = []
+    paths = []
     for i, case in enumerate(sweep_cases.cases(seed=7, scale=0.01)):
         data = case.model.SerializeToString()
         if i % 5 == 0 and len(data) < largest:
-            found.append(data)
+            paths.append(data)
     for path in sorted(EXAMPLES.glob("*.onnx*")) if EXAMPLES.is_dir() else []:
         import gzip
 
         data = path.read_bytes()
         data = gzip.decompress(data) if path.suffix == ".gz" else data
         if path.suffix in (".onnx", ".gz") and len(data) < 40 * largest:
-            found.append(data)
-    return tuple(found)
+            paths.append(data)
+    return tuple(paths)
 
 
 @cache
 def text_seeds() -> tuple[str, ...]:
     """The same models in ONNX's text form, as far as it can print them."""
-    found = []
+    paths = []
     for data in seeds()[:60]:
         try:
             text = onnx.printer.to_text(onnx.load_model_from_string(data))
         except Exception:  # the printer does not know every type
             continue
         if len(text) < 20_000:
-            found.append(text)
-    return tuple(found)
+            paths.append(text)
+    return tuple(paths)
 
 
 HOSTILE_SHARE = 0.30
@@ -200,22 +200,22 @@ def output(r: random.Random, m: onnx.ModelProto) -> None:
 
 def attribute(r: random.Random, m: onnx.ModelProto) -> None:
     """An attribute's number is at a limit, its type another, its list long."""
-    found = pick(r, (a for n in m.graph.node for a in n.attribute))
-    if found is None:
+    chosen = pick(r, (a for n in m.graph.node for a in n.attribute))
+    if chosen is None:
         return
     match r.randrange(6):
         case 0:
-            found.i = r.choice(INT64)
+            chosen.i = r.choice(INT64)
         case 1:
-            found.f = r.choice((float("nan"), float("inf"), 1e38))
+            chosen.f = r.choice((float("nan"), float("inf"), 1e38))
         case 2:
-            found.ints.extend([r.choice(INT64)] * r.choice((1, 5000)))
+            chosen.ints.extend([r.choice(INT64)] * r.choice((1, 5000)))
         case 3:
-            found.type = r.choice((0, 1, 2, 3, 4, 5, 7, 8, 14))
+            chosen.type = r.choice((0, 1, 2, 3, 4, 5, 7, 8, 14))
         case 4:
-            found.name = r.choice(("", "axis", "to", "body", "perm"))
+            chosen.name = r.choice(("", "axis", "to", "body", "perm"))
         case _:
-            found.s = r.randbytes(9)
+            chosen.s = r.randbytes(9)
 
 
 def operator(r: random.Random, m: onnx.ModelProto) -> None:

@@ -64,13 +64,13 @@ INTEGERS = (0, 1, -1, 2**31 - 1, 2**32 - 1, 2**62, 2**63 - 1, -(2**63))
 
 def pairs(node: Any) -> list[tuple[Any, Any]]:
     """Containers of a document with each of their keys."""
-    found, left = [], [node]
+    result, left = [], [node]
     while left:
         at = left.pop()
         keys = list(at) if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ()
-        found += [(at, key) for key in keys]
+        result += [(at, key) for key in keys]
         left += [at[key] for key in keys]
-    return found
+    return result
 
 
 def document(r: random.Random, data: bytes) -> bytes:

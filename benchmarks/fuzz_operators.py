@@ -120,9 +120,9 @@ def set_attribute(r: random.Random, node: onnx.NodeProto, field: Field[Any]) -> 
         attribute = helper.make_attribute(field.name, value, attr_type=kind)
     except (ValueError, TypeError):
         return
-    kept = [a for a in node.attribute if a.name != field.name]
+    others = [a for a in node.attribute if a.name != field.name]
     del node.attribute[:]
-    node.attribute.extend([*kept, attribute])
+    node.attribute.extend([*others, attribute])
 
 
 def arbitrary(r: random.Random, name: str, cls: type[Op]) -> bytes:

@@ -68,9 +68,11 @@ class Watch:
 def where(error: BaseException) -> str:
     """The innermost frame that is perfc's own."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not any(f"{os.sep}{x}{os.sep}" in f.filename for x in CALLERS)]
-    last = own[-1] if own else frames[-1]
-    ours = [f for f in own if "site-packages" not in f.filename and "/lib/python" not in f.filename]
+    inner = [f for f in frames if not any(f"{os.sep}{x}{os.sep}" in f.filename for x in CALLERS)]
+    last = inner[-1] if inner else frames[-1]
+    ours = [
+        f for f in inner if "site-packages" not in f.filename and "/lib/python" not in f.filename
+    ]
     last = ours[-1] if ours else last
     return f"{Path(last.filename).parent.name}/{Path(last.filename).name}:{last.lineno} {last.name}"
 

@@ -79,13 +79,13 @@ def main() -> None:
         if path.is_file() and (is_odd(path.name) or not given.odd):
             for kind, score in scored(row, path, given.predictor):
                 scores[kind].append(score)
-    for kind, found in sorted(scores.items()):
-        errors = [abs(s.ratio - 1) for s in found]
+    for kind, of_kind in sorted(scores.items()):
+        errors = [abs(s.ratio - 1) for s in of_kind]
         print(
-            f"{kind}: {len(found)} runs, MAPE {mean(errors):.1%}, median {median(errors):.1%}, "
-            f"predicted over measured {geometric_mean(s.ratio for s in found):.2f}, "
-            f"in range {mean(s.is_inside for s in found):.0%}, "
-            f"below the floor {sum(s.is_below_floor for s in found)}"
+            f"{kind}: {len(of_kind)} runs, MAPE {mean(errors):.1%}, median {median(errors):.1%}, "
+            f"predicted over measured {geometric_mean(s.ratio for s in of_kind):.2f}, "
+            f"in range {mean(s.is_inside for s in of_kind):.0%}, "
+            f"below the floor {sum(s.is_below_floor for s in of_kind)}"
         )
 
 

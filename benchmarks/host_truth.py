@@ -223,7 +223,7 @@ def kendall(pairs: Sequence[tuple[float, float]]) -> float:
 def score_all(options: argparse.Namespace, setting: Setting) -> list[Scored]:
     """Return the predictions of all measured runs of a setting, and print each."""
     folder = options.rows / setting.name
-    found: list[Scored] = []
+    scores: list[Scored] = []
     for done in sorted(folder.glob("*-models.csv.gz")):
         name = done.name.removesuffix("-models.csv.gz")
         paths = [
@@ -231,21 +231,21 @@ def score_all(options: argparse.Namespace, setting: Setting) -> list[Scored]:
             for e in (".onnx.gz", ".onnx", ".tflite")
             if (p := options.models / f"{name}{e}").exists()
         ]
-        if not paths or len(found) >= options.count:
+        if not paths or len(scores) >= options.count:
             continue
         try:
             one = scored(setting, paths[0], options.target, folder / f"{name}.csv.gz")
         except PerfcError as error:
             print(f"{name}: {error}"[:160])
             continue
-        found.append(one)
+        scores.append(one)
         if options.verbose:
             print(
                 f"{name:56} {one.row.time_s * 1e3:9.2f} ms, predicted over measured "
                 f"{one.ratio:6.2f}, {'held' if one.is_held else 'missed':6}, "
                 f"memory {one.memory_ratio:5.2f}"
             )
-    return found
+    return scores
 
 
 def gather(options: argparse.Namespace) -> None:
@@ -265,21 +265,21 @@ def gather(options: argparse.Namespace) -> None:
     print(f"{options.output}: {len(runs)} runs, {len(kernels)} kernels")
 
 
-def show(setting: Setting, found: Sequence[Scored]) -> None:
+def show(setting: Setting, scores: Sequence[Scored]) -> None:
     """Print the figures of a setting."""
-    if not found:
+    if not scores:
         print(f"{setting.name}: nothing is measured")
         return
-    errors = [abs(one.ratio - 1) for one in found]
-    pairs = [(one.row.time_s, one.report.prediction.total.time_s) for one in found]
-    below = sum(one.report.roofline.floor_s <= one.row.time_s for one in found)
-    ratios = sorted(one.ratio for one in found)
-    memory = [one.memory_ratio for one in found if one.row.peak_rss_bytes > one.row.base_rss_bytes]
+    errors = [abs(one.ratio - 1) for one in scores]
+    pairs = [(one.row.time_s, one.report.prediction.total.time_s) for one in scores]
+    below = sum(one.report.roofline.floor_s <= one.row.time_s for one in scores)
+    ratios = sorted(one.ratio for one in scores)
+    memory = [one.memory_ratio for one in scores if one.row.peak_rss_bytes > one.row.base_rss_bytes]
     print(
-        f"{setting.name}: {len(found)} networks; error median {median(errors):.1%}, mean "
+        f"{setting.name}: {len(scores)} networks; error median {median(errors):.1%}, mean "
         f"{fmean(errors):.1%}; predicted over measured {median(ratios):.2f} "
-        f"({ratios[0]:.2f} to {ratios[-1]:.2f}); held {fmean(o.is_held for o in found):.0%}; "
-        f"bounds below {below} of {len(found)}; Kendall {kendall(pairs):.3f}"
+        f"({ratios[0]:.2f} to {ratios[-1]:.2f}); held {fmean(o.is_held for o in scores):.0%}; "
+        f"bounds below {below} of {len(scores)}; Kendall {kendall(pairs):.3f}"
     )
     if memory:
         print(
@@ -287,7 +287,7 @@ def show(setting: Setting, found: Sequence[Scored]) -> None:
             f"median error {median(abs(m - 1) for m in memory):.1%}"
         )
     by_class: dict[str, list[float]] = defaultdict(list)
-    for one in found:
+    for one in scores:
         for kind, values in one.classes.items():
             by_class[kind] += values
     for kind, values in sorted(by_class.items(), key=lambda item: -len(item[1])):

@@ -74,15 +74,15 @@ def main(models: list[str]) -> None:
             size = len(text.encode()) / 1e6
             print(f"{Path(model).name or 'residual network'}: {nodes} nodes executed, ", end="")
             print(f"{len(report.kernels.kernels)} kernels, {size:.2f} MB, made in {made_s:.2f} s")
-            found: dict[str, list[float]] = {}
+            times: dict[str, list[float]] = {}
             for _ in range(RUNS + 1):
                 tab = browser.new_page(viewport={"width": 1280, "height": 900})
                 for name, value in measured(tab, path).items():
-                    found.setdefault(name, []).append(value)
+                    times.setdefault(name, []).append(value)
                 tab.close()
-            for name, values in found.items():
-                kept = values[1:]
-                print(f"  {name:34} {statistics.median(kept):8.0f} ms  (max {max(kept):.0f})")
+            for name, values in times.items():
+                later = values[1:]
+                print(f"  {name:34} {statistics.median(later):8.0f} ms  (max {max(later):.0f})")
         browser.close()
 
 
@@ -91,26 +91,26 @@ FRAME = "await new Promise((go) => requestAnimationFrame(() => requestAnimationF
 
 def measured(tab: object, path: Path) -> dict[str, float]:
     """Milliseconds from the start of navigation, then of single actions up to the next frame."""
-    found: dict[str, float] = {}
+    times: dict[str, float] = {}
     tab.goto(path.as_uri())  # type: ignore[attr-defined]
     run = tab.evaluate  # type: ignore[attr-defined]
     tab.wait_for_selector("html[data-ready]")  # type: ignore[attr-defined]
-    found["interactive"] = run("performance.getEntriesByName('perfc-interactive')[0].startTime")
-    found["key of a section, answered"] = answered(tab, "document.body", "4")
+    times["interactive"] = run("performance.getEntriesByName('perfc-interactive')[0].startTime")
+    times["key of a section, answered"] = answered(tab, "document.body", "4")
     show = "document.getElementById('{0}').scrollIntoView()"
     drawn = f"while (!document.querySelector('#{{0}}-chart canvas')) {FRAME}"
     for section in ("modules", "graph", "memory"):
         code = f"{show}; {drawn}".format(section)
-        found[f"scroll to {section}, drawn"] = timed(tab, code)
+        times[f"scroll to {section}, drawn"] = timed(tab, code)
     choose = (
         "const s = document.getElementById('graph-form'); s.value = 'whole';"
         "s.dispatchEvent(new Event('change'))"
     )
     tab.evaluate(show.format("graph"))  # type: ignore[attr-defined]
-    found["all nodes of the graph, drawn"] = timed(tab, choose)
-    found["zoom in all nodes, one frame"] = answered(tab, "graph-chart", "+")
-    found["move in all nodes, one step"] = answered(tab, "graph-chart", "ArrowRight")
-    return found
+    times["all nodes of the graph, drawn"] = timed(tab, choose)
+    times["zoom in all nodes, one frame"] = answered(tab, "graph-chart", "+")
+    times["move in all nodes, one step"] = answered(tab, "graph-chart", "ArrowRight")
+    return times
 
 
 def timed(tab: object, code: str) -> float:

@@ -85,12 +85,12 @@ def main() -> None:
         if args.rows:
             parts = " ".join(f"{word} {n}" for word, n in counts.most_common())
             print(f"{ratio:.3f} {counts.total():5} {nodes:5} {row['key']}: {parts}")
-    for precision, found in ratios.items():
-        errors = [abs(r - 1) for r in found]
+    for precision, group in ratios.items():
+        errors = [abs(r - 1) for r in group]
         within = [sum(e <= limit for e in errors) for limit in (0.05, 0.1)]
-        spread = math.exp(median(math.log(r) for r in found))
+        spread = math.exp(median(math.log(r) for r in group))
         print(
-            f"{precision}: {len(found)} rows, median error {100 * median(errors):.1f} %, median "
+            f"{precision}: {len(group)} rows, median error {100 * median(errors):.1f} %, median "
             f"ratio {spread:.2f}, within 5 %: {within[0]}, within 10 %: {within[1]}"
         )
 

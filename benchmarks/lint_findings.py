@@ -42,9 +42,9 @@ def is_worth(finding: Finding, memory_bytes: float) -> bool:
 def linted(path: Path, options: argparse.Namespace) -> tuple[Linted, float]:
     """Return the findings in a model as a user has it, and the bytes of its run."""
     report = analyze(path, options.target, runtime=options.runtime)
-    found = Linter(Settings(), selected(Settings())).check(report, path.name)
+    outcome = Linter(Settings(), selected(Settings())).check(report, path.name)
     s = summary.collect(report, memory.collect(report))
-    return found, (s.weight_bytes.value or 0.0) + (s.peak_activation_bytes.value or 0.0)
+    return outcome, (s.weight_bytes.value or 0.0) + (s.peak_activation_bytes.value or 0.0)
 
 
 def main() -> int:
@@ -64,16 +64,16 @@ def main() -> int:
         if len(counts) == options.count:
             break
         try:
-            found, nbytes = linted(path, options)
+            outcome, nbytes = linted(path, options)
         except PerfcError as error:
             print(f"{path.name}: {error}")
             continue
-        counts.append(len(found.findings))
-        hidden += found.small
-        own = Counter(f.code for f in found.findings)
-        codes += own
-        worthless += sum(not is_worth(f, nbytes) for f in found.findings)
-        print(f"{len(found.findings):3} {path.name}: {dict(own)}", flush=True)
+        counts.append(len(outcome.findings))
+        hidden += outcome.small
+        by_code = Counter(f.code for f in outcome.findings)
+        codes += by_code
+        worthless += sum(not is_worth(f, nbytes) for f in outcome.findings)
+        print(f"{len(outcome.findings):3} {path.name}: {dict(by_code)}", flush=True)
     print(
         f"findings of {len(counts)} models: median {statistics.median(counts):g}, most "
         f"{max(counts)}, {sum(counts)} in all, {worthless} of no worth; {hidden} not shown"

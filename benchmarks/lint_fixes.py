@@ -59,7 +59,7 @@ class Patient:
         graph = self.model.graph
         given_back = {o.name for o in graph.output}
         read = {i for n in graph.node for i in n.input}
-        found = []
+        places = []
         stored = {t.name for t in graph.initializer}
         computed = {i.name for i in graph.input} - stored
         for node in graph.node:
@@ -71,8 +71,8 @@ class Patient:
                 if t is None or t.dtype is not DType.F32 or t.shape is None or o in given_back:
                     continue
                 if o in read and least_rank <= len(t.shape) <= MAX_RANK:
-                    found.append((o, len(t.shape)))
-        return self.rng.choice(found)
+                    places.append((o, len(t.shape)))
+        return self.rng.choice(places)
 
     def insert(self, value: str, *nodes: onnx.NodeProto) -> None:
         """Put a chain behind ``value``; whoever read it reads the result of the chain."""
@@ -83,9 +83,9 @@ class Patient:
             for i, name in enumerate(node.input):
                 if name == value:
                     node.input[i] = result
-        kept = [onnx.NodeProto.FromString(n.SerializeToString()) for n in graph.node]
+        copies = [onnx.NodeProto.FromString(n.SerializeToString()) for n in graph.node]
         del graph.node[:]
-        graph.node.extend([*kept[:at], *nodes, *kept[at:]])
+        graph.node.extend([*copies[:at], *nodes, *copies[at:]])
 
     def store(self, array: np.ndarray) -> str:
         """A stored tensor."""
@@ -228,16 +228,16 @@ def attempt(work: LintWork, model: str, what: str, code: str, file: Path) -> dic
     start = time.perf_counter()
     row: dict[str, object] = {"model": model, "blemish": what, "code": code}
     try:
-        found = fixed_model(work, str(file))
+        result = fixed_model(work, str(file))
     except PerfcError as error:
         row |= {"state": "refused", "why": str(error)}
     else:
-        fixed = Counter(f.code for f in found.fixed) if found else Counter[str]()
+        fixed = Counter(f.code for f in result.fixed) if result else Counter[str]()
         row |= {
-            "state": "proved" if found else "nothing to fix",
+            "state": "proved" if result else "nothing to fix",
             "fixed": dict(fixed),
-            "gain_s": found.gain_s if found else 0.0,
-            "left": sum(f.is_fixable for f in found.after.findings) if found else 0,
+            "gain_s": result.gain_s if result else 0.0,
+            "left": sum(f.is_fixable for f in result.after.findings) if result else 0,
             "found": not code or fixed[code] > 0,
         }
     row["wall_s"] = time.perf_counter() - start

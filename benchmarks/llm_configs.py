@@ -121,10 +121,10 @@ def inputs_of(keys: dict[str, Any], tokens: int, target: int) -> dict[str, Any]:
         edge = keys.get("image_size") or keys["vision_config"]["image_size"]
         image = {"pixel_values": torch.empty((1, 3, edge, edge), device="meta")}
         return {**image, "input_ids": ids(77)} if family == "clip" else image
-    found = {"input_ids": ids(tokens)}
+    feed = {"input_ids": ids(tokens)}
     if family in ("t5", "mt5", "bart"):
-        found["decoder_input_ids"] = ids(target)
-    return found
+        feed["decoder_input_ids"] = ids(target)
+    return feed
 
 
 def counted(model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1) -> tuple[int, Any]:
@@ -186,18 +186,18 @@ def theirs(name: str) -> dict[str, int | None]:
         return {"parameters": None}
     model = built(keys)
     learned = sum(p.numel() for p in model.parameters() if p.requires_grad)
-    found: dict[str, int | None] = {"parameters": learned}
+    counts: dict[str, int | None] = {"parameters": learned}
     if keys["model_type"] == NOT_RUN:
-        return found
+        return counts
     has_images = "vision_config" in keys and keys["model_type"] != "clip"
     is_decoder = has_images or any(part in keys["architectures"][0] for part in DECODERS)
     is_pair = "ConditionalGeneration" in keys["architectures"][0] and not has_images
     if has_images and keys["model_type"] not in OF_A_SIZE:
-        found["image_macs"] = image_macs(model, keys)
+        counts["image_macs"] = image_macs(model, keys)
     feed = inputs_of(keys, TOKENS, TARGET)
     rows = TARGET if is_pair else TOKENS if is_decoder else 1
     if keys["model_type"] in TIES_ALWAYS and keys.get("tie_word_embeddings") is False:
-        found["parameters"] = None
+        counts["parameters"] = None
     caching: dict[str, int] = {"use_cache": True} if is_decoder or is_pair else {}
     names = inspect.signature(model.forward).parameters
     if "logits_to_keep" in names and keys["model_type"] != READS_ALL:
@@ -206,17 +206,17 @@ def theirs(name: str) -> dict[str, int | None]:
     is_sparse = "index_topk" in keys
     macs, result = counted(model, lambda: model(**feed, **caching), rows, TOKENS)
     # of an indexer transformers computes scores, and then attention to all, expanded
-    found["prefill_macs"] = None if is_sparse else macs
+    counts["prefill_macs"] = None if is_sparse else macs
     cache = getattr(result, "past_key_values", None)
     if cache is None:
         cache = getattr(result, "cache_params", None)
     if not (is_decoder or is_pair):
-        return found
+        return counts
     # of latents transformers keeps what they expand to, of Falcon's grouped heads their copies
     is_copied = is_latent or bool(keys.get("new_decoder_architecture"))
-    found["cache_bytes"] = None if is_copied else cache_bytes(cache)
-    found["decode_macs"] = None if is_latent else decode_macs(model, keys, result, cache)
-    return found
+    counts["cache_bytes"] = None if is_copied else cache_bytes(cache)
+    counts["decode_macs"] = None if is_latent else decode_macs(model, keys, result, cache)
+    return counts
 
 
 def image_macs(model: Any, keys: dict[str, Any]) -> int:
@@ -244,14 +244,14 @@ def image_macs(model: Any, keys: dict[str, Any]) -> int:
     else:
         feed = {"pixel_values": torch.empty((1, 3, edge, edge), device="meta")}
     reader = getattr(model, "model", model)
-    found = counted(model, lambda: reader.get_image_features(**feed))[0]
+    macs = counted(model, lambda: reader.get_image_features(**feed))[0]
     if keys["model_type"] == "llama4":
         # its last product is no part of what gives the features
         tokens = (along * vision["pixel_shuffle_ratio"]) ** 2
         weight = model.multi_modal_projector.linear_1.weight
-        found += int(tokens) * weight.numel()
+        macs += int(tokens) * weight.numel()
     model.to(device="meta")
-    return found
+    return macs
 
 
 def decode_macs(model: Any, keys: dict[str, Any], result: Any, cache: Any) -> int:
@@ -315,17 +315,17 @@ def ours(name: str) -> dict[str, int | None]:
         ]
         return sum(int(evaluate(mac, sizes)) for mac in parts)
 
-    found: dict[str, int | None] = {
+    counts: dict[str, int | None] = {
         "parameters": parameters(model).resident,
         "prefill_macs": macs(lower(model, ForwardStep.PREFILL, ServingPrecision())),
     }
     if model.decoder is not None:
         length = TARGET if len(model.stacks) == 2 else TOKENS
-        found["cache_bytes"] = held(model, length, ServingPrecision())
-        found["decode_macs"] = macs(lower(model, ForwardStep.DECODE, ServingPrecision()))
+        counts["cache_bytes"] = held(model, length, ServingPrecision())
+        counts["decode_macs"] = macs(lower(model, ForwardStep.DECODE, ServingPrecision()))
     if model.tower is not None:
-        found["image_macs"] = macs(lower_images(model, ServingPrecision()))
-    return found
+        counts["image_macs"] = macs(lower_images(model, ServingPrecision()))
+    return counts
 
 
 FAR = 100_000

@@ -115,8 +115,8 @@ class Scores(torch.nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Scores of tokens."""
-        found = self.model(input_ids=x, attention_mask=mask, return_dict=False)
-        return found[0]
+        outputs = self.model(input_ids=x, attention_mask=mask, return_dict=False)
+        return outputs[0]
 
 
 def module_of(name: str) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
@@ -152,19 +152,19 @@ def built(name: str) -> Built:
         for key, b in module.named_buffers():
             if key.endswith(("running_mean", "running_var")):
                 b.copy_(torch.rand_like(b) + 0.5)
-    found = module(*inputs)
-    found = found if isinstance(found, torch.Tensor) else found[0]
-    found.float().sum().backward()
-    own = list(module.parameters())
-    unused = sum(p.numel() for p in own if p.grad is None)
+    outputs = module(*inputs)
+    outputs = outputs if isinstance(outputs, torch.Tensor) else outputs[0]
+    outputs.float().sum().backward()
+    weights = list(module.parameters())
+    unused = sum(p.numel() for p in weights if p.grad is None)
     seen = Counter(id(p) for _, p in module.named_parameters(remove_duplicate=False))
-    tied = sum(p.numel() * (seen[id(p)] - 1) for p in own if p.dim() > 1)
+    tied = sum(p.numel() * (seen[id(p)] - 1) for p in weights if p.dim() > 1)
     module.zero_grad(set_to_none=True)
     return Built(
         module,
         inputs,
         ["x", "mask"][: len(inputs)],
-        sum(p.numel() for p in own),
+        sum(p.numel() for p in weights),
         unused,
         tied,
         folded_norms(module),
@@ -290,12 +290,12 @@ def main(log: Path, names: list[str]) -> None:
         if name in {r.model for r in done}:
             continue
         try:
-            found = list(rows(name))
+            counted = list(rows(name))
         except Exception as error:
-            found = [Row(name, "", 0, 0, error=f"{type(error).__name__}: {str(error)[:150]}")]
-        done += found
+            counted = [Row(name, "", 0, 0, error=f"{type(error).__name__}: {str(error)[:150]}")]
+        done += counted
         with log.open("a") as file:
-            file.writelines(json.dumps(asdict(r)) + "\n" for r in found)
+            file.writelines(json.dumps(asdict(r)) + "\n" for r in counted)
         gc.collect()
     for r in done:
         if r.counted != r.truth or r.error:

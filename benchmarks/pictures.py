@@ -105,11 +105,11 @@ def with_text(image: bytes, line: str) -> bytes:
 
 def text_of(image: bytes) -> str:
     """The description of a PNG; "" where it has none."""
-    found = re.search(rb"(.{4})iTXtDescription\0{5}", image, re.DOTALL)
-    if found is None:
+    match = re.search(rb"(.{4})iTXtDescription\0{5}", image, re.DOTALL)
+    if match is None:
         return ""
-    length = struct.unpack(">I", found[1])[0] - len(b"Description\0\0\0\0\0")
-    return image[found.end() : found.end() + length].decode()
+    length = struct.unpack(">I", match[1])[0] - len(b"Description\0\0\0\0\0")
+    return image[match.end() : match.end() + length].decode()
 
 
 def printed(page: str) -> dict[str, str]:
@@ -143,9 +143,9 @@ def renewed(page: str) -> str:
     """The page with every block that shows a section as it is printed now."""
     sections = printed(page)
 
-    def block(found: re.Match[str]) -> str:
-        content = sections.get(heading(found[2]), found[2]) if not found[1] else found[2]
-        return f"```{found[1]}\n{content}```\n"
+    def block(match: re.Match[str]) -> str:
+        content = sections.get(heading(match[2]), match[2]) if not match[1] else match[2]
+        return f"```{match[1]}\n{content}```\n"
 
     return _BLOCK.sub(block, page)
 
@@ -160,18 +160,18 @@ def written() -> Iterator[tuple[Path, str]]:
 
 def stale() -> list[str]:
     """Files of the documentation that do not show what perfc prints today."""
-    found = [str(p.relative_to(ROOT)) for p, text in written() if p.read_text("utf-8") != text]
+    paths = [str(p.relative_to(ROOT)) for p, text in written() if p.read_text("utf-8") != text]
     if text_of(PHOTOGRAPH.read_bytes()) != answer_line():
-        found.append(str(PHOTOGRAPH.relative_to(ROOT)))
-    return found
+        paths.append(str(PHOTOGRAPH.relative_to(ROOT)))
+    return paths
 
 
 def main() -> int:
     """Write all files, or list those that are out of date."""
     if sys.argv[1:] == ["--check"]:
-        for name in (found := stale()):
+        for name in (paths := stale()):
             print(f"{name}: python -m benchmarks.pictures")
-        return bool(found)
+        return bool(paths)
     for path, text in written():
         path.write_text(text, encoding="utf-8")
     if text_of(PHOTOGRAPH.read_bytes()) != answer_line():

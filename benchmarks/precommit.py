@@ -88,8 +88,8 @@ def sources(folder: Path | None, count: int) -> list[Path]:
     """Models, the largest graphs left out."""
     if folder is None:
         return sorted((HERE.parent / "examples" / "models").glob("*.onnx.gz"))
-    found = sorted(folder.glob("timm__*.onnx.gz"))
-    return found[:: max(len(found) // (count - 1), 1)][: count - 1]
+    paths = sorted(folder.glob("timm__*.onnx.gz"))
+    return paths[:: max(len(paths) // (count - 1), 1)][: count - 1]
 
 
 def main() -> int:
@@ -110,9 +110,9 @@ def main() -> int:
 def run(project: Project, options: argparse.Namespace) -> None:
     """Fill the project, then commit changes of one ResNet-50."""
     models = project.root / "models"
-    found = sources(options.models, options.count)
+    paths = sources(options.models, options.count)
     for k in range(options.count - 1):
-        path = found[k % len(found)]
+        path = paths[k % len(paths)]
         name = path.name.removesuffix(".onnx.gz")
         (models / f"{k:02}-{name}.onnx").write_bytes(gzip.decompress(path.read_bytes()))
     plain = gzip.decompress((HERE.parent / "examples/models/resnet50.onnx.gz").read_bytes())

@@ -95,14 +95,14 @@ def layouts(project: Project) -> Iterator[tuple[str, int, int]]:
 def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="perfc-layouts-"))
     try:
-        found = list(layouts(Project(folder, is_installed=False)))
+        every = list(layouts(Project(folder, is_installed=False)))
     finally:
         shutil.rmtree(folder)
-    for name, wanted, code in found:
+    for name, wanted, code in every:
         print(f"{'ok   ' if code == wanted else 'WRONG'} {name}: {code}, {wanted} wanted")
-    right = sum(code == wanted for _, wanted, code in found)
-    print(f"{right} of {len(found)} right")
-    return right != len(found)
+    right = sum(code == wanted for _, wanted, code in every)
+    print(f"{right} of {len(every)} right")
+    return right != len(every)
 
 
 if __name__ == "__main__":

@@ -51,10 +51,10 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     data = parser.parse_args().data
     for table in TABLES:
-        found = [(s, row.name, q.value) for row in table(data) for s, q in shares(row)]
-        below = sum(s > 1 for s, *_ in found)
-        print(f"{table.__name__}: {len(found)} times, {below} below their floor")
-        for share, name, quantity in sorted(found, reverse=True)[:SHOWN]:
+        shares_of_rows = [(s, row.name, q.value) for row in table(data) for s, q in shares(row)]
+        below = sum(s > 1 for s, *_ in shares_of_rows)
+        print(f"{table.__name__}: {len(shares_of_rows)} times, {below} below their floor")
+        for share, name, quantity in sorted(shares_of_rows, reverse=True)[:SHOWN]:
             print(f"  {share:.2f} of the {quantity}  {name}")
 
 

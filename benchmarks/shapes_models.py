@@ -70,7 +70,7 @@ def feeds(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, np.ndarray]
     """Inputs: random floats, ones for integers."""
     rng = np.random.default_rng(1)
     known = {t.name for t in model.graph.initializer}
-    found = {}
+    arrays = {}
     for info in model.graph.input:
         if info.name in known:
             continue
@@ -78,8 +78,8 @@ def feeds(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, np.ndarray]
         shape = [d.dim_value or dims.get(d.dim_param, 1) for d in t.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(t.elem_type)
         some = rng.random(shape) if dtype.kind == "f" else np.ones(shape)
-        found[info.name] = np.asarray(some).astype(dtype)
-    return found
+        arrays[info.name] = np.asarray(some).astype(dtype)
+    return arrays
 
 
 def executed(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, Type]:
@@ -136,9 +136,9 @@ def compare(path: Path) -> tuple[int, list[str]]:
     model = load(path)
     dims = bindings(model)
     said: dict[str, Any] = infer(path, dims)
-    found = judge_all(said, executed(model, dims))
-    bad = [f"{path.name} {n}: {j.why}" for n, j in found.items() if j.verdict != Verdict.COMPLETE]
-    return len(found), bad
+    judged = judge_all(said, executed(model, dims))
+    bad = [f"{path.name} {n}: {j.why}" for n, j in judged.items() if j.verdict != Verdict.COMPLETE]
+    return len(judged), bad
 
 
 def main() -> int:

@@ -31,14 +31,14 @@ _NAMED_FENCE = re.compile(r"^```(\w+) file=(\S+)$", re.MULTILINE)
 
 def pages() -> dict[str, str]:
     """Markdown by the path it would have in docs/."""
-    found = {
+    by_path = {
         "reference/commands.md": commands(),
         "reference/python.md": python(),
         "reference/schemas.md": schemas(),
     }
     for path in (*(ROOT / name for name in AT_THE_TOP), *lab_files(".md")):
-        found[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
-    return found
+        by_path[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
+    return by_path
 
 
 def lab_files(*suffixes: str) -> list[Path]:

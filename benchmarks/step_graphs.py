@@ -97,13 +97,13 @@ def of_torch(model: torch.nn.Module, ins: tuple[Any, ...]) -> tuple[int, int]:
     from torch.utils.flop_counter import FlopCounterMode
 
     held = {p.untyped_storage().data_ptr() for p in (*model.parameters(), *model.buffers())}
-    kept: dict[int, int] = {}
+    saved: dict[int, int] = {}
     alive: list[torch.Tensor] = []
 
     def pack(t: torch.Tensor) -> torch.Tensor:
         storage = t.untyped_storage()
         if storage.data_ptr() not in held:
-            kept[storage.data_ptr()] = storage.nbytes()
+            saved[storage.data_ptr()] = storage.nbytes()
             alive.append(t)
         return t
 
@@ -115,7 +115,7 @@ def of_torch(model: torch.nn.Module, ins: tuple[Any, ...]) -> tuple[int, int]:
         out = model(*ins)
         out.mean().backward()
     model.zero_grad()
-    return counter.get_total_flops(), sum(kept.values())
+    return counter.get_total_flops(), sum(saved.values())
 
 
 def is_recurrent(model: torch.nn.Module) -> bool:
@@ -207,9 +207,9 @@ def rows(
         lora = adapted(model, ins, RANK) if way == "lora" else ()
         if way == "lora" and len(lora) < LEAST_LINEAR:
             continue
-        flop, kept = of_torch(model, ins)
+        flop, saved = of_torch(model, ins)
         ours = of_module(module, freeze, RANK if lora else 0, lora)
-        yield name, way, flop, kept, *ours
+        yield name, way, flop, saved, *ours
 
 
 def main() -> None:
@@ -221,11 +221,11 @@ def main() -> None:
             continue
         try:
             for row in rows(name, make):
-                _, way, flop, kept, own_flop, own_kept = row
-                errors = own_flop / max(flop, 1) - 1, own_kept / max(kept, 1) - 1
+                _, way, flop, saved, own_flop, own_kept = row
+                errors = own_flop / max(flop, 1) - 1, own_kept / max(saved, 1) - 1
                 print(
                     f"{name:32} {way:12} flop {flop:>15} {errors[0]:+9.4%}"
-                    f"  saved {kept:>12} {errors[1]:+9.4%}",
+                    f"  saved {saved:>12} {errors[1]:+9.4%}",
                     flush=True,
                 )
                 count += 1

@@ -255,11 +255,11 @@ CONFIGURATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
 """Model of transformers, the end of its class, and what its configuration states."""
 
 
-def result(found: Any) -> torch.Tensor:
+def result(outputs: Any) -> torch.Tensor:
     """Return the tensor of the loss: the first result."""
-    if isinstance(found, torch.Tensor):
-        return found
-    return found[0] if isinstance(found, tuple) else next(iter(found.values()))
+    if isinstance(outputs, torch.Tensor):
+        return outputs
+    return outputs[0] if isinstance(outputs, tuple) else next(iter(outputs.values()))
 
 
 class Alone(torch.nn.Module):

@@ -255,11 +255,11 @@ class UNet(nn.Module):
 
     def forward(self, x: Any) -> Any:
         """Scores of each pixel."""
-        kept = []
+        outputs = []
         for i, down in enumerate(self.down):
             x = down(x if i == 0 else nn.functional.max_pool2d(x, 2))
-            kept.append(x)
-        for up, grow, skip in zip(self.up, self.grow, kept[-2::-1], strict=True):
+            outputs.append(x)
+        for up, grow, skip in zip(self.up, self.grow, outputs[-2::-1], strict=True):
             if self.resizes:
                 x = nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear")
             else:

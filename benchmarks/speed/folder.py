@@ -58,15 +58,15 @@ def seconds_of_onnx_tool(path: str) -> float:
 def main() -> None:
     tool, listing = sys.argv[1:3]
     measure = seconds_of_perfc if tool == "perfc" else seconds_of_onnx_tool
-    found: dict[str, float | None] = {}
+    times: dict[str, float | None] = {}
     for i, path in enumerate(Path(listing).read_text(encoding="utf-8").splitlines()):
         try:
             seconds = measure(path)
-            found[path] = measure(path) if i == 0 else seconds  # the first one paid the imports
+            times[path] = measure(path) if i == 0 else seconds  # the first one paid the imports
         except Exception as error:
             print(f"{tool} {Path(path).name}: {type(error).__name__}: {str(error)[:150]}")
-            found[path] = None
-    print(json.dumps(found))
+            times[path] = None
+    print(json.dumps(times))
 
 
 if __name__ == "__main__":
