@@ -28,7 +28,7 @@ _HEAD = re.compile(
 
 
 def packed(arrays: Mapping[str, Any]) -> bytes:
-    """The content of a file of arrays: NumPy's ``.npz``, deflated where that saves much.
+    """Return the content of a file of arrays: NumPy's ``.npz``, deflated where that saves much.
 
     Bytes of equal significance stand side by side, ``[bytes, *shape]`` under ``name:dtype``,
     as they compress better so (the shuffle filter of HDF5).
@@ -80,7 +80,7 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
 
 
 def _bytewise(member: bytes) -> NDArray[np.uint8]:
-    """The bytes of a member, in the one form that `packed` writes.
+    """Return the bytes of a member, in the one form that `packed` writes.
 
     NumPy's own reader evaluates the head as Python; it takes longer than to read what follows.
 
@@ -95,14 +95,14 @@ def _bytewise(member: bytes) -> NDArray[np.uint8]:
 
 
 def _planes(values: Any) -> Any:
-    """The bytes of numbers, ``[bytes of one, *shape]``."""
+    """Return the bytes of numbers, ``[bytes of one, *shape]``."""
     values = np.ascontiguousarray(values)
     each = values.view(np.uint8).reshape(*values.shape, values.itemsize)
     return np.ascontiguousarray(np.moveaxis(each, -1, 0))
 
 
 def _numbers(bytewise: Any, dtype: str) -> Any:
-    """The numbers whose bytes `_planes` set side by side.
+    """Return the numbers whose bytes `_planes` set side by side.
 
     Raises:
         ValueError: they are no bytes of numbers of that type.

@@ -97,7 +97,7 @@ def schema_of(class_name: str, parameters: tuple[str, ...], features: tuple[str,
 
 
 def read_card(path: Path) -> Card:
-    """The card of a file.
+    """Return the card of a file.
 
     Raises:
         WeightsError: it cannot be read, or is no card.
@@ -110,7 +110,7 @@ def read_card(path: Path) -> Card:
 
 
 def class_of(path: Path) -> str:
-    """The class that a card is of, without reading the rest of it where it need not be.
+    """Return the class that a card is of, without reading the rest of it where it need not be.
 
     Raises:
         WeightsError: it cannot be read, or is no card.
@@ -186,7 +186,7 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
 def arrays_of(
     path: Path, sha256: str, limit: int, wanted: Callable[[str], bool] = lambda name: True
 ) -> dict[str, Any]:
-    """The arrays of a file that a card speaks of.
+    """Return the arrays of a file that a card speaks of.
 
     Args:
         path: of the file.

@@ -48,12 +48,12 @@ class Forest:
     base: float
 
     def __call__(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
-        """The sum for every row of ``table[rows, features]``."""
+        """Return the sum for every row of ``table[rows, features]``."""
         parts = [self._walk(table[i : i + ROWS]) for i in range(0, len(table), ROWS)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def first(self, count: int) -> Forest:
-        """The sum of its first trees alone."""
+        """Return the sum of its first trees alone."""
         end = int(self.roots[count]) if count < len(self.roots) else len(self.feature)
         return replace(
             self,
@@ -64,7 +64,7 @@ class Forest:
         )
 
     def _walk(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
-        """A few rows, tree after tree, so that one tree's nodes stay in the first caches."""
+        """Return a few rows, tree after tree, so that one tree's nodes stay in the first caches."""
         flat = np.ascontiguousarray(table).reshape(-1)
         row = np.arange(len(table), dtype=np.int32) * table.shape[1]
         at = np.repeat(self.roots[:, None], len(table), axis=1)
@@ -214,7 +214,7 @@ def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def leaf_steps(leaf: NDArray[np.float32]) -> NDArray[np.signedinteger[Any]]:
-    """Leaves in steps, in the fewest bytes that hold all."""
+    """Return the leaves in steps, in the fewest bytes that hold all."""
     steps = np.rint(leaf.astype(np.float64) / LEAF_STEP)
     least = np.iinfo(np.int16)
     fits = len(steps) == 0 or bool(steps.min() >= least.min and steps.max() <= least.max)

@@ -36,7 +36,7 @@ class Timed:
 
     @property
     def time_s(self) -> float:
-        """The likeliest time."""
+        """Return the likeliest time."""
         return self.time.mid
 
     @property
@@ -46,7 +46,7 @@ class Timed:
 
     @property
     def high_s(self) -> float:
-        """Upper end."""
+        """Return the upper end."""
         return self.time.high
 
 

@@ -169,7 +169,7 @@ def named(
 
 
 def timed_as(card: Card, protocol: Protocol) -> Protocol:
-    """The protocol whose rows speak for one: itself where it was learned."""
+    """Return the protocol whose rows speak for one: itself where it was learned."""
     return protocol if protocol in card.protocols else card.protocols[0]
 
 
@@ -181,7 +181,7 @@ def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
 def evaluate(
     artefact: Artefact, table: KernelBatch, *, measured: bool = True
 ) -> tuple[Array, Array, Array]:
-    """``log(time / scale)``, its spread, and how far each row leaves the training hull."""
+    """Return ``log(time / scale)``, its spread, and how far each row leaves the training hull."""
     # trees are constant outside their hull; clipping says so and keeps overflow out
     spread = np.exp(np.clip(artefact.spread(table.values), np.log(LEAST_SPREAD), 3.0))
     low, high = artefact.hull_low, artefact.hull_high
@@ -190,7 +190,7 @@ def evaluate(
 
 
 def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
-    """Times under a protocol that no row was taken under.
+    """Return the times under a protocol that no row was taken under.
 
     A longer call is added as such, nothing was learned of it. Where the call is shorter, what was
     learned counts by the share of the estimate that is left: the factor of a call that was all

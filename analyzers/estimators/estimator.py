@@ -47,7 +47,7 @@ class Execution:
 
     @property
     def machine(self) -> Machine:
-        """Machine that the model runs on."""
+        """Return the machine that the model runs on."""
         return self.bounds.machine
 
     @cached_property
@@ -69,7 +69,7 @@ class Execution:
 
     @cached_property
     def indices(self) -> range:
-        """Indices of all kernels, in the order of the roofline."""
+        """Return the indices of all kernels, in the order of the roofline."""
         return range(len(self.bounds.kernels))
 
 

@@ -49,7 +49,7 @@ class Forests(Estimator):
         return learned(execution, wanted) if is_known else {}
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
-        """The physical estimate, the factor, the nearest rows and what moved it."""
+        """Return the physical estimate, the factor, the nearest rows and what moved it."""
         from .forest_reason import reasons
 
         return reasons(execution, index)
@@ -109,7 +109,7 @@ def is_known(execution: Execution, class_name: str, dtype: str) -> bool:
 def no_slower_than_parts(
     execution: Execution, rows: Sequence[tuple[int, Lowered]], estimates: Mapping[int, Estimate]
 ) -> dict[int, Estimate]:
-    """Fused kernels in a type that none was measured in, bounded by their parts.
+    """Return the fused kernels in a type that none was measured in, bounded by their parts.
 
     Parts are in full precision, which nothing faster exceeds. Equal kernels keep one estimate.
     """
@@ -166,7 +166,7 @@ class MeasuredBasis:
 
 
 def basis(execution: Execution, index: int) -> MeasuredBasis | None:
-    """The rows behind the estimate of a kernel; None where no class with weights knows it.
+    """Return the rows behind the estimate of a kernel; None where no class with weights knows it.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
@@ -186,7 +186,7 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
 def predicted(
     execution: Execution, class_name: str, dtype: str, rows: Sequence[tuple[int, Lowered]]
 ) -> dict[int, Estimate]:
-    """Kernels of one class and element type."""
+    """Return the kernels of one class and element type."""
     bounds, machine = execution.bounds, execution.machine
     weights = weights_of(execution, class_name, dtype)
     sheet = Sheet.of_class(class_name, machine)
@@ -232,7 +232,7 @@ def predicted(
 
 
 def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Array]:
-    """Rows as columns; what a row lacks is not a number, and gets its default later."""
+    """Return the rows as columns; what a row lacks is not a number, and gets its default later."""
     names = dict.fromkeys(name for row in rows for name in row)
     nan = float("nan")
     return {name: np.array([row.get(name, nan) for row in rows]) for name in names}

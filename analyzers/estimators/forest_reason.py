@@ -122,7 +122,7 @@ class ForestReason:
 
 
 def reasons(execution: Execution, index: int) -> ForestReason | None:
-    """Why the operator predictor says what it says of a kernel; None where it says nothing.
+    """Return why the operator predictor says what it says of a kernel; None where it says nothing.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
@@ -187,7 +187,7 @@ def candidates(
 
 
 def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbour, ...]:
-    """The nearest cells of training rows: by extents, then machine, then type."""
+    """Return the nearest cells of training rows: by extents, then machine, then type."""
     cells, card = artefact.cells, artefact.card
     if cells is None or not len(cells.count):
         return ()
@@ -222,7 +222,7 @@ def _extent(log2: float) -> float:
 
 
 def moves(artefact: Artefact, factor: Forest, values: NDArray[np.float32]) -> tuple[Move, ...]:
-    """Each feature in turn at the median of the training rows, the others as they are."""
+    """Return each feature in turn at the median of the training rows, the others as they are."""
     count = len(values)
     changed = np.tile(values, (count + 1, 1))
     changed[np.arange(count), np.arange(count)] = artefact.middle

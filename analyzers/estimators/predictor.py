@@ -157,7 +157,7 @@ def predict_with(
     framework: str = "",
     floor_s: Array | None = None,
 ) -> Estimates:
-    """`predict` with given weights.
+    """Return `predict` with given weights.
 
     If several kernels are candidates (`implementations`), the time is that whose expected relative
     error is least, and the interval are two quantiles, calibrated for callers who do not say which.
@@ -236,7 +236,7 @@ def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
 
 
 def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
-    """Those of one class; the others are not parsed, which takes longer than a forest."""
+    """Return those of one class; the others are not parsed, which takes longer than a forest."""
     paths = _classes(folder).get(class_name, ())
     return [(_card(path, _stamp(path)), path) for path in paths]
 
@@ -247,7 +247,7 @@ def _classes(folder: Path) -> Mapping[str, tuple[Path, ...]]:
 
 
 def _stamp(path: Path) -> int:
-    """Changes when the file does, so that what was read is read again."""
+    """Return a key that changes with the file, so that what was read is read again."""
     return path.stat().st_mtime_ns
 
 

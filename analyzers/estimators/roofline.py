@@ -31,7 +31,7 @@ class SustainedRoofline(Estimator):
     predictor = Predictor.ROOFLINE
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-        """The sustained time of all kernels, widened."""
+        """Return the sustained time of all kernels, widened."""
         result: dict[int, Estimate] = {}
         for i in wanted:
             floor_s, reason = execution.bounds.kernels[i].floor_s, self.why(execution, i)
@@ -41,7 +41,7 @@ class SustainedRoofline(Estimator):
         return result
 
     def why(self, execution: Execution, index: int) -> SustainedShare:
-        """The sustained time and what it is multiplied with."""
+        """Return the sustained time and what it is multiplied with."""
         bound = execution.bounds.kernels[index]
         return SustainedShare(
             bound.sustained_s, measured_share(execution.machine.kind, bound.kernel.kind)
@@ -66,7 +66,7 @@ def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
 
 
 def measured_share(machine: str, kind: Kind) -> Interval:
-    """Measured over sustained time of kernels of a kind.
+    """Return the measured over sustained time of kernels of a kind.
 
     All kernels stand for kinds that were not measured, GPUs for machines that were not.
     """

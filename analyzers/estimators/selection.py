@@ -64,7 +64,7 @@ def of_half_depth(row: Lowered, machine: Machine) -> Lowered:
 def weighted(
     row: Lowered, machine: Machine, known: Collection[str], *, tf32: bool, serves: bool = False
 ) -> tuple[str, str] | None:
-    """The class with weights that predicts a kernel, and the element type; None without one.
+    """Return the class with weights that predicts a kernel, and the element type; None without one.
 
     ``serves`` is True if the framework's own kernels for serving are known (`serves_on`).
     """
@@ -84,7 +84,7 @@ def serves_on(machine: Machine, framework: str, folder: Path) -> bool:
 
 
 def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
-    """The class and the element type that products are done in.
+    """Return the class and the element type that products are done in.
 
     Products of f16 run on the same units as those of bf16, of which there are more rows, unless the
     machine has no bf16 as fast. Products of f32 without TF32 are a class of their own.

@@ -21,7 +21,7 @@ FUSED = frozenset({"attention_prefill", "attention_decode"})
 
 
 def parts(row: Lowered) -> Iterator[Lowered]:
-    """Scores, scaling, mask, softmax and context of an attention; every pair counts.
+    """Yield the scores, scaling, mask, softmax and context of an attention; every pair counts.
 
     >>> heads = {"batch": 2.0, "heads": 12.0, "query_len": 8.0, "kv_len": 9.0, "head_dim": 64.0}
     >>> [one.class_name for one in parts(Lowered("attention_prefill", "f32", heads))]
@@ -41,12 +41,12 @@ def parts(row: Lowered) -> Iterator[Lowered]:
 
 
 def product(dtype: str, m: float, n: float, k: float, batch: float) -> Lowered:
-    """A batched product."""
+    """Return a batched product."""
     return Lowered("matmul", dtype, {"m": m, "n": n, "k": k, "batch": batch})
 
 
 def pointwise(dtype: str, elements: float, operands: int) -> Lowered:
-    """An operation of each element, whose operands are as large as its result."""
+    """Return an operation of each element, whose operands are as large as its result."""
     nbytes = elements * bits_of(dtype) / 8
     parameters = {
         "operands": float(operands),
@@ -60,7 +60,7 @@ def pointwise(dtype: str, elements: float, operands: int) -> Lowered:
 
 
 def bounded(time: Interval, others: Iterable[Interval]) -> Interval:
-    """A kernel that takes no longer than others do together, as far as its upper end goes.
+    """Return a kernel that takes no longer than others do together, as far as its upper end goes.
 
     >>> bounded(Interval(1, 4, 16), [Interval(1, 2, 4), Interval(1, 3, 6)])
     Interval(low=1, mid=4, high=10)

@@ -25,7 +25,7 @@ USUAL_POWER_W = constants_next_to(__file__)["usual_power_w"].number
 
 
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
-    """Rates, sizes and power that set the speed of kernels, as logarithms to base two.
+    """Return the rates, sizes and power that set the speed of kernels, as logarithms to base two.
 
     The last is the maker. A board of 72 W is far from one of 350 W with equal other numbers.
     """
@@ -55,7 +55,7 @@ def squares(mine: Array, mine_squared: Array, theirs: Array, theirs_squared: Arr
 
 
 def place(target: str, dtype: str) -> tuple[float, ...]:
-    """`coordinates` of a machine by its name.
+    """Return `coordinates` of a machine by its name.
 
     Raises:
         TargetError: there is none.
@@ -64,16 +64,16 @@ def place(target: str, dtype: str) -> tuple[float, ...]:
 
 
 def vendor(sheet: Sheet) -> float:
-    """The maker as a coordinate."""
+    """Return the maker as a coordinate."""
     return VENDORS.get(sheet.machine.vendor, 16.0)
 
 
 def distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    """Root mean square difference; 1 is a factor of two in every number."""
+    """Return the root mean square difference; 1 is a factor of two in every number."""
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / len(one))
 
 
 @lru_cache(maxsize=1024)
 def nearest(place: tuple[float, ...], others: tuple[tuple[float, ...], ...]) -> float:
-    """Distance of the nearest; infinite if there is none."""
+    """Return the distance of the nearest; infinite if there is none."""
     return min((distance(place, other) for other in others), default=math.inf)

@@ -89,7 +89,7 @@ ALL = (
 
 
 def batched_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
-    """Tiles of batched products; all where nobody looked."""
+    """Return the tiles of batched products; all where nobody looked."""
     if 0 < sheet.generation < VOLTA:
         return (WIDE,)
     if VOLTA <= sheet.generation < AMPERE:
@@ -98,7 +98,7 @@ def batched_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
 
 
 def single_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
-    """Tiles of products that are not batched."""
+    """Return the tiles of products that are not batched."""
     return (THIN, SMALL, LARGE) if 0 < sheet.generation < VOLTA else ALL
 
 
@@ -131,12 +131,12 @@ def lane_share(sheet: Sheet, words: float) -> float:
 
 
 def peak_flop_per_s(sheet: Sheet) -> float:
-    """Rate that the sheet states."""
+    """Return the rate that the sheet states."""
     return sheet.matrix_flop_per_s("f32", tf32=False)
 
 
 def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: Sheet) -> Array:
-    """Whole waves of the tile that takes least.
+    """Return the whole waves of the tile that takes least.
 
     Args:
         m: rows of each result.
@@ -185,7 +185,7 @@ def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
 def tiled_s(
     m: Array, n: Array, k: Array, batch: Array, tiles: tuple[LibraryTile, ...], sheet: Sheet
 ) -> Array:
-    """The least over some tiles."""
+    """Return the least over some tiles."""
     peak, powered = peak_flop_per_s(sheet), power_share(sheet)
     depth = np.ceil(k / DEPTH) * DEPTH
     best = np.full(m.shape, np.inf)

@@ -197,7 +197,7 @@ def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
 
 
 def _attention(problem: Attention, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Extents of the scores; one query is a decoding step."""
+    """Return the extents of the scores; one query is a decoding step."""
     counted = {
         "batch": float(at(problem.batch)),
         "heads": float(at(problem.heads)),
@@ -234,7 +234,7 @@ def is_latent(parameters: Mapping[str, float]) -> bool:
 
 
 def _mixed_attention(problem: MixedAttention, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Chunks of the first half, sequences of the second."""
+    """Return the chunks of the first half, sequences of the second."""
     chunk = _attention(problem.prefill, bound, at)
     tokens = _attention(problem.decode, bound, at)
     if chunk is None or tokens is None:
@@ -250,7 +250,7 @@ def _mixed_attention(problem: MixedAttention, bound: KernelBound, at: Numbers) -
 
 
 def _experts(problem: Experts, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Extents of the routed products."""
+    """Return the extents of the routed products."""
     from .classes.experts import choice_of
 
     counted = {
@@ -293,7 +293,7 @@ def exchange(problem: Collective, at: Numbers) -> dict[str, float] | None:
 
 
 def _rowwise(problem: Rows, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Rows and their length; of statistics that are given, rows of the last axis."""
+    """Return the rows and their length; of statistics that are given, rows of the last axis."""
     kernel = bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if problem.span is Span.CHANNEL:
@@ -348,7 +348,7 @@ def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
 
 
 def _streaming(bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Elements and bytes of the operand, which is larger than the result."""
+    """Return the elements and bytes of the operand, which is larger than the result."""
     kernel = bound.kernel
     if not kernel.reads or not kernel.writes:
         return None
@@ -375,12 +375,12 @@ def _stream(bound: KernelBound, numel: int) -> dict[str, float]:
 
 
 def stored_type(value: Value) -> str:
-    """Element type of a tensor."""
+    """Return the element type of a tensor."""
     return value.type.dtype.code if isinstance(value.type, TensorType) else "f32"
 
 
 def shape(value: Value | None, at: Numbers) -> tuple[int, ...] | None:
-    """The extents of a tensor as numbers, None where its rank is not known."""
+    """Return the extents of a tensor as numbers, None where its rank is not known."""
     if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
         return None
     return tuple(int(at(d)) for d in value.type.shape)

@@ -53,7 +53,7 @@ class LinkExchange:
 
     @property
     def per_node(self) -> int:
-        """Ranks of one node."""
+        """Return the ranks of one node."""
         return max(self.ranks // self.nodes, 1)
 
     @classmethod

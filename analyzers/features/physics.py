@@ -56,7 +56,7 @@ def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
 
 
 def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
-    """The largest of the ceilings."""
+    """Return the largest of the ceilings."""
     time_s: Array = np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
     return time_s
 

@@ -64,7 +64,7 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
 
 
 def flop_per_s(dtype: str, sheet: Sheet) -> float:
-    """Rate of products that the board's power leaves; infinite where nobody knows.
+    """Return the rate of products that the board's power leaves; infinite where nobody knows.
 
     A board of NVIDIA never runs below its base clock for power.
 

@@ -84,7 +84,7 @@ class SimilarityAspects:
 
     @property
     def numbers(self) -> int:
-        """Number of kinds of a row."""
+        """Return the number of kinds of a row."""
         return 1 + max(max(each) for each in self.kinds.values())
 
 
@@ -112,7 +112,7 @@ class RowPositions:
         return self.memo[key]
 
     def take(self, chosen: NDArray[Any]) -> RowPositions:
-        """Some of them."""
+        """Return some of them."""
         return RowPositions(self.kinds[chosen], self.places[chosen])
 
 
@@ -209,13 +209,13 @@ class Process:
         }
 
     def placed(self, rows: RowPositions) -> RowPositions:
-        """Rows in units of reach."""
+        """Return the rows in units of reach."""
         return RowPositions(
             rows.kinds, ((rows.places - self.centre) / self.width).astype(np.float32)
         )
 
     def beyond(self, rows: RowPositions) -> Array:
-        """The logarithm that is expected of rows, ``[rows]``."""
+        """Return the logarithm that is expected of rows, ``[rows]``."""
         expected: Array = self.with_known(rows) @ self.weights
         return expected
 

@@ -40,7 +40,7 @@ UNIFIED_CACHE = 7.0
 
 
 def memory_bytes_per_s(sheet: Sheet) -> float:
-    """Bandwidth of element-wise kernels on tensors far larger than the caches.
+    """Return the bandwidth of element-wise kernels on tensors far larger than the caches.
 
     Volta and later data-centre machines reach 0.88 of the rated one, Pascal and Turing, whose
     memory carries its error correction in band or has fewer loads in flight, 0.74.
@@ -50,7 +50,7 @@ def memory_bytes_per_s(sheet: Sheet) -> float:
 
 
 def single_flop_per_s(sheet: Sheet) -> float:
-    """Rate of FP32 products without TF32 that a power limit and the register file leave.
+    """Return the rate of FP32 products without TF32 that a power limit and the register file leave.
 
     The peak times the root of the base clock's share (boards of 70 W run near their base clock
     under load), less where a multiprocessor has 128 lanes for the shared memory of 64, and before
@@ -94,7 +94,7 @@ LAUNCH_SHARE = 1 / 3
 
 
 def category(body: Array, eager_s: float) -> NDArray[np.intp]:
-    """Index into `CATEGORIES` of every kernel.
+    """Return the index into `CATEGORIES` of every kernel.
 
     Args:
         body: seconds of the kernel alone.
@@ -104,6 +104,6 @@ def category(body: Array, eager_s: float) -> NDArray[np.intp]:
 
 
 def joined_s(call: Array | float, body: Array) -> Array:
-    """A call and its kernel together."""
+    """Return a call and its kernel together."""
     joined: Array = (call**NORM + body**NORM) ** (1 / NORM)
     return joined

@@ -35,7 +35,7 @@ class Sheet:
 
     @property
     def name(self) -> str:
-        """Name of the target."""
+        """Return the name of the target."""
         return self.machine.name
 
     @cached_property
@@ -51,7 +51,7 @@ class Sheet:
 
     @cached_property
     def sm_count(self) -> int:
-        """Streaming multiprocessors, or cores."""
+        """Return the streaming multiprocessors, or cores."""
         return self.machine.sm_count
 
     @cached_property
@@ -86,12 +86,12 @@ class Sheet:
 
     @cached_property
     def launch_s(self) -> float:
-        """Host cost of an eager launch."""
+        """Return the host cost of an eager launch."""
         return self._device("launch_overhead_s", 5e-6)
 
     @cached_property
     def shared_memory_bytes(self) -> float:
-        """Shared memory of one multiprocessor; 64 KiB where not declared."""
+        """Return the shared memory of one multiprocessor; 64 KiB where not declared."""
         return self._device("shared_memory_per_sm_bytes", 65536.0)
 
     @cached_property
@@ -109,22 +109,22 @@ class Sheet:
         return self.machine.entry(Unit.MATRIX, dtype, allow_tf32=tf32).nominal.value
 
     def vector_flop_per_s(self, dtype: str) -> float:
-        """Rate outside the matrix unit."""
+        """Return the rate outside the matrix unit."""
         return self.machine.entry(Unit.VECTOR, dtype).nominal.value
 
     def special_op_per_s(self, dtype: str) -> float:
-        """Exponentials and their like a second."""
+        """Return the exponentials and their like a second."""
         return self.machine.entry(Unit.SPECIAL, dtype).nominal.value
 
     @cached_property
     def device_bytes_per_s(self) -> float:
-        """Bandwidth of device memory."""
+        """Return the bandwidth of device memory."""
         level = self._level("device")
         return level.nominal.value if level else 1e11
 
     @cached_property
     def device_bytes(self) -> float:
-        """Capacity of device memory."""
+        """Return the capacity of device memory."""
         level = self._level("device")
         return float(level.capacity_bytes) if level else 0.0
 
@@ -147,7 +147,7 @@ class Sheet:
         return float(level.capacity_bytes) if level else self.sm_count * self.shared_memory_bytes
 
     def ridge_flop_per_byte(self, dtype: str) -> float:
-        """Intensity at which matrix unit and device memory take equally long."""
+        """Return the intensity at which matrix unit and device memory take equally long."""
         return self.matrix_flop_per_s(dtype) / self.device_bytes_per_s
 
     def _device(self, key: str, otherwise: float) -> float:

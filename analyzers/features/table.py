@@ -46,12 +46,12 @@ class KernelBatch:
     category: NDArray[np.intp]
 
     def column(self, name: str) -> NDArray[np.float32]:
-        """The values of a feature, ``[kernels]``."""
+        """Return the values of a feature, ``[kernels]``."""
         return self.values[:, self.names.index(name)]
 
     @classmethod
     def joined(cls, parts: Sequence[KernelBatch]) -> KernelBatch:
-        """The rows of one or several of the same features."""
+        """Return the rows of one or several of the same features."""
         return cls(
             parts[0].names,
             np.concatenate([p.values for p in parts]),
@@ -62,7 +62,7 @@ class KernelBatch:
 
 
 def class_of(name: str) -> KernelClass:
-    """The class of that name.
+    """Return the class of that name.
 
     Raises:
         KernelError: there is none.
@@ -74,7 +74,7 @@ def class_of(name: str) -> KernelClass:
 
 
 def complete(kind: KernelClass, rows: Columns) -> Columns:
-    """The parameters of a class as float columns, those left out at their defaults.
+    """Return the parameters of a class as float columns, those left out at their defaults.
 
     Raises:
         KernelError: a parameter is missing, or an extent is no positive number.
@@ -105,7 +105,7 @@ def tabulate(
     frameworks: tuple[str, ...] = (),
     protocols: tuple[Protocol, ...] = (),
 ) -> KernelBatch:
-    """Features, scale and floor of kernels.
+    """Return the features, scale and floor of kernels.
 
     Args:
         kind: their class.

@@ -17,7 +17,7 @@ LINEAR = frozenset({"conv", "batch_norm"})
 
 @lru_cache(maxsize=4096)
 def foldable_share(ops: OpGraph) -> float:
-    """Share of the operators that lie on foldable branches or sum them."""
+    """Return the share of the operators that lie on foldable branches or sum them."""
     inputs: list[list[int]] = [[] for _ in ops.ops]
     for source, target in ops.edges.T.tolist():
         inputs[target].append(source)

@@ -56,7 +56,7 @@ class GraphDataset(ABC):
 
     @abstractmethod
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Every usable row of the tables in a folder.
+        """Return every usable row of the tables in a folder.
 
         Raises:
             DataError: tables are missing, or are not those expected.
@@ -64,14 +64,14 @@ class GraphDataset(ABC):
 
     @abstractmethod
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The graph of that name; None where there is none.
+        """Return the graph of that name; None where there is none.
 
         Raises:
             PerfcError: it cannot be read, or contradicts itself.
         """
 
     def digests(self, folder: Path) -> dict[str, str]:
-        """SHA-256 of every table."""
+        """Return SHA-256 of every table."""
         return {n: file_digest(folder / n) for n in self.files if (folder / n).is_file()}
 
     def build(
@@ -125,14 +125,14 @@ class GraphDataset(ABC):
         return Measurements(self.name, every, tuple(rows), card_digest(card), messages)
 
     def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
-        """Graphs that are encoded, each with its rows."""
+        """Return the graphs that are encoded, each with its rows."""
         by_graph: dict[str, list[GraphRow]] = {}
         for row in self.rows(folder):
             by_graph.setdefault(row.graph, []).append(row)
         return by_graph
 
     def sized(self, count: int) -> GraphDataset:
-        """The same with as many graphs, where they are drawn and not measured.
+        """Return the same with as many graphs, where they are drawn and not measured.
 
         Raises:
             DataError: tables say which graphs there are.
@@ -171,7 +171,7 @@ class GraphDataset(ABC):
 
 
 def graph_path(place: Path, name: str) -> Path:
-    """The file of a graph; names that are no plain file name get a digest for one.
+    """Return the file of a graph; names that are no plain file name get a digest for one.
 
     >>> graph_path(Path("p"), "a/b").parent.name
     'graphs'
@@ -182,7 +182,7 @@ def graph_path(place: Path, name: str) -> Path:
 
 
 def in_words(left_out: Counter[tuple[str, str]]) -> Iterator[str]:
-    """A line for every machine and reason; models without a graph share one of each machine.
+    """Yield a line for every machine and reason; models without a graph share one of each machine.
 
     >>> list(in_words(Counter({("a100", "no graph of vgg"): 2, ("a100", "no such precision"): 1})))
     ['2 on a100: no graph of vgg', '1 on a100: no such precision']
@@ -211,7 +211,7 @@ def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
 
 
 def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:
-    """Rows with the sum of what no launch beats."""
+    """Return the rows with the sum of what no launch beats."""
     result: list[GraphRow] = []
     for row in rows:
         columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
@@ -222,12 +222,12 @@ def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:
 
 @cache
 def sheet(target: str) -> Sheet:
-    """The data sheet of a target."""
+    """Return the data sheet of a target."""
     return Sheet(load_machine(target))
 
 
 def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
-    """A data set that `GraphDataset.build` wrote.
+    """Return a data set that `GraphDataset.build` wrote.
 
     Args:
         output: folder of the data sets.
@@ -268,6 +268,6 @@ def card_digest(card: Mapping[str, object]) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """Return SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

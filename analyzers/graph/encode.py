@@ -70,7 +70,7 @@ def encode(
 
 
 def environments(module: Module, fixed: Mapping[str, int] | None = None) -> list[dict[str, int]]:
-    """Values of the symbols at either of `BATCHES`."""
+    """Return the values of the symbols at either of `BATCHES`."""
     return [{s.name: (fixed or {}).get(s.name, b) for s in module.symbols} for b in BATCHES]
 
 
@@ -80,7 +80,7 @@ def encode_module(
     settings: Iterable[Setting],
     fixed: Mapping[str, int] | None = None,
 ) -> ModelGraph:
-    """`encode` of a module as it is read or built.
+    """Return `encode` of a module as it is read or built.
 
     Raises:
         PerfcError: it contradicts itself.
@@ -128,7 +128,7 @@ def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) ->
 
 
 def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[int]]:
-    """One node of each kind of application, and for every node which it is like.
+    """Return one node of each kind of application, and for every node which it is like.
 
     `Cost` has one object for equal applications; which operands are stored is not its concern.
     """
@@ -145,7 +145,7 @@ def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[i
 
 
 def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
-    """Formulas at each batch, ``[batches, rows, columns]``."""
+    """Return the formulas at each batch, ``[batches, rows, columns]``."""
     plain = np.array([[0 if isinstance(d, Poly) else d for d in row] for row in rows], np.float64)
     numbers: Array = np.repeat(plain.reshape(1, len(rows), -1), len(at), axis=0)
     place: dict[Poly, int] = {}
@@ -162,7 +162,7 @@ def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
 
 
 def _stored(cost: CostTable) -> Dim:
-    """Elements of the stored tensors that kernels read, folded ones left out."""
+    """Return the elements of the stored tensors that kernels read, folded ones left out."""
     read = (v.type for v, w in cost.weights.items() if w.is_parameter)
     return dim_sum(t.numel or 0 for t in read if isinstance(t, TensorType))
 
@@ -207,7 +207,7 @@ NOT_WINDOWED = (0.0,) * 9
 
 
 def _moving(window: SlidingWindow) -> list[float]:
-    """A window and how it moves: strides, dilations, pads on both sides together, groups."""
+    """Return a window and how it moves: strides, dilations, pads on both sides together, groups."""
     return [
         *_pair(window.extents, 0),
         *_pair(window.strides, 1),
@@ -235,7 +235,7 @@ def _elements(v: Value) -> float:
 
 
 def _data(node: Node) -> Value | None:
-    """The first input of the largest rank that is not stored; else the first input."""
+    """Return the first input of the largest rank that is not stored; else the first input."""
     given = [v for v in node.inputs if v is not None]
     data = [v for v in given if v.weight is None]
     if len(data) == 1:

@@ -63,7 +63,7 @@ class MeasuredRuns(GraphDataset):
     files = PATTERNS
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Every run, of those with several numbers of threads the one with the most.
+        """Return every run, of those with several numbers of threads the one with the most.
 
         Raises:
             DataError: no table of runs, or one of another schema.
@@ -71,16 +71,16 @@ class MeasuredRuns(GraphDataset):
         return most_threads(run for path in tables(folder) for run in runs(path))
 
     def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
-        """Runs in a precision, or under a runtime, that nobody knows."""
+        """Return the runs in a precision, or under a runtime, that nobody knows."""
         every = (row for path in tables(folder) for _, row in runs(path))
         return Counter(row for row in every if not isinstance(row, GraphRow))
 
     def digests(self, folder: Path) -> dict[str, str]:
-        """SHA-256 of every table."""
+        """Return SHA-256 of every table."""
         return {p.name: file_digest(p) for p in tables(folder)}
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The model's graph with all symbols but its batch given."""
+        """Return the model's graph with all symbols but its batch given."""
         from perfc.frontend import load
         from perfc.ir.graphs.rewrite import with_defaults
 
@@ -111,7 +111,7 @@ def most_threads(measured: Iterable[tuple[int, Run]]) -> list[GraphRow]:
 
 
 def tables(folder: Path) -> list[Path]:
-    """The tables of runs in a folder.
+    """Return the tables of runs in a folder.
 
     Raises:
         DataError: there is none.
@@ -125,7 +125,7 @@ def tables(folder: Path) -> list[Path]:
 
 
 def architecture_of(file: str) -> str:
-    """The network of a file's name, whoever exported it, at whatever size.
+    """Return the network of a file's name, whoever exported it, at whatever size.
 
     >>> architecture_of("legacy__timm__resnet50"), architecture_of("timm__resnet50__224")
     ('resnet50', 'resnet50')
@@ -169,7 +169,7 @@ def runs(path: Path) -> Iterator[tuple[int, Run]]:
 
 
 def run(cells: Mapping[str, Any], folder: Path) -> GraphRow:
-    """A row of a table as a run.
+    """Return a row of a table as a run.
 
     Raises:
         PerfcError: a runtime or a precision that nobody knows, or a time that is none.
@@ -247,7 +247,7 @@ def machine_of(target: str, folder: Path) -> str:
 
 @cache
 def target_files(folder: Path) -> Mapping[str, str]:
-    """Target files beside a table, by the names of their machines."""
+    """Return the target files beside a table, by the names of their machines."""
     result: dict[str, str] = {}
     for path in sorted(folder.glob("*.toml")):
         try:

@@ -103,18 +103,18 @@ class OpGraph:
         return len(self.ops)
 
     def at(self, batch: float) -> Mapping[str, Array]:
-        """Every fact of the nodes at a batch, by name."""
+        """Return every fact of the nodes at a batch, by name."""
         scaled = interpolated(self.scaled, batch)
         columns = {name: self.fixed[:, i] for i, name in enumerate(OP_FIXED.columns)}
         return columns | {name: scaled[:, i] for i, name in enumerate(OP_SCALED.columns)}
 
     def edges_at(self, batch: float) -> Mapping[str, Array]:
-        """Every fact of the edges at a batch, by name."""
+        """Return every fact of the edges at a batch, by name."""
         scaled = interpolated(self.edge_scaled, batch)
         return {name: scaled[:, i] for i, name in enumerate(EDGE_SCALED.columns)}
 
     def whole_at(self, batch: float) -> Mapping[str, float]:
-        """Facts of the graph at a batch, by name."""
+        """Return the facts of the graph at a batch, by name."""
         totals = interpolated(self.whole, batch)
         return {name: float(totals[i]) for i, name in enumerate(WHOLE.columns)}
 
@@ -151,7 +151,7 @@ class ModelGraph:
 
     @cached_property
     def depth(self) -> int:
-        """Operators on the longest path."""
+        """Return the operators on the longest path."""
         longest = [1] * len(self.ops)
         for source, target in self.ops.edges.T.tolist():
             longest[target] = max(longest[target], longest[source] + 1)
@@ -159,7 +159,7 @@ class ModelGraph:
 
 
 def interpolated(pair: Array, batch: float) -> Array:
-    """Numbers counted at either of `BATCHES`, at another batch; never negative."""
+    """Return the numbers counted at either of `BATCHES`, at another batch; never negative."""
     low, high = BATCHES
     result: Array = np.maximum(pair[0] + (pair[1] - pair[0]) * ((batch - low) / (high - low)), 0.0)
     return result

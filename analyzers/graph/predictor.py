@@ -87,7 +87,7 @@ class GraphEstimates:
 
     @property
     def extrapolating(self) -> NDArray[np.bool_]:
-        """The graph or the machine is outside of what was trained on."""
+        """Return the graph or the machine is outside of what was trained on."""
         return self.far | self.unknown
 
 
@@ -142,7 +142,7 @@ class GraphPredictor(ABC):
 
     @abstractmethod
     def predict(self, data: Measurements) -> Array:
-        """The quantity of every row, ``[rows]``, in its unit; not corrected by `adapt`."""
+        """Return the quantity of every row, ``[rows]``, in its unit; not corrected by `adapt`."""
 
     def adapt(self, few: Measurements) -> None:
         """Take a new machine from a few of its rows; by default one factor, their median.
@@ -178,7 +178,7 @@ class GraphPredictor(ABC):
         return {}
 
     def arrays(self) -> Mapping[str, Array]:
-        """Everything learned, by name; empty where nothing is kept."""
+        """Return everything learned, by name; empty where nothing is kept."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
@@ -228,7 +228,7 @@ def begins_from(stem: str) -> str:
 
 @cache
 def predictors() -> tuple[str, ...]:
-    """Names of all predictors."""
+    """Return the names of all predictors."""
     return tuple(sorted(files()))
 
 

@@ -26,10 +26,10 @@ class Schema:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the names and their order; independent of code."""
+        """Return the digest of the names and their order; independent of code."""
         text = json.dumps([self.name, list(self.columns)])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def index(self, column: str) -> int:
-        """Position of a column."""
+        """Return the position of a column."""
         return self.columns.index(column)

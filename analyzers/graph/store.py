@@ -139,7 +139,7 @@ class StoredGraphs(Mapping[str, ModelGraph]):
 
 
 def rows_text(rows: Sequence[GraphRow]) -> str:
-    """Rows as JSON lines."""
+    """Return the rows as JSON lines."""
     return "".join(json.dumps(_listed(row)) + "\n" for row in rows)
 
 
@@ -152,7 +152,7 @@ def _listed(row: GraphRow) -> list[object]:
 
 
 def parse_rows(text: str) -> list[GraphRow]:
-    """Rows that `rows_text` wrote.
+    """Return the rows that `rows_text` wrote.
 
     Raises:
         DataError: they are none.

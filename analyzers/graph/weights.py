@@ -117,7 +117,7 @@ class GraphCard:
 
 
 def version_of(framework: str) -> tuple[int, int]:
-    """Major and minor of ``torch 2.9``.
+    """Return the major and minor of ``torch 2.9``.
 
     Raises:
         ValueError: it has none.
@@ -159,7 +159,7 @@ def save(
 
 
 def read_card(path: Path) -> GraphCard:
-    """The card of a file.
+    """Return the card of a file.
 
     Raises:
         WeightsError: it cannot be read, or is no card.
@@ -190,7 +190,7 @@ def _parsed(content: bytes, path: Path) -> GraphCard:
 
 
 def load(path: Path, *, trains: bool = True) -> tuple[GraphPredictor, GraphCard]:
-    """The predictor of a card; without ``trains`` it may only estimate.
+    """Return the predictor of a card; without ``trains`` it may only estimate.
 
     Raises:
         WeightsError: damaged, of another schema, or not belonging together.

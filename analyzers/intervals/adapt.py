@@ -77,7 +77,7 @@ class KernelResidual:
 
     @property
     def log_ratio(self) -> float:
-        """Measured over predicted."""
+        """Return the measured over predicted."""
         return math.log(self.measured_s / self.predicted_s)
 
 
@@ -100,7 +100,7 @@ class Correction:
     samples: int = 0
 
     def at(self, predicted_s: float) -> float:
-        """The factor for a kernel.
+        """Return the factor for a kernel.
 
         >>> Correction(1.0, 4.0, 0.9, 1.1).at(1e-4)
         2.0
@@ -167,7 +167,7 @@ class Posterior:
     network: str
 
     def log_ratio(self, class_name: str, predicted_s: float) -> float:
-        """Expected residual in another network."""
+        """Return the expected residual in another network."""
         each = terms(class_name, predicted_s)
         return float(self.offsets.expected(table([each], self.columns))[0])
 
@@ -197,7 +197,7 @@ def slope_of(predicted_s: float) -> float:
 def posterior(
     rows: Sequence[KernelResidual], deviations: Mapping[str, float] = DEVIATIONS
 ) -> Posterior:
-    """Offsets and slopes; the noise is what the rows scatter around them."""
+    """Return the offsets and slopes; the noise is what the rows scatter around them."""
     each = [terms(r.class_name, r.predicted_s, r.network) for r in rows]
     columns = tuple(dict.fromkeys(key for one in each for key in one))
     prior = np.array([deviations[kind] for kind, _ in columns])
@@ -251,7 +251,7 @@ def adapt(rows: Sequence[KernelResidual], *, is_rated: bool = False) -> Adaptati
 
 
 def key(predictor: str, class_name: str) -> str:
-    """The name that a correction has in a target file.
+    """Return the name that a correction has in a target file.
 
     >>> key("learned", "matmul"), key("roofline", "conv")
     ('matmul', 'roofline.conv')
@@ -260,7 +260,7 @@ def key(predictor: str, class_name: str) -> str:
 
 
 def correction(fitted: Posterior, name: str, samples: int) -> Correction:
-    """A class's correction; the interval is that of a kernel in the middle."""
+    """Return a class's correction; the interval is that of a kernel in the middle."""
     small, large = (math.exp(fitted.log_ratio(name, s)) for s in (SMALL_S, LARGE_S))
     reach = 1.645 * fitted.deviation(name, math.sqrt(SMALL_S * LARGE_S))
     return Correction(small, large, math.exp(-reach), math.exp(reach), samples)
@@ -300,7 +300,7 @@ def enough(curve: Sequence[LearningPoint]) -> int | None:
 
 
 def of_machine(machine: Machine) -> Mapping[str, Correction]:
-    """The corrections in a target file, by class; empty where it has none."""
+    """Return the corrections in a target file, by class; empty where it has none."""
     return {
         name: Correction(n["small_ratio"], n["large_ratio"], n["low_ratio"], n["high_ratio"])
         for name, n in machine.adaptation.items()
@@ -319,7 +319,7 @@ def of_class(
 def corrected(
     estimate: Estimate, launches: float, corrections: Mapping[str, Correction]
 ) -> Estimate:
-    """A prediction times what kernels measured on the machine took of theirs."""
+    """Return a prediction times what kernels measured on the machine took of theirs."""
     correction = of_class(corrections, estimate.predictor.value, estimate.class_name)
     if correction is None or not launches:
         return estimate

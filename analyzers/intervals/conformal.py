@@ -53,11 +53,11 @@ class Band:
     high: float
 
     def around(self, other: Band) -> Band:
-        """The narrowest band that holds both."""
+        """Return the narrowest band that holds both."""
         return Band(min(self.low, other.low), max(self.high, other.high))
 
     def widened(self, factor: float) -> Band:
-        """Further from the prediction by a factor; still around it."""
+        """Return the further from the prediction by a factor; still around it."""
         low, high = min(self.low, 0.0), max(self.high, 0.0)
         return Band(low * factor, high * factor)
 
@@ -100,7 +100,7 @@ class Unseen:
         return result
 
     def around(self, other: Unseen) -> Unseen:
-        """The narrowest that holds both."""
+        """Return the narrowest that holds both."""
         return Unseen(max(self.error, other.error), self.band.around(other.band))
 
 
@@ -138,13 +138,13 @@ class Bands:
         return np.minimum(low, far[0]), np.maximum(high, far[1])
 
     def around(self, other: Bands) -> Bands:
-        """The narrowest that hold both; unseen machines only where both know of them."""
+        """Return the narrowest that hold both; unseen machines only where both know of them."""
         both = self.unseen and other.unseen and self.unseen.around(other.unseen)
         return Bands(self.seen.around(other.seen), both, self.levels.around(other.levels))
 
 
 def around_zero(one: Band, expected: Array) -> tuple[Array, Array]:
-    """Ends of a band over expected errors, neither beyond 0."""
+    """Return the ends of a band over expected errors, neither beyond 0."""
     return expected * min(one.low, 0.0), expected * max(one.high, 0.0)
 
 
@@ -164,7 +164,7 @@ class Calibration:
     categories: Mapping[str, Bands] = field(default_factory=dict)
 
     def of(self, category: str) -> Bands:
-        """The bands of a category; the widest where nothing like it was measured."""
+        """Return the bands of a category; the widest where nothing like it was measured."""
         known = self.categories.get(category)
         return known or reduce(Bands.around, self.categories.values(), self.bands)
 
@@ -213,7 +213,7 @@ def band(
     coverage: float = COVERAGE,
     count: int | None = None,
 ) -> Band:
-    """The quantiles that leave half the miss on either side.
+    """Return the quantiles that leave half the miss on either side.
 
     Args:
         scores: one a held-out row.
@@ -238,7 +238,7 @@ def _upper(scores: Array, weights: Array, level: float, count: int) -> float:
 
 
 def sides(low: Array, high: Array) -> Array:
-    """Lengths of the box of those trained on; of what never changed, its own size or 1.
+    """Return the lengths of the box of those trained on; of what never changed, its own size or 1.
 
     So a family of kernels that no row had widens an interval twofold, not without end.
     """

@@ -69,7 +69,7 @@ class Semivariogram:
     power: float = 1.0
 
     def correlation(self, distance: Array) -> Array:
-        """Correlation of what kernels share of their own errors."""
+        """Return the correlation of what kernels share of their own errors."""
         import numpy as np
 
         correlation: Array = np.exp(-((distance / self.reach) ** self.power))
@@ -126,7 +126,7 @@ def semivariogram_of(group: tuple[str, str]) -> Semivariogram:
 def difference(
     old: Iterable[Uncertain], new: Iterable[Uncertain], deviations: float = NINE_IN_TEN
 ) -> Interval | None:
-    """New less old, with its interval; None where both are the same.
+    """Return the new less old, with its interval; None where both are the same.
 
     Args:
         old: kernels of one side.
@@ -161,7 +161,7 @@ def difference(
 
 
 def rounded(kernel: Uncertain) -> Uncertain:
-    """The kernel with an amount that sums in another order do not change."""
+    """Return the kernel with an amount that sums in another order do not change."""
     low, mid, high = (
         float(f"{end:.{DIGITS}g}")
         for end in (kernel.amount.low, kernel.amount.mid, kernel.amount.high)
@@ -173,7 +173,7 @@ def rounded(kernel: Uncertain) -> Uncertain:
 def of_group(
     spread: Semivariogram, members: Sequence[tuple[Uncertain, int]], scale: float = 1.0
 ) -> Interval:
-    """The difference within a class; counts are negative on the old side.
+    """Return the difference within a class; counts are negative on the old side.
 
     Args:
         spread: how unlike own errors are.
@@ -253,7 +253,7 @@ class End:
 
     @classmethod
     def of(cls, end: Array, mid: Array, spread: Semivariogram) -> End:
-        """The parts of the way from ``mid`` to ``end``."""
+        """Return the parts of the way from ``mid`` to ``end``."""
         import numpy as np
 
         with np.errstate(divide="ignore", invalid="ignore"):

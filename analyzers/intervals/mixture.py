@@ -53,7 +53,7 @@ class Mixture:
 
     @property
     def count(self) -> NDArray[np.intp]:
-        """Number of estimates that cover each row."""
+        """Return the number of estimates that cover each row."""
         result: NDArray[np.intp] = self.speaks.sum(axis=0)
         return result
 
@@ -78,7 +78,7 @@ class Mixture:
         return interval[0], interval[1], interval[2]
 
     def below(self, log_s: Array) -> Array:
-        """Share of the times of each row that are expected below one, ``[rows]``."""
+        """Return the share of the times of each row that are expected below one, ``[rows]``."""
         away = log_s - self.middle
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
         scaled = np.clip(REACH * away / np.maximum(width, LEAST_WIDTH), -500.0, 500.0)
@@ -101,7 +101,7 @@ class Mixture:
         return result
 
     def least_error(self) -> Array:
-        """The time of each row whose expected relative error is least, as a logarithm.
+        """Return the time of each row whose expected relative error is least, as a logarithm.
 
         That is the median of the times, each counting by its reciprocal: the mean of
         ``|p / t - 1|`` is the mean of ``|p - t|`` where ``t`` has the weight ``1 / t``. It is no

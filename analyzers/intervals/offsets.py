@@ -121,7 +121,7 @@ def noise_prior(usual: float | None) -> Array:
 
 
 def regressed(table: Array, residual: Array, noise: float) -> Regression:
-    """Offsets of deviation one, under one noise."""
+    """Return the offsets of deviation one, under one noise."""
     left, scale, right = np.linalg.svd(table, full_matrices=False)
     seen = left.T @ residual
     variance = scale**2 + noise**2

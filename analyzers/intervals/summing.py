@@ -96,5 +96,5 @@ def half_width(sides: Sides, products: float = IN_INFERENCE) -> float:
 
 
 def joined(shared: float, line: float, square: float) -> float:
-    """The same of one class, from its correlation, its sum and its sum of squares."""
+    """Return the same of one class, from its correlation, its sum and its sum of squares."""
     return line if shared == TOGETHER else math.sqrt(shared * line * line + (1 - shared) * square)

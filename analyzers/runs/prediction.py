@@ -94,19 +94,19 @@ class PredictionTable:
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """Reasons why the predictor of whole runs extrapolates; empty if it does not."""
+        """Return the reasons why the predictor of whole runs extrapolates; empty if it does not."""
         start = extrapolation(self.total.predictor)
         return tuple(n.removeprefix(start) for n in self.notes if n.startswith(start))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Notes without the reasons why the predictor of whole runs extrapolates."""
+        """Return the notes without the reasons why the predictor of whole runs extrapolates."""
         start = extrapolation(self.total.predictor)
         return tuple(n for n in self.notes if not n.startswith(start))
 
     @property
     def timeline(self) -> RunEstimate:
-        """The run by its kernels, host and fixed time, without regard to measured runs."""
+        """Return the run by its kernels, host and fixed time, without regard to measured runs."""
         return self.alone or self.total
 
     @property

@@ -31,7 +31,7 @@ NARROW_BITS, WIDE_BITS = 16, 32
 def launches(
     module: Module, am: Analyses, setting: Setting, envs: Sequence[Env]
 ) -> tuple[KernelTable, list[Launch]]:
-    """The launches of one run of a typed, canonical f32 module, in order.
+    """Return the launches of one run of a typed, canonical f32 module, in order.
 
     Args:
         module: its floating-point tensors in f32.
@@ -87,7 +87,7 @@ class LaunchWalk:
         self.weights = 0
 
     def all(self) -> Iterator[Launch]:
-        """Every launch; the casts of weights come last, as one."""
+        """Yield every launch; the casts of weights come last, as one."""
         for index, kernel in enumerate(self.table.kernels):
             yield from self.casts(kernel)
             yield self.launch(index, kernel)
@@ -96,7 +96,7 @@ class LaunchWalk:
         yield from self.weight_casts()
 
     def weight_casts(self) -> Iterator[Launch]:
-        """The casts of weights before the kernels so far, as one."""
+        """Yield the casts of weights before the kernels so far, as one."""
         if self.weights:
             read, traits = self.weight_bytes, {"operands": float(self.weights)}
             amounts = {"read_bytes": self.same(read), "write_bytes": self.same(read / 2)}
@@ -126,14 +126,14 @@ class LaunchWalk:
         return self.stored.policies.get(kernel.anchor, Policy.WIDEST)
 
     def bits(self, v: Value) -> int:
-        """Bits of a stored element."""
+        """Return the bits of a stored element."""
         bits = self.widths.get(v)
         if bits is None:
             bits = self.widths[v] = self._bits(v)
         return bits
 
     def way(self, v: Value) -> int:
-        """A number for the type, the bits of an element, and whether it is stored."""
+        """Return a number for the type, the bits of an element, and whether it is stored."""
         way = self.lies.get(v)
         if way is None:
             key = v.type, self.bits(v), v.weight is None
@@ -148,7 +148,7 @@ class LaunchWalk:
         return self.plain_bits if self.stored is None else self.stored.of(v).bits
 
     def read_bits(self, v: Value, policy: Policy) -> int:
-        """Bits of an element as a kernel reads it, casts done before."""
+        """Return the bits of an element as a kernel reads it, casts done before."""
         bits = self.bits(v)
         if self.stored is None or not _is_float(v):
             return bits
@@ -159,7 +159,7 @@ class LaunchWalk:
         return bits
 
     def write_bits(self, v: Value, policy: Policy) -> int:
-        """Bits of an element that a kernel writes.
+        """Return the bits of an element that a kernel writes.
 
         Generated kernels write what readers want, both types where they differ.
         """
@@ -225,7 +225,7 @@ class LaunchWalk:
         return Launch(kind, -1, amounts, traits, 1.0)
 
     def launch(self, index: int, kernel: Kernel) -> Launch:
-        """The launch of a kernel; layers repeat a few."""
+        """Return the launch of a kernel; layers repeat a few."""
         key = self.signature(kernel)
         launch = self.known.get(key)
         if launch is None:
@@ -233,7 +233,7 @@ class LaunchWalk:
         return Launch(launch.kind, index, launch.amounts, launch.traits, launch.times)
 
     def signature(self, kernel: Kernel) -> tuple[Hashable, ...]:
-        """All that a launch is counted from; of attention's inner nodes that is the problem.
+        """Return all that a launch is counted from; of attention's inner nodes that is the problem.
 
         Equal kernels share their work, as the table keeps them.
         """
@@ -302,7 +302,7 @@ class LaunchWalk:
         return replace(launch, amounts={**launch.amounts, **amounts}, traits=traits)
 
     def stored_bytes(self, parts: Sequence[tuple[Value, Dim, int]]) -> Amount:
-        """Bytes of parts of values in other widths than their types say."""
+        """Return the bytes of parts of values in other widths than their types say."""
         total = [0.0] * len(self.at)
         for v, part, bits in parts:
             declared = v.type.dtype.bits if isinstance(v.type, TensorType) else 0
@@ -312,11 +312,11 @@ class LaunchWalk:
         return tuple(total)
 
     def least(self, parts: Sequence[tuple[Value, Dim]]) -> Amount:
-        """Bytes of parts of values if all of them were stored narrow."""
+        """Return the bytes of parts of values if all of them were stored narrow."""
         return self.stored_bytes([(v, part, min(self.bits(v), NARROW_BITS)) for v, part in parts])
 
     def written(self, kernel: Kernel, policy: Policy) -> Amount:
-        """Bytes a kernel writes; an assignment in place writes less than its result."""
+        """Return the bytes a kernel writes; an assignment in place writes less than its result."""
         whole = [(v, _nbytes(v)) for v in kernel.writes]
         stored = self.stored_bytes([(v, n, self.write_bits(v, policy)) for v, n in whole])
         declared = [sum(column) for column in zip(*(self.amount(n) for _, n in whole), strict=True)]

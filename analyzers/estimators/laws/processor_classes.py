@@ -60,7 +60,7 @@ class Class:
 
 
 def classify(s: KernelSubject) -> Class:
-    """The class of a kernel."""
+    """Return the class of a kernel."""
     family = _FAMILIES.get(s.kind, _other)
     kind = family(s)
     terms = {Term.LAUNCH: 1.0, **{t: q for t, q in kind.terms.items() if q > 0}}
@@ -70,7 +70,7 @@ def classify(s: KernelSubject) -> Class:
 
 
 def traffic(nbytes: float) -> Terms:
-    """Bytes, and those of them that are more than the near and the shared cache hold."""
+    """Return the bytes, and those of them that are more than the near and the shared cache hold."""
     return {
         Term.BYTE: nbytes,
         Term.MID_BYTE: max(nbytes - NEAR_BYTES, 0.0),
@@ -79,7 +79,7 @@ def traffic(nbytes: float) -> Terms:
 
 
 def padded(extent: int, block: int = BLOCK) -> int:
-    """An extent up to whole blocks."""
+    """Return an extent up to whole blocks."""
     return -(-extent // block) * block
 
 
@@ -254,7 +254,7 @@ def _pool(s: KernelSubject) -> Class:
 
 
 def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int]:
-    """A transposition with axes of extent one left out and those that stay together merged.
+    """Return a transposition with axes of extent one left out and those that stay together merged.
 
     Returns:
         The pattern, ``0213``, and the elements that stay together at the end.

@@ -71,7 +71,7 @@ class KernelClass(ABC):
 
     @abstractmethod
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Operations and compulsory bytes."""
+        """Return the operations and compulsory bytes."""
 
     @abstractmethod
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
@@ -81,14 +81,14 @@ class KernelClass(ABC):
         """
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """A physical estimate, which the learned factor corrects: roofline and launch."""
+        """Return a physical estimate, which the learned factor corrects: roofline and launch."""
         bound = physics.roofline_s(self.amounts(rows, dtype), dtype, sheet)
         return bound + physics.latency_s(protocol, sheet)
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Index into ``categories`` of every row; 0 where there are none."""
+        """Return the index into ``categories`` of every row; 0 where there are none."""
         return np.zeros(len(rows[self.parameters[0]]), np.intp)
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
@@ -113,7 +113,7 @@ class KernelClass(ABC):
 
 @cache
 def named(name: str) -> KernelClass | None:
-    """The class of that name, which its file has too; None where there is none.
+    """Return the class of that name, which its file has too; None where there is none.
 
     The others are not imported.
     """
@@ -126,5 +126,5 @@ def named(name: str) -> KernelClass | None:
 
 @cache
 def classes() -> Mapping[str, KernelClass]:
-    """Every class by its name."""
+    """Return every class by its name."""
     return {made.name: made for made in instances(__name__, KernelClass)}

@@ -55,14 +55,14 @@ class FusedAttention(KernelClass):
     by_framework = ("kernel",)
 
     def balance(self, rows: Columns, dtype: str, sheet: Sheet) -> Balance:
-        """Products and traffic at the rates of the data sheet."""
+        """Return the products and traffic at the rates of the data sheet."""
         amounts = self.amounts(rows, dtype)
         nbytes = amounts.read_bytes + amounts.write_bytes
         compute_s = 2 * amounts.mac / physics.matrix_flop_per_s(dtype, sheet)
         return Balance(amounts.mac, compute_s, nbytes / sheet.device_bytes_per_s, nbytes)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Products or traffic, whichever takes longer, and a launch."""
+        """Return the products or traffic, whichever takes longer, and a launch."""
         _, compute_s, _, nbytes = self.balance(rows, dtype, sheet)
         longest = np.maximum(compute_s, memory_s(nbytes, sheet))
         return longest + physics.latency_s(protocol, sheet)
@@ -81,7 +81,7 @@ Source: CUDA programming guide."""
 
 
 def key_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """A block of `BLOCK_QUERIES` with one key and its value, on one multiprocessor.
+    """Return a block of `BLOCK_QUERIES` with one key and its value, on one multiprocessor.
 
     Its warps multiply, take exponentials, and read the key and the value from shared memory, each
     warp for itself. These are added up. A key took 81 clocks on RTX 4090 and 57 on RTX PRO 6000,
@@ -141,6 +141,6 @@ def kernel_features(rows: Columns) -> dict[str, Array]:
 
 
 def wave_features(name: str, tiles: Array, sheet: Sheet) -> dict[str, Array]:
-    """Tiles over multiprocessors, and how full the waves are."""
+    """Return the tiles over multiprocessors, and how full the waves are."""
     waves = tiles / sheet.sm_count
     return {f"log_waves_{name}": np.log2(waves), f"fill_{name}": waves / np.ceil(waves)}

@@ -50,7 +50,7 @@ class AttentionDecode(FusedAttention):
     increasing = ("log_device_s", "log_chain_s")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """The visible cache is read once a KV head, however many queries share it."""
+        """Return the amounts: the visible cache is read once a KV head, however many queries share it."""
         element_bytes = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
         width = rows["head_dim"] + value_dim(rows)
@@ -106,12 +106,12 @@ class AttentionDecode(FusedAttention):
 
 
 def length_of(rows: Columns) -> Array:
-    """Tokens that the query sees, its own included."""
+    """Return the tokens that the query sees, its own included."""
     return np.minimum(rows["cached_len"] + 1, reach(rows))
 
 
 def binding_window(rows: Columns) -> Array:
-    """Tokens of a window that hides some; one that holds all of the cache is none.
+    """Return the tokens of a window that hides some; one that holds all of the cache is none.
 
     Kernels with such a window take as long as those without one: 0 % difference in the median,
     SGLang's on Hopper 7 to 8 %. Where no row has a window, as on A100, it would come from other

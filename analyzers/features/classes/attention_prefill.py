@@ -134,7 +134,7 @@ class AttentionPrefill(FusedAttention):
         return features | wave_features("packed", tiles, sheet) | kernel_features(rows)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Products, traffic or the longest walk, whichever takes longest, and a launch.
+        """Return the products, traffic or the longest walk, whichever takes longest, and a launch.
 
         A recorded graph repeats one call, whose cache L2 then holds, and which has no pages. Under
         a profiler of engines each layer has a cache of its own in pages: blocks of one head walk
@@ -150,12 +150,12 @@ class AttentionPrefill(FusedAttention):
 
 
 def cached_len(rows: Columns) -> Array:
-    """Tokens before the first query that it sees."""
+    """Return the tokens before the first query that it sees."""
     return np.where(rows["causal"] > 0, np.maximum(rows["kv_len"] - rows["query_len"], 0), 0)
 
 
 def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """One thread block walks all keys that its queries see, at its share of the products."""
+    """Return one thread block walks all keys that its queries see, at its share of the products."""
     length = np.minimum(rows["kv_len"], reach(rows))
     height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
     mac = height * length * (rows["head_dim"] + value_dim(rows))
@@ -178,7 +178,7 @@ def waves_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
 
 
 def pairs(rows: Columns) -> Array:
-    """Unmasked pairs of query and key of one head in one sequence.
+    """Return the unmasked pairs of query and key of one head in one sequence.
 
     Causal: ``Σᵢ min(cached + i, window)`` over the queries ``i = 1 … query_len``. Not causal: all
     pairs; within a window the causal ones, which are no more than there are.

@@ -36,7 +36,7 @@ class BatchedMatmul(Matmul):
     categories = ("half", "eight bits")
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Those of any product, and that of whole weights over heads."""
+        """Return those of any product, and that of whole weights over heads."""
         ones = np.ones_like(rows["m"])
         return super().features(rows, dtype, sheet) | {
             "log_elements_x": np.log2(rows["batch"] * rows["m"] * rows["k"]),
@@ -53,7 +53,7 @@ class BatchedMatmul(Matmul):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Weights of 16 bits, and of 8."""
+        """Return the weights of 16 bits, and of 8."""
         is_narrow = (rows["weight_bits"] > 0) | (bits_of(dtype) == 8)
         index: NDArray[np.intp] = is_narrow.astype(np.intp)
         return index

@@ -28,7 +28,7 @@ class Called(KernelClass):
 
     @abstractmethod
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """The kernel alone."""
+        """Return the kernel alone."""
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
@@ -37,6 +37,6 @@ class Called(KernelClass):
         return reach.category(self.body_s(rows, dtype, sheet), self.eager_s)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """The body at rates that kernels reach, and the call."""
+        """Return the body at rates that kernels reach, and the call."""
         call = reach.call_s(protocol, sheet, self.eager_s, is_own=self.is_own)
         return reach.joined_s(call, self.body_s(rows, dtype, sheet))

@@ -45,7 +45,7 @@ class CausalConvolution(KernelClass):
     categories = ("prompts", "single tokens")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Inputs and results once; of the kept inputs those that single tokens read."""
+        """Return the inputs and results once; of the kept inputs those that single tokens read."""
         elements = rows["batch"] * rows["query_len"] * rows["channels"]
         mac = elements * rows["taps"]
         nothing = np.zeros_like(mac)
@@ -55,7 +55,7 @@ class CausalConvolution(KernelClass):
         return Amounts(mac, mac, nothing, nothing, (elements + read) * nbytes, elements * nbytes)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Traffic against caches, blocks against multiprocessors, and lengths."""
+        """Return the traffic against caches, blocks against multiprocessors, and lengths."""
         log = np.log2
         nbytes = moved(rows, dtype)
         ones = np.ones_like(nbytes)
@@ -80,14 +80,14 @@ class CausalConvolution(KernelClass):
         }
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Traffic and a launch."""
+        """Return the traffic and a launch."""
         return memory_s(moved(rows, dtype), sheet) + physics.latency_s(protocol, sheet)
 
     category = by_token
 
 
 def moved(rows: Columns, dtype: str) -> Array:
-    """Bytes of inputs, results and kept inputs."""
+    """Return the bytes of inputs, results and kept inputs."""
     tokens = rows["batch"] * rows["query_len"]
     cached = rows["batch"] * (rows["taps"] - 1)
     nbytes: Array = 2 * (tokens + cached) * rows["channels"] * bits_of(dtype) / 8

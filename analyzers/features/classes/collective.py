@@ -61,12 +61,12 @@ class Collective(KernelClass):
     optional = {"joined": 0, "nodes": 1}
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Own memory is read and written once; additions are not counted."""
+        """Return the amounts: memory is read and written once; additions are not counted."""
         nothing = np.zeros_like(rows["nbytes"])
         return Amounts(nothing, nothing, nothing, nothing, rows["nbytes"], rows["nbytes"])
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Size against latency, ranks, and which link it goes over."""
+        """Return the size against latency, ranks, and which link it goes over."""
         log = np.log2
         wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
         ring = np.where(rows["operation"] == Operation.ALL_REDUCE, 2.0, 1.0) * (rows["ranks"] - 1)
@@ -87,7 +87,7 @@ class Collective(KernelClass):
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Bytes over the link, those of a ring over PCIe, and a launch."""
+        """Return the bytes over the link, those of a ring over PCIe, and a launch."""
         is_ring = (_direct(rows, sheet) == 0) & (rows["operation"] == Operation.ALL_REDUCE)
         around = 2 * (rows["ranks"] - 1) / rows["ranks"]
         wire_s = wire_bytes(rows) * np.where(is_ring, around, 1) / link_bytes_per_s(rows, sheet)
@@ -95,7 +95,7 @@ class Collective(KernelClass):
         return wire_s + (physics.latency_s(protocol, sheet) if is_recorded else INTEL_LAUNCH_S)
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
-        """The link that joins ranks, so that 1 is a factor of two in it, and the maker."""
+        """Return the link that joins ranks, so that 1 is a factor of two in it, and the maker."""
         rate = sheet.machine.direct_bytes_per_s or _host(sheet) or UNKNOWN_LINK_BYTES_PER_S
         return math.sqrt(2) * math.log2(rate), vendor(sheet)
 
@@ -123,7 +123,7 @@ class Collective(KernelClass):
 
 
 def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.LinkExchange]]:
-    """Rows that `networks` answers, by their place."""
+    """Yield the rows that `networks` answers, by their place."""
     is_pair = rows["operation"] == Operation.SEND_RECEIVE
     wanted = ((rows["nodes"] > 1) | is_pair) & (rows["ranks"] > 1)
     cluster = Cluster.of(sheet.machine)
@@ -139,7 +139,7 @@ def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.LinkExc
 
 
 def wire_bytes(rows: Columns) -> Array:
-    """Least bytes that enter or leave one rank in one direction.
+    """Return the least bytes that enter or leave one rank in one direction.
 
     An all-reduce sends its own part and receives the sum even where switches add, so that it is
     the message once, not the ``2·(n − 1)/n`` of a ring; the others are ``(n − 1)/n``.
@@ -157,13 +157,13 @@ def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
 
 
 def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
-    """One direction of the link that joins all ranks."""
+    """Return one direction of the link that joins all ranks."""
     direct = _direct(rows, sheet)
     return np.where(direct > 0, direct, _host(sheet) or UNKNOWN_LINK_BYTES_PER_S)
 
 
 def _direct(rows: Columns, sheet: Sheet) -> Array:
-    """One direction of the direct links that join all ranks; 0 where none do."""
+    """Return one direction of the direct links that join all ranks; 0 where none do."""
     counts, place = np.unique(rows["ranks"], return_inverse=True)
     rates = np.array([sheet.machine.joined_bytes_per_s(int(n)) for n in counts])
     within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])

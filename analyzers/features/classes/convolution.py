@@ -58,7 +58,7 @@ class Convolution(Called):
     categories = ("eager", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Direct count; the least is that of minimal filtering."""
+        """Return the direct count; the least is that of minimal filtering."""
         outputs = rows["batch"] * rows["out_channels"] * rows["out_h"] * rows["out_w"]
         inputs = rows["batch"] * rows["in_channels"] * rows["in_h"] * rows["in_w"]
         window = rows["in_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"]
@@ -86,7 +86,7 @@ class Convolution(Called):
         return np.full(len(rows["batch"]), int(protocol is not Protocol.EAGER), np.intp)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """The product a convolution is: rows of positions, columns of channels."""
+        """Return the product a convolution is: rows of positions, columns of channels."""
         amounts = self.amounts(rows, dtype)
         compute, traffic = compute_s(amounts, dtype, sheet), traffic_s(amounts, sheet)
         body = compute + traffic
@@ -122,13 +122,13 @@ class Convolution(Called):
         return features
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Direct products, and bytes."""
+        """Return the direct products, and bytes."""
         amounts = self.amounts(rows, dtype)
         return compute_s(amounts, dtype, sheet) + traffic_s(amounts, sheet)
 
 
 def compute_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
-    """Direct products at the rate of the element type."""
+    """Return the direct products at the rate of the element type."""
     single = dtype == "f32"
     rate = reach.single_flop_per_s(sheet) if single else sheet.matrix_flop_per_s(dtype)
     compute: Array = 2 * amounts.mac / rate
@@ -136,14 +136,14 @@ def compute_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
 
 
 def traffic_s(amounts: Amounts, sheet: Sheet) -> Array:
-    """Operands once at the bandwidth that kernels reach."""
+    """Return the operands once at the bandwidth that kernels reach."""
     nbytes = amounts.read_bytes + amounts.write_bytes
     traffic: Array = nbytes / reach.memory_bytes_per_s(sheet)
     return traffic
 
 
 def touched(rows: Columns, axis: str) -> Array:
-    """Positions along an axis, ``h`` or ``w``, that some window reads.
+    """Return the positions along an axis, ``h`` or ``w``, that some window reads.
 
     What `perfc.ir.ops.convolution.window.touched` counts; at most that where windows with
     holes are strided.
@@ -168,7 +168,7 @@ def touched(rows: Columns, axis: str) -> Array:
 
 
 def gain(rows: Columns) -> Array:
-    """Factor by which minimal filtering F(4, r) can cut the products.
+    """Return the factor by which minimal filtering F(4, r) can cut the products.
 
     1 beyond stride one, and where windows are dilated.
     """

@@ -61,7 +61,7 @@ class Elementwise(Called):
         }
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Bytes at the bandwidth that kernels reach."""
+        """Return the bytes at the bandwidth that kernels reach."""
         nbytes = np.maximum(rows["read_bytes"] + rows["write_bytes"], 1.0)
         body: Array = nbytes / reach.memory_bytes_per_s(sheet)
         return body

@@ -161,7 +161,7 @@ class Experts(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Element type that is computed in; weights that are widened inside are one."""
+        """Return the element type that is computed in; weights that are widened inside are one."""
         name = {16: "half", 8: "eight bits", 4: "four bits"}.get(bits_of(dtype), "half")
         index = np.full(len(rows["tokens"]), self.categories.index(name), np.intp)
         index[rows["weight_bits"] > 0] = self.categories.index("narrow weights")
@@ -208,22 +208,22 @@ def choice_of(tokens: float, stated_skew: float | None) -> dict[str, float]:
 
 
 def routed(rows: Columns) -> Array:
-    """Pairs of a token and an expert on one rank, mean over ranks."""
+    """Return the pairs of a token and an expert on one rank, mean over ranks."""
     return rows["tokens"] * np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
 
 
 def expert_elements(rows: Columns) -> Array:
-    """Weights of one expert on this machine."""
+    """Return the weights of one expert on this machine."""
     return rows["matrices"] * rows["hidden"] * rows["inner"]
 
 
 def weight_bytes(rows: Columns, dtype: str) -> Array:
-    """Bytes of one weight."""
+    """Return the bytes of one weight."""
     return np.where(rows["weight_bits"] > 0, rows["weight_bits"], bits_of(dtype)) / 8
 
 
 def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
-    """Touched experts, load and tiles of the rank that is timed."""
+    """Return the touched experts, load and tiles of the rank that is timed."""
     share = popularity(rows)
     counts = tokens_of_experts(rows, share)
     local = rows["experts"] / rows["ranks"]
@@ -247,7 +247,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
 
 
 def touching_tokens(rows: Columns, counts: Array, share: Array) -> tuple[Array, Array]:
-    """Probability that an expert has a token, and how many where it has some.
+    """Return the probability that an expert has a token, and how many where it has some.
 
     Both are ``[nodes, kernels]``, as ``counts``, the mean tokens of an expert, and ``share``, its
     `popularity`, are.
@@ -300,7 +300,7 @@ def tokens_of_experts(rows: Columns, share: Array) -> Array:
 
 
 def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
-    """Tokens of an expert at as many nodes where each token chooses by itself.
+    """Return the tokens of an expert at as many nodes where each token chooses by itself.
 
     Experts then have binomial numbers, taken as normal ones that are no less than nothing and have
     their mean. Of several ranks the busiest has what the largest of so many is expected to have.

@@ -129,7 +129,7 @@ class LatentAttention(KernelClass):
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Products, traffic or, of a prompt, the longest walk; and a launch."""
+        """Return the products, traffic or, of a prompt, the longest walk; and a launch."""
         compute_s, traffic_s, walk_s = parts_s(rows, dtype, sheet)
         walk_s = np.where(rows["query_len"] > 1, walk_s, 0.0)
         longest = np.maximum(np.maximum(compute_s, traffic_s), walk_s)
@@ -152,20 +152,20 @@ def is_latent(rows: Columns) -> NDArray[np.bool_]:
 
 
 def pairs(rows: Columns) -> Array:
-    """Pairs of a query and a key that it sees, of all heads."""
+    """Return the pairs of a query and a key that it sees, of all heads."""
     queries, cached = rows["query_len"], np.maximum(rows["kv_len"] - rows["query_len"], 0)
     seen = queries * cached + queries * (queries + 1) / 2
     return rows["batch"] * rows["heads"] * seen
 
 
 def width(rows: Columns) -> Array:
-    """Products of one pair, as the kernel that is named does them."""
+    """Return the products of one pair, as the kernel that is named does them."""
     stays = is_latent(rows) | np.isin(rows["kernel"], LATENT)
     return np.where(stays, 2 * RANK + ROPE, rows["head_dim"] + rows["value_dim"])
 
 
 def parts_s(rows: Columns, dtype: str, sheet: Sheet) -> tuple[Array, Array, Array]:
-    """Products in whole tiles, traffic, and the longest walk of a tile over its keys."""
+    """Return the products in whole tiles, traffic, and the longest walk of a tile over its keys."""
     rate = physics.matrix_flop_per_s(dtype, sheet)
     height = rows["query_len"] * rows["heads"]
     pad = np.ceil(height / TILE) * TILE / height

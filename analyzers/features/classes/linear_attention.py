@@ -70,7 +70,7 @@ class LinearAttention(KernelClass):
     categories = ("prompts", "single tokens")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """The recurrence token by token; operands, results and states once."""
+        """Return the recurrence token by token; operands, results and states once."""
         tokens = rows["batch"] * rows["query_len"]
         state = rows["heads"] * rows["key_dim"] * rows["value_dim"]
         mac = tokens * state * (2 + rows["delta"])
@@ -118,7 +118,7 @@ class LinearAttention(KernelClass):
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """States of single tokens; of prompts the longest of three, and launches."""
+        """Return the states of single tokens; of prompts the longest of three, and launches."""
         parts = work(rows, dtype, sheet)
         prompt_s = np.maximum.reduce([parts.compute_s, parts.traffic_s, parts.walk_s])
         latency_s = physics.latency_s(protocol, sheet)
@@ -155,7 +155,7 @@ class PromptWork:
 
 
 def work(rows: Columns, dtype: str, sheet: Sheet) -> PromptWork:
-    """Chunks of `CHUNK` tokens: inside by products, between them through the state.
+    """Return the chunks of `CHUNK` tokens: inside by products, between them through the state.
 
     Kernels write keys and values corrected inside each chunk (delta rules alone), and the state
     before each chunk, all of which the last kernel reads again.

@@ -54,7 +54,7 @@ class Matmul(KernelClass):
     )
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Each operand once."""
+        """Return each operand once."""
         mac = rows["batch"] * rows["m"] * rows["n"] * rows["k"]
         nothing = np.zeros_like(mac)
         x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
@@ -142,7 +142,7 @@ class Matmul(KernelClass):
 
 
 def bits(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
-    """Bits an element of input, weights and output."""
+    """Return the bits an element of input, weights and output."""
     computed = bits_of(dtype)
     x_bits = np.where(rows["input_bits"] > 0, rows["input_bits"], computed)
     w_bits = np.where(rows["weight_bits"] > 0, rows["weight_bits"], computed)
@@ -175,7 +175,7 @@ def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
 
 
 def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """A kernel before the product that reads the input and writes it narrower."""
+    """Return a kernel before the product that reads the input and writes it narrower."""
     computed = bits_of(dtype)
     x_bits, _, _ = bits(rows, dtype)
     nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + computed) / 8

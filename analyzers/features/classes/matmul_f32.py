@@ -40,7 +40,7 @@ class MatmulF32(Called):
     categories = ("batched", "single", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Each operand once."""
+        """Return each operand once."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         mac = batch * m * n * k
         nothing = np.zeros_like(mac)
@@ -51,14 +51,14 @@ class MatmulF32(Called):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Which call of the library it is, and whether its launch is inside."""
+        """Return which call of the library it is, and whether its launch is inside."""
         if protocol is not Protocol.EAGER:
             return np.full(len(rows["m"]), self.categories.index("back to back"), np.intp)
         batched, single = map(self.categories.index, ("batched", "single"))
         return np.where(rows["batch"] > 1, batched, single)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Tiles and waves, alignment, and the balance of arithmetic and traffic."""
+        """Return the tiles and waves, alignment, and the balance of arithmetic and traffic."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
         body = self.body_s(rows, dtype, sheet)
@@ -94,7 +94,7 @@ class MatmulF32(Called):
         return body
 
     def compute_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """Whole waves of the tile that takes least."""
+        """Return the whole waves of the tile that takes least."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         return lanes.compute_s(m, n, k, batch, rows["transposed"], sheet)
 
@@ -109,6 +109,6 @@ class MatmulF32(Called):
 
 
 def alignment(extent: Array) -> Array:
-    """2 for multiples of 32, 1 for multiples of 4: what wide loads and tiles can use."""
+    """Return 2 for multiples of 32, 1 for multiples of 4: what wide loads and tiles can use."""
     level: Array = np.where(extent % 32 == 0, 2.0, np.where(extent % 4 == 0, 1.0, 0.0))
     return level

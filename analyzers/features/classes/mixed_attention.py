@@ -144,23 +144,23 @@ class TileSchedule:
 
 @cache
 def halves() -> tuple[AttentionPrefill, AttentionDecode]:
-    """The classes of the two halves."""
+    """Return the classes of the two halves."""
     return AttentionPrefill(), AttentionDecode()
 
 
 def prefill_rows(rows: Columns) -> dict[str, Array]:
-    """The chunks alone."""
+    """Return the chunks alone."""
     names = ("batch", "query_len", "kv_len", *SHARED)
     return {name: rows[name] for name in names} | {"causal": np.ones_like(rows["batch"])}
 
 
 def decode_rows(rows: Columns) -> dict[str, Array]:
-    """The single tokens alone."""
+    """Return the single tokens alone."""
     return {name: rows[name] for name in ("cached_len", *SHARED)} | {"batch": rows["decodes"]}
 
 
 def schedule(rows: Columns, dtype: str, sheet: Sheet) -> TileSchedule:
-    """Blocks of queries of one head, each of which walks its keys on one multiprocessor.
+    """Return the blocks of queries of one head, each of which walks its keys on one multiprocessor.
 
     A kernel for chunks gives a single token a tile of its own in each head, of which all rows but
     one are idle, and takes sequences of one head before those of the next. Where the sequences that

@@ -45,5 +45,5 @@ class Normalization(Rowwise):
         return np.full_like(rows["cols"], THREADS)
 
     def again(self, rows: Columns) -> Array:
-        """Blocks read their row twice."""
+        """Return the blocks read their row twice."""
         return np.ones_like(rows["cols"])

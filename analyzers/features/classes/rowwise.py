@@ -50,7 +50,7 @@ class Rowwise(Called):
         """Passes over device memory, besides a read and a write, where caches hold nothing."""
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Body against call, waves of blocks, and how caches are filled."""
+        """Return body against call, waves of blocks, and how caches are filled."""
         threads, body = self.threads(rows), self.body_s(rows, dtype, sheet)
         large = body > self.eager_s / 2
         waves = rows["rows"] / (sheet.sm_count * sheet.threads_per_sm / threads)
@@ -67,7 +67,7 @@ class Rowwise(Called):
         }
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Traffic of the passes at the bandwidth that kernels reach."""
+        """Return the traffic of the passes at the bandwidth that kernels reach."""
         nbytes = rows["rows"] * rows["cols"] * bits_of(dtype) / 8
         log_pressure = pressure(rows, self.threads(rows), dtype, sheet)
         lost = 1 / (1 + np.exp(-STEEPNESS * log_pressure))

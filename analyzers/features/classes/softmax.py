@@ -48,5 +48,5 @@ class Softmax(Rowwise):
         return threads
 
     def again(self, rows: Columns) -> Array:
-        """Two more reads of rows that are longer than a warp's registers."""
+        """Return two more reads of rows that are longer than a warp's registers."""
         return np.where(rows["cols"] <= WARP_COLUMNS, 0.0, 2.0)

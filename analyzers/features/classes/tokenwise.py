@@ -47,12 +47,12 @@ class Tokenwise(KernelClass):
     optional = {"operation": 0}
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Bytes alone."""
+        """Return the bytes alone."""
         nothing = np.zeros_like(rows["tokens"])
         return Amounts(nothing, nothing, nothing, nothing, rows["read_bytes"], rows["write_bytes"])
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Traffic against caches, blocks against multiprocessors.
+        """Return the traffic against caches, blocks against multiprocessors.
 
         Not the bytes of a token: they are few values, and a forest would learn models by heart.
         """
@@ -76,6 +76,6 @@ class Tokenwise(KernelClass):
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Traffic, of which little stays in L2, and a launch."""
+        """Return the traffic, of which little stays in L2, and a launch."""
         nbytes = rows["read_bytes"] + rows["write_bytes"]
         return memory_s(nbytes, sheet) + physics.latency_s(protocol, sheet)
