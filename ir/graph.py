@@ -65,22 +65,22 @@ class Value:
 
     @property
     def dtype(self) -> DType:
-        """Element type; UNKNOWN for what is no tensor."""
+        """Return the element type; UNKNOWN for what is no tensor."""
         return self.type.dtype if isinstance(self.type, TensorType) else DType.UNKNOWN
 
     @property
     def shape(self) -> Shape | None:
-        """Extents; None for what is no tensor of a known rank."""
+        """Return the extents; None for what is no tensor of a known rank."""
         return self.type.shape if isinstance(self.type, TensorType) else None
 
     @property
     def numel(self) -> Dim | None:
-        """Number of elements; None for what is no tensor of a known rank."""
+        """Return the number of elements; None for what is no tensor of a known rank."""
         return self.type.numel if isinstance(self.type, TensorType) else None
 
     @property
     def nbytes(self) -> Dim | None:
-        """Size of a tensor in memory; None if unknown."""
+        """Return the size of a tensor in memory; None if unknown."""
         return self.type.nbytes if isinstance(self.type, TensorType) else None
 
 

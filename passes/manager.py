@@ -35,12 +35,12 @@ class PassStep:
 
     @property
     def name(self) -> str:
-        """The name of the pass."""
+        """Return the name of the pass."""
         return pass_name(self.pass_)
 
     @property
     def facts(self) -> dict[str, Facts]:
-        """Printable facts of the result; empty if it has none."""
+        """Return the printable facts of the result; empty if it has none."""
         return {self.name: self.result.facts()} if isinstance(self.result, HasFacts) else {}
 
 

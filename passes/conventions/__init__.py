@@ -74,18 +74,18 @@ class Tally:
 
     @property
     def total(self) -> Dim:
-        """All operations."""
+        """Return all operations."""
         return dim_sum(self.by_operator.values())
 
 
 def conventions() -> tuple[str, ...]:
-    """Names of the conventions that there are."""
+    """Return the names of the conventions that there are."""
     return tuple(sorted(path.stem for path in FOLDER.glob("*.toml")))
 
 
 @cache
 def convention(name: str) -> Convention:
-    """The convention of a tool.
+    """Return the convention of a tool.
 
     Raises:
         PassError: no such convention.
@@ -98,7 +98,7 @@ def convention(name: str) -> Convention:
 
 
 def tally(table: CostTable, rules: Convention) -> Tally:
-    """Operations of every counted node of ``table`` as ``rules`` count them."""
+    """Return the operations of every counted node of ``table`` as ``rules`` count them."""
     counter = _Counter(rules)
     for node, cost in table.nodes.items():
         counter.add(node, cost)
@@ -143,7 +143,7 @@ class _Counter:
                 pass
 
     def operations(self, node: Node, mac: Dim, *, is_attention: bool) -> Dim:
-        """Operations of one execution."""
+        """Return the operations of one execution."""
         rules = self.rules
         letters = {"mac": mac, "x": _elements(node.inputs), "y": _elements(node.outputs)}
         if mac == 0:

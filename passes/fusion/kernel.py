@@ -118,12 +118,12 @@ class Kernel:
 
     @property
     def kind(self) -> Kind:
-        """Kind of the anchor; attention if the whole kernel is attention."""
+        """Return the kind of the anchor; attention if the whole kernel is attention."""
         return Kind.ATTENTION if self.pattern == "attention" else self.anchor.op.kind
 
     @property
     def times(self) -> float:
-        """Time of a backward kernel as a multiple of its forward kernel."""
+        """Return the time of a backward kernel as a multiple of its forward kernel."""
         return self.problem.times if isinstance(self.problem, Backward) else 1.0
 
     @property
@@ -142,7 +142,7 @@ class Kernel:
 
     @property
     def label(self) -> str:
-        """Operators in order without views: ``Conv + Relu``."""
+        """Return the operators in order without views: ``Conv + Relu``."""
         names: list[str] = []
         for n in self.nodes:
             name = n.loc.op_type or n.op.mnemonic
@@ -156,7 +156,7 @@ class Kernel:
 
     @property
     def mac_dtype(self) -> DType:
-        """Element type of the multiply–accumulates."""
+        """Return the element type of the multiply–accumulates."""
         if self.work.dtype is not None:
             return self.work.dtype
         for v in self.anchor.inputs:

@@ -162,7 +162,7 @@ def reshaped(old: Extents, axes: Axes, shape: Extents) -> Axes | None:
 
 
 def contiguous(shape: Sequence[int]) -> Extents:
-    """Strides of a dense tensor in row-major order.
+    """Return the strides of a dense tensor in row-major order.
 
     >>> contiguous((2, 3, 4))
     (12, 4, 1)
@@ -241,7 +241,7 @@ class Lattice:
 
     @property
     def last(self) -> int:
-        """The greatest offset."""
+        """Return the greatest offset."""
         return self.first + sum((n - 1) * s for n, s in self.steps) + sum(map(max, self.lists))
 
     @property

@@ -81,7 +81,7 @@ class Remedies:
         return outcome
 
     def filling(self, symbols_by_name: Mapping[str, SymbolDecl], env: Env) -> Change:
-        """The symbol to enlarge so that extents which are empty or negative are neither."""
+        """Return the symbol to enlarge so that extents which are empty or negative are neither."""
         at = Numbers(env)
         self.sizing.steps += len(self.sizing.formulas)
         short = [
@@ -116,7 +116,7 @@ class Remedies:
         return any(s.basis in UNTOLD for s in free)
 
     def changed(self, symbols_by_name: Mapping[str, SymbolDecl], change: Change) -> dict[str, int]:
-        """The values with some symbols changed, and those that follow them."""
+        """Return the values with some symbols changed, and those that follow them."""
         self.sizing.steps += len(symbols_by_name)
         return assumed({**symbols_by_name, **{s.name: s for s in change}}.values(), self.given)
 
@@ -130,7 +130,7 @@ class Remedies:
         return sorted(free, key=lambda s: s.basis not in UNTOLD)
 
     def fitting(self, symbols_by_name: Mapping[str, SymbolDecl], refusal: Refusal) -> Change:
-        """A change with which inference gets beyond the node that refused."""
+        """Return a change with which inference gets beyond the node that refused."""
         if refusal.position < 0:
             return ()
 
@@ -183,12 +183,12 @@ def groups_of(free: Sequence[SymbolDecl], env: Env) -> Iterator[Change]:
 
 
 def names_in(d: Dim) -> set[str]:
-    """Symbols in an extent."""
+    """Return the symbols in an extent."""
     return {a.key for a in symbols(d)}
 
 
 def most(s: SymbolDecl, limit: int = LARGEST) -> int:
-    """The largest value that is tried for a symbol."""
+    """Return the largest value that is tried for a symbol."""
     hi = None if s.hi is None else interval(s.hi)[1]
     return limit if hi is None else min(hi, limit)
 
@@ -214,7 +214,7 @@ def least(is_enough: Callable[[int], bool], size: int, most: int) -> int | None:
 
 
 def dims_of(node: Node) -> list[Dim]:
-    """Extents of a node's operands and results, and those that its operands contain."""
+    """Return the extents of a node's operands and results, and those that its operands contain."""
     result: dict[Dim, None] = {}
     for v in (*node.inputs, *node.results):
         if v is not None:
@@ -231,7 +231,7 @@ def equalities(
     env: Env,
     is_closed: Callable[[Dim], bool],
 ) -> Iterator[SymbolDecl]:
-    """Symbols with the value that makes two of some extents equal."""
+    """Yield the symbols with the value that makes two of some extents equal."""
     closed = [d for d in dims if is_closed(d)]
     for s in free:
         for d in closed:
@@ -265,7 +265,7 @@ def tie_of(s: SymbolDecl, d: Dim, other: Dim) -> Dim | None:
 
 
 def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) -> ShapeError:
-    """The error of sizes that do not go together: which, where, and what would do."""
+    """Return the error of sizes that do not go together: which, where, and what would do."""
     error, env = refusal.error, refusal.env
     node = sizing.nodes[refusal.position][1] if refusal.position >= 0 else None
     short = None if node is None else emptied(node, env)
@@ -295,7 +295,7 @@ def involved(sizing: Sizing, dims: Sequence[Dim], refusal: Refusal) -> list[str]
 
 
 def emptied(node: Node, env: Env) -> tuple[str, int] | None:
-    """The first result of a node that has an extent below 1, and that extent."""
+    """Return the first result of a node that has an extent below 1, and that extent."""
     for v in node.results:
         for d in extents_of(v.type):
             if isinstance(d, Poly) and names_in(d) <= env.keys():
@@ -331,7 +331,7 @@ def shortened(
 
 
 def advice(sizing: Sizing, names: Collection[str], env: Env, given: Mapping[str, int]) -> str:
-    """Sizes that would do in the place of those that do not."""
+    """Return the sizes that would do in the place of those that do not."""
     smaller = shortened(sizing, names, given)
     if smaller is not None:
         return f"{symbol_name(smaller[0])} = {smaller[1]} would do"

@@ -74,7 +74,7 @@ class Shapes(Transform):
     """
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The module with every value typed.
+        """Return the module with every value typed.
 
         Raises:
             ShapeError: operands of a node cannot go together.
@@ -94,14 +94,14 @@ class Recording(Shapes):
     applications: list[Application] = field(default_factory=list[Application], compare=False)
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The module with every value typed, as `Shapes` gives it."""
+        """Return the module with every value typed, as `Shapes` gives it."""
         typed, applications = inferred(module)
         self.applications.extend(applications)
         return typed
 
 
 def inferred(module: Module) -> tuple[Module, list[Application]]:
-    """A module with every value typed, and the applications in it that differ.
+    """Return a module with every value typed, and the applications in it that differ.
 
     Raises:
         ShapeError: operands of a node cannot go together.
@@ -203,7 +203,7 @@ class Inference:
         return Node(node.op, ins, tuple(outputs), regions, node.loc) if is_new else node
 
     def apply(self, op: Op, ins: Inputs) -> Inferred:
-        """Types and contents of an operator's results, remembered."""
+        """Return the types and contents of an operator's results, remembered."""
         key = self.duplicates.operator(op), *self.duplicates.operands(ins)
         outcome = self.memo.get(key)
         if outcome is not None:
@@ -253,7 +253,7 @@ class Inference:
         return filled
 
     def filled(self, inferred: Type, declared: Type) -> Type:
-        """``inferred`` with what only the file's declaration tells."""
+        """Return ``inferred`` with what only the file's declaration tells."""
         if inferred == declared:
             return inferred
         match inferred, declared:
@@ -289,7 +289,7 @@ UNFORESEEN = (ArithmeticError, LookupError, TypeError, ValueError, AttributeErro
 
 
 def applied(op: Op, ins: Inputs) -> tuple[Types, Folded]:
-    """Types and contents of an operator's results.
+    """Return the types and contents of an operator's results.
 
     Raises:
         ShapeError: the operands cannot go together.
@@ -299,7 +299,7 @@ def applied(op: Op, ins: Inputs) -> tuple[Types, Folded]:
 
 
 def sharper(first: Type, second: Type) -> Type:
-    """The one of two types for the same value that says more."""
+    """Return the one of two types for the same value that says more."""
     match first, second:
         case UnknownType(), _:
             return second
@@ -312,7 +312,7 @@ def sharper(first: Type, second: Type) -> Type:
 
 
 def checked(types: Types, folded: Folded) -> Folded:
-    """Contents that agree with their types; one that does not is dropped."""
+    """Return the contents that agree with their types; one that does not is dropped."""
     if not folded:
         return folded
     return tuple(k if fits(t, k) else None for t, k in zip(types, folded, strict=False))
@@ -330,7 +330,7 @@ def fits(type_: Type, known: Known | None) -> bool:
 
 
 def impossible(node: Node, index: int, extent: int) -> ShapeError:
-    """The error of a result that no tensor can be."""
+    """Return the error of a result that no tensor can be."""
     value = node.outputs[index] if index < len(node.outputs) else None
     name = f"result {index}" if value is None else value.name
     if extent < 0:

@@ -49,7 +49,7 @@ class Sizes(Transform):
     formulas: tuple[str, ...] = ()
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The module with every value typed, and values of its symbols that go together.
+        """Return the module with every value typed, and values of its symbols that go together.
 
         Raises:
             ShapeError: operands of a node cannot go together, at these sizes or at any.
@@ -92,7 +92,7 @@ def settled(sizing: Sizing, given: Mapping[str, int]) -> Settled:
 
 
 def with_numbers(module: Module, typed: Module, given: Mapping[str, int]) -> Module:
-    """A module typed with numbers for some symbols, in formulas where those say as much.
+    """Return a module typed with numbers for some symbols, in formulas where those say as much.
 
     Args:
         module: as read.
@@ -112,7 +112,7 @@ def with_numbers(module: Module, typed: Module, given: Mapping[str, int]) -> Mod
 
 
 def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Module:
-    """The typed module, with numbers for the symbols whose formulas do not hold."""
+    """Return the typed module, with numbers for the symbols whose formulas do not hold."""
     if at.numeric is None or holds(sizing.typed, at.numeric, at.env):
         return replace(sizing.typed, symbols=at.declared)
     bound = {n: v for n, v in at.env.items() if n not in formulas}

@@ -82,22 +82,22 @@ class Sizing:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The symbols."""
+        """Return the symbols."""
         return frozenset(s.name for s in self.read.symbols)
 
     @cached_property
     def met(self) -> Sequence[Application]:
-        """Applications met by inference of ``typed``."""
+        """Return the applications met by inference of ``typed``."""
         return inferred(self.read)[1] if self.applications is None else self.applications
 
     @cached_property
     def has_regions(self) -> bool:
-        """True if the module has control flow."""
+        """Return True if the module has control flow."""
         return any(n.regions for n in self.read.graph.nodes)
 
     @cached_property
     def types(self) -> tuple[Type, ...]:
-        """Types of all values, each once."""
+        """Return the types of all values, each once."""
         if self.has_regions:
             return tuple(dict.fromkeys(v.type for v in values_of(self.typed.graph)))
         inputs = (v.type for v in self.read.graph.inputs)
@@ -105,7 +105,7 @@ class Sizing:
 
     @cached_property
     def formulas(self) -> tuple[Poly, ...]:
-        """Extents of all values that follow from the symbols alone, each once."""
+        """Return the extents of all values that follow from the symbols alone, each once."""
         extents = (d for t in self.types for d in extents_of(t) if isinstance(d, Poly))
         return tuple(d for d in dict.fromkeys(extents) if self.is_closed(d))
 
@@ -115,7 +115,7 @@ class Sizing:
 
     @cached_property
     def nodes(self) -> tuple[tuple[Node, Node], ...]:
-        """Each node as read, and as typed."""
+        """Return each node as read, and as typed."""
         return tuple(zip(walk(self.read.graph), walk(self.typed.graph), strict=False))
 
     def is_filled(self, env: Env) -> bool:
@@ -124,12 +124,12 @@ class Sizing:
 
     @cached_property
     def symbolic(self) -> tuple[Application, ...]:
-        """Applications with a symbol in an operand."""
+        """Return the applications with a symbol in an operand."""
         return tuple(a for a in self.met if any(v is not None and has_symbols(v) for v in a.ins))
 
     @cached_property
     def is_local(self) -> bool:
-        """True if formulas hold whenever they hold for every application by itself.
+        """Return True if formulas hold whenever they hold for every application by itself.
 
         So it is without control flow, and where every extent follows from the symbols.
         """
@@ -170,7 +170,7 @@ class Sizing:
         return True
 
     def attempt(self, env: Env) -> Module | Refusal:
-        """The module typed with these numbers, or where that ended."""
+        """Return the module typed with these numbers, or where that ended."""
         key = tuple(sorted(env.items()))
         if key in self.refusals:
             return self.refusals[key]
@@ -194,12 +194,12 @@ class Sizing:
 
     @property
     def is_exhausted(self) -> bool:
-        """True if the search budget is used up, so that no further numbers are tried."""
+        """Return True if the search budget is used up, so that no further numbers are tried."""
         return self.steps > MOST_STEPS
 
 
 def values_of(graph: Graph) -> Iterator[Value]:
-    """Inputs and results, those of regions included."""
+    """Yield the inputs and results, those of regions included."""
     yield from graph.inputs
     for node in graph.nodes:
         yield from node.results
@@ -208,7 +208,7 @@ def values_of(graph: Graph) -> Iterator[Value]:
 
 
 def extents_of(type_: Type) -> Iterator[Dim]:
-    """Extents in a type."""
+    """Yield the extents in a type."""
     match type_:
         case TensorType(_, shape):
             yield from shape or ()

@@ -48,12 +48,12 @@ class StrideTable:
     copies: Mapping[Node, Value]
 
     def of(self, value: Value) -> Extents:
-        """Strides of a value."""
+        """Return the strides of a value."""
         strides = self.strides.get(value)
         return contiguous(self.shapes.get(value, ())) if strides is None else strides
 
     def permuted_share(self, kernel: Kernel) -> float:
-        """Share of the elements a kernel reads whose last axis is not the densest."""
+        """Return the share of the elements a kernel reads whose last axis is not the densest."""
         if not [v for node in kernel.nodes for v in node.inputs if v in self.strides]:
             return 0.0
         permuted = total = 0
@@ -92,12 +92,12 @@ class Strides(Analysis[StrideTable]):
     runtime: str = "eager"
 
     def run(self, module: Module, am: Analyses) -> StrideTable:
-        """Strides of the values of the main graph."""
+        """Return the strides of the values of the main graph."""
         return strides_of(module, am.get(Fuse(self.runtime), module))
 
 
 def strides_of(module: Module, kernels: KernelTable, *, last: bool = False) -> StrideTable:
-    """Strides of the values of the main graph, whose kernels are known.
+    """Return the strides of the values of the main graph, whose kernels are known.
 
     Args:
         module: module of the kernels.
@@ -138,7 +138,7 @@ def is_read_in(
 
 
 def channels_last(shape: Extents) -> Extents:
-    """Strides of a dense feature map whose channels are the densest axis.
+    """Return the strides of a dense feature map whose channels are the densest axis.
 
     >>> channels_last((2, 3, 4, 5))
     (60, 1, 15, 3)
@@ -165,7 +165,7 @@ class StrideWalk:
     extents: dict[TensorType, Extents] = field(default_factory=dict[TensorType, Extents])
 
     def shape(self, v: Value) -> Extents | None:
-        """Extents as numbers, None where the rank is not known."""
+        """Return the extents as numbers, None where the rank is not known."""
         known = self.shapes.get(v)
         if known is None and isinstance(v.type, TensorType) and v.type.shape is not None:
             known = self.extents.get(v.type)
@@ -263,7 +263,7 @@ class StrideWalk:
 
 
 def windowed(strides: Extents, axis: int, steps: Extents) -> Extents:
-    """Strides of windows along an axis, which stand in its place.
+    """Return the strides of windows along an axis, which stand in its place.
 
     >>> windowed((12, 4, 1), -1, (2, 1))
     (12, 4, 2, 1)

@@ -121,7 +121,7 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
 
 
 def channels(v: Value) -> int:
-    """Extent of the second of four axes; 1 where there is none, or nobody knows."""
+    """Return the extent of the second of four axes; 1 where there is none, or nobody knows."""
     shape = v.shape
     if shape is None or len(shape) != 4 or not isinstance(shape[1], int):
         return 1

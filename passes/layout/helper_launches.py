@@ -204,7 +204,7 @@ class Around:
 
     @property
     def root(self) -> Value:
-        """The feature map, or the left operand, that the kernel reads."""
+        """Return the feature map, or the left operand, that the kernel reads."""
         kernel, v = self.kernel, self.kernel.anchor.inputs[0]
         return v if v is not None and (v in kernel.reads or not kernel.reads) else kernel.reads[0]
 

@@ -141,7 +141,7 @@ class Launching:
 
     @cached_property
     def strides(self) -> StrideTable | None:
-        """Strides of values; None without views."""
+        """Return the strides of values; None without views."""
         module, table = self.module, self.table
         if module is None or not table.runtime.is_strided:
             return None
@@ -150,7 +150,7 @@ class Launching:
 
     @cached_property
     def is_last(self) -> bool:
-        """True if the runtime itself puts channels last."""
+        """Return True if the runtime itself puts channels last."""
         puts_last = self.table.runtime.puts_last
         return puts_last is not None and (
             self.layout is Layout.CHANNELS_LAST

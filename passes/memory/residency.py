@@ -11,7 +11,7 @@ from ..fusion.kernel import Kernel
 
 
 def capacity(machine: Machine, level: str) -> int:
-    """Bytes that a cache holds, 0 where the machine has none."""
+    """Return the bytes that a cache holds, 0 where the machine has none."""
     cache = machine.level(level)
     return cache.capacity_bytes if cache is not None else 0
 

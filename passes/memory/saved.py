@@ -49,20 +49,20 @@ class SavedTable:
 
     @property
     def storages(self) -> tuple[Value, ...]:
-        """Saved storages, each once."""
+        """Return the saved storages, each once."""
         return tuple(dict.fromkeys(self.values.values()))
 
     @property
     def nbytes(self) -> Dim:
-        """Bytes of all storages that are held."""
+        """Return the bytes of all storages that are held."""
         return dim_sum(v.nbytes or 0 for v in (*self.storages, *self.copied))
 
     def bytes_at(self, env: Env) -> int:
-        """The same with numbers for symbols."""
+        """Return the same with numbers for symbols."""
         return int(evaluate(self.nbytes, env))
 
     def facts(self) -> dict[Node, dict[str, object]]:
-        """Which value each backward node is the first to read."""
+        """Return which value each backward node is the first to read."""
         result: dict[Node, dict[str, object]] = {}
         for v, node in self.readers.items():
             held = result.setdefault(node, {})
@@ -84,7 +84,7 @@ class Saved(Analysis[SavedTable]):
     runtime: str = DEFAULT
 
     def run(self, module: Module, am: Analyses) -> SavedTable:
-        """Values by storage, in the order of the forward pass."""
+        """Return the values by storage, in the order of the forward pass."""
         graph = module.graph
         strides = am.get(Strides(self.runtime), module)
         copies = strides.copies

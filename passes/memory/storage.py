@@ -102,7 +102,7 @@ class StorageTable:
     shards: Mapping[BufferRole, int] = field(default_factory=dict[BufferRole, int])
 
     def sizes(self, env: Env) -> list[int]:
-        """Bytes of every buffer; 0 where nobody knows."""
+        """Return the bytes of every buffer; 0 where nobody knows."""
         memo: dict[Dim, int] = {}
         result: list[int] = []
         for b in self.buffers:
@@ -116,7 +116,7 @@ class StorageTable:
 
     @cached_property
     def phases(self) -> tuple[Phase, ...]:
-        """Phase of every kernel."""
+        """Return the phase of every kernel."""
         return tuple(n.loc.phase for n in self.steps)
 
     def live_bytes(self, env: Env) -> list[int]:
@@ -172,7 +172,7 @@ class Storages(Analysis[StorageTable]):
     runtime: str = DEFAULT
 
     def run(self, module: Module, am: Analyses) -> StorageTable:
-        """Buffers of the main graph."""
+        """Return the buffers of the main graph."""
         kernels, table = am.get(Fuse(self.runtime), module).kernels, runtime(self.runtime)
         copies: frozenset[Node] = frozenset()
         if table.framework is Framework.TORCH:
@@ -227,7 +227,7 @@ class _Walk:
         return StorageTable(steps, names, tuple(buffers), is_bound)
 
     def stored(self) -> Iterator[Buffer]:
-        """Stored tensors."""
+        """Yield the stored tensors."""
         count = len(self.kernels)
         for w in in_memory(all_weights(self.module.graph), self.runtime):
             is_state = w.weight is not None and w.weight.is_state

@@ -62,7 +62,7 @@ def precision(name: str) -> DType:
 
 
 def precision_name(name: str) -> str:
-    """A what-if precision as perfc writes it, however it was spelled; "" is the model's own.
+    """Return a what-if precision as perfc writes it, however it was spelled; "" is the model's own.
 
     Raises:
         PassError: there is none of that name.
@@ -107,7 +107,7 @@ class Retype(Transform):
     dtype: str = "f16"
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The module in the new precision; needs inferred types."""
+        """Return the module in the new precision; needs inferred types."""
         target = precision(self.dtype)
         narrow = target if target.code in NARROW else None
         stored = DType.F16 if narrow else DType.F32 if target is DType.TF32 else target
@@ -134,7 +134,7 @@ class Retyping:
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def graph(self, graph: Graph) -> Graph:
-        """The graph and the regions below it, retyped."""
+        """Return the graph and the regions below it, retyped."""
         inputs = tuple(map(self.value, graph.inputs))
         weights = tuple(map(self.value, graph.weights))
         nodes: list[Node] = []
@@ -146,7 +146,7 @@ class Retyping:
         return Graph(graph.name, inputs, outputs, tuple(nodes), weights)
 
     def node(self, node: Node) -> Node | None:
-        """The node on retyped operands; None for a cast between types that became equal."""
+        """Return the node on retyped operands; None for a cast between types that became equal."""
         ins = tuple(v and self.values.get(v, v) for v in node.inputs)
         outs = tuple(v and self.value(v) for v in node.outputs)
         if isinstance(node.op, Cast) and ins and outs:
@@ -214,7 +214,7 @@ def is_wide_float(dtype: DType) -> bool:
 
 
 def retyped(type_: Type, dtype: DType) -> Type:
-    """``type_`` with floats of 16 bits or more replaced by ``dtype``."""
+    """Return ``type_`` with floats of 16 bits or more replaced by ``dtype``."""
 
     def narrowed(t: TensorType) -> TensorType:
         is_kept = t.dtype is dtype or not is_wide_float(t.dtype)
@@ -243,7 +243,7 @@ def _is_matrix(v: Value) -> bool:
 
 
 def element_type(v: Value | None) -> DType:
-    """Element type of a tensor or of what holds tensors, UNKNOWN for anything else."""
+    """Return the element type of a tensor or of what holds tensors, UNKNOWN for anything else."""
     return dtype_of(None if v is None else v.type)
 
 
@@ -278,13 +278,13 @@ class Loaded:
     operands: tuple[DType, ...]
 
     def widened(self, ins: Inputs) -> Inputs:
-        """Stand-ins for the operands, as they are once loaded."""
+        """Return the stand-ins for the operands, as they are once loaded."""
         pairs = zip(ins, self.operands, strict=True)
         return tuple(v and as_loaded(v, dtype) for v, dtype in pairs)
 
 
 def as_loaded(v: Value, dtype: DType) -> Value:
-    """A value with another element type; the same object where nothing changes."""
+    """Return a value with another element type; the same object where nothing changes."""
     return v if element_type(v) is dtype else replace(v, type=of_elements(v.type, dtype))
 
 
@@ -312,7 +312,7 @@ def _converting(
 def converting(
     op: Op, executed: DType | None, results: tuple[DType, ...], loaded: Loaded | None = None
 ) -> Op:
-    """``op`` that multiplies in ``executed`` and writes ``results``, conversions included.
+    """Return ``op`` that multiplies in ``executed`` and writes ``results``, conversions included.
 
     It is of a subclass of its class, so that passes see the same operator.
 

@@ -49,7 +49,7 @@ class Reparameterize(Transform):
 
 
 def _settled(graph: Graph, fold: Callable[[Graph], Graph]) -> Graph:
-    """Folds until nothing is left: a folded sum may be a branch of the next."""
+    """Fold until nothing is left: a folded sum may be a branch of the next."""
     while True:
         folded = fold(graph)
         if folded is graph:
@@ -126,7 +126,7 @@ def _summands(graph: Graph, root: Node) -> tuple[set[Node], list[Value]]:
 
 
 def _branch(graph: Graph, v: Value) -> LinearBranch:
-    """The linear way that ends in ``v``, one convolution at most on it."""
+    """Return the linear way that ends in ``v``, one convolution at most on it."""
     convolution: Node | None = None
     while _is_lone(graph, v):
         node = graph.producers.get(v)
@@ -142,7 +142,7 @@ def _branch(graph: Graph, v: Value) -> LinearBranch:
 
 
 def _merged(branches: Sequence[LinearBranch], result: Value) -> Node | None:
-    """The convolution that all of them are, None where they are not one."""
+    """Return the convolution that all of them are, None where they are not one."""
     convolutions = [b.convolution for b in branches if b.convolution is not None]
     if len(branches) < 2 or len(branches) > MAX_BRANCHES or not convolutions:
         return None
@@ -175,7 +175,7 @@ class FilterExtents(NamedTuple):
 
     @property
     def taps(self) -> int:
-        """Elements of the window."""
+        """Return the elements of the window."""
         count = 1
         for extent in self.extents:
             count *= extent

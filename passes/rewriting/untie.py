@@ -26,7 +26,7 @@ class Untie(Transform):
     """
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The module with a tensor for each module; names of nodes are paths of modules."""
+        """Return the module with a tensor for each module; names of nodes are paths of modules."""
         graph = module.graph
         readers: dict[Value, list[tuple[Node, str]]] = {
             w: [] for w in graph.weights if _is_merged(w)

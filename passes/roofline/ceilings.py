@@ -54,12 +54,12 @@ class LaunchCounts:
 
     @property
     def flop(self) -> float:
-        """Floating-point operations."""
+        """Return the floating-point operations."""
         return 2 * self.mac + self.alu + self.sfu
 
     @property
     def nbytes(self) -> float:
-        """Compulsory bytes."""
+        """Return the compulsory bytes."""
         return self.read_bytes + self.write_bytes
 
 
@@ -105,7 +105,7 @@ class KernelBound:
 
     @property
     def vector_dtype(self) -> DType:
-        """Element type of vector operations."""
+        """Return the element type of vector operations."""
         return vector_dtype(self.dtype)
 
     @property
@@ -125,12 +125,12 @@ class KernelBound:
 
     @property
     def sustained_s(self) -> float:
-        """Time at measured rates without launch overhead."""
+        """Return the time at measured rates without launch overhead."""
         return max(self.sustained.values(), default=0.0)
 
     @property
     def time_s(self) -> float:
-        """Time at measured rates with launch overhead."""
+        """Return the time at measured rates with launch overhead."""
         return self.sustained_s + self.launch_gap_s
 
     @property
@@ -140,7 +140,7 @@ class KernelBound:
 
     @property
     def idle_share(self) -> float:
-        """Share of the sustained time lost to partly filled waves."""
+        """Return the share of the sustained time lost to partly filled waves."""
         waves_s = self.sustained.get(Ceiling.WAVES, 0.0)
         return max(1 - self.sustained.get(self.unit, 0.0) / waves_s, 0.0) if waves_s else 0.0
 
@@ -159,13 +159,13 @@ class KernelBound:
 
     @property
     def margin(self) -> float:
-        """Time under the binding ceiling divided by the time under the next."""
+        """Return the time under the binding ceiling divided by the time under the next."""
         times = sorted((*self.sustained.values(), 0.0), reverse=True)
         return times[0] / times[1] if len(times) > 1 and times[1] > 0 else math.inf
 
     @property
     def intensity_flop_per_byte(self) -> float | None:
-        """FLOPs per compulsory byte, None without traffic."""
+        """Return FLOPs per compulsory byte, None without traffic."""
         return self.counts.flop / self.counts.nbytes if self.counts.nbytes else None
 
 

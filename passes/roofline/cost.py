@@ -73,19 +73,19 @@ class CostTable:
 
     @cached_property
     def work(self) -> Work:
-        """All operations of one run."""
+        """Return all operations of one run."""
         return total_work(_repeated(c) for c in self.nodes.values())
 
     @cached_property
     def traffic(self) -> Traffic:
-        """All bytes of one run if every node is a kernel."""
+        """Return all bytes of one run if every node is a kernel."""
         return total_traffic(
             c.traffic if c.repeat == 1 else c.traffic.times(c.repeat) for c in self.nodes.values()
         )
 
     @cached_property
     def weight_bytes(self) -> Dim:
-        """Bytes of all stored tensors that are read."""
+        """Return the bytes of all stored tensors that are read."""
         return dim_sum(v.type.nbytes or 0 for v in self.weights if isinstance(v.type, TensorType))
 
     def count(self, tier: Tier) -> int:

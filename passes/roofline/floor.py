@@ -21,27 +21,27 @@ class Demand(Protocol):
 
     @property
     def floor_mac(self) -> Any:
-        """Multiply–accumulates of the algorithm that needs the fewest."""
+        """Return multiply–accumulates of the algorithm that needs the fewest."""
 
     @property
     def alu(self) -> Any:
-        """Operations of the vector unit."""
+        """Return the operations of the vector unit."""
 
     @property
     def sfu(self) -> Any:
-        """Operations of the special-function unit."""
+        """Return the operations of the special-function unit."""
 
     @property
     def integer(self) -> Any:
-        """Operations on integers."""
+        """Return the operations on integers."""
 
     @property
     def read_bytes(self) -> Any:
-        """Compulsory bytes read."""
+        """Return the compulsory bytes read."""
 
     @property
     def write_bytes(self) -> Any:
-        """Compulsory bytes written."""
+        """Return the compulsory bytes written."""
 
 
 class Floors:

@@ -83,7 +83,7 @@ class RooflineTable:
 
     @cached_property
     def sustained_s(self) -> float:
-        """Kernel time at measured rates."""
+        """Return the kernel time at measured rates."""
         return math.fsum(k.sustained_s for k in self.kernels)
 
     @cached_property
@@ -93,7 +93,7 @@ class RooflineTable:
 
     @cached_property
     def time_s(self) -> float:
-        """Kernel time at measured rates with launching."""
+        """Return the kernel time at measured rates with launching."""
         return self.sustained_s + self.launch_gap_s
 
 
@@ -124,7 +124,7 @@ class Roofline(Analysis[RooflineTable]):
     dims: tuple[tuple[str, int], ...] = ()
 
     def run(self, module: Module, am: Analyses) -> RooflineTable:
-        """Bounds at the default values of the symbols, or at ``dims``."""
+        """Return the bounds at the default values of the symbols, or at ``dims``."""
         table = am.get(Fuse(self.runtime), module)
         env = {**module.defaults(), **dict(self.dims)}
         return bounds(table, load_machine(self.target), env, tf32=self.tf32)
@@ -173,7 +173,7 @@ def evaluated(
 
 
 def value_bytes(table: KernelTable, at: Numbers) -> dict[Value, float]:
-    """Bytes of each value that kernels read or write."""
+    """Return the bytes of each value that kernels read or write."""
     formulas = table.once("bytes", {}, lambda: byte_formulas(table))
     return {v: at(nbytes) for v, nbytes in formulas.items()}
 
@@ -185,7 +185,7 @@ def byte_formulas(table: KernelTable) -> dict[Value, Dim]:
 
 
 def counted(kernel: Kernel, env: Env) -> LaunchCounts:
-    """The kernel's formulas at ``env``."""
+    """Return the kernel's formulas at ``env``."""
     return counts_at(kernel, Numbers(env))
 
 
@@ -205,7 +205,7 @@ def reads_at(kernel: Kernel, at: Numbers) -> list[float]:
 
 
 def counts_at(kernel: Kernel, at: Numbers) -> LaunchCounts:
-    """The kernel's formulas as numbers."""
+    """Return the kernel's formulas as numbers."""
     w, t = kernel.work, kernel.traffic
     read_bytes = at(t.read_bytes)
     if isinstance(kernel.problem, Experts):
@@ -227,7 +227,7 @@ def weight_floor(
     machine: Machine,
     env: Env = NOTHING,
 ) -> float:
-    """Seconds to stream, each run, the weights beyond what the last cache can keep."""
+    """Return the seconds to stream, each run, the weights beyond what the last cache can keep."""
     device = machine.level("device")
     if device is None:
         return 0.0
@@ -335,6 +335,6 @@ class Rates(Floors):
 
 
 def rates_by_kind(machine: Machine, tf32: Tf32) -> Callable[[Kind], Rates]:
-    """The rates of a machine for kernels of a kind, some of which may use TF32."""
+    """Return the rates of a machine for kernels of a kind, some of which may use TF32."""
     both = {allowed: Rates(machine, tf32=allowed) for allowed in (False, True)}
     return lambda kind: both[tf32.of(kind)]

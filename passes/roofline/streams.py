@@ -77,7 +77,7 @@ class Streams(Analysis[Timeline]):
     tf32: Tf32 | None = None
 
     def run(self, module: Module, am: Analyses) -> Timeline:
-        """The run at the default values of the symbols."""
+        """Return the run at the default values of the symbols."""
         table = am.get(Fuse(self.runtime), module)
         roof = am.get(Roofline(self.target, self.runtime, self.tf32), module)
         times = [k.sustained_s for k in roof.kernels]
@@ -88,7 +88,7 @@ class Streams(Analysis[Timeline]):
 
 
 def launch_s(machine: Machine, launch: LaunchMode) -> float:
-    """Shortest time from one launch to the next; 0 where the target states none."""
+    """Return the shortest time from one launch to the next; 0 where the target states none."""
     overhead = machine.launch_overhead_s
     if overhead is None:
         return 0.0
@@ -154,7 +154,7 @@ def timeline(
     wait_s: Sequence[float],
     streams: int,
 ) -> Timeline:
-    """Kernels on streams.
+    """Return the kernels on streams.
 
     Args:
         depends: for each kernel those that must end before; all of them earlier ones.

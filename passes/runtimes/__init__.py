@@ -187,7 +187,7 @@ class Runtime:
 
     @property
     def known_steps(self) -> Steps | None:
-        """``steps``, but None for old versions, because weights are for the newest one."""
+        """Return ``steps``, but None for old versions, because weights are for the newest one."""
         return self.steps if self.before is None else None
 
     @property
@@ -262,7 +262,7 @@ class Runtime:
 
     @staticmethod
     def rank(node: Node) -> int:
-        """Weight of a node when a kernel is named after its heaviest."""
+        """Return the weight of a node when a kernel is named after its heaviest."""
         return RANK.get(node.op.kind, 3)
 
     def is_view(self, node: Node) -> bool:
@@ -283,7 +283,7 @@ class Runtime:
 
 @cache
 def runtimes() -> tuple[str, ...]:
-    """Names of the tables that are there."""
+    """Return the names of the tables that are there."""
     files = sorted(os.listdir(__path__[0]))
     stems = (f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
     return tuple(f.replace("_", "-") for f in stems)
@@ -341,12 +341,12 @@ def runtime(name: str) -> Runtime:
 
 
 def tables() -> tuple[Runtime, ...]:
-    """Every table, by name."""
+    """Return every table, by name."""
     return tuple(map(runtime, runtimes()))
 
 
 def standing_for(framework: Framework, device: str) -> Runtime:
-    """The table of a session of ``framework`` on ``cpu`` or ``cuda``.
+    """Return the table of a session of ``framework`` on ``cpu`` or ``cuda``.
 
     Raises:
         PassError: none says that it is.
@@ -358,7 +358,7 @@ def standing_for(framework: Framework, device: str) -> Runtime:
 
 
 def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
-    """The table of a version of what ``table`` stands for; the newest where none is given.
+    """Return the table of a version of what ``table`` stands for; the newest where none is given.
 
     >>> of_version(runtime("trtllm"), (0, 10)).name, of_version(runtime("ort"), (1, 20)).name
     ('trtllm-compiled', 'ort')
@@ -371,7 +371,7 @@ def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
 
 
 def on_device(table: Runtime, machine: Machine) -> Runtime:
-    """The table of the same framework on a machine; ``table`` itself where none is."""
+    """Return the table of the same framework on a machine; ``table`` itself where none is."""
     device = machine.kind if machine.kind in ANY_DEVICE else "cuda"
     like = [
         t
@@ -386,7 +386,7 @@ def on_device(table: Runtime, machine: Machine) -> Runtime:
 
 @cache
 def of_steps(steps: Steps, version: tuple[int, int] | None = None) -> Runtime:
-    """The table of measured steps under a version of PyTorch, the newest by default.
+    """Return the table of measured steps under a version of PyTorch, the newest by default.
 
     Raises:
         PassError: there is none.

@@ -116,7 +116,7 @@ class RecordedSteps:
     around_attention: int = 0
 
     def most(self, family: str, decode_tokens: int) -> float:
-        """Tokens of the largest step that is recorded.
+        """Return the tokens of the largest step that is recorded.
 
         Args:
             family: family of the model.

@@ -37,7 +37,7 @@ class Tf32(Enum):
 
     @property
     def title(self) -> str:
-        """Name in reports."""
+        """Return the name in reports."""
         return {Tf32.NONE: "off", Tf32.ALL: "on"}.get(self, f"{self.value} alone")
 
     def of(self, kind: Kind) -> bool:

@@ -53,12 +53,12 @@ def accumulated(
 
 
 def another(v: Value, batch: int, tape: Tape) -> Value:
-    """The same value of another batch."""
+    """Return the same value of another batch."""
     return Value(tape.fresh(f"{v.name}.batch{batch}"), v.type, v.known)
 
 
 def repeated(node: Node, renamed: dict[Value, Value], batch: int, tape: Tape) -> Node:
-    """A node on the values of another batch."""
+    """Return a node on the values of another batch."""
     for v in node.results:
         renamed[v] = another(v, batch, tape)
     seen: Mapping[Value, Value] = renamed

@@ -29,7 +29,7 @@ class Block:
 
 
 def module_of(node: Node) -> str | None:
-    """The repeated module that a node is in, "" for none, None where no name says it.
+    """Return the repeated module that a node is in, "" for none, None where no name says it.
 
     By the name of a parameter that it reads, else by its own where that is a path.
     """
@@ -68,7 +68,7 @@ def crossings(nodes: Sequence[Node], trained: Collection[Value]) -> dict[int, Va
 
 
 def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
-    """Blocks by the names of repeated modules, cut where a single tensor crosses.
+    """Return the blocks by the names of repeated modules, cut where a single tensor crosses.
 
     Args:
         nodes: nodes of the forward pass.
@@ -91,11 +91,11 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
 
 
 def name_of(nodes: Sequence[Node]) -> str | None:
-    """The repeated module that most nodes say they are in, None where none says anything."""
+    """Return the repeated module that most nodes say they are in, None where none says anything."""
     names = [name for n in nodes if (name := module_of(n)) is not None]
     return max(names, key=names.count) if names else None
 
 
 def makers_of(nodes: Sequence[Node]) -> Mapping[Value, Node]:
-    """The node that makes each value."""
+    """Return the node that makes each value."""
     return {v: node for node in nodes for v in node.results}

@@ -65,7 +65,7 @@ class Checkpoints:
         parameters: Sequence[Value],
         env: Env,
     ) -> Checkpoints:
-        """The blocks of a step that trains some parameters."""
+        """Return the blocks of a step that trains some parameters."""
         trained = active(forward, parameters)
         made = makers_of(forward)
         read = {v for n in backward for v in n.inputs if v is not None and v in made}
@@ -204,7 +204,7 @@ def recomputed(
 
 
 def repeated(node: Node, again: dict[Value, Value], saved: set[Value], tape: Tape) -> Node:
-    """A forward node once more."""
+    """Return a forward node once more."""
     inputs = tuple(v and again.get(v, v) for v in node.inputs)
     for v in node.results:
         again[v] = Value(tape.fresh(f"{v.name}.again"), v.type, v.known)

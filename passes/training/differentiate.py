@@ -32,7 +32,7 @@ def may_carry(v: Value) -> bool:
 
 
 def active(nodes: Sequence[Node], wanted: Collection[Value]) -> set[Value]:
-    """Values of real numbers that depend on those wanted."""
+    """Return the values of real numbers that depend on those wanted."""
     result = set(wanted)
     for node in nodes:
         if not result.isdisjoint(node.inputs):
@@ -43,7 +43,7 @@ def active(nodes: Sequence[Node], wanted: Collection[Value]) -> set[Value]:
 def differentiate(
     nodes: Sequence[Node], seeds: Mapping[Value, Value], wanted: Collection[Value], tape: Tape
 ) -> Derivatives:
-    """Gradients of ``wanted``, written on ``tape``.
+    """Return the gradients of ``wanted``, written on ``tape``.
 
     Args:
         nodes: in an order that can run.

@@ -25,7 +25,7 @@ class LoraModule:
 
 
 def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tape) -> LoraModule:
-    """``y + (x @ A) @ B * alpha / rank`` for each product with a stored matrix.
+    """Return ``y + (x @ A) @ B * alpha / rank`` for each product with a stored matrix.
 
     Args:
         nodes: nodes of the forward pass.
@@ -56,7 +56,7 @@ def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tap
 
 
 def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
-    """The stored matrix that a node multiplies its first operand by."""
+    """Return the stored matrix that a node multiplies its first operand by."""
     if not node.op.is_exactly(MatMul, Gemm) or len(node.inputs) < 2:
         return None
     w = node.inputs[1]
@@ -88,7 +88,7 @@ def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
 
 
 def factor(tape: Tape, w: Value, name: str, shape: tuple[object, ...]) -> Value:
-    """A trained factor."""
+    """Return a trained factor."""
     type_ = TensorType(w.dtype, shape)  # type: ignore[arg-type]
     nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
     return Value(tape.fresh(f"{w.name}.{name}"), type_, None, Weight(nbytes))

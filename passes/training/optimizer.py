@@ -64,7 +64,7 @@ class ListOptimizer:
 
     @property
     def state_bytes(self) -> float:
-        """Bytes of optimizer state per element of a large matrix, for 32-bit states."""
+        """Return the bytes of optimizer state per element of a large matrix, for 32-bit states."""
         return 4.0 * len(self.states)
 
     def update(
@@ -128,7 +128,7 @@ def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
 def state_like(
     tape: Tape, p: Value, name: str, dtype: DType | None = None, shape: Shape | None = None
 ) -> Value:
-    """A state of a parameter: like it, or of another type or shape."""
+    """Return a state of a parameter: like it, or of another type or shape."""
     assert isinstance(p.type, TensorType)
     type_ = TensorType(dtype or p.type.dtype, p.type.shape if shape is None else shape)
     nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
@@ -138,12 +138,12 @@ def state_like(
 
 @cache
 def names() -> tuple[str, ...]:
-    """Every optimiser there is, as ``--train`` takes it."""
+    """Return every optimiser there is, as ``--train`` takes it."""
     return tuple(sorted(m.name for m in iter_modules(optimizers.__path__)))
 
 
 def optimizer(name: str) -> ListOptimizer:
-    """The optimiser ``name``.
+    """Return the optimiser ``name``.
 
     Raises:
         PassError: there is none.

@@ -91,7 +91,7 @@ class Train(Transform):
     is_trainer: bool = False
 
     def run(self, module: Module, am: Analyses) -> Module:
-        """The step; needs inferred types, and parameters that are not folded.
+        """Return the step; needs inferred types, and parameters that are not folded.
 
         Raises:
             PassError: nothing is left to train, an operator has no gradient, or no such name.
@@ -100,7 +100,7 @@ class Train(Transform):
             return self.step(module)
 
     def step(self, module: Module) -> Module:
-        """The module of a step."""
+        """Return the module of a step."""
         graph = module.graph
         tape = Tape((v.name for v in all_values(graph)), Phase.LOSS)
         trained = [w for w in graph.weights if self.is_trained(w)]
@@ -197,7 +197,7 @@ class Train(Transform):
     def update(
         self, pairs: Sequence[tuple[Value, Value]], tape: Tape
     ) -> tuple[list[Value], list[Value]]:
-        """New parameters and states, and the states; gradients where nothing updates."""
+        """Return the new parameters and states, and the states; gradients where nothing updates."""
         if not self.optimizer:
             return [g for _, g in pairs], []
         how = OptimizerLaunch.FUSED if self.is_trainer else OptimizerLaunch(self.implementation)
@@ -220,13 +220,13 @@ class Train(Transform):
 
 
 def widened(tape: Tape, g: Value) -> Value:
-    """A gradient in f32."""
+    """Return a gradient in f32."""
     tape.place, tape.suffix = Loc(g.name), ".f32"
     return g if g.dtype is DType.F32 else tape.apply(Cast(to=DType.F32), g)
 
 
 def alive(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
-    """Nodes that something needs, in their order."""
+    """Return the nodes that something needs, in their order."""
     needed = set(outputs)
     used: list[Node] = []
     for node in reversed(nodes):
@@ -237,6 +237,6 @@ def alive(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
 
 
 def kept_weights(weights: Sequence[Value], nodes: Sequence[Node]) -> tuple[Value, ...]:
-    """Stored tensors that some node reads."""
+    """Return the stored tensors that some node reads."""
     read = {v for n in nodes for v in n.inputs}
     return tuple(w for w in dict.fromkeys(weights) if w in read)

@@ -108,7 +108,7 @@ def replay(
 
 
 def _filled(line: list[int]) -> list[int]:
-    """A line without gaps: kernels that ask for nothing have what was there before."""
+    """Return a line without gaps: kernels that ask for nothing have what was there before."""
     filled, last = [], 0
     for value in line:
         last = value or last

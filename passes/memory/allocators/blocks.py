@@ -45,7 +45,7 @@ class FreeBlocks:
         del self.blocks[block.address]
 
     def best(self, nbytes: int) -> MemoryBlock | None:
-        """The smallest that is large enough, the lowest of such; None where none is."""
+        """Return the smallest that is large enough, the lowest of such; None where none is."""
         at = bisect_left(self.order, (nbytes, 0))
         return self.blocks[self.order[at][1]] if at < len(self.order) else None
 
@@ -71,7 +71,7 @@ def split(block: MemoryBlock, nbytes: int) -> MemoryBlock:
 
 
 def joined(low: MemoryBlock, high: MemoryBlock) -> MemoryBlock:
-    """Two neighbours as one."""
+    """Return two neighbours as one."""
     low.nbytes += high.nbytes
     low.after = high.after
     if high.after is not None:

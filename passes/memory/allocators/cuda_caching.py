@@ -22,7 +22,7 @@ ROUND_SEGMENT = 2 << 20
 
 
 def rounded(nbytes: int) -> int:
-    """Bytes that a tensor takes.
+    """Return the bytes that a tensor takes.
 
     >>> rounded(1), rounded(513)
     (512, 1024)

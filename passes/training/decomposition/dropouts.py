@@ -25,7 +25,7 @@ MOST_BRANCHES = 8
 
 
 def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
-    """The same nodes with elements dropped where transformers drop them.
+    """Return the same nodes with elements dropped where transformers drop them.
 
     That is what a branch that ends in a product adds to the residual stream, probabilities of
     attention that are a tensor, and embeddings before the first block. Fused attention drops inside

@@ -82,7 +82,7 @@ def rewritten(
 
 
 def gated(node: Node, at: Written) -> Changes:
-    """``x * sigmoid(x)`` whose gate nobody else reads."""
+    """Return ``x * sigmoid(x)`` whose gate nobody else reads."""
     gate, x = node.results[0], node.inputs[0]
     product = at.reader(gate, Mul)
     if product is None or set(product.inputs) != {gate, x} or len(product.inputs) != 2:
@@ -92,7 +92,7 @@ def gated(node: Node, at: Written) -> Changes:
 
 
 def factored_gelu(node: Node, at: Written) -> Changes:
-    """``x/2 * (1 + tanh(c*x * (1 + d*x*x)))``, the cube factored out, all of it read once.
+    """Return ``x/2 * (1 + tanh(c*x * (1 + d*x*x)))``, the cube factored out, all of it read once.
 
     Source: Megatron-LM, megatron/core/fusions/fused_bias_gelu.py, and transformers,
     modeling_bloom.py: an autograd function of its own, which keeps the operand.
@@ -165,7 +165,7 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
 
 
 def pairwise(node: Node, tape: Tape) -> Changes:
-    """Products of two operands each, from the left, in place of one of several.
+    """Return the products of two operands each, from the left, in place of one of several.
 
     torch.einsum saves the operands of each of its products.
     """
@@ -184,7 +184,7 @@ def pairwise(node: Node, tape: Tape) -> Changes:
 
 
 def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
-    """A parameter that the exporter stored as a column, shown with one axis."""
+    """Return a parameter that the exporter stored as a column, shown with one axis."""
     shape = shape_of(v)
     if len(shape) == 1:
         return [], v
@@ -194,13 +194,13 @@ def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
 
 
 def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
-    """Numbers of an operand, where they are known."""
+    """Return the numbers of an operand, where they are known."""
     content = known(ins, index)
     return None if content is None else content.items
 
 
 def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None:
-    """The parameter that is shown along the channels as the other operand of ``v``."""
+    """Return the parameter that is shown along the channels as the other operand of ``v``."""
     other = next((w for w in node.inputs if w is not None and w is not v), None)
     column = (shape[1], *(1 for _ in shape[2:]))
     if other is None or shape_of(other) not in (column, (1, *column)):
@@ -214,7 +214,7 @@ def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None
 
 
 def parts(node: Node, at: Written, tape: Tape) -> Changes:
-    """A sequence that is only read element by element, at known places."""
+    """Return a sequence that is only read element by element, at known places."""
     sequence, x = node.results[0], node.inputs[0]
     readers = at.users.get(sequence, [])
     places = [known(reader.inputs, 1) for reader in readers]

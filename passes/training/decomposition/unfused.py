@@ -36,7 +36,7 @@ CAP = 50.0
 
 
 def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list[Node]:
-    """The same nodes with attention written out where the framework has no kernel for it.
+    """Return the same nodes with attention written out where the framework has no kernel for it.
 
     Args:
         nodes: nodes of the forward pass, in an order that can run.
@@ -65,12 +65,12 @@ def unfused(nodes: Sequence[Node], tape: Tape, *, fuses_attention: bool) -> list
 
 
 def at(node: Node, index: int) -> Value | None:
-    """An operand; None where it is not given."""
+    """Return an operand; None where it is not given."""
     return node.inputs[index] if index < len(node.inputs) else None
 
 
 def sinks(node: Node) -> Value | None:
-    """A trained score for each head that no token has; None where there is none."""
+    """Return a trained score for each head that no token has; None where there is none."""
     bias = at(node, BIAS)
     is_trained = bias is not None and bias.weight is not None and bias.weight.is_parameter
     return bias if bias is not None and is_trained and len(shape_of(bias)) == 1 else None
@@ -79,7 +79,7 @@ def sinks(node: Node) -> Value | None:
 def written(
     op: RaggedAttention, node: Node, group: SequenceGroup, tape: Tape, *, is_sdpa: bool
 ) -> Value:
-    """The result of an attention, operator by operator."""
+    """Return the result of an attention, operator by operator."""
     b, s, t, h = group.sequences, group.queries, group.keys, op.num_heads
     bias, extra = at(node, BIAS), sinks(node)
     query, key, value = operands(op, node.inputs, tape)
@@ -115,7 +115,7 @@ def written(
 
 
 def operands(op: RaggedAttention, ins: Inputs, tape: Tape) -> tuple[Value, Value, Value]:
-    """Queries, keys and values, cut where they lie side by side."""
+    """Return the queries, keys and values, cut where they lie side by side."""
     widths = (op.num_heads * op.head_dim, op.kv_heads * op.head_dim, op.kv_heads * op.value_dim)
     query, key, value = [ins[i] if i < len(ins) else None for i in (QUERY, KEY, VALUE)]
     assert query is not None
@@ -127,7 +127,7 @@ def operands(op: RaggedAttention, ins: Inputs, tape: Tape) -> tuple[Value, Value
 
 
 def heads(tape: Tape, x: Value, shape: tuple[Dim, Dim, Dim, Dim]) -> Value:
-    """Rows of tokens as batch, heads, tokens and width."""
+    """Return the rows of tokens as batch, heads, tokens and width."""
     return tape.transpose(tape.reshape(x, shape), (0, 2, 1, 3))
 
 

@@ -81,13 +81,13 @@ def factor(node: Node | None) -> tuple[Value, float] | None:
 
 
 def other(node: Node, v: Value) -> Value | None:
-    """The second operand of a node, given one of its two."""
+    """Return the second operand of a node, given one of its two."""
     rest = [w for w in node.inputs if w is not v]
     return rest[0] if len(node.inputs) == 2 and len(rest) == 1 else None
 
 
 def gelu_by_erf(node: Node, at: Written) -> Changes:
-    """``x * (1 + erf(x / sqrt(2))) / 2``, the half wherever an exporter puts it.
+    """Return ``x * (1 + erf(x / sqrt(2))) / 2``, the half wherever an exporter puts it.
 
     Source: torch.onnx, symbolic_opset9.gelu, and its torch.export successor.
     """
@@ -99,7 +99,7 @@ def gelu_by_erf(node: Node, at: Written) -> Changes:
 
 
 def gelu_by_tanh(node: Node, at: Written) -> Changes:
-    """``x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x**3))) / 2``, its cube as two products.
+    """Return ``x * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x**3))) / 2``, its cube as two products.
 
     Where the cube is a power, the exporter names the last product after the function that it
     expanded: a module that is written so runs each operator.
@@ -168,7 +168,7 @@ def closed(node: Node, x: Value, gone: list[Node], approximate: str, at: Written
 
 
 def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -> Changes:
-    """``softmax(q * s @ (k * s)^T + mask) @ v``, the scale split between queries and keys.
+    """Return ``softmax(q * s @ (k * s)^T + mask) @ v``, the scale split between queries and keys.
 
     Only exporters' expansion of ``scaled_dot_product_attention`` splits it. Its fused kernels keep
     their operands and result, and no mask that is trained.
@@ -212,7 +212,7 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
 
 
 def _masked(total: Node | None, at: Written) -> tuple[Node | None, Value | None]:
-    """The product of queries and keys, and what is added to it."""
+    """Return the product of queries and keys, and what is added to it."""
     if total is None or total.op.is_exactly(MatMul):
         return total, None
     for v in total.inputs:
@@ -238,7 +238,7 @@ def _causal_mask(mask: Value | None, at: Written) -> list[Node]:
 
 
 def _weighted(node: Node, at: Written) -> tuple[Node | None, list[Node]]:
-    """The product with values, and what cleans rows without a key before it."""
+    """Return the product with values, and what cleans rows without a key before it."""
     readers = at.users.get(node.results[0], [])
     cleaned: list[Node] = []
     out = node.results[0]

@@ -13,7 +13,7 @@ from ..loss import Head
 
 
 def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
-    """Cross-entropy of the first result, in f32 unless the model returns logarithms.
+    """Return the cross-entropy of the first result, in f32 unless the model returns logarithms.
 
     Labels are an input of whole numbers.
     Classes are the last axis of results of rank 2 and 3, the second one of others. A softmax that

@@ -12,7 +12,7 @@ from ..loss import Head
 
 
 def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
-    """The sum of the means of all results."""
+    """Return the sum of the means of all results."""
     del nodes
     means = [tape.apply(ReduceMean(keepdims=0), v) for v in outputs]
     total = means[0]

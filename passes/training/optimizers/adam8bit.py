@@ -23,7 +23,7 @@ class Blockwise(ListOptimizer):
 
     @property
     def state_bytes(self) -> float:
-        """Bytes per element of both moments and of the scales of their blocks."""
+        """Return the bytes per element of both moments and of the scales of their blocks."""
         return 2 * (1 + 4 / BLOCK)
 
     def update(
@@ -43,7 +43,7 @@ class Blockwise(ListOptimizer):
         return updated, stored
 
     def states_of(self, tape: Tape, p: Value) -> list[Value]:
-        """Both means, and the largest magnitude of each block of them."""
+        """Return both means, and the largest magnitude of each block of them."""
         elements = p.numel
         if not isinstance(elements, int) or elements < LEAST_ELEMENTS:
             return [state_like(tape, p, name, DType.F32) for name in ("state1", "state2")]

@@ -29,7 +29,7 @@ class Orthogonal(ListOptimizer):
 
     @property
     def state_bytes(self) -> float:
-        """Bytes of momentum per element."""
+        """Return the bytes of momentum per element."""
         return 4.0
 
     def update(
@@ -54,7 +54,7 @@ class Orthogonal(ListOptimizer):
 
 
 def orthogonal(tape: Tape, g: Value, name: str) -> Value:
-    """The nearest orthogonal matrix, by iteration: products over the shorter side."""
+    """Return the nearest orthogonal matrix, by iteration: products over the shorter side."""
     a, b, c = COEFFICIENTS
     tape.place, tape.suffix = Loc(f"{name}.muon"), ""
     wide = g.dtype
