@@ -84,17 +84,17 @@ class Report(StoredTensors, Presentation):
 
     @cached_property
     def dtype(self) -> str:
-        """Precision of `retype`; "" for that of the model."""
+        """Return the precision of `retype`; "" for that of the model."""
         return self.deployment.executed(self.source)
 
     @property
     def tf32(self) -> Tf32:
-        """Float32 matrix products that may use TF32."""
+        """Return the float32 matrix products that may use TF32."""
         return self.deployment.rounded
 
     @cached_property
     def liveness(self) -> LivenessTable:
-        """Lifetimes of values in memory; computed on first use."""
+        """Return the lifetimes of values in memory; computed on first use."""
         return self.analyses.get(Liveness(), self.module)
 
     def at(self, dims: Mapping[str, int] | None = None, **sizes: int) -> Report:
@@ -194,7 +194,7 @@ class Report(StoredTensors, Presentation):
 
     @cached_property
     def execution(self) -> Execution:
-        """Kernels, machine and runtime: the input of estimators."""
+        """Return the kernels, machine and runtime: the input of estimators."""
         from perfc.analyzers.estimators import Execution
 
         # steps of modules that were measured whole are not of trainers' kernels
@@ -215,7 +215,7 @@ class Report(StoredTensors, Presentation):
 
     @cached_property
     def prediction(self) -> PredictionTable:
-        """Predicted times of every kernel and of the run; computed on first use."""
+        """Return the predicted times of every kernel and of the run; computed on first use."""
         from perfc.analyzers.runs.prediction import predicted
         from perfc.analyzers.whole_runs.whole_run import with_whole
 

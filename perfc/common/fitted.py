@@ -66,17 +66,17 @@ class FittedConstant:
 
     @property
     def number(self) -> float:
-        """Value of a constant that is one number."""
+        """Return the value of a constant that is one number."""
         return float(self._of(int | float))
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """Values of a constant that is a list of numbers."""
+        """Return the values of a constant that is a list of numbers."""
         return tuple(float(n) for n in self._of(list))
 
     @property
     def by_name(self) -> dict[str, float]:
-        """Values of a constant that has a number for each of several names."""
+        """Return the values of a constant that has a number for each of several names."""
         return {name: float(n) for name, n in self._of(dict).items()}
 
     def _of(self, kind: Any) -> Any:

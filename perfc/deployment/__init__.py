@@ -168,17 +168,17 @@ class Deployment:
 
     @property
     def is_step(self) -> bool:
-        """True for a training step."""
+        """Return True for a training step."""
         return bool(self.train) or self.mode is Mode.TRAINING
 
     @property
     def stated_runtime(self) -> str:
-        """Given runtime, else the default of graphs: PyTorch for a training step."""
+        """Return the given runtime, else the default of graphs: PyTorch for a training step."""
         return self.runtime or (TRAINING_DEFAULT if self.is_step else DEFAULT)
 
     @property
     def table_name(self) -> str:
-        """Fusion table with its streams, as passes accept it: ``ort:3``."""
+        """Return the fusion table with its streams, as passes accept it: ``ort:3``."""
         table = runtime(self.stated_runtime)
         # weights of measured steps, which have versions of their own, know the newest table
         name = table.name if table.steps else of_version(table, self.version).name
@@ -186,12 +186,12 @@ class Deployment:
 
     @property
     def table(self) -> Runtime:
-        """Fusion table."""
+        """Return the fusion table."""
         return runtime(self.table_name)
 
     @property
     def of_version(self) -> Runtime:
-        """Fusion table of the framework's version."""
+        """Return the fusion table of the framework's version."""
         return of_version(self.table, self.version)
 
     @property
@@ -243,12 +243,12 @@ class Deployment:
 
     @property
     def runs_parameters(self) -> bool:
-        """True if operators of parameters alone run each time, as no session folds them."""
+        """Return True if operators of parameters alone run each time, as no session folds them."""
         return bool(self.train) or self.table.framework is Framework.TORCH
 
     @property
     def trained_by(self) -> str:
-        """Name of the table of trainable operators; "" for a forward pass."""
+        """Return the name of the table of trainable operators; "" for a forward pass."""
         now = self.of_version
         table = now if now.is_dispatched else of_steps(Steps.EAGER, self.version)
         return table.name if self.train else ""
@@ -260,7 +260,7 @@ class Deployment:
 
     @property
     def version(self) -> tuple[int, int] | None:
-        """Major and minor version of the framework; None if not given."""
+        """Return the major and minor version of the framework; None if not given."""
         match = VERSION.fullmatch(self.runtime_version)
         return (int(match[1]), int(match[2])) if match else None
 

@@ -76,7 +76,7 @@ class NamedExtent:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Symbols that determine the extent."""
+        """Return the symbols that determine the extent."""
         return tuple(self.extents)
 
     def symbols_at(self, size: int, name: str) -> dict[str, int]:
@@ -96,7 +96,7 @@ class NamedExtent:
 
     @property
     def is_there(self) -> bool:
-        """True if the model has such an extent."""
+        """Return True if the model has such an extent."""
         return bool(self.extents or self.fixed)
 
 

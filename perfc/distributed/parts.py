@@ -163,7 +163,7 @@ class PartCost:
 
     @property
     def backward_s(self) -> float:
-        """Seconds of the backward pass, both halves."""
+        """Return the seconds of the backward pass, both halves."""
         return self.input_s + self.weight_s
 
     def scaled(self, factors: Mapping[Doing, float]) -> PartCost:

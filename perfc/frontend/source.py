@@ -37,7 +37,7 @@ _ALONE: tuple[str, ...] = ()
 
 
 def open_model(model: str | os.PathLike[str] | bytes, content: bytes | None = None) -> ProtoModel:
-    """The graph of a model without its weights.
+    """Return the graph of a model without its weights.
 
     Args:
         model: path of a file, or the bytes of one.
@@ -155,7 +155,7 @@ def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> P
 
 
 def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
-    """Blocks of the decompressed bytes of all members of a gzip file."""
+    """Yield the blocks of the decompressed bytes of all members of a gzip file."""
     read = total = 0
     inflate = zlib.decompressobj(wbits=31)
     data = b""

@@ -16,7 +16,7 @@ def list_machines() -> tuple[Listing, ...]:
 
 
 def list_clusters() -> tuple[Listing, ...]:
-    """All clusters by name, as `list_machines`."""
+    """Return all clusters by name, as `list_machines`."""
     from .files import cluster_listings
 
     return cluster_listings()
@@ -56,7 +56,7 @@ def add(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
 
 
 def render_markdown() -> str:
-    """The page ``docs/targets.md``: shipped targets, every number with its source."""
+    """Return the page ``docs/targets.md``: shipped targets, every number with its source."""
     from .files import page
 
     return page()

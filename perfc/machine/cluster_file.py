@@ -64,7 +64,7 @@ def is_cluster(content: bytes) -> bool:
 def parse_cluster(
     content: bytes, path: Path, load: Callable[[str], Machine]
 ) -> tuple[Machine | None, list[str]]:
-    """The GPU with the numbers of its node, or all that is wrong with the file.
+    """Return the GPU with the numbers of its node, or all that is wrong with the file.
 
     Args:
         content: content of the file.

@@ -76,7 +76,7 @@ def _read(path: Path) -> tuple[Machine, bytes]:
 
 
 def _parsed(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
-    """A machine alone, or the GPU of a cluster with the links of its nodes."""
+    """Return a machine alone, or the GPU of a cluster with the links of its nodes."""
     if is_cluster(content):
         return parse_cluster(content, path, load)
     machine, problems = _parsed_alone(content, path)
@@ -292,7 +292,7 @@ _SUFFIXES = (
 
 
 def _shown(rate: Rate) -> str:
-    """A number for reading: rates in powers of 1000, sizes in powers of 1024."""
+    """Return a number for reading: rates in powers of 1000, sizes in powers of 1024."""
     key, value = rate.key, rate.value
     if key.endswith("bytes"):
         for step, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
@@ -366,7 +366,7 @@ the rates of all. The files in `perfc/targets` have notes, too. Sources are *ven
 
 
 def page() -> str:
-    """The page ``docs/targets.md``."""
+    """Return the page ``docs/targets.md``."""
     machines = [_read(p)[0] for p in files_in(SHIPPED)]
     titles = (
         "target|aliases|arch|f16 matrix|bf16 matrix|f32 vector|memory|bandwidth|L2|L2 bandwidth"

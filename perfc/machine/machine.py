@@ -232,7 +232,7 @@ class Machine:
         return 0.0 if rate is None else rate.value / 2
 
     def joined_bytes_per_s(self, ranks: int) -> float:
-        """One direction of the direct links that join so many GPUs; 0 where none do.
+        """Return one direction of the direct links that join so many GPUs; 0 where none do.
 
         A switch, as of NVLink, gives each pair of GPUs all of it. In a mesh a GPU reaches each of
         the others over one link.
@@ -257,7 +257,7 @@ class Machine:
         return next((m for m in self.memory if m.name == name), None)
 
     def entry(self, unit: Unit, dtype: str, *, allow_tf32: bool = True) -> Peak:
-        """The fastest way this machine has to do such work; never below what it can do.
+        """Return the fastest way this machine has to do such work; never below what it can do.
 
         What the unit lacks is done by something wider, and the fastest candidate counts:
 

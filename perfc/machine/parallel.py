@@ -57,12 +57,12 @@ class Parallel:
 
     @property
     def ranks(self) -> int:
-        """Devices of one serving replica."""
+        """Return the devices of one serving replica."""
         return self.tensor * self.sequence_groups
 
     @property
     def devices(self) -> int:
-        """Devices of all training replicas; experts are distributed over replicas."""
+        """Return the devices of all training replicas; experts are distributed over replicas."""
         return self.tensor * self.context * self.pipeline * self.data
 
     def with_values(

@@ -298,7 +298,7 @@ class Reader:
         return rate
 
     def compute(self) -> dict[tuple[Unit, str], Peak]:
-        """Rates by unit and element type."""
+        """Return the rates by unit and element type."""
         peaks: dict[tuple[Unit, str], Peak] = {}
         for at in _SECTIONS:
             if not at.startswith("compute.") or not any(k.startswith(f"{at}.") for k in self.facts):
@@ -314,7 +314,7 @@ class Reader:
         return peaks
 
     def memory(self) -> tuple[MemoryLevel, ...]:
-        """Levels in order of distance."""
+        """Return the levels in order of distance."""
         levels = []
         for name in LEVELS:
             at = f"memory.{name}"
@@ -361,7 +361,7 @@ def _number(value: object) -> float | None:
 
 
 def parse(content: bytes, path: Path) -> tuple[Machine | None, list[str]]:
-    """The machine, or all that is wrong with the file."""
+    """Return the machine, or all that is wrong with the file."""
     try:
         read = remembered if path.parent == SHIPPED else tomllib.loads
         data = cast("dict[str, object]", read(content.decode("utf-8")))

@@ -159,7 +159,7 @@ def _whole(table: Mapping[str, object], key: str, path: Path) -> int:
 
 
 def split(text: str) -> tuple[str, str]:
-    """A card and a profile out of ``a100/3g.20gb``; no profile where none is named.
+    """Return a card and a profile out of ``a100/3g.20gb``; no profile where none is named.
 
     >>> split("a100-40gb/3g.20gb"), split("host/1t"), split("folder/a100.toml")
     (('a100-40gb', '3g.20gb'), ('host', '1t'), ('folder/a100.toml', ''))
@@ -169,7 +169,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def sliced(card: Machine, name: str) -> Machine:
-    """The slice of a card as a machine of its own.
+    """Return the slice of a card as a machine of its own.
 
     Raises:
         TargetError: no profile of that name is known of the card.
@@ -205,7 +205,7 @@ class _Cut:
     partition: Partition
 
     def machine(self) -> Machine:
-        """The slice."""
+        """Return the slice."""
         card, profile = self.card, self.profile
         facts = {k: self.fact(k, r) for k, r in card.facts.items() if self.has(k)}
         memory = tuple(self.level(m) for m in card.memory)

@@ -178,7 +178,7 @@ class Engine:
 
     @cached_property
     def cost(self) -> StepCost:
-        """Cost of the engine's steps.
+        """Return the cost of the engine's steps.
 
         Raises:
             ModelError: the model cannot be divided by these degrees.
@@ -194,7 +194,7 @@ class Engine:
 
     @property
     def _language_cost(self) -> StepCost:
-        """Cost of the language model in its steps, without the vision tower."""
+        """Return the cost of the language model in its steps, without the vision tower."""
         drafts = self.speculation
         if not drafts.tokens:
             return self._cost_of(self.model, self.parallel)
@@ -240,7 +240,7 @@ class Engine:
 
     @property
     def ranks(self) -> int:
-        """Number of GPUs of the engine."""
+        """Return the number of GPUs of the engine."""
         return self.parallel.ranks
 
     def memory(self, isl: int, osl: int) -> MemoryPlan:

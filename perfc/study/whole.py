@@ -208,29 +208,29 @@ class WholeRun:
 
     @property
     def unit(self) -> Unit:
-        """Unit of the quantity."""
+        """Return the unit of the quantity."""
         return QUANTITIES[self.quantity.value][1]
 
     @property
     def interval(self) -> str:
-        """90 % prediction interval as text; "" if the weights have none."""
+        """Return 90 % prediction interval as text; "" if the weights have none."""
         low, high = written(self.low, self.unit), written(self.high, self.unit)
         return f"{INTERVAL} {low} to {high}" if self.low == self.low else ""
 
     @property
     def answer(self) -> str:
-        """Value and interval as text."""
+        """Return the value and interval as text."""
         return ", ".join(filter(None, (written(self.value, self.unit), self.interval)))
 
     @property
     def further(self) -> Sequence[str]:
-        """Further quantities by the same predictor, each as text."""
+        """Return the further quantities by the same predictor, each as text."""
         named = ((*QUANTITIES[name], value) for name, value in self.other_quantities.items())
         return [f"{title} {written(value, unit)}" for title, unit, value in named]
 
     @property
     def how(self) -> str:
-        """Target and deployment as text."""
+        """Return the target and deployment as text."""
         how = self.deployment
         sizes = (("batch", self.batch), *self.sizes.items())
         parts = [how.target, *(f"{name} {size}" for name, size in sizes), self.precision]

@@ -30,7 +30,7 @@ class Presentation:
 
     @cached_property
     def views(self) -> Views:
-        """All data of the report, collected once.
+        """Return all data of the report, collected once.
 
         Raises:
             PerfcError: no prediction is possible.
@@ -41,7 +41,7 @@ class Presentation:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Headline: the figures of the first screen, with the interval of the time.
+        """Return the headline: the figures of the first screen, with the interval of the time.
 
         Raises:
             PerfcError: no prediction is possible.
@@ -52,7 +52,7 @@ class Presentation:
 
     @property
     def time_s(self) -> float:
-        """Predicted time of a run."""
+        """Return the predicted time of a run."""
         return self.verdict.time_s
 
     @property
@@ -67,12 +67,12 @@ class Presentation:
 
     @property
     def memory_bytes(self) -> int:
-        """Device memory of a run: weights, activations and context."""
+        """Return the device memory of a run: weights, activations and context."""
         return self.verdict.memory.total_bytes
 
     @property
     def energy_j(self) -> float | None:
-        """Energy of the board in a run; None without a fitted power model."""
+        """Return the energy of the board in a run; None without a fitted power model."""
         energy = self.verdict.energy
         return None if energy is None else energy.mid
 

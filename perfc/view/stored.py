@@ -19,7 +19,7 @@ class StoredTensors:
 
     @cached_property
     def parameters(self) -> ParameterTable:
-        """Parameters of the model; the same for a training step."""
+        """Return the parameters of the model; the same for a training step."""
         from perfc.passes.rewriting.untie import Untie
         from perfc.passes.roofline.parameters import Parameters
 
@@ -28,14 +28,14 @@ class StoredTensors:
 
     @cached_property
     def footprint(self) -> Footprint:
-        """Device memory of the run, as the allocator of its framework reserves it."""
+        """Return the device memory of the run, as the allocator of its framework reserves it."""
         from perfc.view.report.memory_sections.footprint import footprint
 
         return footprint(cast("Report", self))
 
     @cached_property
     def weight_bytes(self) -> Dim:
-        """Bytes of all stored tensors in the runtime."""
+        """Return the bytes of all stored tensors in the runtime."""
         report = cast("Report", self)
         held = in_memory(all_weights(report.module.graph), report.deployment.table)
         return dim_sum(storage(w.type) or 0 for w in held)

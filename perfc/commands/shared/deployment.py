@@ -144,7 +144,7 @@ class DeploymentOptions:
 
     @cached_property
     def of_file(self) -> ProjectValues:
-        """Deployment values of the project file.
+        """Return the deployment values of the project file.
 
         Raises:
             ParseError: the file is malformed.
@@ -158,7 +158,7 @@ class DeploymentOptions:
 
     @cached_property
     def sizes(self) -> tuple[str, ...]:
-        """Extents in the form of `--dim`, including `--batch` and `--seq`."""
+        """Return the extents in the form of `--dim`, including `--batch` and `--seq`."""
         axes = (f"{name}={value}" for name in _AXES if (value := getattr(self, name)) is not None)
         return (*axes, *self.dims)
 
@@ -253,7 +253,7 @@ class DeploymentOptions:
 
     @property
     def held_back(self) -> Reserve:
-        """Device memory to reserve, from the command line or the project file.
+        """Return the device memory to reserve, from the command line or the project file.
 
         Raises:
             ParseError: not a size.
@@ -280,7 +280,7 @@ class DeploymentOptions:
 
     @property
     def contents(self) -> dict[str, object]:
-        """Contents of inputs, from `--value`.
+        """Return the contents of inputs, from `--value`.
 
         Raises:
             ParseError: not ``NAME=NUMBERS``.

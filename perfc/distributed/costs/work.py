@@ -103,11 +103,11 @@ class TrainingWork(ABC):
 
     @abstractmethod
     def routed(self, layer: int) -> int:
-        """Experts that each token of a layer goes to, 0 where it has none."""
+        """Return the experts that each token of a layer goes to, 0 where it has none."""
 
     @abstractmethod
     def kv_share(self, layer: int) -> float:
-        """Bytes of keys and values of a token over those of the layer's input."""
+        """Return the bytes of keys and values of a token over those of the layer's input."""
 
 
 class LanguageWork(TrainingWork):
@@ -167,13 +167,13 @@ class LanguageWork(TrainingWork):
         return any(self.routed(i) for i in range(self.depth))
 
     def routed(self, layer: int) -> int:
-        """Experts that each token of a layer goes to, 0 where it has none."""
+        """Return the experts that each token of a layer goes to, 0 where it has none."""
         return next(
             (m.chosen for m in mixers(self.stack.layers[layer]) if isinstance(m, Experts)), 0
         )
 
     def kv_share(self, layer: int) -> float:
-        """Bytes of keys and values of a token over those of the layer's input."""
+        """Return the bytes of keys and values of a token over those of the layer's input."""
         from perfc.frontend.config.model import Attention
 
         for m in mixers(self.stack.layers[layer]):

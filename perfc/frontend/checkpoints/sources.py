@@ -92,7 +92,7 @@ def _with_types(config: dict[str, Any], weights: str) -> None:
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the configurations that come with perfc."""
+    """Return the names of the configurations that come with perfc."""
     files = sorted(os.listdir(CONFIGS))
     return tuple([f[:-5] for f in files if f.endswith(".json")])
 

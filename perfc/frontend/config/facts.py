@@ -41,7 +41,7 @@ class ParameterCounts:
 
 @lru_cache(maxsize=64)
 def parameters(model: LanguageModel) -> ParameterCounts:
-    """Parameters of the whole model, counted on what it is lowered to."""
+    """Return the parameters of the whole model, counted on what it is lowered to."""
     module = lower(model, ForwardStep.PREFILL, ServingPrecision())
     resident = _held(module)
     of_tower = 0 if model.tower is None else _held(lower_images(model, ServingPrecision()))
@@ -49,7 +49,7 @@ def parameters(model: LanguageModel) -> ParameterCounts:
 
 
 def _held(module: Module) -> int:
-    """Elements of its parameters."""
+    """Return the elements of its parameters."""
     return sum(_elements(v.type) for v in module.graph.weights if _is_parameter(v))
 
 
@@ -59,14 +59,14 @@ def _is_parameter(value: object) -> bool:
 
 
 def _elements(type_: object) -> int:
-    """Elements of a tensor of numbers alone."""
+    """Return the elements of a tensor of numbers alone."""
     numel = type_.numel if isinstance(type_, TensorType) else 0
     assert isinstance(numel, int)
     return numel
 
 
 def _idle(module: Module) -> int:
-    """Elements of experts that one token does not choose."""
+    """Return the elements of experts that one token does not choose."""
     idle = 0
     for node in walk(module.graph):
         if isinstance(node.op, MoE):
@@ -81,7 +81,7 @@ def _idle(module: Module) -> int:
 def weight_bytes(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
 ) -> int:
-    """Bytes of stored weights on one machine: scales and tables of angles included.
+    """Return the bytes of stored weights on one machine: scales and tables of angles included.
 
     A model's file has its tensors alone, which is what llama.cpp loads of it.
     """
@@ -99,7 +99,7 @@ def cache_bytes(
     parallel: Parallel = ALONE,
     stage: int = 0,
 ) -> int:
-    """Bytes that one sequence of ``tokens`` holds in the caches of one machine.
+    """Return the bytes that one sequence of ``tokens`` holds in the caches of one machine.
 
     A layer with a window holds the tokens before the next one that this one will see, one with
     chunks at most a chunk. Keys of an encoder's output are not counted.
@@ -146,7 +146,7 @@ def token_bits(m: object, precision: ServingPrecision, parallel: Parallel, where
 def layers_of(
     model: LanguageModel, parallel: Parallel = ALONE, stage: int = 0
 ) -> tuple[Layer, ...]:
-    """Layers of the decoder that one stage of the pipeline has; of an encoder none."""
+    """Return the layers of the decoder that one stage of the pipeline has; of an encoder none."""
     if model.decoder is None:
         return ()
     return parallel.of_stage(model.decoder.layers, stage)
@@ -165,7 +165,7 @@ def token_elements(m: object, parallel: Parallel, where: str) -> int:
 
 
 def _kept(m: object, tokens: int) -> int:
-    """Tokens of a sequence that a layer keeps."""
+    """Return the tokens of a sequence that a layer keeps."""
     if isinstance(m, Attention) and m.window:
         return min(tokens, m.window - 1)
     if isinstance(m, Attention) and m.chunk:
@@ -176,7 +176,7 @@ def _kept(m: object, tokens: int) -> int:
 def state_bytes(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE, stage: int = 0
 ) -> int:
-    """Bytes that one sequence holds in states of state spaces, however long it is."""
+    """Return the bytes that one sequence holds in states of state spaces, however long it is."""
     where, bits = model.name, 0
     for layer in layers_of(model, parallel, stage):
         for m in mixers(layer):

@@ -14,7 +14,7 @@ LARGEST_EDGE = 1 << 14
 
 
 def with_images(model: LanguageModel, edge: int = 0) -> LanguageModel:
-    """The model whose tower reads square images of ``edge`` pixels; 0 for its own size.
+    """Return the model whose tower reads square images of ``edge`` pixels; 0 for its own size.
 
     A tower of one size scales every image to it. One of tiles takes the fewest tiles that hold
     the image, and where they are several a smaller copy of all of it. Others round to whole tokens.
@@ -35,7 +35,7 @@ def with_images(model: LanguageModel, edge: int = 0) -> LanguageModel:
 
 
 def scaled(tower: Tower, edge: int) -> Tower:
-    """The tower for square images of ``edge`` pixels."""
+    """Return the tower for square images of ``edge`` pixels."""
     patches = tower.patches
     match tower.scaling:
         case ImageScaling.FIXED:

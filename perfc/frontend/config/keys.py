@@ -104,7 +104,7 @@ class Keys:
         return float(value)
 
     def flag(self, *names: str, default: bool = False) -> bool:
-        """True or false."""
+        """Return True or false."""
         for name in names:
             value = self.get(name)
             if value is None:
@@ -115,7 +115,7 @@ class Keys:
         return default
 
     def text(self, name: str, default: str = "") -> str:
-        """A string."""
+        """Return a string."""
         value = self.get(name)
         if value is None:
             return default
@@ -124,7 +124,7 @@ class Keys:
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
-        """A list of strings, None where it is not there."""
+        """Return a list of strings, None where it is not there."""
         value = self.sequence(name)
         if value is None:
             return None
@@ -133,7 +133,7 @@ class Keys:
         return tuple(value)
 
     def wholes(self, name: str) -> tuple[int, ...] | None:
-        """A list of whole numbers, None where it is not there."""
+        """Return a list of whole numbers, None where it is not there."""
         value = self.sequence(name)
         if value is None:
             return None
@@ -142,7 +142,7 @@ class Keys:
         return tuple(value)
 
     def sequence(self, name: str) -> Sequence[Any] | None:
-        """A list of at most as many items as a model may have layers."""
+        """Return a list of at most as many items as a model may have layers."""
         value = self.get(name)
         if value is None:
             return None
@@ -153,7 +153,7 @@ class Keys:
         return value
 
     def inner(self, name: str) -> Keys | None:
-        """An object inside, None where it is not there."""
+        """Return an object inside, None where it is not there."""
         value = self.get(name)
         if value is None:
             return None
@@ -162,7 +162,7 @@ class Keys:
         return Keys(value, self.where)
 
     def divided(self, total: int, parts: int, what: str) -> int:
-        """``total / parts``.
+        """Return ``total / parts``.
 
         Raises:
             ModelError: it is not whole.
@@ -185,11 +185,11 @@ class Keys:
                     raise self.wrong(name, value, words)
 
     def wrong(self, name: str, value: object, wanted: str) -> ModelError:
-        """The error for a key whose value is none of its kind."""
+        """Return the error for a key whose value is none of its kind."""
         shown = repr(value) if isinstance(value, int | float | str | bool) else type(value).__name__
         shown = shown if len(shown) <= 40 else f"{shown[:40]}…"
         return ModelError(f"{name!r} is {shown}, not {wanted}", where=self.where)
 
     def unsupported(self, what: str, hint: str = "") -> ModelError:
-        """The error for something that this reader does not model."""
+        """Return the error for something that this reader does not model."""
         return ModelError(what, where=self.where, hint=hint)

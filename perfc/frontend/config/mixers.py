@@ -134,7 +134,7 @@ class Attention:
 
     @property
     def values(self) -> int:
-        """Extent of a value."""
+        """Return the extent of a value."""
         return self.value_dim or self.head_dim
 
     @property
@@ -192,12 +192,12 @@ class LatentAttention:
 
     @property
     def head_dim(self) -> int:
-        """Extent of an expanded query and key."""
+        """Return the extent of an expanded query and key."""
         return self.nope_dim + self.rope_dim
 
     @property
     def cached_dim(self) -> int:
-        """Elements that a token leaves in the cache."""
+        """Return the elements that a token leaves in the cache."""
         return self.kv_rank + self.rope_dim
 
 
@@ -255,12 +255,12 @@ class Mamba2:
 
     @property
     def inner(self) -> int:
-        """Channels."""
+        """Return the channels."""
         return self.heads * self.head_dim
 
     @property
     def convolved(self) -> int:
-        """Channels that the convolution passes over."""
+        """Return the channels that the convolution passes over."""
         return self.inner + 2 * self.groups * self.state
 
 
@@ -289,7 +289,7 @@ class DeltaNet:
 
     @property
     def convolved(self) -> int:
-        """Channels that the convolution passes over."""
+        """Return the channels that the convolution passes over."""
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
 
 

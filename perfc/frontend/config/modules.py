@@ -65,7 +65,7 @@ def matches(pattern: str, layer: int, names: tuple[str, ...]) -> bool:
 
 
 def checked(pattern: str, where: str) -> str:
-    """The pattern as it is.
+    """Return the pattern as it is.
 
     Raises:
         ModelError: it is too long, or a regular expression beyond those that are matched here.
@@ -94,7 +94,7 @@ def _choices(expression: str) -> tuple[Atoms, ...]:
 
 
 def _alternatives(expression: str) -> Iterator[str]:
-    """The expression with one choice of each group in its place.
+    """Yield the expression with one choice of each group in its place.
 
     Raises:
         ValueError: groups lie in one another, are repeated, or have too many alternatives.

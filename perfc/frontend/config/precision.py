@@ -163,7 +163,7 @@ class ServingPrecision:
 
     @property
     def cached(self) -> DType:
-        """Element type of cached keys and values."""
+        """Return the element type of cached keys and values."""
         return self.cache or self.half
 
     @property
@@ -173,7 +173,7 @@ class ServingPrecision:
 
     @property
     def in_halves(self) -> ServingPrecision:
-        """The same with all weights in 16 bits."""
+        """Return the same with all weights in 16 bits."""
         return replace(self, weights=WeightFormat.HALF, experts=None, rules=(), stored=None)
 
     def block(self, form: WeightFormat, contracted: int, name: str) -> int:
@@ -193,7 +193,7 @@ class ServingPrecision:
 
 @lru_cache(maxsize=1 << 14)
 def _rule_of(name: str, rules: tuple[FormatRule, ...]) -> FormatRule | None:
-    """The first rule that names a product; None where none does."""
+    """Return the first rule that names a product; None where none does."""
     from .modules import matches, names_of
 
     layer, names = names_of(name)
@@ -221,7 +221,7 @@ def weight_format(name: str) -> WeightFormat:
 
 
 def in_half(precision: ServingPrecision, takes: Callable[[str], bool]) -> ServingPrecision:
-    """The precision with f16 in the place of bf16 where the machine multiplies no bf16.
+    """Return the precision with f16 in the place of bf16 where the machine multiplies no bf16.
 
     vLLM wants ``--dtype half`` there, SGLang takes it by itself, and TensorRT-LLM has no other.
 
@@ -264,7 +264,7 @@ def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servi
 def precision_of(
     stored: str, quantization: Quantization | None = None, weights: str = "", cache: str = ""
 ) -> ServingPrecision:
-    """The precision of a model as it is published, or with other weights or another cache.
+    """Return the precision of a model as it is published, or with other weights or another cache.
 
     Args:
         stored: element type that the configuration states.

@@ -223,7 +223,7 @@ IRRELEVANT = frozenset(
 
 
 def _dtype(keys: Keys) -> str:
-    """Element type of the weights.
+    """Return the element type of the weights.
 
     Raises:
         ModelError: it is none.
@@ -321,7 +321,7 @@ def _file(name: str) -> ModuleType:
 
 
 def _unknown(family: str, where: str) -> ModelError:
-    """The error for a family that nothing reads; names the nearest."""
+    """Return the error for a family that nothing reads; names the nearest."""
     from difflib import get_close_matches
 
     close = get_close_matches(family.lower(), families(), 1)

@@ -164,7 +164,7 @@ def calling(module: Any, part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
 
 
 def example(tensor: Tensor, batch: int) -> Any:
-    """A tensor on the meta device."""
+    """Return a tensor on the meta device."""
     import torch
 
     dtype = getattr(torch, tensor.dtype or "bfloat16")

@@ -154,7 +154,7 @@ class DiffusionPipeline:
     is_guided: bool
 
     def part(self, role: PartRole) -> PipelinePart:
-        """The first part of a role.
+        """Return the first part of a role.
 
         Raises:
             ModelError: there is none.

@@ -193,7 +193,7 @@ class Built:
 
 
 def _as_content(value: object) -> Content | None:
-    """An attribute of an older opset as the constant input that replaced it."""
+    """Return an attribute of an older opset as the constant input that replaced it."""
     match value:
         case Content():
             return value
@@ -251,7 +251,7 @@ def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int
 
 
 def constant_content(value: object) -> Content:
-    """``value_int``, ``value_floats``, ``value_strings`` … of a Constant node."""
+    """Return ``value_int``, ``value_floats``, ``value_strings`` … of a Constant node."""
     match value:
         case str():
             return Content(TensorType(DType.STR, ()), Known.scalar(value), ProtoTensor())

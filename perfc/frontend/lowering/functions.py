@@ -22,7 +22,7 @@ class Functions:
 
     @staticmethod
     def of(model: proto.ProtoModel) -> Functions:
-        """Those that the model file brings.
+        """Return those that the model file brings.
 
         Raises:
             ModelError: two of them have one name, so that a call could mean either.
@@ -62,7 +62,7 @@ STANDARD = frozenset({"", "ai.onnx.ml", "ai.onnx.preview.training"})
 def expansion(
     node: proto.ProtoNode, domain: str, version: int, inputs: Sequence[Value | None]
 ) -> proto.Function | None:
-    """The body ONNX defines for a standard operator that we have none of our own for.
+    """Return the body ONNX defines for a standard operator that we have none of our own for.
 
     None where it defines none, or none that goes with these inputs and attributes.
     """
@@ -135,7 +135,7 @@ def _type_message(value: Value | None) -> bytes:
 
 
 def without(node: proto.ProtoNode, missing: set[str]) -> proto.ProtoNode:
-    """``node`` with inputs that its caller leaves out left out."""
+    """Return ``node`` with inputs that its caller leaves out left out."""
     if not missing or missing.isdisjoint(node.input):
         return node
     inputs = ["" if name in missing else name for name in node.input]
@@ -145,5 +145,5 @@ def without(node: proto.ProtoNode, missing: set[str]) -> proto.ProtoNode:
 
 
 def domain_key(name: str) -> str:
-    """A domain as operators are looked up by: the standard one has two names."""
+    """Return a domain as operators are looked up by: the standard one has two names."""
     return "" if name == "ai.onnx" else name

@@ -10,7 +10,7 @@ from perfc.ir import Known
 
 
 def known_contents(values: Mapping[str, Any] | None) -> dict[str, Known]:
-    """The contents of inputs by their names.
+    """Return the contents of inputs by their names.
 
     Raises:
         ParseError: as ``contents``; not by names.

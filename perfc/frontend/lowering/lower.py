@@ -69,7 +69,7 @@ class NameScope:
         return self.renamed.get(name) or self.prefix + name
 
     def find(self, name: str) -> Value | None:
-        """The value called ``name`` here or further out."""
+        """Return the value called ``name`` here or further out."""
         scope: NameScope | None = self
         while scope is not None:
             if (value := scope.values.get(name)) is not None:
@@ -94,7 +94,7 @@ class Lowering:
     inlined: int = 0
 
     def module(self) -> Module:
-        """The whole model.
+        """Return the whole model.
 
         Raises:
             ModelError: the graph is not one: an undefined name, a cycle, endless functions.
@@ -113,7 +113,7 @@ class Lowering:
         return Module(graph, self.symbols.declarations(), origin)
 
     def graph(self, source: proto.ProtoGraph, scope: NameScope) -> Graph:
-        """One graph or subgraph; ``scope`` is its own, with the outer one behind it."""
+        """Return one graph or subgraph; ``scope`` is its own, with the outer one behind it."""
         if scope.depth > MAX_DEPTH:
             raise ModelError(f"subgraphs or functions nested deeper than {MAX_DEPTH}")
         tied = unlearned(source, self.model.origin.path).get
@@ -241,7 +241,7 @@ class Lowering:
     def operator(
         self, cls: type[Op], key: str, version: int, source: proto.ProtoNode, scope: NameScope
     ) -> Built:
-        """The operator instance, made once for equal attributes."""
+        """Return the operator instance, made once for equal attributes."""
         n_outputs = len(source.output)
         # the reader shares equal attributes; in a function they may stand for its caller's
         as_read = (cls, key, version, n_outputs, *map(id, source.attribute))
@@ -320,7 +320,7 @@ class Lowering:
         return graphs
 
     def region(self, source: proto.ProtoGraph, scope: NameScope) -> Graph:
-        """A subgraph of a node; it sees the names around it."""
+        """Return a subgraph of a node; it sees the names around it."""
         inner = NameScope(
             scope.opsets,
             outer=scope,

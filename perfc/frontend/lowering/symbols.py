@@ -74,7 +74,7 @@ class SymbolTable:
             return self._symbol(text)
 
     def type(self, proto: TypeProto | None, name: str) -> Type:
-        """The declared type of the value ``name``."""
+        """Return the declared type of the value ``name``."""
         if proto is None:
             return UNKNOWN
         match proto.kind:
@@ -94,7 +94,7 @@ class SymbolTable:
                 return UNKNOWN
 
     def shape(self, dims: Sequence[int | str | None], dtype: DType, name: str) -> Shape:
-        """Declared extents of the value ``name``."""
+        """Return the declared extents of the value ``name``."""
         extents: list[Dim] = []
         axes: list[tuple[str, int]] = []
         for axis, d in enumerate(dims):
@@ -112,7 +112,7 @@ class SymbolTable:
         return shape
 
     def declarations(self) -> tuple[SymbolDecl, ...]:
-        """Every symbol with its default, in order of appearance."""
+        """Return every symbol with its default, in order of appearance."""
         roles = Roles(self.places, self.seen)
         return tuple(self._declaration(a, roles.assumed(key)) for key, a in self.seen.items())
 

@@ -38,7 +38,7 @@ class ByteWindow:
         self._digested = 0
 
     def at(self, position: int, want: int) -> tuple[bytes, int]:
-        """A buffer with the ``want`` bytes from ``position`` on, and where it starts."""
+        """Return a buffer with the ``want`` bytes from ``position`` on, and where it starts."""
         start = position - self._base
         if start >= 0 and start + want <= len(self._buffer):
             return self._buffer, self._base
@@ -67,12 +67,12 @@ class ByteWindow:
         self._digested = stop
 
     def digest(self) -> str:
-        """SHA-256 of all bytes up to the end but the skipped ones."""
+        """Return SHA-256 of all bytes up to the end but the skipped ones."""
         self._digest_up_to(self.nbytes)
         return self._digest.hexdigest()
 
     def ends_early(self, expected: int) -> ModelError:
-        """The error for a file that is shorter than what it announces."""
+        """Return the error for a file that is shorter than what it announces."""
         return ModelError(
             f"the file ends at byte {self.nbytes}, where {expected} bytes are announced",
             hint="it was cut short: download or export it again",

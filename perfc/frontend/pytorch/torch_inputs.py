@@ -42,12 +42,12 @@ class Call:
 
     @property
     def leaves(self) -> list[Any]:
-        """Every extents, tensor and scalar, in order."""
+        """Return every extents, tensor and scalar, in order."""
         return [*leaves_of((*self.args, *self.kwargs.values()))]
 
     @property
     def batch(self) -> int | None:
-        """Batch of the first tensor; None where every input is a shape or a scalar."""
+        """Return the batch of the first tensor; None where every input is a shape or a scalar."""
         return next((int(t.shape[0]) for t in self.leaves if is_tensor(t) and t.ndim), None)
 
     def mapped(self, change: Callable[[Any], Any]) -> Call:
@@ -171,18 +171,18 @@ def parsed(value: Any) -> Any:
 
 
 def is_tensor(value: object) -> bool:
-    """True for a tensor of PyTorch, which is not imported for the question."""
+    """Return True for a tensor of PyTorch, which is not imported for the question."""
     return hasattr(value, "untyped_storage")
 
 
 def is_shape(value: Sequence[Any]) -> bool:
-    """True for extents, the last of which an element type may follow."""
+    """Return True for extents, the last of which an element type may follow."""
     extents = value[:-1] if value and is_dtype(value[-1]) else value
     return all(isinstance(extent, int) and not isinstance(extent, bool) for extent in extents)
 
 
 def is_dtype(value: object) -> bool:
-    """True for the name of an element type or one of PyTorch's."""
+    """Return True for the name of an element type or one of PyTorch's."""
     return isinstance(value, str) or (hasattr(value, "is_floating_point") and not is_tensor(value))
 
 

@@ -22,7 +22,7 @@ _SHORT = frozenset({0x42, 0x4A, 0x62, 0x6A})
 
 
 def read_node(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> ProtoNode:
-    """A ``NodeProto`` between two offsets."""
+    """Return a ``NodeProto`` between two offsets."""
     strings = decoder.strings
     node = ProtoNode()
     inputs, outputs = node.input, node.output
@@ -82,7 +82,7 @@ def _attribute(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int)
 
 
 def read_value_info(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> ValueInfo:
-    """A ``ValueInfoProto`` between two offsets."""
+    """Return a ``ValueInfoProto`` between two offsets."""
     if end - pos > 4 and buf[pos] == 0x0A and buf[pos + 1] < 0x80:
         # as most are: a short name, a short type, and documentation that is empty
         middle = pos + 4 + buf[pos + 1]
@@ -157,7 +157,7 @@ def _tensor_type(decoder: WireDecoder, buf: bytes, pos: int, end: int) -> TypePr
 
 
 def read_tensor(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> ProtoTensor:
-    """A ``TensorProto`` between two offsets."""
+    """Return a ``TensorProto`` between two offsets."""
     message = decoder.messages["TensorProto"]
     fields: Fields = {}
     dims = bytearray()
@@ -199,7 +199,7 @@ def read_tensor(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int
 
 
 def read_entry(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> tuple[str, str]:
-    """A ``StringStringEntryProto`` between two offsets."""
+    """Return a ``StringStringEntryProto`` between two offsets."""
     start = pos
     if end - pos >= 4 and buf[pos] == 0x0A:
         middle = pos + 2 + buf[pos + 1]

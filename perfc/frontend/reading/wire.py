@@ -63,7 +63,7 @@ class WireDecoder:
         self.external: list[ProtoTensor] = []
 
     def fault(self, what: str, at: int) -> ModelError:
-        """The error for malformed bytes at an offset of the current buffer."""
+        """Return the error for malformed bytes at an offset of the current buffer."""
         return ModelError(
             f"{what} at byte {self.base + at}",
             hint="the file is damaged or not an ONNX model: download or export it again",
@@ -71,7 +71,7 @@ class WireDecoder:
         )
 
     def varint(self, buf: bytes | bytearray, pos: int, end: int) -> tuple[int, int]:
-        """An unsigned 64-bit number and the offset after it."""
+        """Return an unsigned 64-bit number and the offset after it."""
         value = shift = 0
         start = pos
         while True:
@@ -87,7 +87,7 @@ class WireDecoder:
                 raise self.fault("a number of more than ten bytes", start)
 
     def varints(self, data: bytes | bytearray) -> tuple[int, ...]:
-        """All numbers of a run of varints, as signed 64-bit."""
+        """Return all numbers of a run of varints, as signed 64-bit."""
         if data.isascii():
             return tuple(data)
         numbers: list[int] = []
@@ -106,7 +106,7 @@ class WireDecoder:
         return number, wire, after
 
     def decode(self, message: MessageTable, buf: bytes, pos: int, end: int, depth: int) -> Any:
-        """The object of a message that lies between two offsets of a buffer."""
+        """Return the object of a message that lies between two offsets of a buffer."""
         if message.nests:
             depth = self.deeper(depth, pos)
         if message.fast is not None:
@@ -117,7 +117,7 @@ class WireDecoder:
         return message.build(self, fields)
 
     def deeper(self, depth: int, at: int) -> int:
-        """Depth of a graph or type inside one of the given depth."""
+        """Return the depth of a graph or type inside one of the given depth."""
         if depth >= DEEPEST_NESTING:
             raise self.fault(f"graph nested deeper than {DEEPEST_NESTING}", at)
         return depth + 1
@@ -204,7 +204,7 @@ class WireDecoder:
             fields[spec.name] = value
 
     def _skip(self, wire: int, number: int, buf: bytes, pos: int, end: int, depth: int) -> int:
-        """The offset after a value that is neither varint nor length-delimited."""
+        """Return the offset after a value that is neither varint nor length-delimited."""
         if wire > _FIXED32:
             raise self.fault(f"no wire type {wire}", pos)
         if wire in (_FIXED64, _FIXED32):
@@ -228,7 +228,7 @@ class WireDecoder:
         raise self.fault("a group without end", min(pos, end))
 
     def walk(self, message: MessageTable, pos: int, end: int, depth: int) -> Any:
-        """The object of a message that lies between two positions of the file."""
+        """Return the object of a message that lies between two positions of the file."""
         if message.nests:
             depth = self.deeper(depth, pos - self.base)
         fields: Fields = {}

@@ -26,14 +26,14 @@ DEFAULT = "default"
 
 
 def default_path(device: Device) -> Path:
-    """The file of the device's name in the user's folder of targets."""
+    """Return the file of the device's name in the user's folder of targets."""
     from perfc.machine.folders import user_folder
 
     return user_folder() / f"{slug(device.name) or device.kind}.toml"
 
 
 def slug(text: str) -> str:
-    """A name as targets have them."""
+    """Return a name as targets have them."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:64].strip("-")
 
 
@@ -94,7 +94,7 @@ def text(
     samples: str,
     load: str,
 ) -> str:
-    """The target file.
+    """Return the target file.
 
     Args:
         name: name of the target.
@@ -154,7 +154,7 @@ def _stands(key: str, numbers: list[Number]) -> bool:
 
 
 def _data_sheet(device: Device) -> Machine | None:
-    """The shipped target of an accelerator of this name."""
+    """Return the shipped target of an accelerator of this name."""
     if device.kind != "cuda":
         return None
     from perfc.machine.folders import SHIPPED
@@ -168,7 +168,7 @@ def _data_sheet(device: Device) -> Machine | None:
 
 
 def earlier(path: Path) -> Machine | None:
-    """The file that is there; None where it is none that can be read."""
+    """Return the file that is there; None where it is none that can be read."""
     try:
         return load_machine(path)
     except TargetError:

@@ -52,7 +52,7 @@ class CalibratedTarget:
 
     @property
     def uncertain(self) -> tuple[CeilingRow, ...]:
-        """Ceilings that did not repeat well, the one that spreads most first."""
+        """Return the ceilings that did not repeat well, the one that spreads most first."""
         rows = [r for r in self.rows if r.measured.is_uncertain]
         return tuple(sorted(rows, key=_doubt, reverse=True))
 
@@ -64,7 +64,7 @@ def _doubt(row: CeilingRow) -> tuple[bool, float]:
 
 
 def _spec(machine: Machine, key: str) -> Rate | None:
-    """Peak of a sustained rate."""
+    """Return the peak of a sustained rate."""
     table, _, last = key.rpartition(".")
     kind, _, rest = table.partition(".")
     if kind == "memory" and last.startswith("sustained"):
@@ -80,14 +80,14 @@ def _spec(machine: Machine, key: str) -> Rate | None:
 
 
 def rows(machine: Machine) -> Iterator[CeilingRow]:
-    """Ceilings in the order of the file: what was measured in rounds."""
+    """Yield the ceilings in the order of the file: what was measured in rounds."""
     for key, rate in machine.facts.items():
         if rate.spread is not None:
             yield CeilingRow(key, _spec(machine, key), rate)
 
 
 def changes(before: Machine | None, after: Machine) -> Iterator[ChangedRate]:
-    """Numbers that differ by more than half a per cent."""
+    """Yield the numbers that differ by more than half a per cent."""
     if before is None:
         return
     for key in dict.fromkeys((*after.facts, *before.facts)):

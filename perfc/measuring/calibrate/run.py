@@ -158,7 +158,7 @@ def _written(
 
 
 def _measure(session: Session, budget: MeasurementBudget) -> tuple[MeasuredCeiling, ...]:
-    """All cases, then again what the rounds disagree on, while time is left."""
+    """Return all cases, then again what the rounds disagree on, while time is left."""
     device, deadline = session.backend.device, session.deadline
     whole = [c for c in session.cases if rank(c) is not Rank.CORE]
     for cases in (whole, session.cases):

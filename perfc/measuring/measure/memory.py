@@ -58,7 +58,7 @@ class Need:
 
     @property
     def nbytes(self) -> int:
-        """All of it, with the runtime."""
+        """Return all of it, with the runtime."""
         return self.weight_bytes + self.value_bytes + RUNTIME_BYTES
 
 
@@ -118,7 +118,7 @@ def check_room(need: Need, where: str = "") -> str:
 
 
 def _stored_bytes(values: Iterable[Value], env: Mapping[str, int]) -> int:
-    """Bytes of values whose size is known."""
+    """Return the bytes of values whose size is known."""
     sizes = (v.type.nbytes for v in values if isinstance(v.type, TensorType))
     return sum(_number(d, env) for d in sizes if d is not None)
 

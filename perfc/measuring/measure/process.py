@@ -73,12 +73,12 @@ class TimedBinding:
 
     @property
     def time_s(self) -> float:
-        """Median of the runs."""
+        """Return the median of the runs."""
         return median(self.times_s)
 
     @property
     def iqr_s(self) -> float:
-        """Distance of the quartiles."""
+        """Return the distance of the quartiles."""
         return iqr(self.times_s)
 
 
@@ -107,7 +107,7 @@ class WorkerResults:
 
 
 def iqr(values: Sequence[float]) -> float:
-    """Distance of the quartiles, 0 for fewer than two values."""
+    """Return the distance of the quartiles, 0 for fewer than two values."""
     if len(values) < 2:
         return 0.0
     ordered = sorted(values)
@@ -229,7 +229,7 @@ def first_victim(pid: int) -> None:
 
 
 def last_line(path: Path) -> str:
-    """The last line of a log, bounded; of a long one the end, where the reason is."""
+    """Return the last line of a log, bounded; of a long one the end, where the reason is."""
     with path.open("rb") as stream:
         stream.seek(max(path.stat().st_size - 8192, 0))
         lines = stream.read().decode("utf-8", "replace").strip().splitlines()

@@ -64,7 +64,7 @@ class Profile:
 
     @property
     def kernel_s(self) -> float:
-        """Time of all kernels in one run."""
+        """Return the time of all kernels in one run."""
         return sum(k.time_s for k in self.kernels)
 
 
@@ -84,7 +84,7 @@ class Sampled:
         self.calls += 1
 
     def kernel(self, runs: list[int]) -> RuntimeKernel:
-        """Median over the runs that count; runs without it count as zero."""
+        """Return the median over the runs that count; runs without it count as zero."""
         times = [self.times_s.get(r, 0.0) for r in runs]
         called = self.calls / max(len(self.times_s), 1)
         return RuntimeKernel(

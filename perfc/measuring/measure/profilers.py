@@ -45,7 +45,7 @@ def recognise(path: str | os.PathLike[str]) -> ProfilerKind:
 
 
 def read(path: str | os.PathLike[str], layers: str | os.PathLike[str] | None = None) -> Profile:
-    """A profile of any kind.
+    """Return a profile of any kind.
 
     Args:
         path: path of the file, gzipped or not.

@@ -11,7 +11,7 @@ from .metrics import collected
 def command_line(
     script: Sequence[str], arch: str, *, output: str = "report.csv", marked: bool = False
 ) -> str:
-    """The ncu command for a script.
+    """Return the ncu command for a script.
 
     Clocks are left alone, so that times are those of a normal run; ncu's default locks them to
     the base clock. ``marked`` measures only what runs between ``cudaProfilerStart`` and ``Stop``.

@@ -63,7 +63,7 @@ class LaunchQuantities:
 
     @property
     def is_bound(self) -> bool:
-        """True if arithmetic counters are missing, so that the sum is a lower bound."""
+        """Return True if arithmetic counters are missing, so that the sum is a lower bound."""
         return any(name in self.missing for name in ("FP32", "FP16", TENSOR))
 
 
@@ -127,12 +127,12 @@ def derive(launch: NcuLaunch, arch: str) -> LaunchQuantities:
 
 
 def first(metrics: Mapping[str, float], names: Sequence[str]) -> float | None:
-    """The first of several counters that was collected."""
+    """Return the first of several counters that was collected."""
     return next((metrics[n] for n in names if n in metrics), None)
 
 
 def seconds(metrics: Mapping[str, float]) -> float | None:
-    """Equation 3.3; the duration counter where cycles were not collected."""
+    """Return equation 3.3; the duration counter where cycles were not collected."""
     for cycles, rate in zip(CYCLES, CYCLES_PER_S, strict=True):
         if cycles in metrics and metrics.get(rate, 0.0) > 0:
             return metrics[cycles] / metrics[rate]
@@ -142,7 +142,7 @@ def seconds(metrics: Mapping[str, float]) -> float | None:
 def scalar(
     metrics: Mapping[str, float], dtype: str, cycles: float | None
 ) -> float | tuple[str, ...]:
-    """Equations 3.4 and 3.5, or the names of the counters that are missing."""
+    """Return equations 3.4 and 3.5, or the names of the counters that are missing."""
     total = 0.0
     lacking: list[str] = []
     for op, weight in SCALAR_OPS.items():

@@ -146,5 +146,5 @@ class NcuView:
 
 
 def achieved(k: KernelCounters) -> float | None:
-    """Operations a second, None where none were counted and some are missing."""
+    """Return the operations a second, None where none were counted and some are missing."""
     return None if k.is_bound and not k.flop_total else k.flop_total / k.time_s

@@ -125,7 +125,7 @@ def instruction(arch: str, pipe: str, kernel: str) -> tuple[TensorInstruction | 
 
 
 def generation(arch: str) -> int:
-    """``sm_80`` as 80; 0 where it is not known."""
+    """Return ``sm_80`` as 80; 0 where it is not known."""
     return int(re.sub(r"\D", "", arch) or 0)
 
 

@@ -41,7 +41,7 @@ class Shown:
 
     @property
     def has_errors(self) -> bool:
-        """True if a number contradicts the hardware."""
+        """Return True if a number contradicts the hardware."""
         return any(d.severity is MessageSeverity.ERROR for d in self.diagnostics)
 
 
@@ -53,7 +53,7 @@ def shown(report: NcuReport, machine: Machine | None) -> Shown:
 
 
 def flop_of(s: KernelStanding, kind: str) -> float | None:
-    """Operations of one column, None where there are none."""
+    """Return the operations of one column, None where there are none."""
     if kind == "matrix":
         total = sum(v for (unit, _), v in s.kernel.flop.items() if unit is Unit.MATRIX)
         return total or None
@@ -61,7 +61,7 @@ def flop_of(s: KernelStanding, kind: str) -> float | None:
 
 
 def document(shown: Shown, top: int | None) -> Document:
-    """Sections: summary, kernels, what must be known."""
+    """Return the sections: summary, kernels, what must be known."""
     report = shown.report
     title = f"ncu: {report.path}" + (f" against {shown.target}" if shown.target else "")
     launches = sum(k.launches for k in report.kernels)
@@ -109,7 +109,7 @@ def _phases(shown: Shown) -> Iterator[Part]:
 
 
 def table(shown: Shown, top: int | None) -> Table:
-    """One row a kernel."""
+    """Return one row a kernel."""
     rows = tuple(tuple(_cells(shown, s)) for s in shown.standings[:top])
     return Table(tuple(_columns(shown)), rows)
 
@@ -155,20 +155,20 @@ def _cells(shown: Shown, s: KernelStanding) -> Iterator[Cell]:
 
 
 def rate(k: KernelCounters) -> Cell:
-    """Achieved rate; a lower bound, or unknown, where arithmetic was not counted."""
+    """Return the achieved rate; a lower bound, or unknown, where arithmetic was not counted."""
     op_per_s = achieved(k)
     return Amount(op_per_s, Quantity.FLOP_PER_S, is_bound=True) if k.is_bound else op_per_s
 
 
 def to_json(shown: Shown) -> str:
-    """The JSON document, schema ``perfc-ncu/1``."""
+    """Return the JSON document, schema ``perfc-ncu/1``."""
     diagnostics = tuple(DiagnosticView(d.severity.value, d.text) for d in shown.diagnostics)
     view = NcuView.of(shown.report, shown.target, shown.standings, diagnostics)
     return document_text(SCHEMA, view)
 
 
 def to_csv(shown: Shown) -> str:
-    """One row a kernel, plain numbers in base units."""
+    """Return one row a kernel, plain numbers in base units."""
     header = [
         *("kernel", "phase", "launches", "time_s", "is_bound"),
         *(f"{kind}_flop" for kind in KINDS),

@@ -82,17 +82,17 @@ class KernelCounters:
 
     @property
     def flop_total(self) -> float:
-        """Operations of all units."""
+        """Return the operations of all units."""
         return sum(self.flop.values())
 
     @property
     def main(self) -> tuple[Unit, str]:
-        """Unit and element type of most of the operations."""
+        """Return the unit and element type of most of the operations."""
         return max(self.flop, key=self.flop.__getitem__, default=(Unit.VECTOR, "f32"))
 
     @property
     def mark(self) -> Mark:
-        """The kernel as a chart shows it."""
+        """Return the kernel as a chart shows it."""
         unit, dtype = self.main
         return Mark(
             self.kernel,
@@ -127,7 +127,7 @@ class NcuReport:
 
     @property
     def time_s(self) -> float:
-        """Time of all kernels."""
+        """Return the time of all kernels."""
         return sum(k.time_s for k in self.kernels)
 
 

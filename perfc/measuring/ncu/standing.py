@@ -33,7 +33,7 @@ class CounterCeiling:
 
     @property
     def share(self) -> float:
-        """Achieved over the measured ceiling."""
+        """Return the achieved over the measured ceiling."""
         return self.achieved / self.reached
 
     @property
@@ -54,12 +54,12 @@ class KernelStanding:
 
     @property
     def ceilings(self) -> tuple[CounterCeiling, ...]:
-        """Units and levels."""
+        """Return the units and levels."""
         return (*self.units, *self.levels.values())
 
     @property
     def nearest(self) -> CounterCeiling | None:
-        """Ceiling with the highest utilization."""
+        """Return the ceiling with the highest utilization."""
         return max(self.ceilings, key=lambda c: c.share, default=None)
 
 

@@ -86,7 +86,7 @@ def read(path: Path, wanted: Callable[[str], bool]) -> NcuTable:
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a text file, in whatever encoding a shell wrote it."""
+    """Yield the lines of a text file, in whatever encoding a shell wrote it."""
     try:
         size = path.stat().st_size
         with path.open("rb") as stream:
@@ -210,7 +210,7 @@ class Parser:
         return accepted
 
     def launch(self, row: dict[str, str]) -> NcuLaunch:
-        """A new launch with what identifies it."""
+        """Return a new launch with what identifies it."""
         if len(self.table.launches) >= MAX_LAUNCHES:
             raise ParseError(
                 f"more than {MAX_LAUNCHES:,} kernel launches",
@@ -255,7 +255,7 @@ def hint_of(errors: Sequence[str]) -> str:
 
 
 def split(text: str, delimiter: str) -> list[str]:
-    """The fields of a line."""
+    """Return the fields of a line."""
     try:
         return next(csv.reader([text.rstrip("\r\n")], delimiter=delimiter), [])
     except csv.Error:
@@ -278,7 +278,7 @@ def ranges_of(row: dict[str, str]) -> tuple[str, ...]:
 
 
 def range_name(text: str) -> str:
-    """``<default domain>:forward:none:none:none:none:none:none`` as ``forward``."""
+    """Return ``<default domain>:forward:none:none:none:none:none:none`` as ``forward``."""
     parts = text.strip().split(":")
     if parts[0].strip().isdecimal():
         parts = parts[1:]

@@ -39,7 +39,7 @@ class NumberFormat(Enum):
 
     @property
     def decimal(self) -> str:
-        """The character before the fraction."""
+        """Return the character before the fraction."""
         return "." if self is NumberFormat.POINT else ","
 
 
@@ -58,7 +58,7 @@ _EXPONENT = re.compile(r"e[+-]?\d+$", re.IGNORECASE)
 
 
 def convention_of(texts: Iterable[str]) -> NumberFormat | None:
-    """The convention that all ``texts`` follow, None where they contradict each other.
+    """Return the convention that all ``texts`` follow, None where they contradict each other.
 
     ``1,234`` alone may be either; what is not decided anywhere is read as ``1,234.5`` would be.
     """
@@ -73,7 +73,7 @@ def convention_of(texts: Iterable[str]) -> NumberFormat | None:
 
 
 def evidence(text: str) -> NumberFormat | None:
-    """The convention one number shows, None where it fits both."""
+    """Return the convention one number shows, None where it fits both."""
     if "," in text and "." in text:
         if _POINTED.match(text):
             return NumberFormat.POINT
@@ -85,7 +85,7 @@ def evidence(text: str) -> NumberFormat | None:
 
 
 def number(text: str, convention: NumberFormat) -> float | None:
-    """A value as printed; None where there is none, or it is no number."""
+    """Return a value as printed; None where there is none, or it is no number."""
     text = text.strip()
     if text.lower() in MISSING:
         return None
@@ -120,7 +120,7 @@ def factor(unit: str) -> float | None:
 
 
 def _count(unit: str) -> float | None:
-    """Counts: ``inst``, and ``Kinst`` where a version scales them."""
+    """Return the counts: ``inst``, and ``Kinst`` where a version scales them."""
     if unit in _COUNTS:
         return 1.0
     return _PREFIXES.get(unit[:1]) if unit[1:] in _COUNTS and unit[1:] else None

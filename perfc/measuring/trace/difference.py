@@ -121,7 +121,7 @@ class TraceDifference:
 
     @property
     def is_empty(self) -> bool:
-        """True if every kernel has the same launches and time in every trace."""
+        """Return True if every kernel has the same launches and time in every trace."""
         return all(len({*k.launches}) == len({*k.times_ns}) == 1 for k in self.kernels)
 
 

@@ -100,7 +100,7 @@ class OperatorCall:
 
     @property
     def shapes(self) -> str:
-        """Extents of the tensors, as ``4096×1024, 1024×512``."""
+        """Return the extents of the tensors, as ``4096×1024, 1024×512``."""
         shown: list[str] = []
         for argument in self.arguments:
             match argument:
@@ -114,7 +114,7 @@ class OperatorCall:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Different numbers of elements of its tensors above one, the largest first."""
+        """Return the different numbers of elements of its tensors above one, the largest first."""
         lists = (a if isinstance(a, tuple) else (a,) for a in (*self.arguments, self.result))
         tensors = (t for listed in lists for t in listed if isinstance(t, TensorArgument))
         return tuple(sorted({math.prod(t.sizes) for t in tensors} - {0, 1}, reverse=True))
@@ -307,17 +307,17 @@ class DeviceTrace:
 
     @property
     def kernels(self) -> list[str]:
-        """Names of kernels by number."""
+        """Return the names of kernels by number."""
         return [str(name) for name in self.kernel_names.numbers]
 
     @property
     def calls(self) -> list[OperatorCall]:
-        """Calls of operators by number."""
+        """Return the calls of operators by number."""
         return [c for c in self.operator_calls.numbers if isinstance(c, OperatorCall)]
 
     @property
     def used_devices(self) -> Mapping[object, DeviceFacts]:
-        """Facts of the devices that executed something, by the tool's number.
+        """Return the facts of the devices that executed something, by the tool's number.
 
         Equal facts are those of every device: a process may number its devices in another way.
         """

@@ -86,12 +86,12 @@ class KernelTime:
 
     @property
     def operator(self) -> str:
-        """Name of the operator; empty if not recorded."""
+        """Return the name of the operator; empty if not recorded."""
         return self.call.operator if self.call else ""
 
     @property
     def shapes(self) -> str:
-        """Extents of the operator's tensors; empty if not recorded."""
+        """Return the extents of the operator's tensors; empty if not recorded."""
         return self.call.shapes if self.call else ""
 
 
@@ -115,12 +115,12 @@ class TraceSummary:
 
     @property
     def kernel_ns(self) -> int:
-        """Time of all kernels."""
+        """Return the time of all kernels."""
         return sum(k.time_ns for k in self.kernels)
 
     @property
     def bounded(self) -> tuple[KernelTime, ...]:
-        """Kernels with a lower bound."""
+        """Return the kernels with a lower bound."""
         return tuple(k for k in self.kernels if k.floor is not None)
 
     @property
@@ -157,7 +157,7 @@ class _Operator:
 
     @property
     def longest(self) -> str:
-        """Name of the kernel that takes most of its time."""
+        """Return the name of the kernel that takes most of its time."""
         return max(self.kernels, key=lambda k: self.kernels[k].time_ns)
 
     @property

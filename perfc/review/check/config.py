@@ -85,12 +85,12 @@ class Budget:
 
     @property
     def target(self) -> str:
-        """Name or file of the target."""
+        """Return the name or file of the target."""
         return self.deployment.target
 
     @property
     def dims(self) -> Mapping[str, int]:
-        """Values of symbolic extents."""
+        """Return the values of symbolic extents."""
         return self.deployment.dims
 
     def covers(self, path: str) -> bool:
@@ -118,7 +118,7 @@ class Config:
 
     @property
     def root(self) -> Path:
-        """Folder to which globs and names of models are relative."""
+        """Return the folder to which globs and names of models are relative."""
         return self.path.parent
 
     def named(self, path: Path) -> str:
@@ -143,7 +143,7 @@ class Config:
 
     @property
     def modules(self) -> dict[str, NamedModule]:
-        """PyTorch modules with a budget, by source and name."""
+        """Return PyTorch modules with a budget, by source and name."""
         return {b.models[0]: b.module for b in self.budgets if b.module is not None}
 
     def modules_of(self, source: str) -> list[str]:

@@ -44,12 +44,12 @@ class CheckResult:
 
     @property
     def outcome(self) -> Outcome:
-        """Worst outcome of all results."""
+        """Return the worst outcome of all results."""
         return max((r.outcome for r in self.results), default=Outcome.PASS)
 
     @property
     def is_complete(self) -> bool:
-        """True if every figure is known and not just a lower bound."""
+        """Return True if every figure is known and not just a lower bound."""
         figures = [f for r in self.results if r.entry for f in r.entry.figures.values()]
         return self.has_all and not any(f.is_bound and f.origin == 0 for f in figures)
 

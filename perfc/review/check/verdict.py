@@ -68,7 +68,7 @@ class LimitExceeded:
 
     @property
     def is_relative(self) -> bool:
-        """True if the limit is relative to the baseline."""
+        """Return True if the limit is relative to the baseline."""
         return self.text.strip().startswith("+")
 
 
@@ -104,7 +104,7 @@ class Result:
 
     @property
     def outcome(self) -> Outcome:
-        """Worst outcome of the findings."""
+        """Return the worst outcome of the findings."""
         return max((f.outcome for f in self.findings), default=Outcome.PASS)
 
 

@@ -98,7 +98,7 @@ class Matching:
 
     @property
     def is_done(self) -> bool:
-        """True if all nodes of one side are matched."""
+        """Return True if all nodes of one side are matched."""
         return len(self.of_old) == min(len(self.old.nodes), len(self.new.nodes))
 
     def products(self) -> None:

@@ -46,14 +46,14 @@ class Change:
 
     @property
     def node(self) -> Node:
-        """New node, or the old one if it was removed."""
+        """Return a new node, or the old one if it was removed."""
         node = self.new or self.old
         assert node is not None
         return node
 
     @property
     def op_type(self) -> str:
-        """Operator, or both operators if it changed."""
+        """Return the operator, or both operators if it changed."""
         names = [n.loc.op_type or n.op.mnemonic for n in (self.old, self.new) if n is not None]
         return " -> ".join(dict.fromkeys(names))
 

@@ -70,7 +70,7 @@ class Difference:
 
     @property
     def is_empty(self) -> bool:
-        """True if no node changed and all totals are equal."""
+        """Return True if no node changed and all totals are equal."""
         return not self.changes and all(
             old is not None and new is not None and old.value == new.value
             for old, new in self.totals.values()

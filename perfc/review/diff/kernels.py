@@ -98,7 +98,7 @@ class TimedKernel:
 
     @property
     def kernel(self) -> Kernel:
-        """Kernel with its nodes and counts."""
+        """Return the kernel with its nodes and counts."""
         return self.bound.kernel
 
 
@@ -122,7 +122,7 @@ class KernelPair:
 
     @property
     def delta(self) -> TotalCost:
-        """New minus old cost; times that differ by rounding only are equal."""
+        """Return the new minus old cost; times that differ by rounding only are equal."""
         delta = self.after - self.before
         return replace(
             delta,
@@ -132,24 +132,24 @@ class KernelPair:
 
     @property
     def is_same(self) -> bool:
-        """True if both sides have equal cost."""
+        """Return True if both sides have equal cost."""
         return bool(self.old and self.new) and self.delta == NOTHING
 
     @property
     def label(self) -> str:
-        """Operators of the kernels, of both sides if they differ."""
+        """Return the operators of the kernels, of both sides if they differ."""
         sides = [" | ".join(t.kernel.label for t in side) for side in (self.old, self.new) if side]
         return " -> ".join(dict.fromkeys(sides))
 
     @property
     def nodes(self) -> Iterator[Node]:
-        """Nodes of both sides."""
+        """Yield the nodes of both sides."""
         for timed in (*self.new, *self.old):
             yield from timed.kernel.nodes
 
     @property
     def name(self) -> str:
-        """Name of the kernel's anchor node."""
+        """Return the name of the kernel's anchor node."""
         return (*self.new, *self.old)[0].kernel.anchor.name
 
 

@@ -205,7 +205,7 @@ def kernel_cells(r: KernelRow) -> tuple[Cell, ...]:
 
 
 def nodes(views: DiffViews, top: int | None) -> Section:
-    """Nodes added, removed and changed; those that only follow come last."""
+    """Return the nodes added, removed and changed; those that only follow come last."""
     columns = (
         Column("status", ""),
         Column("op_type", "operator", is_name=True),

@@ -38,7 +38,7 @@ class SideSetting:
 
     @property
     def dims(self) -> Mapping[str, int]:
-        """Values of symbolic extents."""
+        """Return the values of symbolic extents."""
         return self.deployment.dims
 
     @contextmanager

@@ -110,7 +110,7 @@ class KernelRow:
 
     @property
     def energy_j_delta(self) -> float | None:
-        """New minus old energy; None if unknown."""
+        """Return the new minus old energy; None if unknown."""
         return known(self.energy_j_new, self.energy_j_old, -1)
 
 

@@ -28,7 +28,7 @@ class DiffWiring:
 
     @cached_property
     def after(self) -> list[list[tuple[int, int]]]:
-        """Readers of each node, with the operand index."""
+        """Return the readers of each node, with the operand index."""
         readers: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         for i, makers in enumerate(self.before):
             for slot, p in enumerate(makers):
@@ -39,7 +39,7 @@ class DiffWiring:
 
     @cached_property
     def index(self) -> Mapping[Node, int]:
-        """Number of each node."""
+        """Return the number of each node."""
         return {node: i for i, node in enumerate(self.nodes)}
 
 

@@ -106,7 +106,7 @@ class LintOutcome:
 
     @property
     def count(self) -> int:
-        """Number of reported findings."""
+        """Return the number of reported findings."""
         return len(self.configuration) + sum(len(f.findings) for f in self.files)
 
 
@@ -167,7 +167,7 @@ class Linter:
 
     @property
     def least_share(self) -> float:
-        """Minimum gain as a fraction of the run or its memory."""
+        """Return the minimum gain as a fraction of the run or its memory."""
         return self.settings.min_gain if self.least is None else self.least
 
     def _is_small(self, finding: Finding, report: Report | None) -> bool:

@@ -107,19 +107,19 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Name of the node or tensor; "" for the whole model."""
+        """Return the name of the node or tensor; "" for the whole model."""
         if self.is_whole:
             return ""
         return self.nodes[0] if self.nodes else self.tensor
 
     @property
     def is_fixable(self) -> bool:
-        """True if ``--fix`` can fix it."""
+        """Return True if ``--fix`` can fix it."""
         return bool(self.edits)
 
     @property
     def fingerprint(self) -> str:
-        """Stable identifier of rule and place, independent of numbers."""
+        """Return the stable identifier of rule and place, independent of numbers."""
         places = () if self.is_whole else self.nodes
         parts = "\0".join((self.code, *places, self.tensor))
         return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:32]

@@ -39,7 +39,7 @@ class Rule(ABC):
 
     @classmethod
     def name(cls) -> str:
-        """Name of the defining file, in kebab case."""
+        """Return the name of the defining file, in kebab case."""
         return cls.__module__.rpartition(".")[2].replace("_", "-")
 
     def finding(

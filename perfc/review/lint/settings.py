@@ -74,7 +74,7 @@ class Settings:
 
     @property
     def root(self) -> Path:
-        """Folder where relative patterns start."""
+        """Return the folder where relative patterns start."""
         return (self.path.parent if self.path else Path()).resolve()
 
 

@@ -61,32 +61,32 @@ class Subject:
 
     @property
     def graph(self) -> Graph:
-        """Executed graph."""
+        """Return the executed graph."""
         return self.report.module.graph
 
     @property
     def file(self) -> Graph:
-        """Graph of the file."""
+        """Return the graph of the file."""
         return self.report.source.graph
 
     @cached_property
     def kernels(self) -> tuple[KernelBound, ...]:
-        """Kernels with their times, in execution order."""
+        """Return the kernels with their times, in execution order."""
         return self.report.roofline.kernels
 
     @cached_property
     def now(self) -> tuple[float, float]:
-        """Predicted time of a run, as in `perfc analyze`, and its lower bound."""
+        """Return the predicted time of a run, as in `perfc analyze`, and its lower bound."""
         return self.report.prediction.total.time_s, self.report.roofline.floor_s
 
     @cached_property
     def outputs(self) -> frozenset[Value]:
-        """Outputs of the graph, resolved through views."""
+        """Return the outputs of the graph, resolved through views."""
         return frozenset(self.root(v) for v in self.graph.outputs)
 
     @cached_property
     def readers(self) -> Mapping[Value, tuple[int, ...]]:
-        """Positions of the kernels that read a value from memory."""
+        """Return the positions of the kernels that read a value from memory."""
         positions: dict[Value, list[int]] = {}
         for i, k in enumerate(self.kernels):
             for v in k.kernel.reads:

@@ -40,23 +40,23 @@ class LaunchedOperator:
 
     @property
     def name(self) -> str:
-        """Name of the operator, or of the kernel if it is not recorded."""
+        """Return the name of the operator, or of the kernel if it is not recorded."""
         return self.call.operator.removeprefix("aten::") if self.call else self.kernels[0]
 
     @property
     def shapes(self) -> str:
-        """Extents of the tensors."""
+        """Return the extents of the tensors."""
         return self.call.shapes if self.call else ""
 
     @property
     def tensors(self) -> tuple[TensorArgument, ...]:
-        """Operands that are tensors."""
+        """Return the operands that are tensors."""
         given = self.call.arguments if self.call else ()
         return tuple(a for a in given if isinstance(a, TensorArgument))
 
     @property
     def work(self) -> CallWork | None:
-        """Operations and bytes; None for an operator without a formula."""
+        """Return the operations and bytes; None for an operator without a formula."""
         return None if self.call is None else counted(self.call, self.kernels)
 
 
@@ -110,7 +110,7 @@ class TracedSubject:
 
     @cached_property
     def streams(self) -> tuple[list[TracedExecution], ...]:
-        """Executions of each stream in order; none without a time line."""
+        """Return the executions of each stream in order; none without a time line."""
         has_line = any(d.span_ns for d in self.summary.devices)
         return tuple(streams_of(self.summary.trace)) if has_line else ()
 
@@ -122,7 +122,7 @@ class TracedSubject:
 
     @cached_property
     def floors(self) -> Floors | None:
-        """Highest rates of the target; None without one."""
+        """Return the highest rates of the target; None without one."""
         return None if self.summary.target is None else Floors(self.summary.target)
 
     def floor_s(self, counts: LaunchCounts, dtype: DType) -> float:

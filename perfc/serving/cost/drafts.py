@@ -160,7 +160,7 @@ class DraftedCost(StepCost):
 
     @property
     def _lent_bytes(self) -> float:
-        """Bytes of the shared embedding and head, which are stored once."""
+        """Return the bytes of the shared embedding and head, which are stored once."""
         program = self.drafting.stages[0][0].passes.decode
         lent = (".embedding.weight", ".head.weight")
         types = [v.type for v in program.module.graph.weights if v.name.endswith(lent)]

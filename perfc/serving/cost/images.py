@@ -109,7 +109,7 @@ class TowerCost:
 
     @property
     def weight_bytes(self) -> float:
-        """Weight bytes on one rank."""
+        """Return the weight bytes on one rank."""
         return float(evaluate(self.program.liveness.weight_bytes, {}))
 
     @property

@@ -62,7 +62,7 @@ class MemoryPlan:
 
     @property
     def pool_bytes(self) -> float:
-        """Bytes left for the KV cache and states; negative if the weights do not fit."""
+        """Return the bytes left for the KV cache and states; negative if the weights do not fit."""
         d = self.demand
         taken = d.weight_bytes + d.activation_bytes + self.overhead_bytes
         left = self.capacity_bytes - taken

@@ -131,7 +131,7 @@ class Program:
 
     @cached_property
     def exchanges(self) -> frozenset[int]:
-        """Indices of the collectives."""
+        """Return the indices of the collectives."""
         return frozenset(i for i, k in enumerate(self.table.kernels) if k.kind is Kind.COLLECTIVE)
 
 

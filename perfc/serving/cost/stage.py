@@ -80,12 +80,12 @@ class StageCost:
 
     @cached_property
     def launches(self) -> Launches:
-        """Kernels of its steps that the host launches one by one."""
+        """Return the kernels of its steps that the host launches one by one."""
         return launches_of(self.passes, self.kind)
 
     @cached_property
     def gaps_s(self) -> float:
-        """Seconds between the kernels of a decode step, as `KernelRates.gap_s` says."""
+        """Return the seconds between the kernels of a decode step, as `KernelRates.gap_s` says."""
         return self.rates.gap_s * len(self.passes.decode.whole)
 
     @cached_property
@@ -145,7 +145,7 @@ class StageCost:
 
     @cached_property
     def joint(self) -> Grid | None:
-        """Joint over separate attention kernels; None if none run or were measured."""
+        """Return the joint over separate attention kernels; None if none run or were measured."""
         if self.kind is None or not self.kind.attends_jointly:
             return None
         passes = self.passes
@@ -199,7 +199,7 @@ class StageCost:
 
     @cached_property
     def decode_exchanges(self) -> Surface:
-        """Cost of the collectives of a decode step, over the number of sequences."""
+        """Return the cost of the collectives of a decode step, over the number of sequences."""
         return self._decode(self._of_decode[1])
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
@@ -238,7 +238,7 @@ class StageCost:
 
     @cached_property
     def prompt_exchanges(self) -> Surface:
-        """Collectives of a step with prompts, by all of its tokens."""
+        """Return the collectives of a step with prompts, by all of its tokens."""
         return Surface.of((TOKENS,), self._of_tokens(self._of_prompts[1]))
 
     def _of_tokens(self, wanted: Sequence[int]) -> list[KernelCost]:
@@ -261,14 +261,14 @@ class StageCost:
 
     @cached_property
     def widening_s(self) -> float:
-        """Seconds to write the widened weights."""
+        """Return the seconds to write the widened weights."""
         if self.widened is None:
             return 0.0
         return widening_s(self.passes.prefill, self.widened.passes.prefill, self.machine)
 
     @cached_property
     def heads(self) -> Surface:
-        """Kernels that read one token of each sequence, by the sequences."""
+        """Return the kernels that read one token of each sequence, by the sequences."""
         envs = [{"batch": int(n), "seq": 1, "past": 0} for n in SEQUENCES]
         return Surface.of((SEQUENCES,), self._prompts(self._of_prompts[2], envs))
 

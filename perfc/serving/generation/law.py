@@ -86,13 +86,13 @@ class Law:
         return max(kernels_s + slower_s, self.launch_s * launches)
 
     def reach(self, machine: Machine) -> float:
-        """Factor that nine in ten generations are within, either way."""
+        """Return the factor that nine in ten generations are within, either way."""
         return math.exp(self.seen if self.is_known(machine) else self.unseen)
 
     def energy_of(
         self, parts_j: Sequence[float | None], batch: int, machine: Machine
     ) -> PictureEnergy | None:
-        """Energy of a picture; None where that of a part is unknown.
+        """Return the energy of a picture; None where that of a part is unknown.
 
         Args:
             parts_j: energy of each part for the whole batch.
@@ -114,5 +114,5 @@ def architecture(machine: Machine) -> str:
 
 @cache
 def law() -> Law:
-    """The shipped one. Made by ``benchmarks/diffusion.py``."""
+    """Return the shipped one. Made by ``benchmarks/diffusion.py``."""
     return Law(**tomllib.loads(FILE.read_text(encoding="utf-8")))

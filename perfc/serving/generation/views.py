@@ -32,7 +32,7 @@ from .service import GenerationReport, PartView
 
 
 def document(r: GenerationReport) -> Document:
-    """The first screen: what a batch takes, and which part takes it."""
+    """Return the first screen: what a batch takes, and which part takes it."""
     title = f"{r.model} on {r.target} · {batch_text(r)}"
     notes = [Note(n) for n in r.notes]
     if not r.fits:

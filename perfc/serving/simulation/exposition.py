@@ -76,7 +76,7 @@ class TokenHistogram:
 
     @property
     def longest(self) -> int:
-        """Upper edge of the highest bin that has requests."""
+        """Return the upper edge of the highest bin that has requests."""
         return max(math.ceil(e) for e, n in zip(self.edges[1:], self.counts, strict=True) if n)
 
     def drawn(self, count: int, seed: int) -> list[int]:

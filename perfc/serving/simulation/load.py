@@ -127,14 +127,14 @@ class Load:
 
     @property
     def length_spread(self) -> float:
-        """Spread of lengths, the default resolved."""
+        """Return the spread of lengths, the default resolved."""
         if self.spread is not None or self.lengths:
             return self.spread or 0.0
         return USUAL_SPREAD if self.concurrency > 1 and not self.is_batch else 0.0
 
     @property
     def longest(self) -> tuple[int, int]:
-        """Tokens of the longest prompt and of the longest answer.
+        """Return the tokens of the longest prompt and of the longest answer.
 
         Raises:
             ParseError: the trace cannot be read.
@@ -148,12 +148,12 @@ class Load:
 
     @property
     def least_cached_tokens(self) -> int:
-        """Cached tokens that every prompt has: 0 if some requests miss the cache."""
+        """Return the cached tokens that every prompt has: 0 if some requests miss the cache."""
         return self.cached_tokens if self.cached_share == 1 else 0
 
     @property
     def mean_cached_tokens(self) -> int:
-        """Mean cached tokens of a prompt, over cache hits and misses."""
+        """Return the mean cached tokens of a prompt, over cache hits and misses."""
         return round(self.cached_tokens * self.cached_share)
 
     def workload(self, engines: int, *, is_staggered: bool = False) -> Workload:

@@ -109,7 +109,7 @@ class Scheduler:
 
     @property
     def running(self) -> int:
-        """Number of sequences in progress."""
+        """Return the number of sequences in progress."""
         return len(self.prefilling) + len(self.decoding)
 
     @property
@@ -256,7 +256,7 @@ class Scheduler:
 
     @property
     def _wanted(self) -> int:
-        """Tokens that the next decode step needs."""
+        """Return the tokens that the next decode step needs."""
         return len(self.decoding) * (1 + self.limits.drafted)
 
     def decodes_until(self) -> int:

@@ -67,12 +67,12 @@ class Served:
 
     @property
     def ttft_s(self) -> float:
-        """Time to first token."""
+        """Return the time to first token."""
         return self.first_s - self.arrival_s
 
     @property
     def tpot_s(self) -> float:
-        """Mean time per output token after the first; NaN if there is none."""
+        """Return the mean time per output token after the first; NaN if there is none."""
         rest = self.request.output_tokens - 1
         return (self.last_s - self.first_s) / rest if rest else math.nan
 
@@ -116,12 +116,12 @@ class SimulatedRun:
 
     @property
     def steps(self) -> int:
-        """Number of steps."""
+        """Return the number of steps."""
         return sum(s.steps for s in self.strides)
 
     @property
     def busy_s(self) -> float:
-        """Seconds in which steps ran."""
+        """Return the seconds in which steps ran."""
         return math.fsum([s.step_s * s.steps for s in self.strides])
 
 
@@ -200,7 +200,7 @@ def simulate(workload: Workload, limits: Limits, clock: Clock) -> SimulatedRun:
 
 
 def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
-    """The next step, with all that are like it before anything changes.
+    """Return the next step, with all that are like it before anything changes.
 
     Args:
         scheduler: what waits and runs.

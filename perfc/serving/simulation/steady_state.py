@@ -97,12 +97,12 @@ class Share:
 
     @property
     def served(self) -> tuple[Served, ...]:
-        """Measured requests."""
+        """Return the measured requests."""
         return self.run.served[self.first : self.last]
 
     @property
     def weight(self) -> float:
-        """Requests per second of all groups for each measured request."""
+        """Return the requests per second of all groups for each measured request."""
         return self.groups * self.requests_per_s / (self.last - self.first)
 
 
@@ -129,7 +129,7 @@ class Steady:
 
     @property
     def requests_per_s(self) -> float:
-        """Requests that all groups finish per second."""
+        """Return the requests that all groups finish per second."""
         return math.fsum([s.groups * s.requests_per_s for s in self.shares])
 
 

@@ -40,7 +40,7 @@ class BulkResult:
 
     @property
     def models_per_s(self) -> float:
-        """Models per second of this run."""
+        """Return the models per second of this run."""
         return self.analyzed / self.time_s if self.time_s else 0.0
 
 

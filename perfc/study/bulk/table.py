@@ -72,7 +72,7 @@ class ShardTable:
 
     @property
     def folder(self) -> Path:
-        """Folder of the parts that the file does not contain."""
+        """Return the folder of the parts that the file does not contain."""
         return self.parts / str(self.generation)
 
     def read_generation(self) -> int:

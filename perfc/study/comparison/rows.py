@@ -143,17 +143,17 @@ class Row:
 
     @property
     def time_s(self) -> float:
-        """Predicted time of a run."""
+        """Return the predicted time of a run."""
         return self.verdict.time_s
 
     @property
     def fits(self) -> bool:
-        """True unless the run is known not to fit."""
+        """Return True unless the run is known not to fit."""
         return self.verdict.memory.fits is not False
 
     @property
     def energy_j(self) -> float | None:
-        """Energy of a run."""
+        """Return the energy of a run."""
         return None if self.verdict.energy is None else self.verdict.energy.mid
 
     @property
@@ -236,7 +236,7 @@ class Comparison:
     left_out: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Table that ``perfc compare`` prints."""
+        """Return the table that ``perfc compare`` prints."""
         from perfc.view.report.formats import text
 
         from .views import document
@@ -272,12 +272,12 @@ class Comparison:
 
     @property
     def has_predictors(self) -> bool:
-        """True if rows differ in the requested whole-run predictor."""
+        """Return True if rows differ in the requested whole-run predictor."""
         return len({r.predictor for r in self.rows}) > 1
 
     @property
     def holds(self) -> bool:
-        """True if a row is predicted to meet ``slo_s``, or without one."""
+        """Return True if a row is predicted to meet ``slo_s``, or without one."""
         if self.slo_s is None:
             return True
         return any(r.standing(self.slo_s) is not LimitStatus.MISSES for r in self.rows)

@@ -61,7 +61,7 @@ class Kernels:
 
     @property
     def bytes(self) -> int:
-        """Bytes read and written."""
+        """Return the bytes read and written."""
         return self.read_bytes + self.write_bytes
 
 

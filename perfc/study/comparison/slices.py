@@ -54,7 +54,7 @@ class CardSlice:
 
     @property
     def card_per_s(self) -> float:
-        """Items per second of a card full of such slices."""
+        """Return the items per second of a card full of such slices."""
         return self.profile.instances * self.row.verdict.throughput.per_s
 
     def holding(self, slo_s: float | None) -> Holding:
@@ -101,13 +101,13 @@ class Slicing:
 
     @property
     def smallest(self) -> CardSlice | None:
-        """Recommended slice: the smallest that is large and fast enough."""
+        """Return the recommended slice: the smallest that is large and fast enough."""
         enough = (Holding.HOLDS, Holding.LIKELY)
         return next((s for s in self.slices if s.holding(self.slo_s) in enough), None)
 
     @property
     def comparison(self) -> Comparison:
-        """Rows as a comparison of machines."""
+        """Return the rows as a comparison of machines."""
         rows = (*(s.row for s in self.slices), self.card)
         return Comparison(rows, Order.GIVEN, self.slo_s, self.is_predicted)
 

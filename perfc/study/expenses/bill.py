@@ -32,7 +32,7 @@ class Host:
 
     @property
     def interval(self) -> Interval:
-        """Power with its interval."""
+        """Return the power with its interval."""
         return Interval(self.low_w, self.power_w, self.high_w)
 
     def part(self, share: float) -> Host:
@@ -112,14 +112,14 @@ class Bill:
 
     @property
     def energy_j(self) -> Interval | None:
-        """Energy of the data center: boards, hosts, cooling and power supply."""
+        """Return the energy of the data center: boards, hosts, cooling and power supply."""
         if self.board_j is None or self.host_j is None:
             return None
         return (self.board_j + self.host_j) * self.pue
 
     @property
     def carbon_g(self) -> Interval | None:
-        """CO2 equivalent of that energy."""
+        """Return CO2 equivalent of that energy."""
         energy = self.energy_j
         return None if energy is None else energy * self.region.carbon_g(1.0)
 

@@ -67,7 +67,7 @@ class Fit:
 
     @property
     def fits(self) -> bool:
-        """True if the run fits as given."""
+        """Return True if the run fits as given."""
         return self.choices[0].fits
 
 

@@ -47,12 +47,12 @@ class Way:
 
     @cached_property
     def table(self) -> StorageTable:
-        """Buffers on one device."""
+        """Return the buffers on one device."""
         return replace(table_of(self.report), shards=dict(self.shards or {}))
 
     @property
     def batch(self) -> int | None:
-        """Batch of the report; None if the batch of the model is fixed."""
+        """Return the batch of the report; None if the batch of the model is fixed."""
         names = self._keys(1)
         return self.report.env[next(iter(names))] if names else None
 

@@ -77,7 +77,7 @@ class GroupPair:
 
     @property
     def difference(self) -> str:
-        """The operators of both sides, equal for differences of one class."""
+        """Return the operators of both sides, equal for differences of one class."""
         mine = " | ".join(sorted(map(operators, self.ours)))
         return f"{self.group.operator} = {operators(self.group.nodes)}; ours {mine or '-'}"
 
@@ -98,12 +98,12 @@ class FusionComparison:
 
     @property
     def same(self) -> int:
-        """Number of groups that are kernels of ours."""
+        """Return the number of groups that are kernels of ours."""
         return sum(p.agreement is Agreement.SAME for p in self.pairs)
 
     @property
     def differences(self) -> Counter[tuple[Agreement, str]]:
-        """Number of differing groups by their class."""
+        """Return the number of differing groups by their class."""
         return Counter(
             (p.agreement, p.difference) for p in self.pairs if p.agreement is not Agreement.SAME
         )

@@ -94,7 +94,7 @@ class SpaceSearch:
 
     @property
     def holds(self) -> bool:
-        """True if a candidate is within the limits."""
+        """Return True if a candidate is within the limits."""
         return bool(self.front)
 
 

@@ -59,12 +59,12 @@ class Point:
 
     @cached_property
     def predicted(self) -> RunEstimate | None:
-        """Prediction of `perfc analyze` at the point; None without predictions."""
+        """Return the prediction of `perfc analyze` at the point; None without predictions."""
         return None if self.report is None else self.report.prediction.total
 
     @property
     def time_s(self) -> float:
-        """Predicted time of a run, or the sustained time without a prediction."""
+        """Return the predicted time of a run, or the sustained time without a prediction."""
         return self.sustained_s if self.predicted is None else self.predicted.time_s
 
 
@@ -132,7 +132,7 @@ class Sweep:
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __repr__(self) -> str:
-        """Summary in three lines."""
+        """Return the summary in three lines."""
         from .views import summary_lines
 
         return "\n".join(summary_lines(self))

@@ -60,7 +60,7 @@ class Evaluator:
 
     @property
     def is_fixed(self) -> bool:
-        """True if formulas hold only at the report's values of a swept symbol."""
+        """Return True if formulas hold only at the report's values of a swept symbol."""
         return any(s.is_bound and s.name in self.swept for s in self.report.source.symbols)
 
     def at(self, dims: Mapping[str, int]) -> Evaluator:

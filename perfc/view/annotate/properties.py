@@ -45,7 +45,7 @@ class NodeNumbers:
 
     @property
     def sustained_s(self) -> float:
-        """Time at measured rates of the kernels anchored at this node."""
+        """Return the time at measured rates of the kernels anchored at this node."""
         return sum(b.time_s for b in self.anchored)
 
     @property
@@ -62,7 +62,7 @@ class NodeNumbers:
 
     @property
     def bound(self) -> str:
-        """Limiting ceiling of the longest of them."""
+        """Return the limiting ceiling of the longest of them."""
         return max(self.anchored, key=lambda b: b.time_s).binding.value if self.anchored else ""
 
 

@@ -45,7 +45,7 @@ class Chart:
 
     @property
     def above(self) -> tuple[MarkPoint, ...]:
-        """Points that no machine of this kind can reach."""
+        """Return the points that no machine of this kind can reach."""
         return tuple(p for p in self.points if p.above_peak)
 
 
@@ -62,7 +62,7 @@ def chart(title: str, roofs: Roofs, marks: Iterable[Mark] = (), notes: Sequence[
 
 
 def window(roofs: Roofs, points: Sequence[MarkPoint]) -> AxisLimits:
-    """Limits that hold the points, every ridge and half a decade around them."""
+    """Return the limits that hold the points, every ridge and half a decade around them."""
     tops = [r.peak.value for r in roofs.roofs]
     ridges = [t / s.peak.value for t in tops for s in roofs.slopes]
     xs = [*ridges, *(p.intensity for p in points)]
@@ -77,7 +77,7 @@ def window(roofs: Roofs, points: Sequence[MarkPoint]) -> AxisLimits:
 
 
 def rounded(value: float, *, up: bool) -> float:
-    """The next value of 1, 2, 5 times a power of ten."""
+    """Return the next value of 1, 2, 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(value))
     # a power just above the value that it was rounded from leaves half of it below
     steps = [power * s for s in (0.5, 1, 2, 5, 10)]

@@ -62,7 +62,7 @@ class Mark:
 
     @property
     def flop_per_s(self) -> float | None:
-        """Achieved rate; None if it takes no time."""
+        """Return the achieved rate; None if it takes no time."""
         return self.flop / self.time_s if self.time_s > 0 else None
 
     def intensity(self, level: RoofLevel) -> float | None:

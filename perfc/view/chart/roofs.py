@@ -22,7 +22,7 @@ class RoofLevel(Enum):
 
     @property
     def title(self) -> str:
-        """Title of the level."""
+        """Return the title of the level."""
         return self.value.upper() if self is not RoofLevel.DEVICE else "device"
 
 
@@ -48,12 +48,12 @@ class Roof:
 
     @property
     def title(self) -> str:
-        """Title of the ceiling: ``f16 matrix``."""
+        """Return the title of the ceiling: ``f16 matrix``."""
         return f"{'/'.join(self.dtypes)} {self.unit.value}"
 
     @property
     def reached(self) -> Rate:
-        """Measured rate, or the vendor's if not measured."""
+        """Return the measured rate, or the vendor's if not measured."""
         return self.sustained or self.peak
 
 
@@ -67,7 +67,7 @@ class Slope:
 
     @property
     def reached(self) -> Rate:
-        """Measured bandwidth, or the vendor's if not measured."""
+        """Return the measured bandwidth, or the vendor's if not measured."""
         return self.sustained or self.peak
 
 

@@ -49,13 +49,13 @@ class Pair:
 
     @property
     def delta_s(self) -> float:
-        """New minus old time; rounding errors are zero."""
+        """Return the new minus old time; rounding errors are zero."""
         delta = self.new_s - self.old_s
         return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
 
     @property
     def change(self) -> PairStatus:
-        """Status of the kernels."""
+        """Return the status of the kernels."""
         if not self.old:
             return PairStatus.ADDED
         if not self.new:

@@ -33,11 +33,11 @@ class ModuleTree:
 
     @property
     def first(self) -> int:
-        """Position of the first node in the module."""
+        """Return the position of the first node in the module."""
         return self.nodes()[0]
 
     def nodes(self) -> list[int]:
-        """Positions of all nodes in the module."""
+        """Return the positions of all nodes in the module."""
         indices: list[int] = []
         waiting: list[int | ModuleTree] = [self]
         while waiting:

@@ -29,7 +29,7 @@ class Wiring:
 
 
 def wiring(report: Report) -> Wiring:
-    """Nodes, edges and kernels of ``report``."""
+    """Return the nodes, edges and kernels of ``report``."""
     nodes = tuple(walk(report.module.graph))
     kernel_of = {n: i for i, k in enumerate(report.kernels.kernels) for n in k.nodes}
     return Wiring(nodes, tuple(dict.fromkeys(edges(nodes))), tuple(map(kernel_of.get, nodes)))

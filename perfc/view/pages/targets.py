@@ -33,7 +33,7 @@ class RateRow:
 
     @property
     def reached(self) -> float | None:
-        """Measured rate over the vendor's."""
+        """Return the measured rate over the vendor's."""
         return None if self.measured is None else self.measured.value / self.nominal.value
 
 

@@ -101,7 +101,7 @@ class KeyScope:
             raise self._wrong(expression) from None
 
     def _wrong(self, expression: str) -> ModelError:
-        """The error for an expression whose keys have values of other kinds."""
+        """Build the error for an expression whose keys have values of other kinds."""
         given = [self.names.get(n, n) for n in names_of(expression) if n not in self.bound]
         name = next((n for n in given if self.keys.get(n) is not None), (given or ["?"])[0])
         return self.keys.wrong(name, self.keys.get(name), "a value of its kind")
@@ -174,7 +174,7 @@ class KeyScope:
         return int(result) if result == result // 1 else result
 
     def missing(self, name: str) -> ModelError:
-        """The error for a key that has to be there."""
+        """Build the error for a key that has to be there."""
         return ModelError(
             f"no {self.names.get(name, name)!r} in the configuration",
             where=self.keys.where,

@@ -338,7 +338,7 @@ class _RowReader:
         return int(result)
 
     def wrong(self, entry: object, result: object, wanted: str) -> Exception:
-        """The error for an expression whose value is of another kind."""
+        """Build the error for an expression whose value is of another kind."""
         names = [n for n in names_of(str(entry)) if n not in self.scope.bound]
         name = next((n for n in names if self.scope.value(n) is not None), "?")
         return self.keys.wrong(self.scope.names.get(name, name), result, wanted)

@@ -26,7 +26,7 @@ def encoder(
     heads: tuple[OutputHead, ...],
     norm: Norm | None = None,
 ) -> tuple[Stack, ...]:
-    """The only stack of a model that reads text."""
+    """Build the only stack of a model that reads text."""
     return (Stack("layers", hidden, embedding, layers, norm, heads),)
 
 

@@ -19,7 +19,7 @@ from .bert import own_attention, task
 
 
 def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool = False) -> Stack:
-    """Patches, layers that are normalised before."""
+    """Build patches, layers that are normalised before."""
     hidden = keys.whole("hidden_size", default=768)
     attention = own_attention(keys, hidden)
     function = activation(keys, "hidden_act", default="gelu")

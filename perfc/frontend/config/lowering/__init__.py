@@ -57,7 +57,7 @@ def lower(
     code: ModuleCode | None = None,
     writes_out: bool = True,
 ) -> Module:
-    """One pass of a model as the share of one machine, in the symbols of the step.
+    """Return one pass of a model as the share of one machine, in the symbols of the step.
 
     Args:
         model: what a configuration describes.
@@ -96,7 +96,7 @@ def lower(
 def lower_images(
     model: LanguageModel, precision: ServingPrecision | None = None, parallel: Parallel = ALONE
 ) -> Module:
-    """The pass of a tower over ``batch`` images, as the share of one machine.
+    """Return the pass of a tower over ``batch`` images, as the share of one machine.
 
     Engines keep the weights of towers in 16 bits, and pass images through the first stage.
 
@@ -111,7 +111,7 @@ def lower_images(
 
 
 def published(model: LanguageModel) -> ServingPrecision:
-    """The element types that a configuration states."""
+    """Return the element types that a configuration states."""
     return precision_of(model.dtype, model.quantization)
 
 
@@ -124,7 +124,7 @@ def trained(model: LanguageModel, precision: ServingPrecision) -> ServingPrecisi
 def _decoder(
     b: Builder, model: LanguageModel, stack: Stack, step: ForwardStep, new_tokens: int, stage: int
 ) -> Module:
-    """A decoder alone, or one stage of its pipeline."""
+    """Return a decoder alone, or one stage of its pipeline."""
     # what serves looks beyond positions, and says so
     most = model.context if step is ForwardStep.PREFILL else 0
     tokens, names = _tokens(step, new_tokens, most)
@@ -188,7 +188,7 @@ def _logarithms(b: Builder, outputs: list[Value], stack: Stack) -> list[Value]:
 
 
 def _encoders(b: Builder, model: LanguageModel, step: ForwardStep) -> Module:
-    """One encoder or two beside each other, all of their input at once."""
+    """Return one encoder or two beside each other, all of their input at once."""
     if step not in WHOLE:
         b.refuse(f"no {step.value} step: nothing is generated")
     outputs: list[Value] = []

@@ -22,7 +22,7 @@ from .written_out import MERGED
 
 
 def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
-    """``x`` after an attention and the product behind it, summed over ranks.
+    """Return ``x`` after an attention and the product behind it, summed over ranks.
 
     Args:
         b: takes the nodes.
@@ -150,7 +150,7 @@ def normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
 
 
 def rotated(b: Builder, x: Value, heads: int, a: Attention, run: Running, name: str) -> Value:
-    """Heads side by side, rotated by their positions."""
+    """Return the heads side by side, rotated by their positions."""
     if not a.rotary_dim:
         return x
     return rotated_heads(b, x, heads, (a.rotary_dim, a.head_dim), run, name)
@@ -159,7 +159,7 @@ def rotated(b: Builder, x: Value, heads: int, a: Attention, run: Running, name: 
 def rotated_heads(
     b: Builder, x: Value, heads: int, dims: tuple[int, int], run: Running, name: str
 ) -> Value:
-    """The first of ``dims`` elements of each head of the second of them, rotated."""
+    """Return the first of ``dims`` elements of each head of the second of them, rotated."""
     rotary_dim = dims[0]
     cos, sin = (angles(b, what, rotary_dim // 2, run) for what in ("cos", "sin"))
     op = RotaryEmbedding(num_heads=heads, rotary_embedding_dim=rotary_dim)
@@ -241,7 +241,7 @@ def _scores(
     name: str,
     heads: tuple[int, int],
 ) -> Value:
-    """The attention itself, with the caches of both groups of sequences."""
+    """Return the attention itself, with the caches of both groups of sequences."""
     tokens = run.tokens
     past, decode = _cached(b, a, run, name, heads[1])
     if a.buckets:
@@ -301,7 +301,7 @@ def reach(a: Attention, cached: Dim) -> Dim:
 def caches(
     b: Builder, name: str, sequences: Dim, held: Dim, sizes: tuple[int, int, int]
 ) -> tuple[Value, Value]:
-    """Cached keys and values of some sequences, as inputs of the module."""
+    """Return the cached keys and values of some sequences, as inputs of the module."""
     kv_heads, head_dim, value_dim = sizes
     cached = b.precision.cached
     return (

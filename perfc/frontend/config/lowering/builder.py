@@ -183,22 +183,22 @@ class Builder:
         return made
 
     def several(self, op: Op, inputs: Inputs, name: str, names: Sequence[str]) -> list[Value]:
-        """A node with several results."""
+        """Return a node with several results."""
         made = [Value(f"{name}.{each}", UNKNOWN) for each in names]
         self.nodes.append(Node(op, inputs, tuple(made), (), Loc(name)))
         return made
 
     def cut(self, x: Value, parts: Sequence[int], name: str) -> list[Value]:
-        """``x`` cut along its last axis."""
+        """Return ``x`` cut along its last axis."""
         names = [str(i) for i in range(len(parts))]
         return self.several(CUT, (x, self.numbers(parts)), name, names)
 
     def shaped(self, x: Value, shape: Sequence[Dim], name: str) -> Value:
-        """The same elements in another shape; one extent may be -1."""
+        """Return the same elements in another shape; one extent may be -1."""
         return self.node(RESHAPE, (x, self.numbers(shape)), name)
 
     def norm(self, x: Value, norm: Norm | None, name: str) -> Value:
-        """``x`` normalised; as it is without a norm."""
+        """Return ``x`` normalised; as it is without a norm."""
         if norm is None:
             return x
         scale = self.weight(f"{name}.weight", (norm.width,)) if norm.is_scaled else None
@@ -210,7 +210,7 @@ class Builder:
         return self.node(LAYER_NORM, (x, scale, bias) if bias else (x, scale), name)
 
     def rms(self, x: Value, scale: Value | None, shape: tuple[int, ...], name: str) -> Value:
-        """``x`` over its root mean square along the axes of ``shape``."""
+        """Return ``x`` over its root mean square along the axes of ``shape``."""
         if self.writes_out:
             return rms_norm(self, x, scale, name)
         if scale is None:
@@ -232,7 +232,7 @@ class Builder:
         weights: WeightFormat | None = None,
         slices: int = 1,
     ) -> Value:
-        """``x @ W`` with a weight of ``extents``: contracted, columns.
+        """Return ``x @ W`` with a weight of ``extents``: contracted, columns.
 
         Args:
             x: [rows, contracted].
@@ -258,7 +258,7 @@ class Builder:
         is_biased: bool,
         weights: WeightFormat | None,
     ) -> Value:
-        """`product` before adapters change it."""
+        """Return `product` before adapters change it."""
         form = weights or self.precision.format_of(name, self.precision.weights)
         bias = self.weight(f"{name}.bias", (extents[1],)) if is_biased else None
         of_file = self.stored(f"{name}.weight")
@@ -272,7 +272,7 @@ class Builder:
         return quantised_product(self, x, extents, name, bias, form)
 
     def all_reduce(self, x: Value, name: str) -> Value:
-        """The sum over the ranks that share each product; ``x`` on one rank."""
+        """Return the sum over the ranks that share each product; ``x`` on one rank."""
         if self.parallel.tensor == 1:
             return x
         return self.node(AllReduce(self.parallel.tensor, self.group_nodes), (x,), name)
@@ -284,7 +284,7 @@ class Builder:
         return max(1, -(-self.parallel.tensor // here))
 
     def share(self, total: int, what: str) -> int:
-        """One rank's part of heads, columns or rows.
+        """Return one rank's part of heads, columns or rows.
 
         Raises:
             ModelError: they do not divide evenly.

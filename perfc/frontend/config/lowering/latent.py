@@ -134,7 +134,7 @@ def _absorbed(
 
 
 def _wide(b: Builder, query: Value, a: LatentAttention, heads: int, name: str) -> Value:
-    """Queries of all heads in the space of latents, side by side."""
+    """Return the queries of all heads in the space of latents, side by side."""
     split = b.shaped(query, (-1, heads, a.head_dim), f"{name}.split")
     nope, rope = b.cut(split, (a.nope_dim, a.rope_dim), f"{name}.nope")
     low = _per_head(b, nope, (heads, a.nope_dim, a.kv_rank), f"{name}.absorb")
@@ -143,7 +143,7 @@ def _wide(b: Builder, query: Value, a: LatentAttention, heads: int, name: str) -
 
 
 def _restored(b: Builder, mixed: Value, a: LatentAttention, heads: int, name: str) -> Value:
-    """Values of all heads from results in the space of latents."""
+    """Return the values of all heads from results in the space of latents."""
     by_head = b.shaped(mixed, (-1, heads, a.kv_rank), f"{name}.by_head")
     out = _per_head(b, by_head, (heads, a.kv_rank, a.value_dim), f"{name}.restore")
     return b.shaped(out, (-1, heads * a.value_dim), f"{name}.restored")

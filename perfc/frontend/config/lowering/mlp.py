@@ -31,12 +31,12 @@ ADD, MUL, SIGMOID = Add(), Mul(), Sigmoid()
 
 
 def mlp(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
-    """``x`` [tokens, hidden] after both products, summed over ranks."""
+    """Return ``x`` [tokens, hidden] after both products, summed over ranks."""
     return b.all_reduce(dense(b, x, m, name, hidden), f"{name}.sum")
 
 
 def dense(b: Builder, x: Value, m: Mlp, name: str, hidden: int) -> Value:
-    """One rank's part of an MLP's result."""
+    """Return one rank's part of an MLP's result."""
     inner = b.share(m.inner, "inner columns")
     if m.is_gated and b.writes_out:
         gate = b.product(x, (hidden, inner), f"{name}.gate", is_biased=m.is_biased)
@@ -60,7 +60,7 @@ GATHERED_RANKS = 8
 
 
 def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
-    """``x`` [tokens, hidden] after the experts that a router chooses, summed over ranks."""
+    """Return ``x`` [tokens, hidden] after the experts that a router chooses, summed over ranks."""
     # Gemma 4: the router normalises its operand with another scale than that of the branch
     norm = Norm(NormKind.RMS, hidden) if e.is_router_scaled else None
     of_router = b.norm(x, norm, f"{name}.norm")
@@ -91,7 +91,7 @@ def experts(b: Builder, x: Value, e: Experts, name: str, hidden: int) -> Value:
 def chosen_experts(
     b: Builder, x: Value, routed: Value, e: Experts, name: str, hidden: int
 ) -> Value:
-    """The routed experts of this rank; with attention data parallelism after their exchange.
+    """Return the routed experts of this rank; with attention data parallelism after their exchange.
 
     Where experts are not divided among ranks, each rank has a part of every expert.
     """
@@ -208,7 +208,7 @@ _SCALES = {
 def stored(
     b: Builder, form: WeightFormat, shape: tuple[int, int, int], name: str
 ) -> tuple[Value, Value | None]:
-    """Weights of experts, [experts, columns, contracted], and their scales."""
+    """Return the weights of experts, [experts, columns, contracted], and their scales."""
     count, columns, contracted = shape
     of_file = b.stored(f"{name}.weight")
     if of_file is not None and of_file.dtype is None:
@@ -230,7 +230,7 @@ def stored(
 
 
 def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
-    """``x`` after an activation."""
+    """Return ``x`` after an activation."""
     if b.writes_out and activation in WRITTEN_OUT:
         return WRITTEN_OUT[activation](b, x, name)
     if activation is Activation.SQUARED_RELU:
@@ -244,7 +244,7 @@ def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:
 
 
 def _xielu(b: Builder, x: Value, name: str) -> Value:
-    """A learned share of the square where positive, and of the exponential elsewhere."""
+    """Return a learned share of the square where positive, and of the exponential elsewhere."""
     positive = b.node(_operator(Activation.RELU), (x,), f"{name}.relu")
     square = b.node(MUL, (x, positive), f"{name}.square")
     up = b.node(MUL, (square, b.weight(f"{name}.alpha_p", (1,))), f"{name}.up")

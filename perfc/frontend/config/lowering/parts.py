@@ -61,7 +61,7 @@ def embedding_part(
 def head_part(
     model: LanguageModel, precision: ServingPrecision, parallel: Parallel = ALONE
 ) -> Module:
-    """The last normalisation, the scores of every token and their cross-entropy.
+    """Return the last normalisation, the scores of every token and their cross-entropy.
 
     Raises:
         ModelError: it does not divide so.

@@ -35,7 +35,7 @@ def quantised_product(
     bias: Value | None,
     form: WeightFormat,
 ) -> Value:
-    """``x`` [rows, contracted] times a weight of ``extents``: contracted, columns.
+    """Return ``x`` [rows, contracted] times a weight of ``extents``: contracted, columns.
 
     Formats that multiply in few bits quantise ``x`` first, once for all products that read it.
     """
@@ -93,7 +93,7 @@ def block_product(
     stored: StoredWeight,
     table: Value | None = None,
 ) -> Value:
-    """``x`` times a weight in blocks that hold their scales, as those of a GGUF file.
+    """Return ``x`` times a weight in blocks that hold their scales, as those of a GGUF file.
 
     Args:
         b: takes the nodes.
@@ -144,7 +144,7 @@ def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
 
 
 def trimmed(*operands: Value | None) -> Inputs:
-    """Operands without those left out at the end."""
+    """Return the operands without those left out at the end."""
     given = list(operands)
     while given and given[-1] is None:
         given.pop()
@@ -182,7 +182,7 @@ def low_rank_product(
 def adapted_product(
     b: Builder, x: Value, whole: Value, extents: tuple[int, int], name: str, slices: int
 ) -> Value:
-    """``whole``, the product of ``x``, with ``(x @ A) @ B`` of each token's adapter added.
+    """Return ``whole``, the product of ``x``, with ``(x @ A) @ B`` of each token's adapter added.
 
     Ranks that divide columns have the whole of A, ranks that divide the contracted axis the whole
     of B, as engines have it where adapters are not sharded further.

@@ -22,7 +22,7 @@ NAME = "sampling"
 
 
 def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int) -> Value:
-    """The next token of each of ``rows`` sequences.
+    """Return the next token of each of ``rows`` sequences.
 
     Every rank gets all scores, in 32 bits. A token is drawn as the largest of probabilities over
     random numbers, without the host. Truncation sorts the whole vocabulary.

@@ -71,7 +71,7 @@ def running(
 def embedded(
     b: Builder, stack: Stack, run: Running, shared: Value | None = None
 ) -> tuple[Value, Value | None]:
-    """The tokens of a stack [tokens, hidden], and a table of tokens that a head may share.
+    """Return the tokens of a stack [tokens, hidden], and a table of tokens that a head may share.
 
     Args:
         b: takes the nodes.
@@ -92,7 +92,7 @@ def embedded(
 def token_embedding(
     b: Builder, e: TokenEmbedding, stack: Stack, run: Running, shared: Value | None
 ) -> tuple[Value, Value]:
-    """Rows of the tables, summed."""
+    """Return the rows of the tables, summed."""
     name, rows = stack.name, run.tokens.rows
     ids = b.input(f"{name}.tokens", DType.I64, (rows,))
     vocab = b.share(padded(e.vocab, b), "rows of the vocabulary")
@@ -136,7 +136,7 @@ def looked_up(b: Builder, table: Value, ids: Value, width: int, name: str) -> Va
 
 
 def projected(b: Builder, x: Value, e: TokenEmbedding, stack: Stack) -> Value:
-    """Rows of a narrower table as wide as the model."""
+    """Return the rows of a narrower table as wide as the model."""
     if e.width == stack.hidden:
         return x
     return b.product(
@@ -149,7 +149,7 @@ def projected(b: Builder, x: Value, e: TokenEmbedding, stack: Stack) -> Value:
 
 
 def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -> Value:
-    """Patches of images projected to tokens, behind learned ones."""
+    """Return the patches of images projected to tokens, behind learned ones."""
     name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
     image = b.input(f"{name}.image", b.half, (batch, e.channels, e.image, e.image))
     weight = b.weight(f"{name}.patches.weight", (hidden, e.channels, e.patch, e.patch))
@@ -170,7 +170,7 @@ def patch_embedding(b: Builder, e: PatchEmbedding, stack: Stack, run: Running) -
 
 
 def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -> Value:
-    """A spectrogram after two convolutions, the second of which halves its length."""
+    """Return a spectrogram after two convolutions, the second of which halves its length."""
     name, batch, hidden = stack.name, run.tokens.prompts, stack.hidden
     x = b.input(f"{name}.spectrogram", b.half, (batch, e.bins, 2 * e.tokens))
     for number, (channels, stride) in enumerate(((e.bins, 1), (hidden, 2))):
@@ -186,7 +186,7 @@ def sound_embedding(b: Builder, e: SoundEmbedding, stack: Stack, run: Running) -
 
 
 def padded(vocab: int, b: Builder) -> int:
-    """Rows of the table of tokens, so many that they divide among the ranks."""
+    """Return the rows of the table of tokens, so many that they divide among the ranks."""
     tensor = b.parallel.tensor
     return -(-vocab // tensor) * tensor
 
@@ -194,7 +194,7 @@ def padded(vocab: int, b: Builder) -> int:
 def layers(
     b: Builder, x: Value, stack: Stack, run: Running, numbered: Sequence[tuple[int, Layer]]
 ) -> Value:
-    """``x`` after some layers of a stack."""
+    """Return ``x`` after some layers of a stack."""
     for number, layer in numbered:
         run.layer = number
         name = f"{stack.name}.{number}"
@@ -207,7 +207,7 @@ def layers(
 
 
 def one_layer(b: Builder, x: Value, layer: Layer, run: Running, name: str, hidden: int) -> Value:
-    """``x`` [tokens, hidden] after the residuals of a layer."""
+    """Return ``x`` [tokens, hidden] after the residuals of a layer."""
     for at, residual in enumerate(layer):
         here = f"{name}.{at}"
         normed = b.norm(x, residual.before, f"{here}.norm")
@@ -230,7 +230,7 @@ def one_layer(b: Builder, x: Value, layer: Layer, run: Running, name: str, hidde
 
 
 def mixer(b: Builder, x: Value, m: Mixer, run: Running, name: str, hidden: int) -> Value:
-    """``x`` after what a branch computes."""
+    """Return ``x`` after what a branch computes."""
     match m:
         case Attention():
             return attention(b, x, m, run, f"{name}.attention", hidden)
@@ -263,7 +263,7 @@ def of_first_tokens(b: Builder, x: Value, h: OutputHead, stack: Stack, run: Runn
 def head(
     b: Builder, x: Value, h: OutputHead, stack: Stack, table: Value | None, name: str
 ) -> Value:
-    """The product behind the last layer, [rows, width of this rank]."""
+    """Return the product behind the last layer, [rows, width of this rank]."""
     width = stack.hidden
     x = b.norm(x, h.before, f"{name}.before")
     if h.inner:

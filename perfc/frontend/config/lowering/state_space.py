@@ -21,7 +21,7 @@ MUL, SILU = Mul(), Swish()
 
 
 def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) -> Value:
-    """``x`` [tokens, hidden] after a selective state space, summed over ranks."""
+    """Return ``x`` [tokens, hidden] after a selective state space, summed over ranks."""
     inner = b.share(m.inner, "channels")
     both = b.product(x, (hidden, 2 * inner), f"{name}.in", is_biased=m.is_biased)
     channels, gate = b.cut(both, (inner, inner), f"{name}.halves")
@@ -72,7 +72,7 @@ def mamba2(b: Builder, x: Value, m: Mamba2, run: Running, name: str, hidden: int
 
 
 def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden: int) -> Value:
-    """``x`` [tokens, hidden] after a gated delta rule, summed over ranks."""
+    """Return ``x`` [tokens, hidden] after a gated delta rule, summed over ranks."""
     key_heads, heads = b.share(d.key_heads, "key heads"), b.share(d.value_heads, "value heads")
     keys, values = key_heads * d.key_dim, heads * d.value_dim
     width = 2 * keys + values
@@ -117,7 +117,7 @@ def _narrowed(b: Builder, x: Value, extents: tuple[int, int, int], name: str) ->
 def short_convolution(
     b: Builder, x: Value, c: ShortConvolution, run: Running, name: str, hidden: int
 ) -> Value:
-    """``x`` [tokens, hidden] after a gated causal convolution, summed over ranks."""
+    """Return ``x`` [tokens, hidden] after a gated causal convolution, summed over ranks."""
     inner = b.share(hidden, "channels")
     parts = b.product(x, (hidden, 3 * inner), f"{name}.in", is_biased=c.is_biased)
     before, after, channels = b.cut(parts, (inner,) * 3, f"{name}.parts")
@@ -139,7 +139,7 @@ def _convolved(
     is_biased: bool,
     op: VarlenCausalConvWithState = CONV,
 ) -> Value:
-    """Channels after the causal convolution with its state, and its activation."""
+    """Return the channels after the causal convolution with its state, and its activation."""
     channels, taps = extents
     weight = b.weight(f"{name}.conv.weight", (channels, 1, taps))
     bias = b.weight(f"{name}.conv.bias", (channels,)) if is_biased else None
@@ -149,5 +149,5 @@ def _convolved(
 
 
 def _state(b: Builder, name: str, shape: tuple[Dim, ...]) -> Value:
-    """The state of every sequence, an input of the module."""
+    """Return the state of every sequence, an input of the module."""
     return b.input(name, b.precision.state, shape)

@@ -70,12 +70,12 @@ class Tokens:
 
     @property
     def rows(self) -> Dim:
-        """All new tokens."""
+        """Return all new tokens."""
         return self.prompts * self.length + self.decodes * self.new_tokens
 
     @property
     def sequences(self) -> Dim:
-        """All sequences."""
+        """Return all sequences."""
         return self.prompts + self.decodes
 
     @property

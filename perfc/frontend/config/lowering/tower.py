@@ -21,7 +21,7 @@ SIDE_BY_SIDE = Transpose(perm=(0, 1, 3, 2, 4, 5))
 
 
 def lower_tower(b: Builder, model: LanguageModel) -> Module:
-    """All images of a step, ``batch`` of them, as tokens of the language model.
+    """Return all images of a step, ``batch`` of them, as tokens of the language model.
 
     Raises:
         ModelError: the model reads no images, or does not divide so.
@@ -59,7 +59,7 @@ def _chunks(layer: Layer) -> Iterator[int]:
 
 
 def _whole(layer: Layer) -> Layer:
-    """The layer over sequences that are windows already."""
+    """Return the layer over sequences that are windows already."""
     return tuple(
         [
             replace(
@@ -89,7 +89,7 @@ def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
 
 
 def _cut_rows(b: Builder, x: Value, sizes: tuple[int, int], name: str) -> Value:
-    """The second part of each image's tokens."""
+    """Return the second part of each image's tokens."""
     from perfc.ir.ops.movement.slice import Split
 
     parts = b.several(Split(axis=1), (x, b.numbers(sizes)), name, ("learned", "patches"))
@@ -115,7 +115,7 @@ def _projected(b: Builder, x: Value, tower: Tower, count: Dim) -> Value:
 def _merged(
     b: Builder, x: Value, p: Projector, extents: tuple[Dim, int, int], name: str
 ) -> tuple[Value, int]:
-    """Squares of patches as one token each."""
+    """Return the squares of patches as one token each."""
     count, along, hidden = extents
     grid = b.shaped(x, (count, along, p.merge, along, p.merge, hidden), f"{name}.grid")
     if p.is_mean:

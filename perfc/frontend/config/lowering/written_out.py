@@ -34,7 +34,7 @@ MERGED = ("gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "mpt", "phi3", "
 
 
 def rms_norm(b: Builder, x: Value, scale: Value | None, name: str) -> Value:
-    """``x`` over the root of its mean square, computed in f32, times a scale.
+    """Return ``x`` over the root of its mean square, computed in f32, times a scale.
 
     Where only what autograd keeps counts, the small number that is added to the mean is left out.
     """
@@ -79,6 +79,6 @@ def gelu_by_tanh(b: Builder, x: Value, name: str) -> Value:
 
 
 def quick_gelu(b: Builder, x: Value, name: str) -> Value:
-    """``x * sigmoid(1.702 * x)``, operator by operator."""
+    """Return ``x * sigmoid(1.702 * x)``, operator by operator."""
     scaled = b.node(MUL, (x, b.number(1.702)), f"{name}.scaled")
     return b.node(MUL, (x, b.node(Sigmoid(), (scaled,), f"{name}.sigmoid")), name)

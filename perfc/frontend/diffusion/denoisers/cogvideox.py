@@ -12,7 +12,7 @@ class CogVideoX(Denoiser):
     classes = ("CogVideoXTransformer3DModel",)
 
     def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
-        """Latent, prompt and time step."""
+        """Return the latent, prompt and time step."""
         picture = (latent.frames, latent.channels, latent.height, latent.width)
         return (
             Tensor("hidden_states", picture),

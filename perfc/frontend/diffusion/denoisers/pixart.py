@@ -12,7 +12,7 @@ class PixArt(Denoiser):
     classes = ("PixArtTransformer2DModel",)
 
     def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
-        """Latent, prompt, time step and mask of the prompt."""
+        """Return the latent, prompt, time step and mask of the prompt."""
         return (
             Tensor("hidden_states", (latent.channels, latent.height, latent.width)),
             Tensor("encoder_hidden_states", (tokens, part.number("caption_channels"))),

@@ -12,7 +12,7 @@ class StableDiffusion3(Denoiser):
     classes = ("SD3Transformer2DModel",)
 
     def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
-        """Latent, prompt, pooled prompt and time step."""
+        """Return the latent, prompt, pooled prompt and time step."""
         return (
             Tensor("hidden_states", (latent.channels, latent.height, latent.width)),
             Tensor("encoder_hidden_states", (tokens, part.number("joint_attention_dim"))),

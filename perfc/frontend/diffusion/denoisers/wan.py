@@ -13,7 +13,7 @@ class Wan(Denoiser):
     is_doubled = False
 
     def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
-        """Latent, time step and prompt."""
+        """Return the latent, time step and prompt."""
         picture = (latent.channels, latent.frames, latent.height, latent.width)
         return (
             Tensor("hidden_states", picture),

@@ -39,7 +39,7 @@ class MatchedKernels:
 
     @property
     def is_exact(self) -> bool:
-        """True for a single analyzed kernel, whose time need not be distributed."""
+        """Return True for a single analyzed kernel, whose time need not be distributed."""
         return len(self.kernels) == 1
 
 
@@ -59,7 +59,7 @@ class Attribution:
 
     @property
     def share(self) -> float:
-        """Fraction of the measured kernel time attributed to ONNX nodes."""
+        """Return the fraction of the measured kernel time attributed to ONNX nodes."""
         return 1 - sum(k.time_s for k in self.lost) / self.total_s if self.total_s > 0 else 0.0
 
 

@@ -61,31 +61,31 @@ class Compared:
 
     @property
     def residual_s(self) -> float:
-        """Measured minus predicted time."""
+        """Return the measured minus predicted time."""
         return self.time_s - self.prediction_s
 
     @property
     def is_measured(self) -> bool:
-        """True if the runtime timed it; merged operators have no separate time."""
+        """Return True if the runtime timed it; merged operators have no separate time."""
         return bool(self.part.runtime)
 
     @property
     def badge(self) -> str:
-        """Badge for a kernel below its lower bound."""
+        """Return the badge for a kernel below its lower bound."""
         if self.is_measured and self.time_s + self.part.iqr_s < self.floor_s:
             return FASTER
         return ""
 
     @property
     def label(self) -> str:
-        """Operators of the kernel."""
+        """Return the operators of the kernel."""
         if not self.bounds:
             return " + ".join(dict.fromkeys(k.op or k.name for k in self.part.runtime))
         return " | ".join(b.kernel.label for b in self.bounds)
 
     @property
     def kind(self) -> str:
-        """Class of its longest kernel; ``host`` if it launches no analyzed kernel."""
+        """Return the class of its longest kernel; ``host`` if it launches no analyzed kernel."""
         if not self.bounds:
             return "host"
         return max(self.bounds, key=lambda b: b.time_s).kernel.kind.value
@@ -135,17 +135,17 @@ class Measurement:
 
     @property
     def kernel_s(self) -> float:
-        """Measured time inside kernels."""
+        """Return the measured time inside kernels."""
         return self.attribution.total_s
 
     @property
     def residual_s(self) -> float:
-        """Measured minus predicted time of the run."""
+        """Return the measured minus predicted time of the run."""
         return self.total_s - self.prediction_s
 
     @property
     def badge(self) -> str:
-        """Badge for a run below its lower bound."""
+        """Return the badge for a run below its lower bound."""
         is_faster = self.has_target and self.total_s + self.total_iqr_s < self.floor_s
         return FASTER if is_faster else ""
 

@@ -39,7 +39,7 @@ LISTENERS: list[Callable[[int, int], None]] = []
 
 
 def open_text(path: str | os.PathLike[str]) -> IO[bytes]:
-    """The bytes of a profile, unpacked where it is gzipped.
+    """Return the bytes of a profile, unpacked where it is gzipped.
 
     Raises:
         ParseError: it cannot be opened.
@@ -56,7 +56,7 @@ def open_text(path: str | os.PathLike[str]) -> IO[bytes]:
 
 
 def head(path: str | os.PathLike[str], size: int = 1 << 16) -> str:
-    """The beginning of a profile."""
+    """Return the beginning of a profile."""
     with open_text(path) as stream:
         return _read(stream, size, os.fspath(path)).decode("utf-8", "replace")
 
@@ -194,7 +194,7 @@ class Items:
         return end < len(self.buffer)
 
     def item(self) -> object:
-        """The next value; None where the file ends in the middle of it."""
+        """Return the next value; None where the file ends in the middle of it."""
         while True:
             try:
                 value, end = self.decoder.raw_decode(self.buffer, self.position)
@@ -230,7 +230,7 @@ def events(path: str | os.PathLike[str], key: str = "") -> Iterator[Event]:
 
 
 def closing(text: str) -> str:
-    """Brackets that close those which are open at the end of a text."""
+    """Return the brackets that close those which are open at the end of a text."""
     open_ones: list[str] = []
     for bracket in re.findall(r"[\[\]{}]", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
         if bracket in "[{":
@@ -277,7 +277,7 @@ def arrays(
 
 
 def whole(path: str | os.PathLike[str], largest: int = 32 << 20) -> object:
-    """A small JSON file at once.
+    """Return a small JSON file at once.
 
     Raises:
         ParseError: too large, or not JSON.
@@ -294,7 +294,7 @@ def whole(path: str | os.PathLike[str], largest: int = 32 << 20) -> object:
 
 
 def number(event: Event, key: str) -> float | None:
-    """A finite number in an event, also as text; None for anything else."""
+    """Return a finite number in an event, also as text; None for anything else."""
     value = event.get(key)
     if isinstance(value, str) and len(value) <= LONGEST_NUMBER and _NUMBER.fullmatch(value):
         value = float(value)
@@ -315,17 +315,17 @@ def integer(event: Event, key: str) -> int | None:
 
 
 def text(event: Event, key: str) -> str:
-    """A text in an event, "" for anything else."""
+    """Return a text in an event, "" for anything else."""
     value = event.get(key)
     return value if isinstance(value, str) else ""
 
 
 def inner(event: Event, key: str) -> Event:
-    """An object in an event, empty for anything else."""
+    """Return an object in an event, empty for anything else."""
     value = event.get(key)
     return cast("Event", value) if isinstance(value, dict) else {}
 
 
 def stem(path: str | os.PathLike[str]) -> str:
-    """The file's name, for messages."""
+    """Return the file's name, for messages."""
     return Path(path).name

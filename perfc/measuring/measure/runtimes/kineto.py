@@ -63,7 +63,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
 
 
 def period(names: Sequence[str]) -> int:
-    """Length of the sequence that repeats; the whole where none does.
+    """Return the length of the sequence that repeats; the whole where none does.
 
     Source: Knuth, Morris & Pratt 1977, failure function.
     """

@@ -81,7 +81,7 @@ class ProfileReader:
 
 
 def reading(path: str | os.PathLike[str]) -> ProfileReader:
-    """All events of a profile."""
+    """Return all events of a profile."""
     result = ProfileReader()
     for e in events(path):
         result.event(e)
@@ -89,7 +89,7 @@ def reading(path: str | os.PathLike[str]) -> ProfileReader:
 
 
 def read(path: str | os.PathLike[str]) -> Profile:
-    """The profile; its first run warms up and does not count where there are others.
+    """Return the profile; its first run warms up and does not count where there are others.
 
     Raises:
         ParseError: no node ran.
@@ -127,7 +127,7 @@ def profile(trace: ProfileReader, runs: Sequence[int]) -> Profile:
 def segments(
     path: str | os.PathLike[str], profiled: Sequence[tuple[int, int]]
 ) -> tuple[Profile, ...]:
-    """The profiles of several bindings that ran one after the other in one session.
+    """Return the profiles of several bindings that ran one after the other in one session.
 
     Args:
         path: path of the profile.

@@ -269,6 +269,6 @@ class NodeStep:
         )
 
     def run(self, torch: Any, *inputs: Any) -> tuple[Any, ...]:
-        """Results of the node."""
+        """Return the results of the node."""
         tensor = self.call(torch, self.attributes, *inputs)
         return tensor if isinstance(tensor, tuple) else (tensor,)

@@ -125,7 +125,7 @@ def _row(record: Mapping[str, object], kind: type[R], path: Path, line: int) -> 
 
 
 def records(path: Path) -> Iterable[Mapping[str, object]]:
-    """Rows as mappings.
+    """Yield the rows as mappings.
 
     Raises:
         ParseError: not such a file, or too many rows.
@@ -158,7 +158,7 @@ def _typed(value: object, type_: str) -> object:
 
 
 def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
-    """The libraries that read and write Parquet.
+    """Return the libraries that read and write Parquet.
 
     Raises:
         MissingExtraError: they are not installed.

@@ -42,7 +42,7 @@ class Input:
 
     @property
     def nbytes(self) -> int:
-        """Size of its content."""
+        """Return the size of its content."""
         count = self.dtype.bits
         for d in self.shape:
             count *= d
@@ -75,7 +75,7 @@ def inputs_of(module: Module, env: Mapping[str, int]) -> tuple[Input, ...]:
 
 
 def id_limit(graph: Graph, value: Value, env: Mapping[str, int]) -> int | None:
-    """The smallest table that ``value`` indexes, through operators that hand ids on."""
+    """Return the smallest table that ``value`` indexes, through operators that hand ids on."""
     limits: list[int] = []
     waiting, seen = [value], {value}
     while waiting:
@@ -93,7 +93,7 @@ def id_limit(graph: Graph, value: Value, env: Mapping[str, int]) -> int | None:
 
 
 def contents(inputs: tuple[Input, ...], seed: int) -> dict[str, Array]:
-    """Contents by name; bfloat16 and narrower floats as the integers of their bits.
+    """Return the contents by name; bfloat16 and narrower floats as the integers of their bits.
 
     Floats are normal with deviation one, ids uniform below their limit; other integers and truth
     values are ones, as an attention mask that hides nothing.
@@ -119,7 +119,7 @@ def contents(inputs: tuple[Input, ...], seed: int) -> dict[str, Array]:
 
 
 def numpy_type(dtype: DType) -> type[np.generic]:
-    """The NumPy type that stores ``dtype``.
+    """Return the NumPy type that stores ``dtype``.
 
     Raises:
         ModelError: there is none.

@@ -144,7 +144,7 @@ class Collective:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Group, kind and, where ranks have messages of the same size, bytes."""
+        """Return the group, kind and, where ranks have messages of the same size, bytes."""
         size = (self.dtype, self.nbytes) if self.kind in _EVEN else ()
         return self.group, self.members, self.kind, *size
 
@@ -192,7 +192,7 @@ class BusyTime:
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """Return all of it."""
         return self.before[-1]
 
     def until(self, time_ns: int) -> int:

@@ -115,7 +115,7 @@ class CauseSum:
 
     @property
     def causes(self) -> tuple[CauseTime, ...]:
-        """Records, the longest first."""
+        """Return the records, the longest first."""
         whole = sum(time_ns for time_ns, _ in self.sums.values())
         rows = sorted(self.sums.items(), key=lambda x: (-x[1][0], x[0][0].value, x[0][1]))
         return tuple(

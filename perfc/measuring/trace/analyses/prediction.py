@@ -144,12 +144,12 @@ class _Row:
 
     @property
     def speed_ns(self) -> int:
-        """Measured less predicted time of the launches that were predicted."""
+        """Return the measured less predicted time of the launches that were predicted."""
         return self.main_ns + self.missing_ns - self.predicted_ns
 
     @property
     def measured_ns(self) -> int:
-        """Time of the launches."""
+        """Return the time of the launches."""
         return self.main_ns + self.extra_ns
 
     def gap(self) -> KernelGap:

@@ -160,7 +160,7 @@ class DistributedJob:
 
     @property
     def world_size(self) -> int | None:
-        """Size of the job of most traces, the larger of two; None if not recorded."""
+        """Return the size of the job of most traces, the larger of two; None if not recorded."""
         counts = Counter(w for w in self.worlds if w is not None)
         return max(counts, key=lambda w: (counts[w], w), default=None)
 

@@ -31,7 +31,7 @@ class StackBy(Enum):
 
     @property
     def kinds(self) -> frozenset[HostKind]:
-        """Kinds of events that count."""
+        """Return the kinds of events that count."""
         match self:
             case StackBy.MODULE:
                 return frozenset({HostKind.MODULE})

@@ -190,7 +190,7 @@ class KinetoEvents:
             self.timeline.frame(thread_of(e), begin_ns, end_ns, label)
 
     def outermost(self) -> list[int]:
-        """Outermost execution of ATen around each one, or itself; -1 without one."""
+        """Return the outermost execution of ATen around each one, or itself; -1 without one."""
         calls, made = self.trace.calls, list[int]()
         numbers, parents = self.timeline.operators.columns[3], self.timeline.parents
         for at, around in enumerate(parents):

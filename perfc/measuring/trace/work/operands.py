@@ -48,12 +48,12 @@ class OperandTensor:
 
     @property
     def numel(self) -> int:
-        """Number of elements."""
+        """Return the number of elements."""
         return math.prod(self.sizes)
 
     @property
     def nbytes(self) -> float:
-        """Bytes in memory."""
+        """Return the bytes in memory."""
         held = self.numel if self.held is None else self.held
         return held * self.packed * self.dtype.bits / 8
 

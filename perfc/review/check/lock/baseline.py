@@ -76,14 +76,14 @@ class BaselineCase:
 
     @property
     def deployment(self) -> Deployment:
-        """Deployment of the case."""
+        """Return the deployment of the case."""
         fields = {name.replace("-", "_"): value for name, value in self.others}
         fields |= {"target": self.target, "runtime": self.runtime, "dtype": self.dtype}
         return replace(Deployment().with_values(fields), dims=dict(self.dims))
 
     @property
     def setting(self) -> str:
-        """Setting as text, without the model."""
+        """Return the setting as text, without the model."""
         return self.at([f"{name}={value}" for name, value in self.dims])
 
     @property

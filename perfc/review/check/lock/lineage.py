@@ -70,7 +70,7 @@ class Lineage:
 
     @property
     def replaced(self) -> frozenset[str]:
-        """Models of the baseline whose place others take."""
+        """Return the models of the baseline whose place others take."""
         return frozenset(o for n, s in self.by_model.items() for o in s.old if o not in s.new)
 
     def compared(self, p: PlannedCheck) -> ComparedEntries:

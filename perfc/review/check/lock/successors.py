@@ -116,7 +116,7 @@ class _Pairing:
 
     @property
     def is_small(self) -> bool:
-        """True if each model can be compared with each."""
+        """Return True if each model can be compared with each."""
         return len(self.new) * len(self.gone) <= MOST_PAIRS
 
     def certain(self, renamed: Mapping[str, str]) -> Iterator[tuple[list[str], list[str]]]:

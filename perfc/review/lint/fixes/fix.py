@@ -49,7 +49,7 @@ class FixedModel:
 
     @property
     def gain_s(self) -> float:
-        """Time saved according to the analysis of the fixed model."""
+        """Return the time saved according to the analysis of the fixed model."""
         now, then = self.before.time_s, self.after.time_s
         return 0.0 if abs(now - then) <= 1e-9 * now else now - then
 

@@ -27,7 +27,7 @@ class Amount:
 
     @property
     def symbolic(self) -> str:
-        """Formula as text if it has symbols, otherwise empty."""
+        """Return the formula as text if it has symbols, otherwise empty."""
         return str(self.formula) if isinstance(self.formula, Poly) else ""
 
     def __str__(self) -> str:

@@ -48,7 +48,7 @@ class ScreenColumn:
 
     @property
     def width(self) -> int:
-        """Width in characters."""
+        """Return the width in characters."""
         return max(map(columns_of, self.cells))
 
 

@@ -70,12 +70,12 @@ class Footprint:
 
     @property
     def allocator_bytes(self) -> int:
-        """Allocator overhead: rounding and fragmentation."""
+        """Return the allocator overhead: rounding and fragmentation."""
         return max(self.reserved_bytes - sum(self.parts.values()), 0)
 
     @property
     def total_bytes(self) -> int:
-        """Total memory of the process as reported by the driver."""
+        """Return the total memory of the process as reported by the driver."""
         return self.reserved_bytes + self.context_bytes
 
     @property

@@ -42,7 +42,7 @@ class SymbolValue:
 
     @property
     def label(self) -> str:
-        """Name with its meaning if the name alone does not tell it: ``batch s72``."""
+        """Return the name with its meaning if the name alone does not tell it: ``batch s72``."""
         stands_for = next((b for b in Basis if b.value == self.basis), Basis.NOTHING)
         return stands_for.labelled(self.name)
 

@@ -55,7 +55,7 @@ class Confidence:
 
     @property
     def words(self) -> str:
-        """Reason and residual as text."""
+        """Return the reason and residual as text."""
         return "; ".join(filter(None, (self.reason, self.residual)))
 
 

@@ -79,7 +79,7 @@ class Coverage:
 
     @property
     def line(self) -> str:
-        """Coverage in one sentence."""
+        """Return the coverage in one sentence."""
         of = "known " if self.opaque else ""
         parts = [
             f"{t.tier} {share(t.node_share)} of {plural(self.nodes_executed, 'node')}, "

@@ -100,12 +100,12 @@ class KernelRow:
 
     @property
     def held_by(self) -> str:
-        """Ceiling that takes most of its time, predicted if there is a prediction."""
+        """Return the ceiling that takes most of its time, predicted if there is a prediction."""
         return self.bound if self.predicted is None else self.predicted.bound
 
     @property
     def is_bound(self) -> bool:
-        """True if its numbers are lower bounds."""
+        """Return True if its numbers are lower bounds."""
         return self.flop.is_bound or self.read_bytes.is_bound or self.write_bytes.is_bound
 
 
@@ -229,12 +229,12 @@ class KernelGroup:
 
     @property
     def first(self) -> KernelRow:
-        """Kernel that runs first."""
+        """Return the kernel that runs first."""
         return self.rows[0]
 
     @property
     def predicted_s(self) -> float:
-        """Total predicted time; sustained time without a prediction."""
+        """Return the total predicted time; sustained time without a prediction."""
         first = self.first
         return len(self.rows) * (
             first.predicted.time_s if first.predicted else first.roofline_time_s
@@ -242,7 +242,7 @@ class KernelGroup:
 
     @property
     def predicted_share(self) -> float:
-        """Share of the predicted time."""
+        """Return the share of the predicted time."""
         first = self.first
         return len(self.rows) * (first.predicted.share if first.predicted else first.roofline_share)
 

@@ -122,7 +122,7 @@ class OtherRun:
 
     @property
     def ends(self) -> str:
-        """Prediction interval as text."""
+        """Return the prediction interval as text."""
         if self.high_s is None:
             return f"from {time_text(self.low_s)}"
         return span(self.low_s, self.high_s, Unit.SECOND)

@@ -79,12 +79,12 @@ class MemoryNeed:
 
     @property
     def total_bytes(self) -> int:
-        """Weights, activations and context."""
+        """Return the weights, activations and context."""
         return self.weight_bytes + self.activation_bytes + self.context_bytes
 
     @property
     def fits(self) -> bool | None:
-        """True if the machine has this much memory; None if its memory is unknown."""
+        """Return True if the machine has this much memory; None if its memory is unknown."""
         if self.capacity_bytes is None:
             return None
         return self.total_bytes + self.held_bytes <= self.capacity_bytes
@@ -130,7 +130,7 @@ class Verdict:
 
     @property
     def time_s(self) -> float:
-        """Predicted time."""
+        """Return the predicted time."""
         return self.expected.mid
 
     @classmethod
