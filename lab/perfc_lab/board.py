@@ -288,8 +288,8 @@ class Board:
         """
         match form:
             case "json":
-                found = {t.name: t.rows if t.data is None else t.data for t in self.tables}
-                return strict(enveloped(SCHEMA, {"title": self.title, **found}), indent=2) + "\n"
+                rows = {t.name: t.rows if t.data is None else t.data for t in self.tables}
+                return strict(enveloped(SCHEMA, {"title": self.title, **rows}), indent=2) + "\n"
             case "markdown":
                 parts = [f"# {markdown.escaped(self.title)}", *self.notes, origin]
                 parts += [part for table in self.tables for part in table.markdown()]

@@ -156,15 +156,15 @@ def trees(
 ) -> None:
     """Score tree models for language models: features only, and with the kernel sum."""
     from perfc_lab.trees.board import board
+    from perfc_lab.trees.cache import NumberCache
     from perfc_lab.trees.experiment import compared
-    from perfc_lab.trees.kept import NumberCache
 
     scores = compared(
         data,
         lambda line: say(line, is_error=True),
         is_full=grid,
         gnn_s=gnn_s,
-        kept=NumberCache(kept),
+        cache=NumberCache(kept),
     )
     emit(board(scores).written(form, written_by(ctx)), output)
 

@@ -66,8 +66,8 @@ def creator() -> Callable[..., Any]:
     except ImportError as error:
         hint = install("timm")
         raise MissingExtraError(f"timm's models need {error.name}", hint=hint) from None
-    found: Callable[..., Any] = create_model
-    return found
+    create: Callable[..., Any] = create_model
+    return create
 
 
 def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
@@ -122,10 +122,10 @@ def stripped(proto: Any) -> Any:
             count *= extent
         if count <= KEPT_ELEMENTS:
             continue
-        kept = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
-        kept.data_location = TensorProto.EXTERNAL
-        kept.external_data.add(key="location", value=STRIPPED)
-        tensor.CopyFrom(kept)
+        stub = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        stub.data_location = TensorProto.EXTERNAL
+        stub.external_data.add(key="location", value=STRIPPED)
+        tensor.CopyFrom(stub)
     return proto
 
 

@@ -89,9 +89,9 @@ def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> No
 def blank_home() -> Iterator[dict[str, str]]:
     """An environment in which git asks nothing and runs nobody's hooks."""
     with tempfile.TemporaryDirectory(prefix="perfc-git-") as folder:
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         yield {
-            **kept,
+            **environment,
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_TEMPLATE_DIR": folder,

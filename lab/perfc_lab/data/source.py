@@ -68,14 +68,14 @@ def files_in(clone: Path, *patterns: str) -> list[Path]:
         FetchError: there is none.
     """
     root = clone.resolve()
-    found = sorted(
+    paths = sorted(
         p
         for p in {p for pattern in patterns for p in root.glob(pattern)}
         if p.is_file() and p.resolve().is_relative_to(root)
     )
-    if not found:
+    if not paths:
         raise FetchError(f"no file {patterns[0]}", where=str(clone), hint="another commit?")
-    return found
+    return paths
 
 
 def read_table(
@@ -170,10 +170,14 @@ def number(value: object, path: Path, *keys: str | int) -> float:
     Raises:
         FetchError: there is none, or it is infinite or negative.
     """
-    found = entry(value, path, *keys)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < 1e300:
-        raise FetchError(f"{keys[-1]!r} is {str(found)[:40]}", where=str(path))
-    return found
+    entry_value = entry(value, path, *keys)
+    if (
+        isinstance(entry_value, bool)
+        or not isinstance(entry_value, int | float)
+        or not 0 <= entry_value < 1e300
+    ):
+        raise FetchError(f"{keys[-1]!r} is {str(entry_value)[:40]}", where=str(path))
+    return entry_value
 
 
 def checked(path: Path) -> Path:

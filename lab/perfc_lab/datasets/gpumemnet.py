@@ -66,8 +66,8 @@ class GpuMemNet(GraphDataset):
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
         """The network of a row."""
-        found = networks(folder).get(graph)
-        return None if found is None else encode_module(graph, network(*found), settings)
+        by_name = networks(folder).get(graph)
+        return None if by_name is None else encode_module(graph, network(*by_name), settings)
 
 
 def network_name(shape: str, inputs: int, layers: str) -> str:
@@ -93,12 +93,12 @@ def parse(text: str) -> Layers:
     (('linear', 629), ('ReLU', 629))
     """
     try:
-        found = tuple((str(kind), int(width)) for kind, width, _ in ast.literal_eval(text))
+        layers = tuple((str(kind), int(width)) for kind, width, _ in ast.literal_eval(text))
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        found = ()
-    if not 0 < len(found) <= MOST_LAYERS or any(width <= 0 for _, width in found):
+        layers = ()
+    if not 0 < len(layers) <= MOST_LAYERS or any(width <= 0 for _, width in layers):
         raise DataError("no layers of an MLP", where=text[:120])
-    return found
+    return layers
 
 
 def network(inputs: int, text: str) -> Module:

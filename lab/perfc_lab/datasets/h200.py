@@ -100,9 +100,9 @@ def settings_and_rows(path: Path) -> tuple[dict[str, str], list[str]]:
     head: dict[str, str] = {}
     lines: list[str] = []
     for line in text(path).splitlines():
-        found = re.match(r"#\s*([\w ]+?):\s*(.*)", line)
-        if found:
-            head[found[1]] = found[2]
+        match = re.match(r"#\s*([\w ]+?):\s*(.*)", line)
+        if match:
+            head[match[1]] = match[2]
         elif line and not line.startswith("#"):
             lines.append(line)
     if "gpu" not in head or "torch" not in head:

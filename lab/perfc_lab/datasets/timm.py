@@ -61,11 +61,11 @@ def _forms(path: Path, rows: Sequence[TimmLine]) -> Iterator[str]:
     """Name of the graph that each row of a file was run on."""
     parameter_counts = [row.parameters for row in rows]
     try:
-        found = forms([parameters(one) for one in read_variants(path)[0]], parameter_counts)
+        chosen = forms([parameters(one) for one in read_variants(path)[0]], parameter_counts)
     except PerfcError:
         # what cannot be read is said when it is encoded
-        found = [0] * len(rows)
-    for row, form in zip(rows, found, strict=True):
+        chosen = [0] * len(rows)
+    for row, form in zip(rows, chosen, strict=True):
         yield f"{row.file}{FOLDED}{form}" if form else row.file
 
 

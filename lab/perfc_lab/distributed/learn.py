@@ -113,15 +113,15 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
     weight = np.sqrt(_weights(rows)) / ERROR
     keep = math.sqrt(WEIGHT)
     least = np.array([LEAST.get(name, 0.0) for name in LEARNED])
-    found = base
+    law = base
     for _ in range(ROBUST):
         a = np.concatenate([slope * weight[:, None], np.diag(keep / width)])
         b = np.concatenate([wanted * weight, keep * base / width])
-        found = least + nnls(a, b - a @ least)[0]
+        law = least + nnls(a, b - a @ least)[0]
         # rows far off, as those of a disturbed machine, count less: errors are taken as they are
-        error = np.abs(slope @ found - wanted)
+        error = np.abs(slope @ law - wanted)
         weight = np.sqrt(_weights(rows) / np.maximum(error, ERROR) / ERROR)
-    values: dict[str, Any] = {n: float(v) for n, v in zip(LEARNED, found, strict=True)}
+    values: dict[str, Any] = {n: float(v) for n, v in zip(LEARNED, law, strict=True)}
     return replace(PRIOR, **values)
 
 

@@ -26,13 +26,17 @@ def work_of(
     model: str, seq: int, weights: str, cluster: str, runtime: str, config: str = ""
 ) -> LanguageWork:
     """A model of a row on its machine."""
-    found = described(json.loads(config), model, model) if config else model_of(model, seq)
+    described_model = (
+        described(json.loads(config), model, model) if config else model_of(model, seq)
+    )
     if weights == "f32":
         exact = ServingPrecision(WeightFormat.HALF, DType.F32)
-        return LanguageWork(found, exact, runtime, str(load_machine(cluster).path), tf32=Tf32.NONE)
+        return LanguageWork(
+            described_model, exact, runtime, str(load_machine(cluster).path), tf32=Tf32.NONE
+        )
     stored = "float16" if weights == "f16" else "bfloat16"
     precision = precision_of(stored, None, weights)
-    return LanguageWork(found, precision, runtime, str(load_machine(cluster).path))
+    return LanguageWork(described_model, precision, runtime, str(load_machine(cluster).path))
 
 
 def cost_of(row: RunRow, law: RunLaw = PHYSICS) -> DividedStepCost:

@@ -71,22 +71,22 @@ def _text(value: Any) -> str:
 def rows(folder: Path) -> Iterator[RunRow]:
     """Every run that says enough of itself."""
     for r in published(folder, THROUGHPUT):
-        found = {
+        parsers = {
             "llm-foundry": _foundry,
             "nemo": _megatron,
             "megatron-bridge": _megatron,
             "torchtitan": _torchtitan,
         }[str(r.source)](r)
-        if found is not None:
-            yield found
+        if parsers is not None:
+            yield parsers
     for r in published(folder, "neusight_e2e"):
-        found = _neusight(r)
-        if found is not None:
-            yield found
+        parsers = _neusight(r)
+        if parsers is not None:
+            yield parsers
     for r in published(folder, BIGSCIENCE):
-        found = _bigscience(r)
-        if found is not None:
-            yield found
+        parsers = _bigscience(r)
+        if parsers is not None:
+            yield parsers
 
 
 def published(folder: Path, name: str) -> Iterator[Any]:
@@ -198,12 +198,12 @@ def _torchtitan(r: Any) -> RunRow | None:
     again = RecomputePolicy.SELECTIVE
     local, cp, tp = 2, 1, 1
     compiled = "torch.compile" in words.rpartition("|")[2]
-    if found := re.search(r"FSDP=8, TP=8", words):
+    if match := re.search(r"FSDP=8, TP=8", words):
         local, tp, compiled = 12, 8, True
-    elif found := re.search(r"CP (\d)", words):
+    elif match := re.search(r"CP (\d)", words):
         if r.tokens_per_s_per_gpu < 200:
             return None  # of another model: its caption is that of the table before
-        local, cp, again, weights, compiled = 1, int(found[1]), RecomputePolicy.BLOCK, "f8", True
+        local, cp, again, weights, compiled = 1, int(match[1]), RecomputePolicy.BLOCK, "f8", True
     elif "local batch size 2" not in words.lower():
         return None
     data = gpus // (tp * cp)

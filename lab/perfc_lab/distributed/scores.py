@@ -89,27 +89,27 @@ def gathered(data: Path, say: Say) -> DistributedEvidence:
         groups.setdefault(group_of(row), []).append(row)
     answers: list[RunAnswer] = []
     laws: dict[str, RunLaw] = {}
-    for name, own in sorted(groups.items()):
-        found = list(held_out(own, tangents))
-        answers += found
-        ratios = sorted(a.row.step_s / a.predicted_s for a in found)
-        law = fit(own, tangents)
-        models = tuple(sorted({r.model for r in own}))
-        laws[name] = with_band(law, ratios, len(own), models, own[0].source)
-        error = f"{mean(abs(a.error) for a in found):.1%}" if found else "none left out"
-        say(f"{name}: {len(own)} rows, {error}")
+    for name, members in sorted(groups.items()):
+        predictions = list(held_out(members, tangents))
+        answers += predictions
+        ratios = sorted(a.row.step_s / a.predicted_s for a in predictions)
+        law = fit(members, tangents)
+        models = tuple(sorted({r.model for r in members}))
+        laws[name] = with_band(law, ratios, len(members), models, members[0].source)
+        error = f"{mean(abs(a.error) for a in predictions):.1%}" if predictions else "none left out"
+        say(f"{name}: {len(members)} rows, {error}")
     return DistributedEvidence(tuple(answers), {**laws, **dict(pooled(groups, tangents))})
 
 
-def held_out(own: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[RunAnswer]:
+def held_out(members: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[RunAnswer]:
     """Each model by a law of the others; rows of several GPUs of ``ALONE`` by those of one."""
-    for model in sorted({r.model for r in own}):
-        others = [r for r in own if base_name(r.model) != base_name(model)]
-        if own[0].framework == ALONE:
-            others = [r for r in own if r.parallel.devices == 1]
+    for model in sorted({r.model for r in members}):
+        others = [r for r in members if base_name(r.model) != base_name(model)]
+        if members[0].framework == ALONE:
+            others = [r for r in members if r.parallel.devices == 1]
         law = fit(others, tangents)
-        for row in own:
-            is_seen = own[0].framework == ALONE and row.parallel.devices == 1
+        for row in members:
+            is_seen = members[0].framework == ALONE and row.parallel.devices == 1
             if row.model == model and not is_seen:
                 yield RunAnswer(row, answered_s(row, law))
 
@@ -141,18 +141,18 @@ def pooled(
 ) -> Iterator[tuple[str, RunLaw]]:
     """Laws of any framework, by generation and of all together."""
     named: dict[str, list[RunRow]] = {}
-    for name, own in groups.items():
+    for name, members in groups.items():
         framework, _, arch = name.partition(" ")
         has_newer = any(f"{f} {arch}" in groups for f in POOLED)
         if framework in POOLED or (framework == OLDER and not has_newer):
-            named.setdefault(f"any {arch}", []).extend(own)
-            named.setdefault("any", []).extend(own)
-    for name, own in named.items():
-        law = fit(own, tangents)
-        ratios = sorted(r.step_s / predicted_s(r, law) for r in own)
-        models = tuple(sorted({r.model for r in own}))
-        sources = ", ".join(sorted({r.source for r in own}))
-        yield name, with_band(law, ratios, len(own), models, sources)
+            named.setdefault(f"any {arch}", []).extend(members)
+            named.setdefault("any", []).extend(members)
+    for name, members in named.items():
+        law = fit(members, tangents)
+        ratios = sorted(r.step_s / predicted_s(r, law) for r in members)
+        models = tuple(sorted({r.model for r in members}))
+        sources = ", ".join(sorted({r.source for r in members}))
+        yield name, with_band(law, ratios, len(members), models, sources)
 
 
 def scored(evidence: DistributedEvidence) -> Iterator[Score]:
@@ -187,16 +187,16 @@ def what(row: RunRow) -> str:
 
 def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
     """Yield models that one source measured on eight GPUs and on more, sizes as it chose."""
-    own = [
+    members = [
         a
         for a in evidence.answers
         if a.row.source == "llm-foundry"
         and a.row.training.seq == SCALED_SEQ
         and a.row.weights == "bf16"
     ]
-    for key in sorted({(a.row.model, a.row.cluster) for a in own}):
+    for key in sorted({(a.row.model, a.row.cluster) for a in members}):
         each = sorted(
-            (a for a in own if (a.row.model, a.row.cluster) == key),
+            (a for a in members if (a.row.model, a.row.cluster) == key),
             key=lambda a: a.row.parallel.devices,
         )
         first = each[0]

@@ -89,8 +89,8 @@ class Errors:
     def error(self) -> Array:
         """Logarithm of measured over predicted time."""
         measured, _, mid, _ = self.times_s.T
-        found: Array = np.clip(np.log(measured / mid), -MOST, MOST)
-        return found
+        clipped: Array = np.clip(np.log(measured / mid), -MOST, MOST)
+        return clipped
 
     def drawn(self, rng: np.random.Generator) -> Errors:
         """At most so many of them."""
@@ -126,13 +126,13 @@ def held_out(
     if machines:
         ways.append(tuple(UnseenMachine(t) for t in targets(blocks)))
     for holdouts in ways:
-        memory, found = ForestCache(), list[Tested]()
+        memory, tested = ForestCache(), list[Tested]()
         for holdout in holdouts:
-            kept = memory if isinstance(holdout, UnseenMachine) else None
-            found += experiment.tested(blocks, holdout, print, kept).get(
+            cache = memory if isinstance(holdout, UnseenMachine) else None
+            tested += experiment.tested(blocks, holdout, print, cache).get(
                 CallerContext.EVERYTHING, []
             )
-        yield found
+        yield tested
 
 
 def of_machines(name: str, tested: Sequence[Tested]) -> list[Errors]:
@@ -143,8 +143,10 @@ def of_machines(name: str, tested: Sequence[Tested]) -> list[Errors]:
         columns = complete(kind, t.rows.columns)
         free = [column for name, column in sorted(columns.items()) if name not in kind.derived]
         place = np.stack([coordinates_of(column) for column in free], axis=1)
-        found = t.estimates
-        times_s = np.stack([t.rows.time_s, found.low_s, found.time_s, found.high_s], axis=1)
+        estimates = t.estimates
+        times_s = np.stack(
+            [t.rows.time_s, estimates.low_s, estimates.time_s, estimates.high_s], axis=1
+        )
         key = (t.rows.target, t.rows.dtype, t.rows.protocol, t.rows.framework)
         parts.setdefault(key, []).append(Errors(place, times_s))
     return [joined(p) for p in parts.values()]
@@ -175,15 +177,15 @@ def processor(path: Path, kind: str) -> list[Errors]:
         flop=2 * rows.mac + rows.alu + rows.sfu,
     )
     names = sorted(COLUMNS)
-    found = []
-    for _, own in rows.groupby("threads"):
-        once = own.groupby(["op", *names], as_index=False)[["ratio", "sustained_s"]].median()
+    result = []
+    for _, block in rows.groupby("threads"):
+        once = block.groupby(["op", *names], as_index=False)[["ratio", "sustained_s"]].median()
         low, mid, high = once.ratio.quantile([0.05, 0.5, 0.95])
         place = np.stack([coordinates_of(once[n].to_numpy(float)) for n in names], axis=1)
         times_s = np.outer(once.sustained_s, [1.0, low, mid, high])
         times_s[:, 0] *= once.ratio
-        found.append(Errors(place, times_s))
-    return found
+        result.append(Errors(place, times_s))
+    return result
 
 
 def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
@@ -250,11 +252,11 @@ def coverage(group: str, machines: Sequence[Errors]) -> str:
                 )
                 for k in (i, j)
             ]
-            found = difference(sides[:1], sides[1:])
+            interval = difference(sides[:1], sides[1:])
             k = int(np.searchsorted(EDGES, distance, side="right")) - 1
-            if found is not None and k < len(inside):
+            if interval is not None and k < len(inside):
                 true = float(machine.times_s[j, 0] - machine.times_s[i, 0])
-                inside[k].append(found.low <= true <= found.high)
+                inside[k].append(interval.low <= true <= interval.high)
     parts = [
         f"{e:g}: {100 * np.mean(x):.0f} %"
         for e, x in zip(EDGES[1:], inside, strict=True)
@@ -302,7 +304,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=Path(tempfile.mkdtemp(prefix="perfc-")))
     options = parser.parse_args()
     errors: dict[str, list[list[Errors]]] = {}
-    found: dict[str, FittedSemivariogram] = {}
+    fits: dict[str, FittedSemivariogram] = {}
     for name in NAMES:
         ways = stored(options.keep, name)
         if not ways:
@@ -321,12 +323,12 @@ def main() -> None:
         errors[f"roofline.{kind}"] = [processor(options.processor, kind)]
     for group, ways in errors.items():
         print(group)
-        found[group] = fitted(ways)
-    worst = max(found.values(), key=lambda fit: fit.sill)
-    nugget = max(fit.nugget for fit in found.values())
-    rows = sum(fit.rows for fit in found.values())
-    found[ANY] = FittedSemivariogram(nugget, worst.sill, worst.reach, worst.power, rows)
-    text = "\n".join([HEAD, *(table(*entry) for entry in found.items())])
+        fits[group] = fitted(ways)
+    worst = max(fits.values(), key=lambda fit: fit.sill)
+    nugget = max(fit.nugget for fit in fits.values())
+    rows = sum(fit.rows for fit in fits.values())
+    fits[ANY] = FittedSemivariogram(nugget, worst.sill, worst.reach, worst.power, rows)
+    text = "\n".join([HEAD, *(table(*entry) for entry in fits.items())])
     FILE.write_text(text, encoding="utf-8")
     print(text)
     semivariograms.cache_clear()

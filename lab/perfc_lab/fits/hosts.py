@@ -341,7 +341,7 @@ def host_of(host: HostClass, rows: Sequence[HostSample]) -> tuple[HostTimes, str
     """Return the times of a class, and how well they hold."""
     fit = fitted(rows, host.helper_s)
     launch_s = fit.launch_s * spread(fit, rows, host.helper_s)
-    each = ", ".join(f"{s} on {t} {1e6 * own:.1f}" for (s, t), own in fit.hosts.items())
+    each = ", ".join(f"{s} on {t} {1e6 * seconds:.1f}" for (s, t), seconds in fit.hosts.items())
     words = (
         f"{len(rows)} runs, {fit.waits.sum()} wait; {left_out(fit, rows, host.helper_s)}; {each}"
     )
@@ -384,16 +384,16 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     args = parser.parse_args()
     every = list(samples(args.data, lambda _: None))
-    found, known = dict(OTHER_HOSTS), read_records(FILE, HostTimes)
+    times, known = dict(OTHER_HOSTS), read_records(FILE, HostTimes)
     for name, host in CLASSES.items():
         rows = [s for s in every if s.is_of(host)]
         if not rows:
-            found[name], words = known[name], "no runs, times as before"
+            times[name], words = known[name], "no runs, times as before"
         else:
-            found[name], words = host_of(host, rows)
+            times[name], words = host_of(host, rows)
         print(f"{name}: {words}")
-    print(page(found))
-    write_output(args.output, as_toml(found, COMMENT))
+    print(page(times))
+    write_output(args.output, as_toml(times, COMMENT))
 
 
 if __name__ == "__main__":

@@ -161,9 +161,9 @@ def row_of(
     """Return a measured operator, or one of its helpers alone; None for kernels of no class."""
     sheet, at_sizes = Sheet(bounds.machine), Numbers(bounds.env)
     each = resources_of([(k, at_sizes, 0.0, 0.0) for k in bounds.kernels], sheet)
-    found = [(k.kernel.helper, one) for k, one in zip(bounds.kernels, each, strict=True)]
+    helpers = [(k.kernel.helper, one) for k, one in zip(bounds.kernels, each, strict=True)]
     if helper is not None:
-        alone = [s for of, s in found if of is helper and s is not None]
+        alone = [s for of, s in helpers if of is helper and s is not None]
         if not alone:
             return None
         return LawRow(alone[at], time_s, bounds.machine.name, source)
@@ -171,7 +171,7 @@ def row_of(
     if len(main) != 1:
         return None
     (subject,) = resources_of([(main[0], at_sizes, indexed, crossed)], sheet)
-    others = tuple([s for of, s in found if of is not None and s is not None])
+    others = tuple([s for of, s in helpers if of is not None and s is not None])
     if subject is None:
         return None
     return LawRow(subject, time_s, bounds.machine.name, source, others)
@@ -197,9 +197,9 @@ HELPERS = {
 
 def traced(path: Path, step: int) -> Iterator[LawRow]:
     """Yield every ``step``-th kernel of a trace."""
-    found = sorted(trace_operators.rows(path), key=lambda r: (r.name, r.kernel, r.time_s))
+    rows = sorted(trace_operators.rows(path), key=lambda r: (r.name, r.kernel, r.time_s))
     source = f"trace {path.name.split('.')[0]}"
-    for r in found[::step]:
+    for r in rows[::step]:
         tf32 = "f32" in source and "conv" in r.name
         bounds = launches_of(r.module, r.device, tf32=tf32, is_last=r.is_last)
         shares = {"indexed": r.indexed, "crossed": r.crossed}
@@ -248,14 +248,14 @@ def coefficients(x: Array, time_s: Array, order: float) -> Array:
     least = np.full(x.shape[1] - 1, -9.0)
     least[0] = math.log(LEAST_RAMP)
     for start in (0.0, 1.0, -1.0):
-        found = least_squares(
+        solution = least_squares(
             lambda z: np.log(law_s(x, np.exp(z), order) / time_s),
             np.maximum(np.full(len(least), start), least + 1e-3),
             loss="soft_l1",
             f_scale=0.15,
             bounds=(least, 8),
         )
-        best = found if best is None or found.cost < best.cost else best
+        best = solution if best is None or solution.cost < best.cost else best
     return np.exp(np.asarray(best.x))
 
 
@@ -264,9 +264,9 @@ def left_out(x: Array, time_s: Array, order: float) -> Array:
     errors = np.empty(len(time_s))
     parts = min(len(time_s), MOST_PARTS)
     for part in range(parts):
-        own = np.arange(len(time_s)) % parts == part
-        c = coefficients(x[~own], time_s[~own], order)
-        errors[own] = np.log(time_s[own] / law_s(x[own], c, order))
+        is_tested = np.arange(len(time_s)) % parts == part
+        c = coefficients(x[~is_tested], time_s[~is_tested], order)
+        errors[is_tested] = np.log(time_s[is_tested] / law_s(x[is_tested], c, order))
     return errors
 
 
@@ -357,18 +357,18 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("traces", type=Path, nargs="*")
     options = parser.parse_args()
-    found = list(operators(h200_operators.halves()[0]))
-    found += operators(list(h200_operators.rows(h200_operators.SWEEP)))
+    launches = list(operators(h200_operators.halves()[0]))
+    launches += operators(list(h200_operators.rows(h200_operators.SWEEP)))
     for path in sorted(TRACES.glob("*.json.gz")):
-        found += traced(path, 2)
+        launches += traced(path, 2)
     for path in options.traces:
-        found += traced(path, 1)
+        launches += traced(path, 1)
     if options.data:
-        found += eager_calls(options.data)
+        launches += eager_calls(options.data)
     fits: dict[str, LawFit] = {}
     for (name, *types), terms in CLASSES.items():
         named = (name, ALSO.get((name, *types)))
-        rows = [r for r in found if r.subject.name in named and r.subject.dtype in types]
+        rows = [r for r in launches if r.subject.name in named and r.subject.dtype in types]
         rows = alone(rows, fits)
         if len(rows) < 3:
             print("too few", name, types, len(rows))

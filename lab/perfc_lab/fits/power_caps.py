@@ -66,10 +66,10 @@ def main() -> None:
     for what in ("device", "network"):
         whole: list[tuple[int, dict[str, float]]] = []
         for name in table[what].unique():
-            own = table[table[what] == name]
-            found = errors(fitted(table[table[what] != name]), own)
-            whole.append((len(own), found))
-            print(f"{what} left out {name:20} {len(own):4} rows", _shown(found))
+            tested = table[table[what] == name]
+            result = errors(fitted(table[table[what] != name]), tested)
+            whole.append((len(tested), result))
+            print(f"{what} left out {name:20} {len(tested):4} rows", _shown(result))
         total = sum(n for n, _ in whole)
         mean = {k: sum(n * e[k] for n, e in whole) / total for k in whole[0][1]}
         print(f"{what} left out, all {total:26} rows", _shown(mean))
@@ -78,8 +78,8 @@ def main() -> None:
         print(f"{name} = {[round(v, 4) for v in getattr(law, name)]}")
 
 
-def _shown(found: dict[str, float]) -> str:
-    return ", ".join(f"{k} {100 * v:.1f} %" for k, v in found.items())
+def _shown(errors_by_name: dict[str, float]) -> str:
+    return ", ".join(f"{k} {100 * v:.1f} %" for k, v in errors_by_name.items())
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ DATASETS = {
 
 def rows_of(name: str, table: str, models: Path) -> list[tuple[int, int, int]]:
     """Return the growth, what is replayed of it, and the kernels of each run."""
-    found: list[tuple[int, int, int]] = []
+    rows: list[tuple[int, int, int]] = []
     for run in read(ROOT / f"{name}.csv.gz", ModelRow):
         paths = [p for e in (".onnx.gz", ".onnx") if (p := models / f"{run.model}{e}").exists()]
         if not paths:
@@ -45,8 +45,8 @@ def rows_of(name: str, table: str, models: Path) -> list[tuple[int, int, int]]:
         kernels = report.kernels.kernels
         grown = GROWN[runtime(table).framework](kernels, table_of(report), report.env)
         growth = run.peak_rss_bytes - run.base_rss_bytes
-        found.append((growth, grown.grown_bytes, len(kernels)))
-    return found
+        rows.append((growth, grown.grown_bytes, len(kernels)))
+    return rows
 
 
 def fitted(rows: list[tuple[int, int, int]]) -> LibraryBytes:

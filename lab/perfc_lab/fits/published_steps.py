@@ -82,10 +82,10 @@ def shown(step: SummedStep, error: float, is_held: bool) -> str:
 
 def by_architecture(errors: Sequence[tuple[SummedStep, float]]) -> Mapping[str, list[float]]:
     """Relative errors of each."""
-    found: dict[str, list[float]] = defaultdict(list)
+    grouped: dict[str, list[float]] = defaultdict(list)
     for step, error in errors:
-        found[step.step.architecture].append(expm1(-error))
-    return found
+        grouped[step.step.architecture].append(expm1(-error))
+    return grouped
 
 
 def cards_left_out(steps: Sequence[SummedStep]) -> Iterator[str]:
@@ -127,8 +127,8 @@ def main() -> None:
     within = [s.low_s <= s.step.time_s <= s.high_s for s in others]
     for (step, error), is_held in zip(held_out, within, strict=True):
         print(shown(step, error, is_held))
-    for name, found in by_architecture([*errors, *held_out]).items():
-        print(f"{name}: {len(found)} rows, MAPE {mean(map(abs, found)):.1%}, {mean(found):+.1%}")
+    for name, logs in by_architecture([*errors, *held_out]).items():
+        print(f"{name}: {len(logs)} rows, MAPE {mean(map(abs, logs)):.1%}, {mean(logs):+.1%}")
     for title, scored, ranges in (
         ("convolutional networks left out", errors, inside),
         ("all", [*errors, *held_out], [*inside, *within]),

@@ -43,15 +43,15 @@ def roofline_s(machine: Machine, dtype: str, mac: pd.Series, nbytes: pd.Series) 
 
 def with_ratios(rows: pd.DataFrame, dtype: str) -> pd.DataFrame:
     """Rows of devices there is a target for, with the ratio."""
-    found = []
-    for name, own in rows.groupby("device", observed=True):
+    blocks = []
+    for name, block in rows.groupby("device", observed=True):
         try:
             machine = load_machine(str(name))
         except TargetError:
             continue
-        ratio = own.time_s / roofline_s(machine, dtype, own.mac, own.nbytes)
-        found.append(pd.DataFrame({"device": str(name), "kind": own.kind, "ratio": ratio}))
-    return pd.concat(found)
+        ratio = block.time_s / roofline_s(machine, dtype, block.mac, block.nbytes)
+        blocks.append(pd.DataFrame({"device": str(name), "kind": block.kind, "ratio": ratio}))
+    return pd.concat(blocks)
 
 
 def eager(data: Path) -> pd.DataFrame:
@@ -112,16 +112,16 @@ def main() -> None:
     }
     lines = [HEAD]
     for machine, rows in tables.items():
-        for kind, own in [*rows.groupby("kind"), ("any", rows)]:
-            if len(own) < 100:
+        for kind, block in [*rows.groupby("kind"), ("any", rows)]:
+            if len(block) < 100:
                 continue
-            low, mid, high = quantiles(own)
+            low, mid, high = quantiles(block)
             lines += [
                 f"[{machine}.{kind}]",
                 f"low = {low:.3g}",
                 f"mid = {mid:.3g}",
                 f"high = {high:.3g}",
-                f"n = {len(own)}",
+                f"n = {len(block)}",
                 "",
             ]
     OUT.write_text("\n".join(lines), encoding="utf-8")

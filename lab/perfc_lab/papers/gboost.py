@@ -117,8 +117,8 @@ class GBoost(ForestPredictor):
         """Return the predictions of the trees."""
         if self.forest is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
-        found: Array = np.exp(self.forest(features(data)))
-        return found
+        predicted: Array = np.exp(self.forest(features(data)))
+        return predicted
 
 
 def features(data: Measurements) -> NDArray[np.float32]:

@@ -57,8 +57,8 @@ def reconstruction_loss(z: Tensor, positive: Tensor, negative: Tensor) -> Tensor
     ``1 − σ(s)`` is taken as ``σ(−s)``: the difference loses every digit, and with them its
     gradient, where ``s`` is large.
     """
-    found = -(torch.sigmoid(likeness(z, positive)) + EPSILON).log().mean()
-    return found - (torch.sigmoid(-likeness(z, negative)) + EPSILON).log().mean()
+    loss = -(torch.sigmoid(likeness(z, positive)) + EPSILON).log().mean()
+    return loss - (torch.sigmoid(-likeness(z, negative)) + EPSILON).log().mean()
 
 
 def negatives(edges: Tensor, sizes: Sequence[int], generator: torch.Generator) -> Tensor:

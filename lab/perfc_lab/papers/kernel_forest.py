@@ -96,19 +96,19 @@ class KernelForest(GraphPredictor):
 
     def share(self, table: LaunchTable) -> Array:
         """The row's time shared among its launches, seconds of one launch each."""
-        found = self.kernels_s(table)
-        total = float((found * table.times).sum())
-        shared: Array = found * (table.time_s / max(total, 1e-12))
+        seconds = self.kernels_s(table)
+        total = float((seconds * table.times).sum())
+        shared: Array = seconds * (table.time_s / max(total, 1e-12))
         return shared
 
     def kernels_s(self, table: LaunchTable) -> Array:
         """Return the seconds of each launch by the forests, else by the roofline."""
-        found = table.roofline_s.copy()
+        seconds = table.roofline_s.copy()
         for kind, trees in self.forests.items():
             mask = table.kinds == kind
             if mask.any():
-                found[mask] *= np.exp(trees(table.features[mask]))
-        return found
+                seconds[mask] *= np.exp(trees(table.features[mask]))
+        return seconds
 
     def predict(self, data: Measurements) -> Array:
         """Seconds of every row."""
@@ -120,10 +120,10 @@ class KernelForest(GraphPredictor):
 
     def arrays(self) -> Mapping[str, Array]:
         """Those of every forest."""
-        found: dict[str, Array] = {}
+        result: dict[str, Array] = {}
         for kind, trees in self.forests.items():
-            found |= {f"{kind}.{name}": array for name, array in trees.arrays().items()}
-        return found
+            result |= {f"{kind}.{name}": array for name, array in trees.arrays().items()}
+        return result
 
     def meta(self) -> Mapping[str, Any]:
         """Schema and the forests' constants."""
@@ -138,8 +138,8 @@ class KernelForest(GraphPredictor):
             raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         for kind, base in meta["constants"].items():
             start = f"{kind}."
-            own = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
-            self.forests[int(kind)] = Forest.from_arrays(FEATURES.columns, own, float(base))
+            tensors = {n.removeprefix(start): a for n, a in arrays.items() if n.startswith(start)}
+            self.forests[int(kind)] = Forest.from_arrays(FEATURES.columns, tensors, float(base))
 
 
 class LaunchTable:
@@ -173,14 +173,14 @@ class LaunchTable:
 
 def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -> list[LaunchTable]:
     """Whole rows until their launches reach a limit."""
-    found: list[LaunchTable] = []
+    tables: list[LaunchTable] = []
     launches = 0
     for row in rows:
         if launches >= limit:
             break
-        found.append(LaunchTable(data, row))
-        launches += len(found[-1].kinds)
-    return found
+        tables.append(LaunchTable(data, row))
+        launches += len(tables[-1].kinds)
+    return tables
 
 
 def forest(features: NDArray[np.float32], target: Array, seed: int) -> Forest:

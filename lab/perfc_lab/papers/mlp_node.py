@@ -24,10 +24,10 @@ def in_a_row(x: Tensor, graph_of_node: Tensor, graphs: int, most: int) -> Tensor
     lengths = torch.bincount(graph_of_node, minlength=graphs)
     starts = torch.cumsum(lengths, 0) - lengths
     position = torch.arange(len(x), device=x.device) - starts[graph_of_node]
-    kept = position < most
-    found = torch.zeros(graphs, most, x.shape[1], dtype=x.dtype, device=x.device)
-    found[graph_of_node[kept], position[kept]] = x[kept]
-    return found.reshape(graphs, -1)
+    fits = position < most
+    padded = torch.zeros(graphs, most, x.shape[1], dtype=x.dtype, device=x.device)
+    padded[graph_of_node[fits], position[fits]] = x[fits]
+    return padded.reshape(graphs, -1)
 
 
 class MlpNodeNetwork(nn.Module):

@@ -82,10 +82,10 @@ def amounts(graph: ModelGraph, batch: float) -> dict[str, Array]:
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
     """``[nodes, len(NODES)]``, all by their logarithm."""
-    found = amounts(graph, batch)
-    intensity = found["flop"] / np.maximum(found["access_bytes"], 1.0)
-    shares = [values / max(values.sum(), 1.0) for values in found.values()]
-    sizes = np.log2(1 + np.stack([*found.values(), intensity], axis=1))
+    table = amounts(graph, batch)
+    intensity = table["flop"] / np.maximum(table["access_bytes"], 1.0)
+    shares = [values / max(values.sum(), 1.0) for values in table.values()]
+    sizes = np.log2(1 + np.stack([*table.values(), intensity], axis=1))
     hyper = logs(graph.ops.at(batch), HYPER_PARAMETERS)
     parts = np.log2(1 + PARTS * np.stack(shares, axis=1))
     return np.concatenate([hyper, sizes, parts], axis=1)
@@ -98,13 +98,13 @@ def edge_table(graph: ModelGraph, batch: float) -> Array:
 
 def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
     """``[len(GRAPH)]``."""
-    found = amounts(graph, batch)
+    table = amounts(graph, batch)
     nodes, edges = len(graph.ops), graph.ops.edges.shape[1]
     numbers: list[float] = [nodes, edges, edges / max(nodes * (nodes - 1), 1)]
-    for values in found.values():
+    for values in table.values():
         numbers += [values.sum(), values.mean(), float(np.median(values)), values.max()]
     carried = graph.ops.edges_at(batch)["nbytes"]
-    intensity = found["flop"].sum() / max(found["access_bytes"].sum(), 1.0)
+    intensity = table["flop"].sum() / max(table["access_bytes"].sum(), 1.0)
     numbers += [float(carried.mean()) if edges else 0.0, intensity, batch]
     scaled: list[float] = np.log2(1 + np.array(numbers)).tolist()
     scaled[2] = log2(1 + PARTS * numbers[2])
@@ -137,9 +137,9 @@ class FeatureGroup(Enum):
 
 def first_groups(count: int) -> Encoding:
     """Return the inputs of a line of Table 1: groups of nodes, then edges, then the graph."""
-    kept = {name for group in list(FeatureGroup)[:count] for name in group.value}
+    names = {name for group in list(FeatureGroup)[:count] for name in group.value}
     nodes, edges, whole = (
-        [i for i, name in enumerate(schema.columns) if name in kept]
+        [i for i, name in enumerate(schema.columns) if name in names]
         for schema in (NODES, EDGES, GRAPH)
     )
     return Encoding(

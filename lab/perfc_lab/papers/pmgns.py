@@ -107,9 +107,9 @@ def pooled_planes(graph: ModelGraph) -> NDArray[np.bool_]:
     rank_in, rank_out = (ops.fixed[:, OP_FIXED.index(n)] for n in ("rank_in", "rank_out"))
     extents = ops.scaled[0][:, [OP_SCALED.index(n) for n in SHAPE]]
     ones = extents == 1
-    kept = (ones[:, 2] & ones[:, 3]) | (ones[:, 1] & ones[:, 2])
+    mask = (ones[:, 2] & ones[:, 3]) | (ones[:, 1] & ones[:, 2])
     pooled: NDArray[np.bool_] = (rank_in == IMAGE_RANK) & (
-        (rank_out == 2) | ((rank_out == IMAGE_RANK) & kept)
+        (rank_out == 2) | ((rank_out == IMAGE_RANK) & mask)
     )
     return pooled
 

@@ -93,8 +93,8 @@ class SeerBlock(nn.Module):
         for vector, weight in zip(u, by_part[2:], strict=True):
             whole = whole + vector @ weight.T
         received = self.received(batch) @ by_part[0].T
-        own = through(batch.x, self.node_in, by_part[1])
-        return torch.relu(received + own + whole.index_select(0, batch.graph_of_node))
+        from_nodes = through(batch.x, self.node_in, by_part[1])
+        return torch.relu(received + from_nodes + whole.index_select(0, batch.graph_of_node))
 
     def received(self, batch: Batch) -> Tensor:
         """Updated edges (Eq. 2), averaged at the node they end at (Eq. 3)."""
@@ -112,9 +112,9 @@ class SeerBlock(nn.Module):
 
 def first_of(layers: nn.Sequential) -> nn.Linear:
     """The linear map that layers begin with."""
-    found = layers[0]
-    assert isinstance(found, nn.Linear)
-    return found
+    layer = layers[0]
+    assert isinstance(layer, nn.Linear)
+    return layer
 
 
 def through(x: Tensor, first: nn.Linear, weight: Tensor) -> Tensor:

@@ -155,9 +155,11 @@ class Trappm(SeveralQuantities):
         start = clock_s()
         self.encoder = self.fresh_encoder()
         pool = self.pool(graphs, budget)
-        kept = None if budget.folder is None else budget.folder / self._kept(pool, budget.seed)
-        if kept is not None and kept.is_file():
-            self.encoder.load_state_dict(read_tensors(kept))
+        checkpoint = (
+            None if budget.folder is None else budget.folder / self._kept(pool, budget.seed)
+        )
+        if checkpoint is not None and checkpoint.is_file():
+            self.encoder.load_state_dict(read_tensors(checkpoint))
         elif self.variant != RANDOM:
             if not budget.unlabelled and self.variant != SUPERVISED:
                 say("no unlabelled graphs: `perfc data build graphs` draws them")
@@ -170,8 +172,8 @@ class Trappm(SeveralQuantities):
                 say=say,
                 is_faithful=self.is_faithful,
             )
-        if kept is not None and not kept.is_file():
-            write_tensors(kept, self.encoder.state_dict())
+        if checkpoint is not None and not checkpoint.is_file():
+            write_tensors(checkpoint, self.encoder.state_dict())
         self.encoder.eval()
         return replace(budget, limit_s=budget.limit_s - (clock_s() - start))
 

@@ -115,9 +115,9 @@ def aic_serving(folder: Path) -> Iterator[ServedRow]:
             yield _stated(r, same)
             continue
         run = _run(r)
-        kept = disaggregated_setting(run, drafts)
-        if kept is not None:
-            yield _listed(r, kept)
+        setting = disaggregated_setting(run, drafts)
+        if setting is not None:
+            yield _listed(r, setting)
         elif run.prompts:
             yield _unlisted(r)
         else:
@@ -156,25 +156,28 @@ def _stated(row: Any, same: Any) -> ServedRow:
     prompts, workers = (
         max(1, number(v, 1)) for v in (same.prefill_num_workers, same.decode_num_workers)
     )
-    kept, batch = disaggregated_setting(_run(same), drafts=False), 0
-    if kept is not None and (kept.prompt_workers, kept.token_workers) == (prompts, workers):
-        each, share = kept.prompts or (each, share)
-        batch = kept.batch
+    setting, batch = disaggregated_setting(_run(same), drafts=False), 0
+    if setting is not None and (setting.prompt_workers, setting.token_workers) == (
+        prompts,
+        workers,
+    ):
+        each, share = setting.prompts or (each, share)
+        batch = setting.batch
     return _served(row, (ranks, expert, groups), workers, (each, share, prompts), 0, STATED, batch)
 
 
-def _listed(row: Any, kept: DisaggregatedRun) -> ServedRow:
+def _listed(row: Any, setting: DisaggregatedRun) -> ServedRow:
     """One that a list has."""
-    each, share = kept.prompts or _ranks_of(row, "prefill_")[:2]
-    groups = kept.ranks if kept.has_own_sequences else 1
+    each, share = setting.prompts or _ranks_of(row, "prefill_")[:2]
+    groups = setting.ranks if setting.has_own_sequences else 1
     return _served(
         row,
-        (kept.ranks, kept.expert, groups),
-        kept.token_workers,
-        (each, share, kept.prompt_workers),
-        kept.drafted or 0,
-        DRAFTS_UNSTATED if kept.drafted is None else STATED,
-        kept.batch,
+        (setting.ranks, setting.expert, groups),
+        setting.token_workers,
+        (each, share, setting.prompt_workers),
+        setting.drafted or 0,
+        DRAFTS_UNSTATED if setting.drafted is None else STATED,
+        setting.batch,
     )
 
 
@@ -238,11 +241,11 @@ def _served(
 
 def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings, str]:
     """Return the settings of the servers of InferenceX, by the lengths of its requests."""
-    own = generated(str(row.backend), text(row.backend_version), int(row.isl), users)
+    settings = generated(str(row.backend), text(row.backend_version), int(row.isl), users)
     if _has_few_seats(row):
-        return replace(own, max_num_seqs=users - 1), ""
-    if own.token_budget or not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
-        return own, cache_of(str(row.model_path), str(row.backend))
+        return replace(settings, max_num_seqs=users - 1), ""
+    if settings.token_budget or not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
+        return settings, cache_of(str(row.model_path), str(row.backend))
     return together(
         str(row.model_path),
         str(row.backend),

@@ -25,11 +25,11 @@ Parts = tuple[float, float, float]
 what was measured."""
 
 
-def times_of_tokens(law: HostModel, own: Sequence[ReplayedNumber]) -> dict[str, float]:
+def times_of_tokens(law: HostModel, samples: Sequence[ReplayedNumber]) -> dict[str, float]:
     """Seconds of a token of each row whose throughput was measured, as a law has it."""
     return {
         s.row.name: predicted(law, s) / s.value / s.row.measured[ServingQuantity.TOKENS_PER_S]
-        for s in own
+        for s in samples
         if s.quantity is ServingQuantity.TOKENS_PER_S
     }
 
@@ -64,9 +64,9 @@ def power_by_board(parts: Sequence[tuple[str, Parts]]) -> dict[str, BoardPower]:
         parts: target of each row, and its energies.
     """
     boards = dict.fromkeys(target for target, _ in parts)
-    own = {board: [p for target, p in parts if target == board] for board in boards}
-    found = {board: power_of(rows) for board, rows in own.items() if len(rows) >= LEAST_ROWS}
-    return found | ({ANY_BOARD: power_of([p for _, p in parts])} if parts else {})
+    by_board = {board: [p for target, p in parts if target == board] for board in boards}
+    powers = {board: power_of(rows) for board, rows in by_board.items() if len(rows) >= LEAST_ROWS}
+    return powers | ({ANY_BOARD: power_of([p for _, p in parts])} if parts else {})
 
 
 LawName = Callable[[ReplayedNumber], str]
@@ -78,9 +78,9 @@ def energies_of(
 ) -> Iterator[tuple[ReplayedNumber, Parts]]:
     """Both energies of each row whose power was watched, as its own law has the time."""
     for name in dict.fromkeys(map(law_name, samples)):
-        own = [s for s in samples if law_name(s) == name]
-        times = times_of_tokens(laws[name], own)
-        for s in own:
+        chosen = [s for s in samples if law_name(s) == name]
+        times = times_of_tokens(laws[name], chosen)
+        for s in chosen:
             if s.quantity is ServingQuantity.ENERGY_J:
                 yield s, parts_of(laws[name], s, times[s.row.name])
 

@@ -141,8 +141,8 @@ def _request_s(law: HostModel, first: Sequence[ReplayedNumber]) -> float:
 
     def error(request_s: float) -> float:
         unusual = math.log((request_s + USUAL_REQUEST_S) / (law.request_s + USUAL_REQUEST_S))
-        own = float(np.abs(np.log(request_s + bare) - logs).sum())
-        return own + REQUEST_TRUST * abs(unusual)
+        total = float(np.abs(np.log(request_s + bare) - logs).sum())
+        return total + REQUEST_TRUST * abs(unusual)
 
     return min(REQUESTS_S, key=error)
 
@@ -152,8 +152,8 @@ def steps_s(law: HostModel, samples: Sequence[ReplayedNumber]) -> Array:
     import numpy as np
 
     numbers = np.array([getattr(law, name) for name in LEARNED])
-    found: Array = np.array([s.amounts for s in samples]) @ numbers
-    return found
+    seconds: Array = np.array([s.amounts for s in samples]) @ numbers
+    return seconds
 
 
 def predicted(law: HostModel, sample: ReplayedNumber) -> float:
@@ -187,19 +187,19 @@ def left_out(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -
         law_name: function that returns the name of the host model of a sample.
         fold_of: name of its fold.
     """
-    found = [0.0] * len(samples)
+    predictions = [0.0] * len(samples)
     every = [(fold_of(s), s) for s in samples]
     for name in dict.fromkeys(map(law_name, samples)):
-        own = [(i, s) for i, s in enumerate(samples) if law_name(s) == name]
-        for fold in dict.fromkeys(fold_of(s) for _, s in own):
+        group = [(i, s) for i, s in enumerate(samples) if law_name(s) == name]
+        for fold in dict.fromkeys(fold_of(s) for _, s in group):
             out = {id(s) for s in samples if fold_of(s) == fold}
             others = of_other_hosts([s for f, s in every if f != fold], law_name, name)
             # too few rows of other models give no law: kernels alone
-            law = fitted([s for _, s in own if id(s) not in out], others)
-            for i, s in own:
+            law = fitted([s for _, s in group if id(s) not in out], others)
+            for i, s in group:
                 if id(s) in out:
-                    found[i] = predicted(law, s)
-    return found
+                    predictions[i] = predicted(law, s)
+    return predictions
 
 
 TWINS = {"llama-7b": "llama-2-7b", "llama-3-8b": "llama-3.1-8b"}

@@ -72,27 +72,27 @@ def fitted_processes(
     from perfc.serving.offline import FORM, rows_of
     from perfc_lab.training.process_fit import fitted_process
 
-    found: dict[str, Process] = {}
-    for kind, own in by_kind(samples, lambda s: benchmark_kind(law_name(s))).items():
-        models = sorted({model_fold(s) for s in own})
-        if len(own) < LEAST_ROWS or len(models) < LEAST_MODELS:
+    processes: dict[str, Process] = {}
+    for kind, group in by_kind(samples, lambda s: benchmark_kind(law_name(s))).items():
+        models = sorted({model_fold(s) for s in group})
+        if len(group) < LEAST_ROWS or len(models) < LEAST_MODELS:
             continue
         rows = rows_of(
-            [s.place for s in own if s.place is not None],
-            [models.index(model_fold(s)) for s in own],
+            [s.place for s in group if s.place is not None],
+            [models.index(model_fold(s)) for s in group],
         )
-        beyond = [math.log(s.value / predicted(laws[law_name(s)], s)) for s in own]
-        found[kind] = fitted_process(FORM, rows, np.array(beyond), recipe())
-    return found
+        beyond = [math.log(s.value / predicted(laws[law_name(s)], s)) for s in group]
+        processes[kind] = fitted_process(FORM, rows, np.array(beyond), recipe())
+    return processes
 
 
 def by_kind(samples: Sequence[ReplayedNumber], kind_of: Fold) -> dict[str, list[ReplayedNumber]]:
     """Samples that have a place, by the process that speaks for them."""
-    found: dict[str, list[ReplayedNumber]] = {}
+    groups: dict[str, list[ReplayedNumber]] = {}
     for s in samples:
         if s.place is not None and kind_of(s):
-            found.setdefault(kind_of(s), []).append(s)
-    return found
+            groups.setdefault(kind_of(s), []).append(s)
+    return groups
 
 
 def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fold) -> list[float]:
@@ -106,8 +106,8 @@ def unseen_errors(samples: Sequence[ReplayedNumber], law_name: Fold, fold_of: Fo
     from perfc.serving.offline import log_slowdown
 
     expected = left_out(samples, law_name, fold_of)
-    own = [(i, s) for i, s in enumerate(samples) if s.place is not None]
-    for _, train, tested in leave_out(own, [fold_of(s) for _, s in own]):
+    with_place = [(i, s) for i, s in enumerate(samples) if s.place is not None]
+    for _, train, tested in leave_out(with_place, [fold_of(s) for _, s in with_place]):
         known = [s for _, s in train]
         laws = {
             name: fitted([s for s in known if law_name(s) == name])

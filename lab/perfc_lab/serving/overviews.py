@@ -84,8 +84,8 @@ def settings_of(
     if version.startswith("0.10."):
         return EVICTING, REQUESTS
     if version.startswith("0.11."):
-        own = SIZES_OF_LENGTHS.get((model, gpus, isl, osl)) or SIZES.get((model, gpus))
-        sized = own and replace(CHUNKED, token_budget=own[0], max_num_seqs=own[1])
+        sizes = SIZES_OF_LENGTHS.get((model, gpus, isl, osl)) or SIZES.get((model, gpus))
+        sized = sizes and replace(CHUNKED, token_budget=sizes[0], max_num_seqs=sizes[1])
         return sized or CHUNKED, REQUESTS
     if "v1.0" not in version:
         return ServerSettings(), 0

@@ -104,17 +104,19 @@ def engine_of(
     expert_skew: float | None = None,
 ) -> Engine:
     """An engine whose host takes nothing, so that kernels alone are counted."""
-    found = model_of(model)
-    assert found is not None
-    found = replace(found, expert_skew=expert_skew)
+    described_model = model_of(model)
+    assert described_model is not None
+    described_model = replace(described_model, expert_skew=expert_skew)
     has_own = weights == EXPERTS_NVFP4
-    precision = precision_of(found.dtype, found.quantization, "bf16" if has_own else weights, cache)
+    precision = precision_of(
+        described_model.dtype, described_model.quantization, "bf16" if has_own else weights, cache
+    )
     if has_own:
         precision = replace(precision, experts=WeightFormat.NVFP4)
     drafts = Speculation(drafted, ACCEPTANCE if drafted else 0.0)
     given = {name: value for name, value in asdict(settings).items() if value}
     return Engine.of(
-        found,
+        described_model,
         load_machine(target),
         precision,
         parallel,
@@ -213,7 +215,7 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
         return token(max(1, round(writing / groups)))
 
     prompt_s = _bare_s(prompt)
-    found = steady(
+    numbers = steady(
         row.concurrency,
         row.engines,
         seats,
@@ -222,8 +224,8 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
         workers * (ranks if has_own else 1),
         lambda writing: _bare_s(of_each(writing)),
     )
-    later = of_each(found.writing)
-    prompts, tokens = found.wait.prompt_s / prompt_s, found.wait.seat_s / _bare_s(later)
+    later = of_each(numbers.writing)
+    prompts, tokens = numbers.wait.prompt_s / prompt_s, numbers.wait.seat_s / _bare_s(later)
     first = [prompts * p + tokens * t for p, t in zip(prompt, later, strict=True)]
     counted = {ServingQuantity.TTFT_S: first, ServingQuantity.TPOT_S: later}
     return [ReplayedNumber(row, q, tuple(counted[q]), v) for q, v in row.measured.items()]
@@ -353,9 +355,9 @@ class _ClockCounter:
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """Return the seconds of a step, as `Clock` requires."""
-        found = _amounts(self.engine, chunks, decodes, context)
-        self.steps.append(found)
-        return _bare_s(found)
+        amounts_of_step = _amounts(self.engine, chunks, decodes, context)
+        self.steps.append(amounts_of_step)
+        return _bare_s(amounts_of_step)
 
 
 def _between(history: History, first: int, last: int) -> list[float]:
@@ -373,14 +375,14 @@ def _joined(first: tuple[float, ...], later: tuple[float, ...]) -> tuple[float, 
 
 
 def _mean_tpot(served: Sequence[Served], history: History) -> tuple[float, ...]:
-    found = [
+    times = [
         [v / (s.request.output_tokens - 1) for v in _between(history, s.spans[1], s.spans[2])]
         for s in served
         if s.request.output_tokens > 1
     ]
-    return _mean(found) if found else ()
+    return _mean(times) if times else ()
 
 
 def _mean_ttft(served: Sequence[Served], history: History) -> tuple[float, ...]:
-    found = [_between(history, s.spans[0], s.spans[1]) for s in served]
-    return _mean(found) if found else ()
+    times = [_between(history, s.spans[0], s.spans[1]) for s in served]
+    return _mean(times) if times else ()

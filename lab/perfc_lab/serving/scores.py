@@ -54,18 +54,18 @@ def gathered(data: Path, say: Say, wanted: Sequence[str] = tuple(TABLES)) -> Ser
     Raises:
         DataError: a table is missing.
     """
-    found: list[ReplayedNumber] = []
+    numbers: list[ReplayedNumber] = []
     missed: list[Unanswered] = []
     for name in wanted:
-        before = len(found)
+        before = len(numbers)
         for row in TABLES[name](data):
             each = samples(row)
             if isinstance(each, Unanswered):
                 missed.append(each)
             else:
-                found += [placed(s, law_name(s)) for s in each]
-        say(f"{name}: {len(found) - before} numbers")
-    return ServingEvidence(tuple(found), tuple(missed))
+                numbers += [placed(s, law_name(s)) for s in each]
+        say(f"{name}: {len(numbers) - before} numbers")
+    return ServingEvidence(tuple(numbers), tuple(missed))
 
 
 def law_name(sample: ReplayedNumber) -> str:
@@ -115,26 +115,26 @@ def trained(
         evidence: replayed rows.
         unseen: prediction of each sample without its model, by the sample's `id`.
     """
-    found: dict[str, HostModel] = {}
+    laws: dict[str, HostModel] = {}
     every = _timed(evidence)
     if unseen is None:
         unseen = dict(zip(map(id, every), unseen_errors(every, law_name, model_fold), strict=True))
     for name in dict.fromkeys(map(law_name, evidence.samples)):
-        own = [s for s in evidence.samples if law_name(s) == name]
-        timed = [s for s in own if s.quantity is not ServingQuantity.ENERGY_J]
+        of_law = [s for s in evidence.samples if law_name(s) == name]
+        timed = [s for s in of_law if s.quantity is not ServingQuantity.ENERGY_J]
         others = of_other_hosts(evidence.samples, law_name, name)
         law = replace(fitted(timed, others), **_bands(timed, [unseen[id(s)] for s in timed]))
-        found[name] = replace(
+        laws[name] = replace(
             law,
-            launch_s=launch_of(own[0].row),
-            rows=len({s.row.name for s in own}),
-            models=tuple(sorted({config_of(s.row.model) for s in own})),
-            source=", ".join(sorted({s.row.source for s in own})),
-            versions=versions_of([s.row for s in own]),
+            launch_s=launch_of(of_law[0].row),
+            rows=len({s.row.name for s in of_law}),
+            models=tuple(sorted({config_of(s.row.model) for s in of_law})),
+            source=", ".join(sorted({s.row.source for s in of_law})),
+            versions=versions_of([s.row for s in of_law]),
         )
-    if SATURATED in found:
-        found[f"vllm{BENCH}"] = replace(found[SATURATED], request_s=0.0, token_s=0.0)
-    return found
+    if SATURATED in laws:
+        laws[f"vllm{BENCH}"] = replace(laws[SATURATED], request_s=0.0, token_s=0.0)
+    return laws
 
 
 def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
@@ -147,8 +147,8 @@ def versions_of(rows: Iterable[ServedRow]) -> tuple[str, ...]:
         for row in rows
         if not row.prefill
     ]
-    found = {numbers_of(text) for text in texts if text.lstrip("v")[:1].isdigit()}
-    return tuple([".".join(map(str, numbers)) for numbers in sorted(found)])
+    versions = {numbers_of(text) for text in texts if text.lstrip("v")[:1].isdigit()}
+    return tuple([".".join(map(str, numbers)) for numbers in sorted(versions)])
 
 
 def trained_boards(
@@ -173,24 +173,24 @@ def _timed(evidence: ServingEvidence) -> list[ReplayedNumber]:
     return [s for s in evidence.samples if s.quantity is not ServingQuantity.ENERGY_J]
 
 
-def _bands(own: Sequence[ReplayedNumber], unseen: Sequence[float]) -> dict[str, Any]:
+def _bands(numbers: Sequence[ReplayedNumber], unseen: Sequence[float]) -> dict[str, Any]:
     """Return the ends of the intervals, from predictions of held-out models."""
-    ratios = _ratios(own, unseen)
-    found: dict[str, float] = {}
+    ratios = _ratios(numbers, unseen)
+    bands: dict[str, float] = {}
     for prefix, is_first in (("ttft", True), ("tpot", False)):
         values = [
             (model_fold(s), r)
-            for s, r in zip(own, ratios, strict=True)
+            for s, r in zip(numbers, ratios, strict=True)
             if (s.quantity is ServingQuantity.TTFT_S) is is_first and not is_warm(s.row)
         ]
         if values:
             low, high = edges_of_unseen(values)
-            found |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
-    return found
+            bands |= {f"{prefix}_low": min(low, 1.0), f"{prefix}_high": max(high, 1.0)}
+    return bands
 
 
-def _ratios(own: Sequence[ReplayedNumber], expected: Sequence[float]) -> list[float]:
-    return [s.value / max(p, 1e-12) for s, p in zip(own, expected, strict=True)]
+def _ratios(numbers: Sequence[ReplayedNumber], expected: Sequence[float]) -> list[float]:
+    return [s.value / max(p, 1e-12) for s, p in zip(numbers, expected, strict=True)]
 
 
 def edges(ratios: Sequence[float]) -> tuple[float, float]:
@@ -250,12 +250,12 @@ class Answered:
 
     Args:
         row: as measured.
-        found: printed number of each measured quantity; empty without an answer.
+        printed: printed number of each measured quantity; empty without an answer.
         reason: why there is no answer.
     """
 
     row: ServedRow
-    found: Mapping[ServingQuantity, PrintedNumber]
+    printed: Mapping[ServingQuantity, PrintedNumber]
     reason: str = ""
 
 
@@ -306,7 +306,7 @@ def scored(every: Sequence[Answered]) -> Iterator[Score]:
             key = each.row.source, quantity, kind_of_row(each.row)
             groups.setdefault(key, []).append(each)
     for (source, quantity, kind), group in groups.items():
-        yield _score([a for a in group if a.found], source, quantity, kind, len(group))
+        yield _score([a for a in group if a.printed], source, quantity, kind, len(group))
 
 
 def biases(every: Sequence[Answered]) -> Iterator[Score]:
@@ -314,7 +314,7 @@ def biases(every: Sequence[Answered]) -> Iterator[Score]:
     groups: dict[tuple[str, ServingQuantity, str], list[Answered]] = {}
     for each in every:
         row = each.row
-        for quantity in each.found:
+        for quantity in each.printed:
             name = f"{config_of(row.model)}, {row.runtime} on {row.target.partition('-')[0]}"
             groups.setdefault((row.source, quantity, name), []).append(each)
     for (source, quantity, name), group in groups.items():
@@ -325,7 +325,7 @@ def biases(every: Sequence[Answered]) -> Iterator[Score]:
 def _score(
     rows: Sequence[Answered], source: str, quantity: ServingQuantity, name: str, count: int
 ) -> Score:
-    printed = [a.found[quantity] for a in rows]
+    printed = [a.printed[quantity] for a in rows]
     measured = np.array([a.row.measured[quantity] for a in rows])
     value, low, high = np.array([(p.value, p.low, p.high) for p in printed]).reshape(-1, 3).T
     if quantity is ServingQuantity.TOKENS_PER_S:

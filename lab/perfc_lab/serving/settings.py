@@ -191,9 +191,9 @@ def tasks() -> Mapping[str, Task]:
     every = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["task"]
     return {
         name: Task(
-            **{"expert_skew": None, "prompts_vary": 0.0, **own, "asked": tuple(own["asked"])}
+            **{"expert_skew": None, "prompts_vary": 0.0, **entry, "asked": tuple(entry["asked"])}
         )
-        for name, own in every.items()
+        for name, entry in every.items()
     }
 
 

@@ -68,9 +68,9 @@ def _drawn(
     if not vary:
         return [mean] * count
     draw, shape = random.Random(seed), vary**-2
-    found = [min(draw.gammavariate(shape, mean / shape), most) for _ in range(count)]
-    scale = mean * count / sum(found)
-    return [max(least, round(scale * n)) for n in found]
+    lengths = [min(draw.gammavariate(shape, mean / shape), most) for _ in range(count)]
+    scale = mean * count / sum(lengths)
+    return [max(least, round(scale * n)) for n in lengths]
 
 
 def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
@@ -89,8 +89,8 @@ def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
         return 0, 0.0
     users = max(1, round(row.concurrency / row.engines))
     room = limits.kv_tokens - users * (row.isl + row.osl / 2)
-    kept = min(max(room / (row.isl * count), 0.0), 1.0)
+    share = min(max(room / (row.isl * count), 0.0), 1.0)
     missed = [(1 - 1 / count) ** (rounds * users) for rounds in (WARM_ROUNDS, WARM_ROUNDS + ROUNDS)]
     new = count * (missed[0] - missed[1]) / (ROUNDS * users)
     block = limits.block_tokens
-    return (row.isl - 1) // block * block, (1 - new) * kept
+    return (row.isl - 1) // block * block, (1 - new) * share

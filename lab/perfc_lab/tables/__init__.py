@@ -114,11 +114,11 @@ def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
     Raises:
         DataError: one of them is not there.
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name in names:
         with existing(folder / name).open("rb") as stream:
-            found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found
+            result[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return result
 
 
 class RowBlock(NamedTuple):

@@ -100,30 +100,30 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
         column: Array = block[name].to_numpy(np.float64)
         return column
 
-    found = {
+    result = {
         name: given(column) for name, column in (("batch", "batch_size"), ("heads", "num_heads"))
     }
-    found["head_dim"] = given("head_dim")
+    result["head_dim"] = given("head_dim")
     sources = block["kernel_source"].astype(str)
-    found["kernel"] = np.array([float(kernel_of(one, sheet)) for one in sources])
+    result["kernel"] = np.array([float(kernel_of(one, sheet)) for one in sources])
     if file == ENCODER:
         nothing = np.zeros(len(block))
-        return found | {
+        return result | {
             "query_len": given("input_len"),
             "kv_len": given("input_len"),
-            "kv_heads": found["heads"],
+            "kv_heads": result["heads"],
             "causal": nothing,
         }
     owner, heads_of, values = NARROW_VALUES
-    found |= {
+    result |= {
         "kv_heads": given("num_key_value_heads"),
         "window": given("window_size"),
         "cache_bits": block["kv_cache_dtype"].astype(str).map(bits_of).to_numpy(np.float64),
-        "value_dim": np.where((found["head_dim"] == heads_of) & (framework == owner), values, 0.0),
+        "value_dim": np.where((result["head_dim"] == heads_of) & (framework == owner), values, 0.0),
     }
     if file == GENERATION:
-        return found | {"cached_len": given("kv_step")}
-    return found | {
+        return result | {"cached_len": given("kv_step")}
+    return result | {
         "query_len": given("input_len"),
         "kv_len": given("input_len") + given("kv_step"),
     }

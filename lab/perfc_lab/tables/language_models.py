@@ -129,9 +129,9 @@ def token_rows(
         target: name of the target of a device.
     """
     for device, block in frame.groupby("device", observed=True, sort=True):
-        found = _token_columns(block, layer, tokens, extents)
-        if found is not None:
-            columns, latency_us = found
+        token_columns = _token_columns(block, layer, tokens, extents)
+        if token_columns is not None:
+            columns, latency_us = token_columns
             yield Rows(
                 "tokenwise",
                 target(str(device)),
@@ -155,15 +155,15 @@ def _token_columns(
     for values, part in block.groupby(keys, observed=True, sort=True):
         assert isinstance(values, tuple)
         model, shards, name = str(values[0]), float(str(values[1])), str(values[2])
-        own = extents(model, shards, part)
-        found = None if own is None else moved(name, own)
-        if own is None or found is None:
+        extents_of_part = extents(model, shards, part)
+        moved_columns = None if extents_of_part is None else moved(name, extents_of_part)
+        if extents_of_part is None or moved_columns is None:
             continue
-        operation, read, written = found
+        operation, read, written = moved_columns
         count = part[tokens].to_numpy(np.float64)
         columns: dict[str, Any] = {
             # a norm of heads takes each for a token
-            "tokens": count * (own.heads if name == OF_HEADS else 1.0),
+            "tokens": count * (extents_of_part.heads if name == OF_HEADS else 1.0),
             "read_bytes": HALF_BYTES * read * count,
             "write_bytes": HALF_BYTES * written * count,
             "operation": float(operation),

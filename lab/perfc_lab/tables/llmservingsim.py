@@ -113,8 +113,8 @@ def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
     """Batch, new tokens and those that they see."""
 
     def column(name: str) -> Array:
-        found: Array = part[name].to_numpy(np.float64)
-        return found
+        values: Array = part[name].to_numpy(np.float64)
+        return values
 
     chunk, decodes = column("prefill_chunk"), column("n_decode")
     if chunk[0] == 0:
@@ -148,8 +148,8 @@ class LlmServingSimLayers(TableSource):
         for device, block in frame.groupby("device", observed=True, sort=True):
             parts = []
             for (model, shards, layer), part in block.groupby(keys, observed=True, sort=True):
-                own = MODELS.get(str(model))
-                shape = width_and_depth(own, str(layer), int(shards)) if own else None
+                config = MODELS.get(str(model))
+                shape = width_and_depth(config, str(layer), int(shards)) if config else None
                 if shape is not None:
                     whose: dict[str, Any] = {MODEL: number(str(model)), SHARDS: float(shards)}
                     whose[IN_BLOCK] = times_in_block(part, str(model), str(layer))
@@ -183,11 +183,11 @@ def target(device: str) -> str:
 
 def token_extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents | None:
     """Return the extents of a token in a layer of a model on one of its shards."""
-    own = MODELS.get(str(model))
-    if own is None:
+    config = MODELS.get(str(model))
+    if config is None:
         return None
-    heads = (own.heads + own.kv_heads) / shards
-    return TokenExtents(own.hidden, own.inner / shards, HEAD_DIM * heads, heads)
+    heads = (config.heads + config.kv_heads) / shards
+    return TokenExtents(config.hidden, config.inner / shards, HEAD_DIM * heads, heads)
 
 
 def width_and_depth(model: ModelExtents, layer: str, shards: int) -> tuple[int, int] | None:

@@ -22,7 +22,7 @@ def layout(kernel_name: str) -> str:
     >>> layout("Cijk_Alik_Bljk_SB_MT128x96x32"), layout("gemvx::kernel")
     ('tn', '')
     """
-    if found := TENSILE.search(kernel_name):
-        return ("n" if found[1] == "ilk" else "t") + ("n" if found[2] == "ljk" else "t")
-    found = CUDA.search(kernel_name)
-    return found[1].lower() if found else ""
+    if match := TENSILE.search(kernel_name):
+        return ("n" if match[1] == "ilk" else "t") + ("n" if match[2] == "ljk" else "t")
+    match = CUDA.search(kernel_name)
+    return match[1].lower() if match else ""

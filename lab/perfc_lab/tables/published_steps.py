@@ -101,9 +101,9 @@ def published_steps(folder: Path) -> Iterator[PublishedStep]:
     known = (frame["graph_size_match"] != "other size") | frame["canonical_model"].isin(GRAPHS)
     several = frame[frame["n_gpus"] == CARDS]
     for row in frame[(frame["n_gpus"] == 1) & named & known].to_dict("records"):
-        found = step_of({str(name): value for name, value in row.items()}, several)
-        if found is not None:
-            yield found
+        step = step_of({str(name): value for name, value in row.items()}, several)
+        if step is not None:
+            yield step
 
 
 def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep | None:

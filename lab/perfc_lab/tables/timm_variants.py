@@ -57,13 +57,13 @@ def variants(module: Module, am: Analyses) -> list[Module]:
     from perfc.passes.rewriting.canonicalize import Canonicalize
     from perfc.passes.rewriting.reparameterize import Reparameterize
 
-    found = [module]
+    modules = [module]
     for norms in (False, True):
         folded = am.apply(Reparameterize(norms), module)
         if folded is module:
-            return found
-        found.append(am.apply(Canonicalize(), folded))
-    return found
+            return modules
+        modules.append(am.apply(Canonicalize(), folded))
+    return modules
 
 
 def parameters(module: Module) -> int:

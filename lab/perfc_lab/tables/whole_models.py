@@ -180,5 +180,5 @@ def known_runtime(name: str) -> Runtime | None:
 
 def version_of(table: Runtime, version: str) -> str:
     """Return major and minor version of a runtime with separate versions; "" for another."""
-    found = VERSION.match(version) if table.is_versioned else None
-    return f"{found[1]}.{found[2]}" if found else ""
+    match = VERSION.match(version) if table.is_versioned else None
+    return f"{match[1]}.{match[2]}" if match else ""

@@ -64,11 +64,11 @@ class CallerContext(Enum):
 def untuned(rows: Rows) -> NDArray[np.bool_]:
     """Which rows are of kernels that were timed without their tuner."""
     kind = class_of(rows.class_name)
-    found = np.zeros(len(rows), np.bool_)
+    mask = np.zeros(len(rows), np.bool_)
     for values in kind.untuned:
         choices = zip(kind.by_framework, values, strict=True)
-        found |= np.all([rows.columns.get(n, np.nan) == v for n, v in choices], axis=0)
-    return found
+        mask |= np.all([rows.columns.get(n, np.nan) == v for n, v in choices], axis=0)
+    return mask
 
 
 @frozen
@@ -96,13 +96,13 @@ class Tested:
     estimates: Estimates
 
 
-def test(found: Artefact, blocks: Sequence[Rows], context: CallerContext) -> list[Tested]:
+def test(artefact: Artefact, blocks: Sequence[Rows], context: CallerContext) -> list[Tested]:
     """Predict blocks as a user's call would."""
     return [
         Tested(
             block,
             predict_with(
-                found,
+                artefact,
                 shown.columns,
                 shown.dtype,
                 Sheet(load_machine(shown.target)),

@@ -100,8 +100,8 @@ def parsed(configuration: str) -> dict[str, Any]:
 def cut(content: dict[str, Any], units: int) -> dict[str, Any]:
     """The same with fewer layers."""
     step = every(content)
-    found = {**content, **{name: units * step for name in LAYERS if name in content}}
-    return {**found, **{name: units for name in SPARSE_LAYERS if name in content}}
+    result = {**content, **{name: units * step for name in LAYERS if name in content}}
+    return {**result, **{name: units for name in SPARSE_LAYERS if name in content}}
 
 
 def logits_of(model: Any, *, encodes: bool) -> Any:
@@ -116,8 +116,8 @@ def logits_of(model: Any, *, encodes: bool) -> Any:
         def forward(self, ids: Any) -> Any:
             everything = torch.ones_like(ids)
             more = {"decoder_input_ids": ids, "attention_mask": everything} if encodes else {}
-            found = self.model(input_ids=ids, use_cache=False, return_dict=True, **more)
-            heads = [value for name, value in found.items() if name.endswith("logits")]
+            output = self.model(input_ids=ids, use_cache=False, return_dict=True, **more)
+            heads = [value for name, value in output.items() if name.endswith("logits")]
             return [value for value in heads if isinstance(value, torch.Tensor)]
 
     return Logits()

@@ -118,7 +118,7 @@ def stacked(
     ``protocols`` are the categories of the forest; by default those of the blocks.
     """
     rng = np.random.default_rng(recipe.seed)
-    shares = kept(list(map(len, blocks)), recipe)
+    shares = shares_of_blocks(list(map(len, blocks)), recipe)
     protocols = protocols or protocols_of(blocks)
     parts: list[KernelBatch] = []
     factor, weight, index = [], [], []
@@ -154,10 +154,10 @@ def stacked(
     )
 
 
-def kept(sizes: Sequence[int], recipe: Recipe) -> list[float]:
-    """Share of every block's rows that is kept.
+def shares_of_blocks(sizes: Sequence[int], recipe: Recipe) -> list[float]:
+    """Return the share of each block that is trained on.
 
-    >>> kept([100, 900], Recipe(max_rows=500, keep_small=True))
+    >>> shares_of_blocks([100, 900], Recipe(max_rows=500, keep_small=True))
     [1.0, 0.4444444444444444]
     """
     if not recipe.keep_small:
@@ -208,8 +208,8 @@ def grow(stack: StackedTables, recipe: Recipe) -> Forest:
 def balanced(stack: StackedTables, balance: float) -> Array:
     """Weights of rows by how many their block has, mean 1."""
     weights = np.bincount(stack.block)[stack.block] ** -balance
-    found: Array = weights / weights.mean()
-    return found
+    balanced_weights: Array = weights / weights.mean()
+    return balanced_weights
 
 
 def levels(residual: Array, stack: StackedTables) -> Array:
@@ -219,9 +219,9 @@ def levels(residual: Array, stack: StackedTables) -> Array:
     """
     medians: dict[tuple[str, tuple[str, ...]], list[float]] = {}
     for block in np.unique(stack.block):
-        own = float(np.median(residual[stack.block == block]))
-        medians.setdefault(stack.owner[block], []).append(own)
-    means = {owner: sum(found) / len(found) for owner, found in medians.items()}
+        median = float(np.median(residual[stack.block == block]))
+        medians.setdefault(stack.owner[block], []).append(median)
+    means = {owner: sum(values) / len(values) for owner, values in medians.items()}
     middle = {
         family: float(np.median([m for (_, f), m in means.items() if f == family]))
         for family in {f for _, f in means}

@@ -82,28 +82,28 @@ def _blocks(folder: Path) -> Iterator[Watched]:
             known = np.flatnonzero(np.isfinite(block.power_w) & (block.power_w > 0))
             if not len(known):
                 continue
-            own = block.take(rng.choice(known, min(SAMPLE, len(known)), replace=False))
-            kind, sheet = classes()[own.class_name], Sheet(load_machine(own.target))
-            amounts = kind.amounts(complete(kind, own.columns), own.dtype)
-            ceilings = physics.ceilings_s(amounts, own.dtype, sheet)
-            ceilings[matrix_key(own.dtype)] = ceilings.pop("matrix")
-            ceilings["duration"] = duration(own.time_s) * own.time_s
-            zero = np.zeros(len(own))
-            busy = np.stack([ceilings.get(u, zero) / own.time_s for u in UNITS], axis=1)
-            assert own.power_w is not None
+            sample = block.take(rng.choice(known, min(SAMPLE, len(known)), replace=False))
+            kind, sheet = classes()[sample.class_name], Sheet(load_machine(sample.target))
+            amounts = kind.amounts(complete(kind, sample.columns), sample.dtype)
+            ceilings = physics.ceilings_s(amounts, sample.dtype, sheet)
+            ceilings[matrix_key(sample.dtype)] = ceilings.pop("matrix")
+            ceilings["duration"] = duration(sample.time_s) * sample.time_s
+            zero = np.zeros(len(sample))
+            busy = np.stack([ceilings.get(u, zero) / sample.time_s for u in UNITS], axis=1)
+            assert sample.power_w is not None
             yield Watched(
                 np.minimum(busy, 1.0),
-                own.power_w / sheet.power_w,
-                own.time_s,
-                np.full(len(own), own.target),
-                np.full(len(own), own.class_name),
+                sample.power_w / sheet.power_w,
+                sample.time_s,
+                np.full(len(sample), sample.target),
+                np.full(len(sample), sample.class_name),
             )
 
 
 def shares(coefficients: Array, busy: Array) -> Array:
     """`perfc.analyzers.runs.energy.share_of_cap` of many kernels."""
-    found: Array = 1 - (1 - coefficients[0]) * np.exp(-busy @ coefficients[1:])
-    return found
+    result: Array = 1 - (1 - coefficients[0]) * np.exp(-busy @ coefficients[1:])
+    return result
 
 
 def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
@@ -116,14 +116,14 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
     is_long = rows.time_s[which] >= LONG_S
     weight = np.where(is_long, 1 / max(is_long.mean(), 1e-9), 1 / max(1 - is_long.mean(), 1e-9))
     start = np.concatenate([[0.3], np.ones(len(UNITS))])
-    found = optimizer().least_squares(
+    solution = optimizer().least_squares(
         lambda c: np.sqrt(weight) * np.log(shares(c, busy) / share),
         start,
         bounds=(0, [0.99] + [MOST_RATE] * len(UNITS)),
         loss="soft_l1",
         f_scale=0.1,
     )
-    result: Array = found.x
+    result: Array = solution.x
     return result
 
 
@@ -132,18 +132,18 @@ def ratios(rows: Watched, groups: NDArray[np.str_]) -> dict[tuple[str, bool], Ar
 
     A group without others, and one without such kernels, says nothing.
     """
-    found: dict[tuple[str, bool], Array] = {}
+    result: dict[tuple[str, bool], Array] = {}
     is_long = rows.time_s >= LONG_S
     for group in np.unique(groups):
-        own = groups == group
-        if own.all():
+        is_group = groups == group
+        if is_group.all():
             continue
-        coefficients = fit(rows, ~own)
+        coefficients = fit(rows, ~is_group)
         for long in (True, False):
-            held = own & (is_long == long)
+            held = is_group & (is_long == long)
             if held.any():
-                found[str(group), long] = rows.share[held] / shares(coefficients, rows.busy[held])
-    return found
+                result[str(group), long] = rows.share[held] / shares(coefficients, rows.busy[held])
+    return result
 
 
 def ends(split: Mapping[tuple[str, bool], Array], *, long: bool) -> tuple[float, float]:

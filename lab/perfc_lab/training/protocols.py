@@ -50,8 +50,8 @@ class UnseenShapes:
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
         """Which rows are not trained on."""
-        found: NDArray[np.bool_] = folds(rows, self.group, self.parts) == self.fold
-        return found
+        mask: NDArray[np.bool_] = folds(rows, self.group, self.parts) == self.fold
+        return mask
 
 
 def shapes_name(group: tuple[str, ...], which: str) -> str:
@@ -140,16 +140,16 @@ def same_chip(target: str) -> frozenset[str]:
 
 def split(blocks: Sequence[Rows], holdout: Holdout) -> BlockSplit:
     """Blocks cut in two; empty parts are left out."""
-    found = BlockSplit()
+    result = BlockSplit()
     for block in blocks:
         if isinstance(holdout, UnseenMachine) and holdout.dropped(block):
             continue
         out = holdout.held_out(block)
         if not out.all():
-            found.train.append(block.take(~out))
+            result.train.append(block.take(~out))
         if out.any():
-            found.test.append(block.take(out))
-    return found
+            result.test.append(block.take(out))
+    return result
 
 
 def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.int64]:
@@ -163,8 +163,8 @@ def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.
     keys = np.stack([rows.columns[name] for name in group], axis=1).astype(np.int64)
     unique, back = np.unique(keys, axis=0, return_inverse=True)
     checksums = [zlib.crc32(repr(tuple(map(int, key))).encode()) for key in unique]
-    found = [c % FOLDS if parts == FOLDS else c // FOLDS % parts for c in checksums]
-    return np.array(found, np.int64)[back.reshape(-1)]
+    result = [c % FOLDS if parts == FOLDS else c // FOLDS % parts for c in checksums]
+    return np.array(result, np.int64)[back.reshape(-1)]
 
 
 def targets(blocks: Sequence[Rows]) -> tuple[str, ...]:

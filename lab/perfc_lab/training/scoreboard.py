@@ -44,12 +44,14 @@ HEAD = tuple(column.title for column in COLUMNS)
 def board(scores: Scores) -> Board:
     """Return the board of experiments: what is held out, and a table for each."""
     if len(scores) == 1:
-        ((experiment, found),) = scores.items()
-        table = BoardTable(experiment.name, "", COLUMNS, found, after=(sentence(experiment.name),))
+        ((experiment, of_experiment),) = scores.items()
+        table = BoardTable(
+            experiment.name, "", COLUMNS, of_experiment, after=(sentence(experiment.name),)
+        )
         return Board(f"Accuracy: {experiment.title}", (table,), (experiment.held_out, LEGEND))
     tables = [
-        BoardTable(e.name, e.title, COLUMNS, found, (e.held_out,), (sentence(e.name),))
-        for e, found in scores.items()
+        BoardTable(e.name, e.title, COLUMNS, of_experiment, (e.held_out,), (sentence(e.name),))
+        for e, of_experiment in scores.items()
     ]
     return Board("Accuracy on held-out rows", tuple(tables), (LEGEND,))
 

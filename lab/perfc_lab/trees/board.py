@@ -119,27 +119,31 @@ BITS = "The thesis states 4,848.55 MB of memory for LLaMA 7B in 4 bits on one A1
 FASTER = f"In the thesis trees answer {thesis.FASTER:g} times the rows of the graph network."
 
 
-def board(found: TreeComparison) -> Board:
+def board(comparison: TreeComparison) -> Board:
     """Return the board of a comparison."""
     tables = (
-        BoardTable("scores", "errors by what is left out", SCORES, found.scores, after=NOTES),
+        BoardTable("scores", "errors by what is left out", SCORES, comparison.scores, after=NOTES),
         BoardTable(
             "ablation",
             "features of Table 6.6",
             ABLATION,
-            ablation(found.ablation),
-            data=found.ablation,
+            ablation(comparison.ablation),
+            data=comparison.ablation,
         ),
-        BoardTable("checks", "rows that nothing was learned from", SCORES, found.checks),
+        BoardTable("checks", "rows that nothing was learned from", SCORES, comparison.checks),
         BoardTable(
-            "quantised", "formats of weights, Figure 6.6", QUANTISED, found.quantised, after=(BITS,)
+            "quantised",
+            "formats of weights, Figure 6.6",
+            QUANTISED,
+            comparison.quantised,
+            after=(BITS,),
         ),
-        BoardTable("carbon", "carbon, Section 6.3.2", CARBON, found.carbon),
+        BoardTable("carbon", "carbon, Section 6.3.2", CARBON, comparison.carbon),
         BoardTable(
             "speeds",
             "rows a second, Figure 6.7",
-            (*SPEEDS, ratio(found.speeds)),
-            found.speeds,
+            (*SPEEDS, ratio(comparison.speeds)),
+            comparison.speeds,
             after=(FASTER,),
         ),
     )

@@ -12,7 +12,7 @@ from perfc.ir.record import frozen
 from perfc_lab.training.libraries import xgboost
 from perfc_lab.training.xgboost_forest import forest_of
 
-from .kept import NOTHING, NumberCache
+from .cache import NOTHING, NumberCache
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,8 +71,8 @@ class BoostedForest:
         """Logarithm of the target of every row, ``[rows]``."""
         library = xgboost()
         table = known(features, self.columns)
-        found: Array = self.booster.predict(library.DMatrix(table, feature_names=names(table)))
-        return found.astype("float64")
+        predicted: Array = self.booster.predict(library.DMatrix(table, feature_names=names(table)))
+        return predicted.astype("float64")
 
     @property
     def forest(self) -> Forest:
@@ -123,7 +123,7 @@ def best_of(
     tests: Sequence[NDArray[np.bool_]],
     grid: tuple[tuple[float, int, float], ...],
     columns: tuple[int, ...],
-    kept: NumberCache = NOTHING,
+    cache: NumberCache = NOTHING,
     of: tuple[str, ...] = (),
 ) -> ForestSettings:
     """The settings with the least mean relative error on parts of the rows, each left out once.
@@ -134,7 +134,7 @@ def best_of(
         tests: tested rows of each part.
         grid: rates, depths and shares; all `NUMBERS` of trees are tried of each.
         columns: columns of the features that are read.
-        kept: errors that are known.
+        cache: errors that are known.
         of: words that tell these rows from others.
     """
     import numpy as np
@@ -145,8 +145,8 @@ def best_of(
     def errors() -> Iterator[tuple[float, int, ForestSettings]]:
         for place, (rate, depth, share) in enumerate(grid):
             most = ForestSettings(rate, depth, share, NUMBERS[-1])
-            found = kept.numbers((*of, "choice", most), partial(by_number, most))
-            for trees, error in zip(NUMBERS, found, strict=True):
+            numbers = cache.numbers((*of, "choice", most), partial(by_number, most))
+            for trees, error in zip(NUMBERS, numbers, strict=True):
                 yield error, place, ForestSettings(rate, depth, share, trees)
 
     def by_number(most: ForestSettings) -> Iterator[float]:
@@ -159,7 +159,7 @@ def best_of(
                 sums[trees] += float(np.abs(np.expm1(said - logs[is_test])).sum())
         return (sums[trees] / count for trees in NUMBERS)
 
-    return min(errors(), key=lambda found: found[:2])[2]
+    return min(errors(), key=lambda pair: pair[:2])[2]
 
 
 def _parameters(settings: ForestSettings) -> dict[str, object]:

@@ -23,7 +23,7 @@ class NumberCache:
     A change of the code that computes them is not noticed: another folder is for other code.
 
     Args:
-        folder: folder of the files; None where nothing is kept.
+        folder: folder of the files; None where nothing is stored.
     """
 
     folder: Path | None = None

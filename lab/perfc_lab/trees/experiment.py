@@ -19,9 +19,9 @@ from ..serving.aic import AIC
 from ..serving.tables import ML_ENERGY, TRTLLM
 from . import predictors as ways
 from .boosted import THESIS, ForestSettings
+from .cache import NOTHING, NumberCache
 from .folds import HeldOutKind, folds_of
 from .graph_network import GraphNetwork, measurements, network_of
-from .kept import NOTHING, NumberCache
 from .rows import QWEN, Target, TreeRow, rows_of
 from .scores import Maker, Say, left_out, score_of, scores_of
 
@@ -110,7 +110,7 @@ def compared(
     *,
     is_full: bool = False,
     gnn_s: float = 20.0,
-    kept: NumberCache = NOTHING,
+    cache: NumberCache = NOTHING,
 ) -> TreeComparison:
     """Every predictor on every kind of folds.
 
@@ -120,7 +120,7 @@ def compared(
         is_full: whether all of the thesis's grid is tried on random folds, as the thesis did.
         gnn_s: longest training of a random fold's graph network, 0 for none; folds of any other
             kind share as much.
-        kept: results that are known, of the same code.
+        cache: results that are known, of the same code.
 
     Raises:
         DataError: a table is missing.
@@ -129,7 +129,7 @@ def compared(
     if gnn_s:
         network_of(Target.THROUGHPUT)
     rows = gathered(folder, (*LEARNED_FROM, QWEN), say)
-    return compared_rows(rows, say, is_full=is_full, gnn_s=gnn_s, kept=kept)
+    return compared_rows(rows, say, is_full=is_full, gnn_s=gnn_s, cache=cache)
 
 
 def gathered(folder: Path, names: Sequence[str], say: Say) -> list[TreeRow]:
@@ -152,27 +152,27 @@ def compared_rows(
     *,
     is_full: bool = False,
     gnn_s: float = 20.0,
-    kept: NumberCache = NOTHING,
+    cache: NumberCache = NOTHING,
 ) -> TreeComparison:
     """`compared` of rows that were read."""
-    found: list[Score] = []
+    scores: list[Score] = []
     ablation: list[Score] = []
     for target in Target:
         taught = learned_from(rows, target)
         for kind in kinds_of(taught):
-            settings = settings_of(taught, kind, is_full, kept)
+            settings = settings_of(taught, kind, is_full, cache)
             say(f"{PLAIN}, {target.value}, {kind.value}: {settings}")
             limit_s = limit_of(taught, kind, gnn_s)
             words_of = {PLAIN: settings, GNN: f"{limit_s:g} s"}
             for name, make in makers(settings, limit_s).items():
                 words = str(words_of.get(name, ""))
-                found += scores_of(taught, name, make, kind, say, kept, words)
+                scores += scores_of(taught, name, make, kind, say, cache, words)
             for line in ways.ABLATION:
                 words = f"alone, {ABLATED}"
-                every = scores_of(taught, line.name, _with(line), kind, say, kept, words)
+                every = scores_of(taught, line.name, _with(line), kind, say, cache, words)
                 ablation += list(every)[-1:]
     return TreeComparison(
-        tuple(found),
+        tuple(scores),
         tuple(ablation),
         tuple(checked(rows)),
         tuple(speeds(rows, gnn_s)),
@@ -188,16 +188,16 @@ def limit_of(rows: Sequence[TreeRow], kind: HeldOutKind, gnn_s: float) -> float:
 
 def makers(settings: ForestSettings, gnn_s: float) -> dict[str, Maker]:
     """Every way of predicting."""
-    found: dict[str, Maker] = {
+    result: dict[str, Maker] = {
         PLAIN: lambda: ways.PlainTrees(settings=settings),
         SUM: ways.CalibratedSum,
         RESIDUAL: ways.ResidualTrees,
     }
-    return found | {GNN: lambda: GraphNetwork(gnn_s)} if gnn_s else found
+    return result | {GNN: lambda: GraphNetwork(gnn_s)} if gnn_s else result
 
 
 def settings_of(
-    rows: Sequence[TreeRow], kind: HeldOutKind, is_full: bool, kept: NumberCache = NOTHING
+    rows: Sequence[TreeRow], kind: HeldOutKind, is_full: bool, cache: NumberCache = NOTHING
 ) -> ForestSettings:
     """Return the settings of the plain trees, chosen once on the training rows of the first fold.
 
@@ -206,7 +206,7 @@ def settings_of(
     folds = folds_of(rows, kind)
     chooser = ways.PlainTrees(is_full=is_full and kind is HeldOutKind.RANDOM)
     taught = [row for row, fold in zip(rows, folds, strict=True) if fold != folds[0]]
-    return chooser.choose(taught, kind, kept)
+    return chooser.choose(taught, kind, cache)
 
 
 def _with(line: ways.FeatureSet) -> Maker:
@@ -229,23 +229,23 @@ def kinds_of(rows: Sequence[TreeRow]) -> Iterator[HeldOutKind]:
 def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
     """Yield the scores of rows of Qwen2.5 by predictors trained on the other tables."""
     taught = learned_from(rows, Target.THROUGHPUT)
-    asked = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
+    tested = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
     makers: Mapping[str, Callable[[], ways.TreePredictor]] = {
         PLAIN: ways.PlainTrees,
         SUM: ways.CalibratedSum,
         RESIDUAL: ways.ResidualTrees,
     }
-    if not taught or not asked:
+    if not taught or not tested:
         return
     for name, make in makers.items():
         start = time.process_time()
         predictor = make()
         predictor.fit(taught, HeldOutKind.MODEL)
-        said = predictor.predict(asked)
+        said = predictor.predict(tested)
         seconds = time.process_time() - start
-        for runtime in dict.fromkeys(row.served.runtime for row in asked):
-            places = [i for i, row in enumerate(asked) if row.served.runtime == runtime]
-            some = [asked[i] for i in places]
+        for runtime in dict.fromkeys(row.served.runtime for row in tested):
+            places = [i for i, row in enumerate(tested) if row.served.runtime == runtime]
+            some = [tested[i] for i in places]
             yield score_of(
                 some, said[places], name, HeldOutKind.MODEL, f"{QWEN}, {runtime}", seconds
             )
@@ -256,10 +256,10 @@ def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
     taught = learned_from(rows, Target.THROUGHPUT)
     if not taught:
         return
-    asked = [taught[i % len(taught)] for i in range(SPEED_ROWS)]
+    repeated = [taught[i % len(taught)] for i in range(SPEED_ROWS)]
     plain = ways.PlainTrees(settings=THESIS)
     plain.fit(taught, HeldOutKind.RANDOM)
-    table = ways.table_of(asked)
+    table = ways.table_of(repeated)
     assert plain.trees is not None
     yield Speed(PLAIN, rate_of(partial(plain.trees, table)))
     if gnn_s:
@@ -267,7 +267,7 @@ def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
         network = GraphNetwork(min(gnn_s, SHORT_S))
         network.fit(taught, HeldOutKind.RANDOM)
         assert network.network is not None
-        yield Speed(GNN, rate_of(partial(network.network.predict, measurements(asked))))
+        yield Speed(GNN, rate_of(partial(network.network.predict, measurements(repeated))))
 
 
 def rate_of(answer: Callable[[], object]) -> float:
@@ -283,23 +283,23 @@ def rate_of(answer: Callable[[], object]) -> float:
 def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
     """Formats of Qwen2.5 under transformers, one at a time."""
     for target in (Target.MEMORY, Target.THROUGHPUT):
-        own = [
+        chosen = [
             row
             for row in rows
             if row.served.source == QWEN
             and row.target is target
             and row.served.runtime == "transformers"
         ]
-        if not own:
+        if not chosen:
             continue
-        said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
+        said, _ = left_out(chosen, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
         wide = {
             (row.model, row.served.isl): (row.value, float(value))
-            for row, value in zip(own, said, strict=True)
+            for row, value in zip(chosen, said, strict=True)
             if row.served.dataset == "BF16"
         }
         ratios: dict[str, list[tuple[float, float]]] = {}
-        for row, value in zip(own, said, strict=True):
+        for row, value in zip(chosen, said, strict=True):
             base = wide.get((row.model, row.served.isl))
             if base is not None:
                 pair = math.log(row.value / base[0]), math.log(float(value) / base[1])
@@ -313,13 +313,13 @@ def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
 
 def carbon(rows: Sequence[TreeRow]) -> Iterator[Carbon]:
     """Yield the carbon of the rows with energy, on random folds, with the world's electricity."""
-    own = learned_from(rows, Target.ENERGY)
-    if not own:
+    known = learned_from(rows, Target.ENERGY)
+    if not known:
         return
     grams = region_named(WORLD).carbon_g(MILLION)
-    said, _ = left_out(own, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
-    for model in dict.fromkeys(row.model for row in own):
-        places = [i for i, row in enumerate(own) if row.model == model]
-        measured = math.fsum(own[i].value for i in places) / len(places)
+    said, _ = left_out(known, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
+    for model in dict.fromkeys(row.model for row in known):
+        places = [i for i, row in enumerate(known) if row.model == model]
+        measured = math.fsum(known[i].value for i in places) / len(places)
         predicted = math.fsum(float(said[i]) for i in places) / len(places)
         yield Carbon(model, len(places), measured * grams, predicted * grams)

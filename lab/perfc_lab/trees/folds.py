@@ -46,13 +46,13 @@ def _dealt(rows: Sequence[TreeRow], seed: int) -> list[str]:
     for i, row in enumerate(rows):
         stratum = strata.setdefault((row.source, row.model), {})
         stratum.setdefault(row.served.run, []).append(i)
-    found = [""] * len(rows)
+    names = [""] * len(rows)
     start = 0
     for runs in strata.values():
         members = list(runs.values())
         generator.shuffle(members)
         for place, run in enumerate(members):
             for i in run:
-                found[i] = str((start + place) % FOLDS)
+                names[i] = str((start + place) % FOLDS)
         start += len(members)
-    return found
+    return names

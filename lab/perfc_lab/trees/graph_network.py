@@ -58,8 +58,8 @@ class GraphNetwork:
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """The target of each row."""
         assert self.network is not None
-        found = self.network.predict(measurements(rows))
-        return 1 / found if rows[0].target is Target.THROUGHPUT else found
+        predicted = self.network.predict(measurements(rows))
+        return 1 / predicted if rows[0].target is Target.THROUGHPUT else predicted
 
 
 def network_of(target: Target) -> GraphPredictor:
@@ -75,13 +75,13 @@ def measurements(rows: Sequence[TreeRow]) -> Measurements:
     """Rows with the graphs of their prompts; a row's features come with it."""
     from perfc_lab.papers.llm_sage import NumberedRow
 
-    graphs, found = {}, []
+    graphs, rows_of_graphs = {}, []
     for row in rows:
         model = model_of(row.served.model)
         assert model is not None
         graph = prompts_of(model, row.served.isl)
         graphs[graph.name] = graph
-        found.append(
+        rows_of_graphs.append(
             NumberedRow(
                 graph.name,
                 row.model,
@@ -94,4 +94,4 @@ def measurements(rows: Sequence[TreeRow]) -> Measurements:
                 known=tuple([row.features[i] for i in STATIC]),
             )
         )
-    return Measurements("language models", graphs, tuple(found))
+    return Measurements("language models", graphs, tuple(rows_of_graphs))

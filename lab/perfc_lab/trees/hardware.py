@@ -93,8 +93,8 @@ def hardware_features(machine: Machine, host: HostProcessors | None = None) -> t
         machine: the GPU.
         host: beside it; that of the vendor's own system by default.
     """
-    beside = host or REFERENCE_HOSTS.get(machine.name.partition("-")[0])
-    return (*_gpu(machine), *(_host(beside) if beside else (math.nan,) * 7))
+    host_numbers = host or REFERENCE_HOSTS.get(machine.name.partition("-")[0])
+    return (*_gpu(machine), *(_host(host_numbers) if host_numbers else (math.nan,) * 7))
 
 
 @lru_cache(maxsize=64)
@@ -148,10 +148,10 @@ def _host(host: HostProcessors) -> tuple[float, ...]:
 
 
 def _stated(machine: Machine, key: str) -> float:
-    found = machine.device(key)
-    return math.nan if found is None else found.value
+    number = machine.device(key)
+    return math.nan if number is None else number.value
 
 
 def _capacity(machine: Machine, level: str) -> float:
-    found = machine.facts.get(f"memory.{level}.capacity_bytes")
-    return math.nan if found is None else found.value
+    number = machine.facts.get(f"memory.{level}.capacity_bytes")
+    return math.nan if number is None else number.value

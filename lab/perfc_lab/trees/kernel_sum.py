@@ -46,8 +46,8 @@ def active_share(name: str) -> float:
     model = model_of(name)
     if model is None:
         return math.nan
-    found = parameters(model)
-    return found.active / found.resident
+    counts = parameters(model)
+    return counts.active / counts.resident
 
 
 @lru_cache(maxsize=256)
@@ -113,7 +113,8 @@ class KernelSum:
         for sample in timed:
             named.setdefault(law_name(sample), []).append(sample)
         self.laws = {
-            name: fitted(own, of_other_hosts(timed, law_name, name)) for name, own in named.items()
+            name: fitted(group, of_other_hosts(timed, law_name, name))
+            for name, group in named.items()
         }
         self.everywhere = fitted(timed) if timed else HostModel()
         energies = [r for r in taught if r.target is Target.ENERGY]
@@ -122,9 +123,9 @@ class KernelSum:
         for row in energies:
             driven.setdefault(row.served.is_eager, []).append(row)
         self.boards_of = {
-            is_eager: self._energy(own)
-            for is_eager, own in driven.items()
-            if len(own) >= LEAST_ROWS
+            is_eager: self._energy(group)
+            for is_eager, group in driven.items()
+            if len(group) >= LEAST_ROWS
         }
         """By whether hosts launch each kernel."""
 
@@ -185,21 +186,21 @@ class KernelSum:
         timed, served = self.timed(row), row.served
         if not timed:
             return [math.nan] * len(SHARES)
-        found = dict.fromkeys(LEARNED, 0.0)
-        counts, total = dict(found), 0.0
+        shares = dict.fromkeys(LEARNED, 0.0)
+        counts, total = dict(shares), 0.0
         for weight, sample in timed:
             law = self.law(sample)
             total += weight * predicted(law, sample)
             for name, amount in zip(LEARNED, sample.amounts, strict=True):
-                found[name] += weight * getattr(law, name) * amount
+                shares[name] += weight * getattr(law, name) * amount
                 counts[name] += weight * amount
         time_s = max(total, SMALLEST)
-        kernels, exchanges = found["kernels"] + found["prompts"], found["exchanges"]
+        kernels, exchanges = shares["kernels"] + shares["prompts"], shares["exchanges"]
         sequences = counts["sequence_s"] / max(counts["step_s"], 1.0)
         caches = sequences * cache_share(served.model, served.isl + served.osl // 2)
         return [
             math.log(time_s / max(row.tokens, 1.0)),
-            found["prompts"] / time_s,
+            shares["prompts"] / time_s,
             exchanges / time_s,
             1 - (kernels + exchanges) / time_s,
             sequences,

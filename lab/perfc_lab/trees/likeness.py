@@ -135,13 +135,13 @@ class Likeness:
             table: their features and shares, ``[rows, COLUMNS and SHARES]``.
             left: logarithm of what was measured over what the sum says, ``[rows]``.
         """
-        found, means, known = {}, {}, tabulated(rows, table)
-        for name, own in by_table(rows).items():
-            if len(own) >= LEAST_ROWS:
-                means[name] = float(left[own].mean())
-                beyond = left[own] - means[name]
-                found[name] = fitted_process(terms.form, known.take(own), beyond, RECIPE)
-        return cls(found, means)
+        processes, means, known = {}, {}, tabulated(rows, table)
+        for name, places in by_table(rows).items():
+            if len(places) >= LEAST_ROWS:
+                means[name] = float(left[places].mean())
+                beyond = left[places] - means[name]
+                processes[name] = fitted_process(terms.form, known.take(places), beyond, RECIPE)
+        return cls(processes, means)
 
     def __call__(self, rows: Sequence[TreeRow], table: Array) -> Array:
         """Return the expected residual of rows, ``[rows]``; 0 if nothing of the table is known.
@@ -153,9 +153,11 @@ class Likeness:
         import numpy as np
 
         places, said = tabulated(rows, table), np.zeros(len(rows))
-        for name, own in by_table(rows).items():
+        for name, places_of_table in by_table(rows).items():
             if name in self.processes:
-                said[own] = self.means[name] + self.processes[name].beyond(places.take(own))
+                said[places_of_table] = self.means[name] + self.processes[name].beyond(
+                    places.take(places_of_table)
+                )
         return said
 
 
@@ -179,26 +181,26 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
     column = {name: table[:, i] for i, name in enumerate(PARTS)}
     counted = {name: counted_of(column[name]) for name in (*LAYOUT, "BS", "SL", "output tokens")}
     ranks = counted["tensor"] + counted["data"] + counted["engines"]
-    own = {
+    kinds = {
         "users": counted["BS"],
         "users of a rank": counted["BS"] - ranks,
         "sequences": counted_of(column["sequences"]),
         "drafted": column["drafted"],
         "day": np.nan_to_num(column[DAY], nan=USUAL_DAY),
     }
-    places = [(column | counted | own)[name] for name in (*LOAD, *LAYOUT, *OF_TIME, DAY)]
+    places = [(column | counted | kinds)[name] for name in (*LOAD, *LAYOUT, *OF_TIME, DAY)]
     every = np.nan_to_num(table, nan=-1.0)
     every = np.sign(every) * np.log1p(np.abs(every))
-    found = np.concatenate([np.nan_to_num(np.stack(places, axis=1)), every], axis=1)
-    return RowPositions(kinds_of(rows), found.astype(np.float32))
+    columns = np.concatenate([np.nan_to_num(np.stack(places, axis=1)), every], axis=1)
+    return RowPositions(kinds_of(rows), columns.astype(np.float32))
 
 
 def counted_of(amounts: Array) -> Array:
     """Logarithm of what is counted, that of one where nobody says."""
     import numpy as np
 
-    found: Array = np.log2(np.maximum(np.nan_to_num(amounts, nan=1.0), SMALLEST))
-    return found
+    logs: Array = np.log2(np.maximum(np.nan_to_num(amounts, nan=1.0), SMALLEST))
+    return logs
 
 
 def kinds_of(rows: Sequence[TreeRow]) -> NDArray[np.float32]:

@@ -105,6 +105,6 @@ def _format(model: LanguageModel, weights: str) -> str:
 
 def _heads(stack: Stack) -> float:
     """Return the heads of the first layer that attends; 0 if none does."""
-    found = (m for layer in stack.layers for m in mixers(layer))
-    heads = (m.heads for m in found if isinstance(m, Attention | LatentAttention))
+    layers = (m for layer in stack.layers for m in mixers(layer))
+    heads = (m.heads for m in layers if isinstance(m, Attention | LatentAttention))
     return float(next(heads, 0))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Protocol
 from perfc.ir.record import frozen
 
 from .boosted import FULL_GRID, SHORT_GRID, THESIS, BoostedForest, ForestSettings, best_of, grown
+from .cache import NOTHING, NumberCache, digest_of
 from .folds import HeldOutKind, folds_of
 from .hardware import HARDWARE
-from .kept import NOTHING, NumberCache, digest_of
 from .kernel_sum import SHARES, KernelSum, NoSum
 from .likeness import AspectSums, Likeness
 from .model_features import MODEL
@@ -122,7 +122,7 @@ class PlainTrees:
         self.trees = grown(table_of(rows), logs_of(rows), settings, self.features.places)
 
     def choose(
-        self, rows: Sequence[TreeRow], kind: HeldOutKind, kept: NumberCache = NOTHING
+        self, rows: Sequence[TreeRow], kind: HeldOutKind, cache: NumberCache = NOTHING
     ) -> ForestSettings:
         """Choose settings from the grid, by parts of the rows that are left out in the same way.
 
@@ -140,15 +140,15 @@ class PlainTrees:
         tests = [folds == name for name in (names[:1] if kind is HeldOutKind.RANDOM else names)]
         table, logs = table_of(rows), logs_of(rows)
         of = ("trees", kind.value, self.features.name, digest_of(rows))
-        return best_of(table, logs, tests, self.grid, self.features.places, kept, of)
+        return best_of(table, logs, tests, self.grid, self.features.places, cache, of)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """The target of each row."""
         import numpy as np
 
         assert self.trees is not None
-        found: Array = np.exp(self.trees(table_of(rows)))
-        return found
+        predicted: Array = np.exp(self.trees(table_of(rows)))
+        return predicted
 
 
 class CalibratedSum:
@@ -167,8 +167,8 @@ class CalibratedSum:
         import numpy as np
 
         assert self.sum is not None
-        found: Array = np.exp(self.sum(rows))
-        return found
+        predicted: Array = np.exp(self.sum(rows))
+        return predicted
 
 
 class Base(Enum):
@@ -292,8 +292,8 @@ class ResidualTrees:
         self.sums = {base: base.of(rows) for base in dict.fromkeys(c.base for c in candidates)}
         self.learned = {}
         logs, weights = logs_of(rows), self._weights(rows)
-        for base, own in self.sums.items():
-            table, left = self._table(rows, base), logs - own(rows)
+        for base, kernel_sum in self.sums.items():
+            table, left = self._table(rows, base), logs - kernel_sum(rows)
             for s in dict.fromkeys(c.settings for c in candidates if c.base is base):
                 match s:
                     case ForestSettings():
@@ -325,8 +325,10 @@ class ResidualTrees:
 
         answers = {c: self._answer(c, rows) for c in self._answering()}
         names = [self.chosen.get(row.source, self.chosen[""]) for row in rows]
-        found = [math.fsum(answers[c][i] for c in some) / len(some) for i, some in enumerate(names)]
-        said: Array = np.exp(found)
+        predicted = [
+            math.fsum(answers[c][i] for c in some) / len(some) for i, some in enumerate(names)
+        ]
+        said: Array = np.exp(predicted)
         return said
 
 
@@ -363,8 +365,8 @@ def weights_of(rows: Sequence[TreeRow]) -> Array:
     import numpy as np
 
     counts = Counter((row.source, row.model) for row in rows)
-    found = np.array([1.0 / counts[row.source, row.model] for row in rows])
-    weights: Array = found / found.mean()
+    inverse = np.array([1.0 / counts[row.source, row.model] for row in rows])
+    weights: Array = inverse / inverse.mean()
     return weights
 
 

@@ -278,10 +278,10 @@ def version_number(version: str) -> float:
     >>> version_number("post-v1.2.3rc1")
     1002.003
     """
-    found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    if found is None:
+    match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
+    if match is None:
         return math.nan
-    major, minor, patch = (float(part or 0) for part in found.groups())
+    major, minor, patch = (float(part or 0) for part in match.groups())
     return major * 1000 + minor + patch / 1000
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from ..board import Score, coverage_by_fold, score
 from ..serving.scores import edges
 from ..splitting import leave_out
+from .cache import NOTHING, NumberCache, digest_of
 from .folds import HeldOutKind, folds_of
-from .kept import NOTHING, NumberCache, digest_of
 from .predictors import TreePredictor
 from .rows import PARTLY, TreeRow
 
@@ -40,7 +40,7 @@ def left_out(
     make: Maker,
     kind: HeldOutKind,
     say: Say = lambda _: None,
-    kept: NumberCache = NOTHING,
+    cache: NumberCache = NOTHING,
     method: str = "",
 ) -> tuple[Array, float]:
     """Return the prediction of each row by a training without its fold, and CPU seconds.
@@ -50,11 +50,11 @@ def left_out(
         make: a predictor that has learned nothing.
         kind: kind of folds.
         say: called with the time it took.
-        kept: what is known of this method, whose name tells all its settings.
+        cache: what is known of this method, whose name tells all its settings.
         method: that name.
     """
-    folds, every = folds_of(rows, kind), digest_of(rows) if kept.folder else ""
-    found = np.full(len(rows), math.nan)
+    folds, every = folds_of(rows, kind), digest_of(rows) if cache.folder else ""
+    predicted = np.full(len(rows), math.nan)
     seconds = 0.0
     for fold, train, test in leave_out(range(len(rows)), folds):
         taught = [rows[i] for i in train]
@@ -68,11 +68,11 @@ def left_out(
             said = predictor.predict([rows[i] for i in test]).tolist()
             return [time.process_time() - start, *said]
 
-        own, *said = kept.numbers((method, kind.value, fold, every), numbers)
-        seconds += own
-        found[test] = said
+        cpu_s, *said = cache.numbers((method, kind.value, fold, every), numbers)
+        seconds += cpu_s
+        predicted[test] = said
     say(f"{rows[0].target.value}, {kind.value}: {seconds:.0f} s")
-    return found, seconds
+    return predicted, seconds
 
 
 def scores_of(
@@ -81,7 +81,7 @@ def scores_of(
     make: Maker,
     kind: HeldOutKind,
     say: Say = lambda _: None,
-    kept: NumberCache = NOTHING,
+    cache: NumberCache = NOTHING,
     wording: str = "",
 ) -> Iterator[Score]:
     """Return the scores of one target and way of predicting: by table, then totals.
@@ -92,19 +92,19 @@ def scores_of(
         make: one that has learned nothing.
         kind: kind of folds.
         say: called with the time it took.
-        kept: what is known of it.
+        cache: what is known of it.
         wording: settings that are part of the name of the numbers.
     """
-    found, seconds = left_out(
-        rows, make, kind, lambda line: say(f"{method}, {line}"), kept, f"{method} {wording}"
+    predicted, seconds = left_out(
+        rows, make, kind, lambda line: say(f"{method}, {line}"), cache, f"{method} {wording}"
     )
     folds = np.array(folds_of(rows, kind))
-    ratios = np.array([row.value for row in rows]) / found
+    ratios = np.array([row.value for row in rows]) / predicted
     for source, tables in groups_of(rows).items():
         is_own = np.array([row.source in tables for row in rows])
-        own = [rows[i] for i in np.flatnonzero(is_own).tolist()]
+        chosen = [rows[i] for i in np.flatnonzero(is_own).tolist()]
         coverage, width = held_of(ratios, folds, is_own)
-        plain = score_of(own, found[is_own], method, kind, source, seconds)
+        plain = score_of(chosen, predicted[is_own], method, kind, source, seconds)
         yield replace(plain, coverage=coverage, width=width)
 
 

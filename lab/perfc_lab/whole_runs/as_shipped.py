@@ -57,7 +57,7 @@ def figures_as_shipped(
     Raises:
         PerfcError: a predictor does not learn from every row, or keeps no weights.
     """
-    found: list[Score] = []
+    scores: list[Score] = []
     for protocol in protocols:
         for name in names:
             every = folds(data.measured(quantity), protocol, seeds)
@@ -66,8 +66,8 @@ def figures_as_shipped(
                 for fold in every
                 if len(fold.train) and len(fold.test)
             ]
-            found += [*figures(name, done), *(by_family(name, done) if families else ())]
-    return found
+            scores += [*figures(name, done), *(by_family(name, done) if families else ())]
+    return scores
 
 
 def scored_as_shipped(
@@ -79,12 +79,12 @@ def scored_as_shipped(
         start = time.perf_counter()
         card = _shipped(name, rest, quantity, budget, say, Path(folder))
         fit_s = time.perf_counter() - start
-        found = list(_estimates(fold.test.rows, card, models, say))
-    rows = tuple(row for row, _ in found)
+        pairs = list(_estimates(fold.test.rows, card, models, say))
+    rows = tuple(row for row, _ in pairs)
     value, low, high = (
-        np.array([getattr(one, name) for _, one in found]) for name in ("value", "low", "high")
+        np.array([getattr(one, name) for _, one in pairs]) for name in ("value", "low", "high")
     )
-    row_s = sum(one.represent_s + one.predict_s for _, one in found) / max(len(found), 1)
+    row_s = sum(one.represent_s + one.predict_s for _, one in pairs) / max(len(pairs), 1)
     measured = fold.test.of(rows).values(quantity)
     inside = float(((measured >= low) & (measured <= high)).mean())
     say(f"{name}, {fold.protocol.value}, {fold.name}: {inside:.1%} of {len(rows):,} rows inside")
@@ -124,8 +124,8 @@ def _estimates(
             continue
         try:
             module = load(path)
-            found = [estimate(module, card, r.target, r.setting, r.batch) for r in ones]
+            estimates = [estimate(module, card, r.target, r.setting, r.batch) for r in ones]
         except PerfcError as error:
             say(f"left out {len(ones)} rows: {error}")
             continue
-        yield from zip(ones, found, strict=True)
+        yield from zip(ones, estimates, strict=True)

@@ -113,16 +113,16 @@ class BoostedTotals(ForestPredictor):
         if self.forest is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         values, scale = self.features(data)
-        found: Array = scale * np.exp(self.forest(values))
-        return found
+        predicted: Array = scale * np.exp(self.forest(values))
+        return predicted
 
     def features(self, data: Measurements) -> tuple[NDArray[np.float32], Array]:
         """``[rows, features]`` and the scale of each row."""
-        found = [totals(data.graph(row), row) for row in data.rows]
-        columns = [[one[name] for name in self.schema.columns] for one in found]
+        each = [totals(data.graph(row), row) for row in data.rows]
+        columns = [[one[name] for name in self.schema.columns] for one in each]
         key = "mac_scale" if self.variant else "scale"
-        values = np.array(columns, np.float32).reshape(len(found), len(self.schema))
-        return values, np.array([one[key] for one in found], np.float64)
+        values = np.array(columns, np.float32).reshape(len(each), len(self.schema))
+        return values, np.array([one[key] for one in each], np.float64)
 
 
 @lru_cache(65_536)
@@ -144,7 +144,7 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     shares = np.bincount(kinds, roofline_s, len(LaunchKind)) / max(total_s, 1e-12)
     counts = np.bincount(kinds, times, len(LaunchKind))
     mac = float((amounts["mac"] * times).sum())
-    found = {
+    result = {
         "scale": total_s,
         "mac_scale": 2 * mac / rate + 1e-4,
         "log_mac": _log(mac),
@@ -170,9 +170,9 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     }
     for kind in LaunchKind:
         name = kind.name.lower()
-        found[f"share_{name}"] = float(shares[kind.number])
-        found[f"log_count_{name}"] = _log(float(counts[kind.number]))
-    return found
+        result[f"share_{name}"] = float(shares[kind.number])
+        result[f"log_count_{name}"] = _log(float(counts[kind.number]))
+    return result
 
 
 def _log(number: float) -> float:

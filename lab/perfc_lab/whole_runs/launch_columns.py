@@ -106,5 +106,5 @@ def hats(values: Array, knots: tuple[float, ...]) -> Array:
     """
     at = np.array(knots)
     inside = np.clip(values, at[0], at[-1])
-    found: Array = np.maximum(1 - np.abs(inside[:, None] - at) / (at[1] - at[0]), 0.0)
-    return found
+    result: Array = np.maximum(1 - np.abs(inside[:, None] - at) / (at[1] - at[0]), 0.0)
+    return result

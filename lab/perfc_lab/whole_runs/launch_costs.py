@@ -168,10 +168,10 @@ class LaunchCosts(GraphPredictor):
             few, rest = mixed[:count], mixed[count : count + TRIED]
             if count:
                 made = Few.of(runs.table[few], ratio[few], np.zeros(count, np.int64), [prior])
-                found = made(runs.table[rest], np.zeros(len(rest), np.int64), [])
+                population = made(runs.table[rest], np.zeros(len(rest), np.int64), [])
             else:
-                found = _expected(prior, runs.table[rest])
-            scores.append(np.abs(np.log(ratio[rest] / found[0])) / found[1])
+                population = _expected(prior, runs.table[rest])
+            scores.append(np.abs(np.log(ratio[rest] / population[0])) / population[1])
             weights.append(np.full(len(rest), 1 / len(rest)))
         if not scores:
             return None
@@ -235,9 +235,9 @@ class LaunchCosts(GraphPredictor):
         which[rows] = ADAPTED
 
     def _prior(self, condition: Condition) -> Prior:
-        found = self.prior(condition) or _nearest(condition, self.known)
-        assert found is not None
-        return found
+        prior = self.prior(condition) or _nearest(condition, self.known)
+        assert prior is not None
+        return prior
 
     def adapt(self, few: Measurements) -> None:
         """Move the weights of a machine by a few of its rows."""
@@ -263,25 +263,25 @@ class LaunchCosts(GraphPredictor):
         """The band of machines trained on."""
         if not len(validation):
             return
-        found = self.detail(validation)
-        mine = found.band == SEEN
+        detail = self.detail(validation)
+        mine = detail.band == SEEN
         if mine.any():
-            wrong = np.log(validation.values(self.quantity)[mine] / found.value[mine])
-            self.bands.seen = band(wrong / found.deviation[mine])
+            wrong = np.log(validation.values(self.quantity)[mine] / detail.value[mine])
+            self.bands.seen = band(wrong / detail.deviation[mine])
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Value and interval; both at least the floor where it is a time."""
-        found = self.detail(data)
+        detail = self.detail(data)
         is_time = self.quantity is Quantity.TIME
         floor = np.array([r.floor_s if is_time else 0.0 for r in data.rows])
-        value = np.maximum(found.value, np.maximum(floor, 1e-12))
-        low, high = self.bands.ends(found.deviation, found.band == SEEN, found.band == ADAPTED)
+        value = np.maximum(detail.value, np.maximum(floor, 1e-12))
+        low, high = self.bands.ends(detail.deviation, detail.band == SEEN, detail.band == ADAPTED)
         return GraphEstimates(
             value,
             np.maximum(value * np.exp(low), floor),
             value * np.exp(np.minimum(high, 50.0)),
-            found.new > NEW_SHARE,
-            found.band == UNSEEN,
+            detail.new > NEW_SHARE,
+            detail.band == UNSEEN,
         )
 
     def arrays(self) -> Mapping[str, Array]:
@@ -353,10 +353,10 @@ def _band(ends: Sequence[float] | None) -> Band | None:
 
 
 def _places(conditions: Sequence[Condition]) -> Mapping[Condition, NDArray[np.int64]]:
-    found: dict[Condition, list[int]] = {}
+    places: dict[Condition, list[int]] = {}
     for i, condition in enumerate(conditions):
-        found.setdefault(condition, []).append(i)
-    return {c: np.array(rows) for c, rows in found.items()}
+        places.setdefault(condition, []).append(i)
+    return {c: np.array(rows) for c, rows in places.items()}
 
 
 def _nearest(wanted: Condition, known: Mapping[Condition, KnownCondition]) -> Prior | None:

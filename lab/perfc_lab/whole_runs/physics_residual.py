@@ -70,11 +70,11 @@ def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, s
         mine = train.where(lambda r, t=target: r.target == t)  # type: ignore[misc]
         one = PhysicsResidual(quantity=quantity)
         one.learned = fitted(others, train.of(()), quantity, budget, LEFT_OUT, lambda _: None, 2)
-        found = one.detail(mine)
-        wrong = np.log(mine.values(quantity) / found.value)
+        detail = one.detail(mine)
+        wrong = np.log(mine.values(quantity) / detail.value)
         each = [configuration_of(r).way for r in mine.rows]
         ways = np.unique(each, axis=0, return_inverse=True)[1]
-        machines.append(LeftOut(AT_ONCE, wrong, found.width, ways))
+        machines.append(LeftOut(AT_ONCE, wrong, detail.width, ways))
         say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
     return unseen(machines)
 
@@ -94,10 +94,10 @@ def _families_left_out(
         one.learned = fitted(
             others, data.of(()), quantity, budget, RECIPE, lambda _: None, unwatched=rounds
         )
-        found = one.detail(mine)
-        wrong = np.log(mine.values(quantity) / found.value)
-        score.append(wrong / found.width)
-        distances.append(found.distance)
+        detail = one.detail(mine)
+        wrong = np.log(mine.values(quantity) / detail.value)
+        score.append(wrong / detail.width)
+        distances.append(detail.distance)
         say(f"families, part {turn + 1}: {np.abs(np.expm1(-wrong)).mean():.1%}")
     return HeldOutScores(np.concatenate(score), np.concatenate(distances))
 

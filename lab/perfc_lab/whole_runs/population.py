@@ -159,8 +159,8 @@ class Few:
         wrong = np.log(ratio / np.maximum(means * factor[group], 1e-30))
         overall = float(np.median(wrong))
         counts = np.bincount(group, minlength=len(priors))
-        own = np.bincount(group, wrong, len(priors))
-        factor *= np.exp((own + SHRINKAGE * overall) / (counts + SHRINKAGE))
+        squares = np.bincount(group, wrong, len(priors))
+        factor *= np.exp((squares + SHRINKAGE * overall) / (counts + SHRINKAGE))
         relative = table * (factor[group] / ratio)[:, None]
         left = 1 - means * factor[group] / ratio
         noise = np.array([p.noise for p in priors])[group]
@@ -175,8 +175,8 @@ class Few:
             inverse = np.asarray(np.linalg.inv(gram), np.float64)
             guesses.append(Freedom(deviation, inverse, inverse @ left, multiple, evidence))
         best = max(guess.evidence for guess in guesses)
-        kept = tuple(g for g in guesses if g.evidence > best - NEGLIGIBLE)
-        return cls(relative, group, tuple(priors), factor, float(np.exp(overall)), kept)
+        likely = tuple(g for g in guesses if g.evidence > best - NEGLIGIBLE)
+        return cls(relative, group, tuple(priors), factor, float(np.exp(overall)), likely)
 
     def __call__(
         self, table: Array, group: NDArray[np.int64], priors: Sequence[Prior]
@@ -192,11 +192,11 @@ class Few:
         every = (*self.priors, *priors)
         factors = np.array([*self.factors, *(self.overall * p.factor for p in priors)])
         plain, spread = parts(table, group, self.table, self.group, every)
-        mean, own, between = (np.zeros(len(table)) for _ in range(3))
+        mean, usual, between = (np.zeros(len(table)) for _ in range(3))
         for g in np.unique(group).tolist():
             mine = group == g
             mean[mine] = table[mine] @ every[g].mean
-            own[mine] = every[g].noise
+            usual[mine] = every[g].noise
             between[mine] = ((table[mine] @ every[g].spread) ** 2).sum(axis=1)
         square = (table**2).sum(axis=1)
         weight = np.exp([g.evidence - self.guesses[0].evidence for g in self.guesses])
@@ -206,7 +206,7 @@ class Few:
             one = mean + gram @ guess.weights
             variance = guess.deviation**2 * square + between
             variance -= np.einsum("ij,jk,ik->i", gram, guess.inverse, gram)
-            noise = guess.noise * own * one
+            noise = guess.noise * usual * one
             first += share * one
             second += share * (np.maximum(variance, 0.0) + noise**2 + one**2)
         estimate = np.maximum(first, LEAST)

@@ -165,16 +165,16 @@ def _factors(
 ) -> tuple[tuple[Trees, ...], Array]:
     """Trees of each part's others, and what they say of the launches of the part."""
     parts = np.unique(fold).tolist()
-    found: list[Trees] = []
+    trees: list[Trees] = []
     log_factor = np.zeros(len(pruned.stack.row))
     for one in parts:
         out = fold == one
         seeded = replace(recipe, seed=recipe.seed + one)
-        found.append(BoostedTrees.of(grown(taken(pruned, ~out), weight[~out], seeded)))
+        trees.append(BoostedTrees.of(grown(taken(pruned, ~out), weight[~out], seeded)))
         mine = out[pruned.stack.row]
-        log_factor[mine] = found[-1](pruned.stack.values[mine])
+        log_factor[mine] = trees[-1](pruned.stack.values[mine])
         say(f"factors of launches, part {one + 1} of {len(parts)}")
-    return tuple(found), log_factor
+    return tuple(trees), log_factor
 
 
 def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
@@ -225,7 +225,7 @@ def _residual(
     if held is None:
         return BoostedTrees.of(library.train(options, matrix, rounds)), rounds
     watched = library.DMatrix(*held, feature_names=list(names))
-    found = library.train(
+    booster = library.train(
         options,
         matrix,
         ROUNDS,
@@ -233,8 +233,8 @@ def _residual(
         early_stopping_rounds=PATIENCE,
         verbose_eval=False,
     )
-    best = found.best_iteration + 1
-    return BoostedTrees.of(found[:best]), best
+    best = booster.best_iteration + 1
+    return BoostedTrees.of(booster[:best]), best
 
 
 def _left(

@@ -71,8 +71,8 @@ class RooflineSum(GraphPredictor):
         """Seconds."""
         sums = [float(roofline_s(data.launches(row), row).sum()) for row in data.rows]
         factors = [self.ratios.get(r.part, 1.0) for r in data.rows]
-        found: Array = np.array(sums, np.float64) * np.array(factors, np.float64)
-        return found
+        predicted: Array = np.array(sums, np.float64) * np.array(factors, np.float64)
+        return predicted
 
     def arrays(self) -> Mapping[str, Array]:
         """The ratios."""

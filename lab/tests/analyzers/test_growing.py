@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from perfc_lab.training.growing import Recipe, kept, stacked
+from perfc_lab.training.growing import Recipe, shares_of_blocks, stacked
 
 from .synthetic import blocks, matmul_rows
 
 
 def test_large_blocks_are_thinned_and_small_ones_are_not() -> None:
-    assert kept([50, 100, 5000], Recipe(max_rows=650, keep_small=True)) == [1, 1, 0.1]
-    assert kept([50, 100], Recipe(max_rows=650, keep_small=True)) == [1, 1]
-    assert kept([50, 100, 500], Recipe(max_rows=65)) == [0.1, 0.1, 0.1]
+    assert shares_of_blocks([50, 100, 5000], Recipe(max_rows=650, keep_small=True)) == [1, 1, 0.1]
+    assert shares_of_blocks([50, 100], Recipe(max_rows=650, keep_small=True)) == [1, 1]
+    assert shares_of_blocks([50, 100, 500], Recipe(max_rows=65)) == [0.1, 0.1, 0.1]
 
 
 def test_rows_that_are_left_stand_for_the_others() -> None:

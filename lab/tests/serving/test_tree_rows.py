@@ -100,7 +100,7 @@ def test_a_rate_that_was_measured_is_of_as_many_tokens_as_its_time() -> None:
     ]
     rate, energy = targets_of(served, counted)
     assert (rate.value, rate.tokens) == (50.0, 12.5)
-    assert (rate.source, rate.model) == (f"{AIC}, prompts apart", "llama-3-8b")
+    assert (rate.source, rate.model) == (f"{AIC}, disaggregated", "llama-3-8b")
     assert (energy.target, energy.value, energy.tokens) == (Target.ENERGY, 0.7, 1.0)
     assert [s.quantity for _, s in energy.parts] == [
         ServingQuantity.ENERGY_J,

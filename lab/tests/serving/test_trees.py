@@ -24,9 +24,9 @@ from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.trees import experiment, predictors
 from perfc_lab.trees.board import board
 from perfc_lab.trees.boosted import ForestSettings, grown
+from perfc_lab.trees.cache import NumberCache, digest_of
 from perfc_lab.trees.folds import HeldOutKind, folds_of
 from perfc_lab.trees.graph_network import GraphNetwork
-from perfc_lab.trees.kept import NumberCache, digest_of
 from perfc_lab.trees.kernel_sum import SHARES, KernelSum, cache_share, grouping
 from perfc_lab.trees.rows import COLUMNS, Target, TreeRow, features_of
 from perfc_lab.trees.scores import groups_of, held_of, left_out, score_of, scores_of
@@ -221,14 +221,14 @@ def test_what_was_computed_is_kept_with_what_it_was_computed_from(tmp_path: Path
 def test_folds_that_were_tested_are_not_trained_again(rows: list[TreeRow], tmp_path: Path) -> None:
     made: Any = Taught
     kept = NumberCache(tmp_path)
-    found, seconds = left_out(rows, made, HeldOutKind.MODEL, kept=kept, method="x")
-    again = left_out(rows, None, HeldOutKind.MODEL, kept=kept, method="x")  # type: ignore[arg-type]
+    found, seconds = left_out(rows, made, HeldOutKind.MODEL, cache=kept, method="x")
+    again = left_out(rows, None, HeldOutKind.MODEL, cache=kept, method="x")  # type: ignore[arg-type]
     assert again[0].tolist() == found.tolist()
     assert again[1] == seconds
     changed = [replace(rows[0], value=2 * rows[0].value), *rows[1:]]
     assert digest_of(changed) != digest_of(rows)
     with pytest.raises(TypeError):
-        left_out(changed, None, HeldOutKind.MODEL, kept=kept, method="x")  # type: ignore[arg-type]
+        left_out(changed, None, HeldOutKind.MODEL, cache=kept, method="x")  # type: ignore[arg-type]
 
 
 def test_an_unknown_number_is_a_branch_of_its_own() -> None:
@@ -307,12 +307,12 @@ def test_ends_of_few_other_folds_are_at_least_as_far_as_those_of_all_tables() ->
     assert held_of(ratios, many, own) == (1.0, 1.5), "of five other folds the table tells"
 
 
-def test_rows_not_all_stated_are_left_out_of_a_total_of_their_own(rows: list[TreeRow]) -> None:
-    apart, partly = "b, prompts apart", "b, prompts apart, not all stated"
+def test_rows_partly_given_are_left_out_of_a_total_of_their_own(rows: list[TreeRow]) -> None:
+    apart, partly = "b, disaggregated", "b, disaggregated, partly given"
     every = [replace(rows[i], source=s) for i, s in enumerate(("a", apart, partly))]
     groups = groups_of(every)
-    assert list(groups) == ["a", apart, partly, "all tables, all stated", "all tables"]
-    assert groups["all tables, all stated"] == ["a", apart]
+    assert list(groups) == ["a", apart, partly, "all tables, all given", "all tables"]
+    assert groups["all tables, all given"] == ["a", apart]
     assert groups["all tables"] == ["a", apart, partly]
     assert list(groups_of(every[:2])) == ["a", apart, "all tables"]
     assert list(groups_of(every[1:])) == [apart, partly, "all tables"]

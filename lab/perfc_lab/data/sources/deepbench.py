@@ -73,10 +73,10 @@ class DeepBench(PublicSource):
         parts = []
         folders = ("train", "inference", "inference/server")
         for path in files_in(clone, *(f"results/{f}/DeepBench_*.xlsx" for f in folders)):
-            found = NAME.fullmatch(path.stem)
-            if found is not None:
+            match = NAME.fullmatch(path.stem)
+            if match is not None:
                 file = path.relative_to(clone.resolve())
-                frame = tables_of(path).assign(device=found["device"], side=file.parts[1])
+                frame = tables_of(path).assign(device=match["device"], side=file.parts[1])
                 parts.append(frame.assign(source_file=file.as_posix()))
         if not parts:
             raise FetchError("no spreadsheet of a GPU", where=str(clone), hint="another commit?")

@@ -46,8 +46,8 @@ class Help(PublicSource):
             for path in files_in(clone, f"data/{space}/latency/*.pt")
         ]
         lists = [
-            pd.DataFrame({"space": space, "arch_index": range(len(found)), "arch": found})
-            for space, found in texts.items()
+            pd.DataFrame({"space": space, "arch_index": range(len(codes)), "arch": codes})
+            for space, codes in texts.items()
         ]
         return {
             "help_nas_latency": pd.concat(parts, ignore_index=True),
@@ -82,12 +82,12 @@ def architectures(clone: Path, space: str) -> list[str]:
             return in_order(read_torch(path), path)
         case "fbnet":
             (path,) = files_in(clone, "data/fbnet/metainfo.pt")
-            found = listed(entry(read_torch(path), path, "arch"), path)
-            return [",".join(map(str, choices(cell, path))) for cell in found]
+            codes = listed(entry(read_torch(path), path, "arch"), path)
+            return [",".join(map(str, choices(cell, path))) for cell in codes]
         case _:
             (path,) = files_in(clone, "data/ofa/ofa_archs.pt")
-            found = listed(entry(read_torch(path), path, "arch"), path)
-            return [once_for_all(network, path) for network in found]
+            codes = listed(entry(read_torch(path), path, "arch"), path)
+            return [once_for_all(network, path) for network in codes]
 
 
 def listed(value: object, path: Path) -> list[object]:
@@ -121,7 +121,7 @@ def choices(cell: object, path: Path) -> list[object]:
 
 def once_for_all(network: object, path: Path) -> str:
     """Kernels, expansions, depths and resolution of a subnet as JSON."""
-    found = {key: entry(network, path, key) for key in ("ks", "e", "d", "r")}
-    if isinstance(found["r"], list) and len(found["r"]) == 1:
-        found["r"] = found["r"][0]
-    return json.dumps(found, separators=(",", ":"))
+    settings = {key: entry(network, path, key) for key in ("ks", "e", "d", "r")}
+    if isinstance(settings["r"], list) and len(settings["r"]) == 1:
+        settings["r"] = settings["r"][0]
+    return json.dumps(settings, separators=(",", ":"))

@@ -175,13 +175,13 @@ def with_work(frame: pd.DataFrame) -> pd.DataFrame:
 
 def labels(clone: Path, suffix: str) -> list[tuple[Path, dict[str, str]]]:
     """Files of measured models, with what their names say."""
-    found = []
+    result = []
     for path in files_in(clone, f"{LABELS}/*/*{suffix}"):
         name = LABEL.fullmatch(path.stem)
         if name is None:
             raise FetchError("a name that says no model and batch", where=str(path))
-        found.append((path, {k: v or "" for k, v in name.groupdict().items()}))
-    return found
+        result.append((path, {k: v or "" for k, v in name.groupdict().items()}))
+    return result
 
 
 def models(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:

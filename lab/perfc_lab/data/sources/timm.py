@@ -44,11 +44,11 @@ class Timm(PublicSource):
         """One table of all files."""
         parts = []
         for path in files_in(clone, "results/benchmark-*.csv"):
-            found = NAME.fullmatch(path.stem)
-            if found is None or found["device"] not in DEVICES:
+            match = NAME.fullmatch(path.stem)
+            if match is None or match["device"] not in DEVICES:
                 raise FetchError("a name that says no device and version", where=str(path))
-            if int(found["torch"]) >= OLDEST:
-                parts.append(rows_of(path, found))
+            if int(match["torch"]) >= OLDEST:
+                parts.append(rows_of(path, match))
         return {"timm_benchmark": pandas().concat(parts, ignore_index=True)}
 
 

@@ -80,15 +80,15 @@ def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
     names = [h.split(".")[1] for h in header if h.startswith("time_stats.") and h.endswith(".min")]
     if not names:
         raise FetchError("no times of operators", where=str(path))
-    found = []
+    result = []
     for op in names:
         times = {f"time_stats.{op}.{s}": f"latency_{s}_us" for s in STATISTICS}
         other = {"num_tokens": "num_tokens", "num_tensor_parallel_workers": "tensor_parallel"}
         frame = read_table(path, {**times, **other, **{c: c for c in CONSTANTS}})
         frame[list(times.values())] *= US_PER_MS
         frame = frame.assign(device=device, model=model, op=op, dtype="fp16")
-        found.append(with_extents(frame, op))
-    return found
+        result.append(with_extents(frame, op))
+    return result
 
 
 def with_extents(frame: pd.DataFrame, op: str) -> pd.DataFrame:

@@ -62,9 +62,9 @@ class NetworkBuilder:
         kind = TensorType(ELEMENT, shape)
         nbytes = kind.nbytes
         assert isinstance(nbytes, int)
-        found = Value(f"w{len(self.weights)}", kind, None, Weight(nbytes))
-        self.weights.append(found)
-        return found
+        value = Value(f"w{len(self.weights)}", kind, None, Weight(nbytes))
+        self.weights.append(value)
+        return value
 
     def constant(self, *numbers: int) -> Value:
         """Whole numbers known before running."""
@@ -80,9 +80,9 @@ class NetworkBuilder:
         """All but the batch."""
         assert isinstance(x.type, TensorType)
         assert x.type.shape is not None
-        found = x.type.shape[1:]
-        assert all(isinstance(d, int) for d in found)
-        return tuple(int(d) for d in found if isinstance(d, int))
+        shape = x.type.shape[1:]
+        assert all(isinstance(d, int) for d in shape)
+        return tuple(int(d) for d in shape if isinstance(d, int))
 
     def conv(
         self, x: Value, channels: int, window: int = 1, stride: int = 1, groups: int = 1

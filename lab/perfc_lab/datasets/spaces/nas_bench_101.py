@@ -81,10 +81,12 @@ def pruned(matrix: Matrix, names: tuple[int, ...]) -> tuple[Matrix, tuple[int, .
     for i in reversed(range(count)):
         if any(matrix[i][j] and j in before for j in range(count)):
             before.add(i)
-    kept = [i for i in range(count) if i in after & before]
-    if not {0, count - 1} <= set(kept):
+    reached = [i for i in range(count) if i in after & before]
+    if not {0, count - 1} <= set(reached):
         raise ArchitectureError("a cell whose input does not reach its output", where=str(names))
-    return tuple(tuple(matrix[i][j] for j in kept) for i in kept), tuple(names[i] for i in kept)
+    return tuple(tuple(matrix[i][j] for j in reached) for i in reached), tuple(
+        names[i] for i in reached
+    )
 
 
 def vertex_channels(inputs: int, outputs: int, matrix: Matrix) -> list[int]:
@@ -94,20 +96,20 @@ def vertex_channels(inputs: int, outputs: int, matrix: Matrix) -> list[int]:
     not divide; any other has the most of those that read it.
     """
     count = len(matrix)
-    found = [0] * count
-    found[0], found[-1] = inputs, outputs
+    channels = [0] * count
+    channels[0], channels[-1] = inputs, outputs
     if count == 2:
-        return found
+        return channels
     ends = sum(matrix[i][-1] for i in range(1, count))
     share, extra = divmod(outputs, max(ends, 1))
     for i in range(1, count - 1):
         if matrix[i][-1]:
-            found[i] = share + (extra > 0)
+            channels[i] = share + (extra > 0)
             extra -= extra > 0
     for i in range(count - 3, 0, -1):
         if not matrix[i][-1]:
-            found[i] = max(found[j] for j in range(i + 1, count - 1) if matrix[i][j])
-    return found
+            channels[i] = max(channels[j] for j in range(i + 1, count - 1) if matrix[i][j])
+    return channels
 
 
 def _unit(b: NetworkBuilder, x: Value, channels: int, window: int) -> Value:

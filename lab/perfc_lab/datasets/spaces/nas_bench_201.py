@@ -37,16 +37,16 @@ def parse(arch: str) -> Cell:
     >>> parse("|none~0|+|none~0|skip_connect~1|+|none~0|none~1|nor_conv_1x1~2|")[0]
     (('none', 0),)
     """
-    found: list[tuple[tuple[str, int], ...]] = []
+    nodes: list[tuple[tuple[str, int], ...]] = []
     for text in arch.split("+"):
         edges = re.findall(r"\|([a-z_0-9]+)~(\d)(?=\|)", text)
-        found.append(tuple((name, int(source)) for name, source in edges))
-    sizes = [len(edges) for edges in found]
-    sources = [[source for _, source in edges] for edges in found]
-    known = all(name in OPERATORS for edges in found for name, _ in edges)
+        nodes.append(tuple((name, int(source)) for name, source in edges))
+    sizes = [len(edges) for edges in nodes]
+    sources = [[source for _, source in edges] for edges in nodes]
+    known = all(name in OPERATORS for edges in nodes for name, _ in edges)
     if sizes != [1, 2, 3] or sources != [[0], [0, 1], [0, 1, 2]] or not known:
         raise ArchitectureError("no cell of NAS-Bench-201", where=arch[:120])
-    return tuple(found)
+    return tuple(nodes)
 
 
 def network(arch: str) -> Module:

@@ -224,8 +224,8 @@ def _tokens(network: GraphLanguageNetwork, batch: Sequence[AlignmentPair]) -> tu
     place = next(network.projection.parameters()).device
     g = torch.stack([p.g for p in batch]).to(place)
     sums = torch.stack([p.sums for p in batch]).to(place)
-    found: tuple[Tensor, Tensor] = network.projection(g, sums)
-    return found
+    tokens: tuple[Tensor, Tensor] = network.projection(g, sums)
+    return tokens
 
 
 def summaries(network: GraphLanguageNetwork, pairs: Pairs) -> tuple[SummaryFigure, list[str]]:

@@ -77,15 +77,15 @@ class LanguageModelTables:
 
     def results(self, table: PaperTable, name: str) -> list[Mapping[str, Any]]:
         """Return the results of a predictor, one for each seed that exists."""
-        found = []
+        result = []
         for line in table.lines:
             if line.predictor == name:
                 jobs = [
                     Job(table, line, s, self.graphs, self.size, self.is_faithful)
                     for s in self.seeds
                 ]
-                found += [r for r in (stored(self.folder, job) for job in jobs) if r is not None]
-        return found
+                result += [r for r in (stored(self.folder, job) for job in jobs) if r is not None]
+        return result
 
     def keys(self) -> frozenset[str]:
         """Return the keys of every training that the tables need."""
@@ -129,9 +129,9 @@ def write_page(
         large: what is known of language models that do not run here.
         say: called with what is measured.
     """
-    own = board.stages.preset
+    preset = board.stages.preset
     given = board.stages.card.language_model
-    shape = own.decoder
+    shape = preset.decoder
     model = (
         f"The language model is that of the folder {Path(given).name}."
         if given
@@ -139,20 +139,20 @@ def write_page(
         "learned from text on graphs alone; the thesis has Llama-3-8B and Mistral-7B."
     )
     jobs = board.keys()
-    kept = {k for k in jobs if (board.folder / f"{k}.json").is_file()}
+    finished = {k for k in jobs if (board.folder / f"{k}.json").is_file()}
     introduction = INTRODUCTION.format(
         model=model,
         limit_s=board.size.limit_s,
         seeds=", ".join(map(str, board.seeds)),
-        done=len(kept),
+        done=len(finished),
         all=len(jobs),
-        rows=own.rows_per_epoch,
+        rows=preset.rows_per_epoch,
     )
-    found = [(table, board.done(table)) for table in board.tables]
-    curves = [(t, done) for t, done in found if t.curve and board.has_charts]
+    results = [(table, board.done(table)) for table in board.tables]
+    curves = [(t, done) for t, done in results if t.curve and board.has_charts]
     charts = {t.key: write_curve(t, done, output / CHARTS) for t, done in curves}
     named = {key: [f"{CHARTS}/{name}" for name in names] for key, names in charts.items()}
-    tables = tables_board(found, introduction, named, "Graphs and language models")
+    tables = tables_board(results, introduction, named, "Graphs and language models")
     times = _listed((*inference(board, pool, say), *large))
     every = (
         *tables.tables,

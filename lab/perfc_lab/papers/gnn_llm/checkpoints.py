@@ -148,11 +148,11 @@ class Stages:
 
     def digest(self, readout: Readout = Readout.NUMBERS) -> str:
         """Return the digest of the card, the small decoder, stage 1, and stage 2 with a readout."""
-        found = hashlib.sha256(json.dumps(asdict(self.card)).encode())
+        digest = hashlib.sha256(json.dumps(asdict(self.card)).encode())
         files = (STANDARDS, ENCODER, adapted_file(readout), f"{DECODER}/model.safetensors")
         for path in (self.folder / name for name in files):
-            found.update(path.read_bytes() if path.is_file() else b"none")
-        return found.hexdigest()[:16]
+            digest.update(path.read_bytes() if path.is_file() else b"none")
+        return digest.hexdigest()[:16]
 
     def language_model(self) -> CausalLanguageModel:
         """Return the language model as it is before stage 2.
@@ -206,9 +206,9 @@ class Stages:
 
     def standards(self) -> tuple[Standard, Standard]:
         """Return the standards of operators' features and of sums."""
-        found = read_tensors(self.folder / STANDARDS)
+        tensors = read_tensors(self.folder / STANDARDS)
         return tuple(  # type: ignore[return-value]
-            Standard(found[f"{n}.mean"], found[f"{n}.deviation"]) for n in ("nodes", "sums")
+            Standard(tensors[f"{n}.mean"], tensors[f"{n}.deviation"]) for n in ("nodes", "sums")
         )
 
     def keep_standards(self, nodes: Standard, sums: Standard) -> None:

@@ -23,7 +23,7 @@ from ..reproduction.runs import Job, Preset
 from .board import LanguageModelTables, write_page
 from .checkpoints import Stages
 from .extra import need_extra
-from .kept import pack, unpack
+from .packed import pack, unpack
 from .predictor import GnnLlm, variant_of
 from .projection import Readout
 from .stages import Course
@@ -95,13 +95,13 @@ def _tuned(wanted: Wanted, say: Say) -> Iterator[str]:
     fold = next(folds(data.measured(Quantity.TIME), wanted.protocol, (wanted.seed,)), None)
     if fold is None or not len(fold.train) or not len(fold.test):
         raise ParseError("nothing is left to train on or to test", where="--split")
-    own = Stages.open(wanted.folder).preset
-    limit_s = own.tuning_s if wanted.limit_s is None else wanted.limit_s
+    preset = Stages.open(wanted.folder).preset
+    limit_s = preset.tuning_s if wanted.limit_s is None else wanted.limit_s
     budget = TrainingBudget(wanted.seed, limit_s, wanted.folder / "tuned", pretrained=wanted.folder)
     name = variant_of(Readout(wanted.readout))
-    found, metrics = trained(name, fold, Quantity.TIME, budget, say)
+    network, metrics = trained(name, fold, Quantity.TIME, budget, say)
     words = f"{wanted.protocol.value}, {fold.name}"
-    yield str(save(found, card_of(found, fold.train, words, metrics), wanted.folder))
+    yield str(save(network, card_of(network, fold.train, words, metrics), wanted.folder))
     yield ", ".join(f"{k} {v:.4g}" for k, v in metrics.items())
 
 
@@ -158,7 +158,7 @@ def telling(job: Job) -> tuple[int, int]:
 
 def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
     """Return a table without lines whose weights or stages do not exist; report them to ``say``."""
-    kept = []
+    lines = []
     for line in table.lines:
         try:
             made = predictor(line.predictor)
@@ -167,8 +167,8 @@ def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
         except PerfcError as error:
             say(f"{table.name}, {line.label}: skipped: {error}")
         else:
-            kept.append(line)
-    return replace(table, lines=tuple(kept))
+            lines.append(line)
+    return replace(table, lines=tuple(lines))
 
 
 def chosen_tables(keys: Sequence[str]) -> tuple[PaperTable, ...]:

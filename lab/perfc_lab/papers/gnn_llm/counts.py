@@ -70,16 +70,16 @@ def vector(counted: GraphSummary) -> list[float]:
     for layer in counted.layers[:KINDS]:
         numbers += [int(getattr(layer, name)) for name in LAYER_FIELDS]
     missing = LAYOUT.numbers - len(numbers)
-    found = [log2(1 + n) for n in numbers] + [0.0] * missing
+    logs = [log2(1 + n) for n in numbers] + [0.0] * missing
     for number in numbers:
-        found += digits(number)
-    found += [0.0] * (missing * DIGITS)
+        logs += digits(number)
+    logs += [0.0] * (missing * DIGITS)
     place = {name: i for i, name in enumerate(VOCABULARY)}
     kinds = [0.0] * (KINDS * len(VOCABULARY))
     for k, layer in enumerate(counted.layers[:KINDS]):
         if layer.kind in place:
             kinds[k * len(VOCABULARY) + place[layer.kind]] = 1.0
-    return found + kinds
+    return logs + kinds
 
 
 def digits(number: int) -> list[float]:
@@ -89,8 +89,8 @@ def digits(number: int) -> list[float]:
     [5, 13, 20, 31]
     """
     text = str(significant(number))
-    found = [0.0] * DIGITS
+    result = [0.0] * DIGITS
     for i, digit in enumerate(text.ljust(COUNT_DIGITS, "0")[:COUNT_DIGITS]):
-        found[10 * i + int(digit)] = 1.0
-    found[10 * COUNT_DIGITS + min(len(text), MAGNITUDES) - 1] = 1.0
-    return found
+        result[10 * i + int(digit)] = 1.0
+    result[10 * COUNT_DIGITS + min(len(text), MAGNITUDES) - 1] = 1.0
+    return result

@@ -57,8 +57,8 @@ class GraphFeatures:
     def __call__(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """Return operators that the encoder cannot distinguish once, and the sums."""
         sums = self.sums(torch.tensor(graph_vector(graph, batch), dtype=torch.float32))
-        found = merged(self.raw(graph, batch), LAYERS)
-        return GraphTensors(found.x, found.edge_index, None, sums, found.count)
+        tensors = merged(self.raw(graph, batch), LAYERS)
+        return GraphTensors(tensors.x, tensors.edge_index, None, sums, tensors.count)
 
 
 def node_tensor(graph: ModelGraph, batch: float) -> torch.Tensor:

@@ -59,8 +59,8 @@ class CausalLanguageModel:
     @property
     def embedding(self) -> nn.Module:
         """Return the embedding of tokens."""
-        found: nn.Module = self.network.get_input_embeddings()  # type: ignore[operator]
-        return found
+        module: nn.Module = self.network.get_input_embeddings()  # type: ignore[operator]
+        return module
 
     @property
     def place(self) -> torch.device:
@@ -74,15 +74,15 @@ class CausalLanguageModel:
 
     def ids(self, text: str) -> list[int]:
         """Tokens of a text, without those that begin or end a document."""
-        found: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
-        return found
+        tokens: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokens
 
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, up to the end of the answer."""
-        kept = list(ids)
-        if self.end in kept:
-            kept = kept[: kept.index(self.end)]
-        return str(self.tokenizer.decode(kept, skip_special_tokens=True))
+        tokens = list(ids)
+        if self.end in tokens:
+            tokens = tokens[: tokens.index(self.end)]
+        return str(self.tokenizer.decode(tokens, skip_special_tokens=True))
 
 
 def load_language_model(folder: Path) -> CausalLanguageModel:
@@ -156,7 +156,7 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    own = sorted(set(words))
+    vocabulary = sorted(set(words))
     made = Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -166,15 +166,19 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
     )
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=shape.vocabulary - len(own),
+        vocab_size=shape.vocabulary - len(vocabulary),
         special_tokens=[PADDING, END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
     # words are taken out first, so that no merge is learned that holds one
-    between = re.compile(rf"\b(?:{'|'.join(map(re.escape, own))})\b") if own else re.compile("$^")
+    between = (
+        re.compile(rf"\b(?:{'|'.join(map(re.escape, vocabulary))})\b")
+        if vocabulary
+        else re.compile("$^")
+    )
     made.train_from_iterator((part for t in texts for part in between.split(t)), trainer)
-    made.add_tokens([AddedToken(word, single_word=True, normalized=False) for word in own])
+    made.add_tokens([AddedToken(word, single_word=True, normalized=False) for word in vocabulary])
     return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PADDING)
 
 
@@ -254,8 +258,8 @@ def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
     """Cross entropy of the next token of whole texts."""
 
     def loss(ids: Tensor) -> Tensor:
-        found: Tensor = network(input_ids=ids, labels=ids).loss
-        return found
+        value: Tensor = network(input_ids=ids, labels=ids).loss
+        return value
 
     return loss
 

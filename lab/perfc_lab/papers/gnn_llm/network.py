@@ -30,12 +30,12 @@ class Begun:
     """Prompts of rows, of which the language model has read the beginning.
 
     Args:
-        kept: keys and values of what it has read, by row.
+        past: keys and values of what it has read, by row.
         mask: which of them there are, ``[rows, length]``.
         rests: ids that it has not read yet.
     """
 
-    kept: Any
+    past: Any
     mask: Tensor
     rests: Sequence[Sequence[int]]
 
@@ -277,7 +277,7 @@ class GraphLanguageNetwork(nn.Module):
         if of_row is not None:
             begun = self.read_once(tokens, is_there, questions, of_row)
             questions, before = begun.rests, begun.mask
-            given = {"use_cache": True, "past_key_values": begun.kept}
+            given = {"use_cache": True, "past_key_values": begun.past}
         ended = [[*answer, self.model.end] for answer in answers]
         texts = [[*q, *a] for q, a in zip(questions, ended, strict=True)]
         if before is None:
@@ -332,7 +332,7 @@ class GraphLanguageNetwork(nn.Module):
         given: dict[str, Any] = {
             "inputs_embeds": embeddings,
             "position_ids": positions(mask)[:, -rest.shape[1] :],
-            "past_key_values": begun.kept,
+            "past_key_values": begun.past,
         }
         for _ in range(most):
             out = self.language(attention_mask=mask, use_cache=True, **given)

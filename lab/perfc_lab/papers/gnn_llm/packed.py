@@ -82,7 +82,7 @@ def read(known: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
         return {}
     if known.stat().st_size > MAX_BYTES:
         raise ParseError(f"results end at {MAX_BYTES} bytes", where=os.fspath(known))
-    found = {}
+    results = {}
     for number, text in enumerate(known.read_text(encoding="utf-8").splitlines(), 1):
         try:
             line = json.loads(text)
@@ -94,8 +94,8 @@ def read(known: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
             raise ParseError(
                 f"no result: {error}", where=f"{known}:{number}", hint="name another file"
             ) from None
-        found[place, name] = content
-    return found
+        results[place, name] = content
+    return results
 
 
 def _take(lines: dict[tuple[str, str], Mapping[str, Any]], place: str, path: Path) -> None:

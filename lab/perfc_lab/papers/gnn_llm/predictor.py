@@ -164,22 +164,22 @@ class GnnLlm(NetworkPredictor):
 
     def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
         """The rates of Section 7.5.2, or the preset's."""
-        own = self.there.preset
-        rows = LONG_ROWS if self.variant in (TEXT, JSON) else own.rows_per_step
-        epochs = own.tuning_epochs if budget.epochs is None else budget.epochs
+        preset = self.there.preset
+        rows = LONG_ROWS if self.variant in (TEXT, JSON) else preset.rows_per_step
+        epochs = preset.tuning_epochs if budget.epochs is None else budget.epochs
         return TrainRecipe(
             epochs=epochs,
-            learning_rate=own.graph_rate,
+            learning_rate=preset.graph_rate,
             rows=rows,
-            is_annealed=own.is_annealed,
-            clip=1.0 if own.is_annealed else 0.0,
-            has_short_products=own.is_annealed,
-            rising_steps=own.rising_steps,
+            is_annealed=preset.is_annealed,
+            clip=1.0 if preset.is_annealed else 0.0,
+            has_short_products=preset.is_annealed,
+            rising_steps=preset.rising_steps,
         )
 
     def network(self) -> nn.Module:
         stages = self.there
-        own = stages.preset
+        preset = stages.preset
         if self.variant == WITHOUT:
             return GinLatency(len(NODES), stages.width)
         has_graph = self.variant not in (TEXT, JSON)
@@ -190,13 +190,13 @@ class GnnLlm(NetworkPredictor):
             self.readout,
             model,
             self.scale,
-            (own.graph_rate, own.language_rate),
+            (preset.graph_rate, preset.language_rate),
             has_graph=has_graph,
         )
         is_plain = self.variant in (LLM_ONLY, NEITHER) or not has_graph
         encoder = None if is_plain else stages.encoder()
         if self.variant in (GNN_ONLY, NEITHER) or not has_graph:
-            made.with_lora(self.rank, has_every_layer=own.has_every_layer)
+            made.with_lora(self.rank, has_every_layer=preset.has_every_layer)
         else:
             self._adapted(made)
         if encoder is not None:
@@ -220,23 +220,23 @@ class GnnLlm(NetworkPredictor):
 
     def _adapted(self, made: LatencyNetwork) -> None:
         """Begin from stage 2; LoRA of another rank starts new on those weights."""
-        own, learned = self.there.preset, self.there.adapted(self.readout)
+        preset, learned = self.there.preset, self.there.adapted(self.readout)
         has_lora = not self.there.moves_every_weight
         if has_lora:
-            made.with_lora(LORA_RANK, has_every_layer=own.has_every_layer)
+            made.with_lora(LORA_RANK, has_every_layer=preset.has_every_layer)
         known = {n: t for n, t in made.state_dict().items() if n.startswith("encoder.")}
         made.load_state_dict(known | learned)
         if not has_lora or self.rank != LORA_RANK:
             if has_lora:
                 made.merge_lora()
-            made.with_lora(self.rank, has_every_layer=own.has_every_layer)
+            made.with_lora(self.rank, has_every_layer=preset.has_every_layer)
 
     def batches(
         self, data: Measurements, cache: dict[GraphAtBatch, GraphTensors], rows: int = 0
     ) -> DrawnRows:
         del cache
         long = self.variant in (TEXT, JSON)
-        found = DrawnRows(
+        drawn_rows = DrawnRows(
             data,
             self.quantity,
             self.passed,
@@ -246,8 +246,8 @@ class GnnLlm(NetworkPredictor):
             cache=self._cache,
             filler=PADDING,
         )
-        found.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
-        return found
+        drawn_rows.rows_per_epoch = self.there.preset.rows_per_epoch if rows else 0
+        return drawn_rows
 
     def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """One graph as the network is given it, read once for all trainings of a process."""
@@ -304,12 +304,12 @@ class GnnLlm(NetworkPredictor):
         """
         if self.made is None or not len(few):
             return
-        own, recipe = self.there.preset, self.chosen_recipe(TrainingBudget())
-        most = own.few_rows // len(few) if own.few_rows else own.few_passes
-        passes = max(min(own.few_passes, most), 1)
+        preset, recipe = self.there.preset, self.chosen_recipe(TrainingBudget())
+        most = preset.few_rows // len(few) if preset.few_rows else preset.few_passes
+        passes = max(min(preset.few_passes, most), 1)
         batches = self.batches(few, {}, min(recipe.rows, FEW_ROWS_PER_STEP))
         network = self.made.to(device())
-        rate = recipe.learning_rate / (2 if own.is_annealed else 1)
+        rate = recipe.learning_rate / (2 if preset.is_annealed else 1)
         groups = (
             network.rated_groups()
             if isinstance(network, LatencyNetwork)
@@ -322,7 +322,9 @@ class GnnLlm(NetworkPredictor):
         network.eval()
         with one_thread():
             for turn in range(passes):
-                share = 0.5 * (1 + cos(pi * turn / passes)) if own.is_annealed and passes > 1 else 1
+                share = (
+                    0.5 * (1 + cos(pi * turn / passes)) if preset.is_annealed and passes > 1 else 1
+                )
                 for group in optimiser.param_groups:
                     group["lr"] = group["rate"] * share
                 for batch in batches.epoch(random.Random(turn)):
@@ -361,13 +363,13 @@ class GnnLlm(NetworkPredictor):
 
     def meta(self) -> Mapping[str, Any]:
         """And where the stages before are, without which the weights are nothing."""
-        found = {**super().meta(), "variant": self.variant}
+        result = {**super().meta(), "variant": self.variant}
         if self.stages is not None:
-            found |= {
+            result |= {
                 "stages": os.fspath(self.stages.folder.resolve()),
                 "of": self.stages.digest(self.readout),
             }
-        return found
+        return result
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
         """Weights that stand on the same stages.

@@ -65,9 +65,9 @@ class Course:
 
     def recipe(self, epochs: int, limit_s: float) -> StageRecipe:
         """Return the recipe of a stage."""
-        own = self.stages.preset
+        preset = self.stages.preset
         limit = limit_s if self.limit_s is None else self.limit_s
-        return StageRecipe(epochs, limit, own.is_annealed, has_short_products=own.is_annealed)
+        return StageRecipe(epochs, limit, preset.is_annealed, has_short_products=preset.is_annealed)
 
     @cached_property
     def features(self) -> GraphFeatures:
@@ -82,29 +82,29 @@ class Course:
         if self.stages.card.language_model:
             self.say("the language model of the folder is used as it is")
             return
-        own = self.stages.preset
+        preset = self.stages.preset
         texts = corpus(self.graphs, self.names, self.stages.card.seed)
         with one_thread():
             train_decoder(
                 texts,
-                own.decoder,
+                preset.decoder,
                 self.stages.folder / DECODER,
-                self.recipe(1000, own.text_s),
+                self.recipe(1000, preset.text_s),
                 seed=self.stages.card.seed,
                 say=self.say,
             )
 
     def learn_graphs(self) -> None:
         """Stage 1: GraphMAE."""
-        own, stages = self.stages.preset, self.stages
+        preset, stages = self.stages.preset, self.stages
         torch.manual_seed(stages.card.seed)
         network = graph_mae.GraphMae(len(NODES), stages.width).to(device())
-        kept = [self.features.raw(self.graphs[n], drawn_batch(n)) for n in self.names]
-        pool = [g for g in kept if g.edge_index.shape[1]]
+        tensors = [self.features.raw(self.graphs[n], drawn_batch(n)) for n in self.names]
+        pool = [g for g in tensors if g.edge_index.shape[1]]
         generator = torch.Generator().manual_seed(stages.card.seed)
 
         def batches(order: random.Random) -> Iterator[tuple[Tensor, Tensor]]:
-            yield from graph_mae.side_by_side(pool, order, own.graphs_per_step)
+            yield from graph_mae.side_by_side(pool, order, preset.graphs_per_step)
 
         def loss(batch: tuple[Tensor, Tensor]) -> Tensor:
             x, edges = (t.to(device()) for t in batch)
@@ -117,7 +117,7 @@ class Course:
                 [(network.parameters(), graph_mae.LEARNING_RATE)],
                 batches,
                 loss,
-                self.recipe(own.encoder_epochs, own.encoder_s),
+                self.recipe(preset.encoder_epochs, preset.encoder_s),
                 seed=stages.card.seed,
                 folder=stages.folder / "encoder-checkpoint",
                 say=self.say,
@@ -126,7 +126,7 @@ class Course:
 
     def learn_pairs(self, readout: Readout) -> None:
         """Stage 2: graph-text adaptation, then summaries of graphs that it never saw."""
-        own, stages = self.stages.preset, self.stages
+        preset, stages = self.stages.preset, self.stages
         # one that has learned to go on from text alone learns to copy from tokens late
         is_fresh = stages.moves_every_weight and readout is Readout.NUMBERS
         network = adaptable(stages, readout, is_fresh=is_fresh)
@@ -141,8 +141,8 @@ class Course:
             align(
                 network,
                 pairs,
-                self.recipe(own.alignment_epochs, own.alignment_s),
-                (max(own.graph_rate, own.language_rate), own.language_rate),
+                self.recipe(preset.alignment_epochs, preset.alignment_s),
+                (max(preset.graph_rate, preset.language_rate), preset.language_rate),
                 seed=stages.card.seed,
                 folder=stages.folder / f"adapted-{readout.value}-checkpoint",
                 say=self.say,
@@ -152,15 +152,15 @@ class Course:
 
     def encoded(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """Return the tensors of a graph on the device of the training."""
-        found = self.features(graph, batch)
+        tensors = self.features(graph, batch)
         place = device()
-        moved = {n: t.to(place) for n, t in vars(found).items() if isinstance(t, Tensor)}
-        return replace(found, **moved)
+        moved = {n: t.to(place) for n, t in vars(tensors).items() if isinstance(t, Tensor)}
+        return replace(tensors, **moved)
 
     def summed(self, counted: GraphSummary) -> Tensor:
         """Columns of `SUMS` of a summary, standardised, where it learns."""
-        found = self.features.sums(torch.tensor(vector(counted), dtype=torch.float32))
-        return found.to(device())
+        sums = self.features.sums(torch.tensor(vector(counted), dtype=torch.float32))
+        return sums.to(device())
 
     def _write_summaries(self, network: GraphLanguageNetwork, readout: Readout) -> None:
         files = sorted(n for n in self.graphs if n.split(".")[0] == FILES)

@@ -27,37 +27,37 @@ def merged(graph: GraphTensors, layers: int) -> GraphTensors:
     """
     number = classes(graph, layers)
     first: dict[int, int] = {}
-    for node, own in enumerate(number):
-        first.setdefault(own, node)
-    kept = torch.tensor(list(first.values()), dtype=torch.int64)
+    for node, group in enumerate(number):
+        first.setdefault(group, node)
+    indices = torch.tensor(list(first.values()), dtype=torch.int64)
     is_first = torch.zeros(len(number), dtype=torch.bool)
-    is_first[kept] = True
+    is_first[indices] = True
     of = torch.tensor(number, dtype=torch.int64)
     into_first = is_first[graph.edge_index[1]]
     return replace(
         graph,
-        x=graph.x[kept],
+        x=graph.x[indices],
         edge_index=of[graph.edge_index[:, into_first]],
         edge_attr=None if graph.edge_attr is None else graph.edge_attr[into_first],
-        count=torch.bincount(of, minlength=len(kept)).to(graph.x.dtype),
+        count=torch.bincount(of, minlength=len(indices)).to(graph.x.dtype),
     )
 
 
 def classes(graph: GraphTensors, layers: int) -> list[int]:
     """The class of each node, numbered as they first occur."""
-    own = _numbered(row.tobytes() for row in graph.x.numpy())
+    colours = _numbered(row.tobytes() for row in graph.x.numpy())
     carried = [0] * graph.edge_index.shape[1]
     if graph.edge_attr is not None:
         carried = _numbered(row.tobytes() for row in graph.edge_attr.numpy())
     sources, targets = graph.edge_index.tolist()
     for _ in range(layers):
-        received: list[list[tuple[int, int]]] = [[] for _ in own]
+        received: list[list[tuple[int, int]]] = [[] for _ in colours]
         for source, target, what in zip(sources, targets, carried, strict=True):
-            received[target].append((what, own[source]))
-        own = _numbered(
-            (one, *sorted(messages)) for one, messages in zip(own, received, strict=True)
+            received[target].append((what, colours[source]))
+        colours = _numbered(
+            (one, *sorted(messages)) for one, messages in zip(colours, received, strict=True)
         )
-    return own
+    return colours
 
 
 def _numbered(keys: Iterable[Hashable]) -> list[int]:

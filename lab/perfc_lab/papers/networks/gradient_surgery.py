@@ -19,7 +19,7 @@ def surgery(gradients: Sequence[Tensor], generator: random.Random) -> Tensor:
         gradients: gradients of each task, ``[parameters]``.
         generator: random generator of the order.
     """
-    found: list[Tensor] = []
+    result: list[Tensor] = []
     for i, gradient in enumerate(gradients):
         projected = gradient.clone()
         others = [j for j in range(len(gradients)) if j != i]
@@ -29,13 +29,13 @@ def surgery(gradients: Sequence[Tensor], generator: random.Random) -> Tensor:
             product = torch.dot(projected, other)
             if product < 0:
                 projected -= product / torch.dot(other, other).clamp(min=1e-30) * other
-        found.append(projected)
-    return torch.stack(found).sum(0)
+        result.append(projected)
+    return torch.stack(result).sum(0)
 
 
 def task_gradients(losses: Sequence[Tensor], parameters: Sequence[nn.Parameter]) -> list[Tensor]:
     """Gradient of each loss over all parameters, flat; zero where a loss does not depend on one."""
-    found: list[Tensor] = []
+    gradients: list[Tensor] = []
     for i, loss in enumerate(losses):
         parts = torch.autograd.grad(
             loss, list(parameters), retain_graph=i + 1 < len(losses), allow_unused=True
@@ -44,8 +44,8 @@ def task_gradients(losses: Sequence[Tensor], parameters: Sequence[nn.Parameter])
             torch.zeros_like(p).reshape(-1) if g is None else g.reshape(-1)
             for p, g in zip(parameters, parts, strict=True)
         ]
-        found.append(torch.cat(flat))
-    return found
+        gradients.append(torch.cat(flat))
+    return gradients
 
 
 def assign(gradient: Tensor, parameters: Sequence[nn.Parameter]) -> None:

@@ -87,10 +87,10 @@ def membership(
 
     Dense, as a mini-batch has few graphs: its products are faster than reductions of segments.
     """
-    found = torch.zeros(graphs, len(graph_of_node), dtype=dtype, device=graph_of_node.device)
+    matrix = torch.zeros(graphs, len(graph_of_node), dtype=dtype, device=graph_of_node.device)
     nodes = torch.arange(len(graph_of_node), device=graph_of_node.device)
-    found[graph_of_node, nodes] = 1.0 if count is None else count.to(dtype)
-    return found
+    matrix[graph_of_node, nodes] = 1.0 if count is None else count.to(dtype)
+    return matrix
 
 
 def _highest(x: Tensor, graph_of_node: Tensor, graphs: int) -> Tensor:

@@ -179,8 +179,8 @@ class NetworkPredictor(GraphPredictor):
 
         Where the authors' tables are read, every operator is passed, with its own dropout.
         """
-        found = self.tensors(graph, batch)
-        return merged(found, self.layers) if self.layers and not self.is_raw else found
+        tensors = self.tensors(graph, batch)
+        return merged(tensors, self.layers) if self.layers and not self.is_raw else tensors
 
     def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
         """One graph, standardised; as its tables are where those of the authors are read."""
@@ -233,15 +233,15 @@ class NetworkPredictor(GraphPredictor):
 
     def arrays(self) -> Mapping[str, Array]:
         """Weights, and what tables are standardised by."""
-        found: dict[str, Array] = {}
+        result: dict[str, Array] = {}
         if self.made is None:
-            return found
+            return result
         for part, module in self.modules().items():
-            found |= {f"{part}.{n}": t.cpu().numpy() for n, t in module.state_dict().items()}
+            result |= {f"{part}.{n}": t.cpu().numpy() for n, t in module.state_dict().items()}
         for part, standard in self.standards.items():
-            found[f"standard.{part}.mean"] = standard.mean.numpy()
-            found[f"standard.{part}.deviation"] = standard.deviation.numpy()
-        return found
+            result[f"standard.{part}.mean"] = standard.mean.numpy()
+            result[f"standard.{part}.deviation"] = standard.deviation.numpy()
+        return result
 
     def meta(self) -> Mapping[str, Any]:
         """Digests of the schemas, width and length of the training."""

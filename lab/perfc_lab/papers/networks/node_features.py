@@ -51,10 +51,10 @@ def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
     place = {name: i for i, name in enumerate(vocabulary)}
     rest = place.get(OTHER, -1)
     columns = np.array([place.get(name, rest) for name in names], np.int64)
-    found = np.zeros((len(names), len(vocabulary)))
+    matrix = np.zeros((len(names), len(vocabulary)))
     known = columns >= 0
-    found[np.flatnonzero(known), columns[known]] = 1.0
-    return found
+    matrix[np.flatnonzero(known), columns[known]] = 1.0
+    return matrix
 
 
 def logs(facts: Mapping[str, Array], names: Iterable[str]) -> Array:

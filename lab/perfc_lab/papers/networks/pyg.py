@@ -94,14 +94,14 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
         """One row; features of a graph at a batch are made once."""
         row = self.data.rows[index]
         key = (row.graph, row.batch)
-        found = self.cache.get(key)
-        if found is None:
-            found = self.graph_encoder(self.data.graph(row), float(row.batch))
-            self.cache[key] = found
+        cached = self.cache.get(key)
+        if cached is None:
+            cached = self.graph_encoder(self.data.graph(row), float(row.batch))
+            self.cache[key] = cached
         item = Data(
-            x=found.x,
-            edge_index=found.edge_index,
-            edge_attr=found.edge_attr,
+            x=cached.x,
+            edge_index=cached.edge_index,
+            edge_attr=cached.edge_attr,
             y=torch.tensor([row.time_s]),
         )
         item.batch_size, item.row = row.batch, index

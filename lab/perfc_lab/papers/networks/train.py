@@ -148,13 +148,13 @@ def predicted(network: nn.Module, batches: RowBatches) -> Array:
     """The quantity of every row, ``[rows]``."""
     network.eval()
     place = next(network.parameters()).device
-    found = np.zeros(len(batches))
+    result = np.zeros(len(batches))
     with torch.no_grad():
         for batch in batches.epoch():
             values = network(batch.to(place)).reshape(-1).double().cpu()
             for i, value in zip(batch.index.tolist(), values.tolist(), strict=True):
-                found[i] = batches.scale.value(value)
-    return found
+                result[i] = batches.scale.value(value)
+    return result
 
 
 def mape(network: nn.Module, batches: RowBatches) -> float:
@@ -358,8 +358,10 @@ def _save(
 ) -> None:
     if folder is None:
         return
-    kept = {f"best.{n}": t for n, t in best.items()}
-    write_checkpoint(folder, print_, network, optimiser, asdict(replace(state, history=())), kept)
+    best_tensors = {f"best.{n}": t for n, t in best.items()}
+    write_checkpoint(
+        folder, print_, network, optimiser, asdict(replace(state, history=())), best_tensors
+    )
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(FIELDS)

@@ -70,7 +70,7 @@ def written(
     has_charts: bool,
 ) -> Path:
     """The page of what was trained, with its charts beside it; lines without a result are bare."""
-    found = []
+    lines = []
     charts = {}
     results: dict[str, Mapping[str, Any]] = {}
     counts = dict.fromkeys(seeds, 0)
@@ -85,7 +85,7 @@ def written(
         for line in table.lines:
             keys = [Job(table, line, s, graphs, preset, is_faithful).key for s in seeds]
             done.append(Done(line, tuple(results[key] for key in keys if key in results)))
-        found.append((table, done))
+        lines.append((table, done))
         charts[table.key] = write_charts(table, done, folder) if has_charts else []
     pool = unlabelled_graphs(graphs)
     introduction = INTRODUCTION.format(
@@ -96,7 +96,7 @@ def written(
         pool=0 if pool is None else len(StoredGraphs(pool)),
     )
     path = folder / "papers.md"
-    write_file(path, board(found, introduction, charts).written("markdown", origin).encode())
+    write_file(path, board(lines, introduction, charts).written("markdown", origin).encode())
     return path
 
 

@@ -103,7 +103,7 @@ def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[E
         yield cost
 
 
-def board(found: Sequence[EpochCost]) -> Board:
+def board(epochs: Sequence[EpochCost]) -> Board:
     """Return the board of the time of each network's recipe."""
     where = "a GPU" if device().type == "cuda" else "one core"
     words = (
@@ -111,5 +111,5 @@ def board(found: Sequence[EpochCost]) -> Board:
         "after it. Where less rows are timed than there are, the epoch is theirs times as many "
         "rows. The whole is the epochs of the recipe, of one seed."
     )
-    table = BoardTable("costs", "", COLUMNS, found)
+    table = BoardTable("costs", "", COLUMNS, epochs)
     return Board("Time of the papers' recipes", (table,), (words,))

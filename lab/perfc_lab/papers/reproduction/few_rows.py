@@ -61,4 +61,4 @@ class FewRows:
     def slices(self, name: str) -> dict[str, Score]:
         """Figures of all tested rows, under ``32 rows``."""
         lines = {count: figures(name, scores) for count, scores in self.scores.items() if scores}
-        return {f"{count} rows": next(iter(found)) for count, found in lines.items()}
+        return {f"{count} rows": next(iter(of_count)) for count, of_count in lines.items()}

@@ -47,10 +47,10 @@ def places(model: GraphPredictor, data: Measurements) -> list[Place]:
     ]
 
 
-def plane_chart(title: str, found: list[Place]) -> Mapping[str, object]:
+def plane_chart(title: str, points: list[Place]) -> Mapping[str, object]:
     """Return a chart of the plane, families by color."""
     x, y = ({"field": name, "type": "quantitative", "axis": None} for name in "xy")
-    values = [{"x": x, "y": y, "family": name} for x, y, name in found]
+    values = [{"x": x, "y": y, "family": name} for x, y, name in points]
     mark = {"type": "circle", "aria": False}
     encoding = {"x": x, "y": y, "color": colored("family")}
     return chart(title, values, mark, height=420, encoding=encoding)

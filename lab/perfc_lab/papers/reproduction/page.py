@@ -76,19 +76,19 @@ def table(published: PaperTable, done: Sequence[Done], charts: Sequence[str] = (
     )
 
 
-def standing(found: Mapping[str, Result], wanted: int, seeds: Mapping[int, int]) -> str:
+def standing(results: Mapping[str, Result], wanted: int, seeds: Mapping[int, int]) -> str:
     """Return sentences on the share of the whole that was trained and on its time.
 
     Args:
-        found: results by the key of their training.
+        results: results by the key of their training.
         wanted: trainings of all seeds.
         seeds: results of each seed.
     """
-    hours = sum(r["processor_s"] for r in found.values()) / 3600
-    mean_s = 3600 * hours / max(len(found), 1)
+    hours = sum(r["processor_s"] for r in results.values()) / 3600
+    mean_s = 3600 * hours / max(len(results), 1)
     counts = ", ".join(f"{count} of seed {seed}" for seed, count in seeds.items())
     return (
-        f"{len(found)} of {wanted} trainings stand ({counts}). They took {hours:.2f} h of one "
+        f"{len(results)} of {wanted} trainings stand ({counts}). They took {hours:.2f} h of one "
         f"core, {mean_s:.0f} s each, graphs encoded and rows tested included. A cell without ± is "
         "of one seed, a dash of none."
     )
@@ -170,8 +170,8 @@ def number(result: Result, column: PublishedColumn) -> float | None:
         of_training = result.get(column.metric.value)
         return None if of_training is None else float(of_training)
     row = result["slices"].get(column.slice)
-    found = math.nan if row is None else float(row[column.metric.value])
-    return found if math.isfinite(found) else None
+    value = math.nan if row is None else float(row[column.metric.value])
+    return value if math.isfinite(value) else None
 
 
 def spread(numbers: Sequence[float], metric: PublishedMetric) -> str:

@@ -215,7 +215,7 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
         models.append(model)
         last = last or fold
     name, requested = job.line.predictor, scores.pop(job.table.quantity)
-    besides = {q.value: next(iter(figures(name, found))) for q, found in scores.items()}
+    besides = {q.value: next(iter(figures(name, each))) for q, each in scores.items()}
     every = {**{f.slice: f for f in figures(name, requested)}, **besides, **few.slices(name)}
     return {
         "digest": data.digest,
@@ -230,7 +230,7 @@ def tested(job: Job, limit_s: float, say: Say) -> dict[str, Any]:
         "planned_epochs": planned_epochs(models[0], job) if models else 0,
         "places": places(models[0], last.test) if last else [],
         "points": points(requested),
-        "points_besides": {q.value: points(found) for q, found in scores.items()},
+        "points_besides": {q.value: points(each) for q, each in scores.items()},
         "parameters": parameters(models[0]) if models else 0,
         "failures": getattr(models[0], "failure_rate", None) if models else None,
         "processor_s": clock_s() - start,
@@ -243,15 +243,15 @@ def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, S
 
     if not isinstance(model, SeveralQuantities):
         return {}
-    found = {}
+    result = {}
     for quantity, value in model.every(tested.fold.test).items():
         measured = tested.fold.test.values(quantity)
         is_known = np.isfinite(measured) & (measured > 0)
         if quantity is not model.quantity and is_known.any():
             none = np.full(len(value), np.nan)
             whole = replace(tested, measured=measured, value=value, low=none, high=none)
-            found[quantity] = whole.where(is_known)
-    return found
+            result[quantity] = whole.where(is_known)
+    return result
 
 
 def learned(job: Job, limit_s: float, fold: Fold, say: Say) -> GraphPredictor:

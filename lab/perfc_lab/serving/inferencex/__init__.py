@@ -121,15 +121,15 @@ class _List:
 @cache
 def _lists() -> dict[tuple[str, str, str, str], tuple[_List, ...]]:
     """By system, runtime, precision and version."""
-    found: dict[tuple[str, str, str, str], tuple[_List, ...]] = {}
+    lists: dict[tuple[str, str, str, str], tuple[_List, ...]] = {}
     for path in sorted(FOLDER.glob("*.toml")):
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
         for entry in tree.get("list", ()):
             read = _read(entry)
             for version in entry["versions"]:
                 key = tree["system"], entry["runtime"], entry["precision"], version
-                found[key] = (*found.get(key, ()), read)
-    return found
+                lists[key] = (*lists.get(key, ()), read)
+    return lists
 
 
 def _read(entry: dict[str, Any]) -> _List:
@@ -150,7 +150,7 @@ def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> Disaggr
         drafts: whether it is known to draft tokens.
     """
     lists = _lists().get((run.system, run.runtime, run.precision, run.version), ())
-    every = [setting for own in lists for setting in own.of(run)]
+    every = [setting for listed in lists for setting in listed.of(run)]
     if drafts is not None:
         every = [a for a in every if bool(a.drafted) is drafts]
     return _agreed(every)

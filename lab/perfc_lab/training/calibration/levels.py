@@ -38,7 +38,7 @@ def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Ban
     Args:
         turns: weights, and rows that their forests have not seen.
     """
-    found = [
+    arrays = [
         _levels(artefact, context.of(block))
         for artefact, blocks in turns
         if artefact.card.implementations
@@ -46,15 +46,15 @@ def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Ban
         for context in UNSAID
         for block in context.among(few)
     ]
-    shares = np.concatenate([np.zeros(0), *(share for share, _ in found)])
+    shares = np.concatenate([np.zeros(0), *(share for share, _ in arrays)])
     if not len(shares):
         return {"": LEVELS}
-    category = np.concatenate([one for _, one in found])
+    category = np.concatenate([one for _, one in arrays])
     bands = {"": of_category(shares, shares)}
     for index, name in enumerate(class_of(turns[0][0].card.class_name).categories):
-        own = shares[category == index]
-        if len(own):
-            bands[name] = of_category(own, shares)
+        of_index = shares[category == index]
+        if len(of_index):
+            bands[name] = of_category(of_index, shares)
     return {name: _sound(one) for name, one in bands.items()}
 
 
@@ -74,12 +74,12 @@ def thinned(blocks: Sequence[Rows]) -> list[Rows]:
     return [block.take(rng.permutation(len(block))[:ROWS]) for block in blocks]
 
 
-def _levels(found: Artefact, rows: Rows) -> tuple[Array, NDArray[np.intp]]:
+def _levels(artefact: Artefact, rows: Rows) -> tuple[Array, NDArray[np.intp]]:
     """Levels of the rows of a block that may be of several kernels, and their categories."""
     kind = class_of(rows.class_name)
     sheet = Sheet(load_machine(rows.target))
     columns = complete(kind, rows.columns)
-    each, _ = possible(found, columns, rows.dtype, sheet, rows.protocol, rows.framework)
+    each, _ = possible(artefact, columns, rows.dtype, sheet, rows.protocol, rows.framework)
     several = each.count > 1
     category = kind.category(columns, rows.dtype, sheet, rows.protocol)
     return each.below(np.log(rows.time_s))[several], category[several]

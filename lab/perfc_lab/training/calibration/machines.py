@@ -56,7 +56,7 @@ class ForestCache:
     Valid for the rows of one experiment.
     """
 
-    found: dict[Key, Grown] = field(default_factory=dict)
+    forests: dict[Key, Grown] = field(default_factory=dict)
 
     def grow(
         self,
@@ -68,12 +68,12 @@ class ForestCache:
     ) -> Grown:
         """The forest of blocks, grown unless it was before; ``stack`` is they if at hand."""
         key = (targets(blocks), known, protocols, recipe.trees, recipe.max_rows)
-        if key not in self.found:
+        if key not in self.forests:
             stack = stack or stacked(blocks, known, recipe, protocols)
             values = stack.table.values
             low, high = values.min(axis=0), values.max(axis=0)
-            self.found[key] = Grown(grow(stack, recipe), low, high)
-        return self.found[key]
+            self.forests[key] = Grown(grow(stack, recipe), low, high)
+        return self.forests[key]
 
 
 def unseen_machines(
@@ -102,19 +102,19 @@ def unseen_machines(
 def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
     """Machines to test with those to leave out: each alone, and with its near ones if any."""
     names = targets(blocks)
-    found: list[tuple[str, frozenset[str]]] = []
+    result: list[tuple[str, frozenset[str]]] = []
     for name in names:
-        own = [b for b in blocks if b.target == name]
+        of_machine = [b for b in blocks if b.target == name]
         near = {
             n
             for n in names
-            if n != name and distance([b for b in blocks if b.target == n], own) <= NEAR
+            if n != name and distance([b for b in blocks if b.target == n], of_machine) <= NEAR
         }
         alone = frozenset({name})
         for left_out in (alone, alone | near) if near else (alone,):
             if set(names) - left_out:
-                found.append((name, left_out))
-    return found
+                result.append((name, left_out))
+    return result
 
 
 def depart(
@@ -150,11 +150,11 @@ def depart(
 
 def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:
     """Return the distance of the tested machine to its nearest other, the largest over types."""
-    found = []
+    distances = []
     for dtype in sorted({b.dtype for b in test} & {b.dtype for b in train}):
         others = tuple(places(train, dtype))
-        found += [nearest(p, others) for p in places(test, dtype)]
-    return max(found, default=math.inf)
+        distances += [nearest(p, others) for p in places(test, dtype)]
+    return max(distances, default=math.inf)
 
 
 def places(blocks: Sequence[Rows], dtype: str) -> tuple[tuple[float, ...], ...]:

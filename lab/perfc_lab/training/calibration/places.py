@@ -33,15 +33,15 @@ def places_of(card: Card) -> Places:
     Raises:
         PerfcError: one of them is not known any more.
     """
-    found: dict[str, tuple[tuple[float, ...], ...]] = {}
+    places: dict[str, tuple[tuple[float, ...], ...]] = {}
     for dtype in card.places:
         if card.class_name == RUN:
-            found[dtype] = tuple(place(t, dtype) for t in card.targets)
+            places[dtype] = tuple(place(t, dtype) for t in card.targets)
             continue
-        names = sorted({target for target, own, _ in card.configurations if own == dtype})
+        names = sorted({target for target, element, _ in card.configurations if element == dtype})
         kind = class_of(card.class_name)
-        found[dtype] = tuple(kind.place(Sheet(load_machine(t)), dtype) for t in names)
-    return found
+        places[dtype] = tuple(kind.place(Sheet(load_machine(t)), dtype) for t in names)
+    return places
 
 
 def main(arguments: Sequence[str]) -> None:

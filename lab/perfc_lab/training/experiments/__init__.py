@@ -133,12 +133,12 @@ class OperatorExperiment(Experiment):
 
     def rows(self, folder: Path) -> list[Rows]:
         """All blocks."""
-        found = []
+        blocks = []
         for name in self.sources:
             for block in sources()[name].rows(folder):
                 if block.class_name == self.class_name and (not self.choose or self.choose(block)):
-                    found.append(block)
-        return thinned(found, self.drawn)
+                    blocks.append(block)
+        return thinned(blocks, self.drawn)
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
         """Train on every row."""
@@ -147,7 +147,7 @@ class OperatorExperiment(Experiment):
             digests |= sources()[name].digests(folder)
         blocks = self.taught(self.rows(folder))
         say(f"{self.name}: {sum(map(len, blocks)):,} rows of {len(targets(blocks))} machines")
-        found = train(
+        artefact = train(
             self.name,
             blocks,
             self.recipe,
@@ -156,7 +156,7 @@ class OperatorExperiment(Experiment):
             calibrating=self.calibrating,
             ready=ready,
         )
-        return found
+        return artefact
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
         """Those of the rows at hand that are trained on; all are tested."""
@@ -174,9 +174,9 @@ class OperatorExperiment(Experiment):
         single = UnseenShapes(self.group, parts=self.shape_folds)
         folds = every_fold(self.group) if self.every_fold else (single,)
         name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
-        found = [self.tested(blocks, holdout, say) for holdout in folds]
+        tested_folds = [self.tested(blocks, holdout, say) for holdout in folds]
         for context in self.contexts(blocks):
-            tested = [one for fold in found for one in fold.get(context, ())]
+            tested = [one for fold in tested_folds for one in fold.get(context, ())]
             yield from figures(named(name, context), context.slices(self.shapes), tested)
 
     def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
@@ -194,7 +194,7 @@ class OperatorExperiment(Experiment):
         """Every machine left out, then all of them together."""
         names, memory = targets(blocks), ForestCache()
         for twins in (False, True):
-            found: dict[CallerContext, list[Tested]] = {
+            by_context: dict[CallerContext, list[Tested]] = {
                 context: [] for context in self.contexts(blocks)
             }
             for target in names:
@@ -205,9 +205,9 @@ class OperatorExperiment(Experiment):
                     holdout.name, self.machines, tested.get(CallerContext.EVERYTHING, ())
                 )
                 for context, ones in tested.items():
-                    found[context] += ones
+                    by_context[context] += ones
             together = f"each unseen machine{' and its twins' if twins else ''}"
-            for context, ones in found.items():
+            for context, ones in by_context.items():
                 yield from figures(named(together, context), context.slices(self.machines), ones)
 
     def contexts(self, blocks: Sequence[Rows]) -> tuple[CallerContext, ...]:
@@ -234,7 +234,7 @@ class OperatorExperiment(Experiment):
         recipe = self.recipe.for_unseen_machine() if is_whole else self.recipe
         how = self.calibrating
         how = replace(how, turns=how.turns_left_out) if is_whole else how
-        found = train(
+        artefact = train(
             self.name,
             self.taught(parts.train),
             recipe,
@@ -244,7 +244,7 @@ class OperatorExperiment(Experiment):
             memory=memory,
         )
         tests = thinned(parts.test, self.tested_rows)
-        return {context: test(found, tests, context) for context in self.contexts(blocks)}
+        return {context: test(artefact, tests, context) for context in self.contexts(blocks)}
 
 
 def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
@@ -273,8 +273,8 @@ def figures(name: str, slices: Sequence[RowSlice], tested: Sequence[Tested]) -> 
 @cache
 def experiments() -> Mapping[str, Experiment]:
     """Every experiment by its name."""
-    found = (e for m in modules(__name__) for e in vars(m).values() if isinstance(e, Experiment))
-    return {experiment.name: experiment for experiment in found}
+    declared = (e for m in modules(__name__) for e in vars(m).values() if isinstance(e, Experiment))
+    return {experiment.name: experiment for experiment in declared}
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:

@@ -131,9 +131,9 @@ def with_several_models(blocks: Sequence[Rows]) -> frozenset[str]:
 
 def rows_of(name: str, folder: Path) -> list[Rows]:
     """Rows of a class that its predictor learns, in 16 bits."""
-    found = experiments()[name]
-    assert isinstance(found, OperatorExperiment)
-    return [rows for rows in found.rows(folder) if rows.dtype == DTYPE]
+    experiment = experiments()[name]
+    assert isinstance(experiment, OperatorExperiment)
+    return [rows for rows in experiment.rows(folder) if rows.dtype == DTYPE]
 
 
 def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
@@ -145,33 +145,33 @@ def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
             taught.append(rows.take(~which))
         if which.any():
             tests.append(rows.take(which))
-    own = experiments()[name]
-    assert isinstance(own, OperatorExperiment)
+    experiment = experiments()[name]
+    assert isinstance(experiment, OperatorExperiment)
     if not tests:
         return []
-    found = train(
+    artefact = train(
         name,
         taught,
-        recipe_of(own),
-        own.group,
+        recipe_of(experiment),
+        experiment.group,
         leave_machines_out=False,
         calibrating=Calibrating(turns=2),
     )
     return test(
-        found, tests if name in LAYERS else thinned(tests, TESTED_ROWS), CallerContext.EVERYTHING
+        artefact, tests if name in LAYERS else thinned(tests, TESTED_ROWS), CallerContext.EVERYTHING
     )
 
 
-def recipe_of(own: OperatorExperiment) -> Recipe:
+def recipe_of(experiment: OperatorExperiment) -> Recipe:
     """Return the recipe of a class without a model, for minutes and not an hour.
 
     Layers have the recipe that ships, classes of absolute errors that of machines left out.
     """
-    if own.name in LAYERS:
-        return own.recipe
-    if own.recipe.leaves:
-        return own.recipe.for_unseen_machine()
-    return replace(own.recipe, **TRAINED)  # type: ignore[arg-type]
+    if experiment.name in LAYERS:
+        return experiment.recipe
+    if experiment.recipe.leaves:
+        return experiment.recipe.for_unseen_machine()
+    return replace(experiment.recipe, **TRAINED)  # type: ignore[arg-type]
 
 
 def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
@@ -198,11 +198,11 @@ def layer_sums(tested: Sequence[Tested]) -> Sums:
         columns, rows = one.rows.columns, one.rows
         tokens = columns["m" if rows.class_name == "matmul" else "tokens"]
         times = columns[IN_BLOCK] if IN_BLOCK in columns else np.zeros(len(rows))
-        found = np.stack([rows.time_s, *ends_of(one)])
+        ends = np.stack([rows.time_s, *ends_of(one)])
         for at in np.flatnonzero(times > 0):
             owner = (float(columns[MODEL][at]), float(columns[SHARDS][at]), float(tokens[at]))
             of_class = kinds.setdefault((rows.target, rows.framework, *owner), {})
-            of_class.setdefault(rows.class_name, []).append(times[at] * found[:, at])
+            of_class.setdefault(rows.class_name, []).append(times[at] * ends[:, at])
     whole = {key: parts for key, parts in kinds.items() if len(parts) == len(LAYERS)}
     sums = [summed([np.sum(each, axis=0) for each in parts.values()]) for parts in whole.values()]
     table = np.array(sums).T.reshape(5, -1)
@@ -211,8 +211,8 @@ def layer_sums(tested: Sequence[Tested]) -> Sums:
 
 def ends_of(one: Tested) -> tuple[Array, Array, Array, Array]:
     """Floor, low, time and high."""
-    found = one.estimates
-    return found.floor_s, found.low_s, found.time_s, found.high_s
+    estimates = one.estimates
+    return estimates.floor_s, estimates.low_s, estimates.time_s, estimates.high_s
 
 
 def summed(classes: Sequence[Array]) -> Array:
@@ -232,12 +232,12 @@ def joined(
     place: Mapping[tuple[str, str, float, float, float], int],
 ) -> tuple[Array, Array]:
     """Each attention with the layers of as many tokens, where those were measured."""
-    found: list[Array] = []
+    parts: list[Array] = []
     for one in tested:
         rows, columns = one.rows, one.rows.columns
         tokens = columns["batch"] * columns.get("query_len", np.ones(len(rows)))
         tokens = tokens + columns.get("decodes", np.zeros(len(rows)))
-        own = np.stack([rows.time_s, *ends_of(one)])
+        ends = np.stack([rows.time_s, *ends_of(one)])
         if rows.protocol is not Protocol.KERNELS:
             continue
         for at in range(len(rows)):
@@ -245,8 +245,8 @@ def joined(
             index = place.get((rows.target, rows.framework, model, shards, float(tokens[at])))
             if index is not None:
                 layer = np.array([layers.measured[index], *layers.ends[:, index]])
-                found.append(summed([layer, own[:, at]]))
-    table = np.array(found).T.reshape(5, -1)
+                parts.append(summed([layer, ends[:, at]]))
+    table = np.array(parts).T.reshape(5, -1)
     return table[0], table[1:]
 
 

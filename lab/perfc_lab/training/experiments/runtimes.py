@@ -112,8 +112,8 @@ class RuntimeExperiment(Experiment):
             say(f"{self.name}: {chip}, {NEWER}")
             weights = train_runs(self.name, train, self.recipe, say)
             targets = sorted({run.row.deployment.target for run in tested})
-            every += (found := predictions(weights, folder, targets))
-            yield from door_scores(NEWER, chip, found)
+            every += (pairs := predictions(weights, folder, targets))
+            yield from door_scores(NEWER, chip, pairs)
         yield from door_scores(NEWER, "all chips", every)
 
     def graphs(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
@@ -145,8 +145,8 @@ class RuntimeExperiment(Experiment):
         pairs: list[Pair] = []
         for fold, train, test in leave_out(runs, dealt):
             say(f"{self.name}: {split}, {fold + 1} of {FOLDS}")
-            found = train_runs(self.name, train, self.recipe, say, leave_machines_out=False)
-            pairs += estimates(found, test)
+            artefact = train_runs(self.name, train, self.recipe, say, leave_machines_out=False)
+            pairs += estimates(artefact, test)
         return pairs
 
 
@@ -161,12 +161,12 @@ def door_scores(split: str, chip: str, runs: Sequence[RunPrediction]) -> Iterato
                 yield score(split, f"{chip}, kernels alone", measured, kernels)
 
 
-def estimates(found: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
+def estimates(artefact: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
     """Runs under runtimes that are known with their estimates, as a user's call gives them."""
     return [
-        (run, estimated(found, run.table))
+        (run, estimated(artefact, run.table))
         for run in runs
-        if run.table.runtime in found.card.frameworks
+        if run.table.runtime in artefact.card.frameworks
     ]
 
 

@@ -33,10 +33,10 @@ def where(
             and dtype in ("", rows.dtype)
             and protocol in (None, rows.protocol)
         )
-        found: NDArray[np.bool_] = everything(rows) & of_block
+        result: NDArray[np.bool_] = everything(rows) & of_block
         for name, value in columns.items():
-            found &= rows.columns.get(name, np.zeros(len(rows))) == value
-        return found
+            result &= rows.columns.get(name, np.zeros(len(rows))) == value
+        return result
 
     return mask
 
@@ -63,14 +63,14 @@ def of_eight_bits(rows: Rows) -> NDArray[np.bool_]:
 
 def of_20_us(rows: Rows) -> NDArray[np.bool_]:
     """Return the mask of rows of which the older table's unit, 1 µs, is less than a twentieth."""
-    found: NDArray[np.bool_] = rows.time_s >= 20e-6
-    return found
+    result: NDArray[np.bool_] = rows.time_s >= 20e-6
+    return result
 
 
 def of_short_heads(rows: Rows) -> NDArray[np.bool_]:
     """Return the mask of latent attention over expanded keys."""
-    found: NDArray[np.bool_] = rows.columns["head_dim"] < 576
-    return found
+    result: NDArray[np.bool_] = rows.columns["head_dim"] < 576
+    return result
 
 
 def without_goals(slices: Sequence[RowSlice]) -> tuple[RowSlice, ...]:

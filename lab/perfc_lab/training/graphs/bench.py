@@ -73,14 +73,14 @@ class Scored:
     @property
     def expected_error(self) -> Array:
         """Error that half of such rows are expected to stay within; NaN without intervals."""
-        found: Array = np.expm1(MIDDLE_SHARE * np.log(self.high / self.low) / 2)
-        return found
+        error: Array = np.expm1(MIDDLE_SHARE * np.log(self.high / self.low) / 2)
+        return error
 
     def where(self, chosen: NDArray[np.bool_]) -> Scored:
         """Return the rows that a mask selects."""
         rows = tuple(r for r, is_chosen in zip(self.rows, chosen, strict=True) if is_chosen)
-        own = {n: getattr(self, n)[chosen] for n in ("measured", "value", "low", "high")}
-        return replace(self, rows=rows, **own)
+        columns = {n: getattr(self, n)[chosen] for n in ("measured", "value", "low", "high")}
+        return replace(self, rows=rows, **columns)
 
 
 def fitted(

@@ -219,5 +219,5 @@ def thinned(fold: Fold, share: float) -> Fold:
         return fold
     names = fold.train.architectures
     random.Random(fold.seed).shuffle(names)
-    kept = set(names[: max(round(share * len(names)), 1)])
-    return replace(fold, train=fold.train.where(lambda r: r.architecture in kept))
+    chosen = set(names[: max(round(share * len(names)), 1)])
+    return replace(fold, train=fold.train.where(lambda r: r.architecture in chosen))

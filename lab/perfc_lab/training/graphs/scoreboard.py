@@ -52,7 +52,7 @@ def write_plots(scores: Sequence[Score], folder: Path) -> list[Path]:
     Raises:
         MissingExtraError: vl-convert is not installed.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     for protocol in dict.fromkeys(f.split for f in scores):
         chosen = [f for f in scores if f.split == protocol]
         whole = [f for f in chosen if f.share >= 1]
@@ -66,8 +66,8 @@ def write_plots(scores: Sequence[Score], folder: Path) -> list[Path]:
         for ending, drawn in charts.items():
             path = folder / f"{chosen[0].source}-{protocol}{ending}.svg"
             write_file(path, svg(drawn).encode())
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths
 
 
 def _title(scores: Sequence[Score]) -> str:
@@ -97,8 +97,8 @@ def errors_chart(scores: Sequence[Score]) -> Mapping[str, object]:
     row = names("slice", sort=order, header={"labelAngle": 0, "labelAlign": "left"})
     bars = {"mark": "bar", "encoding": encoding}
     layer = [bars, labels(encoding, "mape", ".1%", align="left", dx=3)]
-    found = chart(_title(scores), values, facet={"row": row}, spec={"width": 460, "layer": layer})
-    return {k: v for k, v in found.items() if k != "width"}
+    result = chart(_title(scores), values, facet={"row": row}, spec={"width": 460, "layer": layer})
+    return {k: v for k, v in result.items() if k != "width"}
 
 
 def families_chart(scores: Sequence[Score]) -> Mapping[str, object]:

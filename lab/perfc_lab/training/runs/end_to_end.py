@@ -201,21 +201,21 @@ class Plan:
 
 def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
     """One forward pass under the plan's runtime."""
-    found = predicted(Execution(plan.bounds, plan.kernels, folder=folder))
-    below, above = sides_of(found.kernels)
-    kernels = Spent(found.total.time_s, (below,), (above,))
+    prediction = predicted(Execution(plan.bounds, plan.kernels, folder=folder))
+    below, above = sides_of(prediction.kernels)
+    kernels = Spent(prediction.total.time_s, (below,), (above,))
     copies = spent(plan, list(plan.copies()), folder)
-    return TrainingStep(kernels.plus(copies), NOTHING, found.total.floor_s)
+    return TrainingStep(kernels.plus(copies), NOTHING, prediction.total.floor_s)
 
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
     """Forward and backward pass of a plan that trains."""
-    found = predicted(Execution(plan.bounds, plan.kernels, folder=folder))
+    prediction = predicted(Execution(plan.bounds, plan.kernels, folder=folder))
     passes: list[Spent] = []
     for backward in (False, True):
         of_pass = [
             (bound, estimate)
-            for bound, estimate in zip(plan.bounds.kernels, found.kernels, strict=True)
+            for bound, estimate in zip(plan.bounds.kernels, prediction.kernels, strict=True)
             if bound.is_gradient is backward
         ]
         below, above = sides_of([k for _, k in of_pass])
@@ -225,7 +225,7 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
         if backward:
             rows += accumulated(plan.gradients, plan.bounds.env)
         passes.append(replace(alone.plus(spent(plan, rows, folder)), products=IN_TRAINING))
-    return TrainingStep(passes[0], passes[1], found.total.floor_s)
+    return TrainingStep(passes[0], passes[1], prediction.total.floor_s)
 
 
 def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
@@ -238,12 +238,12 @@ def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
     time_s, below, above = 0.0, Counter[ErrorSide](), Counter[ErrorSide]()
     for (name, dtype), members in groups.items():
         columns = columns_of([m.parameters for m in members])
-        found = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
+        estimates = predictor.predict(name, columns, dtype, machine, INSIDE, folder=folder)
         card = predictor.select(name, dtype, INSIDE, machine.name, folder).card
-        own = candidate_times.is_measured(card, dtype, Sheet(machine))
-        for ends in zip(found.low_s, found.time_s, found.high_s, strict=True):
+        is_measured = candidate_times.is_measured(card, dtype, Sheet(machine))
+        for ends in zip(estimates.low_s, estimates.time_s, estimates.high_s, strict=True):
             time = Interval(*map(float, ends)).slower_of(launch)
             time_s += time.mid
-            below[ErrorSide(name, own, time.mid - time.low)] += 1
-            above[ErrorSide(name, own, time.high - time.mid)] += 1
+            below[ErrorSide(name, is_measured, time.mid - time.low)] += 1
+            above[ErrorSide(name, is_measured, time.high - time.mid)] += 1
     return Spent(time_s, (below,), (above,))

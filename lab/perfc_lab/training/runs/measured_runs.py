@@ -59,7 +59,7 @@ def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]
     Raises:
         DataError: no table or no graphs.
     """
-    graphs, found, missing = model_folder(folder), list[MeasuredRun](), 0
+    graphs, runs, missing = model_folder(folder), list[MeasuredRun](), 0
     by_graph: dict[str, list[WholeModel]] = {}
     for row in (*whole_models(folder), *published_runs(folder, graphs), *own_runs(graphs)):
         by_graph.setdefault(row.graph, []).append(row)
@@ -69,9 +69,9 @@ def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]
             missing += len(rows)
             continue
         with paused_collector():
-            found += of_graph(path, rows, say)
-    say(f"{len(found):,} runs of {len(by_graph):,} graphs; {missing:,} rows have no graph")
-    return found
+            runs += of_graph(path, rows, say)
+    say(f"{len(runs):,} runs of {len(by_graph):,} graphs; {missing:,} rows have no graph")
+    return runs
 
 
 def of_graph(

@@ -92,19 +92,19 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
         rounded = 2 * HUBER**2 * (np.sqrt(1 + error**2) - 1)
         return float((weights * rounded).sum() + RIDGE * (logs**2).sum())
 
-    found = minimize(loss, np.zeros(len(names)), method="L-BFGS-B").x
-    factors = {name: float(np.exp(value)) for name, value in zip(names, found, strict=True)}
+    solution = minimize(loss, np.zeros(len(names)), method="L-BFGS-B").x
+    factors = {name: float(np.exp(value)) for name, value in zip(names, solution, strict=True)}
     known = sorted({(s.step.deployment.target, s.stored) for s in steps})
     return StepLaw(factors, Band(0.0, 0.0), tuple(known), len(steps), len(rows))
 
 
 def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
     """Logarithm of each step over what the law of the other architectures says."""
-    found: list[tuple[SummedStep, float]] = []
+    result: list[tuple[SummedStep, float]] = []
     for _, train, tested in leave_out(steps, [s.step.architecture for s in steps]):
         law = learned(train)
-        found += [(s, math.log(s.step.time_s / s.predicted_s(law))) for s in tested]
-    return found
+        result += [(s, math.log(s.step.time_s / s.predicted_s(law))) for s in tested]
+    return result
 
 
 def band_of(logs: Sequence[float]) -> Band:

@@ -211,12 +211,12 @@ def of_runtime(runtime: str, runs: Sequence[MeasuredRun], scores: Array, weights
         weights: how much each counts.
     """
     tables = [run.table for run in runs]
-    own = weights * [table.runtime == runtime for table in tables]
+    chosen = weights * [table.runtime == runtime for table in tables]
     library = next((table.library for table in tables if table.runtime == runtime), "")
     others = weights * [library in ("", table.library) for table in tables]
-    count = int(np.count_nonzero(own))
+    count = int(np.count_nonzero(chosen))
     share = count / (count + BORROWED_ROWS)
-    each = (1 - share) * others / others.sum() + share * own / (own.sum() or 1.0)
+    each = (1 - share) * others / others.sum() + share * chosen / (chosen.sum() or 1.0)
     return band(scores, each, count=count + LENT_ROWS if count else None)
 
 

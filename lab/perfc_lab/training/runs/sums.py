@@ -59,27 +59,27 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
     np.add.at(scale, (stack.row, stack.kind), stack.scale_s)
     share = scale / stack.time_s[:, None]
     shared = _reweighted(share, np.ones(kinds), recipe.ridge)
-    found = np.ones((len(stack.known), kinds))
+    result = np.ones((len(stack.known), kinds))
     present = sorted(set(stack.configuration.tolist()))
     for i in present:
         mine = _reweighted(share[stack.configuration == i], shared, recipe.ridge)
-        found[i] = np.maximum(mine, LEAST_MULTIPLIER)
+        result[i] = np.maximum(mine, LEAST_MULTIPLIER)
     # what nobody measured is predicted as the mean of the others, so it is tested as that
     absent = [i for i in range(len(stack.known)) if i not in present]
-    found[absent] = np.exp(np.log(found[present]).mean(axis=0))
-    return found
+    result[absent] = np.exp(np.log(result[present]).mean(axis=0))
+    return result
 
 
 def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
     """``share · μ ≈ 1``, μ not negative, near ``centre`` where the data say little."""
     weight = np.ones(len(share))
-    found = centre
+    current = centre
     for _ in range(REWEIGHTINGS):
         pull = np.maximum(ridge**2 * (share**2).sum(axis=0) * weight.mean(), ridge**2)
         heavy = share * weight[:, None]
-        found = non_negative(heavy.T @ share + np.diag(pull), heavy.sum(axis=0) + pull * centre)
-        weight = 1 / np.maximum(np.abs(share @ found - 1), LEAST_ERROR)
-    return found
+        current = non_negative(heavy.T @ share + np.diag(pull), heavy.sum(axis=0) + pull * centre)
+        weight = 1 / np.maximum(np.abs(share @ current - 1), LEAST_ERROR)
+    return current
 
 
 def non_negative(matrix: Array, vector: Array) -> Array:

@@ -96,13 +96,13 @@ def train(
 
     written: list[Path] = []
     for target in Target:
-        own = [row for row in rows if row.target is target]
-        if not own:
+        of_target = [row for row in rows if row.target is target]
+        if not of_target:
             continue
         learned = PlainTrees(WHOLE, settings)
-        learned.fit(own, HeldOutKind.RANDOM)
+        learned.fit(of_target, HeldOutKind.RANDOM)
         assert learned.trees is not None
-        forest, table = learned.trees.forest, np.array([row.features for row in own])
+        forest, table = learned.trees.forest, np.array([row.features for row in of_target])
         places = {name: COLUMNS.index(name) for name in NEWEST}
         card = {
             "format": FORMAT,
@@ -110,11 +110,11 @@ def train(
             "columns": COLUMNS,
             "base": forest.base,
             "settings": str(learned.trees.settings),
-            "rows": len(own),
-            "tables": sorted({row.source for row in own}),
-            "models": sorted({row.model for row in own}),
-            "machines": sorted({row.machine for row in own}),
-            "ends": intervals(own, settings, say),
+            "rows": len(of_target),
+            "tables": sorted({row.source for row in of_target}),
+            "models": sorted({row.model for row in of_target}),
+            "machines": sorted({row.machine for row in of_target}),
+            "ends": intervals(of_target, settings, say),
             "newest": {
                 name: float(np.nanmax(table[:, i]))
                 for name, i in places.items()
