@@ -50,7 +50,7 @@ class AttentionDecode(FusedAttention):
     increasing = ("log_device_s", "log_chain_s")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the amounts: the visible cache is read once a KV head, however many queries share it."""
+        """Return the amounts: the visible cache is read once a KV head for all queries."""
         element_bytes = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
         width = rows["head_dim"] + value_dim(rows)
