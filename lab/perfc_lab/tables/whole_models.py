@@ -80,6 +80,8 @@ PUBLICATIONS: Mapping[str, str] = {
 """Titles of publications by their names in the table; other names are titles."""
 ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
 """Rows faster than the machine's peak rate allows."""
+MISPRINTED = "T4", "timm__dpn"
+"""Card and start of the graphs whose published times in f16 are those in f32, digit by digit."""
 
 
 @frozen
@@ -144,6 +146,8 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
         target = machine(str(device), str(gpu))
         table = known_runtime(str(name))
         if table is None or precision not in PRECISIONS or not target:
+            continue
+        if (gpu, str(graph)[: len(MISPRINTED[1])]) == MISPRINTED:
             continue
         dtype, tf32 = PRECISIONS[precision]
         dims = {"batch": int(batch)}
