@@ -360,10 +360,7 @@ def host_of(host: HostClass, rows: Sequence[HostSample]) -> tuple[HostTimes, str
 
 def page(hosts: Mapping[str, HostTimes]) -> str:
     """Return the table of docs/predict.md: middle and ends in µs."""
-    lines = [
-        "| runtime, boards | launch | run |",
-        "| --- | ---: | ---: |",
-    ]
+    lines = ["| runtime, boards | launch | run |", "| --- | ---: | ---: |"]
     for name, host in sorted(hosts.items()):
         each = (host.launch_s, host.fixed_s)
         cells = (f"{1e6 * m:,.4g} ({1e6 * a:,.4g} to {1e6 * b:,.4g})" for a, m, b in each)

@@ -72,11 +72,7 @@ CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
     ("softmax", "half", "f32"): (*STREAM, R.ELEMENTS, R.ROWS, R.WAVES),
     ("pool", "half", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
     ("depthwise convolution", "half", "tf32", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
-    ("depthwise convolution channels last", "half", "tf32", "f32"): (
-        R.RAMP,
-        R.TAPS,
-        R.DEVICE,
-    ),
+    ("depthwise convolution channels last", "half", "tf32", "f32"): (R.RAMP, R.TAPS, R.DEVICE),
     ("image convolution", "half", "tf32", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
     ("convolution", "half"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
     ("convolution", "tf32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),

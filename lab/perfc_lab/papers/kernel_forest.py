@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 AMOUNTS = ("mac", "read_bytes", "write_bytes", "m")
 TRAITS = ("n", "k", "window", "stride", "channels", "reduced")
 FEATURES = Schema(
-    "kernels",
-    (*AMOUNTS, *TRAITS, "rate", "bandwidth", "compiled", "channels_last", "training"),
+    "kernels", (*AMOUNTS, *TRAITS, "rate", "bandwidth", "compiled", "channels_last", "training")
 )
 """Hyper-parameters, work and traffic of a kernel, and the machine; sizes by their logarithm."""
 TREES = 40

@@ -47,13 +47,7 @@ MODELS: Mapping[str, ModelExtents] = {
     "Qwen/Qwen3-32B": ModelExtents(5120, 25600, 64, 8, 151936),
 }
 """From the models' published configurations."""
-DENSE_MODELS = frozenset(
-    {
-        "meta-llama/Llama-3.1-8B",
-        "meta-llama/Llama-3.1-70B",
-        "Qwen/Qwen3-32B",
-    }
-)
+DENSE_MODELS = frozenset({"meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-70B", "Qwen/Qwen3-32B"})
 """Models without experts."""
 NO_ATTENTION = frozenset({"Qwen/Qwen3-32B"})
 """Models of which the layers are taken alone."""

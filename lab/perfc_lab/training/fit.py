@@ -94,10 +94,7 @@ def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str,
 
 
 def _card(
-    name: str,
-    blocks: Sequence[Rows],
-    group: tuple[str, ...],
-    data: Mapping[str, str],
+    name: str, blocks: Sequence[Rows], group: tuple[str, ...], data: Mapping[str, str]
 ) -> Card:
     kind = class_of(blocks[0].class_name)
     parameters = (*kind.parameters, *kind.optional)

@@ -14,22 +14,7 @@ from perfc.frontend.config.lowering.step import SEQ
 from perfc.frontend.config.model import Attention, LatentAttention, Stack, TokenEmbedding, mixers
 from perfc.frontend.reading.onnx_file import read_model
 
-MODEL = (
-    "BS",
-    "SL",
-    "QT",
-    "TN",
-    "TE",
-    "TM",
-    "TP",
-    "TM_mem",
-    "MPE",
-    "NHL",
-    "NAH",
-    "HS",
-    "VS",
-    "TVS",
-)
+MODEL = ("BS", "SL", "QT", "TN", "TE", "TM", "TP", "TM_mem", "MPE", "NHL", "NAH", "HS", "VS", "TVS")
 """Features by the thesis's abbreviations: batch size, sequence length, type of quantisation, nodes,
 edges, multiply-accumulates, parameters, bytes, positions, layers, attention heads, hidden size,
 sizes of the vocabulary and of that of token types."""

@@ -59,15 +59,7 @@ ROUTED = {
 }
 LATENTS = {
     name: name
-    for name in (
-        "mla_dtype",
-        "kv_cache_dtype",
-        "num_heads",
-        "batch_size",
-        "isl",
-        "tp_size",
-        "step",
-    )
+    for name in ("mla_dtype", "kv_cache_dtype", "num_heads", "batch_size", "isl", "tp_size", "step")
 }
 ABSORBED = {
     "bmm_dtype": "bmm_dtype",
@@ -76,25 +68,11 @@ ABSORBED = {
     "op_name": "op_name",
 }
 STATES = {
-    name: name
-    for name in (
-        "phase",
-        "batch_size",
-        "seq_len",
-        "d_model",
-        "d_conv",
-        "model_name",
-    )
+    name: name for name in ("phase", "batch_size", "seq_len", "d_model", "d_conv", "model_name")
 }
 SCANNED = STATES | {name: name for name in ("d_state", "nheads", "head_dim", "n_groups")}
 CORRECTED = STATES | {
-    name: name
-    for name in (
-        "num_k_heads",
-        "head_k_dim",
-        "num_v_heads",
-        "head_v_dim",
-    )
+    name: name for name in ("num_k_heads", "head_k_dim", "num_v_heads", "head_v_dim")
 }
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000

@@ -37,10 +37,7 @@ class Vidur(PublicSource):
     url: ClassVar[str] = "https://github.com/microsoft/vidur"
     commit: ClassVar[str] = "7d47513363ec"
     licence: ClassVar[str] = "MIT"
-    folders: ClassVar[tuple[str, ...]] = (
-        "data/profiling/compute",
-        "data/profiling/network",
-    )
+    folders: ClassVar[tuple[str, ...]] = ("data/profiling/compute", "data/profiling/network")
     tables: ClassVar[tuple[str, ...]] = ("vidur_mlp", "vidur_network")
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:

@@ -84,10 +84,7 @@ class GraphLanguageNetwork(nn.Module):
 
         targets = "all-linear" if has_every_layer else None
         adapter = LoraConfig(
-            r=rank,
-            lora_alpha=2 * rank,
-            target_modules=targets,
-            task_type="CAUSAL_LM",
+            r=rank, lora_alpha=2 * rank, target_modules=targets, task_type="CAUSAL_LM"
         )
         with warnings.catch_warnings():
             # peft asks for what the newest transformers call otherwise
@@ -220,11 +217,7 @@ class GraphLanguageNetwork(nn.Module):
         return embedding(ids.to(place)), mask.to(place)
 
     def read_once(
-        self,
-        tokens: Tensor,
-        is_there: Tensor,
-        questions: Sequence[Sequence[int]],
-        of_row: Tensor,
+        self, tokens: Tensor, is_there: Tensor, questions: Sequence[Sequence[int]], of_row: Tensor
     ) -> Begun:
         """Pass each graph, and what all questions on it begin with, once for all its rows.
 

@@ -9,16 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.conv import GATConv, GCNConv, GINConv, SAGEConv
 
-__all__ = (
-    "GATConv",
-    "GCNConv",
-    "gin",
-    "in_degree",
-    "incoming",
-    "pooled",
-    "sage",
-    "softmax_pooled",
-)
+__all__ = ("GATConv", "GCNConv", "gin", "in_degree", "incoming", "pooled", "sage", "softmax_pooled")
 
 
 def incoming(x: Tensor, edges: Tensor, nodes: int) -> Tensor:

@@ -231,10 +231,7 @@ CAUSAL_CONVOLUTION = OperatorExperiment(
 RELATED = where("h100-sxm5-80gb", "h200-sxm-141gb", "b200-sxm-180gb", "gb200")
 """Machines of which another has the same chip or nearly so."""
 UNQUANTIZED = where(dtype="bf16", weight_bits=0)
-QUANTIZED_EXPERTS = (
-    RowSlice("16 bits", UNQUANTIZED),
-    RowSlice("quantised", without(UNQUANTIZED)),
-)
+QUANTIZED_EXPERTS = (RowSlice("16 bits", UNQUANTIZED), RowSlice("quantised", without(UNQUANTIZED)))
 EXPERTS = OperatorExperiment(
     "experts",
     "Fused experts in recorded graphs",

@@ -131,11 +131,7 @@ def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
     kernels = replace(then.launched(module, machine, env, am, source), runtime=how.table)
     bound = bounds(kernels, machine, env, tf32=tf32)
     return Execution(
-        bound,
-        kernels,
-        module,
-        host_launch_s=how.host_launch,
-        framework=how.serving.value,
+        bound, kernels, module, host_launch_s=how.host_launch, framework=how.serving.value
     )
 
 

@@ -119,8 +119,7 @@ def train_runs(
         Bands(
             of_runtime(one, runs, scores, np.ones(len(runs))),
             Unseen(
-                0.0,
-                of_runtime(one, on_chips, np.concatenate(of_chips), np.concatenate(weights)),
+                0.0, of_runtime(one, on_chips, np.concatenate(of_chips), np.concatenate(weights))
             )
             if left_out
             else None,
@@ -290,10 +289,7 @@ def publications(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
 
 
 def card(
-    name: str,
-    runs: Sequence[MeasuredRun],
-    calibration: Calibration,
-    data: Mapping[str, str],
+    name: str, runs: Sequence[MeasuredRun], calibration: Calibration, data: Mapping[str, str]
 ) -> Card:
     """Return the card of the weights."""
     counts = Counter((r.row.deployment.target, r.table.stored, r.table.runtime) for r in runs)
