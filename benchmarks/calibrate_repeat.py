@@ -64,7 +64,7 @@ def compare(runs: list[dict[str, Rate]]) -> float:
 
 
 def broken_peaks(machines: list[Machine]) -> list[str]:
-    """Peaks that some run's best round is above: floors made of them would be wrong."""
+    """Return the peaks that some run's best round is above: floors made of them would be wrong."""
     best: dict[str, float] = {}
     for machine in machines:
         for rates in (*machine.compute.values(), *machine.memory):

@@ -63,7 +63,7 @@ def git(root: Path, *arguments: str) -> None:
 
 
 def checked(old: onnx.ModelProto, new: onnx.ModelProto, options: argparse.Namespace) -> Checked:
-    """A project with ``old`` in its baseline, checked with ``new`` in its place."""
+    """Return a project with ``old`` in its baseline, checked with ``new`` in its place."""
     with tempfile.TemporaryDirectory(prefix="perfc-check-") as folder, chdir(folder):
         path = Path("m.onnx")
         path.write_bytes(old.SerializeToString())
@@ -121,7 +121,7 @@ def growth(old: onnx.ModelProto, new: onnx.ModelProto, node: str) -> float:
 
 
 def reordered(model: onnx.ModelProto, rng: random.Random) -> onnx.ModelProto:
-    """The model with its nodes in another order that can run, and its weights in any."""
+    """Return the model with its nodes in another order that can run, and its weights in any."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     nodes = list(copy.graph.node)
@@ -152,7 +152,7 @@ def reordered(model: onnx.ModelProto, rng: random.Random) -> onnx.ModelProto:
 
 
 def captured(node: onnx.NodeProto) -> set[str]:
-    """Values that a node reads, bodies included."""
+    """Return the values that a node reads, bodies included."""
     names = set(node.input)
     for a in node.attribute:
         for graph in (*a.graphs, *([a.g] if a.HasField("g") else [])):
@@ -161,7 +161,7 @@ def captured(node: onnx.NodeProto) -> set[str]:
 
 
 def grown(options: argparse.Namespace, rng: random.Random) -> int:
-    """Edits that add work; how many failed on time with the operator named."""
+    """Return the edits that add work; how many failed on time with the operator named."""
     pool = files(options.models)
     right = tried = vain = 0
     while tried < options.count and vain < MOST_TRIES * options.count:
@@ -198,7 +198,7 @@ def shown(words: str, checked_edit: Checked, node: str) -> bool:
 
 
 def neutral(options: argparse.Namespace, rng: random.Random) -> int:
-    """Edits of names and order; how many failed or warned."""
+    """Return the edits of names and order; how many failed or warned."""
     pool = files(options.models)
     wrong = tried = 0
     while tried < options.count:

@@ -63,7 +63,7 @@ PUBLISHED = {
 
 
 def by_torch(model: Any, x: Any) -> int:
-    """Operations by ``FlopCounterMode``."""
+    """Return the operations by ``FlopCounterMode``."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -74,7 +74,7 @@ def by_torch(model: Any, x: Any) -> int:
 
 
 def by_fvcore(model: Any, x: Any) -> int:
-    """Operations by ``FlopCountAnalysis``."""
+    """Return the operations by ``FlopCountAnalysis``."""
     from fvcore.nn import FlopCountAnalysis
 
     analysis = FlopCountAnalysis(model, x)
@@ -83,7 +83,7 @@ def by_fvcore(model: Any, x: Any) -> int:
 
 
 def by_ptflops(model: Any, x: Any) -> int:
-    """Operations by ``get_model_complexity_info``."""
+    """Return the operations by ``get_model_complexity_info``."""
     from ptflops import get_model_complexity_info
 
     # with functions counted, 0.7.5 counts activations and pools of modules twice
@@ -98,14 +98,14 @@ def by_ptflops(model: Any, x: Any) -> int:
 
 
 def by_thop(model: Any, x: Any) -> int:
-    """Operations by ``profile``."""
+    """Return the operations by ``profile``."""
     from thop import profile
 
     return int(profile(model, inputs=(x,), verbose=False)[0])
 
 
 def by_calflops(model: Any, x: Any) -> int:
-    """Operations by ``calculate_flops``."""
+    """Return the operations by ``calculate_flops``."""
     from calflops import calculate_flops
 
     count, _, _ = calculate_flops(model, args=[x], output_as_string=False, print_results=False)
@@ -113,7 +113,7 @@ def by_calflops(model: Any, x: Any) -> int:
 
 
 def by_deepspeed(model: Any, x: Any) -> int:
-    """Operations by ``get_model_profile``."""
+    """Return the operations by ``get_model_profile``."""
     from deepspeed.profiling.flops_profiler import get_model_profile
 
     count, _, _ = get_model_profile(
@@ -133,7 +133,7 @@ TOOLS: dict[str, Callable[[Any, Any], int]] = {
 
 
 def ours(path: Path, tool: str) -> tuple[float, float]:
-    """The count by ``perfc`` and the part of it that is attention."""
+    """Return the count by ``perfc`` and the part of it that is attention."""
     command = [sys.executable, "-m", "perfc", "analyze", str(path), "--count-as", tool]
     command += ["--output-format", "json", "--no-predict", "--isolated"]
     counts = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["counts"]
@@ -141,7 +141,7 @@ def ours(path: Path, tool: str) -> tuple[float, float]:
 
 
 def exported(name: str, folder: Path) -> Path:
-    """The model as ONNX, batch normalisation not folded."""
+    """Return the model as ONNX, batch normalisation not folded."""
     import torch
     import torchvision
 

@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def files(folder: Path | None) -> list[Path]:
-    """Models to draw from."""
+    """Return the models to draw from."""
     paths = sorted((folder or HERE.parent / "examples" / "models").glob("*.onnx.gz"))
     return [p for p in paths if folder is None or p.name.startswith(("timm__", "hf__", "rnd__"))]
 

@@ -97,7 +97,7 @@ def networks() -> Iterator[tuple[str, object, tuple[object, ...]]]:
 
 
 def from_transformers() -> Iterator[tuple[str, object, tuple[object, ...]]]:
-    """A few layers of well-known architectures, without trained weights."""
+    """Yield a few layers of well-known architectures, without trained weights."""
     try:
         import torch
         import transformers as hf
@@ -141,7 +141,7 @@ def from_transformers() -> Iterator[tuple[str, object, tuple[object, ...]]]:
 
 
 def exported(folder: Path) -> Iterator[tuple[str, Path, Path]]:
-    """Each network by the tracing exporter at opset 13 and at 18, and by the other at 18."""
+    """Yield each network by the tracing exporter at opset 13 and at 18, and by the other at 18."""
     import torch
 
     for name, model, inputs in networks():

@@ -67,12 +67,12 @@ class Row:
 
     @property
     def family(self) -> str:
-        """Models of one design."""
+        """Return the models of one design."""
         return self.model[:4]
 
     @property
     def architecture(self) -> str:
-        """Architecture of its machine."""
+        """Return the architecture of its machine."""
         return architecture(load_machine(self.target))
 
     @property
@@ -99,7 +99,7 @@ class Row:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Geometric."""
+    """Return the geometric."""
     return math.exp(statistics.fmean(math.log(v) for v in values))
 
 
@@ -126,7 +126,7 @@ def summed(name: str, target: str, batch: int, steps: int) -> GenerationReport:
 
 
 def fitted(known: Sequence[Row]) -> Law:
-    """The law whose errors are least, each family counting the same."""
+    """Return the law whose errors are least, each family counting the same."""
     laws = [fitted_with(known, launch_s) for launch_s in LAUNCHES_S]
     best = min(laws, key=lambda law: wrong(known, law))
     energy = mean([r.energy_j / r.predicted_j(best) for r in known])
@@ -134,7 +134,7 @@ def fitted(known: Sequence[Row]) -> Law:
 
 
 def fitted_with(known: Sequence[Row], launch_s: float) -> Law:
-    """The best factors of attention with a time per launch."""
+    """Return the best factors of attention with a time per launch."""
     law = replace(PLAIN, launch_s=launch_s, rows=len(known))
     factors: dict[str, float] = {}
     for name in sorted({r.architecture for r in known}):
@@ -145,7 +145,7 @@ def fitted_with(known: Sequence[Row], launch_s: float) -> Law:
 
 
 def wrong(known: Sequence[Row], law: Law) -> float:
-    """Mean error of a law's logarithms, each family counting the same."""
+    """Return the mean error of a law's logarithms, each family counting the same."""
     return statistics.fmean(
         statistics.fmean(abs(math.log(r.predicted_s(law) / r.time_s)) for r in of)
         for of in families(known)
@@ -153,13 +153,13 @@ def wrong(known: Sequence[Row], law: Law) -> float:
 
 
 def families(known: Sequence[Row]) -> list[list[Row]]:
-    """Rows by family."""
+    """Return the rows by family."""
     ordered = sorted(known, key=lambda r: r.family)
     return [list(of) for _, of in itertools.groupby(ordered, key=lambda r: r.family)]
 
 
 def left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
-    """Every row with the law of the other families."""
+    """Return every row with the law of the other families."""
     return [
         (row, fitted([r for r in known if r.family != row.family]))
         for of in families(known)
@@ -168,7 +168,7 @@ def left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
 
 
 def machines_left_out(known: Sequence[Row]) -> list[tuple[Row, Law]]:
-    """Every row with the law of the other machines and families."""
+    """Return every row with the law of the other machines and families."""
     return [
         (row, fitted([r for r in known if r.family != row.family and r.target != row.target]))
         for row in known
@@ -199,7 +199,7 @@ def off(row: Row, law: Law, *, of_energy: bool) -> float:
 
 
 def line(name: str, pairs: Sequence[tuple[Row, Law]]) -> str:
-    """Errors of some rows."""
+    """Return the errors of some rows."""
     times = [row.predicted_s(law) / row.time_s for row, law in pairs]
     joules = [row.predicted_j(law) / row.energy_j for row, law in pairs]
     plain = statistics.fmean(abs(row.plain.time_s / row.time_s - 1) for row, _ in pairs)

@@ -165,7 +165,7 @@ class Bounded:
 
     @property
     def odd(self) -> str:
-        """Why the row is known to be wrong, "" where it is not."""
+        """Return why the row is known to be wrong, "" where it is not."""
         run = self.run
         return ODD.get((run.graph, run.device, run.precision, run.batch), "")
 
@@ -180,12 +180,12 @@ class Model:
         self.retyped: dict[tuple[int, str], Module] = {}
 
     def macs(self) -> float:
-        """Multiply–accumulates of one example, as exported."""
+        """Return multiply–accumulates of one example, as exported."""
         module = self.forms[0]
         return float(evaluate(self.am.get(Cost(), module).work.mac, module.defaults()))
 
     def roofline(self, form: int, run: Run, machine: Machine) -> RooflineTable:
-        """Bounds of a run of one form."""
+        """Return the bounds of a run of one form."""
         dtype = DTYPES[run.precision]
         module = self.forms[form]
         if dtype and (form, dtype) not in self.retyped:
@@ -200,7 +200,7 @@ class Model:
         return min((bounds(one, machine, env) for one in made), key=lambda b: b.floor_s)
 
     def bounded(self, run: Run, machine: Machine) -> Bounded:
-        """The lowest floor of the model's forms."""
+        """Return the lowest floor of the model's forms."""
         rooflines = [self.roofline(form, run, machine) for form in range(len(self.forms))]
         lowest = min(rooflines, key=lambda table: table.floor_s)
         return Bounded(run, lowest.floor_s, lowest.time_s)
@@ -229,7 +229,7 @@ def timm_runs(data: Path) -> Iterator[Run]:
 
 
 def whole_runs(data: Path) -> Iterator[Run]:
-    """Latencies of grade A whose graph is that of the row, or takes any length."""
+    """Yield the latencies of grade A whose graph is that of the row, or takes any length."""
     import pandas
 
     frame = graded(data)
@@ -284,7 +284,7 @@ def graph_of(data: Path, name: str) -> Module | None:
 
 
 def checked(graph: Module, runs: Iterable[Run], machines: Mapping[str, Machine]) -> list[Bounded]:
-    """Bounds of every run of one model.
+    """Return the bounds of every run of one model.
 
     Raises:
         PerfcError: the graph is not what was measured: the published count of products differs
@@ -302,7 +302,7 @@ def checked(graph: Module, runs: Iterable[Run], machines: Mapping[str, Machine])
 
 
 def selected(runs: Iterable[Run], count: int) -> dict[str, list[Run]]:
-    """Models that were measured, evenly spread over their names."""
+    """Return the models that were measured, evenly spread over their names."""
     by_graph: dict[str, list[Run]] = {}
     for run in runs:
         by_graph.setdefault(run.graph, []).append(run)

@@ -76,7 +76,7 @@ def closest(block: Rows) -> Closest:
 
 
 def blocks(data: Path, name: str) -> Iterator[Rows]:
-    """Rows of a source."""
+    """Return the rows of a source."""
     source = sources()[name]
     if isinstance(source, deepbench.DeepBenchTable):
         return source.blocks(data, {**deepbench.TARGETS, **deepbench.OLD_TARGETS})

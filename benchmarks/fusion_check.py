@@ -68,7 +68,7 @@ MODELS = (
 
 
 def filled(path: Path) -> onnx.ModelProto:
-    """The model with random values in place of its stripped weights."""
+    """Return the model with random values in place of its stripped weights."""
     model = onnx.load_from_string(gzip.decompress(path.read_bytes()))
     rng = np.random.default_rng(0)
     tensors = list(model.graph.initializer)
@@ -92,12 +92,12 @@ class OneSample(CalibrationDataReader):  # type: ignore[misc]
         self.samples = iter([{x.name: values}])
 
     def get_next(self) -> dict[str, np.ndarray] | None:
-        """The next sample."""
+        """Return the next sample."""
         return next(self.samples, None)
 
 
 def quantized(path: Path, folder: Path) -> Path:
-    """The model as ONNX Runtime quantises it, between pairs of Q and DQ."""
+    """Return the model as ONNX Runtime quantises it, between pairs of Q and DQ."""
     model = filled(path)
     for tensor in model.graph.initializer:
         if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) > 1:
@@ -121,7 +121,7 @@ def paths(folder: Path, names: list[str]) -> Iterator[Path]:
 
 
 def requests(args: argparse.Namespace, folder: Path) -> Iterator[tuple[str, OracleRequest]]:
-    """Models by name, as the compiler takes them."""
+    """Yield the models by name, as the compiler takes them."""
     if args.models is None:
         for name in args.names or FAMILIES:
             inputs = IMAGE if FAMILIES.index(name) < FAMILIES.index("bert") else ()

@@ -42,7 +42,7 @@ class Workers:
         self.process: subprocess.Popen[str] | None = None
 
     def run(self, path: Path) -> dict[str, Any]:
-        """Outcome of one file."""
+        """Return the outcome of one file."""
         if self.process is None or self.process.poll() is not None:
             env = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
             env["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), env.get("PYTHONPATH", "")])
@@ -82,7 +82,7 @@ class Workers:
 
 
 def prepare(root: Path) -> Path:
-    """The models' folder, and beside it what must not be read."""
+    """Return the models' folder, and beside it what must not be read."""
     folder = root / "models"
     folder.mkdir()
     (root / "secret.bin").write_bytes(bytes(64))
@@ -106,7 +106,7 @@ def run_api(
     keep: Path | None = None,
     write: Callable[[Path, int, int], tuple[Path, str]] = write,
 ) -> tuple[Counter[str], list[str], dict[str, Any]]:
-    """Outcomes, descriptions of the bad ones, and the extremes."""
+    """Return the outcomes, descriptions of the bad ones, and the extremes."""
     outcomes: Counter[str] = Counter()
     bad: dict[str, list[int]] = {}
     extremes: dict[str, Any] = {"seconds": 0.0, "peak_mb": 0}
@@ -135,7 +135,7 @@ def run_api(
 
 
 def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]:
-    """The same through the command line: exit status and what it wrote."""
+    """Return the same through the command line: exit status and what it wrote."""
     outcomes: Counter[str] = Counter()
     bad = []
     limit = f"import resource as r; r.setrlimit(r.RLIMIT_AS, ({MEMORY_BYTES}, {MEMORY_BYTES})); "

@@ -38,7 +38,7 @@ def seeds(largest: int = 60_000) -> tuple[bytes, ...]:
 
 @cache
 def text_seeds() -> tuple[str, ...]:
-    """The same models in ONNX's text form, as far as it can print them."""
+    """Return the same models in ONNX's text form, as far as it can print them."""
     paths = []
     for data in seeds()[:60]:
         try:
@@ -55,7 +55,7 @@ HOSTILE_SHARE = 0.30
 
 
 def make(number: int, seed: int = 0) -> tuple[bytes, str, str]:
-    """Bytes, suffix and kind of one file."""
+    """Return the bytes, suffix and kind of one file."""
     r = random.Random(f"{seed}/{number}")
     roll = r.random()
     if number % 3 == 2:
@@ -117,7 +117,7 @@ def repeat(r: random.Random, data: bytearray) -> bytes:
 
 
 def splice(r: random.Random, data: bytearray) -> bytes:
-    """The head of one model and the tail of another."""
+    """Return the head of one model and the tail of another."""
     other = r.choice(seeds())
     return data[: r.randrange(len(data))] + other[r.randrange(len(other)) :]
 
@@ -135,7 +135,7 @@ BYTES = {f.__name__: f for f in (flip, truncate, insert, delete, repeat, splice,
 
 
 def pick(r: random.Random, items: Any) -> Any:
-    """One of a repeated field, None when it is empty."""
+    """Return one of a repeated field, None when it is empty."""
     listed = list(items)
     return r.choice(listed) if listed else None
 

@@ -63,7 +63,7 @@ INTEGERS = (0, 1, -1, 2**31 - 1, 2**32 - 1, 2**62, 2**63 - 1, -(2**63))
 
 
 def pairs(node: Any) -> list[tuple[Any, Any]]:
-    """Containers of a document with each of their keys."""
+    """Return the containers of a document with each of their keys."""
     result, left = [], [node]
     while left:
         at = left.pop()
@@ -74,7 +74,7 @@ def pairs(node: Any) -> list[tuple[Any, Any]]:
 
 
 def document(r: random.Random, data: bytes) -> bytes:
-    """A JSON document with one to four values replaced, removed or moved."""
+    """Return a JSON document with one to four values replaced, removed or moved."""
     root = json.loads(data)
     for _ in range(r.choice((1, 1, 1, 2, 4))):
         places = pairs(root)
@@ -97,7 +97,7 @@ def document(r: random.Random, data: bytes) -> bytes:
 
 
 def markup(r: random.Random, data: bytes) -> bytes:
-    """An XML document with one to four attributes or extents replaced."""
+    """Return an XML document with one to four attributes or extents replaced."""
     text = data.decode()
     for _ in range(r.choice((1, 1, 2, 4))):
         spot = r.choice(list(re.finditer(r'(?<==")[^"]*|(?<=<dim>)[^<]*', text)))
@@ -110,7 +110,7 @@ def markup(r: random.Random, data: bytes) -> bytes:
 
 
 def header(r: random.Random, data: bytes) -> bytes:
-    """A safetensors file whose header has other values or another length."""
+    """Return a safetensors file whose header has other values or another length."""
     (size,) = struct.unpack_from("<Q", data)
     inside = document(r, data[8 : 8 + size])
     length = r.choice((2**63, 0, len(inside) + 9, 2**31)) if r.random() < 0.2 else len(inside)
@@ -118,7 +118,7 @@ def header(r: random.Random, data: bytes) -> bytes:
 
 
 def archive(r: random.Random, data: bytes) -> bytes:
-    """An archive whose program has other values, or that inflates to a gigabyte."""
+    """Return an archive whose program has other values, or that inflates to a gigabyte."""
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w") as new:
         for name in old.namelist():
@@ -131,7 +131,7 @@ def archive(r: random.Random, data: bytes) -> bytes:
 
 
 def words(r: random.Random, data: bytes) -> bytes:
-    """A binary file with one to four integers of 4 or 8 bytes replaced."""
+    """Return a binary file with one to four integers of 4 or 8 bytes replaced."""
     made = bytearray(data)
     for _ in range(r.choice((1, 1, 2, 4))):
         size = r.choice((4, 8))
@@ -145,7 +145,7 @@ Mutation = Callable[[random.Random, bytes], bytes]
 
 @cache
 def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
-    """Kind, mutation of its contents, and files of small valid models and traces."""
+    """Return the kind, mutation of its contents, and files of small valid models and traces."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         test_openvino.network().save(place)
@@ -216,7 +216,7 @@ def seeds() -> tuple[tuple[str, Mutation, Files], ...]:
 
 
 def make(number: int, seed: int = 0) -> tuple[Files, str]:
-    """Files and kind of one case; each kind of seed in turn."""
+    """Return the files and kind of one case; each kind of seed in turn."""
     r = random.Random(f"formats/{seed}/{number}")
     kind, mutation, given = seeds()[number % len(seeds())]
     target = next(iter(given))

@@ -23,7 +23,7 @@ def hostile(make: Hostile) -> Hostile:
 
 
 def model(nodes: Any, inputs: Any, outputs: list[str], inits: Any = (), **more: Any) -> bytes:
-    """A serialized model; nothing is checked."""
+    """Return a serialized model; nothing is checked."""
     infos = [onnx.ValueInfoProto(name=o) for o in outputs]
     graph = helper.make_graph(nodes, "g", inputs, infos, list(inits))
     opset = more.pop("opset", 17)
@@ -32,17 +32,17 @@ def model(nodes: Any, inputs: Any, outputs: list[str], inits: Any = (), **more: 
 
 
 def floats(name: str, shape: object) -> onnx.ValueInfoProto:
-    """A float input."""
+    """Return a float input."""
     return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
 
 def node(op: str, ins: list[str], outs: list[str], **attrs: object) -> onnx.NodeProto:
-    """A node."""
+    """Return a node."""
     return helper.make_node(op, ins, outs, **attrs)
 
 
 def ints(name: str, values: object) -> onnx.TensorProto:
-    """An int64 initializer."""
+    """Return an int64 initializer."""
     return numpy_helper.from_array(np.asarray(values, dtype=np.int64), name)
 
 
@@ -114,7 +114,7 @@ def absurd_rank(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def absurd_values(r: random.Random) -> tuple[bytes, str]:
-    """Values that drive shapes: fills, ranges, tilings and pads of 10^12 elements."""
+    """Return the values that drive shapes: fills, ranges, tilings and pads of 10^12 elements."""
     big = [r.choice((10**12, 2**62, 2**63 - 1, 10**6, -5)) for _ in range(r.randint(1, 3))]
     x = floats("x", [2, 3])
     match r.randrange(7):
@@ -164,7 +164,7 @@ def doubling_tensor(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def doubling_shape(r: random.Random) -> tuple[bytes, str]:
-    """A shape vector that doubles: contents must be capped."""
+    """Return a shape vector that doubles: contents must be capped."""
     nodes = [node("Shape", ["x"], ["v0"])]
     for i in range(r.choice((12, 40))):
         nodes.append(node("Concat", [f"v{i}", f"v{i}"], [f"v{i + 1}"], axis=0))
@@ -173,7 +173,7 @@ def doubling_shape(r: random.Random) -> tuple[bytes, str]:
 
 
 def wrap(field: int, payload: bytes) -> bytes:
-    """A length-delimited field in the wire format."""
+    """Return a length-delimited field in the wire format."""
     out, n = bytes([field << 3 | 2]), len(payload)
     while n > 127:
         out += bytes([n & 127 | 128])
@@ -240,7 +240,7 @@ def functions(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def external_paths(r: random.Random) -> tuple[bytes, str]:
-    """Weights said to lie outside the model's folder; the first of them really exist."""
+    """Return the weights said to lie outside the model's folder; the first of them really exist."""
     where = r.choice(
         (
             "../secret.bin",
@@ -296,7 +296,7 @@ def loops(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def names(r: random.Random) -> tuple[bytes, str]:
-    """Names with markup, control characters, other scripts, and ones a megabyte long."""
+    """Return the names with markup, control characters, other scripts, and ones a megabyte long."""
     name = r.choice(
         ("[bold red]x[/]", "\x1b[31mx", "a\nb", "x" * 10**6, "\u202e\u0000x", "%s{}", "")
     )
@@ -335,7 +335,7 @@ def many_attributes(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def bad_attributes(r: random.Random) -> tuple[bytes, str]:
-    """Numbers at the limits where windows, axes, groups and equations are expected."""
+    """Return the numbers at the limits where windows, axes, groups and equations are expected."""
     big = r.choice(INT64)
     x = floats("x", [1, 4, 8, 8])
     w = numpy_helper.from_array(np.ones((4, 4, 3, 3), np.float32), "w")

@@ -28,13 +28,13 @@ GRAPHS = ("If", "Loop", "Scan", "SequenceMap")
 
 @cache
 def operators() -> tuple[tuple[str, type[Op]], ...]:
-    """Every ONNX name an operator stands for, with its class."""
+    """Return every ONNX name an operator stands for, with its class."""
     by_name = {name: cls for cls in load_all().values() for name in cls.onnx}
     return tuple(sorted(by_name.items()))
 
 
 def attribute_value(r: random.Random, field: Field[Any]) -> object:
-    """A value of the sort that the field takes, now and then of another."""
+    """Return a value of the sort that the field takes, now and then of another."""
     sort = str(field.type).removesuffix(" | None")
     if r.random() < 0.04:
         sort = r.choice(("int", "float", "str", "tuple[int, ...]"))
@@ -56,7 +56,7 @@ def attribute_value(r: random.Random, field: Field[Any]) -> object:
 
 
 def operand(r: random.Random, name: str) -> onnx.ValueInfoProto | onnx.TensorProto:
-    """An input of any type, or a stored tensor with content."""
+    """Return an input of any type, or a stored tensor with content."""
     elem = r.choice(ELEMENTS)
     shape = [r.choice(EXTENTS) for _ in range(r.choice((0, 1, 1, 2, 2, 3, 3, 4, 4, 5)))]
     if r.random() < 0.3:
@@ -73,7 +73,7 @@ def operand(r: random.Random, name: str) -> onnx.ValueInfoProto | onnx.TensorPro
 
 @cache
 def applications() -> dict[str, list[bytes]]:
-    """Valid models by the ONNX name of the operator that they are about."""
+    """Return the valid models by the ONNX name of the operator that they are about."""
     listed: dict[str, list[bytes]] = {}
     for case in sweep_cases.cases(seed=7, scale=0.01):
         domains = {n.domain for n in case.model.graph.node if n.op_type == case.op}
@@ -91,7 +91,7 @@ def make(r: random.Random, name: str, cls: type[Op]) -> bytes:
 
 
 def damaged(r: random.Random, name: str, cls: type[Op]) -> bytes:
-    """A valid model in which the operator's attributes, operands or results are others."""
+    """Return a valid model in which the operator's attributes, operands or results are others."""
     model = onnx.load_model_from_string(r.choice(applications()[name]))
     op = name.rpartition("::")[2]
     for node in (n for n in model.graph.node if n.op_type == op):
@@ -126,7 +126,7 @@ def set_attribute(r: random.Random, node: onnx.NodeProto, field: Field[Any]) -> 
 
 
 def arbitrary(r: random.Random, name: str, cls: type[Op]) -> bytes:
-    """A model of one node of the operator ``name``, operands and attributes by chance."""
+    """Return a model of one node of the operator ``name``, operands and attributes by chance."""
     domain, _, op = name.rpartition("::")
     wanted = len(cls.operands)
     count = r.choice((wanted, wanted, wanted, 0, 1, 2, max(wanted - 1, 0), wanted + 1, wanted + 9))

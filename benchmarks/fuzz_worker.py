@@ -36,7 +36,7 @@ def too_slow(_: int, frame: FrameType | None) -> None:
 
 
 def allowed_roots(folder: str) -> tuple[str, ...]:
-    """Folders files may be opened in."""
+    """Return the folders files may be opened in."""
     from perfc.common.cache_folder import cache_folder
 
     here = Path(__file__).resolve().parent.parent
@@ -66,7 +66,7 @@ class Watch:
 
 
 def where(error: BaseException) -> str:
-    """The innermost frame that is perfc's own."""
+    """Return the innermost frame that is perfc's own."""
     frames = traceback.extract_tb(error.__traceback__)
     inner = [f for f in frames if not any(f"{os.sep}{x}{os.sep}" in f.filename for x in CALLERS)]
     last = inner[-1] if inner else frames[-1]
@@ -106,7 +106,7 @@ def analyzed(path: str) -> list[str]:
 
 
 def parsed_program(path: str) -> Any:
-    """The module of a StableHLO program that JAX has parsed."""
+    """Return the module of a StableHLO program that JAX has parsed."""
     from perfc.frontend.formats import ReadOptions
     from perfc.frontend.lowering import lowered
     from perfc.frontend.lowering.emitter import reading

@@ -37,7 +37,7 @@ ACTIVATIONS = {
 
 
 def stored(name: str, *shape: int) -> TensorProto:
-    """A weight without its content, which nothing here reads."""
+    """Return a weight without its content, which nothing here reads."""
     tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape)
     tensor.data_location = TensorProto.EXTERNAL
     for key, value in (("location", "nowhere"), ("length", str(4 * int(np.prod(shape))))):
@@ -71,7 +71,7 @@ def model(row: pd.Series, path: Path) -> None:
 
 
 def estimated(row: pd.Series, folder: Path) -> int:
-    """Reserved bytes of a row's step."""
+    """Return the reserved bytes of a row's step."""
     path = folder / "mlp.onnx"
     model(row, path)
     report = perfc.analyze(str(path), "a100-40gb", runtime="eager", train=OPTIMIZER)

@@ -25,13 +25,13 @@ Layer = Callable[[Tensor, Tensor], Tensor]
 
 
 def with_self_loops(edges: Tensor, nodes: int) -> Tensor:
-    """Edges and one from every node to itself."""
+    """Return the edges and one from every node to itself."""
     each = torch.arange(nodes)
     return torch.cat([edges, torch.stack([each, each])], dim=1)
 
 
 def sage_by_hand(layer: SAGEConv, *, is_normalised: bool = False) -> Layer:
-    """Mean of the neighbours beside the node itself."""
+    """Return the mean of the neighbours beside the node itself."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         degree = in_degree(edges, len(x)).clamp(min=1)[:, None]
@@ -43,7 +43,7 @@ def sage_by_hand(layer: SAGEConv, *, is_normalised: bool = False) -> Layer:
 
 
 def gcn_by_hand(layer: GCNConv) -> Layer:
-    """``D^-½ (A + I) D^-½ x W`` with degrees of incoming edges."""
+    """Return ``D^-½ (A + I) D^-½ x W`` with degrees of incoming edges."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         looped = with_self_loops(edges, len(x))
@@ -56,7 +56,7 @@ def gcn_by_hand(layer: GCNConv) -> Layer:
 
 
 def gat_by_hand(layer: GATConv) -> Layer:
-    """One head of attention."""
+    """Return one head of attention."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         looped = with_self_loops(edges, len(x))
@@ -72,7 +72,7 @@ def gat_by_hand(layer: GATConv) -> Layer:
 
 
 def gin_by_hand(layer: GINConv) -> Layer:
-    """A perceptron of the node and the sum of its neighbours."""
+    """Return a perceptron of the node and the sum of its neighbours."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         total = incoming(x.index_select(0, edges[0]), edges, len(x))

@@ -76,7 +76,7 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """Name of the folder."""
+        """Return the name of the folder."""
         return (
             f"{self.runtime}-{self.dtype}-t{self.threads}-b{self.batch}" + "-memory" * self.is_lean
         )
@@ -165,18 +165,18 @@ class Scored:
 
     @property
     def ratio(self) -> float:
-        """Predicted over measured time."""
+        """Return the predicted over measured time."""
         return self.report.prediction.total.time_s / self.row.time_s
 
     @property
     def is_held(self) -> bool:
-        """True if the measured time lies in the interval."""
+        """Return True if the measured time lies in the interval."""
         time_ = self.report.prediction.total.time
         return time_.low <= self.row.time_s <= time_.high
 
     @property
     def memory_ratio(self) -> float:
-        """Predicted over measured memory."""
+        """Return the predicted over measured memory."""
         growth = self.row.peak_rss_bytes - self.row.base_rss_bytes
         return self.report.footprint.total_bytes / max(growth, 1)
 

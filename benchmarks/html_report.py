@@ -29,7 +29,7 @@ CHROMIUM = "/usr/bin/chromium"
 
 
 def residual_network(blocks: int) -> onnx.ModelProto:
-    """``9 * blocks`` nodes in modules ``/stage.s/block.b/{attn,mlp}``."""
+    """Return ``9 * blocks`` nodes in modules ``/stage.s/block.b/{attn,mlp}``."""
     nodes: list[onnx.NodeProto] = []
     rng = np.random.default_rng(0)
     weight = numpy_helper.from_array(rng.normal(size=(WIDTH, WIDTH)).astype(np.float32), "w")
@@ -121,7 +121,7 @@ def timed(tab: object, code: str) -> float:
 
 
 def answered(tab: object, holder: str, key: str) -> float:
-    """Milliseconds from a key to the frames after it."""
+    """Return the milliseconds from a key to the frames after it."""
     target = holder if "." in holder else f"document.getElementById('{holder}')"
     press = f"new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})"
     return timed(tab, f"{target}.dispatchEvent({press})")

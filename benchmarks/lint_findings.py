@@ -26,7 +26,7 @@ from perfc.view.report.sections import summary
 
 
 def files(folder: Path | None) -> list[Path]:
-    """Models to draw from."""
+    """Return the models to draw from."""
     return sorted((folder or HERE.parent / "examples" / "models").glob("*.onnx.gz"))
 
 

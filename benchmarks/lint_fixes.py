@@ -50,12 +50,12 @@ class Patient:
         self.count = 0
 
     def name(self, what: str) -> str:
-        """A name that nothing in the model has."""
+        """Return a name that nothing in the model has."""
         self.count += 1
         return f"blemish/{what}{self.count}"
 
     def place(self, least_rank: int = 2) -> tuple[str, int]:
-        """A value of the main graph between two nodes, and its rank."""
+        """Return a value of the main graph between two nodes, and its rank."""
         graph = self.model.graph
         given_back = {o.name for o in graph.output}
         read = {i for n in graph.node for i in n.input}
@@ -88,18 +88,18 @@ class Patient:
         graph.node.extend([*copies[:at], *nodes, *copies[at:]])
 
     def store(self, array: np.ndarray) -> str:
-        """A stored tensor."""
+        """Return a stored tensor."""
         name = self.name("stored")
         self.model.graph.initializer.append(numpy_helper.from_array(array, name))
         return name
 
     def node(self, op: str, inputs: list[str], **attributes: object) -> onnx.NodeProto:
-        """A node with one output, not yet in the graph."""
+        """Return a node with one output, not yet in the graph."""
         name = self.name(op)
         return helper.make_node(op, inputs, [f"{name}/out"], name=name, **attributes)
 
     def perm(self, rank: int) -> tuple[list[int], list[int]]:
-        """A permutation that moves something, and the one that undoes it."""
+        """Return a permutation that moves something, and the one that undoes it."""
         there = list(range(rank))
         while there == sorted(there):
             self.rng.shuffle(there)
@@ -200,7 +200,7 @@ BLEMISHES: tuple[Blemish, ...] = (
 
 
 def patients(path: Path, folder: Path, seed: int, places: int) -> Iterator[tuple[str, str, Path]]:
-    """The model as it is, then with each blemish: what, the rule it is for, the file."""
+    """Yield the model as it is, then with each blemish: what, the rule it is for, the file."""
     model = onnx.load(path, load_external_data=False)
     yield "as it is", "", path
     types = {n: t for n, t in infer_shapes(path).items() if isinstance(t, TensorType)}
@@ -214,7 +214,7 @@ def patients(path: Path, folder: Path, seed: int, places: int) -> Iterator[tuple
 
 
 def node_tests(folder: Path) -> Iterator[tuple[str, str, Path]]:
-    """The models that onnx tests its operators with; many are expanded function bodies."""
+    """Yield the models that onnx tests its operators with; many are expanded function bodies."""
     from onnx.backend.test.case.node import collect_testcases
 
     for case in collect_testcases(None):

@@ -84,7 +84,7 @@ def part_of(config: dict[str, Any], *, has_tower: bool) -> dict[str, Any]:
 
 
 def built(keys: dict[str, Any]) -> Any:
-    """The model on the meta device."""
+    """Return the model on the meta device."""
     import torch
     import transformers
 
@@ -107,7 +107,7 @@ def built(keys: dict[str, Any]) -> Any:
 
 
 def inputs_of(keys: dict[str, Any], tokens: int, target: int) -> dict[str, Any]:
-    """One prompt, image or spectrogram."""
+    """Return one prompt, image or spectrogram."""
     import torch
 
     def ids(n: int) -> Any:
@@ -128,7 +128,7 @@ def inputs_of(keys: dict[str, Any], tokens: int, target: int) -> dict[str, Any]:
 
 
 def counted(model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1) -> tuple[int, Any]:
-    """Multiply–accumulates of a run with the head on one token, and what it returns.
+    """Return multiply–accumulates of a run with the head on one token, and what it returns.
 
     Args:
         model: whose modules are counted separately.
@@ -167,7 +167,7 @@ def counted(model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1) 
 
 
 def cache_bytes(cache: Any) -> int | None:
-    """Bytes of keys and values that transformers keeps of one sequence, in 16 bits."""
+    """Return the bytes of keys and values that transformers keeps of one sequence, in 16 bits."""
     cache = getattr(cache, "self_attention_cache", cache)
     elements = 0
     for layer in getattr(cache, "layers", []):
@@ -270,7 +270,7 @@ def decode_macs(model: Any, keys: dict[str, Any], result: Any, cache: Any) -> in
 
 
 def ours(name: str) -> dict[str, int | None]:
-    """The same of perfc's module."""
+    """Return the same of perfc's module."""
     from perfc.frontend.config import (
         ForwardStep,
         ServingPrecision,

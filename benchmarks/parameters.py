@@ -114,13 +114,13 @@ class Scores(torch.nn.Module):
         self.model = model
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Scores of tokens."""
+        """Return the scores of tokens."""
         outputs = self.model(input_ids=x, attention_mask=mask, return_dict=False)
         return outputs[0]
 
 
 def module_of(name: str) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
-    """A model with random weights, and an example."""
+    """Return a model with random weights, and an example."""
     if name in TRANSFORMERS:
         import transformers
 
@@ -142,7 +142,7 @@ def module_of(name: str) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
 
 
 def built(name: str) -> Built:
-    """A module whose tensors all differ, as those of a trained one."""
+    """Return a module whose tensors all differ, as those of a trained one."""
     torch.manual_seed(0)
     module, inputs = module_of(name)
     module.eval()
@@ -172,7 +172,7 @@ def built(name: str) -> Built:
 
 
 def folded_norms(module: torch.nn.Module) -> int:
-    """Parameters that go where every norm behind a convolution is folded into it."""
+    """Return the parameters that go where every norm behind a convolution is folded into it."""
     gone, last = 0, None
     for part in module.modules():
         if isinstance(part, torch.nn.Conv2d | torch.nn.Linear | torch.nn.Conv1d):
@@ -250,7 +250,7 @@ FORMS: dict[str, Callable[[Built, Path, Path], None]] = {
 
 
 def explanation(b: Built, counted: int, has_norms: bool) -> str:
-    """Why a file has another number of parameters than the module; "" where nothing says."""
+    """Return why a file has another number of parameters than the module; "" where nothing says."""
     parts = {"no result depends on them": -b.unused, "the file holds tied ones twice": b.tied}
     if not has_norms:
         parts["norms were folded into convolutions"] = -b.folded_norms
@@ -263,7 +263,7 @@ def explanation(b: Built, counted: int, has_norms: bool) -> str:
 
 
 def rows(name: str) -> Iterator[Row]:
-    """The files of one model."""
+    """Yield the files of one model."""
     b = built(name)
     with tempfile.TemporaryDirectory() as at:
         folder = Path(at)

@@ -43,13 +43,13 @@ _COMMAND = re.compile(r"^(?:pip install .* && )?perfc (analyze .*)$", re.MULTILI
 
 
 def analyzed(name: str) -> perfc.Report:
-    """The report of a model of the documentation, by a path that is the same everywhere."""
+    """Return the report of a model of the documentation, by a path that is the same everywhere."""
     target, dims = MODELS[name]
     return perfc.analyze(f"examples/models/{name}.onnx.gz", target, dims=dims)
 
 
 def picture(name: str) -> str:
-    """The first screen of a model as SVG; the reader's own fonts draw it."""
+    """Return the first screen of a model as SVG; the reader's own fonts draw it."""
     from rich.console import Console
     from rich.terminal_theme import MONOKAI
 
@@ -71,7 +71,7 @@ def picture(name: str) -> str:
 
 
 def answer_line() -> str:
-    """The answer that the photographed page shows, in one line."""
+    """Return the answer that the photographed page shows, in one line."""
     return screen.verdict_line(collect(analyzed("resnet50")).verdict)
 
 
@@ -97,14 +97,14 @@ def photograph(path: Path) -> None:
 
 
 def with_text(image: bytes, line: str) -> bytes:
-    """A PNG with ``line`` as its description, in front of its last chunk."""
+    """Return a PNG with ``line`` as its description, in front of its last chunk."""
     body = b"iTXt" + b"Description\0\0\0\0\0" + line.encode()
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
     return image[:-12] + chunk + image[-12:]
 
 
 def text_of(image: bytes) -> str:
-    """The description of a PNG; "" where it has none."""
+    """Return the description of a PNG; "" where it has none."""
     match = re.search(rb"(.{4})iTXtDescription\0{5}", image, re.DOTALL)
     if match is None:
         return ""
@@ -113,7 +113,7 @@ def text_of(image: bytes) -> str:
 
 
 def printed(page: str) -> dict[str, str]:
-    """Output of the page's commands by the first words of each block.
+    """Return the output of the page's commands by the first words of each block.
 
     A first screen is one block, a whole report one for each section.
     """
@@ -140,7 +140,7 @@ def heading(section: str) -> str:
 
 
 def renewed(page: str) -> str:
-    """The page with every block that shows a section as it is printed now."""
+    """Return the page with every block that shows a section as it is printed now."""
     sections = printed(page)
 
     def block(match: re.Match[str]) -> str:
@@ -151,7 +151,7 @@ def renewed(page: str) -> str:
 
 
 def written() -> Iterator[tuple[Path, str]]:
-    """Every file of text that this script writes, with its content of today."""
+    """Yield every file of text that this script writes, with its content of today."""
     for model in MODELS:
         yield SCREENS / f"{model}.svg", picture(model)
     for page in (README, PAGE):
@@ -159,7 +159,7 @@ def written() -> Iterator[tuple[Path, str]]:
 
 
 def stale() -> list[str]:
-    """Files of the documentation that do not show what perfc prints today."""
+    """Return the files of the documentation that do not show what perfc prints today."""
     paths = [str(p.relative_to(ROOT)) for p, text in written() if p.read_text("utf-8") != text]
     if text_of(PHOTOGRAPH.read_bytes()) != answer_line():
         paths.append(str(PHOTOGRAPH.relative_to(ROOT)))

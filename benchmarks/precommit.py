@@ -65,7 +65,7 @@ class Project:
         (root / ".pre-commit-config.yaml").write_text(f"repos:\n  {text}")
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """A command in the project; output and errors together."""
+        """Return a command in the project; output and errors together."""
         return subprocess.run(
             command,
             cwd=self.root,
@@ -85,7 +85,7 @@ class Project:
 
 
 def sources(folder: Path | None, count: int) -> list[Path]:
-    """Models, the largest graphs left out."""
+    """Return the models, the largest graphs left out."""
     if folder is None:
         return sorted((HERE.parent / "examples" / "models").glob("*.onnx.gz"))
     paths = sorted(folder.glob("timm__*.onnx.gz"))

@@ -44,7 +44,7 @@ def based(project: Project, *folders: str) -> None:
 
 
 def layouts(project: Project) -> Iterator[tuple[str, int, int]]:
-    """Name of each layout, the exit code wanted, and the one that came."""
+    """Yield the name of each layout, the exit code wanted, and the one that came."""
     root, model = project.root, project.root / "models" / "a.onnx"
     based(project, ".", "services/vision", "services/speech")
     put(root / "services/vision/models/a.onnx", 256)

@@ -84,7 +84,7 @@ class Row:
 
     @property
     def reading(self) -> str:
-        """The first reading under which the figures agree, "" if there is none."""
+        """Return the first reading under which the figures agree, "" if there is none."""
         c = self.count
         whole = c.mac + c.normalisation
         folded = 2 * c.conv_outputs if c.folded else 0
@@ -106,13 +106,13 @@ class Row:
 
 
 def load(path: Path) -> onnx.ModelProto:
-    """A model, compressed or not; external weights stay where they are."""
+    """Return a model, compressed or not; external weights stay where they are."""
     data = path.read_bytes()
     return onnx.load_model_from_string(gzip.decompress(data) if path.suffix == ".gz" else data)
 
 
 def symbols(model: onnx.ModelProto) -> dict[str, int]:
-    """Every input symbol, at one."""
+    """Return every input symbol, at one."""
     infos = [d for i in model.graph.input for d in i.type.tensor_type.shape.dim]
     return {d.dim_param: 1 for d in infos if d.dim_param}
 
@@ -160,7 +160,7 @@ def refused(model: onnx.ModelProto, dims: dict[str, int]) -> bool:
 
 
 def numel(t: Type | None) -> int:
-    """Elements of a tensor of known shape, else none."""
+    """Return the elements of a tensor of known shape, else none."""
     if not isinstance(t, Tensor) or t.shape is None:
         return 0
     return math.prod(d if isinstance(d, int) else 0 for d in t.shape)

@@ -28,7 +28,7 @@ BATCH, OTHER = 1, 8
 
 
 def bindings(model: onnx.ModelProto) -> dict[str, int]:
-    """Batch symbols at one, all others at eight."""
+    """Return the batch symbols at one, all others at eight."""
     dims = {}
     for info in model.graph.input:
         for i, d in enumerate(info.type.tensor_type.shape.dim):
@@ -67,7 +67,7 @@ def fill_weights(model: onnx.ModelProto, seed: int = 0) -> None:
 
 
 def feeds(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, np.ndarray]:
-    """Inputs: random floats, ones for integers."""
+    """Return the inputs: random floats, ones for integers."""
     rng = np.random.default_rng(1)
     known = {t.name for t in model.graph.initializer}
     arrays = {}
@@ -83,7 +83,7 @@ def feeds(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, np.ndarray]
 
 
 def executed(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, Type]:
-    """Types of all node outputs as onnxruntime computed them."""
+    """Return the types of all node outputs as onnxruntime computed them."""
     import onnxruntime as ort
 
     fill_weights(model)
@@ -107,7 +107,7 @@ def executed(model: onnx.ModelProto, dims: dict[str, int]) -> dict[str, Type]:
 
 
 def chosen(rows: list[dict[str, str]], count: int, largest: int) -> list[dict[str, str]]:
-    """The smallest of each family of each exporter, the two exporters in turn."""
+    """Return the smallest of each family of each exporter, the two exporters in turn."""
     first: dict[tuple[str, str, str], dict[str, str]] = {}
     for row in sorted(rows, key=lambda r: int(r["parameters"] or 0)):
         family = row["name"].split("_")[0].split("-")[0].rstrip("0123456789")
@@ -125,14 +125,14 @@ def chosen(rows: list[dict[str, str]], count: int, largest: int) -> list[dict[st
 
 
 def infer(path: Path, dims: dict[str, int]) -> dict[str, Type | None]:
-    """Types perfc gives, straight from the file."""
+    """Return the types perfc gives, straight from the file."""
     from perfc.api import infer_shapes
 
     return {n: adapter.from_perfc(t) for n, t in infer_shapes(path, dims=dims).items()}
 
 
 def compare(path: Path) -> tuple[int, list[str]]:
-    """Values compared on one model, and those that disagree or are not complete."""
+    """Return the values compared on one model, and those that disagree or are not complete."""
     model = load(path)
     dims = bindings(model)
     said: dict[str, Any] = infer(path, dims)

@@ -48,7 +48,7 @@ def lab_files(*suffixes: str) -> list[Path]:
 
 
 def commands() -> str:
-    """Every command with its help."""
+    """Return every command with its help."""
     lines = ["# Commands", "", "What `--help` prints of each command.", ""]
     for path, context in contexts(cli, "perfc", None):
         level = "#" * min(path.count(" ") + 2, 4)
@@ -59,7 +59,7 @@ def commands() -> str:
 def contexts(
     command: click.Command, path: str, parent: click.Context | None
 ) -> Iterator[tuple[str, click.Context]]:
-    """A command and those below it, each with the words that call it."""
+    """Yield a command and those below it, each with the words that call it."""
     with click.Context(
         command, parent, path.rpartition(" ")[2], terminal_width=WIDTH, max_content_width=WIDTH
     ) as context:
@@ -90,7 +90,7 @@ def python() -> str:
 
 
 def schemas() -> str:
-    """Every JSON document with the keys at its top, and a link to its schema."""
+    """Return every JSON document with the keys at its top, and a link to its schema."""
     lines = ["# Schemas", "", "JSON Schema, draft 2020-12, of what perfc writes.", ""]
     for name in documents():
         schema: dict[str, Any] = schema_named(name)
@@ -110,7 +110,7 @@ def schemas() -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Anchors of headings as GitHub makes them, since pages are read there too."""
+    """Return the anchors of headings as GitHub makes them, since pages are read there too."""
     from pymdownx.slugs import slugify
 
     config.mdx_configs.setdefault("toc", {})["slugify"] = slugify(case="lower")

@@ -39,25 +39,25 @@ class Graph:
     stored: list[onnx.TensorProto] = field(default_factory=list)
 
     def input(self, *shape: int | str) -> str:
-        """An input of floats."""
+        """Return an input of floats."""
         name = f"x{len(self.inputs)}"
         self.inputs[name] = shape
         return name
 
     def const(self, values: object, dtype: type = np.int64) -> str:
-        """A stored tensor."""
+        """Return a stored tensor."""
         name = f"w{len(self.stored)}"
         self.stored.append(numpy_helper.from_array(np.asarray(values, dtype), name))
         return name
 
     def op(self, kind: str, *inputs: str, n: int = 1, **attributes: object) -> str:
-        """A node; the name of its first result."""
+        """Return a node; the name of its first result."""
         names = [f"y{len(self.nodes)}_{i}" for i in range(n)]
         self.nodes.append(helper.make_node(kind, inputs, names, **attributes))
         return names[0]
 
     def model(self) -> onnx.ModelProto:
-        """Every result is an output."""
+        """Return every result is an output."""
         kind = onnx.TensorProto.FLOAT
         inputs = [helper.make_tensor_value_info(n, kind, s) for n, s in self.inputs.items()]
         outputs = [onnx.ValueInfoProto(name=o) for n in self.nodes for o in n.output]
@@ -66,7 +66,7 @@ class Graph:
         return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
     def symbols(self) -> list[str]:
-        """Names of symbolic extents."""
+        """Return the names of symbolic extents."""
         shapes = self.inputs.values()
         return list(dict.fromkeys(d for s in shapes for d in s if isinstance(d, str)))
 
@@ -121,7 +121,7 @@ def scaled(g: Graph) -> None:
 
 
 def extent(g: Graph, x: str, axis: int) -> str:
-    """An extent of ``x`` with some arithmetic done to it, as a vector of one."""
+    """Return an extent of ``x`` with some arithmetic done to it, as a vector of one."""
     y = g.op("Gather", g.op("Shape", x), g.const([axis]))
     kind = g.rng.choice(("Sub", "Div", "Mul", "none"))
     if kind == "none":
@@ -218,7 +218,7 @@ KINDS: tuple[Callable[[Graph], None], ...] = (
 
 
 def make(number: int, seed: int = 0) -> Graph:
-    """The model of that number."""
+    """Return the model of that number."""
     g = Graph(random.Random(f"{seed}/{number}"))
     while True:
         KINDS[number % len(KINDS)](g)
@@ -228,7 +228,7 @@ def make(number: int, seed: int = 0) -> Graph:
 
 
 def executed(g: Graph, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]] | None:
-    """Shapes that the runtime computes; None where it refuses."""
+    """Return the shapes that the runtime computes; None where it refuses."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
@@ -249,7 +249,7 @@ def executed(g: Graph, sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]] |
 
 
 def inferred(g: Graph, sizes: Mapping[str, int]) -> dict[str, object] | str:
-    """Shapes that perfc infers, or the line with which it refuses."""
+    """Return the shapes that perfc infers, or the line with which it refuses."""
     from perfc.api import infer_shapes
 
     try:
@@ -303,7 +303,7 @@ BAD = ("not one line", "refused in vain", "accepted", "wrong", "assumed in vain"
 
 
 def judge(numbers: range | list[int], seed: int, sizes: int) -> tuple[Counter[str], list[str]]:
-    """Outcomes of all models, and a line for each that is bad."""
+    """Return the outcomes of all models, and a line for each that is bad."""
     outcomes: Counter[str] = Counter()
     bad: list[str] = []
     for number in numbers:

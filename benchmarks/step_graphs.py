@@ -36,7 +36,7 @@ MATRIX = (Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT)
 
 
 def exported(model: torch.nn.Module, ins: tuple[Any, ...], opset: int) -> bytes:
-    """ONNX of a module, parameters under their own names."""
+    """Return ONNX of a module, parameters under their own names."""
     try:
         return traced(model, ins, opset)
     except Exception:
@@ -126,7 +126,7 @@ def is_recurrent(model: torch.nn.Module) -> bool:
 def of_module(
     module: Module, freeze: tuple[str, ...], rank: int = 0, lora: tuple[str, ...] = ()
 ) -> tuple[int, int]:
-    """The same of the IR."""
+    """Return the same of the IR."""
     am = Analyses()
     folded = am.apply(Canonicalize(keeps_parameters=True), module)
     recipe = Train(optimizer="", loss="mean", freeze=freeze, lora_rank=rank, lora=lora)
@@ -162,11 +162,11 @@ class Adapted(torch.nn.Module):
 
     @property
     def weight(self) -> torch.Tensor:
-        """The frozen matrix, whose type some models ask for."""
+        """Return the frozen matrix, whose type some models ask for."""
         return self.base.weight
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The sum."""
+        """Return the sum."""
         return self.base(x) + self.up(self.down(x)) * (16.0 / self.rank)
 
 
@@ -197,7 +197,7 @@ def adapted(model: torch.nn.Module, ins: tuple[Any, ...], rank: int) -> tuple[st
 def rows(
     name: str, make: Callable[[], tuple[torch.nn.Module, tuple[Any, ...]]]
 ) -> Iterator[tuple[str, str, int, int, int, int]]:
-    """Name, way, operations and bytes of PyTorch, operations and bytes of the IR."""
+    """Yield the name, way, operations and bytes of PyTorch, operations and bytes of the IR."""
     torch.manual_seed(0)
     model, ins = make()
     opset = 20

@@ -78,7 +78,7 @@ TIMM: dict[str, int] = {
 
 
 def of_timm(name: str, edge: int) -> Made:
-    """A model of timm on a batch of two images, in training but for what drops at random."""
+    """Return a model of timm on a batch of two images, in training but for what drops at random."""
     for part in (
         "PIL",
         "PIL.Image",
@@ -164,7 +164,7 @@ CONFIGS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 def of_transformers(name: str) -> Made:
-    """A small model of transformers on two sequences of 16 tokens."""
+    """Return a small model of transformers on two sequences of 16 tokens."""
     import transformers
 
     config_name, class_name, sizes = CONFIGS[name]
@@ -208,7 +208,7 @@ class T5(nn.Module):
         self.model = transformers.T5ForConditionalGeneration(config).eval()
 
     def forward(self, source: Any, target: Any) -> Any:
-        """Scores of the target's words."""
+        """Return the scores of the target's words."""
         return self.model(
             input_ids=source, decoder_input_ids=target, use_cache=False, return_dict=False
         )[0]
@@ -224,12 +224,12 @@ class LSTM(nn.Module):
         self.head = nn.Linear(64, 500)
 
     def forward(self, tokens: Any) -> Any:
-        """Scores of the next words."""
+        """Return the scores of the next words."""
         return self.head(self.cells(self.embedding(tokens))[0])
 
 
 def block(inner: int, outer: int) -> nn.Module:
-    """Two convolutions."""
+    """Return two convolutions."""
     return nn.Sequential(
         nn.Conv2d(inner, outer, 3, padding=1, bias=False),
         nn.BatchNorm2d(outer),
@@ -254,7 +254,7 @@ class UNet(nn.Module):
         self.head = nn.Conv2d(16, 2, 1)
 
     def forward(self, x: Any) -> Any:
-        """Scores of each pixel."""
+        """Return the scores of each pixel."""
         outputs = []
         for i, down in enumerate(self.down):
             x = down(x if i == 0 else nn.functional.max_pool2d(x, 2))
@@ -269,7 +269,7 @@ class UNet(nn.Module):
 
 
 def models() -> Iterator[tuple[str, Callable[[], Made]]]:
-    """Names, and what makes the model with its operands."""
+    """Yield the names, and what makes the model with its operands."""
     yield "unet", lambda: (UNet(resizes=False), (torch.randn(2, 3, 64, 64),))
     yield "unet_resized", lambda: (UNet(resizes=True), (torch.randn(2, 3, 64, 64),))
     yield "t5", lambda: (T5(), (torch.randint(500, (2, 16)), torch.randint(500, (2, 12))))

@@ -60,7 +60,7 @@ def count(tab: Page) -> int:
 
 
 def named(tab: Page, name: str) -> str:
-    """Times in seconds from a name to its lower bounds, and to its predictions."""
+    """Return the times in seconds from a name to its lower bounds, and to its predictions."""
     before, begin = count(tab), time.perf_counter()
     tab.fill("#model", name)
     tab.keyboard.press("Enter")
@@ -71,7 +71,7 @@ def named(tab: Page, name: str) -> str:
 
 
 def resident_mb(browser: Browser) -> float:
-    """Resident memory of the largest process of Chromium, the one of the page."""
+    """Return the resident memory of the largest process of Chromium, the one of the page."""
     text = subprocess.run(["ps", "-eo", "rss,args"], capture_output=True, text=True, check=True)
     rows = [r.split(None, 1) for r in text.stdout.splitlines() if "--type=renderer" in r]
     return max(int(rss) for rss, _ in rows) / 1e3

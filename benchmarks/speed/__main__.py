@@ -36,12 +36,12 @@ ONNX_TOOL = "import sys, onnx_tool; onnx_tool.model_profile(sys.argv[1])"
 
 
 def on(path: Path) -> list[str]:
-    """The command that analyses a file with prediction."""
+    """Return the command that analyses a file with prediction."""
     return [str(path) if a == MODEL else a for a in AT_A100]
 
 
 def perfc(path: Path) -> Sample:
-    """The command a user types."""
+    """Return the command a user types."""
     return run([*on(path), "--no-predict"])
 
 
@@ -51,7 +51,7 @@ def onnx_tool(path: Path) -> Sample:
 
 
 def compare(name: str, path: Path, repeats: int) -> str:
-    """Medians of processor time and memory of the two tools on one file, in turn."""
+    """Return the medians of processor time and memory of the two tools on one file, in turn."""
     samples: list[tuple[Sample, Sample, Sample]] = []
     for _ in range(repeats):
         predicted = succeeded(run(on(path)))
@@ -76,7 +76,7 @@ BUDGET = '[[budget]]\nmodel = "*.onnx"\ntarget = "a100"\ntime = { fail = "+5%" }
 
 
 def start(folder: Path, args: argparse.Namespace) -> str:
-    """Whole commands with byte code and in a container: sources without any."""
+    """Return the whole commands with byte code and in a container: sources without any."""
     sources = folder / "tree"
     shutil.copytree(ROOT / "perfc", sources / "perfc", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "perfc.toml").write_text(BUDGET, encoding="utf-8")
@@ -111,7 +111,7 @@ print(json.dumps(out))
 
 
 def linearity(folder: Path, _: argparse.Namespace) -> str:
-    """Time by nodes, 1,000 to 100,000, in one process; the slope on logarithmic axes."""
+    """Return the time by nodes, 1,000 to 100,000, in one process; the slope on logarithmic axes."""
     sizes = (1_000, 3_000, 10_000, 30_000, 100_000)
     paths = [str(build("chain", folder, n, 64, False)) for n in sizes]
     sample = run(["-c", LINEAR, paths[0], *paths])
@@ -140,7 +140,7 @@ print("PARAMETERS", r.cost.parameters, "OPENED", len(opened))
 
 
 def language_model(folder: Path, args: argparse.Namespace) -> str:
-    """A billion parameters: weights missing on disk, then there but never opened."""
+    """Return a billion parameters: weights missing on disk, then there but never opened."""
     path = build("llama", folder)
     missing = [perfc(path) for _ in range(args.repeats)]
     with (folder / "model.onnx.data").open("wb") as f:
@@ -162,7 +162,7 @@ def resnet(folder: Path, args: argparse.Namespace) -> str:
 
 
 def chain(folder: Path, args: argparse.Namespace) -> str:
-    """5,000 nodes of Conv and Relu, weights inside."""
+    """Return 5,000 nodes of Conv and Relu, weights inside."""
     path = build("chain", folder, 5_000, args.channels)
     return compare("5,000-node chain", path, max(1, args.repeats // 2))
 
@@ -180,7 +180,7 @@ def prediction(folder: Path, _: argparse.Namespace) -> str:
 
 
 def million(folder: Path, _: argparse.Namespace) -> str:
-    """A million nodes with prediction, as a user types it."""
+    """Return a million nodes with prediction, as a user types it."""
     path = build("chain", folder, 1_000_000, 64, False)
     sample = run(on(path))
     return (
@@ -265,13 +265,13 @@ print((resident() - begin) / 50)
 
 
 def repeated(_: Path, __: argparse.Namespace) -> str:
-    """Sixty analyses with their pages in one process: what each leaves behind."""
+    """Return sixty analyses with their pages in one process: what each leaves behind."""
     sample = run(["-c", REPEATED, str(RESNET)])
     return f"analyze and its page leave {float(sample.out.split()[-1]):.2f} MiB a call"
 
 
 def models(folder: Path, args: argparse.Namespace) -> str:
-    """Every real model in one process."""
+    """Return every real model in one process."""
     import csv
 
     with (args.models / "INDEX.csv").open(encoding="utf-8") as f:

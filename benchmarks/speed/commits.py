@@ -31,15 +31,15 @@ class WholeProcess:
         self.folder.cleanup()
 
     def track_processor_s(self, name: str) -> float:
-        """Least processor time of the runs: other programs only add to it."""
+        """Return the least processor time of the runs: other programs only add to it."""
         return min(self.sample().cpu_s for _ in range(CASES[name].repeats))
 
     def track_peak_mib(self, name: str) -> float:
-        """Peak resident memory."""
+        """Return the peak resident memory."""
         return self.sample().peak_mib
 
     def sample(self) -> Sample:
-        """One run of the installed perfc."""
+        """Return one run of the installed perfc."""
         return run_apart(self.command, Path(self.folder.name))
 
     track_processor_s.unit = "s"

@@ -13,7 +13,7 @@ from .processes import RESNET
 
 
 def external(name: str, dims: tuple[int, ...], file: str = "weights.bin") -> onnx.TensorProto:
-    """A float weight said to lie in another file."""
+    """Return a float weight said to lie in another file."""
     t = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=dims)
     t.data_location = TensorProto.EXTERNAL
     nbytes = 4
@@ -25,7 +25,7 @@ def external(name: str, dims: tuple[int, ...], file: str = "weights.bin") -> onn
 
 
 def resnet50(folder: Path) -> Path:
-    """The example ResNet-50, batch one, with random weights inside the file."""
+    """Return the example ResNet-50, batch one, with random weights inside the file."""
     model = onnx.load_model_from_string(gzip.decompress(RESNET.read_bytes()))
     rng = np.random.default_rng(0)
     for info in (*model.graph.input, *model.graph.output):
@@ -135,14 +135,14 @@ def llama(folder: Path, layers: int = 22, width: int = 2048, inner: int = 5632) 
 
 
 def fan_out(folder: Path, nodes: int) -> Path:
-    """One value that all read, and one node that reads all of them."""
+    """Return one value that all read, and one node that reads all of them."""
     made = [helper.make_node("Relu", ["x"], [f"r{i}"]) for i in range(nodes - 1)]
     made.append(helper.make_node("Concat", [f"r{i}" for i in range(nodes - 1)], ["y"], axis=0))
     return save(folder / f"fan_out{nodes}.onnx", made, [], "y", [1, 64])
 
 
 def residual(folder: Path, nodes: int) -> Path:
-    """Every sum reads the input of the network again: everything lives to the end."""
+    """Return every sum reads the input of the network again: everything lives to the end."""
     made = [helper.make_node("Relu", ["x"], ["v0"])]
     for i in range(1, nodes):
         op, ins = ("Add", [f"v{i - 1}", "x"]) if i % 2 else ("MatMul", [f"v{i - 1}", "w"])
@@ -161,7 +161,7 @@ def pointwise(folder: Path, nodes: int) -> Path:
 
 
 def views(folder: Path, nodes: int) -> Path:
-    """Reshapes and transposes in turn, none of which moves what the next needs."""
+    """Return the reshapes and transposes in turn, none of which moves what the next needs."""
     shape = numpy_helper.from_array(np.array([64, 16], np.int64), "s")
     made = []
     for i in range(nodes):
@@ -174,7 +174,7 @@ def views(folder: Path, nodes: int) -> Path:
 
 
 def symbolic(folder: Path, nodes: int) -> Path:
-    """Sequences that grow by one symbol a step: extents are sums of more and more."""
+    """Return the sequences that grow by one symbol a step: extents are sums of more and more."""
     made = []
     for i in range(nodes):
         source = f"v{i - 1}" if i else "x"
@@ -194,7 +194,7 @@ def distinct(folder: Path, nodes: int) -> Path:
 
 
 def quantized(folder: Path, nodes: int) -> Path:
-    """Quantised convolutions with a scale each."""
+    """Return the quantised convolutions with a scale each."""
     scale = numpy_helper.from_array(np.array(0.1, np.float32), "scale")
     zero = numpy_helper.from_array(np.array(0, np.int8), "zero")
     inits, made, last = [scale, zero], [], "x"
@@ -237,7 +237,7 @@ def branches(folder: Path, nodes: int) -> Path:
 
 
 def loops(folder: Path, nodes: int) -> Path:
-    """Loops in a row, as often as data says, whose iterations are all the same."""
+    """Return the loops in a row, as often as data says, whose iterations are all the same."""
     made, last = [helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0)], "x"
     made.append(helper.make_node("Cast", ["s"], ["m"], to=TensorProto.INT64))
     info = helper.make_tensor_value_info

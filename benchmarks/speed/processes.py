@@ -123,7 +123,7 @@ def run(
 
 
 def run_apart(arguments: Iterable[str], folder: Path) -> Sample:
-    """The same of the installed perfc, by a process that is small.
+    """Return the same of the installed perfc, by a process that is small.
 
     A process inherits the peak memory of the one that starts it, and those that drive benchmarks
     are larger than what they measure.
@@ -141,7 +141,7 @@ def run_apart(arguments: Iterable[str], folder: Path) -> Sample:
 
 
 def succeeded(sample: Sample) -> Sample:
-    """The sample of a command that did not fail.
+    """Return the sample of a command that did not fail.
 
     Raises:
         RuntimeError: it did; with the end of what it printed.
@@ -168,7 +168,7 @@ def build(kind: str, folder: Path, *args: object) -> Path:
 def measured(
     command: Iterable[str], folder: Path | None = None, tree: Path | None = ROOT
 ) -> Sample:
-    """`run` of a command that must not fail.
+    """Return `run` of a command that must not fail.
 
     Raises:
         RuntimeError: it did; with the end of what it printed.
