@@ -67,7 +67,7 @@ class TreeSetting:
 
 
 def grid() -> Iterator[TreeSetting]:
-    """All settings of the paper's search, 162 of them."""
+    """Yield all settings of the paper's search, 162 of them."""
     shares = (0.5, 0.75, 1.0)
     for values in product((500, 1000, 2000), (1e-3, 1e-4), (10, 30, 50), shares, shares):
         yield TreeSetting(*values)
@@ -122,7 +122,7 @@ class GBoost(ForestPredictor):
 
 
 def features(data: Measurements) -> NDArray[np.float32]:
-    """``[rows, features]``."""
+    """Return ``[rows, features]``."""
     rows = [
         [*static_features(data.graph(r), float(r.batch)), *row_features(data, r)] for r in data.rows
     ]

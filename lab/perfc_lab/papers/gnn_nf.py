@@ -21,7 +21,7 @@ NODES = Schema("GNN-NF nodes", (*nnlqp.NODES.columns, *COUNTS))
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """``[nodes, 47]``."""
+    """Return ``[nodes, 47]``."""
     facts = graph.ops.at(batch)
     flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
     counts = {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}

@@ -133,7 +133,7 @@ def pretrain(
 def _parts(
     graphs: Sequence[GraphTensors], order: Sequence[int], nodes: int
 ) -> Iterator[list[GraphTensors]]:
-    """Graphs that have an edge, some at a time."""
+    """Yield the graphs that have an edge, some at a time."""
     part: list[GraphTensors] = []
     filled = 0
     for i in order:

@@ -94,7 +94,7 @@ class KernelForest(GraphPredictor):
             say(f"{self.name}: round {number + 1}, {launches}")
 
     def share(self, table: LaunchTable) -> Array:
-        """The row's time shared among its launches, seconds of one launch each."""
+        """Return the row's time shared among its launches, seconds of one launch each."""
         seconds = self.kernels_s(table)
         total = float((seconds * table.times).sum())
         shared: Array = seconds * (table.time_s / max(total, 1e-12))
@@ -110,7 +110,7 @@ class KernelForest(GraphPredictor):
         return seconds
 
     def predict(self, data: Measurements) -> Array:
-        """Seconds of every row."""
+        """Return the seconds of every row."""
         if not self.forests:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         tables = (LaunchTable(data, row) for row in data.rows)
@@ -118,7 +118,7 @@ class KernelForest(GraphPredictor):
         return np.array(sums, np.float64)
 
     def arrays(self) -> Mapping[str, Array]:
-        """Those of every forest."""
+        """Return those of every forest."""
         result: dict[str, Array] = {}
         for kind, trees in self.forests.items():
             result |= {f"{kind}.{name}": array for name, array in trees.arrays().items()}
@@ -171,7 +171,7 @@ class LaunchTable:
 
 
 def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -> list[LaunchTable]:
-    """Whole rows until their launches reach a limit."""
+    """Return the whole rows until their launches reach a limit."""
     tables: list[LaunchTable] = []
     launches = 0
     for row in rows:
@@ -183,7 +183,7 @@ def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -
 
 
 def forest(features: NDArray[np.float32], target: Array, seed: int) -> Forest:
-    """A random forest."""
+    """Return a random forest."""
     library = xgboost()
     names = list(FEATURES.columns)
     matrix = library.DMatrix(features, target, feature_names=names)

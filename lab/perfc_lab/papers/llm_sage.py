@@ -32,7 +32,7 @@ STATIC = Schema("LLM GraphSAGE static", ("mac", "parameters", "memory"))
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
-    """``[3]``, by their logarithm."""
+    """Return ``[3]``, by their logarithm."""
     facts, whole = graph.ops.at(batch), graph.ops.whole_at(batch)
     memory = whole["weight_bytes"] + float(facts["write_bytes"].sum())
     return [log2(1 + n) for n in (float(facts["mac"].sum()), whole["parameters"], memory)]

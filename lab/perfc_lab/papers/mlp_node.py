@@ -20,7 +20,7 @@ MOST_NODES = 512
 
 
 def in_a_row(x: Tensor, graph_of_node: Tensor, graphs: int, most: int) -> Tensor:
-    """The first nodes of each graph one after another, ``[graphs, most · features]``."""
+    """Return the first nodes of each graph one after another, ``[graphs, most · features]``."""
     lengths = torch.bincount(graph_of_node, minlength=graphs)
     starts = torch.cumsum(lengths, 0) - lengths
     position = torch.arange(len(x), device=x.device) - starts[graph_of_node]

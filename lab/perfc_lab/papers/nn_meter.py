@@ -104,7 +104,7 @@ class NnMeter:
         }
 
     def predict(self, kernels: Sequence[MeasuredKernel]) -> Array:
-        """Seconds of each kernel, ``[kernels]``."""
+        """Return the seconds of each kernel, ``[kernels]``."""
         keys = [self._key(kernel) for kernel in kernels]
         seconds = np.full(len(kernels), self.rest_s)
         table = features(kernels)
@@ -124,7 +124,7 @@ def class_key(group: str) -> str:
 
 
 def forest(kernels: Sequence[MeasuredKernel], seed: int) -> Forest:
-    """A random forest on the logarithm of the time."""
+    """Return a random forest on the logarithm of the time."""
     library = xgboost()
     target = np.log([max(k.time_s, 1e-9) for k in kernels])
     matrix = library.DMatrix(features(kernels), target, feature_names=list(FEATURES.columns))
@@ -132,13 +132,13 @@ def forest(kernels: Sequence[MeasuredKernel], seed: int) -> Forest:
 
 
 def features(kernels: Iterable[MeasuredKernel]) -> Array:
-    """``[kernels, features]``."""
+    """Return ``[kernels, features]``."""
     rows = [configuration(kernel) for kernel in kernels]
     return np.log2(1 + np.array(rows, np.float64).reshape(len(rows), len(FEATURES)))
 
 
 def configuration(kernel: MeasuredKernel) -> list[float]:
-    """Extents, attributes, work and traffic."""
+    """Return the extents, attributes, work and traffic."""
     operands = kernel.operands.split()
     texts = [*operands[:2], *[""] * (2 - len(operands[:2])), kernel.results.partition(" ")[0]]
     sizes = [extent for text in texts for extent in extents(text)]
@@ -161,7 +161,7 @@ def extents(text: str) -> list[float]:
 
 
 def attribute(op: str, name: str) -> float:
-    """The first number of an attribute; 0 where the operator has none.
+    """Return the first number of an attribute; 0 where the operator has none.
 
     >>> attribute("conv {group=1, strides=[2, 2]}", "strides")
     2.0

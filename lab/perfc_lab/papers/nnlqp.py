@@ -74,7 +74,7 @@ STATIC = Schema("NNLQP static", ("flop", "parameters", "access_bytes", "batch"))
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """``[nodes, 44]``."""
+    """Return ``[nodes, 44]``."""
     facts = graph.ops.at(batch)
     return np.concatenate(
         [one_hot(graph.ops.ops, VOCABULARY), logs(facts, (*ATTRIBUTES, *SHAPE))], axis=1
@@ -82,7 +82,7 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
-    """``[4]``, by their logarithm."""
+    """Return ``[4]``, by their logarithm."""
     facts = graph.ops.at(batch)
     flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
     access_bytes = facts["read_bytes"] + facts["write_bytes"]
@@ -97,7 +97,7 @@ ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 def two_sage_layers(
     nodes: int, whole: int, width: int, *, is_faithful: bool = False
 ) -> SummedNetwork:
-    """Two SAGE layers, a sum over nodes beside the static features, two layers.
+    """Return two SAGE layers, a sum over nodes beside the static features, two layers.
 
     Each node's result is divided by its norm, as in the programs of NNLQP and TraPPM; our sum is
     divided by a hundred.

@@ -71,7 +71,7 @@ GRAPH = Schema(
 
 
 def amounts(graph: ModelGraph, batch: float) -> dict[str, Array]:
-    """FLOP, memory access in bytes and elements of weights, of every node."""
+    """Return FLOP, memory access in bytes and elements of weights, of every node."""
     facts = graph.ops.at(batch)
     return {
         "flop": 2 * facts["mac"] + facts["alu"] + facts["sfu"] + facts["integer"],
@@ -81,7 +81,7 @@ def amounts(graph: ModelGraph, batch: float) -> dict[str, Array]:
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """``[nodes, len(NODES)]``, all by their logarithm."""
+    """Return ``[nodes, len(NODES)]``, all by their logarithm."""
     table = amounts(graph, batch)
     intensity = table["flop"] / np.maximum(table["access_bytes"], 1.0)
     shares = [values / max(values.sum(), 1.0) for values in table.values()]
@@ -92,12 +92,12 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 
 
 def edge_table(graph: ModelGraph, batch: float) -> Array:
-    """``[edges, len(EDGES)]``."""
+    """Return ``[edges, len(EDGES)]``."""
     return logs(graph.ops.edges_at(batch), EDGES.columns)
 
 
 def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
-    """``[len(GRAPH)]``."""
+    """Return ``[len(GRAPH)]``."""
     table = amounts(graph, batch)
     nodes, edges = len(graph.ops), graph.ops.edges.shape[1]
     numbers: list[float] = [nodes, edges, edges / max(nodes * (nodes - 1), 1)]
@@ -153,7 +153,7 @@ def first_groups(count: int) -> Encoding:
 
 
 def part(schema: Schema, columns: Sequence[int]) -> Schema:
-    """Some columns of a schema."""
+    """Return some columns of a schema."""
     return Schema(schema.name, tuple(schema.columns[i] for i in columns))
 
 

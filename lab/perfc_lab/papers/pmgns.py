@@ -115,7 +115,7 @@ def pooled_planes(graph: ModelGraph) -> NDArray[np.bool_]:
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """``[nodes, 32]``."""
+    """Return ``[nodes, 32]``."""
     facts = graph.ops.at(batch)
     return np.concatenate(
         [one_hot(relay_names(graph), VOCABULARY), logs(facts, (*ATTRIBUTES, *SHAPE))], axis=1
@@ -123,7 +123,7 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
 
 
 def static_features(graph: ModelGraph, batch: float) -> list[float]:
-    """``[5]``; counts and MACs by their logarithm."""
+    """Return ``[5]``; counts and MACs by their logarithm."""
     names = relay_names(graph)
     counts = [names.count(n) for n in ("conv", "dense", "relu")]
     mac = float(graph.ops.at(batch)["mac"].sum())

@@ -84,7 +84,7 @@ class SeerBlock(nn.Module):
         return out
 
     def updated(self, batch: Batch, z: Tensor | None, u: list[Tensor]) -> Tensor:
-        """Nodes after what they received, their global node and the graph (Eq. 4)."""
+        """Return the nodes after what they received, their global node and the graph (Eq. 4)."""
         linear = first_of(self.phi_v)
         by_part = torch.split(linear.weight, self.width, dim=1)
         whole = linear.bias.expand(batch.graphs, -1)
@@ -97,7 +97,7 @@ class SeerBlock(nn.Module):
         return torch.relu(received + from_nodes + whole.index_select(0, batch.graph_of_node))
 
     def received(self, batch: Batch) -> Tensor:
-        """Updated edges (Eq. 2), averaged at the node they end at (Eq. 3)."""
+        """Return the updated edges (Eq. 2), averaged at the node they end at (Eq. 3)."""
         source, target = batch.edge_index
         linear = first_of(self.phi_e)
         *of_edge, of_source, of_target = torch.split(linear.weight, self.width, dim=1)
@@ -111,7 +111,7 @@ class SeerBlock(nn.Module):
 
 
 def first_of(layers: nn.Sequential) -> nn.Linear:
-    """The linear map that layers begin with."""
+    """Return the linear map that layers begin with."""
     layer = layers[0]
     assert isinstance(layer, nn.Linear)
     return layer

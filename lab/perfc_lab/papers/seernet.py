@@ -95,7 +95,7 @@ class SeerNet(NetworkPredictor):
                 self.encoding = perf_graph.with_categories(is_frequency=is_frequency)
 
     def block(self) -> SeerBlock:
-        """A fresh one, of the variant."""
+        """Return a fresh one, of the variant."""
         read = self.encoding
         return SeerBlock(
             len(read.nodes),

@@ -64,14 +64,14 @@ class SeerNetMulti(SeveralQuantities, SeerNet):
     variants: ClassVar[tuple[str, ...]] = (PLAIN_SUM,)
 
     def task(self, quantity: Quantity, row: GraphRow) -> str:
-        """A metric of the paper: a quantity of inference, or one of a training step."""
+        """Return a metric of the paper: a quantity of inference, or one of a training step."""
         return f"{TRAINING if row.setting.training else INFERENCE} {quantity.value}"
 
     def network(self) -> nn.Module:
         return SeerMultiNetwork(self.block(), self.tasks, self.width, self.quantity)
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
-        """One update a mini-batch, from the gradients of every task in it."""
+        """Return one update a mini-batch, from the gradients of every task in it."""
         targets = self.targets(train)
         generator = random.Random(seed)
 

@@ -84,7 +84,7 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
         return [*static, *embedding]
 
     def vector(self, text: str) -> list[float]:
-        """Numbers near 1, where those of a vector of norm 1 are far below."""
+        """Return the numbers near 1, where those of a vector of norm 1 are far below."""
         embedding = encoder(ENCODERS[self.variant])([text])[0] * sqrt(self.text_width)
         numbers: list[float] = embedding.tolist()
         return numbers

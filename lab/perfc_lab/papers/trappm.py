@@ -52,7 +52,7 @@ BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def node_table(graph: ModelGraph, batch: float) -> Array:
-    """``[nodes, 113]``; memory is what an operator reads and writes, in bytes."""
+    """Return ``[nodes, 113]``; memory is what an operator reads and writes, in bytes."""
     facts = graph.ops.at(batch)
     memory = facts["read_bytes"] + facts["write_bytes"]
     counts = {"mac": facts["mac"], "parameters": facts["weight_elements"], "memory": memory}
@@ -199,18 +199,18 @@ class Trappm(SeveralQuantities):
         )
 
     def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """One graph, its embedding before its static features."""
+        """Return one graph, its embedding before its static features."""
         plain = super().tensors(graph, batch)
         if self.encoder is None or plain.u is None:
             return plain
         return replace(plain, u=torch.cat([self.embedding(plain), plain.u]))
 
     def plain_tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """One graph as the encoder reads it."""
+        """Return one graph as the encoder reads it."""
         return super().tensors(graph, batch)
 
     def embedding(self, graph: GraphTensors) -> Tensor:
-        """``E_GAE``, ``[width]``: the sum over operators; ours in hundreds of them."""
+        """Return ``E_GAE``, ``[width]``: the sum over operators; ours in hundreds of them."""
         encoder = self.encoder
         if encoder is None:
             raise PerfcError(f"{self.name} has no encoder", hint="it is not trained, or without")
@@ -230,7 +230,7 @@ class Trappm(SeveralQuantities):
         return TrappmNetwork(regressors, self.tasks, self.quantity, is_raw=self.is_raw)
 
     def modules(self) -> Mapping[str, nn.Module]:
-        """The regressors and the encoder."""
+        """Return the regressors and the encoder."""
         if self.made is not None and self.encoder is None and self.variant != WITHOUT:
             self.encoder = self.fresh_encoder()
         encoder = {} if self.encoder is None else {"encoder": self.encoder}

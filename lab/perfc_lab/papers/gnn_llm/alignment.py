@@ -128,7 +128,7 @@ class Pairs:
             )
 
     def batches(self, order: random.Random) -> Iterator[Sequence[AlignmentPair]]:
-        """Pairs that are about as long, some at a time.
+        """Yield the pairs that are about as long, some at a time.
 
         Where more is practised, the first epoch goes from short summaries to long ones.
         """
@@ -141,12 +141,12 @@ class Pairs:
 
 
 def length(pair: AlignmentPair) -> int:
-    """Tokens, about."""
+    """Return the tokens, about."""
     return len(pair.question) + len(pair.answer) + GRAPH_TOKENS
 
 
 def packed(pairs: Iterable[AlignmentPair]) -> Iterator[list[AlignmentPair]]:
-    """Pairs one after another, so many tokens at a time."""
+    """Yield the pairs one after another, so many tokens at a time."""
     part: list[AlignmentPair] = []
     filled = 0
     for pair in pairs:
@@ -160,7 +160,7 @@ def packed(pairs: Iterable[AlignmentPair]) -> Iterator[list[AlignmentPair]]:
 
 
 def alone(tensors: GraphTensors) -> Batch:
-    """One graph as a batch without rows."""
+    """Return one graph as a batch without rows."""
     assert tensors.u is not None
     place = tensors.x.device
     nothing = torch.zeros(0, device=place)

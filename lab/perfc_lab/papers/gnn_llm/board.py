@@ -97,7 +97,7 @@ class LanguageModelTables:
         )
 
     def done(self, table: PaperTable) -> list[Done]:
-        """Lines with their results."""
+        """Return the lines with their results."""
         return [Done(line, tuple(self.results(table, line.predictor))) for line in table.lines]
 
     def table(self, key: str) -> PaperTable:
@@ -105,7 +105,7 @@ class LanguageModelTables:
         return next(t for t in TABLES if t.key == key)
 
     def figure(self, key: str, name: str, metric: str, part: str = "all rows") -> float | None:
-        """Mean over seeds; None where nothing is there."""
+        """Return the mean over seeds; None where nothing is there."""
         rows = [r["slices"].get(part) for r in self.results(self.table(key), name)]
         numbers = [float(row[metric]) for row in rows if row is not None]
         return mean(numbers) if numbers else None
@@ -243,7 +243,7 @@ def summaries(stages: Stages) -> BoardTable:
 def inference(
     board: LanguageModelTables, pool: Mapping[str, ModelGraph], say: Say
 ) -> Iterator[str]:
-    """Time of one graph with the language model of the stages, measured once."""
+    """Yield the time of one graph with the language model of the stages, measured once."""
     path = board.folder / "inference.json"
     if path.is_file():
         seconds = float(json.loads(path.read_text(encoding="utf-8"))["processor_s"])

@@ -97,7 +97,7 @@ class Stages:
     def start(
         cls, folder: Path, preset_name: str, language_model: Path | None, seed: int
     ) -> Stages:
-        """A folder to learn in; one that is there must be of the same settings.
+        """Return a folder to learn in; one that is there must be of the same settings.
 
         Raises:
             PerfcError: it holds stages of other settings, or the language model is none.
@@ -121,7 +121,7 @@ class Stages:
 
     @property
     def preset(self) -> StagePreset:
-        """Sizes and lengths."""
+        """Return the sizes and lengths."""
         return preset(self.card.preset)
 
     @property
@@ -131,14 +131,14 @@ class Stages:
 
     @property
     def width(self) -> int:
-        """Hidden units of the encoder."""
+        """Return the hidden units of the encoder."""
         from .features import HIDDEN
 
         return max(round(HIDDEN * self.preset.scale), 1)
 
     @cached_property
     def read_as(self) -> str:
-        """Digest of what features of graphs are standardised by."""
+        """Return the digest of what features of graphs are standardised by."""
         return hashlib.sha256((self.folder / STANDARDS).read_bytes()).hexdigest()[:16]
 
     def settings(self) -> str:
@@ -168,7 +168,7 @@ class Stages:
         return load_language_model(folder)
 
     def how(self, stage: str) -> str:
-        """The command that learns a stage."""
+        """Return the command that learns a stage."""
         return TRAIN.format(folder=self.folder, stage=stage)
 
     def need(self, name: str, stage: str) -> None:
@@ -183,7 +183,7 @@ class Stages:
             )
 
     def tensors(self, name: str, stage: str) -> dict[str, Tensor]:
-        """Weights of a file of the folder.
+        """Return the weights of a file of the folder.
 
         Raises:
             PerfcError: the stage was not learned.
@@ -241,15 +241,15 @@ class Stages:
 
 
 def adapted_file(readout: Readout) -> str:
-    """Weights of stage 2."""
+    """Return the weights of stage 2."""
     return f"adapted-{readout.value}.safetensors"
 
 
 def summaries_file(readout: Readout) -> str:
-    """Figures of stage 2."""
+    """Return the figures of stage 2."""
     return f"summaries-{readout.value}.json"
 
 
 def on_device(network: torch.nn.Module) -> torch.nn.Module:
-    """A network where it learns."""
+    """Return a network where it learns."""
     return network.to(device())

@@ -172,7 +172,7 @@ def can_train(table: PaperTable, stages: Stages, say: Say) -> PaperTable:
 
 
 def chosen_tables(keys: Sequence[str]) -> tuple[PaperTable, ...]:
-    """Tables of those keys, all where none is named.
+    """Return the tables of those keys, all where none is named.
 
     Raises:
         ParseError: there is none of a key.

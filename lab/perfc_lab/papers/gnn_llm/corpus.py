@@ -23,12 +23,12 @@ LATENCIES = 24
 
 
 def drawn_batch(name: str, seed: int = 0) -> int:
-    """The batch that a graph is described at."""
+    """Return the batch that a graph is described at."""
     return random.Random(f"{seed} {name}").choice(BATCHES)
 
 
 def text_of(graph: ModelGraph, seed: int) -> str:
-    """One document on a graph: its summary, its first operators as JSON, or numbers.
+    """Return one document on a graph: its summary, its first operators as JSON, or numbers.
 
     Latencies are drawn, not measured: what is learned is how numbers are written.
     """
@@ -50,7 +50,7 @@ def text_of(graph: ModelGraph, seed: int) -> str:
 
 @cache
 def machines() -> tuple[str, ...]:
-    """Names that questions are about."""
+    """Return the names that questions are about."""
     return tuple(listing.name for listing in list_machines())
 
 
@@ -62,5 +62,5 @@ def _latency(draw: random.Random) -> str:
 
 
 def corpus(graphs: Mapping[str, ModelGraph], names: list[str], seed: int) -> list[str]:
-    """Two documents on every graph."""
+    """Return two documents on every graph."""
     return [text_of(graphs[name], 2 * seed + i) for name in names for i in range(2)]

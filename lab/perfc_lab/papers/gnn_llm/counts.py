@@ -47,12 +47,12 @@ class SumsLayout:
 
     @property
     def digits(self) -> int:
-        """First indicator of a digit."""
+        """Return the first indicator of a digit."""
         return self.numbers
 
     @property
     def kinds(self) -> int:
-        """First indicator of a kind."""
+        """Return the first indicator of a kind."""
         return self.numbers * (1 + DIGITS)
 
 
@@ -60,12 +60,12 @@ LAYOUT = SumsLayout()
 
 
 def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
-    """``[len(SUMS)]`` of a graph at a batch."""
+    """Return ``[len(SUMS)]`` of a graph at a batch."""
     return vector(summary(graph, round(batch), kinds=KINDS))
 
 
 def vector(counted: GraphSummary) -> list[float]:
-    """``[len(SUMS)]`` of a summary; zeros where there is no further kind of layer."""
+    """Return ``[len(SUMS)]`` of a summary; zeros where there is no further kind of layer."""
     numbers = [int(getattr(counted, name)) for name in TOTALS]
     for layer in counted.layers[:KINDS]:
         numbers += [int(getattr(layer, name)) for name in LAYER_FIELDS]
@@ -83,7 +83,7 @@ def vector(counted: GraphSummary) -> list[float]:
 
 
 def digits(number: int) -> list[float]:
-    """Indicators of the significant digits of a number, and of how many digits it has.
+    """Return the indicators of the significant digits of a number, and of how many digits it has.
 
     >>> [i for i, x in enumerate(digits(53)) if x]
     [5, 13, 20, 31]

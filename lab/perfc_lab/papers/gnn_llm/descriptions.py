@@ -86,7 +86,7 @@ class GraphSummary:
     layers: tuple[LayerSummary, ...]
 
     def fields(self) -> dict[str, int]:
-        """Every number by name: ``nodes``, ``conv.flop``."""
+        """Return every number by name: ``nodes``, ``conv.flop``."""
         named = {name: int(getattr(self, name)) for name in TOTALS}
         for layer in self.layers:
             for name in LAYER_FIELDS:
@@ -119,7 +119,7 @@ class QuestionAnswer:
 
 
 def node_counts(graph: ModelGraph, batch: float) -> dict[str, Array]:
-    """FLOP, MACs and stored elements of every operator, ``[nodes]`` each."""
+    """Return FLOP, MACs and stored elements of every operator, ``[nodes]`` each."""
     facts = graph.ops.at(batch)
     flop = 2 * facts["mac"] + facts["alu"] + facts["sfu"]
     return {"flop": flop, "mac": facts["mac"], "parameters": facts["weight_elements"]}
@@ -153,24 +153,24 @@ def summary(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> Graph
 
 
 def summary_fields(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> dict[str, int]:
-    """The numbers of a summary by name, exact: ``nodes``, ``batch``, ``conv.flop``."""
+    """Return the numbers of a summary by name, exact: ``nodes``, ``batch``, ``conv.flop``."""
     return summary(graph, batch, kinds=kinds).fields()
 
 
 def question_and_answer(
     graph: ModelGraph, batch: int, *, kinds: int | None = None
 ) -> QuestionAnswer:
-    """The pair of stage 2 on a graph."""
+    """Return the pair of stage 2 on a graph."""
     return QuestionAnswer(SUMMARISE, as_text(graph, batch, kinds=kinds))
 
 
 def as_text(graph: ModelGraph, batch: int, *, kinds: int | None = None) -> str:
-    """The high-level text of Table 7.2."""
+    """Return the high-level text of Table 7.2."""
     return summary(graph, batch, kinds=kinds).text()
 
 
 def fields_of(text: str) -> dict[str, int]:
-    """The numbers of a summary in words, by the names of `summary_fields`.
+    """Return the numbers of a summary in words, by the names of `summary_fields`.
 
     A field that is malformed, missing or duplicate is left out: it was not answered.
     """

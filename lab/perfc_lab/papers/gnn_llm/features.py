@@ -41,7 +41,7 @@ class GraphFeatures:
 
     @classmethod
     def of(cls, graphs: Mapping[str, ModelGraph], names: Sequence[str]) -> GraphFeatures:
-        """Standards of some graphs."""
+        """Return the standards of some graphs."""
         tables = [node_tensor(graphs[n], drawn_batch(n)) for n in names]
         sums = [torch.tensor(graph_vector(graphs[n], drawn_batch(n))) for n in names]
         return cls(
@@ -50,7 +50,7 @@ class GraphFeatures:
         )
 
     def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Every operator, without sums."""
+        """Return every operator, without sums."""
         edges = torch.from_numpy(graph.ops.edges)
         return GraphTensors(self.nodes(node_tensor(graph, batch)), edges)
 
@@ -62,7 +62,7 @@ class GraphFeatures:
 
 
 def node_tensor(graph: ModelGraph, batch: float) -> torch.Tensor:
-    """``[nodes, 44]``."""
+    """Return ``[nodes, 44]``."""
     return torch.from_numpy(np.asarray(nnlqp.node_table(graph, batch))).float()
 
 

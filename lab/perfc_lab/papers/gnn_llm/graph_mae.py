@@ -88,7 +88,7 @@ class GraphMae(nn.Module):
         self.decoder = GinLayer(width, features)
 
     def loss(self, x: Tensor, edges: Tensor, generator: torch.Generator) -> Tensor:
-        """Scaled cosine error of half of the operators, drawn.
+        """Return the scaled cosine error of half of the operators, drawn.
 
         Args:
             x: ``[nodes, features]``.
@@ -109,7 +109,7 @@ class GraphMae(nn.Module):
 
 
 def scaled_cosine_error(restored: Tensor, x: Tensor, alpha: float = ALPHA) -> Tensor:
-    """Mean of ``(1 − cos)^α`` over nodes, ``[nodes, features]`` each."""
+    """Return the mean of ``(1 − cos)^α`` over nodes, ``[nodes, features]`` each."""
     cosine = nn.functional.cosine_similarity(restored.float(), x.float(), dim=1)
     return (1 - cosine).clamp_min(0.0).pow(alpha).mean()
 
@@ -117,7 +117,7 @@ def scaled_cosine_error(restored: Tensor, x: Tensor, alpha: float = ALPHA) -> Te
 def side_by_side(
     graphs: Sequence[GraphTensors], generator: random.Random, most: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Features and edges of so many graphs at a time, every graph once, in drawn order.
+    """Yield the features and edges of so many graphs at a time, every graph once, in drawn order.
 
     Args:
         graphs: may be encoded on access.

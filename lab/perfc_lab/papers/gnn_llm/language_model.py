@@ -69,11 +69,11 @@ class CausalLanguageModel:
 
     @property
     def end(self) -> int:
-        """The token that ends an answer."""
+        """Return the token that ends an answer."""
         return int(self.tokenizer.eos_token_id)
 
     def ids(self, text: str) -> list[int]:
-        """Tokens of a text, without those that begin or end a document."""
+        """Return the tokens of a text, without those that begin or end a document."""
         tokens: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return tokens
 
@@ -86,7 +86,7 @@ class CausalLanguageModel:
 
 
 def load_language_model(folder: Path) -> CausalLanguageModel:
-    """A causal language model of a local folder, as `transformers` saves it.
+    """Return a causal language model of a local folder, as `transformers` saves it.
 
     Models of more than 2³⁰ weights are held in 16 bits, on a GPU in 4 where bitsandbytes is.
 
@@ -183,7 +183,7 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
 
 
 def fresh_decoder(shape: DecoderShape, seed: int) -> nn.Module:
-    """A Llama-style decoder as it is initialised."""
+    """Return a Llama-style decoder as it is initialised."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(seed)

@@ -20,7 +20,7 @@ SHARE_OF_NONE = 0.3
 
 
 def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
-    """Numbers and kinds of layer that are drawn, all magnitudes equally often.
+    """Return the numbers and kinds of layer that are drawn, all magnitudes equally often.
 
     Args:
         draw: draw of the numbers.
@@ -48,12 +48,12 @@ def _number(draw: random.Random, digits: int) -> int:
 
 
 def _some(draw: random.Random, digits: int) -> int:
-    """Many kinds of layer have none."""
+    """Return many kinds of layer have none."""
     return 0 if draw.random() < SHARE_OF_NONE else _number(draw, digits)
 
 
 def drawn_setting(draw: random.Random) -> Setting:
-    """A way of running."""
+    """Return a way of running."""
     return Setting(
         draw.choice(list(Precision)),
         draw.random() < 0.3,

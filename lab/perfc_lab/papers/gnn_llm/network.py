@@ -125,7 +125,7 @@ class GraphLanguageNetwork(nn.Module):
         return [(part, rate) for part, rate in learning if part]
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Everything but the frozen weights of the language model."""
+        """Return everything but the frozen weights of the language model."""
         frozen = {
             f"language.{n}" for n, p in self.language.named_parameters() if not p.requires_grad
         }
@@ -170,7 +170,7 @@ class GraphLanguageNetwork(nn.Module):
         return pooled(h, batch.graph_of_node, batch.graphs, "mean", batch.count)
 
     def graph_tokens(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Tokens of the graphs of a batch, and which of them there are."""
+        """Return the tokens of the graphs of a batch, and which of them there are."""
         assert batch.u is not None
         if not self.has_graph:
             width = self.model.width
@@ -182,7 +182,7 @@ class GraphLanguageNetwork(nn.Module):
     def inputs(
         self, tokens: Tensor, is_there: Tensor, texts: Sequence[Sequence[int]]
     ) -> tuple[Tensor, Tensor]:
-        """Embeddings ``[rows, length, width]`` and their mask; texts end in padding.
+        """Return the embeddings ``[rows, length, width]`` and their mask; texts end in padding.
 
         Args:
             tokens: tokens of the graph of each row, ``[rows, tokens, width]``.
@@ -349,7 +349,7 @@ class GraphLanguageNetwork(nn.Module):
 
 
 def positions(mask: Tensor) -> Tensor:
-    """Places of the tokens that are there, ``[rows, length]``."""
+    """Return the places of the tokens that are there, ``[rows, length]``."""
     return (mask.cumsum(1) - 1).clamp_min(0)
 
 
@@ -376,6 +376,6 @@ def common_start(texts: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def parts(rows: Sequence[int], most: int) -> Iterator[Sequence[int]]:
-    """Rows, so many at a time."""
+    """Yield the rows, so many at a time."""
     for start in range(0, len(rows), most):
         yield rows[start : start + most]

@@ -30,7 +30,7 @@ MS_PER_S = 1e3
 
 
 def significant(number: int, digits: int = COUNT_DIGITS) -> int:
-    """A count with so many digits, the rest zeros; halves to even.
+    """Return a count with so many digits, the rest zeros; halves to even.
 
     >>> significant(335_649), significant(999_950), significant(42)
     (336000, 1000000, 42)
@@ -39,7 +39,7 @@ def significant(number: int, digits: int = COUNT_DIGITS) -> int:
 
 
 def count_text(number: int) -> str:
-    """``336 thousand``: three significant digits.
+    """Return ``336 thousand``: three significant digits.
 
     >>> count_text(865), count_text(1_040_000), count_text(999_950)
     ('865', '1.04 million', '1 million')
@@ -49,7 +49,7 @@ def count_text(number: int) -> str:
 
 
 def flop_text(number: int) -> str:
-    """``12.1 GFLOPs``: three significant digits.
+    """Return ``12.1 GFLOPs``: three significant digits.
 
     >>> flop_text(12_080_000_000), flop_text(7)
     ('12.1 GFLOPs', '7 FLOPs')
@@ -59,7 +59,7 @@ def flop_text(number: int) -> str:
 
 
 def _scaled(number: int) -> tuple[str, int]:
-    """The digits of a number below 1,000, and how often it was divided by that."""
+    """Return the digits of a number below 1,000, and how often it was divided by that."""
     rounded = significant(number)
     step = min((len(str(rounded)) - 1) // 3, len(WORDS) - 1)
     text = f"{Decimal(rounded).scaleb(-3 * step):f}"
@@ -88,7 +88,7 @@ def _whole(digits: str, step: int) -> int | None:
 
 
 def latency_text(time_s: float) -> str:
-    """``12.35 ms``: milliseconds with four significant digits, without exponent.
+    """Return ``12.35 ms``: milliseconds with four significant digits, without exponent.
 
     >>> latency_text(0.0123456), latency_text(23.0767), latency_text(1.2e-6)
     ('12.35 ms', '23077 ms', '0.0012 ms')
@@ -105,7 +105,7 @@ def latency_text(time_s: float) -> str:
 
 
 def latency_of(text: str) -> float | None:
-    """Seconds of an answer; None where it is no single positive number of milliseconds.
+    """Return the seconds of an answer; None where it is no single positive number of milliseconds.
 
     Nothing is guessed: another unit, a second number or a word makes the answer a failure.
 

@@ -73,7 +73,7 @@ def pack(known: Path, folder: Path, stages: Path, keys: Iterable[str]) -> int:
 
 
 def read(known: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """Contents by place and file.
+    """Return the contents by place and file.
 
     Raises:
         ParseError: the file is damaged.
@@ -108,7 +108,7 @@ def _take(lines: dict[tuple[str, str], Mapping[str, Any]], place: str, path: Pat
 
 
 def short(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A training without what the page does not show."""
+    """Return a training without what the page does not show."""
     slices = {
         name: {metric: rounded(figure[metric]) for metric in METRICS}
         for name, figure in result["slices"].items()

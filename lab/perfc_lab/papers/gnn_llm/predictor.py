@@ -128,14 +128,14 @@ class GnnLlm(NetworkPredictor):
 
     @property
     def model(self) -> CausalLanguageModel:
-        """The tokeniser, and a network to begin from; each network takes a fresh one."""
+        """Return the tokeniser, and a network to begin from; each network takes a fresh one."""
         if self._model is None:
             self._model = self.there.language_model()
         return self._model
 
     @property
     def there(self) -> Stages:
-        """The stages before.
+        """Return the stages before.
 
         Raises:
             PerfcError: none are given.
@@ -163,7 +163,7 @@ class GnnLlm(NetworkPredictor):
         super().calibrate(drawn(validation, CALIBRATION_ROWS, 0))
 
     def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
-        """The rates of Section 7.5.2, or the preset's."""
+        """Return the rates of Section 7.5.2, or the preset's."""
         preset = self.there.preset
         rows = LONG_ROWS if self.variant in (TEXT, JSON) else preset.rows_per_step
         epochs = preset.tuning_epochs if budget.epochs is None else budget.epochs
@@ -250,7 +250,7 @@ class GnnLlm(NetworkPredictor):
         return drawn_rows
 
     def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """One graph as the network is given it, read once for all trainings of a process."""
+        """Return one graph as the network is given it, read once for all trainings of a process."""
         known, key = _READ.setdefault(graph, {}), (self.there.read_as, batch)
         if key not in known:
             known[key] = super().passed(graph, batch)
@@ -277,13 +277,13 @@ class GnnLlm(NetworkPredictor):
         return [float(i) for i in (*self._prompts[key], *question)]
 
     def _ids(self, question: str) -> list[int]:
-        """Tokens of a question; many rows ask the same."""
+        """Return the tokens of a question; many rows ask the same."""
         if question not in self._questions:
             self._questions[question] = self.model.ids(question)
         return self._questions[question]
 
     def _prompt(self, graph: ModelGraph, batch: int) -> list[int]:
-        """The graph in words or in JSON; what is too long is cut off."""
+        """Return the graph in words or in JSON; what is too long is cut off."""
         if self.variant == JSON:
             return self.model.ids(as_json(graph, batch))[: self.there.preset.json_tokens]
         return self.model.ids(as_text(graph, batch, kinds=KINDS))
@@ -388,7 +388,7 @@ class GnnLlm(NetworkPredictor):
 
 
 def variant_of(readout: Readout) -> str:
-    """The predictor with a readout."""
+    """Return the predictor with a readout."""
     names = {Readout.MEAN: f":{MEAN}", Readout.SUMS: f":{SUMS}", Readout.NUMBERS: ""}
     return f"gnn-llm{names[readout]}"
 

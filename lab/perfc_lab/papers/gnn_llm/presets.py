@@ -175,7 +175,7 @@ PRESETS: Mapping[str, StagePreset] = {
 
 
 def preset(name: str) -> StagePreset:
-    """One of `PRESETS`.
+    """Return one of `PRESETS`.
 
     Raises:
         PerfcError: there is none of that name.

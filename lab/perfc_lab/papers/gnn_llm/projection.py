@@ -78,7 +78,7 @@ class GraphProjection(nn.Module):
         return ((table - centre) / spread).clamp(-MOST_SPREADS, MOST_SPREADS)
 
     def forward(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
-        """Tokens, ``[graphs, tokens, language]``, and which of them there are.
+        """Return the tokens, ``[graphs, tokens, language]``, and which of them there are.
 
         Args:
             g: ``[graphs, width]``.
@@ -95,7 +95,7 @@ class GraphProjection(nn.Module):
         return tokens, torch.ones(tokens.shape[:2], dtype=torch.long, device=g.device)
 
     def _numbers(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
-        """The graph, then kinds and numbers as a summary names them."""
+        """Return the graph, then kinds and numbers as a summary names them."""
         graphs, count = len(g), LAYOUT.numbers
         digits = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, count, DIGITS)
         names = places(g.device).expand(graphs, count, -1)
@@ -112,7 +112,7 @@ class GraphProjection(nn.Module):
 
 
 def _as_named(whole: Tensor, numbers: Tensor, kinds: Tensor) -> Tensor:
-    """The graph's, totals, and of each kind of layer its name before its numbers.
+    """Return the graph's, totals, and of each kind of layer its name before its numbers.
 
     Args:
         whole: ``[graphs, 1, ...]``.

@@ -20,11 +20,11 @@ class DrawnRows(RowBatches):
     rows_per_epoch = 0
 
     def size(self, key: GraphAtBatch) -> int:
-        """Operators, known without encoding."""
+        """Return the operators, known without encoding."""
         return len(self.data.graphs[key[0]].ops)
 
     def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
-        """Some of the rows if a generator is given, else every row once."""
+        """Yield some of the rows if a generator is given, else every row once."""
         seen = 0
         for batch in super().epoch(generator):
             yield batch

@@ -93,7 +93,7 @@ class SentenceEncoder:
         self._known: dict[str, Array] = {}
 
     def __call__(self, texts: Iterable[str]) -> Array:
-        """``[texts, width]``, each of norm 1."""
+        """Return ``[texts, width]``, each of norm 1."""
         wanted = list(texts)
         # of like lengths together, so that little is padding
         new = sorted(dict.fromkeys(t for t in wanted if t not in self._known), key=len)
@@ -118,7 +118,7 @@ class SentenceEncoder:
 
 @cache
 def encoder(name: str) -> SentenceEncoder:
-    """The encoder of that name, read once.
+    """Return the encoder of that name, read once.
 
     Raises:
         MissingExtraError: it is not on this machine, or transformers is not.
@@ -127,7 +127,7 @@ def encoder(name: str) -> SentenceEncoder:
 
 
 def _json(path: Path) -> Mapping[str, Any]:
-    """A small object of JSON; empty where there is no such file."""
+    """Return a small object of JSON; empty where there is no such file."""
     if not path.is_file():
         return {}
     with path.open("rb") as file:

@@ -158,7 +158,7 @@ class Course:
         return replace(tensors, **moved)
 
     def summed(self, counted: GraphSummary) -> Tensor:
-        """Columns of `SUMS` of a summary, standardised, where it learns."""
+        """Return the columns of `SUMS` of a summary, standardised, where it learns."""
         sums = self.features.sums(torch.tensor(vector(counted), dtype=torch.float32))
         return sums.to(device())
 
@@ -184,7 +184,7 @@ class Course:
 def adaptable(
     stages: Stages, readout: Readout, *, rank: int = LORA_RANK, is_fresh: bool = False
 ) -> GraphLanguageNetwork:
-    """A network as stage 2 begins with it, its encoder as initialised.
+    """Return a network as stage 2 begins with it, its encoder as initialised.
 
     Args:
         stages: before.
@@ -209,5 +209,5 @@ def adapted_state(network: GraphLanguageNetwork) -> dict[str, Tensor]:
 
 
 def unlabelled(folder: Path) -> StoredGraphs:
-    """The pool of a folder of graphs."""
+    """Return the pool of a folder of graphs."""
     return StoredGraphs(folder)

@@ -45,7 +45,7 @@ def _at_32(value: float | None) -> tuple[float | None, ...]:
 def _few_rows(
     ours: str, neither: str, thesis: float | None, nnlqp: float | None, nf: float | None
 ) -> tuple[PublishedLine, ...]:
-    """The lines of a curve, with the thesis's numbers of 32 rows where it has some."""
+    """Return the lines of a curve, with the thesis's numbers of 32 rows where it has some."""
     return (
         PublishedLine(ours, OURS, _at_32(thesis)),
         PublishedLine(neither, NEITHER),

@@ -78,12 +78,12 @@ class LatencyNetwork(GraphLanguageNetwork):
 
 
 def questions(batch: Batch) -> list[list[int]]:
-    """The tokens that each row's question was written in."""
+    """Return the tokens that each row's question was written in."""
     return [[int(i) for i in row if i != PADDING] for row in batch.row.tolist()]
 
 
 def written_loss(network: nn.Module, batch: Batch) -> Tensor:
-    """Loss of either network of this paper."""
+    """Return the loss of either network of this paper."""
     if isinstance(network, LatencyNetwork):
         return network.row_loss(batch)
     return nn.functional.huber_loss(network(batch), batch.y)

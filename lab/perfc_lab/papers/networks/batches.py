@@ -99,7 +99,7 @@ class LogScale:
         return cls(mean, max(variance**0.5, 1e-3))
 
     def scaled(self, value: float) -> float:
-        """A number as a network sees it."""
+        """Return a number as a network sees it."""
         return (log(value) - self.mean) / self.deviation
 
     def value(self, scaled: float) -> float:
@@ -156,7 +156,7 @@ class Standard:
         return cls(mean.float(), torch.where(deviation < 1e-6, torch.inf, deviation).float())
 
     def __call__(self, table: Tensor) -> Tensor:
-        """Standardised, nothing further than ten deviations out."""
+        """Return the standardised, nothing further than ten deviations out."""
         return ((table - self.mean) / self.deviation).clamp(-10.0, 10.0)
 
 
@@ -219,11 +219,11 @@ class RowBatches:
         return len(self.data.rows)
 
     def size(self, key: GraphAtBatch) -> int:
-        """Operators of a graph."""
+        """Return the operators of a graph."""
         return self.tensors(key).operators
 
     def tensors(self, key: GraphAtBatch) -> GraphTensors:
-        """A graph at a batch, encoded once."""
+        """Return a graph at a batch, encoded once."""
         if key not in self.graphs:
             self.graphs[key] = self.encode(self.data.graphs[key[0]], float(key[1]))
         return self.graphs[key]
@@ -249,7 +249,7 @@ class RowBatches:
             yield self.collated(chunk)
 
     def collated(self, keys: Sequence[GraphAtBatch]) -> Batch:
-        """Graphs and all their rows as one batch."""
+        """Return the graphs and all their rows as one batch."""
         graphs = [self.tensors(k) for k in keys]
         sizes = torch.tensor([len(g.x) for g in graphs])
         starts = torch.cumsum(sizes, 0) - sizes

@@ -17,7 +17,7 @@ from .batches import GraphTensors
 
 
 def merged(graph: GraphTensors, layers: int) -> GraphTensors:
-    """One node for each class of equal ones, with how many it stands for.
+    """Return one node for each class of equal ones, with how many it stands for.
 
     A class keeps the edges into its first member, each from the class of its source.
 
@@ -44,7 +44,7 @@ def merged(graph: GraphTensors, layers: int) -> GraphTensors:
 
 
 def classes(graph: GraphTensors, layers: int) -> list[int]:
-    """The class of each node, numbered as they first occur."""
+    """Return the class of each node, numbered as they first occur."""
     colours = _numbered(row.tobytes() for row in graph.x.numpy())
     carried = [0] * graph.edge_index.shape[1]
     if graph.edge_attr is not None:

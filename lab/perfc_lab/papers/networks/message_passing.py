@@ -24,7 +24,7 @@ def incoming(x: Tensor, edges: Tensor, nodes: int) -> Tensor:
 
 
 def in_degree(edges: Tensor, nodes: int) -> Tensor:
-    """Edges that end at each node, ``[nodes]``."""
+    """Return the edges that end at each node, ``[nodes]``."""
     return torch.bincount(edges[1], minlength=nodes)
 
 
@@ -49,7 +49,7 @@ def gin(width_in: int, width_out: int) -> nn.Module:
 def pooled(
     x: Tensor, graph_of_node: Tensor, graphs: int, how: str, count: Tensor | None = None
 ) -> Tensor:
-    """Nodes of each graph as one, ``[graphs, features]``.
+    """Return the nodes of each graph as one, ``[graphs, features]``.
 
     Args:
         x: ``[nodes, features]``, graphs one after another.

@@ -53,7 +53,7 @@ AT_BATCH = "graphs at the batch of their rows"
 
 
 def squared(network: nn.Module, batch: Batch) -> Tensor:
-    """Mean squared error of the scaled quantity."""
+    """Return the mean squared error of the scaled quantity."""
     return nn.functional.mse_loss(network(batch), batch.y)
 
 
@@ -114,7 +114,7 @@ class NetworkPredictor(GraphPredictor):
 
     @abstractmethod
     def network(self) -> nn.Module:
-        """A fresh one, of ``self.width``."""
+        """Return a fresh one, of ``self.width``."""
 
     def prepare(
         self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
@@ -150,17 +150,17 @@ class NetworkPredictor(GraphPredictor):
             )
 
     def chosen_recipe(self, budget: TrainingBudget) -> TrainRecipe:
-        """The paper's or ours, with the budget's epochs where it states any."""
+        """Return the paper's or ours, with the budget's epochs where it states any."""
         recipe = self.recipe if budget.is_faithful else self.ours
         return recipe if budget.epochs is None else replace(recipe, epochs=budget.epochs)
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
-        """One update of the supervised training; None for that by ``loss``."""
+        """Return one update of the supervised training; None for that by ``loss``."""
         del train, recipe, seed
         return None
 
     def predict(self, data: Measurements) -> Array:
-        """The quantity of every row."""
+        """Return the quantity of every row."""
         if self.made is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         with one_thread():
@@ -175,7 +175,7 @@ class NetworkPredictor(GraphPredictor):
         )
 
     def passed(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """One graph as the network is given it: standardised, equal operators once.
+        """Return one graph as the network is given it: standardised, equal operators once.
 
         Where the authors' tables are read, every operator is passed, with its own dropout.
         """
@@ -183,7 +183,7 @@ class NetworkPredictor(GraphPredictor):
         return merged(tensors, self.layers) if self.layers and not self.is_raw else tensors
 
     def tensors(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """One graph, standardised; as its tables are where those of the authors are read."""
+        """Return one graph, standardised; as its tables are where those of the authors are read."""
         raw = self.raw(graph, batch)
         if self.is_raw:
             return raw
@@ -192,7 +192,7 @@ class NetworkPredictor(GraphPredictor):
         return GraphTensors(self.standards[NODE](raw.x), raw.edge_index, edge_attr, u)
 
     def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """One graph as its tables are."""
+        """Return one graph as its tables are."""
         tables, vector = self.encoding, self.encoding.graph_vector
         edges = None if tables.edge_table is None else tables.edge_table(graph, batch)
         index = graph.ops.edges if tables.edge_index is None else tables.edge_index(graph)
@@ -228,11 +228,11 @@ class NetworkPredictor(GraphPredictor):
             self.standards[WHOLE] = Standard.of([torch.stack(vectors)])
 
     def modules(self) -> Mapping[str, nn.Module]:
-        """Every module with weights to keep, by name."""
+        """Return every module with weights to keep, by name."""
         return {} if self.made is None else {"network": self.made}
 
     def arrays(self) -> Mapping[str, Array]:
-        """Weights, and what tables are standardised by."""
+        """Return the weights, and what tables are standardised by."""
         result: dict[str, Array] = {}
         if self.made is None:
             return result
@@ -244,7 +244,7 @@ class NetworkPredictor(GraphPredictor):
         return result
 
     def meta(self) -> Mapping[str, Any]:
-        """Digests of the schemas, width and length of the training."""
+        """Return the digests of the schemas, width and length of the training."""
         ran = self.trained
         return {
             "schemas": self.digests(),
@@ -283,7 +283,7 @@ class NetworkPredictor(GraphPredictor):
 
 
 def weights_under(arrays: Mapping[str, Array], part: str) -> dict[str, Tensor]:
-    """Weights of one module of several."""
+    """Return the weights of one module of several."""
     start = f"{part}."
     return {
         n.removeprefix(start): torch.tensor(a) for n, a in arrays.items() if n.startswith(start)
@@ -291,7 +291,7 @@ def weights_under(arrays: Mapping[str, Array], part: str) -> dict[str, Tensor]:
 
 
 def plain_indicators(standard: Standard, schema: Schema) -> Standard:
-    """Columns of zeros and ones stay as they are, rare ones above all."""
+    """Return the columns of zeros and ones stay as they are, rare ones above all."""
     plain = torch.tensor([name.startswith("is") for name in schema.columns])
     return Standard(
         torch.where(plain, 0.0, standard.mean), torch.where(plain, 1.0, standard.deviation)

@@ -58,7 +58,7 @@ def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
 
 
 def logs(facts: Mapping[str, Array], names: Iterable[str]) -> Array:
-    """``[nodes, names]``: log₂(1 + x), as sizes span nine orders of magnitude.
+    """Return ``[nodes, names]``: log₂(1 + x), as sizes span nine orders of magnitude.
 
     The papers feed raw numbers; with few graphs to learn from, a network does not get over that.
     """
@@ -66,5 +66,5 @@ def logs(facts: Mapping[str, Array], names: Iterable[str]) -> Array:
 
 
 def indicators(vocabulary: Iterable[str]) -> tuple[str, ...]:
-    """Columns of a one-hot part; their prefix keeps them from being standardised."""
+    """Return the columns of a one-hot part; their prefix keeps them from being standardised."""
     return tuple(f"is {name}" for name in vocabulary)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def every_fact(graph: ModelGraph, batch: float) -> GraphTensors:
-    """All facts of nodes and tensors as they were counted, by the logarithm of one more."""
+    """Return all facts of nodes and tensors as they were counted, by the logarithm of one more."""
     nodes = np.stack(list(graph.ops.at(batch).values()), axis=1)
     edges = np.stack(list(graph.ops.edges_at(batch).values()), axis=1)
     return GraphTensors(
@@ -64,7 +64,7 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
 
     @property
     def raw_dir(self) -> str:
-        """The tables' folder."""
+        """Return the tables' folder."""
         return str(self.tables or self.folder)
 
     @property
@@ -79,7 +79,7 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
 
     @property
     def processed_file_names(self) -> list[str]:
-        """Rows and the card with the digests."""
+        """Return the rows and the card with the digests."""
         return [ROWS, CARD]
 
     def process(self) -> None:
@@ -87,11 +87,11 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
         dataset(self.name).build(Path(self.raw_dir), self.folder, lambda _: None)
 
     def len(self) -> int:
-        """Rows."""
+        """Return the rows."""
         return len(self.data)
 
     def get(self, index: int) -> Data:
-        """One row; features of a graph at a batch are made once."""
+        """Return one row; features of a graph at a batch are made once."""
         row = self.data.rows[index]
         key = (row.graph, row.batch)
         cached = self.cache.get(key)

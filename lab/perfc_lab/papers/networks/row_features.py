@@ -32,7 +32,7 @@ ROW = Schema(
 
 
 def row_features(data: Measurements, row: GraphRow) -> list[float]:
-    """Numbers of `ROW`."""
+    """Return the numbers of `ROW`."""
     del data
     machine, setting = sheet(row.target), row.setting
     return [

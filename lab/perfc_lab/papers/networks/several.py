@@ -46,11 +46,11 @@ class TaskNetwork(nn.Module):
 
     @abstractmethod
     def every(self, batch: Batch) -> Tensor:
-        """``[rows, tasks]``, scaled."""
+        """Return ``[rows, tasks]``, scaled."""
 
     @abstractmethod
     def chosen(self, batch: Batch, every: Tensor) -> Tensor:
-        """The task of the quantity for each row, ``[rows]``."""
+        """Return the task of the quantity for each row, ``[rows]``."""
 
     def forward(self, batch: Batch) -> Tensor:
         return self.chosen(batch, self.every(batch))
@@ -79,7 +79,7 @@ class SeveralQuantities(NetworkPredictor):
         self.tasks: tuple[str, ...] = ()
 
     def task(self, quantity: Quantity, row: GraphRow) -> str:
-        """Which task a quantity of a row is; it ends in the quantity's name."""
+        """Return which task a quantity of a row is; it ends in the quantity's name."""
         del row
         return quantity.value
 
@@ -102,7 +102,7 @@ class SeveralQuantities(NetworkPredictor):
         super().fit(train, validation, budget, say)
 
     def every(self, data: Measurements) -> Mapping[Quantity, Array]:
-        """Every quantity of every row in one call, ``[rows]`` each.
+        """Return every quantity of every row in one call, ``[rows]`` each.
 
         Raises:
             PerfcError: not trained.
@@ -124,7 +124,7 @@ class SeveralQuantities(NetworkPredictor):
         return {q: v for q, v in self.every(data).items() if q is not self.quantity}
 
     def targets(self, data: Measurements) -> Tensor:
-        """``[rows, tasks]``, scaled; NaN where a row has no such number."""
+        """Return ``[rows, tasks]``, scaled; NaN where a row has no such number."""
         wanted = torch.full((len(data), len(self.tasks)), float("nan"))
         for i, row in enumerate(data.rows):
             for quantity, scale in self.scales.items():
@@ -134,7 +134,7 @@ class SeveralQuantities(NetworkPredictor):
         return wanted
 
     def losses(self, module: nn.Module, batch: Batch, targets: Tensor) -> list[Tensor]:
-        """One a task that a row of the batch has."""
+        """Return one a task that a row of the batch has."""
         assert isinstance(module, TaskNetwork)
         wanted = targets[batch.index].to(batch.y.device)
         known = torch.isfinite(wanted)
@@ -145,7 +145,7 @@ class SeveralQuantities(NetworkPredictor):
         return [errors[known[:, i], i].mean() for i in range(len(self.tasks)) if known[:, i].any()]
 
     def step(self, train: Measurements, recipe: TrainRecipe, seed: int) -> Step | None:
-        """One update a mini-batch, from the mean of all tasks in it."""
+        """Return one update a mini-batch, from the mean of all tasks in it."""
         del seed
         targets = self.targets(train)
 

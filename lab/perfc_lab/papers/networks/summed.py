@@ -52,7 +52,7 @@ class SummedNetwork(nn.Module):
         return self.every(batch).squeeze(1)
 
     def every(self, batch: Batch) -> Tensor:
-        """``[rows, outputs]``."""
+        """Return ``[rows, outputs]``."""
         assert batch.u is not None
         parts, x = [batch.u], batch.x
         for i, block in enumerate(self.blocks, 1):

@@ -72,7 +72,7 @@ class TrainRecipe:
     checkpoint_every_s: float = 60.0
 
     def annealed(self, learning_rate: float | None = None, patience: int = 200) -> TrainRecipe:
-        """The same for little time and few rows, which is ours.
+        """Return the same for little time and few rows, which is ours.
 
         The rate falls along a cosine, gradients are bounded, mini-batches have about as many
         operators, layers multiply in bfloat16, and training stops where nothing is gained.
@@ -113,7 +113,7 @@ class Trained:
 
 
 def device() -> torch.device:
-    """A GPU where there is one."""
+    """Return a GPU where there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -145,7 +145,7 @@ def huber(network: nn.Module, batch: Batch) -> Tensor:
 
 
 def predicted(network: nn.Module, batches: RowBatches) -> Array:
-    """The quantity of every row, ``[rows]``."""
+    """Return the quantity of every row, ``[rows]``."""
     network.eval()
     place = next(network.parameters()).device
     result = np.zeros(len(batches))
@@ -158,7 +158,7 @@ def predicted(network: nn.Module, batches: RowBatches) -> Array:
 
 
 def mape(network: nn.Module, batches: RowBatches) -> float:
-    """Mean absolute relative error."""
+    """Return the mean absolute relative error."""
     measured = batches.data.values(batches.quantity)
     return float(np.abs(predicted(network, batches) / measured - 1).mean())
 
@@ -277,7 +277,7 @@ class Rated(Protocol):
     """A network of which some parts learn at another rate, or not at all."""
 
     def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
-        """Parameters with their share of the recipe's rate."""
+        """Return the parameters with their share of the recipe's rate."""
 
 
 def _rated(network: nn.Module) -> list[tuple[list[nn.Parameter], float]]:
@@ -312,7 +312,7 @@ def _cosine(share: float) -> float:
 
 
 def short_products(place: torch.device, wanted: bool = True) -> torch.autocast:
-    """Products in bfloat16, if the processor has instructions for them."""
+    """Return the products in bfloat16, if the processor has instructions for them."""
     names = ("avx512_bf16", "amx_bf16")
     has = place.type != "cpu" or any(torch.cpu.get_capabilities().get(n, False) for n in names)
     return torch.autocast(place.type, torch.bfloat16, enabled=wanted and has)

@@ -32,7 +32,7 @@ CURVE_TITLES: Mapping[PublishedMetric, str] = {
 
 
 def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
-    """Loss by epoch and predictions against measurements, as files; their names.
+    """Return the loss by epoch and predictions against measurements, as files; their names.
 
     Raises:
         MissingExtraError: vl-convert is not installed.
@@ -90,7 +90,7 @@ def curve_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obj
 
 
 def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Places of the first line that has them (TraPPM's Figure 5.4)."""
+    """Return the places of the first line that has them (TraPPM's Figure 5.4)."""
     for line in done:
         for result in line.results:
             if result.get("places"):
@@ -99,7 +99,7 @@ def embeddings_chart(done: Sequence[Done]) -> Mapping[str, object] | None:
 
 
 def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Loss of every line's first seed by epoch (TraPPM's Figure 5.5)."""
+    """Return the loss of every line's first seed by epoch (TraPPM's Figure 5.5)."""
     values = [
         {"predictor": d.line.label, "epoch": epoch, "loss": loss}
         for d in done
@@ -114,7 +114,7 @@ def loss_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, obje
 
 
 def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, object] | None:
-    """Predicted against measured numbers of the first line (Figures 4.4 and 5.6)."""
+    """Return the predicted against measured numbers of the first line (Figures 4.4 and 5.6)."""
     if not done or not done[0].results:
         return None
     title = f"{done[0].line.label}: {published.title}"
@@ -124,7 +124,7 @@ def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, o
 def besides_charts(
     published: PaperTable, done: Sequence[Done]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """The same of the other quantities that the table states, by the ends of files' names."""
+    """Yield the same of the other quantities that the table states, by the ends of files' names."""
     if not done or not done[0].results:
         return
     for column in published.columns:
@@ -135,7 +135,7 @@ def besides_charts(
 
 
 def scatter(title: str, quantity: str, points: Sequence[Sequence[float]]) -> Mapping[str, object]:
-    """Predicted against measured numbers of a quantity."""
+    """Return the predicted against measured numbers of a quantity."""
     unit, scale = UNITS[quantity]
     values = [
         {"measured": scale * m, "predicted": scale * p}

@@ -67,12 +67,12 @@ class EpochCost:
 
     @property
     def whole_h(self) -> float:
-        """Hours of the whole recipe."""
+        """Return the hours of the whole recipe."""
         return self.epoch_s * self.epochs / 3600
 
 
 def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[EpochCost]:
-    """One epoch of each network at the paper's width, on the rows of PerfSeer's tables."""
+    """Yield one epoch of each network at the paper's width, on the rows of PerfSeer's tables."""
     rows = PaperTable("", "", "", "", RowSelection.BOTH, (), ())
     data = chosen_rows(
         Job(rows, PublishedLine("", ""), 0, graphs, PRESETS["paper"], is_faithful=True)

@@ -16,7 +16,7 @@ from .published import PaperTable
 
 
 def tested_folds(table: PaperTable, data: Measurements, seed: int) -> Iterator[Fold]:
-    """Folds of a table: of its machines, with no more tested rows than it asks for."""
+    """Yield the folds of a table: of its machines, with no more tested rows than it asks for."""
     most_seen = max((table.samples, *table.curve))
     for fold in folds(data, table.protocol, (seed,), most_seen):
         machines = {row.target for row in fold.test.rows}
@@ -59,6 +59,6 @@ class FewRows:
         return known, scores[-1]
 
     def slices(self, name: str) -> dict[str, Score]:
-        """Figures of all tested rows, under ``32 rows``."""
+        """Return the figures of all tested rows, under ``32 rows``."""
         lines = {count: figures(name, scores) for count, scores in self.scores.items() if scores}
         return {f"{count} rows": next(iter(of_count)) for count, of_count in lines.items()}

@@ -108,7 +108,7 @@ def by_family(published: PaperTable, done: Sequence[Done]) -> list[tuple[str, ..
 
 
 def head(published: PaperTable) -> tuple[str, ...]:
-    """Names of the columns."""
+    """Return the names of the columns."""
     names: list[str] = [published.paper]
     for i, column in enumerate(published.columns):
         names += [column.label, "paper"] if published.states(i) else [column.label]
@@ -144,7 +144,7 @@ def progress(done: Done) -> str:
 
 
 def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
-    """One line of the table."""
+    """Return one line of the table."""
     row = [done.line.label]
     for i, column in enumerate(published.columns):
         numbers = numbers_of(done, column)
@@ -162,7 +162,7 @@ def cells(published: PaperTable, done: Done) -> tuple[str, ...]:
 
 
 def number(result: Result, column: PublishedColumn) -> float | None:
-    """A column of a result; None where no row was of its slice, or it is undefined.
+    """Return a column of a result; None where no row was of its slice, or it is undefined.
 
     The order of answers that are all equal is, for one.
     """
@@ -175,7 +175,7 @@ def number(result: Result, column: PublishedColumn) -> float | None:
 
 
 def spread(numbers: Sequence[float], metric: PublishedMetric) -> str:
-    """Mean and deviation of the seeds."""
+    """Return the mean and deviation of the seeds."""
     if not numbers:
         return "–"
     middle = shown(mean(numbers), metric)
@@ -183,7 +183,7 @@ def spread(numbers: Sequence[float], metric: PublishedMetric) -> str:
 
 
 def shown(value: float, metric: PublishedMetric) -> str:
-    """A number as its metric is written."""
+    """Return a number as its metric is written."""
     match metric:
         case PublishedMetric.MAPE | PublishedMetric.WITHIN_10 | PublishedMetric.FAILURES:
             return f"{value:.1%}"

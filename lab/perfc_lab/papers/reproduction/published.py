@@ -56,7 +56,7 @@ class RowSelection(Enum):
 
     @property
     def dataset(self) -> str:
-        """The data set that has them."""
+        """Return the data set that has them."""
         match self:
             case RowSelection.ENERGY:
                 return "ecnas"
@@ -190,13 +190,13 @@ class PaperTable:
 
     @property
     def has_order(self) -> bool:
-        """True if the paper has numbers of two lines or more in a column."""
+        """Return True if the paper has numbers of two lines or more in a column."""
         columns = zip_longest(*(line.published for line in self.lines))
         return any(sum(x is not None for x in column) > 1 for column in columns)
 
 
 def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
-    """All tables, or those of some papers.
+    """Yield all tables, or those of some papers.
 
     Raises:
         PerfcError: no such paper.
@@ -210,12 +210,12 @@ def tables(papers: tuple[str, ...] = ()) -> Iterator[PaperTable]:
 
 
 def built(tables: Iterable[PaperTable], graphs: Path) -> list[PaperTable]:
-    """Tables without those of rows that need not be there and are not."""
+    """Return the tables without those of rows that need not be there and are not."""
     return [t for t in tables if t.rows.is_needed or (graphs / t.rows.dataset).is_dir()]
 
 
 @cache
 def every_table() -> tuple[PaperTable, ...]:
-    """Those that the files of ``tables`` declare."""
+    """Return those that the files of ``tables`` declare."""
     here = modules("perfc_lab.papers.reproduction.tables")
     return tuple(table for module in here for table in getattr(module, "TABLES", ()))

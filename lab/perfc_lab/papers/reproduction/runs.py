@@ -88,7 +88,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """Name of its result, the same for all tables that share the training."""
+        """Return the name of its result, the same for all tables that share the training."""
         t, x, p = self.table, self.line, self.preset
         parts: list[object] = [
             x.predictor,
@@ -135,7 +135,7 @@ def jobs(
     preset: Preset,
     is_faithful: bool,
 ) -> Iterator[Job]:
-    """Every training that the tables need, those that several need once."""
+    """Yield every training that the tables need, those that several need once."""
     seen: set[str] = set()
     for table in tables:
         for line in table.lines:
@@ -152,7 +152,7 @@ def result_path(folder: Path, job: Job) -> Path:
 
 
 def stored(folder: Path, job: Job) -> Mapping[str, Any] | None:
-    """The result of a training; None where there is none, or one of other rows."""
+    """Return the result of a training; None where there is none, or one of other rows."""
     path = result_path(folder, job)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -255,7 +255,7 @@ def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, S
 
 
 def learned(job: Job, limit_s: float, fold: Fold, say: Say) -> GraphPredictor:
-    """A predictor trained without what a fold tests, with its interval."""
+    """Return a predictor trained without what a fold tests, with its interval."""
     model = predictor(job.line.predictor, job.table.quantity)
     model.fit(fold.train, fold.validation, job.budget(limit_s), say)
     model.calibrate(fold.validation)
@@ -263,7 +263,7 @@ def learned(job: Job, limit_s: float, fold: Fold, say: Say) -> GraphPredictor:
 
 
 def curve(model: GraphPredictor) -> list[tuple[float, float]]:
-    """Epoch and loss of a network; nothing of others."""
+    """Return the epoch and loss of a network; nothing of others."""
     trained = getattr(model, "trained", None)
     return [] if trained is None else [(line[0], line[2]) for line in trained.history]
 
@@ -281,7 +281,7 @@ def planned_epochs(model: GraphPredictor, job: Job) -> int:
 
 
 def parameters(model: GraphPredictor) -> int:
-    """Weights of a network that learn; 0 of others."""
+    """Return the weights of a network that learn; 0 of others."""
     made = getattr(model, "made", None)
     if made is None:
         return 0
@@ -289,7 +289,7 @@ def parameters(model: GraphPredictor) -> int:
 
 
 def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:
-    """Measured and predicted numbers, every so many of them."""
+    """Return the measured and predicted numbers, every so many of them."""
     pairs = [
         (float(m), float(v))
         for s in scores
@@ -311,7 +311,7 @@ def _rows(graphs: Path, rows: RowSelection) -> Measurements:
 
 
 def chosen_rows(job: Job) -> Measurements:
-    """Rows of the table, of which its quantity was measured.
+    """Return the rows of the table, of which its quantity was measured.
 
     Raises:
         DataError: the data set is not built.

@@ -58,7 +58,7 @@ class Convergence:
 
     @property
     def is_near(self) -> bool:
-        """True if a training of a few times the length is expected to be adequate."""
+        """Return True if a training of a few times the length is expected to be adequate."""
         return self.expected >= REPEATED_SHARE * self.reached
 
 
