@@ -303,5 +303,5 @@ def _plain(words: str) -> str:
 
 
 def coverage_of(time_s: Array, low_s: Array, high_s: Array) -> float:
-    """Share of times that lie in their intervals."""
+    """Return the share of times that lie in their intervals."""
     return float(((time_s >= low_s) & (time_s <= high_s)).mean())

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def sources() -> Iterable[str]:
-    """The sources of measured rows."""
+    """Return the sources of measured rows."""
     from ..data.source import sources as known
 
     return known()
 
 
 def data_sets() -> Iterable[str]:
-    """The data sets of whole models."""
+    """Return the data sets of whole models."""
     from ..datasets import datasets
 
     return datasets()

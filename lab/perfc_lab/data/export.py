@@ -55,7 +55,7 @@ def export(pairs: Iterable[tuple[str, int]], folder: Path, say: Say) -> list[tup
 
 
 def creator() -> Callable[..., Any]:
-    """The function of timm that builds a model.
+    """Return the function of timm that builds a model.
 
     Raises:
         MissingExtraError: it, or what it needs, is not installed.
@@ -71,7 +71,7 @@ def creator() -> Callable[..., Any]:
 
 
 def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
-    """A model as a compressed ONNX file without weights, its batch a symbol.
+    """Return a model as a compressed ONNX file without weights, its batch a symbol.
 
     Raises:
         PerfcError: timm cannot build it, or PyTorch cannot export it.
@@ -113,7 +113,7 @@ def channels(model: Any) -> int:
 
 
 def stripped(proto: Any) -> Any:
-    """The same file with the contents of large stored tensors left out."""
+    """Return the same file with the contents of large stored tensors left out."""
     from onnx import TensorProto
 
     for tensor in proto.graph.initializer:

@@ -87,7 +87,7 @@ class PickleMachine:
         self.storages: dict[str, Storage] = {}
 
     def run(self, stream: io.BufferedIOBase) -> object:
-        """The value that one pickle of a stream stands for; the stream is behind it then."""
+        """Return the value that one pickle of a stream stands for; the stream is behind it then."""
         for opcode, argument, _ in pickletools.genops(stream):  # type: ignore[arg-type]
             self.step(opcode.name, argument)
         return self.stack.pop()

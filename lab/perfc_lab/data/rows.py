@@ -64,7 +64,7 @@ class Rows:
         return len(self.time_s)
 
     def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Rows:
-        """The rows of a mask, or of indices."""
+        """Return the rows of a mask, or of indices."""
         columns: Mapping[str, Array] = {n: c[which] for n, c in self.columns.items()}
         power = None if self.power_w is None else self.power_w[which]
         return replace(self, columns=columns, time_s=self.time_s[which], power_w=power)

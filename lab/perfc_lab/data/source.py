@@ -45,7 +45,7 @@ class PublicSource(ABC):
 
     @abstractmethod
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """The tables in a checkout.
+        """Return the tables in a checkout.
 
         Raises:
             FetchError: files are missing, or are not what was published.
@@ -81,7 +81,7 @@ def files_in(clone: Path, *patterns: str) -> list[Path]:
 def read_table(
     path: Path, columns: Mapping[str, str], optional: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
-    """A CSV or Parquet file with its ``columns`` renamed, those alone.
+    """Return a CSV or Parquet file with its ``columns`` renamed, those alone.
 
     Args:
         path: the file.
@@ -139,7 +139,7 @@ def whole_numbers(frame: pd.DataFrame, path: Path, *columns: str) -> pd.DataFram
 
 
 def read_json(path: Path) -> object:
-    """A JSON file.
+    """Return a JSON file.
 
     Raises:
         FetchError: it is none, or too large.
@@ -165,7 +165,7 @@ def entry(value: object, path: Path, *keys: str | int) -> object:
 
 
 def number(value: object, path: Path, *keys: str | int) -> float:
-    """The number under ``keys``.
+    """Return the number under ``keys``.
 
     Raises:
         FetchError: there is none, or it is infinite or negative.
@@ -181,7 +181,7 @@ def number(value: object, path: Path, *keys: str | int) -> float:
 
 
 def checked(path: Path) -> Path:
-    """The path of a file of bounded size that is there itself.
+    """Return the path of a file of bounded size that is there itself.
 
     Raises:
         FetchError: it is not.
@@ -199,7 +199,7 @@ def checked(path: Path) -> Path:
 
 
 def pandas() -> Any:
-    """The module, where the extra is installed.
+    """Return the module, where the extra is installed.
 
     Raises:
         MissingExtraError: it is not.

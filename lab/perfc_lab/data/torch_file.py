@@ -33,7 +33,7 @@ WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError
 
 
 def read_torch(path: Path) -> object:
-    """The value in a file of ``torch.save``: arrays become lists of numbers.
+    """Return the value in a file of ``torch.save``: arrays become lists of numbers.
 
     Raises:
         FetchError: it is no such file, too large, or holds what is no data.
@@ -77,7 +77,7 @@ def pickled_value(content: bytes, where: str, most: int = MAX_ELEMENTS) -> objec
 
 
 def from_archive(content: bytes, most_bytes: int) -> tuple[object, dict[str, bytes]]:
-    """Value and storages of an archive; nothing is written to disk."""
+    """Return the value and storages of an archive; nothing is written to disk."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         sizes = {info.filename: info.file_size for info in archive.infolist()}
         if sum(sizes.values()) > most_bytes:
@@ -159,7 +159,7 @@ class Resolver:
                 raise ValueError(f"a {type(value).__name__}")
 
     def tensor(self, call: TorchCall) -> object:
-        """A tensor as nested lists."""
+        """Return a tensor as nested lists."""
         import numpy as np
 
         storage, offset, size, stride = call.arguments[:4]
@@ -179,7 +179,7 @@ class Resolver:
 
 
 def integers(value: object) -> list[int]:
-    """A tuple of whole numbers."""
+    """Return a tuple of whole numbers."""
     if not isinstance(value, tuple) or not all(isinstance(v, int) for v in value):
         raise TypeError("extents that are no numbers")
     return list(value)
@@ -206,7 +206,7 @@ def dtype_of(call: object) -> str:
 
 
 def raw(content: object) -> bytes:
-    """Bytes, which older pickles spell as a text."""
+    """Return the bytes, which older pickles spell as a text."""
     if isinstance(content, TorchCall) and content.name == "_codecs.encode":
         content = content.arguments[0]
     if isinstance(content, str):
@@ -217,7 +217,7 @@ def raw(content: object) -> bytes:
 
 
 def array_of(content: bytes, dtype: str) -> np.ndarray:
-    """Numbers in a row."""
+    """Return the numbers in a row."""
     import numpy as np
 
     return np.frombuffer(content, dtype=dtype)

@@ -83,7 +83,7 @@ def record(path: Path, metrics: Mapping[str, Mapping[str, float]]) -> None:
 
 
 def card_text(card: Card, arrays_sha256: str) -> str:
-    """The card as JSON, a value a line."""
+    """Return the card as JSON, a value a line."""
     content: dict[str, object] = {
         "name": card.name,
         "class": card.class_name,

@@ -41,7 +41,7 @@ class EcNasRuns(GraphDataset):
     files: ClassVar[tuple[str, ...]] = (TABLE,)
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Every training with a time."""
+        """Return every training with a time."""
         frame = table(folder)
         frame = frame[(frame["train_time_s"] > 0) & (frame["train_steps"] > 0)]
         names = (
@@ -69,18 +69,18 @@ class EcNasRuns(GraphDataset):
         ]
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The network of a row's cell."""
+        """Return the network of a row's cell."""
         cell = cells(folder).get(graph)
         return None if cell is None else encode_module(graph, network(*cell), settings)
 
 
 def cell_name(adjacency: str, labels: str) -> str:
-    """A short name of a cell."""
+    """Return a short name of a cell."""
     return "cell-" + hashlib.sha256(f"{adjacency} {labels}".encode()).hexdigest()[:12]
 
 
 def table(folder: Path) -> pd.DataFrame:
-    """The table.
+    """Return the table.
 
     Raises:
         DataError: it is not there.
@@ -90,7 +90,7 @@ def table(folder: Path) -> pd.DataFrame:
 
 @lru_cache(4)
 def cells(folder: Path) -> Mapping[str, tuple[str, str]]:
-    """Edges and operators of every cell by name."""
+    """Return the edges and operators of every cell by name."""
     frame = table(folder)
     pairs = set(zip(frame["adjacency_json"], frame["op_labels_json"], strict=True))
     return {cell_name(a, b): (str(a), str(b)) for a, b in pairs}

@@ -19,5 +19,5 @@ class FbNet(SearchSpace):
     space: ClassVar[str] = "fbnet"
 
     def network(self, arch: str) -> Module:
-        """The network of a string."""
+        """Return the network of a string."""
         return network(arch)

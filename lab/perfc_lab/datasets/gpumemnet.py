@@ -45,7 +45,7 @@ class GpuMemNet(GraphDataset):
     files: ClassVar[tuple[str, ...]] = (TABLE,)
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Every network with a memory."""
+        """Return every network with a memory."""
         frame = read_parquet(folder / TABLE)
         names = ("arch", "inputs", "layers", "batch", "max_gpu_memory_mib", "sm_active")
         return [
@@ -65,26 +65,26 @@ class GpuMemNet(GraphDataset):
         ]
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The network of a row."""
+        """Return the network of a row."""
         by_name = networks(folder).get(graph)
         return None if by_name is None else encode_module(graph, network(*by_name), settings)
 
 
 def network_name(shape: str, inputs: int, layers: str) -> str:
-    """The outline of its widths, by which families go, and a digest."""
+    """Return the outline of its widths, by which families go, and a digest."""
     return f"{shape}-" + hashlib.sha256(f"{inputs} {layers}".encode()).hexdigest()[:12]
 
 
 @lru_cache(4)
 def networks(folder: Path) -> Mapping[str, tuple[int, str]]:
-    """Width of the input and layers of every network by name."""
+    """Return the width of the input and layers of every network by name."""
     frame = read_parquet(folder / TABLE)
     triples = zip(*(frame[n].tolist() for n in ("arch", "inputs", "layers")), strict=True)
     return {network_name(a, i, text): (int(i), str(text)) for a, i, text in triples}
 
 
 def parse(text: str) -> Layers:
-    """Layers as the table writes them, ``[('linear', 629, 792540), ('ReLU', 629, 0)]``.
+    """Return the layers as the table writes them, ``[('linear', 629, 792540), ('ReLU', 629, 0)]``.
 
     Raises:
         DataError: they are none.
@@ -102,7 +102,7 @@ def parse(text: str) -> Layers:
 
 
 def network(inputs: int, text: str) -> Module:
-    """The network in the IR.
+    """Return the network in the IR.
 
     Raises:
         DataError: a layer that nobody knows.

@@ -46,7 +46,7 @@ class H200(GraphDataset):
     files: ClassVar[tuple[str, ...]] = FILES
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Rows without an error.
+        """Return the rows without an error.
 
         Raises:
             DataError: no campaign, or files that are none.
@@ -59,20 +59,20 @@ class H200(GraphDataset):
         return [row for path in paths for row in campaign(path)]
 
     def digests(self, folder: Path) -> dict[str, str]:
-        """SHA-256 of every file."""
+        """Return SHA-256 of every file."""
         from perfc.analyzers.graph.dataset import file_digest
 
         paths = sorted(p for pattern in FILES for p in folder.glob(pattern))
         return {p.name: file_digest(p) for p in paths}
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The exported graph; None where a model ran at a size that was not exported."""
+        """Return the exported graph; None where a model ran at a size that was not exported."""
         path = model_folder(folder) / f"{graph}.onnx.gz"
         return encoded_file(graph, path, settings) if path.is_file() else None
 
 
 def campaign(path: Path) -> Iterator[GraphRow]:
-    """The rows of one file.
+    """Yield the rows of one file.
 
     Raises:
         DataError: it is none, or of a machine that has no target.
@@ -111,7 +111,7 @@ def settings_and_rows(path: Path) -> tuple[dict[str, str], list[str]]:
 
 
 def one(cells: Mapping[str, str], target: str, version: tuple[int, int]) -> GraphRow | None:
-    """A row; None where something went wrong or was not timed."""
+    """Return a row; None where something went wrong or was not timed."""
     source, _, name = cells["name"].partition(":")
     precision = PRECISIONS.get(cells["prec"])
     if cells.get("error") or not cells["eager_ms"] or source not in SOURCES or precision is None:
@@ -132,12 +132,12 @@ def one(cells: Mapping[str, str], target: str, version: tuple[int, int]) -> Grap
 
 
 def number(cell: str) -> float:
-    """A cell's number; NaN where it is empty."""
+    """Return a cell's number; NaN where it is empty."""
     return float(cell) if cell else nan
 
 
 def text(path: Path) -> str:
-    """A file's text, unpacked.
+    """Return a file's text, unpacked.
 
     Raises:
         DataError: unreadable, or too large.

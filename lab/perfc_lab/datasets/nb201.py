@@ -19,5 +19,5 @@ class Nb201(SearchSpace):
     space: ClassVar[str] = "nasbench201"
 
     def network(self, arch: str) -> Module:
-        """The network of a string."""
+        """Return the network of a string."""
         return network(arch)

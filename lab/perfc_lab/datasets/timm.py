@@ -31,7 +31,7 @@ class TimmRuns(GraphDataset):
     files: ClassVar[tuple[str, ...]] = (TABLE,)
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Rows on graphics processors, each of the form of its graph that was run.
+        """Return the rows on graphics processors, each of the form of its graph that was run.
 
         Takes a minute or two: parameters, counted in the graphs, distinguish forms.
         """
@@ -46,7 +46,7 @@ class TimmRuns(GraphDataset):
         ]
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The graph of ``timm__NAME__SIZE.onnx.gz``, or a deployed form of it."""
+        """Return the graph of ``timm__NAME__SIZE.onnx.gz``, or a deployed form of it."""
         file, _, form = graph.partition(FOLDED)
         path = model_folder(folder) / f"{file}.onnx.gz"
         if not path.is_file():
@@ -58,7 +58,7 @@ class TimmRuns(GraphDataset):
 
 
 def _forms(path: Path, rows: Sequence[TimmLine]) -> Iterator[str]:
-    """Name of the graph that each row of a file was run on."""
+    """Yield the name of the graph that each row of a file was run on."""
     parameter_counts = [row.parameters for row in rows]
     try:
         chosen = forms([parameters(one) for one in read_variants(path)[0]], parameter_counts)
@@ -70,7 +70,7 @@ def _forms(path: Path, rows: Sequence[TimmLine]) -> Iterator[str]:
 
 
 def encoded_file(graph: str, path: Path, settings: Iterable[Setting]) -> ModelGraph:
-    """The graph of a model file whose only symbol is the batch.
+    """Return the graph of a model file whose only symbol is the batch.
 
     Raises:
         PerfcError: it cannot be read, or contradicts itself.

@@ -54,12 +54,12 @@ class Unlabelled(GraphDataset):
         return Unlabelled(count)
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """None."""
+        """Return None."""
         del folder
         return []
 
     def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
-        """Names of the graphs; none has a row."""
+        """Return the names of the graphs; none has a row."""
         files = [f"{FILE}{SEPARATOR}{stem}" for stem in file_stems(folder)]
         kinds = (
             [f"{family}{SEPARATOR}{i}" for i in range(self.count) for family in families.FAMILIES],
@@ -71,7 +71,7 @@ class Unlabelled(GraphDataset):
         return dict.fromkeys((*files, *names), ())
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The graph of a name."""
+        """Return the graph of a name."""
         kind, _, rest = graph.partition(SEPARATOR)
         if kind == FILE:
             return encoded_file(graph, model_folder(folder) / f"{rest}.onnx.gz", settings)
@@ -85,7 +85,7 @@ def unlabelled_graphs(folder: Path) -> Path | None:
 
 
 def file_stems(folder: Path) -> list[str]:
-    """Names of the model files beside the tables."""
+    """Return the names of the model files beside the tables."""
     try:
         place = model_folder(folder)
     except DataError:
@@ -94,7 +94,7 @@ def file_stems(folder: Path) -> list[str]:
 
 
 def drawn(kind: str, seed: int) -> Module:
-    """A network by the kind and the number in its name.
+    """Return a network by the kind and the number in its name.
 
     Raises:
         DataError: no such kind.
@@ -113,14 +113,14 @@ def drawn(kind: str, seed: int) -> Module:
 
 
 def cell_201(draw: random.Random) -> str:
-    """A cell's string, every operator drawn."""
+    """Return a cell's string, every operator drawn."""
     names = nas_bench_201.OPERATORS
     edges = [[f"{draw.choice(names)}~{source}" for source in range(node)] for node in (1, 2, 3)]
     return "+".join("|" + "|".join(of_node) + "|" for of_node in edges)
 
 
 def cell_101(draw: random.Random) -> Module:
-    """A network of a drawn cell whose input reaches its output."""
+    """Return a network of a drawn cell whose input reaches its output."""
     while True:
         count = draw.randint(3, nas_bench_101.MOST_VERTICES)
         matrix = [[int(j > i and draw.random() < 0.4) for j in range(count)] for i in range(count)]

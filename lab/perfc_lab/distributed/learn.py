@@ -56,7 +56,7 @@ def group_of(row: RunRow) -> str:
 
 
 def usable(rows: Sequence[RunRow], say: Say) -> Iterator[RunRow]:
-    """Rows that can be predicted; the others are named."""
+    """Yield the rows that can be predicted; the others are named."""
     for row in rows:
         try:
             cost_of(row)
@@ -96,7 +96,7 @@ class Tangent:
 
 
 def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
-    """The law that has the least relative errors, near the prior where rows say little.
+    """Return the law that has the least relative errors, near the prior where rows say little.
 
     Args:
         rows: measured.
@@ -126,6 +126,6 @@ def fit(rows: Sequence[RunRow], tangents: Mapping[int, Tangent]) -> RunLaw:
 
 
 def _weights(rows: Sequence[RunRow]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Repeats of one setting count as one row together."""
+    """Return the repeats of one setting count as one row together."""
     keys = [(r.model, r.cluster, r.weights, r.parallel, r.training) for r in rows]
     return np.array([1.0 / keys.count(k) for k in keys])

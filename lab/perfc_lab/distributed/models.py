@@ -70,7 +70,7 @@ source states those of 52B and 104B."""
 
 @cache
 def model_of(name: str, seq: int = 2048) -> LanguageModel:
-    """The model of a row.
+    """Return the model of a row.
 
     Raises:
         ModelError: nobody says what it looks like.
@@ -81,7 +81,7 @@ def model_of(name: str, seq: int = 2048) -> LanguageModel:
 
 
 def configuration(name: str, seq: int) -> dict[str, Any]:
-    """The configuration of a model that is not shipped.
+    """Return the configuration of a model that is not shipped.
 
     Raises:
         ModelError: nobody says what it looks like.

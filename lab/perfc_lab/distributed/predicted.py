@@ -25,7 +25,7 @@ PHYSICS = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 def work_of(
     model: str, seq: int, weights: str, cluster: str, runtime: str, config: str = ""
 ) -> LanguageWork:
-    """A model of a row on its machine."""
+    """Return a model of a row on its machine."""
     described_model = (
         described(json.loads(config), model, model) if config else model_of(model, seq)
     )
@@ -40,7 +40,7 @@ def work_of(
 
 
 def cost_of(row: RunRow, law: RunLaw = PHYSICS) -> DividedStepCost:
-    """A step of a run."""
+    """Return a step of a run."""
     runtime = of_steps(Steps.COMPILED).name if row.compiled else TRAINER
     work = work_of(row.model, row.training.seq, row.weights, row.cluster, runtime, row.config)
     return step_cost(work, row.parallel, row.training, law=law)

@@ -69,7 +69,7 @@ def _text(value: Any) -> str:
 
 
 def rows(folder: Path) -> Iterator[RunRow]:
-    """Every run that says enough of itself."""
+    """Yield every run that says enough of itself."""
     for r in published(folder, THROUGHPUT):
         parsers = {
             "llm-foundry": _foundry,

@@ -43,7 +43,7 @@ class RunAnswer:
 
     @property
     def error(self) -> float:
-        """Predicted over measured, less one."""
+        """Return the predicted over measured, less one."""
         return self.predicted_s / self.row.step_s - 1
 
 
@@ -122,7 +122,7 @@ def base_name(model: str) -> str:
 def with_band(
     law: RunLaw, ratios: Sequence[float], count: int, models: tuple[str, ...], source: str
 ) -> RunLaw:
-    """The law with the spread of held-out runs."""
+    """Return the law with the spread of held-out runs."""
     ends = (law.low, law.high)
     if len(ratios) >= 5:
         ends = ratios[int(0.05 * len(ratios))], ratios[int(0.95 * len(ratios))]
@@ -211,5 +211,5 @@ def scalings(evidence: DistributedEvidence) -> Iterator[Scaling]:
 
 
 def rate(row: RunRow, step_s: float) -> float:
-    """Samples a second of one GPU."""
+    """Return the samples a second of one GPU."""
     return row.training.batch / step_s / row.parallel.devices

@@ -87,7 +87,7 @@ class Errors:
 
     @property
     def error(self) -> Array:
-        """Logarithm of measured over predicted time."""
+        """Return the logarithm of measured over predicted time."""
         measured, _, mid, _ = self.times_s.T
         clipped: Array = np.clip(np.log(measured / mid), -MOST, MOST)
         return clipped
@@ -136,7 +136,7 @@ def held_out(
 
 
 def of_machines(name: str, tested: Sequence[Tested]) -> list[Errors]:
-    """Errors by machine, element type, protocol and framework."""
+    """Return the errors by machine, element type, protocol and framework."""
     kind = class_of(name)
     parts: dict[tuple[object, ...], list[Errors]] = {}
     for t in tested:
@@ -153,14 +153,14 @@ def of_machines(name: str, tested: Sequence[Tested]) -> list[Errors]:
 
 
 def coordinates_of(column: Array) -> Array:
-    """One extent of many kernels as a coordinate."""
+    """Return one extent of many kernels as a coordinate."""
     unique, back = np.unique(column, return_inverse=True)
     each = [coordinates({"": float(value)})[0][1] for value in unique]
     return np.array(each)[back.reshape(-1)]
 
 
 def joined(parts: Sequence[Errors]) -> Errors:
-    """Several as one."""
+    """Return several as one."""
     return Errors(
         np.concatenate([p.place for p in parts]), np.concatenate([p.times_s for p in parts])
     )
@@ -189,7 +189,7 @@ def processor(path: Path, kind: str) -> list[Errors]:
 
 
 def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
-    """Root of the semivariogram in every bin of distance, and its mean distance."""
+    """Return the root of the semivariogram in every bin of distance, and its mean distance."""
     rng = np.random.default_rng(0)
     squares: list[list[float]] = [[] for _ in EDGES[1:]]
     centres: list[list[float]] = [[] for _ in EDGES[1:]]
@@ -209,7 +209,7 @@ def bins(machines: Sequence[Errors]) -> tuple[Array, Array]:
 
 
 def fitted(ways: Sequence[Sequence[Errors]]) -> FittedSemivariogram:
-    """The semivariogram of the worse way of holding out, bin by bin."""
+    """Return the semivariogram of the worse way of holding out, bin by bin."""
     each = [bins(machines) for machines in ways]
     worst = max(range(len(each)), key=lambda k: float(np.nanmax(each[k][1])))
     centre = each[worst][0]
@@ -268,7 +268,7 @@ def coverage(group: str, machines: Sequence[Errors]) -> str:
 
 
 def stored(folder: Path, name: str) -> list[list[Errors]]:
-    """Errors that an earlier run kept, a list for each way of holding out."""
+    """Return the errors that an earlier run kept, a list for each way of holding out."""
     ways = []
     for way in ("shapes", "machines"):
         path = folder / f"{name}-{way}.npz"
@@ -288,7 +288,7 @@ def keep(folder: Path, name: str, ways: Sequence[Sequence[Errors]]) -> None:
 
 
 def table(name: str, fit: FittedSemivariogram) -> str:
-    """One entry of the file."""
+    """Return one entry of the file."""
     names = ("nugget", "sill", "reach", "power")
     numbers = "".join(f"{n} = {getattr(fit, n):.3g}\n" for n in names)
     return f'["{name}"]\n{numbers}rows = {fit.rows}\n'

@@ -175,7 +175,7 @@ class HostSample:
 
     @property
     def host(self) -> tuple[str, str]:
-        """Source and board."""
+        """Return the source and board."""
         return self.row.source, self.row.deployment.target
 
 

@@ -22,7 +22,7 @@ KEY = ["device", "dataset", "network", "batch", "optimizer"]
 
 
 def rows(data: Path) -> pd.DataFrame:
-    """Every training under a limit, beside itself under the highest."""
+    """Return every training under a limit, beside itself under the highest."""
     table = pd.read_parquet(data / "zeus_train_power.parquet")
     numbers = ["time_per_epoch_s", "average_power_w", "energy_per_epoch_j"]
     table = table.groupby([*KEY, "power_limit_w"], observed=True)[numbers].mean().reset_index()
@@ -38,7 +38,7 @@ def rows(data: Path) -> pd.DataFrame:
 
 
 def fitted(table: pd.DataFrame) -> CapLaw:
-    """Medians between the edges, each at the middle of its rows."""
+    """Return the medians between the edges, each at the middle of its rows."""
     parts = [table[(table.demand > a) & (table.demand <= b)] for a, b in pairwise(EDGES)]
     parts = [p for p in parts if len(p) > 3]
     return CapLaw(
@@ -49,7 +49,7 @@ def fitted(table: pd.DataFrame) -> CapLaw:
 
 
 def errors(law: CapLaw, table: pd.DataFrame) -> dict[str, float]:
-    """Mean absolute errors of time, power and energy."""
+    """Return the mean absolute errors of time, power and energy."""
     power = np.array([law.power(d) for d in table.demand])
     time = np.array([law.time(d) for d in table.demand])
     pairs = {

@@ -51,7 +51,7 @@ def as_toml(fit: StepLaw) -> str:
 
 
 def summed(step: PublishedStep, folder: Path) -> SummedStep:
-    """A step with its kernels estimated one by one.
+    """Return a step with its kernels estimated one by one.
 
     Raises:
         PerfcError: its graph is not there, or cannot be read.
@@ -69,7 +69,7 @@ def summed(step: PublishedStep, folder: Path) -> SummedStep:
 
 
 def shown(step: SummedStep, error: float, is_held: bool) -> str:
-    """A line: predicted over measured, less one."""
+    """Return a line: predicted over measured, less one."""
     row = step.step
     how = f"{row.deployment.target} {step.stored} {row.deployment.layout.value}"
     batch = row.deployment.dims["batch"]
@@ -81,7 +81,7 @@ def shown(step: SummedStep, error: float, is_held: bool) -> str:
 
 
 def by_architecture(errors: Sequence[tuple[SummedStep, float]]) -> Mapping[str, list[float]]:
-    """Relative errors of each."""
+    """Return the relative errors of each."""
     grouped: dict[str, list[float]] = defaultdict(list)
     for step, error in errors:
         grouped[step.step.architecture].append(expm1(-error))
@@ -89,7 +89,7 @@ def by_architecture(errors: Sequence[tuple[SummedStep, float]]) -> Mapping[str, 
 
 
 def cards_left_out(steps: Sequence[SummedStep]) -> Iterator[str]:
-    """Errors of each card and precision by a law of the other cards."""
+    """Yield the errors of each card and precision by a law of the other cards."""
     for card in sorted({s.step.deployment.target.partition("-")[0] for s in steps}):
         mine = [s for s in steps if s.step.deployment.target.startswith(card)]
         law = learned([s for s in steps if s not in mine])

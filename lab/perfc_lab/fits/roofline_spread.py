@@ -33,7 +33,7 @@ HEAD = 'schema = 1\ntitle = "measured over sustained roofline: 5, 50, 95 % of ke
 
 
 def roofline_s(machine: Machine, dtype: str, mac: pd.Series, nbytes: pd.Series) -> pd.Series:
-    """Device memory and matrix unit at sustained rates."""
+    """Return the device memory and matrix unit at sustained rates."""
     device = machine.level("device")
     assert device is not None
     peak = machine.entry(Unit.MATRIX, dtype, allow_tf32=dtype != "f32")
@@ -42,7 +42,7 @@ def roofline_s(machine: Machine, dtype: str, mac: pd.Series, nbytes: pd.Series) 
 
 
 def with_ratios(rows: pd.DataFrame, dtype: str) -> pd.DataFrame:
-    """Rows of devices there is a target for, with the ratio."""
+    """Return the rows of devices there is a target for, with the ratio."""
     blocks = []
     for name, block in rows.groupby("device", observed=True):
         try:
@@ -55,7 +55,7 @@ def with_ratios(rows: pd.DataFrame, dtype: str) -> pd.DataFrame:
 
 
 def eager(data: Path) -> pd.DataFrame:
-    """Single f32 calls."""
+    """Return the single f32 calls."""
     rows = pd.read_parquet(data / "neusight_ops.parquet")
     rows = rows.assign(
         time_s=rows.latency_us * 1e-6,
@@ -67,7 +67,7 @@ def eager(data: Path) -> pd.DataFrame:
 
 
 def recorded(data: Path) -> pd.DataFrame:
-    """Products inside recorded graphs."""
+    """Return the products inside recorded graphs."""
     columns = ["device", "dtype", "m", "n", "k", "latency_us", "host_bound"]
     rows = pd.read_parquet(data / "aic_gemm.parquet", columns=columns)
     rows = rows[(rows.dtype == "bfloat16") & ~rows.host_bound.fillna(False).astype(bool)]
@@ -82,7 +82,7 @@ def recorded(data: Path) -> pd.DataFrame:
 
 
 def processor(path: Path) -> pd.DataFrame:
-    """Kernels of ONNX Runtime on a processor."""
+    """Return the kernels of ONNX Runtime on a processor."""
     rows = pd.read_csv(path)
     rows = rows[(rows.kernel >= 0) & (rows.threads == rows.threads.max())]
     alone = rows.groupby(["digest", "dims", "part"]).kernel.transform("count") == 1

@@ -95,17 +95,17 @@ def _key(row: Any) -> tuple[object, ...]:
 
 
 def number(value: Any, default: int = 0) -> int:
-    """A whole number, or what stands for a missing one."""
+    """Return a whole number, or what stands for a missing one."""
     return default if str(value) in ("None", "nan", "<NA>") else int(value)
 
 
 def text(value: Any) -> str:
-    """A name, "" for a missing one."""
+    """Return a name, "" for a missing one."""
     return "" if str(value) in ("None", "nan", "<NA>") else str(value)
 
 
 def aic_serving(folder: Path) -> Iterator[ServedRow]:
-    """``aic_serving.parquet``: measured TTFT and TPOT of engines under a closed loop."""
+    """Yield ``aic_serving.parquet``: measured TTFT and TPOT of engines under a closed loop."""
     table = read_parquet(folder / f"{AIC}.parquet")
     others = Published.of(table)
     for r in table.itertuples():
@@ -167,7 +167,7 @@ def _stated(row: Any, same: Any) -> ServedRow:
 
 
 def _listed(row: Any, setting: DisaggregatedRun) -> ServedRow:
-    """One that a list has."""
+    """Return one that a list has."""
     each, share = setting.prompts or _ranks_of(row, "prefill_")[:2]
     groups = setting.ranks if setting.has_own_sequences else 1
     return _served(
@@ -182,13 +182,13 @@ def _listed(row: Any, setting: DisaggregatedRun) -> ServedRow:
 
 
 def _unlisted(row: Any) -> ServedRow:
-    """One that no list has, or several that do not agree."""
+    """Return one that no list has, or several that do not agree."""
     each, share, _ = _ranks_of(row, "prefill_")
     return _served(row, _ranks_of(row, "decode_"), 1, (each, share, 1), 0, UNSTATED)
 
 
 def _together(row: Any, run: ServedRun, drafts: bool | None) -> ServedRow:
-    """One whose prompts and answers are computed by the same GPUs."""
+    """Return one whose prompts and answers are computed by the same GPUs."""
     ranks, expert, groups = _ranks_of(row, "")
     drafted: int | None = 0
     if "DeepSeek" in str(row.model_path):

@@ -61,12 +61,12 @@ class RunCheck:
 
     @property
     def error(self) -> float:
-        """Relative, of what was measured."""
+        """Return the relative, of what was measured."""
         return self.predicted / self.measured - 1
 
 
 def replays(folder: Path, law: HostModel | None = None) -> Iterator[RunCheck]:
-    """The runs of ``llmservingsim_requests.parquet``, each request when it was queued.
+    """Yield the runs of ``llmservingsim_requests.parquet``, each request when it was queued.
 
     Args:
         folder: folder of the tables.
@@ -114,7 +114,7 @@ class CardGroup(NamedTuple):
 
 
 def card_of(text: str) -> CardGroup:
-    """``4090 24GB  2``: two cards of 24 GiB."""
+    """Return ``4090 24GB  2``: two cards of 24 GiB."""
     words = text.split()
     count = int(words.pop()) if words[-1].isdigit() else 1
     return CardGroup(" ".join(words), float(words[-1].removesuffix("GB")), count)
@@ -149,6 +149,6 @@ def llama_cpp(folder: Path) -> Iterator[RunCheck]:
 
 
 def _prompt_s(engine: Engine) -> float:
-    """A prompt in batches, each on the next card while another follows."""
+    """Return a prompt in batches, each on the next card while another follows."""
     batches = [Chunk(CHUNK, i * CHUNK) for i in range(CHUNKS)]
     return math.fsum([engine.cost.step_s((batch,), 0, 0.0) for batch in batches])

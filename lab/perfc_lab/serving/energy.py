@@ -26,7 +26,7 @@ what was measured."""
 
 
 def times_of_tokens(law: HostModel, samples: Sequence[ReplayedNumber]) -> dict[str, float]:
-    """Seconds of a token of each row whose throughput was measured, as a law has it."""
+    """Return the seconds of a token of each row whose throughput was measured, as a law has it."""
     return {
         s.row.name: predicted(law, s) / s.value / s.row.measured[ServingQuantity.TOKENS_PER_S]
         for s in samples
@@ -35,7 +35,7 @@ def times_of_tokens(law: HostModel, samples: Sequence[ReplayedNumber]) -> dict[s
 
 
 def parts_of(law: HostModel, sample: ReplayedNumber, token_s: float) -> Parts:
-    """Both energies of a token, of all its boards."""
+    """Return both energies of a token, of all its boards."""
     drawn_j, kernels_s = of_kernels(law, sample)
     waiting_s = max(token_s * sample.row.tensor - kernels_s, 0.0)
     return drawn_j, idle_of(sample.row.target) * waiting_s, sample.value
@@ -43,12 +43,12 @@ def parts_of(law: HostModel, sample: ReplayedNumber, token_s: float) -> Parts:
 
 @cache
 def idle_of(target: str) -> float:
-    """Watts of a board between kernels."""
+    """Return the watts of a board between kernels."""
     return idle_w(load_machine(target), power_model())
 
 
 def power_of(parts: Sequence[Parts]) -> BoardPower:
-    """The two numbers whose logarithms are least wrong in the mean."""
+    """Return the two numbers whose logarithms are least wrong in the mean."""
 
     def error(power: float, waiting: float) -> float:
         return math.fsum(abs(math.log((power * a + waiting * b) / v)) for a, b, v in parts)
@@ -58,7 +58,7 @@ def power_of(parts: Sequence[Parts]) -> BoardPower:
 
 
 def power_by_board(parts: Sequence[tuple[str, Parts]]) -> dict[str, BoardPower]:
-    """Those of each board that enough rows tell of, and those of any other.
+    """Return those of each board that enough rows tell of, and those of any other.
 
     Args:
         parts: target of each row, and its energies.
@@ -76,7 +76,7 @@ Laws = Mapping[str, HostModel]
 def energies_of(
     samples: Sequence[ReplayedNumber], laws: Laws, law_name: LawName
 ) -> Iterator[tuple[ReplayedNumber, Parts]]:
-    """Both energies of each row whose power was watched, as its own law has the time."""
+    """Yield both energies of each row whose power was watched, as its own law has the time."""
     for name in dict.fromkeys(map(law_name, samples)):
         chosen = [s for s in samples if law_name(s) == name]
         times = times_of_tokens(laws[name], chosen)
@@ -88,6 +88,6 @@ def energies_of(
 def taught_boards(
     samples: Sequence[ReplayedNumber], laws: Laws, law_name: LawName
 ) -> dict[str, BoardPower]:
-    """Numbers of boards from rows, whichever law speaks for each."""
+    """Return the numbers of boards from rows, whichever law speaks for each."""
     parts = energies_of(samples, laws, law_name)
     return power_by_board([(s.row.target, each) for s, each in parts])

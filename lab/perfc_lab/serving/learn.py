@@ -44,7 +44,7 @@ IN_TIME = frozenset({ServingQuantity.TPOT_S, ServingQuantity.TOKENS_PER_S})
 
 
 def fitted(samples: Sequence[ReplayedNumber], base: HostModel | None = None) -> HostModel:
-    """The law that fits samples best, errors counted as ratios and far ones little.
+    """Return the law that fits samples best, errors counted as ratios and far ones little.
 
     Args:
         samples: samples of one runtime; other quantities than times of steps are not looked at, but

@@ -27,7 +27,7 @@ with a process, models left out were 2 points nearer and 0.4 further off (chosen
 
 
 def benchmark_kind(law: str) -> str:
-    """The process that speaks where a law does; "" where none is learned."""
+    """Return the process that speaks where a law does; "" where none is learned."""
     from perfc.serving.offline import kind_of_benchmark
 
     return kind_of_benchmark(law) if law.startswith(f"{RUNTIME}{BENCH}") else ""
@@ -41,7 +41,7 @@ def recipe() -> ProcessRecipe:
 
 
 def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
-    """A sample with its place among benchmarks, where it is one; others as they are.
+    """Return a sample with its place among benchmarks, where it is one; others as they are.
 
     Args:
         sample: that was replayed.
@@ -60,7 +60,7 @@ def placed(sample: ReplayedNumber, law: str) -> ReplayedNumber:
 def fitted_processes(
     samples: Sequence[ReplayedNumber], law_name: Fold, laws: Mapping[str, HostModel]
 ) -> dict[str, Process]:
-    """A process for each kind of benchmark of which there are enough rows.
+    """Return a process for each kind of benchmark of which there are enough rows.
 
     Args:
         samples: that may be learned from.
@@ -87,7 +87,7 @@ def fitted_processes(
 
 
 def by_kind(samples: Sequence[ReplayedNumber], kind_of: Fold) -> dict[str, list[ReplayedNumber]]:
-    """Samples that have a place, by the process that speaks for them."""
+    """Return the samples that have a place, by the process that speaks for them."""
     groups: dict[str, list[ReplayedNumber]] = {}
     for s in samples:
         if s.place is not None and kind_of(s):

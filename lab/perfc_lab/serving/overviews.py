@@ -114,7 +114,7 @@ def is_of_nvidia(model: str) -> bool:
 
 
 def cache(model: str, precision: str, target: str) -> str:
-    """Element type of cached keys and values, "" for that of activations.
+    """Return the element type of cached keys and values, "" for that of activations.
 
     Checkpoints in 8 and 4 bits cache in 8. gpt-oss does so on Blackwell alone, by the page of
     the next version (``kv_cache_config: dtype: fp8  # Hopper: use auto``).

@@ -84,7 +84,7 @@ class Unanswered:
 
 @lru_cache(maxsize=64)
 def model_of(name: str) -> LanguageModel | None:
-    """The shipped configuration of what a publisher calls so; None where there is none."""
+    """Return the shipped configuration of what a publisher calls so; None where there is none."""
     known = CONFIGS.get(name, name)
     return read_config(known) if known in shipped() else None
 
@@ -103,7 +103,7 @@ def engine_of(
     version: str = "",
     expert_skew: float | None = None,
 ) -> Engine:
-    """An engine whose host takes nothing, so that kernels alone are counted."""
+    """Return an engine whose host takes nothing, so that kernels alone are counted."""
     described_model = model_of(model)
     assert described_model is not None
     described_model = replace(described_model, expert_skew=expert_skew)
@@ -144,7 +144,7 @@ def samples(row: ServedRow) -> list[ReplayedNumber] | Unanswered:
 
 
 def engine_of_row(row: ServedRow) -> Engine:
-    """The engine of a row, whose host takes nothing but for launches.
+    """Return the engine of a row, whose host takes nothing but for launches.
 
     Raises:
         PerfcError: the model does not divide so.
@@ -258,7 +258,7 @@ def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 
 
 def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
-    """A run of requests that all come at once, from the first step to the last."""
+    """Return a run of requests that all come at once, from the first step to the last."""
     count = math.ceil(row.requests / (row.engines * row.attention_data))
     work = closed_loop(count, row.isl, row.osl, count=count)
     _, history = recorded(work, engine.limits(row.isl, row.osl), engine)
@@ -268,7 +268,7 @@ def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
 
 @lru_cache(maxsize=4096)
 def _loop(engine: Engine, load: Load, is_first: bool) -> dict[ServingQuantity, tuple[float, ...]]:
-    """The amounts of a closed loop."""
+    """Return the amounts of a closed loop."""
     users = load.concurrency
     rounds = ROUNDS if users <= MANY else ROUNDS - 1
     # where prompts go first, users who start together stay together through all rounds
@@ -291,7 +291,7 @@ def _loop(engine: Engine, load: Load, is_first: bool) -> dict[ServingQuantity, t
 
 
 def _while_full(row: ServedRow, engine: Engine, seats: int) -> list[ReplayedNumber]:
-    """Requests that all come at once, while every seat is taken.
+    """Return the requests that all come at once, while every seat is taken.
 
     Source: ``RequestTracker`` of ML.ENERGY's ``mlenergy/llm/benchmark.py``: from the first token of
     as many requests as there are seats until all but one more than so many have ended.
@@ -335,7 +335,7 @@ History = list[tuple[float, ...]]
 
 
 def recorded(workload: Workload, limits: Limits, engine: Engine) -> tuple[SimulatedRun, History]:
-    """A run, and the amounts of all strides before each stride, the whole at the end."""
+    """Return a run, and the amounts of all strides before each stride, the whole at the end."""
     counter = _ClockCounter(engine)
     run = simulate(workload, limits, counter)
     total = [0.0] * len(LEARNED)
@@ -369,7 +369,7 @@ def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
 
 
 def _joined(first: tuple[float, ...], later: tuple[float, ...]) -> tuple[float, ...]:
-    """The mean of a benchmark of which the first requests are a `FIRST_SHARE`."""
+    """Return the mean of a benchmark of which the first requests are a `FIRST_SHARE`."""
     pairs = zip(first, later or first, strict=True)
     return tuple([FIRST_SHARE * a + (1 - FIRST_SHARE) * b for a, b in pairs])
 

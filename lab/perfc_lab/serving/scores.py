@@ -203,7 +203,7 @@ def edges(ratios: Sequence[float]) -> tuple[float, float]:
 
 
 def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
-    """The ends that hold nine in ten rows of a model of which none was seen.
+    """Return the ends that hold nine in ten rows of a model of which none was seen.
 
     From the middle of what models are in their middles, each model has the factor that holds nine
     in ten of its own rows, up or down. A further one has that factor's conformal quantile over
@@ -226,7 +226,7 @@ def edges_of_unseen(ratios: Sequence[tuple[str, float]]) -> tuple[float, float]:
 
 
 def _ranked(share: float, values: Sequence[float]) -> float:
-    """The conformal quantile: a share of one more value than there are."""
+    """Return the conformal quantile: a share of one more value than there are."""
     ordered = sorted(values)
     return ordered[min(len(ordered), math.ceil(share * (len(ordered) + 1))) - 1]
 

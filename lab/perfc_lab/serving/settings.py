@@ -187,7 +187,7 @@ class Task:
 
 @cache
 def tasks() -> Mapping[str, Task]:
-    """Those of ML.ENERGY, by name."""
+    """Return those of ML.ENERGY, by name."""
     every = tomllib.loads(QUESTIONS.read_text(encoding="utf-8"))["task"]
     return {
         name: Task(

@@ -9,7 +9,7 @@ EXPERTS_NVFP4 = "nvfp4 experts"
 
 
 def published(model: str, weights: str, runtime: str = "", target: str = "") -> str:
-    """The format that the published weights of a model have where a table says fp8 or fp4.
+    """Return the format that the published weights of a model have where a table says fp8 or fp4.
 
     gpt-oss has one of its own, which TensorRT-LLM multiplies in 8-bit floats on Blackwell, and vLLM
     if it is set to, as InferenceX and ML.ENERGY set it (``configs/vllm/gpqa/openai`` of

@@ -17,7 +17,7 @@ asks 50 of each; ten, as its older runner of genai-perf, suit the times to the f
 
 
 def spread_of(row: ServedRow) -> float:
-    """Share by which the lengths of a row's requests vary downwards."""
+    """Return the share by which the lengths of a row's requests vary downwards."""
     return 0.2 if {row.isl, row.osl} <= RANGE_RATIO else 0.0
 
 
@@ -26,7 +26,7 @@ SHORTEST = 2
 
 
 def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
-    """All requests of a benchmark that sends them at once; a server takes so many at a time.
+    """Return all requests of a benchmark that sends them at once; a server takes so many at a time.
 
     Answers are drawn from a gamma distribution with the mean that was measured, prompts as their
     task says. Repeated questions are in the server's cache, but for the tokens of their last block,

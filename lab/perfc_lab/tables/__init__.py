@@ -38,21 +38,21 @@ class TableSource(ABC):
 
     @abstractmethod
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """All usable rows, one block for each class, machine, element type and framework."""
+        """Return all usable rows, one block for each class, machine, element type and framework."""
 
     def digests(self, folder: Path) -> dict[str, str]:
-        """SHA-256 of every file."""
+        """Return SHA-256 of every file."""
         return digests(folder, self.files)
 
 
 @cache
 def sources() -> Mapping[str, TableSource]:
-    """Every source by its name."""
+    """Return every source by its name."""
     return {source.name: source for source in instances(__name__, TableSource)}
 
 
 def target_of(product: str) -> str:
-    """Name of the target of a product, as drivers and tables name it.
+    """Return the name of the target of a product, as drivers and tables name it.
 
     Raises:
         TargetError: perfc has none.
@@ -62,7 +62,7 @@ def target_of(product: str) -> str:
 
 
 def existing(path: Path) -> Path:
-    """The path, if it is a file.
+    """Return the path, if it is a file.
 
     Raises:
         DataError: it is not.
@@ -73,7 +73,7 @@ def existing(path: Path) -> Path:
 
 
 def read_parquet(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
-    """A table as a data frame.
+    """Return a table as a data frame.
 
     Raises:
         DataError: no such file, or none with those columns.
@@ -95,7 +95,7 @@ def read_parquet(path: Path, columns: list[str] | None = None) -> pd.DataFrame:
 
 
 def with_columns(path: Path, names: Sequence[str]) -> pd.DataFrame:
-    """A table that has certain columns among others.
+    """Return a table that has certain columns among others.
 
     Raises:
         DataError: no such file, or it lacks one of them.
@@ -109,7 +109,7 @@ def with_columns(path: Path, names: Sequence[str]) -> pd.DataFrame:
 
 
 def digests(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """SHA-256 of tables by their names, for cards.
+    """Return SHA-256 of tables by their names, for cards.
 
     Raises:
         DataError: one of them is not there.

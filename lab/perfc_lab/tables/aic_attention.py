@@ -66,7 +66,7 @@ class AicAttention(TableSource):
     files: ClassVar[tuple[str, ...]] = (CONTEXT, GENERATION, ENCODER)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by class, device, type, framework and version."""
+        """Yield the blocks by class, device, type, framework and version."""
         for file in self.files:
             frame = read_parquet(folder / file)
             if "suspect" in frame:
@@ -88,13 +88,13 @@ class AicAttention(TableSource):
 
 
 def holds_all(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Which rows of single tokens have a window that no cached token is beyond."""
+    """Return which rows of single tokens have a window that no cached token is beyond."""
     window = frame["window_size"]
     return (window > 0) & (window > frame["kv_step"])
 
 
 def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dict[str, Array]:
-    """The shape parameters of a block, under their names here."""
+    """Return the shape parameters of a block, under their names here."""
 
     def given(name: str) -> Array:
         column: Array = block[name].to_numpy(np.float64)
@@ -130,7 +130,7 @@ def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dic
 
 
 def kernel_of(name: str, sheet: Sheet) -> AttentionKernel:
-    """The family of a kernel; plain FlashAttention is the one built for the machine."""
+    """Return the family of a kernel; plain FlashAttention is the one built for the machine."""
     known = KERNELS.get(name)
     if known is not None:
         return known

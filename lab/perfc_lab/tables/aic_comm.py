@@ -46,7 +46,7 @@ class AicComm(TableSource):
     files: ClassVar[tuple[str, ...]] = ("aic_comm.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by system, library, way of launching and type."""
+        """Yield the blocks by system, library, way of launching and type."""
         frame = read_parquet(folder / self.files[0]).query("system != 'l40s' or num_gpus == 2")
         keys = ["system", "library", "kernel_source", "dtype"]
         for (system, library, kernel, dtype), block in frame.groupby(keys, observed=True):

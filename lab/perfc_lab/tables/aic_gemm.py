@@ -36,7 +36,7 @@ class AicGemm(TableSource):
     files: ClassVar[tuple[str, ...]] = ("aic_gemm.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by device, type, framework and version."""
+        """Yield the blocks by device, type, framework and version."""
         frame = read_parquet(folder / self.files[0])
         frame = frame[~frame["host_bound"]]
         for device, _, label, dtype, block in versioned(frame, "dtype"):

@@ -48,7 +48,7 @@ class AicMla(TableSource):
     files: ClassVar[tuple[str, ...]] = (CONTEXT, GENERATION)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by device, type, framework, version and file."""
+        """Yield the blocks by device, type, framework, version and file."""
         for file in self.files:
             frame = read_parquet(folder / file)
             for device, framework, label, dtype, block in versioned(frame, "mla_dtype"):
@@ -66,7 +66,7 @@ class AicMla(TableSource):
 
 
 def columns(block: pd.DataFrame, *, is_prompt: bool) -> dict[str, Array]:
-    """The shape parameters of a block, under their names here."""
+    """Return the shape parameters of a block, under their names here."""
 
     def given(name: str) -> Array:
         column: Array = block[name].to_numpy(np.float64)

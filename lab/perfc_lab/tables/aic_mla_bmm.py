@@ -32,7 +32,7 @@ class AicMlaBmm(TableSource):
     files: ClassVar[tuple[str, ...]] = (FILE,)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by device, type, framework, version and kernel."""
+        """Yield the blocks by device, type, framework, version and kernel."""
         frame = read_parquet(folder / FILE)
         for device, _, label, dtype, block in versioned(frame, "bmm_dtype"):
             for kernel, part in block.groupby("kernel_source", observed=True, sort=True):
@@ -58,7 +58,7 @@ class AicMlaBmm(TableSource):
 
 
 def kind_of(dtype: str, kernel: str) -> tuple[str, Mapping[str, float]]:
-    """The type computed in, and how operands lie in memory."""
+    """Return the type computed in, and how operands lie in memory."""
     if dtype != "fp8":
         return "bf16", {}
     if WIDENED in kernel:

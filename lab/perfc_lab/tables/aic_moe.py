@@ -69,7 +69,7 @@ class AicMoe(TableSource):
     files: ClassVar[tuple[str, ...]] = (FILE,)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by device, type, framework and version."""
+        """Yield the blocks by device, type, framework and version."""
         frame = read_parquet(folder / FILE)
         for device, _, label, dtype, block in versioned(frame, "moe_dtype"):
             machine = load_machine(target_of(device))

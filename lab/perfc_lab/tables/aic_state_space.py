@@ -49,7 +49,7 @@ class AicStateSpace(TableSource):
     files: ClassVar[tuple[str, ...]] = ("aic_gdn.parquet", "aic_mamba2.parquet")
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by file, class, device, framework and version."""
+        """Yield the blocks by file, class, device, framework and version."""
         for file in self.files:
             frame = read_parquet(folder / file).assign(dtype=DTYPE)
             # prompts of one token run through the kernels of single tokens in a framework
@@ -74,7 +74,7 @@ class AicStateSpace(TableSource):
 
 
 def given(block: pd.DataFrame, name: str) -> Array:
-    """A column of numbers."""
+    """Return a column of numbers."""
     column: Array = block[name].to_numpy(np.float64)
     return column
 
@@ -87,7 +87,7 @@ def model(block: pd.DataFrame) -> Array:
 
 
 def lengths(block: pd.DataFrame) -> dict[str, Array]:
-    """Sequences and their tokens."""
+    """Return the sequences and their tokens."""
     return {"batch": given(block, "batch_size"), "query_len": given(block, "seq_len")}
 
 
@@ -106,7 +106,7 @@ def channels(block: pd.DataFrame) -> dict[str, Array]:
 
 
 def heads(block: pd.DataFrame) -> dict[str, Array]:
-    """Heads, extents of their states, and whose kernel it is."""
+    """Return the heads, extents of their states, and whose kernel it is."""
     if "num_v_heads" not in block:
         return {
             "heads": given(block, "nheads"),
@@ -128,5 +128,5 @@ def heads(block: pd.DataFrame) -> dict[str, Array]:
 
 
 def kernel_of(name: str) -> LinearKernel:
-    """The family of a kernel by its name."""
+    """Return the family of a kernel by its name."""
     return next(kernel for word, kernel in KERNELS if word in name)

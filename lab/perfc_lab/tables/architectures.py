@@ -31,7 +31,7 @@ class DatasetPart(Enum):
 
 
 def family(model: str) -> str:
-    """The letters a model's name begins with, without words of variants.
+    """Return the letters a model's name begins with, without words of variants.
 
     >>> family("tf_efficientnetv2_s.in1k"), family("vit_base_patch16_224"), family("resnet50")
     ('efficientnetv', 'vit', 'resnet')
@@ -44,7 +44,7 @@ def family(model: str) -> str:
 
 
 def random_architectures(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
-    """Architectures at random, 70 : 15 : 15.
+    """Return the architectures at random, 70 : 15 : 15.
 
     >>> [p.value for p in random_architectures("abcdefghijklmnopqrst", 0).values()].count("train")
     14
@@ -53,7 +53,7 @@ def random_architectures(models: Iterable[str], seed: int) -> dict[str, DatasetP
 
 
 def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
-    """70 : 30 of the architectures of each family; a seventh of those trained on validates.
+    """Return 70 : 30 of the architectures of each family; a seventh of those trained on validates.
 
     As TraPPM divides its rows (thesis, Section 5.5.4), which has no validation.
 
@@ -77,7 +77,7 @@ def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
 
 
 def unseen_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
-    """Families at random until each part has its share of architectures.
+    """Return the families at random until each part has its share of architectures.
 
     A family that would carry the tested part beyond twice its share is trained on.
     """
@@ -85,7 +85,7 @@ def unseen_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
 
 
 def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]:
-    """Families in seven parts of about as many architectures, of which one is tested.
+    """Return the families in seven parts of about as many architectures, of which one is tested.
 
     >>> names = ["resnet50", "vit_base", "vit_small", "nfnet_f0", "deit_base", "swin_tiny"]
     >>> tested = [families_in_turn(names, turn) for turn in range(FAMILY_PARTS)]

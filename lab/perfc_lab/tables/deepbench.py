@@ -50,11 +50,11 @@ class DeepBenchTable(TableSource):
     files: ClassVar[tuple[str, ...]] = ("deepbench_ops.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by operator, device and precision."""
+        """Return the blocks by operator, device and precision."""
         return self.blocks(folder, TARGETS)
 
     def blocks(self, folder: Path, targets: Mapping[str, str]) -> Iterator[Rows]:
-        """The same of chosen devices.
+        """Yield the same of chosen devices.
 
         Args:
             folder: folder of the table.
@@ -98,7 +98,7 @@ class DeepBenchTable(TableSource):
 
 
 def products(frame: pd.DataFrame, targets: Mapping[str, str]) -> Iterator[Rows]:
-    """Blocks of products by device and precision; half precision on matrix units alone.
+    """Yield the blocks of products by device and precision; half precision on matrix units alone.
 
     The sheets count by columns: their first operand is the weight here, their ``n`` the rows.
     """

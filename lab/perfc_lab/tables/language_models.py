@@ -78,7 +78,7 @@ class TokenExtents:
 
 
 def number(model: str) -> float:
-    """The number of a model, −1 of one that is not among `KNOWN`."""
+    """Return the number of a model, −1 of one that is not among `KNOWN`."""
     name = NAMES.get(model, model)
     return float(KNOWN.index(name)) if name in KNOWN else -1.0
 

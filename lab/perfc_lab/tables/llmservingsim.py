@@ -68,7 +68,7 @@ class LlmServingSimAttention(TableSource):
     files: ClassVar[tuple[str, ...]] = ("llmservingsim_attention.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by device, profiler, model and its shards."""
+        """Yield the blocks by device, profiler, model and its shards."""
         frame = read_parquet(folder / self.files[0]).fillna({"n_decode": 0})
         frame = frame[frame["model"].isin(sorted(MODELS.keys() - NO_ATTENTION))]
         keys = ["device", "profiler", "model", "tensor_parallel"]
@@ -104,7 +104,7 @@ class LlmServingSimAttention(TableSource):
 
 
 def lengths(part: pd.DataFrame, *, old: bool) -> dict[str, Array]:
-    """Batch, new tokens and those that they see."""
+    """Return the batch, new tokens and those that they see."""
 
     def column(name: str) -> Array:
         values: Array = part[name].to_numpy(np.float64)
@@ -131,7 +131,7 @@ class LlmServingSimLayers(TableSource):
     files: ClassVar[tuple[str, ...]] = ("llmservingsim_layers.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by device."""
+        """Yield the blocks by device."""
         import pandas as pd
 
         frame = read_parquet(folder / self.files[0])
@@ -171,7 +171,7 @@ def times_in_block(part: pd.DataFrame, model: str, layer: str) -> Array:
 
 
 def target(device: str) -> str:
-    """Name of the target of a device."""
+    """Return the name of the target of a device."""
     return target_of(TARGETS.get(device, device))
 
 

@@ -52,7 +52,7 @@ class NeuSightTable(TableSource):
     files: ClassVar[tuple[str, ...]] = ("neusight_ops.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by operator, device and published folder."""
+        """Yield the blocks by operator, device and published folder."""
         frame = read_parquet(folder / self.files[0])
         keys = ["op", "device", "split"]
         for (operator, device, part), block in frame.groupby(keys, observed=True, sort=True):
@@ -76,7 +76,7 @@ class NeuSightTable(TableSource):
 
 
 def parameters(operator: str, block: pd.DataFrame) -> tuple[str, dict[str, Array]]:
-    """Class and parameters of an operator's rows."""
+    """Return the class and parameters of an operator's rows."""
     c = {
         name: block[name].to_numpy(float, na_value=0.0)
         for name in (
@@ -101,7 +101,7 @@ def parameters(operator: str, block: pd.DataFrame) -> tuple[str, dict[str, Array
 
 
 def pointwise(operator: str, elements: Array) -> dict[str, Array]:
-    """Counts of a pointwise operator."""
+    """Return the counts of a pointwise operator."""
     operands, tensors, alu, sfu = POINTWISE[operator]
     return {
         "elements": elements,
@@ -115,7 +115,7 @@ def pointwise(operator: str, elements: Array) -> dict[str, Array]:
 
 
 def convolution(c: Mapping[str, Array]) -> dict[str, Array]:
-    """Extents of a square convolution."""
+    """Return the extents of a square convolution."""
     size, stride = c["in_hw"], c["stride"]
     out = (size + 2 * c["padding"] - c["kernel_size"]) // stride + 1
     return {

@@ -11,7 +11,7 @@ TENSILE = re.compile(r"Cijk_A(ilk|lik)_B(ljk|jlk)(?:_|$)")
 
 
 def layout(kernel_name: str) -> str:
-    """``tn`` where a linear layer stores its weight ``[n, k]``, ``nn`` for plain products.
+    """Return ``tn`` where a linear layer stores its weight ``[n, k]``, ``nn`` for plain products.
 
     Libraries count by columns, so that the first letter is of the right operand here, the second
     of the left: ``n`` for a left operand whose reduced axis is the last one stored. Empty where

@@ -90,7 +90,7 @@ class PublishedStep:
 
 
 def published_steps(folder: Path) -> Iterator[PublishedStep]:
-    """Steps on one card under eager PyTorch whose graph is there.
+    """Yield the steps on one card under eager PyTorch whose graph is there.
 
     Raises:
         DataError: no table, or none with the columns expected.
@@ -107,7 +107,7 @@ def published_steps(folder: Path) -> Iterator[PublishedStep]:
 
 
 def step_of(row: Mapping[str, object], several: pd.DataFrame) -> PublishedStep | None:
-    """A row as it ran; None where its batch is not known.
+    """Return a row as it ran; None where its batch is not known.
 
     Args:
         row: row of the table, by column.

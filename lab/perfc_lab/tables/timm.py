@@ -45,7 +45,7 @@ class TimmLine:
 
 
 def models_of(folder: Path) -> list[tuple[str, int]]:
-    """Models of the table with the sizes of their images, each pair once.
+    """Return the models of the table with the sizes of their images, each pair once.
 
     Raises:
         DataError: no table, or none with the columns expected.

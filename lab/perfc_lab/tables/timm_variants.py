@@ -27,7 +27,7 @@ LEARNED_OF_NORM = 3
 
 
 def read_variants(path: Path) -> tuple[list[Module], Analyses]:
-    """Every form of a model file, and the analyses that made them.
+    """Return every form of a model file, and the analyses that made them.
 
     Raises:
         PerfcError: the file cannot be read, or contradicts itself.
@@ -49,7 +49,7 @@ def _canonical(path: Path, am: Analyses) -> Module:
 
 
 def variants(module: Module, am: Analyses) -> list[Module]:
-    """A typed, canonical module, and what is left of it where its branches fold.
+    """Return a typed, canonical module, and what is left of it where its branches fold.
 
     Branches alone, and the normalisations behind convolutions too; nothing but the module itself
     where no branches fold, since nobody deploys such a model in another form.
@@ -67,7 +67,7 @@ def variants(module: Module, am: Analyses) -> list[Module]:
 
 
 def parameters(module: Module) -> int:
-    """Elements of learned tensors, counted wherever they are read.
+    """Return the elements of learned tensors, counted wherever they are read.
 
     Exporters that leave the content of weights out store equal shapes once.
     """
@@ -80,7 +80,7 @@ def parameters(module: Module) -> int:
 
 
 def _learned(v: Value | None) -> int:
-    """Elements of a parameter; 0 of anything else."""
+    """Return the elements of a parameter; 0 of anything else."""
     if v is None or v.weight is None or not v.weight.is_parameter:
         return 0
     numel = v.type.numel if isinstance(v.type, TensorType) else None

@@ -30,7 +30,7 @@ class VidurMlp(TableSource):
     files: ClassVar[tuple[str, ...]] = ("vidur_mlp.parquet",)
 
     def rows(self, folder: Path) -> Iterator[Rows]:
-        """Blocks by device."""
+        """Yield the blocks by device."""
         frame = read_parquet(folder / self.files[0])
         frame = frame[frame["latency_median_us"] > 0]
         yield from token_rows(
@@ -61,7 +61,7 @@ class VidurMlp(TableSource):
 
 
 def target(device: str) -> str:
-    """Name of the target of a device."""
+    """Return the name of the target of a device."""
     return target_of(TARGETS.get(device, device))
 
 

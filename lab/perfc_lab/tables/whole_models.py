@@ -133,7 +133,7 @@ def graded(folder: Path) -> pd.DataFrame:
 
 
 def whole_models(folder: Path) -> Iterator[WholeModel]:
-    """Those of `graded` under runtimes and on machines that perfc knows.
+    """Yield those of `graded` under runtimes and on machines that perfc knows.
 
     Raises:
         DataError: no table, or none with the columns expected.
@@ -166,7 +166,7 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
 
 
 def machine(device: str, gpu: str) -> str:
-    """The target of a device; "" where there is none."""
+    """Return the target of a device; "" where there is none."""
     label = device.replace(" ", "")
     for (chip, size), name in VARIANTS.items():
         if gpu == chip and size in label:

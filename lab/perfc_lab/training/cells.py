@@ -15,7 +15,7 @@ from ..data.rows import Rows
 
 
 def summarise(blocks: Sequence[Rows], most: int) -> Cells:
-    """Rows counted by machine, type, framework and powers of two of their parameters.
+    """Return the rows counted by machine, type, framework and powers of two of their parameters.
 
     Of more than ``most`` cells those of most rows are kept.
     """

@@ -34,7 +34,7 @@ class CallerContext(Enum):
     """Neither, as `perfc.analyzers.features.lowering`."""
 
     def of(self, rows: Rows) -> Rows:
-        """Rows as such a caller describes them."""
+        """Return the rows as such a caller describes them."""
         hidden = class_of(rows.class_name).by_framework if self is CallerContext.NOTHING else ()
         columns = {n: c for n, c in rows.columns.items() if n not in hidden}
         return (
@@ -55,14 +55,14 @@ class CallerContext(Enum):
         ]
 
     def slices(self, slices: Sequence[RowSlice]) -> Sequence[RowSlice]:
-        """The same; goals are of callers who say everything."""
+        """Return the same; goals are of callers who say everything."""
         if self is CallerContext.EVERYTHING:
             return slices
         return [replace(part, goal=None, anchor="") for part in slices]
 
 
 def untuned(rows: Rows) -> NDArray[np.bool_]:
-    """Which rows are of kernels that were timed without their tuner."""
+    """Return which rows are of kernels that were timed without their tuner."""
     kind = class_of(rows.class_name)
     mask = np.zeros(len(rows), np.bool_)
     for values in kind.untuned:
@@ -130,5 +130,5 @@ def figure(split: str, part: RowSlice, tested: Sequence[Tested]) -> Score | None
 
 
 def everything(rows: Rows) -> NDArray[np.bool_]:
-    """The slice of all rows."""
+    """Return the slice of all rows."""
     return np.ones(len(rows), np.bool_)

@@ -23,7 +23,7 @@ RUN_ONLY = ("transformers_version", "torch_dtype", "dtype", "_name_or_path")
 
 
 def layer_units(configuration: str) -> int:
-    """Equal parts a model has: layers, or pairs of a dense and a sparse one."""
+    """Return the equal parts a model has: layers, or pairs of a dense and a sparse one."""
     content = parsed(configuration)
     count = next((content[name] for name in LAYERS if name in content), None)
     if not isinstance(count, int) or count < 1:
@@ -47,7 +47,7 @@ def exported(
     folder: Path,
     architecture: str = "",
 ) -> Path:
-    """The ONNX file of a model cut to ``units`` equal parts, written if it is not there yet.
+    """Return the ONNX file of a model cut to ``units`` equal parts, written if it is not there yet.
 
     Args:
         name: name of the model, for the file.
@@ -92,20 +92,20 @@ def exported(
 
 
 def parsed(configuration: str) -> dict[str, Any]:
-    """The configuration without what only a run needs."""
+    """Return the configuration without what only a run needs."""
     content: dict[str, Any] = json.loads(configuration)
     return {key: value for key, value in content.items() if key not in RUN_ONLY}
 
 
 def cut(content: dict[str, Any], units: int) -> dict[str, Any]:
-    """The same with fewer layers."""
+    """Return the same with fewer layers."""
     step = every(content)
     result = {**content, **{name: units * step for name in LAYERS if name in content}}
     return {**result, **{name: units for name in SPARSE_LAYERS if name in content}}
 
 
 def logits_of(model: Any, *, encodes: bool) -> Any:
-    """A module of token numbers alone; an encoder gets the same as its decoder."""
+    """Return a module of token numbers alone; an encoder gets the same as its decoder."""
     import torch
 
     class Logits(torch.nn.Module):

@@ -88,7 +88,7 @@ def train(
 
 
 def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of what the forests read, from one row."""
+    """Return the names of what the forests read, from one row."""
     first = next(b for b in blocks if len(b)).take(np.zeros(1, np.int64))
     return stacked([first], frameworks, Recipe(), protocols_of(blocks)).table.names
 

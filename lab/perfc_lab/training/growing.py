@@ -77,11 +77,11 @@ class Recipe:
 
     @property
     def grown_trees(self) -> int:
-        """Trees of the factor, those beside each other counted one by one."""
+        """Return the trees of the factor, those beside each other counted one by one."""
         return self.trees * self.parallel_trees
 
     def for_unseen_machine(self) -> Recipe:
-        """The recipe whose residuals calibrate machines that nobody measured."""
+        """Return the recipe whose residuals calibrate machines that nobody measured."""
         changes = dict(self.left_out or {"max_rows": min(self.max_rows, 200_000)})
         return replace(self, general=False, **changes)  # type: ignore[arg-type]
 
@@ -206,7 +206,7 @@ def grow(stack: StackedTables, recipe: Recipe) -> Forest:
 
 
 def balanced(stack: StackedTables, balance: float) -> Array:
-    """Weights of rows by how many their block has, mean 1."""
+    """Return the weights of rows by how many their block has, mean 1."""
     weights = np.bincount(stack.block)[stack.block] ** -balance
     balanced_weights: Array = weights / weights.mean()
     return balanced_weights
@@ -232,7 +232,7 @@ def levels(residual: Array, stack: StackedTables) -> Array:
 
 
 def grown(stack: StackedTables, recipe: Recipe) -> Forest:
-    """One forest of what the stack says."""
+    """Return one forest of what the stack says."""
     names = stack.table.names
     by_leaf = {"grow_policy": "lossguide", "max_leaves": recipe.leaves} if recipe.leaves else {}
     return boost(
@@ -265,7 +265,7 @@ def boost(
     settings: Mapping[str, object],
     trees: int,
 ) -> Forest:
-    """Trees by xgboost's histogram method, on one thread, cut midway between values.
+    """Return the trees by xgboost's histogram method, on one thread, cut midway between values.
 
     Raises:
         MissingExtraError: xgboost is not installed.
@@ -277,5 +277,5 @@ def boost(
 
 
 def protocols_of(blocks: Sequence[Rows]) -> tuple[Protocol, ...]:
-    """Protocols of blocks, in a fixed order."""
+    """Return the protocols of blocks, in a fixed order."""
     return tuple(sorted({b.protocol for b in blocks}, key=lambda p: p.value))

@@ -11,7 +11,7 @@ from perfc.errors import MissingExtraError
 
 
 def xgboost() -> Any:
-    """The library that grows trees.
+    """Return the library that grows trees.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -31,7 +31,7 @@ def versions() -> dict[str, str]:
 
 
 def optimizer() -> Any:
-    """``scipy.optimize``.
+    """Return ``scipy.optimize``.
 
     Raises:
         MissingExtraError: SciPy is not installed.

@@ -58,7 +58,7 @@ class Watched:
 
 
 def watched(folder: Path) -> Watched:
-    """A sample of all rows with power."""
+    """Return a sample of all rows with power."""
     parts = list(_blocks(folder))
     return Watched(
         np.concatenate([p.busy for p in parts]),
@@ -101,13 +101,13 @@ def _blocks(folder: Path) -> Iterator[Watched]:
 
 
 def shares(coefficients: Array, busy: Array) -> Array:
-    """`perfc.analyzers.runs.energy.share_of_cap` of many kernels."""
+    """Return `perfc.analyzers.runs.energy.share_of_cap` of many kernels."""
     result: Array = 1 - (1 - coefficients[0]) * np.exp(-busy @ coefficients[1:])
     return result
 
 
 def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
-    """Base and rates: least squares of log ratios, large ones counted less.
+    """Return the base and rates: least squares of log ratios, large ones counted less.
 
     Raises:
         MissingExtraError: SciPy is not installed.

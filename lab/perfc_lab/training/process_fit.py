@@ -63,7 +63,7 @@ class ProcessRecipe:
 def fitted_process(
     form: SimilarityAspects, rows: RowPositions, beyond: Array, recipe: ProcessRecipe
 ) -> Process:
-    """The process that knows some rows.
+    """Return the process that knows some rows.
 
     Args:
         form: aspects to compare.
@@ -246,7 +246,7 @@ class Likelihood:
         terms: list[Array | float],
         pull: Array,
     ) -> list[float]:
-        """Gradient by the logarithms of reaches."""
+        """Return the gradient by the logarithms of reaches."""
         slopes: list[float] = []
         for aspect, near in self.form.near.items():
             if near.is_share:

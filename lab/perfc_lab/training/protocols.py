@@ -49,7 +49,7 @@ class UnseenShapes:
         return shapes_name(self.group, f"fold {self.fold}{of}")
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which rows are not trained on."""
+        """Return which rows are not trained on."""
         mask: NDArray[np.bool_] = folds(rows, self.group, self.parts) == self.fold
         return mask
 
@@ -64,7 +64,7 @@ def shapes_name(group: tuple[str, ...], which: str) -> str:
 
 
 def every_fold(group: tuple[str, ...]) -> tuple[UnseenShapes, ...]:
-    """All folds, so that every row is tested once."""
+    """Return all folds, so that every row is tested once."""
     return tuple(UnseenShapes(group, fold) for fold in range(FOLDS))
 
 
@@ -81,7 +81,7 @@ class UnseenGroups:
         return f"{len(self.values)} unseen ({', '.join(self.group)})"
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which rows are not trained on."""
+        """Return which rows are not trained on."""
         is_held_out: NDArray[np.bool_] = np.zeros(len(rows), np.bool_)
         for values in self.values:
             each = zip(self.group, values, strict=True)
@@ -92,7 +92,7 @@ class UnseenGroups:
 
 
 def dealt(blocks: Sequence[Rows], group: tuple[str, ...], parts: int) -> tuple[UnseenGroups, ...]:
-    """The groups of all rows, dealt out to at most so many parts."""
+    """Return the groups of all rows, dealt out to at most so many parts."""
     keys = [np.stack([block.columns[name] for name in group], axis=1) for block in blocks]
     each = np.unique(np.concatenate(keys), axis=0).tolist()
     return tuple(
@@ -114,7 +114,7 @@ class UnseenMachine:
         return f"unseen machine {self.target}{' and its twins' if self.twins else ''}"
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
-        """Which rows are tested."""
+        """Return which rows are tested."""
         return np.full(len(rows), rows.target == self.target)
 
     def dropped(self, rows: Rows) -> bool:
@@ -134,12 +134,12 @@ class BlockSplit:
 
 
 def same_chip(target: str) -> frozenset[str]:
-    """A machine and those of the same chip."""
+    """Return a machine and those of the same chip."""
     return next((group for group in TWINS if target in group), frozenset({target}))
 
 
 def split(blocks: Sequence[Rows], holdout: Holdout) -> BlockSplit:
-    """Blocks cut in two; empty parts are left out."""
+    """Return the blocks cut in two; empty parts are left out."""
     result = BlockSplit()
     for block in blocks:
         if isinstance(holdout, UnseenMachine) and holdout.dropped(block):
@@ -153,7 +153,7 @@ def split(blocks: Sequence[Rows], holdout: Holdout) -> BlockSplit:
 
 
 def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.int64]:
-    """The fold of every row, by the shape parameters that make its group.
+    """Return the fold of every row, by the shape parameters that make its group.
 
     Args:
         rows: rows of one block.
@@ -168,5 +168,5 @@ def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.
 
 
 def targets(blocks: Sequence[Rows]) -> tuple[str, ...]:
-    """The machines, sorted."""
+    """Return the machines, sorted."""
     return tuple(sorted({block.target for block in blocks}))

@@ -43,7 +43,7 @@ class ForestPredictor(GraphPredictor):
 
 
 def forest_of(booster: Any) -> Forest:
-    """The trees of a trained ``xgboost.Booster`` with named features and no missing values.
+    """Return the trees of a trained ``xgboost.Booster`` with named features and no missing values.
 
     Leaves are rounded here already, so that what is scored is what is written.
     """
@@ -90,7 +90,7 @@ def _append(
 
 
 def midway(forest: Forest, table: NDArray[np.float32]) -> Forest:
-    """A forest with each cut midway between the values of ``table`` that it parts.
+    """Return a forest with each cut midway between the values of ``table`` that it parts.
 
     A trainer cuts at the upper one of the two. A machine whose number is just below that of a
     known one would then stand with whatever machine is next below. Rows of ``table`` fall as

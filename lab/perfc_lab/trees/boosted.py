@@ -68,7 +68,7 @@ class BoostedForest:
     columns: tuple[int, ...]
 
     def __call__(self, features: Array) -> Array:
-        """Logarithm of the target of every row, ``[rows]``."""
+        """Return the logarithm of the target of every row, ``[rows]``."""
         library = xgboost()
         table = known(features, self.columns)
         predicted: Array = self.booster.predict(library.DMatrix(table, feature_names=names(table)))
@@ -76,12 +76,12 @@ class BoostedForest:
 
     @property
     def forest(self) -> Forest:
-        """The same as arrays, which are written and read without xgboost."""
+        """Return the same as arrays, which are written and read without xgboost."""
         return forest_of(self.booster)
 
 
 def known(features: Array, columns: tuple[int, ...]) -> Array:
-    """Some columns; what nobody knows is below every number that somebody does."""
+    """Return some columns; what nobody knows is below every number that somebody does."""
     import numpy as np
 
     table: Array = np.nan_to_num(features[:, columns], nan=UNKNOWN)
@@ -100,7 +100,7 @@ def grown(
     columns: tuple[int, ...],
     weights: Array | None = None,
 ) -> BoostedForest:
-    """A forest on rows, by errors of the logarithm.
+    """Return a forest on rows, by errors of the logarithm.
 
     Args:
         features: ``[rows, columns]``; NaN where nobody knows.

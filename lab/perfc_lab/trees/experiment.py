@@ -112,7 +112,7 @@ def compared(
     gnn_s: float = 20.0,
     cache: NumberCache = NOTHING,
 ) -> TreeComparison:
-    """Every predictor on every kind of folds.
+    """Return every predictor on every kind of folds.
 
     Args:
         folder: folder of the tables.
@@ -133,7 +133,7 @@ def compared(
 
 
 def gathered(folder: Path, names: Sequence[str], say: Say) -> list[TreeRow]:
-    """Every row of some tables.
+    """Return every row of some tables.
 
     Raises:
         DataError: a table is missing.
@@ -154,7 +154,7 @@ def compared_rows(
     gnn_s: float = 20.0,
     cache: NumberCache = NOTHING,
 ) -> TreeComparison:
-    """`compared` of rows that were read."""
+    """Return `compared` of rows that were read."""
     scores: list[Score] = []
     ablation: list[Score] = []
     for target in Target:
@@ -187,7 +187,7 @@ def limit_of(rows: Sequence[TreeRow], kind: HeldOutKind, gnn_s: float) -> float:
 
 
 def makers(settings: ForestSettings, gnn_s: float) -> dict[str, Maker]:
-    """Every way of predicting."""
+    """Return every way of predicting."""
     result: dict[str, Maker] = {
         PLAIN: lambda: ways.PlainTrees(settings=settings),
         SUM: ways.CalibratedSum,
@@ -214,13 +214,13 @@ def _with(line: ways.FeatureSet) -> Maker:
 
 
 def learned_from(rows: Sequence[TreeRow], target: Target) -> list[TreeRow]:
-    """Rows of a target for folds; those of memory teach nothing that ships."""
+    """Return the rows of a target for folds; those of memory teach nothing that ships."""
     sources = (QWEN,) if target is Target.MEMORY else LEARNED_FROM
     return [row for row in rows if row.target is target and row.served.source in sources]
 
 
 def kinds_of(rows: Sequence[TreeRow]) -> Iterator[HeldOutKind]:
-    """The folds that leave something to learn from."""
+    """Yield the folds that leave something to learn from."""
     for kind in HeldOutKind:
         if len(set(folds_of(rows, kind))) > 1:
             yield kind

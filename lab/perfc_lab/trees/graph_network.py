@@ -56,14 +56,14 @@ class GraphNetwork:
         self.network.fit(every.of(taught), every.of(held), budget, lambda _: None)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
-        """The target of each row."""
+        """Return the target of each row."""
         assert self.network is not None
         predicted = self.network.predict(measurements(rows))
         return 1 / predicted if rows[0].target is Target.THROUGHPUT else predicted
 
 
 def network_of(target: Target) -> GraphPredictor:
-    """The network that learns a target, untrained.
+    """Return the network that learns a target, untrained.
 
     Raises:
         MissingExtraError: PyTorch is not installed.
@@ -72,7 +72,7 @@ def network_of(target: Target) -> GraphPredictor:
 
 
 def measurements(rows: Sequence[TreeRow]) -> Measurements:
-    """Rows with the graphs of their prompts; a row's features come with it."""
+    """Return the rows with the graphs of their prompts; a row's features come with it."""
     from perfc_lab.papers.llm_sage import NumberedRow
 
     graphs, rows_of_graphs = {}, []

@@ -87,7 +87,7 @@ The H100's and H200's host is a Xeon 8480C, a variant of the 8480+ for one custo
 
 
 def hardware_features(machine: Machine, host: HostProcessors | None = None) -> tuple[float, ...]:
-    """``[20]``, in the order of `HARDWARE`.
+    """Return ``[20]``, in the order of `HARDWARE`.
 
     Args:
         machine: the GPU.
@@ -129,7 +129,7 @@ def _gpu(machine: Machine) -> tuple[float, ...]:
 
 
 def _host(host: HostProcessors) -> tuple[float, ...]:
-    """The last seven; caches are those of one socket, cores those of all."""
+    """Return the last seven; caches are those of one socket, cores those of all."""
     cpu = load_machine(host.target)
     first, private = (_capacity(cpu, level) for level in ("l1", "l2_private"))
     # the file's second level of the roofline holds the last one and the cores' own beside it

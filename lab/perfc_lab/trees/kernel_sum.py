@@ -52,7 +52,7 @@ def active_share(name: str) -> float:
 
 @lru_cache(maxsize=256)
 def grouping(name: str) -> float:
-    """Heads of queries that share one of keys, in the first layer that attends."""
+    """Return the heads of queries that share one of keys, in the first layer that attends."""
     model = model_of(name)
     every = () if model is None else layers_of(model)
     for mixer in (m for layer in every for m in mixers(layer)):
@@ -66,7 +66,7 @@ def grouping(name: str) -> float:
 
 @lru_cache(maxsize=4096)
 def cache_share(name: str, context: int) -> float:
-    """Bytes of one sequence's caches over those of the parameters that a token touches.
+    """Return the bytes of one sequence's caches over those of the parameters that a token touches.
 
     Both are of 16 bits, so that formats, which are features of their own, leave it as it is.
     """
@@ -81,13 +81,13 @@ class NoSum:
     """In place of a sum, where trees are to say all: one unit, of which nothing is known."""
 
     def __call__(self, rows: Sequence[TreeRow]) -> Array:
-        """Zeros, ``[rows]``."""
+        """Return zeros, ``[rows]``."""
         import numpy as np
 
         return np.zeros(len(rows))
 
     def shares(self, rows: Sequence[TreeRow]) -> Array:
-        """NaN, ``[rows, SHARES]``."""
+        """Return NaN, ``[rows, SHARES]``."""
         import numpy as np
 
         return np.full((len(rows), len(SHARES)), math.nan)
@@ -130,11 +130,11 @@ class KernelSum:
         """By whether hosts launch each kernel."""
 
     def law(self, sample: ReplayedNumber) -> HostModel:
-        """The law of a sample's runtime; that of all runtimes where none was fitted."""
+        """Return the law of a sample's runtime; that of all runtimes where none was fitted."""
         return self.laws.get(law_name(sample), self.everywhere)
 
     def __call__(self, rows: Sequence[TreeRow]) -> Array:
-        """The logarithm of what is expected of each row, ``[rows]``; NaN without kernels."""
+        """Return the logarithm of what is expected of each row, ``[rows]``; NaN without kernels."""
         import numpy as np
 
         return np.array([math.log(max(self.value(row), SMALLEST)) for row in rows])
@@ -155,7 +155,7 @@ class KernelSum:
                 return row.tokens / max(time_s, SMALLEST)
 
     def timed(self, row: TreeRow) -> list[tuple[float, ReplayedNumber]]:
-        """The times that make a row's, and by how much each counts."""
+        """Return the times that make a row's, and by how much each counts."""
         is_unknown = self.keeps_up and row.served.dataset == UNSTATED
         left_out = {ServingQuantity.ENERGY_J} | ({ServingQuantity.TTFT_S} if is_unknown else set())
         return [(w, s) for w, s in row.parts if s.quantity not in left_out]
@@ -168,7 +168,7 @@ class KernelSum:
         return parts_of(law, energy, predicted(law, time) / made)
 
     def _energy(self, rows: Sequence[TreeRow]) -> dict[str, BoardPower]:
-        """Numbers of boards, as laws of hosts have them."""
+        """Return the numbers of boards, as laws of hosts have them."""
         return power_by_board([(row.machine, self.joules(row)) for row in rows])
 
     def shares(self, rows: Sequence[TreeRow]) -> Array:

@@ -170,7 +170,7 @@ def by_table(rows: Sequence[TreeRow]) -> dict[str, NDArray[np.int64]]:
 
 
 def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
-    """Rows as a process reads them.
+    """Return the rows as a process reads them.
 
     Args:
         rows: rows of any table.
@@ -196,7 +196,7 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
 
 
 def counted_of(amounts: Array) -> Array:
-    """Logarithm of what is counted, that of one where nobody says."""
+    """Return the logarithm of what is counted, that of one where nobody says."""
     import numpy as np
 
     logs: Array = np.log2(np.maximum(np.nan_to_num(amounts, nan=1.0), SMALLEST))
@@ -204,7 +204,7 @@ def counted_of(amounts: Array) -> Array:
 
 
 def kinds_of(rows: Sequence[TreeRow]) -> NDArray[np.float32]:
-    """Numbers of what rows have in common or not, ``[rows, KINDS]``."""
+    """Return the numbers of what rows have in common or not, ``[rows, KINDS]``."""
     import numpy as np
 
     return np.array(

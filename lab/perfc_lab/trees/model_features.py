@@ -27,7 +27,7 @@ QUANTISATIONS = (*(form.value for form in WeightFormat), *METHODS, SINGLE)
 def model_features(
     model: LanguageModel, batch: float, length: int, weights: str
 ) -> tuple[float, ...]:
-    """``[14]``, in the order of `MODEL`, of one pass over ``batch`` prompts.
+    """Return ``[14]``, in the order of `MODEL`, of one pass over ``batch`` prompts.
 
     Where the batch is not known, counts that grow with it are those of one prompt.
 

@@ -55,7 +55,7 @@ class TreePredictor(Protocol):
         """Fit to rows, to predict rows that are left out in such a way."""
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
-        """The target of each row, ``[rows]``; NaN where it has no answer."""
+        """Return the target of each row, ``[rows]``; NaN where it has no answer."""
 
 
 @frozen
@@ -84,14 +84,14 @@ ABLATION = (
 
 
 def table_of(rows: Sequence[TreeRow]) -> Array:
-    """``[rows, COLUMNS]``."""
+    """Return ``[rows, COLUMNS]``."""
     import numpy as np
 
     return np.array([row.features for row in rows], np.float64).reshape(len(rows), len(COLUMNS))
 
 
 def logs_of(rows: Sequence[TreeRow]) -> Array:
-    """Logarithms of what was measured."""
+    """Return the logarithms of what was measured."""
     import numpy as np
 
     return np.log([row.value for row in rows])
@@ -143,7 +143,7 @@ class PlainTrees:
         return best_of(table, logs, tests, self.grid, self.features.places, cache, of)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
-        """The target of each row."""
+        """Return the target of each row."""
         import numpy as np
 
         assert self.trees is not None
@@ -163,7 +163,7 @@ class CalibratedSum:
         self.sum = KernelSum(rows)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
-        """The target of each row."""
+        """Return the target of each row."""
         import numpy as np
 
         assert self.sum is not None
@@ -182,7 +182,7 @@ class Base(Enum):
     __hash__ = object.__hash__
 
     def of(self, rows: Sequence[TreeRow]) -> KernelSum | NoSum:
-        """Fitted to rows."""
+        """Return the fitted to rows."""
         if self is Base.NOTHING:
             return NoSum()
         return KernelSum(() if self is Base.BARE else rows, self is not Base.WAITING)
@@ -284,7 +284,7 @@ class ResidualTrees:
             self.chosen[source] = tuple(candidates[i] for i in together(unseen[places]))
 
     def _answering(self) -> tuple[ResidualForest, ...]:
-        """Those that were chosen, each once."""
+        """Return those that were chosen, each once."""
         return tuple(dict.fromkeys(chain.from_iterable(self.chosen.values())))
 
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[ResidualForest]) -> None:
@@ -306,7 +306,7 @@ class ResidualTrees:
         return None if self.kind is HeldOutKind.RANDOM else weights_of(rows)
 
     def _table(self, rows: Sequence[TreeRow], base: Base) -> Array:
-        """``[rows, COLUMNS and SHARES]``."""
+        """Return ``[rows, COLUMNS and SHARES]``."""
         import numpy as np
 
         return np.concatenate([table_of(rows), self.sums[base].shares(rows)], axis=1)
@@ -320,7 +320,7 @@ class ResidualTrees:
         return said + candidate.share * left
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
-        """The target of each row."""
+        """Return the target of each row."""
         import numpy as np
 
         answers = {c: self._answer(c, rows) for c in self._answering()}

@@ -126,7 +126,7 @@ def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
 
 
 def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator[TreeRow]:
-    """The numbers of a row that chapter 6 predicts."""
+    """Yield the numbers of a row that chapter 6 predicts."""
     by = {sample.quantity: sample for sample in counted}
     measured, value = served.measured, tokens_per_s(served)
     if ServingQuantity.TOKENS_PER_S in by:
@@ -178,7 +178,7 @@ def tree_row(
 
 
 def scored_with(served: ServedRow) -> str:
-    """Name of the rows that a row is scored with."""
+    """Return the name of the rows that a row is scored with."""
     if not served.prefill:
         return served.source
     return f"{served.source}{DISAGGREGATED}{PARTLY if is_partly_stated(served) else ''}"
@@ -207,7 +207,7 @@ def expected_bytes(served: ServedRow) -> float:
 
 
 def redundant_bytes(served: ServedRow) -> float:
-    """The head that a checkpoint of AutoAWQ has though it is the table of tokens again.
+    """Return the head that a checkpoint of AutoAWQ has though it is the table of tokens again.
 
     transformers loads it, then ties the two. Source: mlx-lm pull request 1247, "AutoAWQ may still
     ship a redundant quant triple"; vLLM pull request 3344 for such heads in 16 bits. AWQ leaves
@@ -258,7 +258,7 @@ def features_of(served: ServedRow, model: LanguageModel | None = None) -> tuple[
 
 
 def drafted_of(served: ServedRow) -> float:
-    """Tokens that a sequence drafts in a step; NaN where nobody says whether it does."""
+    """Return the tokens that a sequence drafts in a step; NaN where nobody says whether it does."""
     return math.nan if is_partly_stated(served) else float(served.drafted)
 
 
@@ -273,7 +273,7 @@ def _place(runtime: str) -> float:
 
 
 def version_number(version: str) -> float:
-    """Major, minor and patch as one number that grows with them; NaN where nobody says.
+    """Return the major, minor and patch as one number that grows with them; NaN where nobody says.
 
     >>> version_number("post-v1.2.3rc1")
     1002.003
@@ -286,7 +286,7 @@ def version_number(version: str) -> float:
 
 
 def day_number(day: str) -> float:
-    """Days since the first of our era; NaN where nobody says, or not as 2026-03-25.
+    """Return the days since the first of our era; NaN where nobody says, or not as 2026-03-25.
 
     >>> day_number("2026-03-25") - day_number("2026-02-25")
     28.0

@@ -109,7 +109,7 @@ def scores_of(
 
 
 def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
-    """Names of what is scored, and the tables of each."""
+    """Return the names of what is scored, and the tables of each."""
     sources = list(dict.fromkeys(row.source for row in rows))
     given = [source for source in sources if not source.endswith(PARTLY)]
     totals = {ALL_GIVEN: given} if 1 < len(given) < len(sources) else {}

@@ -92,7 +92,7 @@ def scored_as_shipped(
 
 
 def model_of(models: Path, row: GraphRow) -> Path:
-    """The file of a row's graph."""
+    """Return the file of a row's graph."""
     return models / f"{row.graph}{ENDING}"
 
 
@@ -104,7 +104,7 @@ def _shipped(
     say: Say,
     folder: Path,
 ) -> Path:
-    """The card of weights that know all rows."""
+    """Return the card of weights that know all rows."""
     inner = next(folds(data, GraphProtocol.RANDOM, (budget.seed,)))
     made, metrics = trained(name, inner, quantity, budget, say)
     made.finish(data, budget, say)

@@ -109,7 +109,7 @@ class BoostedTotals(ForestPredictor):
         say(f"{self.name}: {booster.best_iteration + 1} trees")
 
     def predict(self, data: Measurements) -> Array:
-        """Scale times what the trees say."""
+        """Return the scale times what the trees say."""
         if self.forest is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         values, scale = self.features(data)
@@ -117,7 +117,7 @@ class BoostedTotals(ForestPredictor):
         return predicted
 
     def features(self, data: Measurements) -> tuple[NDArray[np.float32], Array]:
-        """``[rows, features]`` and the scale of each row."""
+        """Return ``[rows, features]`` and the scale of each row."""
         each = [totals(data.graph(row), row) for row in data.rows]
         columns = [[one[name] for name in self.schema.columns] for one in each]
         key = "mac_scale" if self.variant else "scale"

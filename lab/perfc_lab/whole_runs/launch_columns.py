@@ -59,7 +59,7 @@ class LinearRuns:
 
 
 def linear_runs(data: Measurements) -> LinearRuns:
-    """The launches of every row."""
+    """Return the launches of every row."""
     runs = tabulated_runs(data, np.ones(len(data)))
     stack = runs.stack
     total = np.maximum(stack.total(stack.scale_s), 1e-12)
@@ -76,7 +76,7 @@ def linear_runs(data: Measurements) -> LinearRuns:
 
 
 def launch_table(runs: LaunchSums) -> Array:
-    """``[launches, len(LAUNCH)]``."""
+    """Return ``[launches, len(LAUNCH)]``."""
     stack = runs.stack
     one_s = stack.scale_s / np.maximum(runs.times, 1.0)
     values = {n: stack.values[:, stack.names.index(n)].astype(np.float64) for n in READ}

@@ -185,11 +185,11 @@ class LaunchCosts(GraphPredictor):
         return _nearest(wanted, others)
 
     def predict(self, data: Measurements) -> Array:
-        """The quantity of every row, moved by the rows of `adapt` where there were any."""
+        """Return the quantity of every row, moved by the rows of `adapt` where there were any."""
         return self.detail(data).value
 
     def detail(self, data: Measurements) -> Estimated:
-        """Estimates with what spreads them."""
+        """Return the estimates with what spreads them."""
         if self.active is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
         runs = linear_runs(data) if len(data) else LinearRuns(np.zeros((0, len(RUNS))), np.zeros(0))
@@ -270,7 +270,7 @@ class LaunchCosts(GraphPredictor):
             self.bands.seen = band(wrong / detail.deviation[mine])
 
     def estimates(self, data: Measurements) -> GraphEstimates:
-        """Value and interval; both at least the floor where it is a time."""
+        """Return the value and interval; both at least the floor where it is a time."""
         detail = self.detail(data)
         is_time = self.quantity is Quantity.TIME
         floor = np.array([r.floor_s if is_time else 0.0 for r in data.rows])
@@ -285,7 +285,7 @@ class LaunchCosts(GraphPredictor):
         )
 
     def arrays(self) -> Mapping[str, Array]:
-        """Weights of every condition, and which columns any had."""
+        """Return the weights of every condition, and which columns any had."""
         if self.active is None:
             return {}
         conditions = sorted(self.known)

@@ -82,7 +82,7 @@ def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, s
 def _families_left_out(
     data: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say, rounds: int
 ) -> HeldOutScores:
-    """Rows of families that are left out in turn, by what the others teach."""
+    """Return the rows of families that are left out in turn, by what the others teach."""
     score, distances = [np.zeros(0)], [np.zeros(0)]
     for turn in range(FAMILY_PARTS):
         part = families_in_turn(data.architectures, turn)

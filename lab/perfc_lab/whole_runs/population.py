@@ -51,7 +51,7 @@ class KnownCondition:
 
 
 def learned(table: Array, ratio: Array) -> KnownCondition:
-    """A condition from its rows, weights drawn towards nought with deviation one.
+    """Return a condition from its rows, weights drawn towards nought with deviation one.
 
     Args:
         table: ``[rows, columns]``.
@@ -225,7 +225,7 @@ def parts(
     second_group: NDArray[np.int64],
     priors: Sequence[Prior],
 ) -> tuple[Array, Array]:
-    """Covariances between relative estimates of two sets of rows of one machine.
+    """Return the covariances between relative estimates of two sets of rows of one machine.
 
     The first is that of free weights with deviation one, the second the population's; both
     ``[first, second]``.

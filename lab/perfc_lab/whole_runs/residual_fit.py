@@ -163,7 +163,7 @@ def fitted(
 def _factors(
     pruned: Pruned, fold: Array, weight: Array, recipe: SumRecipe, say: Say
 ) -> tuple[tuple[Trees, ...], Array]:
-    """Trees of each part's others, and what they say of the launches of the part."""
+    """Return the trees of each part's others, and what they say of the launches of the part."""
     parts = np.unique(fold).tolist()
     trees: list[Trees] = []
     log_factor = np.zeros(len(pruned.stack.row))

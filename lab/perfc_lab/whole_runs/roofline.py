@@ -22,7 +22,7 @@ TRAINING_PASSES = 3.0
 
 
 def roofline_s(columns: Columns, row: GraphRow) -> Array:
-    """Longest of arithmetic and traffic of each launch, seconds, ``[launches]``.
+    """Return the longest of arithmetic and traffic of each launch, seconds, ``[launches]``.
 
     Williams et al., "Roofline", Communications of the ACM 2009. Leaves out launches, latency, waves
     and everything that keeps a kernel below the peak.
@@ -68,14 +68,14 @@ class RooflineSum(GraphPredictor):
         say(f"{self.name}: {', '.join(f'{k} {v:.2f}' for k, v in self.ratios.items())}")
 
     def predict(self, data: Measurements) -> Array:
-        """Seconds."""
+        """Return the seconds."""
         sums = [float(roofline_s(data.launches(row), row).sum()) for row in data.rows]
         factors = [self.ratios.get(r.part, 1.0) for r in data.rows]
         predicted: Array = np.array(sums, np.float64) * np.array(factors, np.float64)
         return predicted
 
     def arrays(self) -> Mapping[str, Array]:
-        """The ratios."""
+        """Return the ratios."""
         return {name: np.array([ratio]) for name, ratio in self.ratios.items()}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:

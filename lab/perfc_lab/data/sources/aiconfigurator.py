@@ -126,7 +126,7 @@ class AiConfigurator(PublicSource):
     )
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """A table of each kind of kernel, of all systems."""
+        """Return a table of each kind of kernel, of all systems."""
         return {
             "aic_gemm": joined(clone, "gemm_perf", products),
             "aic_attention_context": joined(clone, "context_attention_perf", attention),
@@ -193,20 +193,20 @@ def timed(
 
 
 def products(path: Path, place: Place) -> pd.DataFrame:
-    """``y[m,n] = x[m,k] W[k,n]``."""
+    """Return ``y[m,n] = x[m,k] W[k,n]``."""
     frame = timed(path, place, GEMM, {**POWER, "power_limit": "power_limit_w"})
     is_blocked = frame["dtype"].eq("fp8_block")
     return frame.assign(host_bound=is_blocked & (place.framework == "vllm"))
 
 
 def attention(path: Path, place: Place) -> pd.DataFrame:
-    """Prompts; without a column they follow no cached tokens and look at all of them."""
+    """Return the prompts; without a column they follow no cached tokens and look at all of them."""
     frame = timed(path, place, {**HEADS, **CACHED}, {**STEP, **POWER})
     return frame.assign(**{name: frame[name].fillna(0).astype(int) for name in STEP.values()})
 
 
 def decoding(path: Path, place: Place) -> pd.DataFrame:
-    """One step of decoding after ``kv_step`` cached tokens."""
+    """Return one step of decoding after ``kv_step`` cached tokens."""
     frame = measured(attention(path, place), path, "kv_step")
     return frame.assign(suspect=tuple(place) in ABOVE_PEAK)
 
@@ -217,7 +217,7 @@ def encoders(path: Path, place: Place) -> pd.DataFrame:
 
 
 def experts(path: Path, place: Place) -> pd.DataFrame:
-    """Fused experts of the busiest rank, by how tokens were drawn."""
+    """Return the fused experts of the busiest rank, by how tokens were drawn."""
     return timed(path, place, ROUTED, POWER)
 
 
@@ -227,7 +227,7 @@ def latents(path: Path, place: Place) -> pd.DataFrame:
 
 
 def absorbed(path: Path, place: Place) -> pd.DataFrame:
-    """Products, one a head, before and after single tokens attend to latents."""
+    """Return the products, one a head, before and after single tokens attend to latents."""
     return timed(path, place, ABSORBED, POWER)
 
 
@@ -248,18 +248,18 @@ def collectives(path: Path, place: Place) -> pd.DataFrame:
 
 
 def reductions(path: Path, place: Place) -> pd.DataFrame:
-    """Each framework's own all-reduce, replayed or called."""
+    """Return each framework's own all-reduce, replayed or called."""
     columns = {**MESSAGES, "allreduce_dtype": "dtype"}
     return library(timed(path, place, columns, {})).assign(op="all_reduce")
 
 
 def library(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of collectives name a library."""
+    """Return the rows of collectives name a library."""
     return frame.drop(columns="device").rename(columns={"framework": "library"})
 
 
 def sheets(clone: Path) -> pd.DataFrame:
-    """The data sheets that AIConfigurator keeps, a row a system."""
+    """Return the data sheets that AIConfigurator keeps, a row a system."""
     rows = []
     for path in files_in(clone, *(f"{root}/*.yaml" for root in SYSTEMS)):
         sheet = read_yaml(path)
@@ -271,7 +271,7 @@ def sheets(clone: Path) -> pd.DataFrame:
 
 
 def sheet_row(sheet: Mapping[str, object], path: Path) -> dict[str, object]:
-    """One data sheet in our units; a rate that it does not give is unknown."""
+    """Return one data sheet in our units; a rate that it does not give is unknown."""
 
     def of(part: str, key: str, unit: float = 1) -> float:
         return number(sheet, path, part, key) / unit if holds(sheet, path, part, key) else NAN
@@ -305,7 +305,7 @@ def holds(sheet: Mapping[str, object], path: Path, part: str, key: str) -> bool:
 
 
 def read_yaml(path: Path) -> object:
-    """A small YAML file, its plain values alone.
+    """Return a small YAML file, its plain values alone.
 
     Raises:
         FetchError: it is none, or too large.
@@ -324,7 +324,7 @@ def read_yaml(path: Path) -> object:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """A version for comparing: ``1.3.0rc15`` before ``1.3.0``, after ``1.2.0``."""
+    """Return a version for comparing: ``1.3.0rc15`` before ``1.3.0``, after ``1.2.0``."""
     head, _, candidate = version.partition("rc")
     digits = [int(d) for d in head.split(".") if d.isdecimal()]
     return (*digits, int(candidate) if candidate.isdecimal() else 1_000_000)

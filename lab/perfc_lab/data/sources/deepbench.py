@@ -69,7 +69,7 @@ class DeepBench(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("deepbench_ops",)
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """A row a shape and device."""
+        """Return a row a shape and device."""
         parts = []
         folders = ("train", "inference", "inference/server")
         for path in files_in(clone, *(f"results/{f}/DeepBench_*.xlsx" for f in folders)):
@@ -84,7 +84,7 @@ class DeepBench(PublicSource):
 
 
 def tables_of(path: Path) -> pd.DataFrame:
-    """Every table of products or convolutions in a spreadsheet.
+    """Return every table of products or convolutions in a spreadsheet.
 
     Raises:
         FetchError: there is none.
@@ -107,7 +107,7 @@ def tables_of(path: Path) -> pd.DataFrame:
 
 
 def heading(cell: object) -> str:
-    """A heading without its unit, punctuation and case."""
+    """Return a heading without its unit, punctuation and case."""
     text = UNIT.sub(" ", str(cell).lower()) if isinstance(cell, str) else ""
     return " ".join(re.split(r"[^a-z0-9]+", text)).strip()
 
@@ -142,7 +142,7 @@ def below(
 
 
 def right_of(cells: Sequence[Sequence[object]], name: str) -> str:
-    """The text right of the first cell that says ``name``."""
+    """Return the text right of the first cell that says ``name``."""
     for row in cells:
         for cell, after in pairwise(row):
             if heading(cell) == name and isinstance(after, str):
@@ -151,7 +151,7 @@ def right_of(cells: Sequence[Sequence[object]], name: str) -> str:
 
 
 def read_sheets(path: Path) -> dict[str, list[list[object]]]:
-    """Cells of the sheets of a spreadsheet that hold results, by their names.
+    """Return the cells of the sheets of a spreadsheet that hold results, by their names.
 
     Raises:
         FetchError: it is none, or too large when unpacked.

@@ -37,7 +37,7 @@ class EcNas(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("ecnas_energy",)
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """A row a run; cells were trained up to three times."""
+        """Return a row a run; cells were trained up to three times."""
         rows = []
         for space in SPACES:
             (listed,) = files_in(clone, f"{FOLDER}/graphs/generated_graphs_{space}.json")

@@ -37,7 +37,7 @@ class Help(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("help_nas_latency", "help_nas_archs")
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """A row an architecture and device; a row an architecture."""
+        """Return a row an architecture and device; a row an architecture."""
         pd = pandas()
         texts = {space: architectures(clone, space) for space in SPACES}
         parts = [
@@ -56,7 +56,7 @@ class Help(PublicSource):
 
 
 def latencies(path: Path, space: str, count: int) -> pd.DataFrame:
-    """Times on one device, in ms.
+    """Return the times on one device, in ms.
 
     Raises:
         FetchError: they are not as many as architectures.
@@ -75,7 +75,7 @@ def latencies(path: Path, space: str, count: int) -> pd.DataFrame:
 
 
 def architectures(clone: Path, space: str) -> list[str]:
-    """Texts of a space's architectures, in the order of the times."""
+    """Return the texts of a space's architectures, in the order of the times."""
     match space:
         case "nasbench201":
             (path,) = files_in(clone, "data/nasbench201/str_arch2idx.pt")
@@ -91,7 +91,7 @@ def architectures(clone: Path, space: str) -> list[str]:
 
 
 def listed(value: object, path: Path) -> list[object]:
-    """A list.
+    """Return a list.
 
     Raises:
         FetchError: it is none.
@@ -102,7 +102,7 @@ def listed(value: object, path: Path) -> list[object]:
 
 
 def in_order(indices: object, path: Path) -> list[str]:
-    """Texts by their index.
+    """Return the texts by their index.
 
     Raises:
         FetchError: the indices are not 0, 1, 2, …
@@ -115,12 +115,12 @@ def in_order(indices: object, path: Path) -> list[str]:
 
 
 def choices(cell: object, path: Path) -> list[object]:
-    """Numbers of the blocks of a network of FBNet."""
+    """Return the numbers of the blocks of a network of FBNet."""
     return listed(entry(cell, path, "op_idx_list"), path)
 
 
 def once_for_all(network: object, path: Path) -> str:
-    """Kernels, expansions, depths and resolution of a subnet as JSON."""
+    """Return the kernels, expansions, depths and resolution of a subnet as JSON."""
     settings = {key: entry(network, path, key) for key in ("ks", "e", "d", "r")}
     if isinstance(settings["r"], list) and len(settings["r"]) == 1:
         settings["r"] = settings["r"][0]

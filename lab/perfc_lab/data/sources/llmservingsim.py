@@ -84,7 +84,7 @@ def new_layers(path: Path, x_name: str) -> pd.DataFrame:
 
 
 def old_layers(path: Path) -> pd.DataFrame:
-    """Times by PyTorch's profiler, in ns."""
+    """Return the times by PyTorch's profiler, in ns."""
     columns = {"layer_name": "layer", "input": "x", "kv_cache": "kv_cache"}
     frame = read_table(path, {**columns, "latency(ns)": "latency_us"})
     frame = measured(frame, path, "x", "latency_us")
@@ -93,13 +93,13 @@ def old_layers(path: Path) -> pd.DataFrame:
 
 
 def new_attention(path: Path) -> pd.DataFrame:
-    """Batches that mix a prompt's chunk with steps of decoding."""
+    """Return the batches that mix a prompt's chunk with steps of decoding."""
     frame = read_table(path, {**BATCHES, "time_us": "latency_us"})
     return placed(measured(frame, path, *BATCHES, "latency_us"), path)
 
 
 def old_attention(path: Path) -> pd.DataFrame:
-    """Medians in ms of prompts or of steps of decoding, never of both."""
+    """Return the medians in ms of prompts or of steps of decoding, never of both."""
     columns = {
         "batch_size": "batch",
         "prefill_chunk_size": "prefill_chunk",

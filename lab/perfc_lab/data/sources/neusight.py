@@ -95,7 +95,7 @@ class NeuSight(PublicSource):
     )
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """Operators, whole models, their nodes, and the data sheets NeuSight used."""
+        """Return the operators, whole models, their nodes, and the data sheets NeuSight used."""
         sheets = devices(clone)
         names = dict(zip(sheets["config"], sheets["device"], strict=True))
         return {
@@ -107,7 +107,7 @@ class NeuSight(PublicSource):
 
 
 def operators(clone: Path) -> pd.DataFrame:
-    """Measured operators of both of NeuSight's splits."""
+    """Return the measured operators of both of NeuSight's splits."""
     parts = []
     for path in files_in(
         clone, f"{DATA}/dataset*/*/collect/*/p*/*.csv", f"{DATA}/dataset/test/*.csv"
@@ -152,7 +152,7 @@ def is_conv(frame: pd.DataFrame) -> bool:
 
 
 def with_work(frame: pd.DataFrame) -> pd.DataFrame:
-    """``flops`` by direct count and ``min_bytes``: operands and result once.
+    """Return ``flops`` by direct count and ``min_bytes``: operands and result once.
 
     A linear layer reads its bias; weights of a normalisation are not counted.  Convolutions are
     3 by 3 with stride 1 and padding 1, so that an image keeps its extents.
@@ -174,7 +174,7 @@ def with_work(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def labels(clone: Path, suffix: str) -> list[tuple[Path, dict[str, str]]]:
-    """Files of measured models, with what their names say."""
+    """Return the files of measured models, with what their names say."""
     result = []
     for path in files_in(clone, f"{LABELS}/*/*{suffix}"):
         name = LABEL.fullmatch(path.stem)
@@ -212,12 +212,12 @@ def models(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def positive(label: object, path: Path, key: str) -> float:
-    """A number of a label; nought stands for what was not measured."""
+    """Return a number of a label; nought stands for what was not measured."""
     return number(label, path, key) or float("nan")
 
 
 def nodes(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
-    """Nodes of models of which one layer was traced, those that took time."""
+    """Return the nodes of models of which one layer was traced, those that took time."""
     parts = []
     for path, said in labels(clone, ".csv"):
         label = path.with_suffix(".json")
@@ -250,7 +250,7 @@ def nodes(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
 
 
 def device_of(path: Path, names: Mapping[str, str]) -> str:
-    """The product that a folder of labels stands for."""
+    """Return the product that a folder of labels stands for."""
     return names.get(path.parent.name, path.parent.name.replace("_", " "))
 
 

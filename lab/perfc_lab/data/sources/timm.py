@@ -41,7 +41,7 @@ class Timm(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("timm_benchmark",)
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """One table of all files."""
+        """Return one table of all files."""
         parts = []
         for path in files_in(clone, "results/benchmark-*.csv"):
             match = NAME.fullmatch(path.stem)
@@ -53,7 +53,7 @@ class Timm(PublicSource):
 
 
 def rows_of(path: Path, name: re.Match[str]) -> pd.DataFrame:
-    """Rows of one file; what its name says is in every row."""
+    """Return the rows of one file; what its name says is in every row."""
     mode = name["mode"]
     frame = read_table(
         path,

@@ -41,7 +41,7 @@ class Vidur(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("vidur_mlp", "vidur_network")
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """A row an operator, tokens and shard; a row a collective, size and rank."""
+        """Return a row an operator, tokens and shard; a row a collective, size and rank."""
         root = (clone / "data" / "profiling" / "compute").resolve()
         parts = []
         for path in files_in(clone, "data/profiling/compute/*/*/*/mlp.csv"):
@@ -54,7 +54,7 @@ class Vidur(PublicSource):
 
 
 def collectives(clone: Path) -> pd.DataFrame:
-    """Collectives; a file that is another system's byte for byte is ``suspect``."""
+    """Return the collectives; a file that is another system's byte for byte is ``suspect``."""
     seen: set[bytes] = set()
     parts = []
     for path in files_in(clone, "data/profiling/network/*/*.csv"):
@@ -71,7 +71,7 @@ def collectives(clone: Path) -> pd.DataFrame:
 
 
 def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
-    """The rows of one file, an operator after the other."""
+    """Return the rows of one file, an operator after the other."""
     with checked(path).open(encoding="utf-8") as stream:
         header = stream.readline(100_000).strip().split(",")
     names = [h.split(".")[1] for h in header if h.startswith("time_stats.") and h.endswith(".min")]
@@ -89,7 +89,7 @@ def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
 
 
 def with_extents(frame: pd.DataFrame, op: str) -> pd.DataFrame:
-    """The extents of the products among them, per shard."""
+    """Return the extents of the products among them, per shard."""
     shards = frame["tensor_parallel"]
     width = frame["n_embd"]
     head = width // frame["n_head"]

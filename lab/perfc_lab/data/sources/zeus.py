@@ -26,7 +26,7 @@ class Zeus(PublicSource):
     tables: ClassVar[tuple[str, ...]] = ("zeus_train_power",)
 
     def convert(self, clone: Path) -> Mapping[str, pd.DataFrame]:
-        """A row a device, network, batch, optimiser and limit."""
+        """Return a row a device, network, batch, optimiser and limit."""
         parts = []
         for path in files_in(clone, f"{FOLDER}/summary_power_*.csv"):
             frame = read_table(

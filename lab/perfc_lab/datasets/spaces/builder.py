@@ -50,7 +50,7 @@ class NetworkBuilder:
         self.weights: list[Value] = []
 
     def apply(self, op: Op, *inputs: Value) -> Value:
-        """The first result of an operator."""
+        """Return the first result of an operator."""
         ins: Inputs = inputs
         kind = op.infer(ins)[0]
         out = Value(f"v{len(self.nodes)}", kind)
@@ -58,7 +58,7 @@ class NetworkBuilder:
         return out
 
     def weight(self, *shape: int) -> Value:
-        """A stored tensor."""
+        """Return a stored tensor."""
         kind = TensorType(ELEMENT, shape)
         nbytes = kind.nbytes
         assert isinstance(nbytes, int)
@@ -67,7 +67,7 @@ class NetworkBuilder:
         return value
 
     def constant(self, *numbers: int) -> Value:
-        """Whole numbers known before running."""
+        """Return the whole numbers known before running."""
         kind = TensorType(DType.I64, (len(numbers),))
         known = Known((len(numbers),), numbers)
         return Value(f"c{len(self.nodes)}_{len(numbers)}", kind, known, Weight(8 * len(numbers)))
@@ -77,7 +77,7 @@ class NetworkBuilder:
         return self.extents(x)[0]
 
     def extents(self, x: Value) -> tuple[int, ...]:
-        """All but the batch."""
+        """Return all but the batch."""
         assert isinstance(x.type, TensorType)
         assert x.type.shape is not None
         shape = x.type.shape[1:]
@@ -87,7 +87,7 @@ class NetworkBuilder:
     def conv(
         self, x: Value, channels: int, window: int = 1, stride: int = 1, groups: int = 1
     ) -> Value:
-        """A square convolution without bias that keeps the size, but for its stride."""
+        """Return a square convolution without bias that keeps the size, but for its stride."""
         pad = window // 2
         op = Conv(
             group=groups,
@@ -104,7 +104,7 @@ class NetworkBuilder:
         return self.apply(op, x, self.weight(channels, self.channels(x), size, size))
 
     def batch_norm(self, x: Value) -> Value:
-        """Normalisation with stored statistics."""
+        """Return the normalisation with stored statistics."""
         stored = [self.weight(self.channels(x)) for _ in range(4)]
         return self.apply(BatchNormalization(), x, *stored)
 
@@ -117,15 +117,15 @@ class NetworkBuilder:
         return self.apply(Sigmoid(), x)
 
     def hard_sigmoid(self, x: Value) -> Value:
-        """The same by straight lines."""
+        """Return the same by straight lines."""
         return self.apply(HardSigmoid(), x)
 
     def silu(self, x: Value) -> Value:
-        """``x * sigmoid(x)``."""
+        """Return ``x * sigmoid(x)``."""
         return self.mul(x, self.sigmoid(x))
 
     def hard_swish(self, x: Value) -> Value:
-        """The same by straight lines."""
+        """Return the same by straight lines."""
         return self.apply(HardSwish(), x)
 
     def gelu(self, x: Value) -> Value:
@@ -133,25 +133,25 @@ class NetworkBuilder:
         return self.apply(Gelu(), x)
 
     def mul(self, x: Value, y: Value) -> Value:
-        """The product, element by element."""
+        """Return the product, element by element."""
         return self.apply(Mul(), x, y)
 
     def scaled(self, x: Value, *shape: int) -> Value:
-        """A product with a stored tensor."""
+        """Return a product with a stored tensor."""
         return self.mul(x, self.weight(*shape))
 
     def layer_norm(self, x: Value) -> Value:
-        """Normalisation of the last axis."""
+        """Return the normalisation of the last axis."""
         width = self.extents(x)[-1]
         return self.apply(LayerNormalization(axis=-1), x, self.weight(width), self.weight(width))
 
     def dense(self, x: Value, width: int) -> Value:
-        """A product of the last axis with stored weights, and a bias."""
+        """Return a product of the last axis with stored weights, and a bias."""
         product = self.apply(MatMul(), x, self.weight(self.extents(x)[-1], width))
         return self.apply(Add(), product, self.weight(width))
 
     def matmul(self, x: Value, y: Value) -> Value:
-        """The product of two tensors that are computed."""
+        """Return the product of two tensors that are computed."""
         return self.apply(MatMul(), x, y)
 
     def softmax(self, x: Value) -> Value:
@@ -159,7 +159,7 @@ class NetworkBuilder:
         return self.apply(Softmax(axis=-1), x)
 
     def reshape(self, x: Value, *extents: int) -> Value:
-        """Other extents behind the batch."""
+        """Return the other extents behind the batch."""
         return self.apply(Reshape(), x, self.constant(0, *extents))
 
     def merged(self, x: Value, *extents: int) -> Value:
@@ -167,7 +167,7 @@ class NetworkBuilder:
         return self.apply(Reshape(), x, self.constant(-1, *extents))
 
     def transpose(self, x: Value, *order: int) -> Value:
-        """Axes in another order, the batch included."""
+        """Return the axes in another order, the batch included."""
         return self.apply(Transpose(perm=order), x)
 
     def mean(self, x: Value, *axes: int, keepdims: bool = False) -> Value:
@@ -175,26 +175,26 @@ class NetworkBuilder:
         return self.apply(ReduceMean(keepdims=int(keepdims)), x, self.constant(*axes))
 
     def add(self, *terms: Value) -> Value:
-        """The sum, term by term."""
+        """Return the sum, term by term."""
         total = terms[0]
         for term in terms[1:]:
             total = self.apply(Add(), total, term)
         return total
 
     def zero(self, x: Value) -> Value:
-        """A product with nought, as frameworks write the operator that is none."""
+        """Return a product with nought, as frameworks write the operator that is none."""
         return self.apply(Mul(), x, self.weight(1))
 
     def plus_zero(self, x: Value) -> Value:
-        """A sum with nought, as sums over lists begin."""
+        """Return a sum with nought, as sums over lists begin."""
         return self.apply(Add(), x, self.weight(1))
 
     def concat(self, parts: Sequence[Value]) -> Value:
-        """Feature maps one after the other."""
+        """Return the feature maps one after the other."""
         return self.apply(Concat(axis=1), *parts)
 
     def first_channels(self, x: Value, count: int) -> Value:
-        """The first feature maps."""
+        """Return the first feature maps."""
         ends = [
             Value(f"s{len(self.nodes)}_{i}", v.type, v.known, v.weight)
             for i, v in enumerate(map(self.constant, (0, count, 1)))
@@ -202,7 +202,7 @@ class NetworkBuilder:
         return self.apply(Slice(), x, *ends)
 
     def shuffle(self, x: Value, groups: int) -> Value:
-        """Feature maps of all groups in turn (Zhang et al., "ShuffleNet", CVPR 2018)."""
+        """Return the feature maps of all groups in turn (Zhang et al., "ShuffleNet", CVPR 2018)."""
         channels, height, width = self.extents(x)
         split = self.constant(0, groups, channels // groups, height, width)
         grouped = self.apply(Reshape(), x, split)
@@ -210,30 +210,30 @@ class NetworkBuilder:
         return self.apply(Reshape(), turned, self.constant(0, channels, height, width))
 
     def max_pool(self, x: Value, window: int, stride: int, pad: int = 0) -> Value:
-        """Largest of each window."""
+        """Return the largest of each window."""
         op = MaxPool(kernel_shape=(window,) * 2, strides=(stride,) * 2, pads=(pad,) * 4)
         return self.apply(op, x)
 
     def average_pool(self, x: Value, window: int, stride: int, pad: int = 0) -> Value:
-        """Mean of each window."""
+        """Return the mean of each window."""
         op = AveragePool(kernel_shape=(window,) * 2, strides=(stride,) * 2, pads=(pad,) * 4)
         return self.apply(op, x)
 
     def classify(self, x: Value, classes: int) -> Value:
-        """Mean of each feature map, then a dense layer."""
+        """Return the mean of each feature map, then a dense layer."""
         pooled = self.apply(Flatten(axis=1), self.global_pool(x))
         return self.gemm(pooled, classes)
 
     def global_pool(self, x: Value) -> Value:
-        """Mean of each feature map."""
+        """Return the mean of each feature map."""
         return self.apply(GlobalAveragePool(), x)
 
     def gemm(self, x: Value, classes: int) -> Value:
-        """A dense layer of a matrix."""
+        """Return a dense layer of a matrix."""
         weight = self.weight(classes, self.channels(x))
         return self.apply(Gemm(transB=1), x, weight, self.weight(classes))
 
     def module(self, output: Value) -> Module:
-        """The network with one output."""
+        """Return the network with one output."""
         graph = Graph(self.name, (self.x,), (output,), tuple(self.nodes), tuple(self.weights))
         return Module(graph, (SymbolDecl(BATCH, 1),))

@@ -23,7 +23,7 @@ Family = Callable[[NetworkBuilder, random.Random], "Value"]
 
 
 def network(family: str, seed: int) -> Module:
-    """A network of a family, the same for the same seed."""
+    """Return a network of a family, the same for the same seed."""
     draw = random.Random(f"{family} {seed}")
     size = draw.choice(SIZES)
     b = NetworkBuilder(f"{family}-{seed}", (3, size, size))
@@ -31,7 +31,7 @@ def network(family: str, seed: int) -> Module:
 
 
 def vgg(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Stages of 3×3 convolutions, halved between."""
+    """Return the stages of 3×3 convolutions, halved between."""
     x, width, is_normalised = b.x, draw.choice((32, 48, 64, 80)), draw.random() < 0.5
     for stage in range(5):
         for _ in range(draw.randint(1, 4)):
@@ -42,7 +42,7 @@ def vgg(b: NetworkBuilder, draw: random.Random) -> Value:
 
 
 def resnet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Residual blocks, plain or bottlenecks, with groups."""
+    """Return the residual blocks, plain or bottlenecks, with groups."""
     width, is_bottleneck = draw.choice((32, 48, 64, 96)), draw.random() < 0.6
     groups = draw.choice((1, 1, 4, 16)) if is_bottleneck else 1
     x = b.max_pool(b.relu(b.batch_norm(b.conv(b.x, width, 7, 2))), 3, 2, 1)
@@ -70,7 +70,7 @@ def _residual(
 
 
 def densenet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Layers that read all before them, thinned between stages."""
+    """Return the layers that read all before them, thinned between stages."""
     growth = draw.choice((12, 16, 24, 32, 48))
     x = b.max_pool(b.relu(b.batch_norm(b.conv(b.x, 2 * growth, 7, 2))), 3, 2, 1)
     for stage in range(4):
@@ -113,7 +113,7 @@ def mobile(
     windows: tuple[int, ...],
     squeezed: int,
 ) -> Value:
-    """Stages of inverted residuals, as wide and as deep as drawn."""
+    """Return the stages of inverted residuals, as wide and as deep as drawn."""
     width = draw.choice((0.35, 0.5, 0.75, 1.0, 1.4))
     x = activation(b.batch_norm(b.conv(b.x, _rounded(32 * width), 3, 2)))
     for channels, stride in ((16, 1), (24, 2), (40, 2), (80, 2), (112, 1), (192, 2), (320, 1)):
@@ -136,7 +136,7 @@ def mobilenet(b: NetworkBuilder, draw: random.Random) -> Value:
 
 
 def mnasnet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Windows of 3 and 5, some with squeeze and excitation."""
+    """Return the windows of 3 and 5, some with squeeze and excitation."""
     return mobile(b, draw, b.relu, (3, 5), draw.choice((0, 4)))
 
 
@@ -165,7 +165,7 @@ def encoder_layer(b: NetworkBuilder, x: Value, heads: int, ratio: int) -> Value:
 
 
 def vit(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Patches as tokens."""
+    """Return the patches as tokens."""
     patch = draw.choice((16, 16, 32))
     heads = draw.choice((3, 4, 6, 8, 12))
     width = heads * draw.choice((32, 64))
@@ -176,7 +176,7 @@ def vit(b: NetworkBuilder, draw: random.Random) -> Value:
 
 
 def _patches(b: NetworkBuilder, patch: int, width: int) -> Value:
-    """``[batch, tokens, width]``: windows that do not overlap, and their positions."""
+    """Return ``[batch, tokens, width]``: windows that do not overlap, and their positions."""
     maps = b.patch(b.x, width, patch)
     height, across = b.extents(maps)[1:]
     x = b.transpose(b.reshape(maps, width, height * across), 0, 2, 1)

@@ -46,7 +46,7 @@ BLOCKS = (
 
 
 def parse(arch: str) -> tuple[int, ...]:
-    """Numbers of the blocks, eight for none.
+    """Return the numbers of the blocks, eight for none.
 
     Raises:
         ArchitectureError: not 22 numbers of blocks.
@@ -58,7 +58,7 @@ def parse(arch: str) -> tuple[int, ...]:
 
 
 def network(arch: str) -> Module:
-    """The network of a string.
+    """Return the network of a string.
 
     Raises:
         ArchitectureError: it is none.

@@ -46,10 +46,10 @@ class SearchSpace(GraphDataset):
 
     @abstractmethod
     def network(self, arch: str) -> Module:
-        """The network of a string of the table."""
+        """Return the network of a string of the table."""
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Rows on graphics processors."""
+        """Return the rows on graphics processors."""
         wanted = ["space", "device", "batch", "arch_index", "latency_ms"]
         frame = read_parquet(folder / LATENCIES, wanted)
         chosen = architectures(folder, self.space)
@@ -69,14 +69,14 @@ class SearchSpace(GraphDataset):
         ]
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """The network of a row's architecture."""
+        """Return the network of a row's architecture."""
         arch = architectures(folder, self.space).get(int(graph.rpartition("-")[2]))
         return None if arch is None else encode_module(graph, self.network(arch), settings)
 
 
 @lru_cache(4)
 def architectures(folder: Path, space: str) -> Mapping[int, str]:
-    """Strings by index, in the order of their digests, no more than are built.
+    """Return the strings by index, in the order of their digests, no more than are built.
 
     Raises:
         DataError: no table.

@@ -27,7 +27,7 @@ Matrix = tuple[tuple[int, ...], ...]
 
 
 def parse(adjacency: str, labels: str) -> tuple[Matrix, tuple[int, ...]]:
-    """Edges (upper triangular) and operators of a cell, both as JSON.
+    """Return the edges (upper triangular) and operators of a cell, both as JSON.
 
     Raises:
         ArchitectureError: they are none.
@@ -53,7 +53,7 @@ def parse(adjacency: str, labels: str) -> tuple[Matrix, tuple[int, ...]]:
 
 
 def network(adjacency: str, labels: str) -> Module:
-    """The network of a cell, for images of CIFAR.
+    """Return the network of a cell, for images of CIFAR.
 
     Raises:
         ArchitectureError: it is none.
@@ -90,7 +90,7 @@ def pruned(matrix: Matrix, names: tuple[int, ...]) -> tuple[Matrix, tuple[int, .
 
 
 def vertex_channels(inputs: int, outputs: int, matrix: Matrix) -> list[int]:
-    """Channels of every vertex (its supplement S2, "channel counts").
+    """Return the channels of every vertex (its supplement S2, "channel counts").
 
     Vertices that the output reads share its channels, the first ones get one more where they do
     not divide; any other has the most of those that read it.
@@ -145,5 +145,5 @@ def _cell(
 
 
 def _cut(b: NetworkBuilder, x: Value, channels: int) -> Value:
-    """The first channels; at most one less than there are."""
+    """Return the first channels; at most one less than there are."""
     return x if b.channels(x) == channels else b.first_channels(x, channels)

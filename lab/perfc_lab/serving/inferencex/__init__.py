@@ -143,7 +143,7 @@ def _read(entry: dict[str, Any]) -> _List:
 
 
 def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> DisaggregatedRun | None:
-    """The setting of a run; None where none is known, or several are that do not agree.
+    """Return the setting of a run; None where none is known, or several are that do not agree.
 
     Args:
         run: what its row says.

@@ -81,7 +81,7 @@ def calibrate(
     how: Calibrating,
     memory: ForestCache | None = None,
 ) -> tuple[Forest, Calibration]:
-    """The spread and the bands.
+    """Return the spread and the bands.
 
     Args:
         blocks: all rows that may be trained on.
@@ -113,7 +113,7 @@ def calibrate(
 def _calibration(
     seen: Mapping[str, Band], unseen: Mapping[str, Unseen], levels_of: Mapping[str, Band]
 ) -> Calibration:
-    """Bands by category; what one has none of is that of all."""
+    """Return the bands by category; what one has none of is that of all."""
     bands = {
         name: Bands(spread, unseen.get(name, unseen.get("")), levels_of.get(name, levels_of[""]))
         for name, spread in seen.items()
@@ -124,7 +124,7 @@ def _calibration(
 def _turns(
     blocks: Sequence[Rows], recipe: Recipe, group: tuple[str, ...], card: Card, how: Calibrating
 ) -> list[Turn]:
-    """Groups that a forest of the others has not seen.
+    """Return the groups that a forest of the others has not seen.
 
     What ships is trained on all groups, and a forest that misses many of them is worse: each that
     calibrates must miss few. The spread of one half of the turns is judged on the other (Vovk,
@@ -153,7 +153,7 @@ def _turns(
 
 
 def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
-    """The band of all rows, under ``""``, and of every category that has some.
+    """Return the band of all rows, under ``""``, and of every category that has some.
 
     Rows of a turn are judged by the spread of the others.
     """
@@ -169,7 +169,7 @@ def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
 
 
 def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
-    """The forest of the log of expected absolute error."""
+    """Return the forest of the log of expected absolute error."""
     return boost(
         np.concatenate([turn.stack.table.values for turn in turns]),
         np.log(np.abs(np.concatenate([turn.residual for turn in turns])) + LEAST_SPREAD),
@@ -181,6 +181,6 @@ def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
 
 
 def width(spread: Forest, stack: StackedTables) -> Array:
-    """Expected absolute error of rows."""
+    """Return the expected absolute error of rows."""
     widths: Array = np.maximum(np.exp(spread(stack.table.values)), LEAST_SPREAD)
     return widths

@@ -66,7 +66,7 @@ class ForestCache:
         recipe: Recipe,
         stack: StackedTables | None = None,
     ) -> Grown:
-        """The forest of blocks, grown unless it was before; ``stack`` is they if at hand."""
+        """Return the forest of blocks, grown unless it was before; ``stack`` is they if at hand."""
         key = (targets(blocks), known, protocols, recipe.trees, recipe.max_rows)
         if key not in self.forests:
             stack = stack or stacked(blocks, known, recipe, protocols)
@@ -126,7 +126,7 @@ def depart(
     spread: Forest,
     memory: ForestCache | None,
 ) -> LeftOut | None:
-    """A machine left out; None if it is beyond what may be compared.
+    """Return a machine left out; None if it is beyond what may be compared.
 
     Its residuals are over how far rows leave the training hull, as intervals widen there.
     """
@@ -158,7 +158,7 @@ def distance(train: Sequence[Rows], test: Sequence[Rows]) -> float:
 
 
 def places(blocks: Sequence[Rows], dtype: str) -> tuple[tuple[float, ...], ...]:
-    """Coordinates of the machines of blocks of one element type."""
+    """Return the coordinates of the machines of blocks of one element type."""
     names = sorted({b.target for b in blocks if b.dtype == dtype})
     kind = class_of(blocks[0].class_name)
     return tuple(kind.place(Sheet(load_machine(n)), dtype) for n in names)

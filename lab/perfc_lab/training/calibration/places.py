@@ -28,7 +28,7 @@ Places = Mapping[str, tuple[tuple[float, ...], ...]]
 
 
 def places_of(card: Card) -> Places:
-    """Coordinates of a card's machines by element type, as its predictor reads them.
+    """Return the coordinates of a card's machines by element type, as its predictor reads them.
 
     Raises:
         PerfcError: one of them is not known any more.

@@ -48,7 +48,7 @@ class LeftOut:
     category: NDArray[np.intp]
 
     def of(self, category: int) -> LeftOut:
-        """The rows of a category."""
+        """Return the rows of a category."""
         is_member = self.category == category
         return replace(
             self,
@@ -59,7 +59,7 @@ class LeftOut:
 
     @property
     def shared(self) -> float:
-        """The middle error, at a distance of 1."""
+        """Return the middle error, at a distance of 1."""
         return float(np.median(self.residual)) / grown(self.distance)
 
     def scores(self, error: float) -> Array:
@@ -94,7 +94,7 @@ def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
 
 
 def of_category(groups: Groups, category: int) -> Groups:
-    """The rows of a category, of machines that have enough of it."""
+    """Return the rows of a category, of machines that have enough of it."""
     parts = [
         [part for one in group if len((part := one.of(category)).residual) >= LEAST_ROWS]
         for group in groups
@@ -103,12 +103,12 @@ def of_category(groups: Groups, category: int) -> Groups:
 
 
 def shared_error(groups: Groups) -> float:
-    """Root mean square of what the rows of a group share."""
+    """Return the root mean square of what the rows of a group share."""
     return float(np.sqrt(np.mean([np.mean([one.shared**2 for one in group]) for group in groups])))
 
 
 def unseen(parts: Sequence[tuple[Groups, float]], error: float, freedom: int) -> Unseen:
-    """An error that machines share, and the band of scores by it.
+    """Return an error that machines share, and the band of scores by it.
 
     Args:
         parts: groups with their share of the weight, each group with the same of that.
@@ -126,7 +126,7 @@ def unseen(parts: Sequence[tuple[Groups, float]], error: float, freedom: int) ->
 
 
 def student(freedom: int) -> float:
-    """Student's quantile over the normal distribution's.
+    """Return Student's quantile over the normal distribution's.
 
     >>> round(student(4), 2), round(student(10), 2)
     (1.3, 1.1)

@@ -64,7 +64,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
-        """Figures of held-out rows."""
+        """Return the figures of held-out rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class OperatorExperiment(Experiment):
 
     @property
     def held_out(self) -> str:
-        """Groups of shapes, then machines."""
+        """Return the groups of shapes, then machines."""
         share = {FOLDS: "fifth", 10: "tenth"}[self.shape_folds]
         folds = "each fifth in turn" if self.every_fold else f"one {share} of them"
         return (
@@ -122,7 +122,7 @@ class OperatorExperiment(Experiment):
 
     @property
     def whole_held_out(self) -> str:
-        """Groups that are left out whole, in a sentence; empty without."""
+        """Return the groups that are left out whole, in a sentence; empty without."""
         if not self.whole:
             return ""
         names = ", ".join(self.whole)
@@ -132,7 +132,7 @@ class OperatorExperiment(Experiment):
         )
 
     def rows(self, folder: Path) -> list[Rows]:
-        """All blocks."""
+        """Return all blocks."""
         blocks = []
         for name in self.sources:
             for block in sources()[name].rows(folder):
@@ -159,7 +159,7 @@ class OperatorExperiment(Experiment):
         return artefact
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
-        """Those of the rows at hand that are trained on; all are tested."""
+        """Return those of the rows at hand that are trained on; all are tested."""
         return blocks
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
@@ -170,7 +170,7 @@ class OperatorExperiment(Experiment):
         yield from self.check_machines(blocks, say)
 
     def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
-        """Shapes left out, all folds that are tested together."""
+        """Yield the shapes left out, all folds that are tested together."""
         single = UnseenShapes(self.group, parts=self.shape_folds)
         folds = every_fold(self.group) if self.every_fold else (single,)
         name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
@@ -180,7 +180,7 @@ class OperatorExperiment(Experiment):
             yield from figures(named(name, context), context.slices(self.shapes), tested)
 
     def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
-        """Groups left out whole, all parts together."""
+        """Yield the groups left out whole, all parts together."""
         if not self.whole:
             return
         parts = dealt(blocks, self.whole, self.parts)
@@ -191,7 +191,7 @@ class OperatorExperiment(Experiment):
             yield from figures(named(name, context), context.slices(self.groups), tested)
 
     def check_machines(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
-        """Every machine left out, then all of them together."""
+        """Yield every machine left out, then all of them together."""
         names, memory = targets(blocks), ForestCache()
         for twins in (False, True):
             by_context: dict[CallerContext, list[Tested]] = {
@@ -258,12 +258,12 @@ def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
 
 
 def named(split: str, context: CallerContext) -> str:
-    """A way of holding out with what callers say, for cards and tables."""
+    """Return a way of holding out with what callers say, for cards and tables."""
     return f"{split}, {context.value}" if context.value else split
 
 
 def figures(name: str, slices: Sequence[RowSlice], tested: Sequence[Tested]) -> Iterator[Score]:
-    """Figures of every slice that has rows."""
+    """Yield the figures of every slice that has rows."""
     for part in slices:
         line = figure(name, part, tested)
         if line is not None:
@@ -272,13 +272,13 @@ def figures(name: str, slices: Sequence[RowSlice], tested: Sequence[Tested]) -> 
 
 @cache
 def experiments() -> Mapping[str, Experiment]:
-    """Every experiment by its name."""
+    """Return every experiment by its name."""
     declared = (e for m in modules(__name__) for e in vars(m).values() if isinstance(e, Experiment))
     return {experiment.name: experiment for experiment in declared}
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:
-    """The experiments of those names; all by default.
+    """Return the experiments of those names; all by default.
 
     Raises:
         PerfcError: no such experiment.

@@ -38,7 +38,7 @@ TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_sm
 
 
 def of_class(name: str) -> Callable[[Rows], NDArray[np.bool_]]:
-    """The slice of one class."""
+    """Return the slice of one class."""
     return lambda rows: everything(rows) & (rows.class_name == name)
 
 
@@ -90,7 +90,7 @@ class Blocks(Experiment):
         raise DataError("blocks have no weights of their own", where=self.name)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
-        """Kernels by class, then blocks by source and attention."""
+        """Yield the kernels by class, then blocks by source and attention."""
         blocks = {name: rows_of(name, folder) for name in (*LAYERS, *ATTENTION)}
         tested: dict[str, list[Tested]] = {name: [] for name in blocks}
         for model, model_name in enumerate(KNOWN):
@@ -110,7 +110,7 @@ class Blocks(Experiment):
 
 
 def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
-    """Kernels by class, then blocks."""
+    """Yield the kernels by class, then blocks."""
     every = [one for each in tested.values() for one in each]
     for part_of in SLICES:
         line = figure("model left out", part_of, every)
@@ -120,7 +120,7 @@ def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
 
 
 def with_several_models(blocks: Sequence[Rows]) -> frozenset[str]:
-    """Machines that keep rows of other models whichever is left out."""
+    """Return the machines that keep rows of other models whichever is left out."""
     models: dict[str, set[float]] = {}
     for rows in blocks:
         if MODEL in rows.columns:
@@ -130,14 +130,14 @@ def with_several_models(blocks: Sequence[Rows]) -> frozenset[str]:
 
 
 def rows_of(name: str, folder: Path) -> list[Rows]:
-    """Rows of a class that its predictor learns, in 16 bits."""
+    """Return the rows of a class that its predictor learns, in 16 bits."""
     experiment = experiments()[name]
     assert isinstance(experiment, OperatorExperiment)
     return [rows for rows in experiment.rows(folder) if rows.dtype == DTYPE]
 
 
 def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
-    """A class learned without a model, tested on it."""
+    """Return a class learned without a model, tested on it."""
     taught, tests = [], []
     for rows in blocks:
         which = rows.columns.get(MODEL, np.full(len(rows), -1.0)) == model
@@ -175,7 +175,7 @@ def recipe_of(experiment: OperatorExperiment) -> Recipe:
 
 
 def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
-    """Layers alone where a source has no attention, else with each row of attention."""
+    """Yield the layers alone where a source has no attention, else with each row of attention."""
     layers = layer_sums([one for name in LAYERS for one in tested[name]])
     frameworks = np.array([key[1] for key in layers.key])
     alone = np.flatnonzero(frameworks == "torch")
@@ -192,7 +192,7 @@ def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
 
 
 def layer_sums(tested: Sequence[Tested]) -> Sums:
-    """The layers of each block of which both products and others were measured."""
+    """Return the layers of each block of which both products and others were measured."""
     kinds: dict[tuple[str, str, float, float, float], dict[str, list[Array]]] = {}
     for one in tested:
         columns, rows = one.rows.columns, one.rows
@@ -231,7 +231,7 @@ def joined(
     layers: Sums,
     place: Mapping[tuple[str, str, float, float, float], int],
 ) -> tuple[Array, Array]:
-    """Each attention with the layers of as many tokens, where those were measured."""
+    """Return each attention with the layers of as many tokens, where those were measured."""
     parts: list[Array] = []
     for one in tested:
         rows, columns = one.rows, one.rows.columns

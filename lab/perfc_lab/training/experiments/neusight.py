@@ -41,7 +41,7 @@ class Products(OperatorExperiment):
     """Products; those whose kernel read operands stored otherwise are tested alone."""
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
-        """Those read as the class says: a user's operands are stored so."""
+        """Return those read as the class says: a user's operands are stored so."""
         return [part for b in blocks if len(part := b.take(~OTHER(b)))]
 
 
@@ -61,14 +61,14 @@ LIBRARY = without(EAGER)
 
 
 def slices(anchor: str, goal: float | None = GOAL) -> tuple[RowSlice, ...]:
-    """The published test rows, which carry the goal, and all."""
+    """Return the published test rows, which carry the goal, and all."""
     return (RowSlice("published test rows", PUBLISHED, goal, anchor), RowSlice("all", everything))
 
 
 def one_call(
     class_name: str, title: str, group: tuple[str, ...], anchor: str, calibrating: Calibrating
 ) -> OperatorExperiment:
-    """An experiment on NeuSight's rows alone, which the class names."""
+    """Return an experiment on NeuSight's rows alone, which the class names."""
     return OperatorExperiment(
         name=class_name,
         title=f"{title}, one eager call in FP32",

@@ -101,7 +101,7 @@ class TimedLabel:
     made: TrainingStep
 
     def line(self, products: float) -> tuple[float, ...]:
-        """Measured, predicted, the interval's ends at a correlation, and the floor."""
+        """Return the measured, predicted, the interval's ends at a correlation, and the floor."""
         whole = replace(self.made.whole, products=products)
         return self.measured_s, whole.time_s, whole.low_s, whole.high_s, self.made.floor_s
 
@@ -123,7 +123,7 @@ def correlation(runs: Iterable[TimedLabel]) -> float:
 
 
 def timed(row: Any, say: Say) -> TimedLabel:
-    """One label, built and predicted."""
+    """Return one label, built and predicted."""
     table, measured_s = run(row), row.e2e_latency_ms * 1e-3
     ratio = table.whole.time_s / measured_s
     say(f"{row.device} {row.model} {row.mode} {row.batch} x {row.seq_len}: {ratio:.3f}")
@@ -131,7 +131,7 @@ def timed(row: Any, say: Say) -> TimedLabel:
 
 
 def run(row: Any) -> TrainingStep:
-    """One label's model: two cuts of it, and as many layers more as it has."""
+    """Return one label's model: two cuts of it, and as many layers more as it has."""
     is_training = row.mode == "train"
     cuts = []
     for units in (1, 2):
@@ -151,7 +151,7 @@ def run(row: Any) -> TrainingStep:
 
 
 def figure(mode: str, device: str, lines: list[tuple[float, ...]]) -> Score:
-    """Errors of the runs of one mode, ``""`` for both, of all machines or one."""
+    """Return the errors of the runs of one mode, ``""`` for both, of all machines or one."""
     columns: NDArray[np.float64] = np.array(lines)
     measured, predicted, low, high, floor = columns.T
     goal, anchor = GOALS.get(mode, (None, "")) if not device else (None, "")

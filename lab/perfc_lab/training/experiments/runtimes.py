@@ -39,7 +39,7 @@ GOAL, GOAL_OF_ONE = 0.15, 0.20
 
 
 def under(runtime: str, stored: str = "") -> Slice:
-    """Rows of a runtime, in one precision or in all."""
+    """Return the rows of a runtime, in one precision or in all."""
     return (
         f"{runtime}, {stored}" if stored else runtime,
         lambda run, _: run.table.runtime == runtime and stored in ("", run.table.stored),
@@ -54,7 +54,7 @@ TOGETHER: tuple[Slice, ...] = (
 
 
 def slices(runs: Sequence[MeasuredRun]) -> Iterator[Slice]:
-    """Each runtime, and each of its precisions where it has several; then slices of all."""
+    """Yield each runtime, and each of its precisions where it has several; then slices of all."""
     known = {(run.table.runtime, run.table.stored) for run in runs}
     for runtime in sorted({name for name, _ in known}):
         yield under(runtime)
@@ -65,7 +65,7 @@ def slices(runs: Sequence[MeasuredRun]) -> Iterator[Slice]:
 
 @cache
 def every_run(folder: Path, say: Say) -> tuple[MeasuredRun, ...]:
-    """All usable rows, lowered once for all experiments of a run."""
+    """Return all usable rows, lowered once for all experiments of a run."""
     return tuple(measured_runs(folder, say))
 
 
@@ -83,7 +83,7 @@ class RuntimeExperiment(Experiment):
 
     @property
     def held_out(self) -> str:
-        """Graphs, then chips."""
+        """Return the graphs, then chips."""
         return (
             "Every graph is held out once, with all its rows, every source of ONNX Runtime with "
             "its networks, then every row; the predictor `runs` predicts them. Chips are held out "
@@ -98,7 +98,7 @@ class RuntimeExperiment(Experiment):
         return train_runs(self.name, runs, self.recipe, say, data=data, ready=ready)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
-        """Graphs, then chips, then rows."""
+        """Yield the graphs, then chips, then rows."""
         runs = every_run(folder, say)
         yield from figures(GRAPHS, self.graphs(runs, say))
         yield from figures(SOURCES, self.sources(runs, say))
@@ -117,12 +117,12 @@ class RuntimeExperiment(Experiment):
         yield from door_scores(NEWER, "all chips", every)
 
     def graphs(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
-        """Every row by a model that has not seen its graph."""
+        """Return every row by a model that has not seen its graph."""
         dealt = fold_of([run.row.graph for run in runs], FOLDS, seed=7)
         return self.left_out(runs, [dealt[run.row.graph] for run in runs], GRAPHS, say)
 
     def rows(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
-        """Every row by a model that has seen others, some of its graph."""
+        """Return every row by a model that has seen others, some of its graph."""
         dealt = np.random.default_rng(7).permutation(len(runs)) % FOLDS
         return self.left_out(runs, dealt.tolist(), ROWS, say)
 
@@ -141,7 +141,7 @@ class RuntimeExperiment(Experiment):
     def left_out(
         self, runs: Sequence[MeasuredRun], dealt: Sequence[int], split: str, say: Say
     ) -> list[Pair]:
-        """Every row by a model that has not seen its fold."""
+        """Return every row by a model that has not seen its fold."""
         pairs: list[Pair] = []
         for fold, train, test in leave_out(runs, dealt):
             say(f"{self.name}: {split}, {fold + 1} of {FOLDS}")
@@ -171,7 +171,7 @@ def estimates(artefact: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
 
 
 def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> Iterator[Score]:
-    """Errors and coverage of every slice that has rows."""
+    """Yield the errors and coverage of every slice that has rows."""
     for name, which, goal in wanted or slices([run for run, _ in pairs]):
         mine = [pair for pair in pairs if which(*pair)]
         if mine:

@@ -206,7 +206,7 @@ def figures(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
 
 
 def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
-    """Figures of rows that would be graded high, medium and low by their intervals."""
+    """Yield the figures of rows that would be graded high, medium and low by their intervals."""
     for grade, (least, most) in GRADES.items():
         graded = [
             one.where((one.expected_error > least) & (one.expected_error <= most)) for one in scores
@@ -236,7 +236,7 @@ def slices(scores: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]
 
 
 def by_family(name: str, scores: Sequence[Scored], least: int = 20) -> list[Score]:
-    """Figures of families with enough rows, worst first."""
+    """Return the figures of families with enough rows, worst first."""
     names = sorted({family(r.architecture) for score in scores for r in score.rows})
     lines = [
         _figure(name, n, lambda r, n=n: family(r.architecture) == n, scores)  # type: ignore[misc]

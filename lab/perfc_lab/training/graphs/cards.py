@@ -18,7 +18,7 @@ SMALL = 0.05
 def card_of(
     trained: GraphPredictor, train: Measurements, split: str, metrics: Mapping[str, float]
 ) -> GraphCard:
-    """The card of a predictor that was trained on some rows."""
+    """Return the card of a predictor that was trained on some rows."""
     name = trained.name.replace("-", "_") + (f":{trained.variant}" if trained.variant else "")
     graphs = [train.graphs[g].ops for g in {r.graph for r in train.rows}]
     peaks = small_peaks(train)

@@ -118,7 +118,7 @@ def folds(
     seeds: Sequence[int] = SEEDS,
     samples: int = SAMPLES,
 ) -> Iterator[Fold]:
-    """Every fold of a protocol; those of machines have one for each machine and seed.
+    """Yield every fold of a protocol; those of machines have one for each machine and seed.
 
     Args:
         data: measured rows.
@@ -146,7 +146,7 @@ def folds(
 def divided(
     data: Measurements, part: Mapping[str, DatasetPart]
 ) -> tuple[Measurements, Measurements, Measurements]:
-    """Rows to train on, to validate and to test with."""
+    """Return the rows to train on, to validate and to test with."""
     train, validation, test = (
         data.where(lambda r, p=p: part[r.architecture] is p)  # type: ignore[misc]
         for p in (DatasetPart.TRAIN, DatasetPart.VALIDATION, DatasetPart.TEST)
@@ -204,14 +204,14 @@ def _at_each_batch(fold: Fold, samples: int) -> Iterator[Fold]:
 
 
 def _shown(mine: Measurements, seed: int, samples: int) -> tuple[Measurements, Measurements]:
-    """A few rows of a machine, and those of other architectures."""
+    """Return a few rows of a machine, and those of other architectures."""
     few = mine.of(drawn(mine.rows, seed, samples))
     shown = {r.architecture for r in few.rows}
     return few, mine.where(lambda r: r.architecture not in shown)
 
 
 def thinned(fold: Fold, share: float) -> Fold:
-    """A fold with a share of the architectures it trains on; what it tests stays.
+    """Return a fold with a share of the architectures it trains on; what it tests stays.
 
     The smaller sets lie in the larger ones, so that a curve over shares is one of more data.
     """

@@ -15,7 +15,7 @@ from ...tables.architectures import family
 
 
 def statistics(data: Measurements) -> Iterator[str]:
-    """Lines of text."""
+    """Yield the lines of text."""
     architectures = data.architectures
     families = {family(a) for a in architectures}
     yield f"{data.dataset}, digest {data.digest}"

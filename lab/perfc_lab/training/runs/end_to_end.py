@@ -74,7 +74,7 @@ class Spent:
 
     @property
     def high_s(self) -> float:
-        """Upper end."""
+        """Return the upper end."""
         return self.time_s + self.half_width(self.above)
 
     def half_width(self, passes: tuple[Sides, ...]) -> float:
@@ -82,7 +82,7 @@ class Spent:
         return math.fsum(half_width(sides, self.products) for sides in passes)
 
     def __add__(self, other: Spent) -> Spent:
-        """Passes that the same predictors answer for: their errors add up."""
+        """Return the passes that the same predictors answer for: their errors add up."""
         return Spent(
             self.time_s + other.time_s,
             self.below + other.below,
@@ -91,7 +91,7 @@ class Spent:
         )
 
     def plus(self, other: Spent) -> Spent:
-        """Further kernels of the same pass."""
+        """Return the further kernels of the same pass."""
         below, above = (
             (Counter(mine[0]) + Counter(theirs[0]),)
             for mine, theirs in ((self.below, other.below), (self.above, other.above))
@@ -124,11 +124,11 @@ class TrainingStep:
 
     @property
     def whole(self) -> Spent:
-        """Both passes."""
+        """Return both passes."""
         return self.forward + self.backward
 
     def layers(self, one: TrainingStep, count: int) -> TrainingStep:
-        """The run of a model of ``count`` equal layers; this has two, ``one`` has one."""
+        """Return the run of a model of ``count`` equal layers; this has two, ``one`` has one."""
         return TrainingStep(
             self.forward.repeated(one.forward, count - 2),
             self.backward.repeated(one.backward, count - 2),
@@ -200,7 +200,7 @@ class Plan:
 
 
 def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
-    """One forward pass under the plan's runtime."""
+    """Return one forward pass under the plan's runtime."""
     prediction = predicted(Execution(plan.bounds, plan.kernels, folder=folder))
     below, above = sides_of(prediction.kernels)
     kernels = Spent(prediction.total.time_s, (below,), (above,))
@@ -229,7 +229,7 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
 
 
 def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
-    """Kernels in order; one that is shorter than its launch takes as long as that."""
+    """Return the kernels in order; one that is shorter than its launch takes as long as that."""
     machine = plan.bounds.machine
     launch = launch_gap(machine, plan.kernels.runtime.launch)
     groups: dict[tuple[str, str], list[Lowered]] = {}

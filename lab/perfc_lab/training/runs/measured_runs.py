@@ -77,7 +77,7 @@ def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]
 def of_graph(
     path: Path, rows: Sequence[WholeModel], say: Callable[[str], None]
 ) -> Iterator[MeasuredRun]:
-    """The rows of one graph; those that differ in nothing but their times share a table."""
+    """Yield the rows of one graph; those that differ in nothing but their times share a table."""
     modules: dict[object, Module] = {}
     known: dict[object, RunTable] = {}
     am = Analyses()
@@ -100,7 +100,7 @@ def of_graph(
 
 
 def typed(path: Path, dims: Mapping[str, int]) -> Module:
-    """A model at the extents it was measured at.
+    """Return a model at the extents it was measured at.
 
     Raises:
         PerfcError: it cannot be read, or contradicts them.
@@ -110,7 +110,7 @@ def typed(path: Path, dims: Mapping[str, int]) -> Module:
 
 
 def merged_then(table: Runtime, framework: tuple[int, int]) -> Runtime:
-    """The fusion table that a runtime had when a row was measured.
+    """Return the fusion table that a runtime had when a row was measured.
 
     PyTorch before 2.0 ran attention as two products and a softmax. Other kernels are unchanged.
     """
@@ -118,7 +118,7 @@ def merged_then(table: Runtime, framework: tuple[int, int]) -> Runtime:
 
 
 def executed(source: Module, row: WholeModel, am: Analyses) -> Execution:
-    """Kernels of a run on its machine.
+    """Return the kernels of a run on its machine.
 
     Raises:
         PerfcError: no such target, or a precision that the model cannot be put in.

@@ -59,12 +59,12 @@ class SummedStep:
 
 
 def learnable(steps: Sequence[SummedStep]) -> list[SummedStep]:
-    """Steps of convolutional networks that nothing speaks against."""
+    """Return the steps of convolutional networks that nothing speaks against."""
     return [s for s in steps if s.step.left_out is None and is_convolutional(s.sums)]
 
 
 def learned(steps: Sequence[SummedStep]) -> StepLaw:
-    """The law of steps, without a band.
+    """Return the law of steps, without a band.
 
     Args:
         steps: steps of convolutional networks.
@@ -99,7 +99,7 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
 
 
 def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:
-    """Logarithm of each step over what the law of the other architectures says."""
+    """Return the logarithm of each step over what the law of the other architectures says."""
     result: list[tuple[SummedStep, float]] = []
     for _, train, tested in leave_out(steps, [s.step.architecture for s in steps]):
         law = learned(train)
@@ -124,7 +124,7 @@ def held(errors: Sequence[tuple[SummedStep, float]]) -> Iterator[bool]:
 
 
 def with_band(law: StepLaw, errors: Sequence[tuple[SummedStep, float]]) -> StepLaw:
-    """The law with the band of the errors of architectures left out."""
+    """Return the law with the band of the errors of architectures left out."""
     band = band_of([error for _, error in errors])
     return StepLaw(law.factors, band, law.measured, law.steps, law.architectures)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
-    """Further kernels of one operator.
+    """Yield the further kernels of one operator.
 
     Args:
         node: node of the graph.
@@ -41,6 +41,6 @@ def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
 
 
 def accumulated(gradients: Sequence[Value], env: Mapping[str, int]) -> Iterator[Lowered]:
-    """Gradients of parameters added to those that are there."""
+    """Yield the gradients of parameters added to those that are there."""
     for v in gradients:
         yield from streams(elements(v, env), ((2, 1),))

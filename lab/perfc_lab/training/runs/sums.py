@@ -71,7 +71,7 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
 
 
 def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
-    """``share · μ ≈ 1``, μ not negative, near ``centre`` where the data say little."""
+    """Return ``share · μ ≈ 1``, μ not negative, near ``centre`` where the data say little."""
     weight = np.ones(len(share))
     current = centre
     for _ in range(REWEIGHTINGS):
@@ -83,7 +83,7 @@ def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
 
 
 def non_negative(matrix: Array, vector: Array) -> Array:
-    """The ``x`` without negative elements that makes ``½ x·matrix·x − vector·x`` least.
+    """Return the ``x`` without negative elements that makes ``½ x·matrix·x − vector·x`` least.
 
     Coordinate descent; ``matrix`` is symmetric and its diagonal positive.
     """

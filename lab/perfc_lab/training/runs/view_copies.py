@@ -55,7 +55,7 @@ def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:
 
 
 def row(n: float, read_bytes: float, write_bytes: float, operands: int) -> Lowered:
-    """A pointwise kernel."""
+    """Return a pointwise kernel."""
     return Lowered(
         "elementwise",
         "f32",
@@ -71,6 +71,6 @@ def row(n: float, read_bytes: float, write_bytes: float, operands: int) -> Lower
 
 
 def elements(value: Value | None, env: Mapping[str, int]) -> float:
-    """Elements of a tensor, 0 where its shape is not known."""
+    """Return the elements of a tensor, 0 where its shape is not known."""
     extents = shape(value, Numbers(env))
     return float(math.prod(extents)) if extents is not None else 0.0
