@@ -224,7 +224,7 @@ class Report(StoredTensors, Presentation):
 
     @cached_property
     def other_runs(self) -> tuple[CandidateRun, ...]:
-        """Predictions of whole-run predictors that were not used; computed on first use."""
+        """Return predictions of whole-run predictors that were not used; computed on first use."""
         from perfc.analyzers.whole_runs.whole_run import other_runs
 
         return other_runs(self.prediction, self.source, self.execution, self.deployment)

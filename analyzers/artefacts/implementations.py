@@ -155,7 +155,7 @@ def _tuned(
     candidates: Sequence[Implementation],
     reasons: tuple[float, ...],
 ) -> Sequence[Implementation]:
-    """A framework's kernels but those that no tuner had chosen; others' where it has no more.
+    """Return a framework's kernels but those that no tuner had chosen; others' if it has no more.
 
     Args:
         kind: class of the kernels.

@@ -40,7 +40,7 @@ class Forests(Estimator):
     predictor = Predictor.LEARNED
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
-        """Times of the kernels of classes with weights, on machines that are no processors.
+        """Return times of the kernels of classes with weights, on machines that are no processors.
 
         Nothing is known of makers of whose machines none was measured, as Apple.
         """
@@ -56,7 +56,7 @@ class Forests(Estimator):
 
 
 def learned(execution: Execution, wanted: Iterable[int]) -> dict[int, Estimate]:
-    """Estimates of the kernels ``wanted`` that a class with weights knows, by their index.
+    """Return estimates of the kernels ``wanted`` that a class with weights knows, by their index.
 
     Equal kernels are predicted once, and all of a class and element type together.
 

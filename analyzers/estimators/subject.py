@@ -39,12 +39,12 @@ class Operand:
 
     @property
     def numel(self) -> int:
-        """Elements."""
+        """Return the elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes, for elements of at least one."""
+        """Return the bytes, for elements of at least one."""
         digits = re.sub(r"\D.*", "", self.dtype.lstrip("abcdefiu") or "8")
         return self.numel * max(int(digits or 8), 8) // 8
 
@@ -82,16 +82,16 @@ class KernelSubject:
 
     @property
     def nbytes(self) -> float:
-        """Compulsory bytes of one launch."""
+        """Return the compulsory bytes of one launch."""
         return self.read_bytes + self.write_bytes
 
     def operand(self, index: int) -> Operand | None:
-        """An operand, None where it is missing."""
+        """Return an operand, None where it is missing."""
         return self.operands[index] if index < len(self.operands) else None
 
     @property
     def window(self) -> SlidingWindow | None:
-        """The window of a convolution, None where operands do not tell it."""
+        """Return the window of a convolution, None where operands do not tell it."""
         x, w, y = self.operand(0), self.operand(1), self.result
         if (
             x is None
@@ -130,12 +130,12 @@ class KernelSubject:
 
     @property
     def result(self) -> Operand | None:
-        """The first result."""
+        """Return the first result."""
         return self.results[0] if self.results else None
 
 
 def parse_types(text: str) -> tuple[Operand | None, ...]:
-    """Types as ``types`` writes them."""
+    """Return the types as ``types`` writes them."""
     result: list[Operand | None] = []
     for word in text.split():
         match = re.fullmatch(_TYPE, word)
@@ -175,7 +175,7 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
 
 
 def attributes_of(op: Op) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
-    """Those that differ from the default: numbers and lists of them, and words."""
+    """Return those that differ from the default: numbers and lists of them, and words."""
     attributes: dict[str, tuple[int, ...]] = {}
     words: dict[str, str] = {}
     for f in fields(op):
@@ -213,7 +213,7 @@ def of_texts(
     results: str,
     n: LaunchAmounts,
 ) -> KernelSubject:
-    """The kernel that a row of a dataset states: operator and types as text."""
+    """Return the kernel that a row of a dataset states: operator and types as text."""
     name, _, rest = op[:LONGEST_OP].partition(" ")
     attributes = {
         k: tuple(int(x) for x in v.replace(" ", "").split(",") if x)
@@ -244,18 +244,18 @@ def of_texts(
 
 
 def views(kernel: Kernel) -> int:
-    """Nodes of a kernel that move nothing."""
+    """Return the nodes of a kernel that move nothing."""
     return sum(n.op.kind is Kind.VIEW for n in kernel.nodes)
 
 
 def operators(kernel: Kernel) -> tuple[str, ...]:
-    """ONNX operators of a kernel that are not views."""
+    """Return ONNX operators of a kernel that are not views."""
     real = [n for n in kernel.nodes if n.op.kind is not Kind.VIEW and n not in kernel.folded]
     return tuple([n.loc.op_type or n.op.mnemonic for n in real])
 
 
 def operands(values: Sequence[Value | None], at: Numbers) -> tuple[Operand | None, ...]:
-    """The first tensors; None for what is missing."""
+    """Return the first tensors; None for what is missing."""
     result: list[Operand | None] = []
     for v in values[:MOST_OPERANDS]:
         if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:

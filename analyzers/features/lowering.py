@@ -307,7 +307,7 @@ def _rowwise(problem: Rows, bound: KernelBound, at: Numbers) -> Lowered | None:
 
 
 def _mapping(bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Elements written, as rows of the last axis; tensors and bytes moved; operations."""
+    """Return elements written, as rows of the last axis; tensors and bytes moved; operations."""
     kernel = bound.kernel
     extents = shape(kernel.writes[0] if kernel.writes else None, at)
     if extents is None or not math.prod(extents):

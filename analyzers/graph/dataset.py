@@ -143,7 +143,7 @@ class GraphDataset(ABC):
         )
 
     def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
-        """Rows of the tables that are none of `rows`: how many, by machine and reason."""
+        """Return rows of the tables that are none of `rows`: how many, by machine and reason."""
         return {}
 
     def _graph(

@@ -218,7 +218,7 @@ def _moving(window: SlidingWindow) -> list[float]:
 
 
 def _pair(extents: Sequence[Dim | float], default: float) -> list[float]:
-    """The first two, the second repeated from the first; the default where there are none."""
+    """Return the first two, the second repeated from the first; the default if none exist."""
     numbers = [float(d) for d in extents if isinstance(d, int | float)][-2:]
     match numbers:
         case []:
@@ -279,7 +279,7 @@ def _tensor(kind: Type) -> list[Dim]:
 
 
 def kernel_graph(table: KernelTable, launches: Sequence[Launch]) -> KernelGraph:
-    """Launches in order, and which waits for which; casts and copies wait for nothing."""
+    """Return launches in order, and which waits for which; casts and copies wait for nothing."""
     place = {launch.kernel: i for i, launch in enumerate(launches) if launch.kernel >= 0}
     makers = {v: place[i] for i, k in enumerate(table.kernels) for v in k.writes}
     edges = {

@@ -93,24 +93,24 @@ class Measurements:
 
     @property
     def architectures(self) -> list[str]:
-        """Each once, sorted."""
+        """Return each once, sorted."""
         return sorted({r.architecture for r in self.rows})
 
     @property
     def targets(self) -> list[str]:
-        """Each once, sorted."""
+        """Return each once, sorted."""
         return sorted({r.target for r in self.rows})
 
     def where(self, keep: Callable[[GraphRow], bool]) -> Measurements:
-        """Some of the rows."""
+        """Return some of the rows."""
         return self.of([r for r in self.rows if keep(r)])
 
     def of(self, rows: Sequence[GraphRow]) -> Measurements:
-        """Other rows on the same graphs."""
+        """Return the other rows on the same graphs."""
         return Measurements(self.dataset, self.graphs, tuple(rows), self.digest)
 
     def measured(self, quantity: Quantity) -> Measurements:
-        """Rows of which it was measured."""
+        """Return the rows of which it was measured."""
         return self.where(lambda r: isfinite(r.value(quantity)) and r.value(quantity) > 0)
 
     def values(self, quantity: Quantity) -> Array:
@@ -118,7 +118,7 @@ class Measurements:
         return np.array([r.value(quantity) for r in self.rows], np.float64)
 
     def graph(self, row: GraphRow) -> ModelGraph:
-        """The graph of a row."""
+        """Return the graph of a row."""
         return self.graphs[row.graph]
 
     def kernels(self, row: GraphRow) -> KernelGraph:
@@ -126,7 +126,7 @@ class Measurements:
         return self.graphs[row.graph].kernels[row.setting.launch_key]
 
     def launches(self, row: GraphRow) -> Columns:
-        """The launches of a row at its batch."""
+        """Return the launches of a row at its batch."""
         return self.kernels(row).columns.at(row.batch)
 
 

@@ -217,7 +217,7 @@ def distinct(rows: Sequence[KernelResidual]) -> list[KernelResidual]:
 
 
 def adapt(rows: Sequence[KernelResidual], *, is_rated: bool = False) -> Adaptation:
-    """Corrections of every class among the rows, and of the others, with a learning curve.
+    """Return corrections of every class among the rows, and of the others, with a learning curve.
 
     Args:
         rows: measured kernels of a machine.

@@ -95,7 +95,7 @@ class Unseen:
     band: Band
 
     def expected(self, spread: Array, distance: float) -> Array:
-        """Expected errors at a distance, of rows with such spreads on machines measured."""
+        """Return expected errors at a distance, of rows with such spreads on machines measured."""
         result: Array = np.hypot(spread, self.error * grown(distance))
         return result
 

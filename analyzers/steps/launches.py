@@ -327,7 +327,7 @@ class LaunchWalk:
         return tuple([a * s / d if d else a for a, s, d in both])
 
     def depth(self, kernel: Kernel, amounts: Mapping[str, Amount], n: Dim, k: Dim | None) -> float:
-        """Depth of the products; from the multiply–accumulates where no extent tells it."""
+        """Return the depth of the products; from the multiply–accumulates if no extent tells it."""
         if k is not None:
             return self.number(k)
         products = 2 if kernel.kind is Kind.ATTENTION else 1

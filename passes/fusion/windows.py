@@ -14,7 +14,7 @@ WINDOWS = "windows"
 
 
 def window_steps(node: Node) -> tuple[int, int] | None:
-    """Positions from one window to the next, and within one; None where it is another lookup.
+    """Return positions from one window to the next, and within one; None if it is another lookup.
 
     ``Tensor.unfold`` exports as a Gather with a constant table ``index[i, j] = first + i*step +
     j``. Lookups in stored tensors, as of embeddings, are kernels in any framework.

@@ -182,7 +182,7 @@ def _dense(shape: Extents) -> Extents:
 
 @lru_cache(maxsize=1 << 12)
 def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
-    """Strides of the same elements under another shape, None where no strides express it.
+    """Return the strides of the same elements under another shape, None if no strides express it.
 
     >>> viewed((2, 3, 4), (12, 4, 1), (6, 4))
     (4, 1)

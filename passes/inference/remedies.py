@@ -59,7 +59,7 @@ class Remedies:
     given: Mapping[str, int]
 
     def mended(self, declared: Sequence[SymbolDecl]) -> Settled | Refusal:
-        """Values that go together, or where inference ends with the last that were tried."""
+        """Return values that go together, or where inference ends with the last that were tried."""
         symbols_by_name = {s.name: s for s in declared}
         for _ in range(MOST_CHANGES):
             env = assumed(symbols_by_name.values(), self.given)
@@ -201,7 +201,7 @@ def is_limited(d: Dim) -> bool:
 
 
 def least(is_enough: Callable[[int], bool], size: int, most: int) -> int | None:
-    """The least extent above ``size`` that is enough, where larger ones are too; else None."""
+    """Return the least extent above ``size`` that is enough, if larger ones are too; else None."""
     low, high = size, max(size, 1) * 2
     while high <= most and not is_enough(high):
         low, high = high, high * 2

@@ -229,7 +229,7 @@ class Inference:
         return outcome
 
     def sized(self, type_: Type) -> Type:
-        """A type of the file with the numbers in it that are put in; itself where none is."""
+        """Return a type of the file with the numbers in it that are put in; itself if none is."""
         if not self.sizes:
             return type_
         numeric = self.bound.get(type_)

@@ -259,7 +259,7 @@ def dtype_of(type_: Type | None) -> DType:
 
 
 def of_elements(type_: Type, dtype: DType) -> Type:
-    """``type_`` with ``dtype`` for the type of its elements; as it is where that is UNKNOWN."""
+    """Return ``type_`` with ``dtype`` for the type of its elements; as it is if that is UNKNOWN."""
     if dtype is DType.UNKNOWN:
         return type_
     return with_tensors(type_, lambda t: TensorType(dtype, t.shape))

@@ -302,7 +302,7 @@ class Rates(Floors):
         device_bytes: float,
         at: Numbers,
     ) -> dict[Ceiling, float]:
-        """Seconds that each ceiling takes at measured rates, rated ones where there are none."""
+        """Return seconds that each ceiling takes at measured rates, rated ones if none exist."""
         times_s: dict[Ceiling, float] = {}
         vector = vector_dtype(dtype)
         if c.mac:
@@ -329,7 +329,7 @@ class Rates(Floors):
         return times_s
 
     def measured(self, unit: Unit, dtype: DType) -> float:
-        """Operations a second that somebody measured; the rated ones where nobody did."""
+        """Return operations a second that somebody measured; the rated ones where nobody did."""
         peak = self.entry(unit, dtype)
         return (peak.sustained or peak.nominal).value
 

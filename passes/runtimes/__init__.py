@@ -398,5 +398,5 @@ def of_steps(steps: Steps, version: tuple[int, int] | None = None) -> Runtime:
 
 
 def recorded(table: Runtime) -> Runtime | None:
-    """The table that replays the kernels of ``table`` as a graph; None where there is none."""
+    """Return the table that replays the kernels of ``table`` as a graph; None if none exists."""
     return next((t for t in tables() if t.is_recorded and t.steps is table.steps), None)

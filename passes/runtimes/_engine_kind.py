@@ -273,7 +273,7 @@ class EngineKind:
         return replace(self, token_budget=raised, max_num_seqs=seqs)
 
     def most_recorded(self, family: str, drafted: int = 0) -> float:
-        """Tokens of the largest step of a family of models that is recorded, 0 where none is.
+        """Return tokens of the largest step of a family of models that is recorded, 0 if none is.
 
         Args:
             family: family of the model.

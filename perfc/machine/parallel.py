@@ -52,7 +52,7 @@ class Parallel:
 
     @property
     def sequence_groups(self) -> int:
-        """Rank groups with their own sequences: attention groups times pipeline stages."""
+        """Return rank groups with their own sequences: attention groups times pipeline stages."""
         return self.attention_data * self.pipeline
 
     @property

@@ -164,7 +164,7 @@ def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
 
 
 def waves_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """Blocks of `BLOCK_QUERIES` of one head: waves of the mean walk, and the longest of all.
+    """Return blocks of `BLOCK_QUERIES` of one head: waves of the mean walk, and the longest of all.
 
     So FlashAttention-2 has them over a cache in pages, and what vLLM had before. A block computes
     its whole tile, however few its queries are, and heads that share keys share no block.

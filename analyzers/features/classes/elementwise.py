@@ -42,7 +42,7 @@ class Elementwise(Called):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Body against call, and what of the machine matters where the body takes longest.
+        """Return body against call, and what of the machine matters if the body takes longest.
 
         Nothing else of the machine: hosts differ more than machines.
         """

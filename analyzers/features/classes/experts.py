@@ -151,7 +151,7 @@ class Experts(KernelClass):
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Touched weights or padded products, whichever takes longer; tokens; launches."""
+        """Return touched weights or padded products, whichever takes longer; tokens; launches."""
         parts = work(rows, dtype, sheet)
         padded = parts.tiles[1] * UNITS[1] / np.maximum(parts.load, 1e-9)
         compute_s = parts.compute_s * np.maximum(np.minimum(padded, 16.0), 1.0)

@@ -138,7 +138,7 @@ class LatentAttention(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Prompts and single tokens in recorded graphs; what a host called one by one."""
+        """Return prompts and single tokens in recorded graphs; what a host called one by one."""
         if protocol is Protocol.EAGER:
             return np.full(len(rows["batch"]), self.categories.index("called"), np.intp)
         index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)

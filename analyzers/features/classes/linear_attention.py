@@ -82,7 +82,7 @@ class LinearAttention(KernelClass):
         return Amounts(mac, mac, nothing, nothing, read + value_bytes, states + value_bytes)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Traffic, products and the walk over chunks, against each other and the machine."""
+        """Return traffic, products and the walk over chunks, against each other and the machine."""
         log = np.log2
         parts = work(rows, dtype, sheet)
         longest = np.maximum.reduce([parts.compute_s, parts.traffic_s, parts.walk_s])

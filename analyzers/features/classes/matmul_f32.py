@@ -99,7 +99,7 @@ class MatmulF32(Called):
         return lanes.compute_s(m, n, k, batch, rows["transposed"], sheet)
 
     def traffic_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """Operands once at the bandwidth that kernels reach, and what tiles read again."""
+        """Return operands once at the bandwidth that kernels reach, and what tiles read again."""
         amounts = self.amounts(rows, "f32")
         nbytes = amounts.read_bytes + amounts.write_bytes
         crossed = (rows["transposed"] > 0) & (rows["batch"] == 1)

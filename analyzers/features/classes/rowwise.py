@@ -47,7 +47,7 @@ class Rowwise(Called):
 
     @abstractmethod
     def again(self, rows: Columns) -> Array:
-        """Passes over device memory, besides a read and a write, where caches hold nothing."""
+        """Return passes over device memory, besides a read and a write, if caches hold nothing."""
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Return body against call, waves of blocks, and how caches are filled."""

@@ -122,7 +122,7 @@ def is_config(model: object) -> bool:
 
 
 def nearest(name: str) -> tuple[str, ...]:
-    """Shipped names like one that is no file's; the name alone where it is one of them."""
+    """Return shipped names like one that is no file's; the name alone where it is one of them."""
     plain = name.lower().rpartition("/")[2]
     if plain in shipped():
         return (plain,)

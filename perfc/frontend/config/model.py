@@ -324,7 +324,7 @@ class LanguageModel:
 
     @property
     def decoder(self) -> Stack | None:
-        """The stack whose tokens are generated one after the other; None where there is none."""
+        """Return the stack whose tokens are generated one after the other; None if none exists."""
         return self.stacks[-1] if self.stacks[-1].is_decoder else None
 
     @property

@@ -145,7 +145,7 @@ def collected(arch: str) -> tuple[str, ...]:
 
 
 def tensor_counters(arch: str) -> list[str]:
-    """Counters of the tensor pipe: operations where the chip counts them, else instructions."""
+    """Return counters of the tensor pipe: operations if the chip counts them, else instructions."""
     if not has_tensor_pipe(arch):
         return []
     if generation(arch) < 80:

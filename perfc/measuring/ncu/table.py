@@ -269,7 +269,7 @@ and message."""
 
 
 def ranges_of(row: dict[str, str]) -> tuple[str, ...]:
-    """Names of NVTX ranges, from columns ``…Push/Pop_Range:PL_Type:…``, outermost first."""
+    """Return names of NVTX ranges, from columns ``…Push/Pop_Range:PL_Type:…``, outermost first."""
     accepted: list[str] = []
     for column, text in row.items():
         if "Push/Pop_Range" in column or "Start/Stop_Range" in column:

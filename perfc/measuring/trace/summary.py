@@ -125,7 +125,7 @@ class TraceSummary:
 
     @property
     def withheld(self) -> tuple[KernelTime, ...]:
-        """Kernels whose lower bound is above their time, so that one of the two is wrong."""
+        """Return kernels whose lower bound is above their time, so that one of the two is wrong."""
         return tuple(k for k in self.kernels if k.is_withheld)
 
 
@@ -162,7 +162,7 @@ class _Operator:
 
     @property
     def count(self) -> int:
-        """Executions; launches of its longest kernel if the trace does not number them."""
+        """Return executions; launches of its longest kernel if the trace does not number them."""
         return len(self.executions) or self.kernels[self.longest].launches
 
     def bound(self, call: OperatorCall, machine: Machine) -> None:

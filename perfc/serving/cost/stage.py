@@ -274,7 +274,7 @@ class StageCost:
 
     @cached_property
     def prompt_context(self) -> Surface:
-        """Kernels that read all tokens of a prompt, by prompts, new and cached tokens."""
+        """Return kernels that read all tokens of a prompt, by prompts, new and cached tokens."""
         axes = (PROMPTS, LENGTHS, PASTS)
         envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
         return Surface.of(axes, self._prompts(self._of_prompts[0], envs))

@@ -77,7 +77,7 @@ class MemoryView:
 
     @property
     def pool_name(self) -> str:
-        """Name of the pool."""
+        """Return the name of the pool."""
         return "key-value pool" if self.kv_bytes_per_token else "pool of states"
 
 

@@ -139,7 +139,7 @@ class LoadThroughput:
 
     @property
     def output_tokens_per_s_per_gpu(self) -> float:
-        """Output tokens per second and GPU."""
+        """Return the output tokens per second and GPU."""
         return self.output_tokens_per_s / self.gpus
 
 

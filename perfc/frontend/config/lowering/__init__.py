@@ -158,7 +158,7 @@ def _decoder(
 
 
 def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None) -> list[Value]:
-    """The results of the heads: of the last tokens where more are generated, else of every one."""
+    """Return the results of the heads: of the last tokens where more are generated, else of all."""
     x = gathered(b, x, stack)
     x = b.norm(x, stack.norm, f"{stack.name}.norm")
     if not stack.heads:
@@ -177,7 +177,7 @@ def _heads(b: Builder, x: Value, stack: Stack, run: Running, table: Value | None
 
 
 def _logarithms(b: Builder, outputs: list[Value], stack: Stack) -> list[Value]:
-    """Logarithms of scores in their own type: modules of encoders compute their loss in it.
+    """Return logarithms of scores in their own type: modules of encoders compute their loss in it.
 
     Decoders alone widen scores to f32 before, as every loss does that a graph does not state.
     """

@@ -131,7 +131,7 @@ def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: 
 
 
 def normed(b: Builder, x: Value, a: Attention, heads: int, name: str) -> Value:
-    """Queries or keys normalised, each head or all of them; as they are without a norm."""
+    """Return queries or keys normalised, each head or all of them; as they are without a norm."""
     if a.norm is QueryKeyNorm.NONE:
         return x
     width = heads * a.head_dim

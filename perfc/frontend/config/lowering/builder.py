@@ -292,7 +292,7 @@ class Builder:
         return self.parallel.share(total, what, self.name)
 
     def share_at_least(self, total: int, what: str) -> int:
-        """One rank's part of what every rank has a copy of where there are fewer than ranks."""
+        """Return one rank's part; every rank has a copy if there are fewer parts than ranks."""
         return self.parallel.share_at_least(total, what, self.name)
 
     def refuse(self, message: str) -> NoReturn:

@@ -89,7 +89,7 @@ def _latents(
 def _expanded(
     b: Builder, query: Value, latent: Value, a: LatentAttention, run: Running, name: str
 ) -> Value:
-    """Keys and values of every head from the latents, those of cached tokens included."""
+    """Return keys and values of every head from the latents, those of cached tokens included."""
     heads, tokens = b.share(a.heads, "heads"), run.tokens
     whole = latent
     if tokens.past != 0:

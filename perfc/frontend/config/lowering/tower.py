@@ -79,7 +79,7 @@ def _whole(layer: Layer) -> Layer:
 
 
 def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
-    """Windows of an image as sequences of their own; those at its edges may hold less."""
+    """Return windows of an image as sequences of their own; those at its edges may hold less."""
     patches = tower.patches
     along = -(-(patches.image // patches.patch) // math.isqrt(chunk))
     each = patches.tokens // (along * along)
@@ -97,7 +97,7 @@ def _cut_rows(b: Builder, x: Value, sizes: tuple[int, int], name: str) -> Value:
 
 
 def _projected(b: Builder, x: Value, tower: Tower, count: Dim) -> Value:
-    """Patches merged and taken to the width of the language model, whole on every rank."""
+    """Return patches merged and taken to the width of the language model, whole on every rank."""
     p, name, hidden = tower.projector, "projector", tower.stack.hidden
     along = tower.patches.image // tower.patches.patch
     x = b.norm(x, p.before, f"{name}.before")

@@ -101,7 +101,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
 
 
 def profile(trace: ProfileReader, runs: Sequence[int]) -> Profile:
-    """Kernels over the runs that count; times on the device where the profile has them."""
+    """Return kernels over the runs that count; times on the device where the profile has them."""
     kernels: list[RuntimeKernel] = []
     for name, sampled in trace.samples.items():
         timed = trace.on_device.get(name, sampled) if trace.on_device else sampled

@@ -133,7 +133,7 @@ class Collective:
 
     @property
     def nbytes(self) -> int | None:
-        """Bytes of the whole message, the larger of input and result; None if unknown."""
+        """Return bytes of the whole message, the larger of input and result; None if unknown."""
         counts = [n for n in (self.sent, self.received) if n is not None]
         if not counts or not self.dtype:
             return None
