@@ -112,7 +112,7 @@ def stem() -> tuple[onnx.ModelProto, onnx.ModelProto, str]:
 
 
 def growth(old: onnx.ModelProto, new: onnx.ModelProto, node: str) -> float:
-    """Share of the work that an edit adds; -1 where it is of a node that does not run."""
+    """Return the share of the work that an edit adds; -1 if it is of a node that does not run."""
     before, after = (analyze(m.SerializeToString()) for m in (old, new))
     if not executes(after, {node}):
         return -1.0

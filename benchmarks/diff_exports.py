@@ -25,7 +25,7 @@ from perfc.review.diff import Metric, SideSetting, both, compare
 
 
 def pairs_of(folder: Path) -> Iterator[tuple[str, Path, Path]]:
-    """Files of the old exporter with those of the new one, of the same network and size."""
+    """Yield files of the old exporter with those of the new one, of the same network and size."""
     for old in sorted(folder.glob("legacy__*.onnx.gz")):
         name = old.name.removeprefix("legacy__").removesuffix(".onnx.gz")
         exports = [

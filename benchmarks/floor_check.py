@@ -248,7 +248,7 @@ def whole_runs(data: Path) -> Iterator[Run]:
 
 
 def help_runs(data: Path) -> Iterator[Run]:
-    """Latencies of networks that can be built, in f32; on processors one image at a time."""
+    """Yield latencies of networks that can be built, in f32; on processors one image at a time."""
     import pandas
 
     frame = pandas.read_parquet(data / f"{HELP}.parquet")
@@ -273,7 +273,7 @@ SOURCES = {TIMM: timm_runs, WHOLE: whole_runs, HELP: help_runs}
 
 
 def graph_of(data: Path, name: str) -> Module | None:
-    """The graph of a row: a file, or a network of a search space; None where there is none."""
+    """Return the graph of a row: a file, or a network of a search space; None if none exists."""
     space, _, index = name.rpartition("-")
     if space in SPACES.values():
         builder = dataset(space)

@@ -80,7 +80,7 @@ def symbols_at_odds(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def sizes_that_never_fit(r: random.Random) -> tuple[bytes, str]:
-    """Margins that cut all there is, shapes below nothing, windows beyond their input."""
+    """Return margins that cut all there is, shapes below nothing, windows beyond their input."""
     depth = r.choice((1, 8, 60))
     nodes, last = [], "x"
     for i in range(depth):
@@ -210,7 +210,7 @@ def nested_types(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def functions(r: random.Random) -> tuple[bytes, str]:
-    """Functions that call themselves, each other, or two of the next: 2^n nodes inlined."""
+    """Return functions that call themselves, each other, or two of the next: 2^n nodes inlined."""
     kind = r.choice(("self", "mutual", "bomb", "missing"))
     imports = [helper.make_opsetid("", 17), helper.make_opsetid("l", 1)]
 

@@ -75,7 +75,7 @@ ABSENT = ("bailing_moe_v2",)
 
 
 def part_of(config: dict[str, Any], *, has_tower: bool) -> dict[str, Any]:
-    """The configuration of what perfc reads: the language model alone where it has no tower."""
+    """Return the configuration of what perfc reads: the language model alone if it has no tower."""
     inner = config.get("text_config")
     if inner is None or has_tower:
         return config

@@ -80,7 +80,7 @@ def of_conv_backward(
     out_shape: Any = None,
     **_: Any,
 ) -> int:
-    """Operations of both gradients of a convolution, filters of a group at its own channels.
+    """Return operations of both gradients of a convolution, filters of a group at its own channels.
 
     PyTorch 2.13 counts the gradient of filters as if there were no groups, so that it is too much
     by their number (torch/utils/flop_counter.py, conv_backward_flop).

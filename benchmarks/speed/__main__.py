@@ -190,7 +190,7 @@ def million(folder: Path, _: argparse.Namespace) -> str:
 
 
 def growth(folder: Path, _: argparse.Namespace) -> str:
-    """Graphs that are each the worst of something: how much longer than linear when doubled.
+    """Return graphs that are each the worst of something: how much longer than linear when doubled.
 
     From 25,000 nodes the fixed time of a process counts little, and so does what is only done
     for few kernels.

@@ -47,7 +47,7 @@ class Case:
     repeats: int = 7
 
     def command(self, folder: Path) -> tuple[str, ...]:
-        """The arguments with the file's name, which is written to ``folder`` where there is none.
+        """Return the arguments with the file's name, which is written to ``folder`` if none exists.
 
         Raises:
             RuntimeError: the file could not be written.

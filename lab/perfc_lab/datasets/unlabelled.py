@@ -79,7 +79,7 @@ class Unlabelled(GraphDataset):
 
 
 def unlabelled_graphs(folder: Path) -> Path | None:
-    """Graphs that nobody measured, in a folder of data sets; None where they were not built."""
+    """Return graphs that nobody measured, in a folder of data sets; None if they were not built."""
     place = folder / Unlabelled.name / "processed" / GRAPHS
     return place if place.is_dir() else None
 

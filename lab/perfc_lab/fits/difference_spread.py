@@ -167,7 +167,7 @@ def joined(parts: Sequence[Errors]) -> Errors:
 
 
 def processor(path: Path, kind: str) -> list[Errors]:
-    """Kernels of a processor over the sustained roofline, by threads; each kernel once."""
+    """Return kernels of a processor over the sustained roofline, by threads; each kernel once."""
     rows = pd.read_csv(path)
     rows = rows[(rows.kind == kind) & (rows.time_s > rows.inserted_s) & (rows.sustained_s > 0)]
     # the runtime merged the others

@@ -158,7 +158,7 @@ def part(schema: Schema, columns: Sequence[int]) -> Schema:
 
 
 def with_categories(*, is_frequency: bool) -> Encoding:
-    """Nodes named besides, one-hot or by how frequent their operator is (Section 4.2)."""
+    """Return nodes named besides, one-hot or by how frequent their operator is (Section 4.2)."""
     if is_frequency:
         return replace(
             ENCODING,

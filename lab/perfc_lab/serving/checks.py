@@ -121,7 +121,7 @@ def card_of(text: str) -> CardGroup:
 
 
 def llama_cpp(folder: Path) -> Iterator[RunCheck]:
-    """The rows of ``llamacpp_speed.parquet``: does it fit, how fast where perfc has the card."""
+    """Yield the rows of ``llamacpp_speed.parquet``: does it fit, how fast if perfc has the card."""
     model = read_config("llama-3-8b")
     parameters = 8.03e9
     for r in read_parquet(folder / f"{LLAMA_CPP}.parquet").itertuples():

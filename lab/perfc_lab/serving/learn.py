@@ -110,7 +110,7 @@ def is_server(name: str) -> bool:
 def _numbers(
     samples: Sequence[ReplayedNumber], start_law: HostModel, trust: float
 ) -> dict[str, Any]:
-    """The numbers of steps; those of hosts are drawn to where they start by ``trust`` rows."""
+    """Return the numbers of steps; those of hosts are drawn to if they start by ``trust`` rows."""
     import numpy as np
 
     a = np.array([s.amounts for s in samples])

@@ -94,7 +94,7 @@ def settings_of(
 
 
 def groups(version: str, model: str, tensor: int, divided: int) -> int:
-    """GPUs that have sequences of their own up to the experts; 1 where all share each product.
+    """Return GPUs that have sequences of their own up to the experts; 1 if all share each product.
 
     Args:
         version: as the table has it.

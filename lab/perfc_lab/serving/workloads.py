@@ -55,7 +55,7 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
 def _drawn(
     mean: int, vary: float, count: int, *, seed: int, least: int = 1, most: float = math.inf
 ) -> list[int]:
-    """Tokens of each of so many, drawn from a gamma distribution and scaled to their mean.
+    """Return tokens of each of so many, drawn from a gamma distribution and scaled to their mean.
 
     Args:
         mean: of them.
@@ -74,7 +74,7 @@ def _drawn(
 
 
 def cached(row: ServedRow, limits: Limits) -> tuple[int, float]:
-    """Tokens of a prompt that the cache holds, and the share of the requests that find them.
+    """Return tokens of a prompt that the cache holds, and the share of the requests that find them.
 
     Requests draw their prompts evenly and independently. A prompt is in the cache if an earlier
     request had it and the pool has room for it and the running sequences: of such prompts, the

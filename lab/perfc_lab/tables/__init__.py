@@ -132,7 +132,7 @@ class RowBlock(NamedTuple):
 
 
 def versioned(frame: pd.DataFrame, dtype: str) -> Iterator[RowBlock]:
-    """Blocks of a table; a framework keeps its plain name for its newest version on a device.
+    """Yield blocks of a table; a framework keeps its plain name for its newest version on a device.
 
     Args:
         frame: with the columns ``device``, ``framework`` and ``version``.

@@ -185,7 +185,7 @@ def token_extents(model: str, shards: float, rows: pd.DataFrame) -> TokenExtents
 
 
 def width_and_depth(model: ModelExtents, layer: str, shards: int) -> tuple[int, int] | None:
-    """Columns and reduction of a layer's product on one machine; None for what is none."""
+    """Return columns and reduction of a layer's product on one machine; None for what is none."""
     head = int(HEAD_DIM)
     heads, kv_heads = model.heads * head // shards, model.kv_heads * head // shards
     inner = model.inner // shards

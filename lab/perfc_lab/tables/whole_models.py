@@ -122,7 +122,7 @@ def gathered(folder: Path) -> pd.DataFrame:
 
 
 def graded(folder: Path) -> pd.DataFrame:
-    """Rows of grade A of inference on one device whose graph is theirs, or takes any length.
+    """Return rows of grade A of inference on one device whose graph is theirs, or takes any length.
 
     Raises:
         DataError: no table, or none with the columns expected.
@@ -175,7 +175,7 @@ def machine(device: str, gpu: str) -> str:
 
 
 def known_runtime(name: str) -> Runtime | None:
-    """The fusion table of a runtime as the table of rows calls it; None where there is none."""
+    """Return the fusion table of a runtime as the table of rows calls it; None if none exists."""
     try:
         return runtime(name)
     except PassError:

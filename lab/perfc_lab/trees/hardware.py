@@ -104,7 +104,7 @@ def hardware_of(target: str) -> tuple[float, ...]:
 
 
 def _gpu(machine: Machine) -> tuple[float, ...]:
-    """The first 13: what was measured where somebody did, as the thesis measured both rates."""
+    """Return the first 13: what was measured if somebody did, as the thesis measured both rates."""
     compute = machine.entry(Unit.VECTOR, "f32")
     device = machine.level("device")
     capability = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", machine.arch)

@@ -371,7 +371,7 @@ def weights_of(rows: Sequence[TreeRow]) -> Array:
 
 
 def inner_folds(rows: Sequence[TreeRow], kind: HeldOutKind) -> list[str]:
-    """Folds of what is learned, as it is left out for the figures, three groups at most."""
+    """Return folds of what is learned, as it is left out for the figures, three groups at most."""
     folds = folds_of(rows, kind, seed=1)
     names = {name: str(i % MOST_INNER_FOLDS) for i, name in enumerate(dict.fromkeys(folds))}
     return [names[fold] for fold in folds]

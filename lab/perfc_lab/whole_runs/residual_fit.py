@@ -262,7 +262,7 @@ def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], se
 
 
 def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
-    """Trees of ``log(time / scale)`` of launches, from the pseudo-Huber loss of their sums.
+    """Return trees of ``log(time / scale)`` of launches, from the pseudo-Huber loss of their sums.
 
     Raises:
         MissingExtraError: xgboost is not installed.

@@ -178,7 +178,7 @@ def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) 
 def timed(
     path: Path, place: Place, columns: Mapping[str, str], optional: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Rows of one file; what lies in a folder is of its system, framework and version."""
+    """Return rows of one file; what lies in a folder is of its system, framework and version."""
     frame = read_table(path, {**ROW, **columns}, optional)
     frame = measured(frame, path, "latency_us")
     frame["latency_us"] *= US_PER_MS

@@ -125,7 +125,7 @@ def placed(headings: Sequence[str], names: Mapping[str, tuple[str, ...]]) -> dic
 def below(
     cells: Sequence[Sequence[object]], start: int, places: Mapping[str, int], row: Sequence[object]
 ) -> pd.DataFrame:
-    """Rows under a heading, up to the first whose extents are no numbers; times in µs."""
+    """Return rows under a heading, up to the first whose extents are no numbers; times in µs."""
     extents = [places[c] for c in places if c not in OPTIONAL and c not in TIMES]
     rows = []
     for line in cells[start + 1 :]:

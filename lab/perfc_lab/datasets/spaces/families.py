@@ -95,7 +95,7 @@ def inverted(
     activation: Gate,
     squeezed: int = 0,
 ) -> Value:
-    """1×1 to more channels, depthwise, squeeze and excitation where ``squeezed``, 1×1 back."""
+    """Return 1×1 to more channels, depthwise, squeeze and excitation if ``squeezed``, 1×1 back."""
     inner = b.channels(x) * expansion
     y = activation(b.batch_norm(b.conv(x, inner))) if expansion > 1 else x
     y = activation(b.batch_norm(b.conv(y, inner, window, stride, inner)))

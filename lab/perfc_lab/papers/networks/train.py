@@ -118,7 +118,7 @@ def device() -> torch.device:
 
 
 def clock_s() -> float:
-    """Processor time where the processor trains, so that a busy machine learns as much."""
+    """Return the processor time if the processor trains, so that a busy machine learns as much."""
     return time.perf_counter() if device().type == "cuda" else time.process_time()
 
 

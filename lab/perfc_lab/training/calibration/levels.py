@@ -63,7 +63,7 @@ FURTHEST_LEVEL = 1e-4
 
 
 def _sound(one: Band) -> Band:
-    """Levels on either side of the median, neither of them an end of the distribution."""
+    """Return levels on either side of the median, neither of them an end of the distribution."""
     least = FURTHEST_LEVEL
     return Band(min(max(one.low, least), 0.5 - least), max(min(one.high, 1 - least), 0.5 + least))
 
@@ -75,7 +75,7 @@ def thinned(blocks: Sequence[Rows]) -> list[Rows]:
 
 
 def _levels(artefact: Artefact, rows: Rows) -> tuple[Array, NDArray[np.intp]]:
-    """Levels of the rows of a block that may be of several kernels, and their categories."""
+    """Return levels of the rows of a block that may be of several kernels, and their categories."""
     kind = class_of(rows.class_name)
     sheet = Sheet(load_machine(rows.target))
     columns = complete(kind, rows.columns)

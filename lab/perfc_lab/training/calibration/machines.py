@@ -83,7 +83,7 @@ def unseen_machines(
     spread: Forest,
     memory: ForestCache | None = None,
 ) -> Mapping[str, Unseen]:
-    """Intervals by category, ``""`` for all rows together; empty where no machine is left out.
+    """Return intervals by category, ``""`` for all rows together; empty if no machine is left out.
 
     Machines are left out one at a time, and with all that are near them. Too few of them tell
     nothing of others: what they share is `FEWER_MACHINES` then.

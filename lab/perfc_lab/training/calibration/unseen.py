@@ -63,7 +63,7 @@ class LeftOut:
         return float(np.median(self.residual)) / grown(self.distance)
 
     def scores(self, error: float) -> Array:
-        """Errors over expected ones, then the same with the middle error turned around."""
+        """Return errors over expected ones, then the same with the middle error turned around."""
         expected = np.hypot(self.spread, error * grown(self.distance))
         turned = self.residual - 2 * np.median(self.residual)
         return np.concatenate([self.residual / expected, turned / expected])

@@ -112,7 +112,7 @@ class TimedLabel:
 
 
 def correlation(runs: Iterable[TimedLabel]) -> float:
-    """The least of products with which intervals hold nine in ten runs; 1 where none does."""
+    """Return the least of products with which intervals hold nine in ten runs; 1 if none does."""
     known = list(runs)
     enough = (
         share / STEPS

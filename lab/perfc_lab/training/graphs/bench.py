@@ -217,7 +217,7 @@ def by_grade(name: str, scores: Sequence[Scored]) -> Iterator[Score]:
 
 
 def slices(scores: Sequence[Scored]) -> Mapping[str, Callable[[GraphRow], bool]]:
-    """The slices by name: batches where there are several, then modes with their machines."""
+    """Return the slices by name: batches if there are several, then modes with their machines."""
     rows = [r for score in scores for r in score.rows]
     batches = sorted({r.batch for r in rows}) if at_several_batches(rows) else []
     pairs = sorted({(r.part, r.target) for score in scores for r in score.rows})
@@ -313,7 +313,7 @@ def evaluated(
     samples: int = SAMPLES,
     say: Say = lambda _: None,
 ) -> list[Score]:
-    """Figures of every predictor under every protocol, at every share of the training data.
+    """Return figures of every predictor under every protocol, at every share of the training data.
 
     Args:
         names: names of the predictors.
