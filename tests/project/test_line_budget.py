@@ -9,8 +9,8 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_037_600,
-    LABORATORY: 241_930,
+    PRODUCT: 1_037_000,
+    LABORATORY: 242_640,
     ("benchmarks",): 77_135,
 }
 """Folders, with the most tokens of code that they may have."""

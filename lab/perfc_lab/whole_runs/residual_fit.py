@@ -5,7 +5,7 @@ Sums are cross-fitted: the residual is learned from graphs that the factors were
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,19 +23,21 @@ from perfc.analyzers.whole_runs.kernel_sums import (
     tabulated_runs,
 )
 from perfc.analyzers.whole_runs.learned import Learned, Trees
+from perfc.analyzers.whole_runs.memory import OffsetMemory, levels
 from perfc.analyzers.whole_runs.pooled import pooled, pooled_schema
+from perfc.analyzers.whole_runs.similarity import OperatorSimilarity, operators, roots_of
 from perfc_lab.training.xgboost_forest import forest_of
 
 from ..splitting import fold_of
 from ..tables.architectures import family
 from ..training.libraries import xgboost
 from ..training.runs.sums import SumRecipe, multipliers
-from .remembered import offsets_of, similarity_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from perfc.analyzers.features.classes import Array
+    from perfc.analyzers.graph.model_graph import OpGraph
 
 PARTS = 3
 RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
@@ -66,6 +68,8 @@ SPREAD: Mapping[str, object] = {
     "max_bin": 64,
 }
 SPREAD_ROUNDS = 60
+PULL = 1.0
+"""Number of rows that the mean of the level above an offset counts as."""
 MACHINE_FEATURES = frozenset(
     {"mean_device_tb_per_s", "mean_ridge_flop_per_byte", "mean_sm_count", "mean_version"}
 )
@@ -295,3 +299,32 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
         stack.values, stack.time_s[stack.row], feature_names=list(stack.names), max_bin=64
     )
     return library.train(dict(settings), matrix, num_boost_round=recipe.trees, obj=loss)
+
+
+def offsets_of(data: Measurements, left: Array) -> OffsetMemory:
+    """Fit offsets to rows and their residuals, ``log(measured / estimated)``."""
+    sums: dict[int, list[float]] = {}
+    above: dict[int, int] = {}
+    for row, value in zip(data.rows, left.tolist(), strict=True):
+        upper = 0
+        for key in levels(data.graph(row).ops, row):
+            sums.setdefault(key, []).append(value)
+            above.setdefault(key, upper)
+            upper = key
+    offsets: dict[int, float] = {0: 0.0}
+    # a level is met after the one above it
+    for key, values in sums.items():
+        offsets[key] = (sum(values) + PULL * offsets[above[key]]) / (len(values) + PULL)
+    del offsets[0]
+    order = sorted(offsets)
+    return OffsetMemory(
+        np.array(order, np.uint64), np.array([offsets[k] for k in order], np.float32)
+    )
+
+
+def similarity_of(graphs: Iterable[OpGraph]) -> OperatorSimilarity:
+    """Return the shares of graphs; equal ones are stored once."""
+    counts = [operators(graph) for graph in graphs]
+    words = tuple(sorted({word for one in counts for word in one}))
+    roots = np.stack([roots_of(one, words)[0] for one in counts])
+    return OperatorSimilarity(words, np.unique(roots, axis=0))

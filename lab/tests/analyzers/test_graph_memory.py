@@ -17,7 +17,7 @@ from perfc.analyzers.whole_runs.machine_bands import RunBands, from_few
 from perfc.analyzers.whole_runs.memory import OffsetMemory, fingerprint
 from perfc_lab.training.calibration.unseen import GAUSSIAN, LeftOut
 from perfc_lab.training.calibration.unseen import unseen_runs as unseen
-from perfc_lab.whole_runs.remembered import offsets_of
+from perfc_lab.whole_runs.residual_fit import offsets_of
 
 from .graph_rows import measurements
 

@@ -32,7 +32,7 @@ from perfc_lab.training.graphs.protocols import GraphProtocol
 from perfc_lab.whole_runs import as_shipped, physics_residual, residual_fit
 from perfc_lab.whole_runs.as_shipped import figures_as_shipped
 from perfc_lab.whole_runs.physics_residual import PhysicsResidual
-from perfc_lab.whole_runs.remembered import similarity_of
+from perfc_lab.whole_runs.residual_fit import similarity_of
 
 from .graph_rows import SETTING, arches, measurements
 
