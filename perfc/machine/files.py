@@ -133,6 +133,8 @@ def _read_heads(folder: Path) -> Iterator[Listing]:
                 head = stream.read(_HEAD_BYTES).decode("utf-8", "replace")
         except OSError:
             continue
+        # keys of no table stand before the first one
+        head = head.partition("\n[")[0]
         texts = dict(_HEAD_STR.findall(head))
         match = _HEAD_ALIASES.search(head)
         aliases = tuple(re.findall(r'"([^"]*)"', match[1])) if match else ()
