@@ -2,6 +2,7 @@
 
     python benchmarks/step_memory.py [NAME ...]
     python benchmarks/step_memory.py configurations
+    python benchmarks/step_memory.py process TARGET [NAME ...]
 
 Needs PyTorch with its exporter (onnxscript); transformers and timm where models of them are named.
 Every model is exported, analysed as `--train adamw --runtime eager`, and run for two steps under
@@ -10,14 +11,19 @@ there before it: parameters, statistics, states of the optimiser, and the batch.
 model, the median error, and how many are within 5 %.
 
 A configuration is analysed as its `config.json`, in f32 and in bf16, and its module of transformers
-computes the loss of every token that it defines itself.
+computes the loss of every token that it defines itself. A process has a model and an optimiser of
+its own; its growth and the time of its steps are compared with those on a target.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -28,9 +34,13 @@ from typing import Any
 import torch
 
 import perfc
+from perfc.measuring.measure.runtimes.torch_runtime import forget_loading
+from perfc.measuring.measure.worker import memory
 from perfc.passes.memory.storage import Storages
 
 WITHIN = 0.05
+LEAST_STEPS, STEPS_S = 6, 1.5
+"""Steps of a process, and their seconds, at least."""
 OPSET = 23
 """The first with attention as one operator, which PyTorch runs as one kernel."""
 Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
@@ -310,8 +320,10 @@ def measured(model: torch.nn.Module, args: Sequence[Any], loss: Callable[[], tor
     return before + most
 
 
-def estimated(model: torch.nn.Module, args: tuple[Any, ...], path: Path) -> tuple[int, str]:
-    """Perfc's peak of what is alive, and the node at it."""
+def stepped(
+    model: torch.nn.Module, args: tuple[Any, ...], path: Path, target: str, optimizer: str
+) -> perfc.Report:
+    """Export a model and return its step on a target."""
     program = torch.onnx.export(
         model.train(),
         args,
@@ -324,7 +336,7 @@ def estimated(model: torch.nn.Module, args: tuple[Any, ...], path: Path) -> tupl
     )
     assert program is not None
     program.save(str(path), external_data=True)
-    return peak(perfc.analyze(str(path), "a100", runtime="eager", train="adamw", loss="mean"))
+    return perfc.analyze(str(path), target, runtime="eager", train=optimizer, loss="mean")
 
 
 def peak(report: perfc.Report) -> tuple[int, str]:
@@ -375,7 +387,8 @@ def rows(names: list[str]) -> Iterator[tuple[str, float]]:
         alone = Alone(model)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                ours, node = estimated(alone, args, Path(folder) / f"{name}.onnx")
+                path = Path(folder) / f"{name}.onnx"
+                ours, node = peak(stepped(alone, args, path, "a100", "adamw"))
             except Exception as error:
                 print(f"{name:24} {str(error).splitlines()[0][:90]}", flush=True)
                 continue
@@ -383,10 +396,57 @@ def rows(names: list[str]) -> Iterator[tuple[str, float]]:
         yield name, line(name, theirs, ours, node)
 
 
+def run_steps(name: str, optimizer: str) -> None:
+    """Train a model in this process, and print its growth and the time of a step."""
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    # modules that these load stay, and their memory goes
+    torch.optim.AdamW(MODELS[name]()[0].parameters()).step()
+    ctypes.CDLL(None).malloc_trim(0)
+    before = memory("VmRSS")
+    model, args, _ = MODELS[name]()
+    alone = Alone(model).train()
+    kind = torch.optim.AdamW if optimizer == "adamw" else torch.optim.SGD
+    optimiser = kind(alone.parameters(), lr=1e-3)
+    times: list[float] = []
+    forget_loading()
+    while len(times) < LEAST_STEPS or sum(times) < STEPS_S:
+        begin = time.perf_counter()
+        optimiser.zero_grad(set_to_none=True)
+        alone(*args).mean().backward()
+        optimiser.step()
+        times.append(time.perf_counter() - begin)
+    print(json.dumps([memory("VmHWM") - before, median(times[2:])]))
+
+
+def of_process(name: str, optimizer: str, target: str) -> tuple[float, float]:
+    """Print a training and return its errors of memory and time."""
+    command = [sys.executable, __file__, "steps", name, optimizer]
+    grown, taken_s = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    model, args, _ = MODELS[name]()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}.onnx"
+        report = stepped(Alone(model), args, path, target, optimizer)
+    ours = report.prediction.total.time
+    errors = report.footprint.total_bytes / grown - 1, ours.mid / taken_s - 1
+    words = "held" if ours.low <= taken_s <= ours.high else "missed"
+    line = f"{name:24} {optimizer:6} {grown / 2**20:9.1f} MiB {errors[0]:+.0%}"
+    print(f"{line} {taken_s * 1e3:9.1f} ms {errors[1]:+.0%}, {words}", flush=True)
+    return errors
+
+
 def main() -> None:
     """Print every model and the sum of it."""
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
+    if sys.argv[1:2] == ["steps"]:
+        run_steps(*sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["process"]:
+        target, *names = sys.argv[2:]
+        both = [of_process(n, o, target) for n in names or MODELS for o in ("adamw", "sgd")]
+        for what, found in zip(("memory", "time"), zip(*both, strict=True), strict=True):
+            print(f"{what}: median error {median(map(abs, found)):.1%} of {len(found)}")
+        return
     if sys.argv[1:] == ["configurations"]:
         types = (torch.float32, torch.bfloat16)
         errors = [of_configuration(n, dtype) for n in CONFIGURATIONS for dtype in types]
