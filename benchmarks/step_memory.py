@@ -444,8 +444,8 @@ def main() -> None:
     if sys.argv[1:2] == ["process"]:
         target, *names = sys.argv[2:]
         both = [of_process(n, o, target) for n in names or MODELS for o in ("adamw", "sgd")]
-        for what, found in zip(("memory", "time"), zip(*both, strict=True), strict=True):
-            print(f"{what}: median error {median(map(abs, found)):.1%} of {len(found)}")
+        for what, each in zip(("memory", "time"), zip(*both, strict=True), strict=True):
+            print(f"{what}: median error {median(map(abs, each)):.1%} of {len(each)}")
         return
     if sys.argv[1:] == ["configurations"]:
         types = (torch.float32, torch.bfloat16)
