@@ -12,7 +12,7 @@ from perfc.ir.problem import SlidingWindow
 from perfc.passes.layout.processes import ProcessMemory
 from perfc.passes.layout.processes.by_framework import process_of
 from perfc.passes.layout.processes.ort_arena import places
-from perfc.passes.layout.processes.torch import blocked
+from perfc.passes.layout.processes.torch import blocked, replayed_bytes
 from perfc.passes.memory.allocators.heap import FIRST_THRESHOLD, Heap
 from perfc.passes.memory.storage import Buffer, BufferRole
 from perfc.view.report.memory_sections.footprint import table_of
@@ -120,3 +120,14 @@ def test_a_convolution_in_pytorch_copies_its_operands_and_result_in_blocks() -> 
     assert blocked(window(65, 30), at) == (288_000, 322_560, 403_200)
     # few channels stay as they are
     assert blocked(window(3, 100), at) == (0, 3 * 112 * 9 * 4, 112 * 10_000 * 4)
+
+
+def test_a_training_step_grows_by_the_heap_that_holds_its_tensors() -> None:
+    report = perfc.analyze(
+        MODELS / "resnet50.onnx.gz", "generic-x86-64", batch=4, runtime="eager", train="sgd"
+    )
+    live = max(table_of(report).live_bytes(report.env))
+    heap = replayed_bytes(report.kernels.kernels, table_of(report), report.env)
+    # holes between tensors, and copies into blocks
+    assert live < heap < 1.4 * live
+    assert report.footprint.total_bytes > heap

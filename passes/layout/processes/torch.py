@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 
-from perfc.ir import Dim, Env, Numbers, Op
+from perfc.ir import Dim, Env, Numbers, Phase
 from perfc.ir.ops.convolution.conv import Conv
-from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad
 from perfc.ir.problem import SlidingWindow
 
 from ...fusion.kernel import Kernel
+from ...memory.allocators.heap import Heap
 from ...memory.storage import StorageTable
 from ..blocks import BLOCK
 from . import ProcessMemory
 
 F32_BYTES = 4
-MADE: Mapping[type[Op], int] = {ConvDataGrad: 0, ConvFilterGrad: 1}
-"""Which of feature maps, filters and results a gradient makes."""
 
 
 def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> ProcessMemory:
@@ -37,6 +37,9 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
         env: values of its symbols.
     """
     at = Numbers(env)
+    if Phase.BACKWARD in table.phases:
+        stored = sum(n for b, n in zip(table.buffers, table.sizes(env), strict=True) if b.born < 0)
+        return ProcessMemory(0, stored, 0, replayed_bytes(kernels, table, env) - stored)
     copied = {k.anchor: copies(k, at) for k in kernels}
     made = Counter[int]()
     for b, nbytes in zip(table.buffers, table.sizes(env), strict=True):
@@ -48,13 +51,42 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
     return ProcessMemory(0, stored, 0, most - stored)
 
 
+def replayed_bytes(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> int:
+    """Return the most that the heap grows to in two training steps, free places included.
+
+    Args:
+        kernels: kernels of the model.
+        table: its buffers.
+        env: values of its symbols.
+    """
+    at, heap, held = Numbers(env), Heap(), set[int]()
+    parts = {
+        k.anchor: blocked(k.problem, at)
+        for k in kernels
+        if isinstance(k.problem, SlidingWindow) and isinstance(k.anchor.op, Conv)
+    }
+    for _ in range(2):
+        for step, events in groupby(table.events(env), itemgetter(0)):
+            requests = [(key, n) for _, key, n in events if n]
+            made = parts.get(table.steps[step], ()) if step in range(len(table.steps)) else ()
+            inside = [(-i, n) for i, n in enumerate(made, 1)]
+            born = [r for r in requests if r[1] > 0 and r[0] not in held]
+            for key, nbytes in inside + born:
+                heap.allocate(key, nbytes)
+            dead = [key for key, n in requests if n < 0]
+            for key in [key for key, _ in inside] + dead:
+                heap.free(key)
+            held = held.union(key for key, _ in born).difference(dead)
+    return heap.peak_bytes
+
+
 def copies(kernel: Kernel, at: Numbers) -> tuple[int, int]:
     """Return the bytes that a kernel takes before it has memory for its results, and after."""
-    window, op = kernel.problem, kernel.anchor.op
-    if not (isinstance(op, Conv) and isinstance(window, SlidingWindow)):
+    window = kernel.problem
+    if not isinstance(window, SlidingWindow) or not isinstance(kernel.anchor.op, Conv):
         return 0, 0
     parts = blocked(window, at)
-    return sum(parts), parts[MADE.get(type(op), 2)]
+    return sum(parts), parts[2]
 
 
 def blocked(window: SlidingWindow, at: Numbers) -> tuple[int, int, int]:
