@@ -34,7 +34,7 @@ class Execution:
         folder: where the weights of the operator predictor lie.
         host_launch_s: what the host takes for each launch, None where nobody says.
         framework: whose kernels run, where it is known.
-        analyses: what passes found of the module.
+        analyses: results of the passes over the module.
     """
 
     bounds: RooflineTable

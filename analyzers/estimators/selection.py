@@ -27,9 +27,9 @@ TENSOR_CORES = frozenset({"matmul", "convolution"})
 SINGLE = {"matmul": "matmul_f32"}
 """Classes of the same kernels in full single precision."""
 STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
-"""Classes without rows of their own, and the one whose kernels stream tensors as theirs do."""
+"""Classes without rows, and the one whose kernels stream tensors as theirs do."""
 TOKENWISE = frozenset({"normalization", "elementwise", "embedding"})
-"""Classes whose kernels frameworks for serving have of their own, in `STORED` types."""
+"""Classes for which frameworks for serving have custom kernels, in `STORED` types."""
 NARROW = frozenset({"i8", "f8e4m3"})
 STORED = frozenset({"bf16", "f16", "f8e4m3", "i8"})
 SERVED, SERVED_TYPE = "tokenwise", "bf16"
@@ -52,7 +52,7 @@ def of_half_depth(row: Lowered, machine: Machine) -> Lowered:
     """Return a product of 8 bits as one in 16 bits, as deep as their rates differ: half as deep.
 
     Its operands are as many bytes and its multiplications take as long. Products that were measured
-    (`aic_gemm`, SmoothQuant and fp8) quantise their left operand first, in launches of their own:
+    (`aic_gemm`, SmoothQuant and fp8) quantise their left operand first, in separate launches:
     with the law of such a conversion, half as deep a product gives 0.92 to 1.11 of fp8 rows over
     50 µs on five machines.
     """
@@ -66,7 +66,7 @@ def weighted(
 ) -> tuple[str, str] | None:
     """Return the class with weights that predicts a kernel, and the element type; None without one.
 
-    ``serves`` is True if the framework's own kernels for serving are known (`serves_on`).
+    ``serves`` is True if the framework's custom kernels for serving are known (`serves_on`).
     """
     # rows without tokens are reductions, whose operand is larger than their result
     if serves and row.class_name in TOKENWISE and row.dtype in STORED and "tokens" in row[2]:
@@ -76,7 +76,7 @@ def weighted(
 
 
 def serves_on(machine: Machine, framework: str, folder: Path) -> bool:
-    """Return True if kernels that a framework for serving has of its own were measured.
+    """Return True if custom kernels of a framework for serving were measured.
 
     Frameworks' kernels differ by three times, and other classes know more machines.
     """
@@ -87,7 +87,7 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
     """Return the class and the element type that products are done in.
 
     Products of f16 run on the same units as those of bf16, of which there are more rows, unless the
-    machine has no bf16 as fast. Products of f32 without TF32 are a class of their own.
+    machine has no bf16 as fast. Products of f32 without TF32 are a separate class.
     """
     name, dtype, parameters = row
     if name in ATTENTION and dtype == "i8" and (Unit.MATRIX, "i8") in machine.compute:

@@ -32,7 +32,7 @@ TOLERANCE = 0.01
 LATENT = (576.0, 512.0)
 """Extents of a key and a value that are one latent (DeepSeek's MLA)."""
 EXPANDED = (192.0, 128.0)
-"""The same where each head has a key and a value of its own."""
+"""The same where each head has a separate key and value."""
 ABSORBED = ((512.0, 128.0), (128.0, 512.0))
 """Columns and depth of the products, one a head, that lead to latents and back."""
 TWIN = {"f16": "bf16"}

@@ -2,7 +2,7 @@
 
 A board at its limit lowers its clock until the energy of its products a second is what it may draw.
 ``FLOP_PER_JOULE`` is what products of 16 bits reach of that, by the design of the multiprocessor,
-which goes with its process. FP32 products on lanes have a limit of their own (`lanes.power_share`).
+which goes with its process. FP32 products on lanes have a separate limit (`lanes.power_share`).
 """
 
 from __future__ import annotations

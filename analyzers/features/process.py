@@ -45,7 +45,7 @@ class Near:
 
     Args:
         columns: columns of the places.
-        has_each: whether each column has a reach of its own.
+        has_each: whether each column has a separate reach.
         start: logarithm of the reach from which the search starts.
         is_one_unit: whether columns are in one unit, not in their deviations.
         shared: least similarity of rows with the same number of ``group``.
@@ -165,7 +165,7 @@ class Process:
         amplitudes: standard deviation of each term.
         known: the rows, places less ``centre`` and over ``width``.
         weights: weights of the rows.
-        noise: deviation of what nothing tells; NaN where that was not kept.
+        noise: deviation of what nothing tells; NaN if that was not stored.
     """
 
     form: SimilarityAspects

@@ -67,7 +67,7 @@ def read_cache_bytes(sheet: Sheet) -> float:
     """Caches that keep rows between two passes of the same kernel."""
     first = sheet.l1_bytes
     if sheet.generation < UNIFIED_CACHE:
-        # shared memory, which target files count with the first level, is a memory of its own
+        # shared memory, which target files count with the first level, is a separate memory
         first = max(first - sheet.sm_count * sheet.shared_memory_bytes, 0.0)
     return max(sheet.l2_bytes + first, 1.0)
 

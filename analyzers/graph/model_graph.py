@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 RANK = 6
-"""Extents that are kept of a tensor; further ones are multiplied into the last."""
+"""Number of extents of a tensor; further ones are multiplied into the last."""
 BATCHES = (32, 64)
 """Batches at which everything is counted; counts of other batches are interpolated linearly."""
 OP_FIXED = Schema(

@@ -39,7 +39,7 @@ class TrainingBudget:
 
     Args:
         seed: random seed of everything random.
-        limit_s: seconds of processor time; what is best by then is kept.
+        limit_s: seconds of processor time; the best state by then is the result.
         folder: folder of checkpoints and logs; None for none. Training goes on from one that is
             there.
         scale: share of the paper's hidden size and epochs that this machine has time for.
@@ -178,7 +178,7 @@ class GraphPredictor(ABC):
         return {}
 
     def arrays(self) -> Mapping[str, Array]:
-        """Return everything learned, by name; empty where nothing is kept."""
+        """Return everything learned, by name; empty if nothing is stored."""
         return {}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:

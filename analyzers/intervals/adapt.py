@@ -1,6 +1,6 @@
 """A few measured kernels of a new machine correct what was learned on others.
 
-Every predictor is wrong in its own way, so each has corrections of its own. The residual
+Every predictor is wrong in its own way, so each has separate corrections. The residual
 ``log(measured / predicted)`` of a kernel is an offset of the machine, plus an offset of its class,
 plus a slope over the logarithm of the predicted time (launches and rates of a machine
 have independent errors), plus noise. All are Gaussian around zero with the deviations of

@@ -152,7 +152,7 @@ def around_zero(one: Band, expected: Array) -> tuple[Array, Array]:
 class Calibration:
     """Bands by category of kernels.
 
-    Categories have bands of their own, since one quantile for all would hold for none of them
+    Categories have separate bands, since one quantile for all would hold for none of them
     (Vovk, Lindsay, Nouretdinov and Gammerman, "Mondrian confidence machine", 2003).
 
     Args:

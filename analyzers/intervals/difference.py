@@ -46,7 +46,7 @@ DIRECTIONS = 24
 DIGITS = 9
 """Amounts that differ by rounding alone are equal."""
 LARGEST = 1000
-"""Different kernels of a class whose pairs are looked at; own errors of the smaller ones add up."""
+"""Kernels of a class whose pairs are compared; specific errors of the smaller ones add up."""
 
 
 @record
@@ -57,8 +57,8 @@ class Semivariogram:
     (Diggle & Ribeiro 2007, "Model-based geostatistics", section 3.4).
 
     Args:
-        nugget: standard deviation of the own error that kernels of equal counts do not share.
-        sill: sill of the whole own error.
+        nugget: standard deviation of the specific error that kernels of equal counts do not share.
+        sill: sill of the whole specific error.
         reach: distance over which the rest of it fades; 1 is a factor of two in one extent.
         power: how smoothly it does, above 0 and at most 2.
     """
@@ -69,7 +69,7 @@ class Semivariogram:
     power: float = 1.0
 
     def correlation(self, distance: Array) -> Array:
-        """Return the correlation of what kernels share of their own errors."""
+        """Return the correlation of the specific errors of two kernels."""
         import numpy as np
 
         correlation: Array = np.exp(-((distance / self.reach) ** self.power))
@@ -176,7 +176,7 @@ def of_group(
     """Return the difference within a class; counts are negative on the old side.
 
     Args:
-        spread: how unlike own errors are.
+        spread: dissimilarity of specific errors.
         members: kernels, and how many more of each the new side has.
         scale: scale of the ellipse; 1 for the one that holds nine in ten.
     """
@@ -212,7 +212,7 @@ def of_group(
 
 
 def correlations(spread: Semivariogram, places: Sequence[Place]) -> Array:
-    """Correlations of what kernels share of their own errors, a row and a column for each."""
+    """Correlations of the specific errors of kernels, a row and a column for each."""
     import numpy as np
 
     squares = np.zeros((len(places), len(places)))

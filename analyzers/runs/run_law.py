@@ -162,7 +162,7 @@ def framework_laws(arch: str, *, is_f32: bool = False) -> Mapping[str, RunLaw]:
 
     Args:
         arch: GPU generation, as ``sm_90``.
-        is_f32: True for runs in FP32, which have fits of their own.
+        is_f32: True for runs in FP32, which have separate fits.
     """
     named = {name.partition(" ")[0]: law for name, law in laws().items() if name.endswith(arch)}
     return {n: law for n, law in named.items() if n != USUAL and n.endswith("-f32") is is_f32}

@@ -64,7 +64,7 @@ def classify(s: KernelSubject) -> Class:
     family = _FAMILIES.get(s.kind, _other)
     kind = family(s)
     terms = {Term.LAUNCH: 1.0, **{t: q for t, q in kind.terms.items() if q > 0}}
-    # operators of integers have kernels of their own, not those of quantized models
+    # operators of integers have separate kernels, not those of quantized models
     start = "integer." if s.op.endswith("_integer") else ""
     return Class(tuple(f"{start}{n}" for n in kind.names), terms)
 

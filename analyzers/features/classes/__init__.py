@@ -1,4 +1,4 @@
-"""Classes of kernels that have a learned efficiency: one file each, found by looking."""
+"""Classes of kernels that have a learned efficiency: one file each, discovered by import."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class AttentionPrefill(FusedAttention):
         """Return the products, traffic or the longest walk, whichever takes longest, and a launch.
 
         A recorded graph repeats one call, whose cache L2 then holds, and which has no pages. Under
-        a profiler of engines each layer has a cache of its own in pages: blocks of one head walk
+        a profiler of engines each layer has a separate cache in pages: blocks of one head walk
         it, in waves.
         """
         latency_s = physics.latency_s(protocol, sheet)

@@ -1,4 +1,4 @@
-"""One product a head with weights of its own, as latent attention absorbs its expansions."""
+"""One product a head with separate weights, as latent attention absorbs its expansions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class BatchedMatmul(Matmul):
     """``y[batch, m, n] = x[batch, m, k] · w[batch, k, n]`` with few ``n`` and ``k``.
 
-    Columns are those of ``matmul``. Rows of 8 bits quantise ``x`` in a kernel of its own. With
+    Columns are those of ``matmul``. Rows of 8 bits quantise ``x`` in a separate kernel. With
     ``weight_bits`` of 8 beside a type of 16 bits, weights are widened before the product.
 
     Source:

@@ -1,4 +1,4 @@
-"""Depthwise convolutions over the past of a sequence, whose last inputs are kept."""
+"""Depthwise convolutions over the past of a sequence, whose last inputs are cached."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHANNELS, STEPS = 256, 8
 def by_token(
     _kind: object, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
 ) -> NDArray[np.intp]:
-    """Return the category of rows: single tokens have a kernel of their own."""
+    """Return the category of rows: single tokens have a separate kernel."""
     index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
     return index
 
@@ -45,7 +45,7 @@ class CausalConvolution(KernelClass):
     categories = ("prompts", "single tokens")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the inputs and results once; of the kept inputs those that single tokens read."""
+        """Return inputs and results once; of the cached inputs those that single tokens read."""
         elements = rows["batch"] * rows["query_len"] * rows["channels"]
         mac = elements * rows["taps"]
         nothing = np.zeros_like(mac)
@@ -87,7 +87,7 @@ class CausalConvolution(KernelClass):
 
 
 def moved(rows: Columns, dtype: str) -> Array:
-    """Return the bytes of inputs, results and kept inputs."""
+    """Return the bytes of inputs, results and cached inputs."""
     tokens = rows["batch"] * rows["query_len"]
     cached = rows["batch"] * (rows["taps"] - 1)
     nbytes: Array = 2 * (tokens + cached) * rows["channels"] * bits_of(dtype) / 8

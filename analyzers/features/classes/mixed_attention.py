@@ -162,7 +162,7 @@ def decode_rows(rows: Columns) -> dict[str, Array]:
 def schedule(rows: Columns, dtype: str, sheet: Sheet) -> TileSchedule:
     """Return the blocks of queries of one head, each of which walks its keys on one multiprocessor.
 
-    A kernel for chunks gives a single token a tile of its own in each head, of which all rows but
+    A kernel for chunks gives a single token a separate tile in each head, of which all rows but
     one are idle, and takes sequences of one head before those of the next. Where the sequences that
     share a head of keys do not fit into L2, each head of queries reads them again, unless
     several run at once.
