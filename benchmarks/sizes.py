@@ -162,7 +162,7 @@ def counted(g: Graph) -> None:
 
 
 def product(g: Graph) -> None:
-    """Factors whose inner extents have names of their own."""
+    """Factors whose inner extents have separate names."""
     y = g.op("MatMul", g.input("n", "k"), g.input("j", 4))
     if g.rng.random() < 0.5:
         g.op("MatMul", y, g.input("l", "m"))

@@ -100,7 +100,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         samples: dict[str, list[tuple[float, float]]] = {"small": [], "large": []}
         for name, nbytes in (("small", SMALL_BYTES), ("large", LARGE_BYTES)):
-            # In a process of its own: a child's peak includes that of the parent it came from.
+            # In a separate process: a child's peak includes that of the parent it came from.
             path = f"{folder}/{name}.onnx"
             subprocess.run([sys.executable, __file__, "--build", path, str(nbytes)], check=True)
         for _ in range(options.repeat + 1):

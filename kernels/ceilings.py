@@ -108,7 +108,7 @@ class MeasuredCeiling:
 
 @record
 class SweepLevel:
-    """A memory level found by the sweep.
+    """A memory level that the sweep detected.
 
     Args:
         capacity: working set at which the bandwidth falls; infinite for memory.

@@ -1,4 +1,4 @@
-"""Levels of a memory hierarchy, found as plateaus of bandwidth over working set."""
+"""Levels of a memory hierarchy, detected as plateaus of bandwidth over working set."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python -m benchmarks.speed.budgets
     python -m benchmarks.speed.budgets --only help --repeats 20
 
-Each command runs in a process of its own. The least of several runs counts, as others only add to
+Each command runs in a separate process. The least of several runs counts, as others only add to
 it. A machine slower than the one the budgets were set on states how much: ``--factor 1.5``.
 """
 

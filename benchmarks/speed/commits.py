@@ -3,7 +3,7 @@
     asv --config benchmarks/asv.conf.json run COMMIT^!
     asv --config benchmarks/asv.conf.json compare COMMIT HEAD
 
-asv installs each commit in an environment of its own; the cases are those of the working tree.
+asv installs each commit in a separate environment; the cases are those of the working tree.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .processes import CASES, Sample, run_apart
 
 
 class WholeProcess:
-    """A command as a user types it, in a process of its own, start-up included."""
+    """A command as a user types it, in a separate process, start-up included."""
 
     params = (list(CASES),)
     param_names = ("command",)

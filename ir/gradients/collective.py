@@ -1,6 +1,6 @@
 """Gradients of collectives: how one rank's result depends on the tensors of all ranks.
 
-Every rank computes the loss of its own data. Ranks that share matrix products hold the same sum,
+Every rank computes the loss of its data. Ranks that share matrix products hold the same sum,
 so the gradient of the sum, which all of them have, is the gradient of every part.
 """
 

@@ -83,7 +83,7 @@ def all_values(graph: Graph) -> Iterator[Value]:
 
 
 def free_symbols(module: Module) -> tuple[Atom, ...]:
-    """Return symbols in types, contents and ranges, each after the symbols of its own range."""
+    """Return symbols in types, contents and ranges, each after the symbols of its range."""
     result: dict[Atom, None] = {}
     seen: set[object] = set()
 

@@ -245,7 +245,7 @@ class Others:
     """Use of all processors by other programs since construction."""
 
     def __init__(self) -> None:
-        self.busy, self.own, self.start = busy_s(), time.process_time(), time.monotonic()
+        self.busy, self.process_s, self.start = busy_s(), time.process_time(), time.monotonic()
 
     def share(self) -> float | None:
         """Return the share of all processors; None if the system does not report it."""
@@ -254,5 +254,5 @@ class Others:
             return None
         cores = os.cpu_count() or 1
         # each processor's count may lag the process's own time by one tick
-        used = now - self.busy - (time.process_time() - self.own) - cores * TICK_S
+        used = now - self.busy - (time.process_time() - self.process_s) - cores * TICK_S
         return min(max(used, 0.0) / (elapsed * cores), 1.0)

@@ -67,7 +67,7 @@ class Application(NamedTuple):
 
 @frozen
 class Shapes(Transform):
-    """Infer types and small contents, symbols kept, subgraphs included.
+    """Infer types and small contents, with symbols, subgraphs included.
 
     Each operator's ``infer`` and ``fold`` are pure, so equal operands give remembered results.
     A declared type fills what inference leaves open; it never overrides it.

@@ -28,7 +28,7 @@ from .shapes import Recording
 from .sizing import Refusal, Settled, Sizing
 
 MOST_KEPT = 8
-"""Symbols whose formulas are kept where they can be, once those of all do not hold."""
+"""Symbols whose formulas stay where possible, once those of all do not hold."""
 
 
 @frozen

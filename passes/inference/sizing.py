@@ -67,7 +67,7 @@ class Sizing:
     Args:
         read: the module to infer the types of.
         typed: the same with types in formulas, node by node.
-        applications: what inference of ``typed`` met; None where nobody kept it.
+        applications: what inference of ``typed`` met; None if not recorded.
         steps: what was spent on the search so far.
     """
 

@@ -72,7 +72,7 @@ class SavedTable:
 
 @frozen
 class Saved(Analysis[SavedTable]):
-    """Values kept for the backward pass: results, inputs, and what views show of them.
+    """Values saved for the backward pass: results, inputs, and what views show of them.
 
     Stored tensors are left out: they are there anyway. A view holds the storage that it shows, as
     in PyTorch, where a runtime's views move nothing and strides can express them.

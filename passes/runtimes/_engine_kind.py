@@ -22,7 +22,7 @@ class Batching(Enum):
     WHOLE_PROMPTS = "whole-prompts"
     """The same, but a prompt that does not fit waits for the next step, unless it is the first."""
     PROMPTS_FIRST = "prompts-first"
-    """Prompts in steps of their own as long as any may start, decodes else."""
+    """Prompts in separate steps as long as any may start, decodes else."""
 
 
 class PoolOf(Enum):

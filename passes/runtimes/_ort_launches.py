@@ -1,6 +1,6 @@
 """Launches of cuDNN around the convolutions of ONNX Runtime on CUDA, whose features lie NCHW.
 
-Source: onnxruntime core/providers/cuda/nn/conv.cc: the bias is an addition of its own by default
+Source: onnxruntime core/providers/cuda/nn/conv.cc: the bias is a separate addition by default
 (``fuse_conv_bias=0``), after depthwise convolutions too; cuDNN converts as for PyTorch. cuDNN 9 is
 uses its heuristic's choice; before, ``cudnn_conv_algo_search=EXHAUSTIVE`` timed all.
 contrib_ops/cuda/fused_conv.cc: with an activation, one call adds the bias as well.

@@ -1,4 +1,4 @@
-"""SGLang: as vLLM, with quantisation in kernels of its own."""
+"""SGLang: as vLLM, with quantisation in separate kernels."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""vLLM: kernels of its own between library products, recorded as CUDA graphs."""
+"""vLLM: custom kernels between library products, recorded as CUDA graphs."""
 
 from perfc.ir import Kind
 

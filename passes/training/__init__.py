@@ -1,1 +1,1 @@
-"""A training step as a graph: gradients, losses, optimisers, what is frozen, what is kept."""
+"""A training step as a graph: gradients, losses, optimisers, frozen and saved tensors."""

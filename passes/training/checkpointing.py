@@ -1,4 +1,4 @@
-"""Activation checkpointing: what is kept of the forward pass, and what is computed again."""
+"""Activation checkpointing: what is saved of the forward pass, and what is recomputed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Choice:
 
     Args:
         policy: policy of the block.
-        kept_bytes: kept bytes of its results that are kept.
+        kept_bytes: bytes of its results that are saved.
         cost_bytes: what computing the rest again takes, in bytes of traffic that take as long.
     """
 
@@ -39,7 +39,7 @@ class CurvePosition:
     """A point of the time-memory curve.
 
     Args:
-        kept_bytes: kept bytes of all blocks.
+        kept_bytes: saved bytes of all blocks.
         cost_bytes: cost of recomputation, in bytes of traffic.
         policies: policies of each block.
     """
@@ -72,7 +72,7 @@ class Checkpoints:
         return Checkpoints(blocks_of(forward, trained), read, trained, env)
 
     def kept_in(self, block: Block, policy: RecomputePolicy) -> set[Value]:
-        """Results of a block that are kept under a policy; those that leave it always are."""
+        """Results of a block that are saved under a policy; those that leave it always are."""
         results = {v for n in block.nodes for v in n.results}
         # what no parameter has a part in, as a mask, other blocks read too
         edge = {v for v in results if v is block.boundary or self.is_shared(v)}
@@ -118,7 +118,7 @@ class Checkpoints:
         return max(moved, flop // FLOP_PER_BYTE)
 
     def curve(self) -> list[CurvePosition]:
-        """Least cost for each size, from nothing kept to everything: a choice for each block.
+        """Least cost for each size, from nothing saved to everything: a choice for each block.
 
         Dynamic programming over blocks and sizes, exact to one part in ``LEVELS``.
         Source: Checkmate, arXiv:1910.02653, and Rotor, arXiv:1911.13214, of chains of blocks.

@@ -42,7 +42,7 @@ BUFFERS = (
 )
 """Names that PyTorch modules, and torch.onnx's constants, give to what is no parameter."""
 UNNAMED = "val_[0-9]*"
-"""Names that torch.onnx gives to constants of its own, among them biases of zeros that it adds to
+"""Names that torch.onnx gives to its constants, among them biases of zeros that it adds to
 convolutions; parameters under such a name are matrices that it turned over."""
 SCALE = 65536.0
 """PyTorch, torch.amp.GradScaler: the scale that it starts with."""
@@ -68,8 +68,8 @@ class Train(Transform):
         lora_rank: of the factors beside matrices, which then alone are trained; 0 for none.
         lora: patterns of names of the matrices; every one by default.
         checkpointing: policy of what is computed again: none, block, selective or optimal.
-        keep: share of the kept bytes that may stay, under ``optimal``.
-        dropout: share of the elements that a transformer drops, where the model has lost its own.
+        keep: share of the saved bytes that may stay, under ``optimal``.
+        dropout: share of the elements that a transformer drops, if the model does not give it.
         fuses_attention: whether the framework runs and differentiates attention as one operator.
         is_trainer: whether it fuses every attention, and the update with its master weights.
     """

@@ -180,7 +180,7 @@ class Deployment:
     def table_name(self) -> str:
         """Return the fusion table with its streams, as passes accept it: ``ort:3``."""
         table = runtime(self.stated_runtime)
-        # weights of measured steps, which have versions of their own, know the newest table
+        # weights of measured steps, which have separate versions, know the newest table
         name = table.name if table.steps else of_version(table, self.version).name
         return name if self.streams == 1 else f"{name}:{self.streams}"
 

@@ -280,7 +280,7 @@ def part_of(
 
 
 def _part(program: BothPasses, rows: Sequence[Ran], env: Env) -> PartCost:
-    """Return the cost of a part that is a module of its own."""
+    """Return the cost of a part that is a separate module."""
     exchange = exchanged(program.forward, env)
     saved, inputs, again = program.saved, program.inputs, program.again
     return part_of(program.forward, rows, env, saved, inputs, exchange, again)

@@ -221,7 +221,7 @@ class Machine:
 
     @property
     def peer_count(self) -> int:
-        """Return GPUs to each of which a link of a mesh of its own leads; 0 if there is no mesh."""
+        """Return GPUs to each of which a link of a separate mesh leads; 0 if there is no mesh."""
         peers = self.facts.get("link.mesh.peer_count")
         return 0 if peers is None else int(peers.value)
 

@@ -169,7 +169,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def sliced(card: Machine, name: str) -> Machine:
-    """Return the slice of a card as a machine of its own.
+    """Return the slice of a card as a separate machine.
 
     Raises:
         TargetError: no profile of that name is known of the card.

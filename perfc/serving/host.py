@@ -1,7 +1,7 @@
 """Host overhead of serving engines by runtime and version, fitted to published benchmarks.
 
 A step takes ``kernels · k + exchanges · x + step + Σ sequences``. Kernels of steps with prompts
-have a factor of their own, which also absorbs what prefix caches saved. ``perfc train serving``
+have a separate factor, which also absorbs what prefix caches saved. ``perfc train serving``
 fits these numbers together to published runs of serving engines; none was measured separately.
 """
 

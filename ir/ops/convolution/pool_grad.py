@@ -40,7 +40,7 @@ class PoolGrad(Op):
 
     Shapes:  dY of the pool's result, and the shape of its operand -> dX of that shape.
     Work:    {alu}: an addition for each of t taps of the e elements of dY.
-    Traffic: dY and what was kept once, dX once.
+    Traffic: dY and saved values once, dX once.
     """
 
     kind = Kind.POOL
@@ -56,7 +56,7 @@ class MaxPoolGrad(PoolGrad):
 
     Shapes:  dY[n, c, p, q], Indices like dY, shape, X -> dX of ``shape``.
     Work:    {alu} with t = 1.
-    Traffic: dY and Indices once, dX once. X is handed over, so that it is kept, and not read.
+    Traffic: dY and Indices once, dX once. X is handed over, so that it is saved, and not read.
     Source:  ONNX Runtime training, com.microsoft MaxPoolGrad; PyTorch,
              max_pool2d_with_indices_backward, which takes the operand for its shape.
     """
@@ -89,7 +89,7 @@ class AveragePoolGrad(PoolGrad):
 
     Shapes:  dY[n, c, p, q], shape, X -> dX of ``shape``.
     Work:    {alu} with the t taps of a window.
-    Traffic: dY once, dX once. X is handed over, so that it is kept, and not read.
+    Traffic: dY once, dX once. X is handed over, so that it is saved, and not read.
     Source:  ONNX Runtime training, com.microsoft AveragePoolGrad; PyTorch, avg_pool2d_backward,
              which takes the operand for its shape.
     """

@@ -55,7 +55,7 @@ def rows_without(shape: Shape | None, axes: Sequence[int]) -> Dim:
 class Normalization(Op):
     """Elements centered and scaled by statistics of their row.
 
-    Shapes:  X -> same shape; r rows have statistics of their own.
+    Shapes:  X -> same shape; r rows have separate statistics.
     Work:    {alu} with a operations per element, {sfu}: one reciprocal root per row. The
              divisions by the row's length and the additions of epsilon are left out.
     Traffic: each operand and each result once.

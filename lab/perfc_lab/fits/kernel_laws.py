@@ -306,7 +306,7 @@ def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
 def with_spreads(fits: Mapping[str, LawFit]) -> dict[str, KernelLaw]:
     """Return laws with ends that hold nine in ten of the rows left out.
 
-    Short and long kernels have spreads of their own, few rows that of all classes as well. The
+    Short and long kernels have separate spreads, few rows that of all classes as well. The
     quantiles are those of all classes together, each with the same weight.
     """
     scaled: list[Array] = []

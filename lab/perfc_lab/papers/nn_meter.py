@@ -35,7 +35,7 @@ FEATURES = Schema(
 )
 """Configuration of a kernel, its work and its traffic (Table 3 of the paper), by the logarithm."""
 LEAST_KERNELS = 30
-"""Measured ones that a kind needs for a forest of its own; others have that of their class."""
+"""Measured ones that a kind needs for a separate forest; others have that of their class."""
 PARAMETERS: Mapping[str, Any] = {
     "learning_rate": 1.0,
     "num_parallel_tree": 100,

@@ -61,7 +61,7 @@ class ServedRow:
         cache: element type of keys and values; "" for that of activations.
         tensor: ranks that share every product.
         expert: ranks that experts are divided among; 1 divides each expert.
-        attention_data: groups of ranks with sequences of their own.
+        attention_data: groups of ranks with separate sequences.
         engines: number of equal replicas.
         isl: tokens of a prompt.
         osl: tokens of an answer.

@@ -278,7 +278,7 @@ def _weights(row: Any) -> str:
 def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
     """Ranks of an engine of one part of a row, those that experts are divided among, and groups.
 
-    Groups of ranks have sequences of their own.
+    Groups of ranks have separate sequences.
     """
     names = ("tp_size", "moe_tp_size", "moe_ep_size", "attention_dp_size")
     tensor, moe_tensor, moe_expert, data = (number(getattr(row, part + n)) for n in names)
@@ -306,7 +306,7 @@ def _ranks(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[in
     (``--data-parallel-size=$TP --enable-expert-parallel``).
     """
     if tensor > 8 and tensor & (tensor - 1):
-        # of racks: each rank has sequences of its own, and a share of the experts
+        # of racks: each rank has separate sequences, and a share of the experts
         return tensor, tensor, tensor
     if tensor == data > 1 and (moe_tensor, moe_expert) == (1, tensor * data):
         return tensor, tensor, tensor

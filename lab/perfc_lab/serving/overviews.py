@@ -43,7 +43,7 @@ SIZES_OF_LENGTHS: Mapping[tuple[str, int, int, int], tuple[int, int]] = {
     ("LLaMA v2 70B", 4, 128, 4096): (8192, 256),
     ("LLaMA v2 70B", 8, 128, 2048): (16384, 1024),
 }
-"""The same where tokens in and out have an engine of their own."""
+"""The same where tokens in and out have a separate engine."""
 OF_LENGTHS = {
     (128, 128): 30000,
     (128, 2048): 3000,
@@ -64,7 +64,7 @@ OF_LENGTHS = {
 """Requests by tokens in and out, since 1.0; those of the page after it behind."""
 SHARES_NOTHING = "v1.0"
 """Version whose table calls GPUs of a model with experts tensor parallel, and whose command tells
-it ``enable_attention_dp: true``: each GPU has sequences of its own, and a share of the experts."""
+it ``enable_attention_dp: true``: each GPU has separate sequences, and a share of the experts."""
 
 
 def settings_of(
@@ -94,13 +94,13 @@ def settings_of(
 
 
 def groups(version: str, model: str, tensor: int, divided: int) -> int:
-    """Return GPUs that have sequences of their own up to the experts; 1 if all share each product.
+    """Return GPUs that have separate sequences up to the experts; 1 if all share each product.
 
     Args:
         version: as the table has it.
         model: as the table calls it.
         tensor: GPUs that the table calls tensor parallel.
-        divided: those that it says have sequences of their own; 0 where it says nothing.
+        divided: those that it says have separate sequences; 0 where it says nothing.
     """
     return tensor if version == SHARES_NOTHING and is_mixture(model) else max(1, divided)
 

@@ -48,7 +48,7 @@ aiconfigurator's runner of genai-perf send ten for each user."""
 NODE_GPUS, RACKS = 8, frozenset({"gb200"})
 """GPUs of a published node, and targets whose whole rack is one."""
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
-"""Ranks among which heads divide; others have sequences of their own each."""
+"""Ranks among which heads divide; others have separate sequences each."""
 NO_SETTINGS = ServerSettings()
 BARE = HostModel(launch_s=LAUNCH_S)
 CONFIGS: Mapping[str, str] = data_next_to(__file__)

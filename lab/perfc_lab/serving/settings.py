@@ -47,7 +47,7 @@ def together(
         precision: as the table has it.
         isl: tokens of a prompt.
         users: number of users of the run.
-        groups: number of groups of ranks that have sequences of their own.
+        groups: number of groups of ranks that have separate sequences.
     """
     for listed in _servers()["server"]:
         fits = listed["model"] in model.lower() and listed["runtime"] == runtime
@@ -73,7 +73,7 @@ def drafted_tokens(run: ServedRun, groups: int, drafts: bool | None) -> int | No
 
     Args:
         run: what its row says.
-        groups: number of groups of ranks that have sequences of their own.
+        groups: number of groups of ranks that have separate sequences.
         drafts: whether it is known to draft tokens.
     """
     for listed in _servers()["drafting"]:

@@ -1,4 +1,4 @@
-"""Sources of measured rows: one file each, found by looking."""
+"""Sources of measured rows: one file each, discovered by import."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def make_static(model: Any) -> None:
 
 
 def write(module: Any, seq_len: int, training: bool, path: Path) -> None:
-    """Export into a folder of its own, then move the file to its place."""
+    """Export into a separate folder, then move the file to its place."""
     import torch
 
     module.train(training)

@@ -68,7 +68,7 @@ def grouping(name: str) -> float:
 def cache_share(name: str, context: int) -> float:
     """Return the bytes of one sequence's caches over those of the parameters that a token touches.
 
-    Both are of 16 bits, so that formats, which are features of their own, leave it as it is.
+    Both are of 16 bits, so that formats, which are separate features, leave it as it is.
     """
     model = model_of(name)
     if model is None:

@@ -51,7 +51,7 @@ def figures_as_shipped(
         quantity: what is predicted.
         seeds: seeds of the splits.
         budget: budget of each training.
-        families: whether every family of enough rows gets a line of its own.
+        families: whether every family of enough rows gets a separate line.
         say: called with the progress.
 
     Raises:

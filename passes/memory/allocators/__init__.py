@@ -76,7 +76,7 @@ def replay(
         events: kernel, key and bytes; below zero where the key is given back.
         allocator: with nothing given out.
         steps: kernels of the run.
-        runs: how often it is repeated, what outlives it kept: later runs find what the first left.
+        runs: how often it is repeated, with what outlives it: later runs find what the first left.
 
     Raises:
         OutOfMemoryError: the device has no room.

@@ -1,7 +1,7 @@
 """PyTorch's caching allocator on CUDA, without expandable segments.
 
 Sizes are multiples of 512 B. Up to 1 MiB come out of segments of 2 MiB, below 10 MiB out of
-segments of 20 MiB, larger ones have segments of their own, multiples of 2 MiB. The smallest free
+segments of 20 MiB, larger ones have separate segments, multiples of 2 MiB. The smallest free
 block that is large enough is taken, and cut where the rest can serve: any rest of a small one, more
 than 1 MiB of a large one. Nothing is given back until the device has no more.
 

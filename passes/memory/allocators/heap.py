@@ -1,6 +1,6 @@
 """The heap of the C library: best fit with coalescing, whose top grows and shrinks.
 
-Requests above a threshold have pages of their own, which go back at once; the first that is freed
+Requests above a threshold have separate pages, which go back at once; the first that is freed
 raises the threshold to its size. What lies below a block in use stays with the process.
 
 Source: glibc 2.36, malloc/malloc.c, ``M_MMAP_THRESHOLD`` and ``M_TRIM_THRESHOLD``.

@@ -46,7 +46,7 @@ def dropped(nodes: Sequence[Node], ratio: float, tape: Tape) -> list[Node]:
     if any(node.op.is_exactly(Dropout) for node in nodes):
         hint = "its own share counts"
         raise PassError("the model drops elements already", where="--dropout", hint=hint)
-    places = Places(nodes).found
+    places = Places(nodes).values
     if not places:
         hint = "it has no branches of products beside a residual stream"
         raise PassError("the model has no place for dropout", where="--dropout", hint=hint)
@@ -77,7 +77,7 @@ class Places:
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.at = Written(nodes, ())
-        self.found: set[Value] = set()
+        self.values: set[Value] = set()
         self.stored: set[Value] = set()
         """Parameters that are turned over or cast."""
         self.looked_up: set[Value] = set()
@@ -99,13 +99,13 @@ class Places:
                 self.looked_up.add(result)
             case Add() if all(v in self.looked_up for v in node.inputs):
                 self.looked_up.add(result)
-                self.found.difference_update(self.embeddings(v) for v in node.inputs if v)
-                self.found.add(self.embeddings(result))
+                self.values.difference_update(self.embeddings(v) for v in node.inputs if v)
+                self.values.add(self.embeddings(result))
             case Softmax() if self.weighs(result):
-                self.found.add(result)
+                self.values.add(result)
             case Add() | Reshape() | Cast() | MatMul() | Gemm():
                 self.ends[result] = self.products(node)
-                self.found.update(self.branches(node))
+                self.values.update(self.branches(node))
             case _:
                 pass
 

@@ -11,7 +11,7 @@ from .model import Branch, LanguageModel, Residual
 
 
 def token_predictor(model: LanguageModel) -> LanguageModel:
-    """Return the layer of a model that predicts the token after the next, as a model of its own.
+    """Return the layer of a model that predicts the token after the next, as a separate model.
 
     It reads the last hidden state beside the next token's embedding, through a product of both to
     one width, then is a layer like the model's last. Embedding and head are the model's. One such

@@ -283,7 +283,7 @@ class LanguageModel:
         max_positions: longest sequence, 0 if not given.
         quantization: quantization of the stored weights; None where they have 16 bits or more.
         left_out: parts of the configuration that are not part of this description, in words.
-        predictors: layers of its own that predict tokens beyond the next; not part of ``stacks``.
+        predictors: separate layers that predict tokens beyond the next; not part of ``stacks``.
         drafted: tokens that a step of decoding verifies for each sequence, beside the next one.
         adapters: that its decoder is served with; None for none.
         tower: that reads images; None for none, or for one that is not read.

@@ -227,7 +227,7 @@ def in_half(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servin
 
     Args:
         precision: the requested one.
-        takes: whether the machine multiplies a type, by its code, at a rate of its own.
+        takes: whether the machine multiplies a type, by its code, at a separate rate.
     """
     if takes("bf16") or precision.half is not DType.BF16:
         return precision

@@ -17,7 +17,7 @@ from .elements import DataType
 MAX_FLOATS: Final = 256
 """Float tensors above this many elements are not tracked: no shape is driven by one."""
 PLAIN: Final = frozenset({DataType.FLOAT, DataType.INT32, DataType.INT64, DataType.BOOL})
-"""Element types whose values are kept as they are unpacked."""
+"""Element types whose values stay as they are unpacked."""
 
 
 @record

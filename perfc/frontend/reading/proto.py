@@ -105,7 +105,7 @@ class ProtoTensor:
         payload: little-endian elements as in ``raw_data``, or None when they were not read.
         nbytes: bytes of elements the file says it holds, None when it does not say.
         offset: position in the file of elements that were left unread.
-        external: location, offset and length of elements kept in another file; small ones are
+        external: location, offset and length of elements stored in another file; small ones are
             read from there.
         string_data: elements of a string tensor, None when they were not read.
     """

@@ -367,7 +367,7 @@ def _bytes(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> 
 
 
 def _leave(spec: Field, fields: Fields, offset: int, nbytes: int) -> None:
-    """Note elements that stay in the file; of several runs not even the length is kept."""
+    """Note elements that stay in the file; of several runs not even the length is stored."""
     fields[spec.name] = Unread(-1, -1) if spec.name in fields else Unread(offset, nbytes)
 
 

@@ -47,7 +47,7 @@ SCRIPTS = (
 )
 """Files of ``scripts/`` in the order in which they run."""
 CHARTS = ("roofline", "modules", "kernels", "graph", "memory")
-"""Sections with a layout of their own."""
+"""Sections with a separate layout."""
 LINKED = ("bottlenecks", "assumptions", "changes")
 """Sections below the charts that have a link and a key."""
 FOLDED = ("assumptions", "coverage")

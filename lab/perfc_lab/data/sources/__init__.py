@@ -1,1 +1,1 @@
-"""Public sources: one file each, found by looking."""
+"""Public sources: one file each, discovered by import."""

@@ -144,7 +144,7 @@ def attention() -> str:
 
 
 def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[str] = ()) -> Any:
-    """Byte pairs learned from text, every digit a token of its own, words merged with their like.
+    """Byte pairs learned from text, every digit a separate token, words merged with their like.
 
     Between two numbers of a summary stands mostly one token: answers are half as long.
 

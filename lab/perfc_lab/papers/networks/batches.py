@@ -109,7 +109,7 @@ class LogScale:
 
 @frozen
 class UnitScale:
-    """Numbers in a unit of their own, as the authors' programs of DIPPM and TraPPM learn them.
+    """Numbers in a separate unit, as the authors' programs of DIPPM and TraPPM learn them.
 
     Args:
         unit: one of it, in the unit of the quantity.

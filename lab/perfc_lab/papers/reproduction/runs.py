@@ -36,7 +36,7 @@ RESULT_FORMAT = 4
 REPEATED = 4.0
 """Time limit of a repeated training over the preset's."""
 LEAST_OF_FAMILY = 5
-"""Tested rows that a family needs for an error of its own."""
+"""Tested rows that a family needs for a separate error."""
 
 
 @record

@@ -29,13 +29,13 @@ class Counted(Enum):
 
 @record
 class DisaggregatedRun:
-    """A run whose prompts are computed by workers of their own.
+    """A run whose prompts are computed by separate workers.
 
     Args:
         prompt_workers: that compute prompts.
         token_workers: that write tokens.
         ranks: number of ranks of each of those.
-        has_own_sequences: whether each of these ranks has sequences of its own.
+        has_own_sequences: whether each of these ranks has separate sequences.
         expert: ranks that share experts.
         drafted: tokens of each sequence in a step, beside the next one; None where lists with and
             without them have the run.

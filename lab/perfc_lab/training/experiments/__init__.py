@@ -1,4 +1,4 @@
-"""Experiments: what is trained and tested, one file each, found by looking.
+"""Experiments: what is trained and tested, one file each, discovered by import.
 
 An experiment defines its rows, splits and figures before anything is trained. `train` returns what
 is shipped, from all rows; `evaluate` retrains without what it tests.

@@ -323,7 +323,7 @@ def evaluated(
         seeds: seeds of the splits.
         budget: budget of each training.
         shares: shares of the architectures trained on; several make a learning curve.
-        families: whether every family of enough rows gets a line of its own.
+        families: whether every family of enough rows gets a separate line.
         samples: rows of a new machine that a transfer sees.
         say: called with what is trained.
     """

@@ -29,7 +29,7 @@ RunPrediction = tuple[float, float, float, float, float, float, str]
 
 
 def predictions(weights: Artefact, data: Path, targets: Sequence[str]) -> list[RunPrediction]:
-    """Return the predictions of ``perfc.analyze`` with other weights, in a process of its own."""
+    """Return the predictions of ``perfc.analyze`` with other weights, in a separate process."""
     with TemporaryDirectory() as folder:
         place = shutil.copytree(SHIPPED, Path(folder) / "weights")
         save(weights, place, overwrite=True)

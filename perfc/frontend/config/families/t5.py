@@ -10,7 +10,7 @@ from ._layers import activation, layer_norm, plain, post_norm, pre_norm, rms
 
 
 def t5(keys: Keys) -> tuple[Stack, ...]:
-    """T5, mT5 and UMT5, which has a relative bias of its own in every layer."""
+    """T5, mT5 and UMT5, which has a separate relative bias in every layer."""
     hidden, heads = keys.whole("d_model"), keys.whole("num_heads")
     buckets = keys.whole("relative_attention_num_buckets", default=32)
     keys.whole("relative_attention_max_distance", default=128)

@@ -267,7 +267,7 @@ def _scores(
     if a.is_cache_shared or not is_added or (past[0] is None and decode[0] is None):
         return b.node(op, given, name)
     mixed, *rows = b.several(op, given, name, ("result", "new_key", "new_value"))
-    b.kept += rows
+    b.cached += rows
     return mixed
 
 

@@ -80,7 +80,7 @@ class Builder:
         self.inputs: list[Value] = []
         self.weights: list[Value] = []
         self.nodes: list[Node] = []
-        self.kept: list[Value] = []
+        self.cached: list[Value] = []
         self.tables: dict[tuple[object, ...], Value] = {}
         self.quantised: dict[tuple[Value, WeightFormat], Value] = {}
         self.adapters: Adapters | None = None
@@ -94,7 +94,7 @@ class Builder:
 
     def module(self, outputs: Sequence[Value], symbols: Sequence[SymbolDecl]) -> Module:
         """Return the built module: its outputs, then the rows that are added to caches."""
-        results = (*outputs, *self.kept)
+        results = (*outputs, *self.cached)
         graph = Graph(
             self.name, tuple(self.inputs), results, tuple(self.nodes), tuple(self.weights)
         )

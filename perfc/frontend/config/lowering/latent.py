@@ -82,7 +82,7 @@ def _latents(
         rope = rotated_heads(b, rope, 1, (a.rope_dim, a.rope_dim), run, f"{name}.k_rotary")
     if a.rope_dim:
         latent = b.node(JOIN, (latent, rope), f"{name}.cached")
-    b.kept.append(latent)
+    b.cached.append(latent)
     return query, latent
 
 
@@ -150,7 +150,7 @@ def _restored(b: Builder, mixed: Value, a: LatentAttention, heads: int, name: st
 
 
 def _per_head(b: Builder, x: Value, extents: tuple[int, int, int], name: str) -> Value:
-    """Each head's rows times a weight of its own: [tokens, heads, in] to [tokens, heads, out]."""
+    """Each head's rows times a separate weight: [tokens, heads, in] to [tokens, heads, out]."""
     weight = b.weight(f"{name}.weight", extents)
     turned = b.node(TURN, (x,), f"{name}.heads_first")
     made = b.node(MATMUL, (turned, weight), name)
@@ -198,7 +198,7 @@ def score_tokens(
     extents = (run.tokens.past, run.tokens.context)
     caches = _caches(b, run, f"{name}.key", ix.head_dim, extents, DType.F8E4M3FN)
     scores = b.node(op, trimmed(query, key, None, *caches), f"{name}.scores")
-    b.kept += [key, b.node(MUL, (scores, weights), f"{name}.choice")]
+    b.cached += [key, b.node(MUL, (scores, weights), f"{name}.choice")]
 
 
 def sparse_scores(

@@ -76,7 +76,7 @@ def by_heads(
     if run.is_cached:
         if code.joins_cache:
             key, value = (b.node(COPY, (v,), f"{v.name}.cached") for v in (key, value))
-        b.kept += [key, value]
+        b.cached += [key, value]
     if code.repeats_keys and g < h:
         key, value = (
             _repeated(b, v, h // g, run, w) for v, w in ((key, widths[1]), (value, widths[2]))

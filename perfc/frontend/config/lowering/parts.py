@@ -33,7 +33,7 @@ def layer_part(
 ) -> Module:
     """One layer of the decoder, or of an encoder alone; with adapters if only these are trained.
 
-    Its experts are those of one of ``expert_groups`` groups of ranks, each with tokens of its own.
+    Its experts are those of one of ``expert_groups`` groups of ranks, each with separate tokens.
 
     Raises:
         ModelError: it does not divide so.

@@ -79,7 +79,7 @@ def _whole(layer: Layer) -> Layer:
 
 
 def _windowed(b: Builder, run: Running, tower: Tower, chunk: int) -> Running:
-    """Return windows of an image as sequences of their own; those at its edges may hold less."""
+    """Return windows of an image as separate sequences; those at its edges may hold less."""
     patches = tower.patches
     along = -(-(patches.image // patches.patch) // math.isqrt(chunk))
     each = patches.tokens // (along * along)

@@ -228,7 +228,7 @@ def ranks_of(
                 raise
             job.note(f"left out: {error.message}", name)
             continue
-        # one process is rank 0 of a job of its own
+        # one process is rank 0 of a separate job
         recorded = None if trace.world_size == 1 else trace.rank
         if recorded is None:
             job.note("rank not recorded: numbered by the names", name)

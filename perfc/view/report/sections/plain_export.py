@@ -27,7 +27,7 @@ def optimizer_of(report: Report) -> Runtime | None:
 
 
 def has_softmax(table: KernelTable) -> bool:
-    """Return True if some kernel is a softmax of its own."""
+    """Return True if some kernel is a separate softmax."""
     return any(k.kind is Kind.SOFTMAX for k in table.kernels)
 
 
