@@ -1,4 +1,4 @@
-"""What measured graphs took beyond their estimate, and how far machines reach."""
+"""Memory of measured graphs beyond their estimate, and the reach of machines."""
 
 from __future__ import annotations
 
