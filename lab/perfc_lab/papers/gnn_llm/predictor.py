@@ -352,13 +352,13 @@ class GnnLlm(NetworkPredictor):
     def failure_rate(self) -> float | None:
         """Share of the answers so far that were no latency; None without a language model."""
         network = self.made
-        if not isinstance(network, LatencyNetwork) or not network.answers:
+        if not isinstance(network, LatencyNetwork) or not network.attempts:
             return None
-        return network.failed / network.answers
+        return network.failed / network.attempts
 
     def predict(self, data: Measurements) -> Array:
         if isinstance(self.made, LatencyNetwork):
-            self.made.answers = self.made.failed = 0
+            self.made.attempts = self.made.failed = 0
         return super().predict(data)
 
     def meta(self) -> Mapping[str, Any]:

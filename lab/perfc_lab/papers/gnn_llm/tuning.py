@@ -49,7 +49,7 @@ class LatencyNetwork(GraphLanguageNetwork):
         super().__init__(features, width, readout, model, has_graph=has_graph)
         self.scale = scale
         self.rates = rates
-        self.answers, self.failed = 0, 0
+        self.attempts, self.failed = 0, 0
 
     def rated_groups(self) -> list[tuple[list[nn.Parameter], float]]:
         """Return the trained parameters with their share of the recipe's rate, the graph's."""
@@ -70,7 +70,7 @@ class LatencyNetwork(GraphLanguageNetwork):
             tokens, is_there, questions(batch), LONGEST_LATENCY, batch.graph_of_row
         )
         read = latencies(written)
-        self.answers += len(written)
+        self.attempts += len(written)
         self.failed += read.failures
         usual = self.scale.value(0.0)
         scaled = [self.scale.scaled(t if t == t else usual) for t in read.time_s.tolist()]
