@@ -39,7 +39,7 @@ def test_names_of_a_cell_are_bounded() -> None:
     assert names(["a b", "c"]) == "a_b c"
     assert names(map(str, range(MOST_NODES))) == " ".join(map(str, range(24)))
     assert names(map(str, range(MOST_NODES + 2))).endswith(" 23 +2")
-    assert [model_name(p) for p in ("a/b.onnx", "b.onnx.gz", "b.gz", "b")] == ["b"] * 4
+    assert [model_name(p) for p in ("a/b.onnx", "b.onnx.gz", "b.tflite", "b")] == ["b"] * 4
     timed = [RuntimeKernel(n, op, 1.0) for n, op in (("x", "A"), ("y", "A"), ("z", ""))]
     one = cast(Any, SimpleNamespace(part=SimpleNamespace(runtime=timed)))
     assert runtime_operators(one) == "A*2+z"

@@ -184,7 +184,7 @@ class ModelRow:
 def model_name(path: str) -> str:
     """Return a file's name without folder and suffixes."""
     name = Path(path).name
-    for ending in (".gz", ".onnx"):
+    for ending in (".gz", ".onnx", ".tflite"):
         name = name.removesuffix(ending)
     return name
 
