@@ -363,7 +363,7 @@ def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
     >>> of_version(runtime("trtllm"), (0, 10)).name, of_version(runtime("ort"), (1, 20)).name
     ('trtllm-compiled', 'ort')
     """
-    if version is None:
+    if not version:
         return table
     older = (t for t in tables() if t.newest == table.name and t.before is not None)
     held = (t for t in older if t.before is not None and version < t.before)
