@@ -270,6 +270,11 @@ def tensor(ins: Inputs, index: int) -> TensorType:
     return UNRANKED
 
 
+def as_first(_op: object, ins: Inputs) -> Types:
+    """Return the type of the first operand as that of the only result."""
+    return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
+
+
 def first_dtype(ins: Inputs, *indices: int) -> DType:
     """Return the first known element type among these inputs."""
     types = (tensor(ins, i).dtype for i in indices)

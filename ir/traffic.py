@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .cost import Traffic, dim_sum
-from .op import ABSENT
+from .graph import Inputs
+from .op import ABSENT, Types, tensor
 from .symbolic.dim import Dim, dim_min
 from .tensors.types import DType, TensorType, Type, element_count, storage_bytes
 
@@ -45,3 +46,13 @@ def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:
         dim_sum(w for w in writes if w is not None),
         None in reads or None in writes,
     )
+
+
+def first_once(_op: object, ins: Inputs, outs: Types) -> Traffic:
+    """Return the traffic of an operator that reads only its first operand, once."""
+    return moved([stored(tensor(ins, 0))], [stored(outs[0])])
+
+
+def first_taken(_op: object, ins: Inputs, outs: Types) -> Traffic:
+    """Return the traffic of an operator that reads no more of its operand than it writes."""
+    return moved([taken(tensor(ins, 0), outs[0])], [stored(outs[0])])

@@ -24,9 +24,9 @@ from .. import (
     UnknownType,
     Value,
     interval,
-    same,
 )
 from ..definition import arity_problem
+from ..symbolic.dim import same_extents
 from ..symbolic.fresh import numbering
 from ..syntax.text import free_symbols
 from ..tensors.types import MAX_ITEMS
@@ -194,7 +194,7 @@ def known_problem(value: Value) -> str:
         count *= d
     if count != len(content.items):
         return f"{len(content.items)} known elements do not fill {list(content.shape)}"
-    if type_.shape is not None and not _fits(type_.shape, content.shape):
+    if type_.shape is not None and not same_extents(type_.shape, content.shape):
         return f"content of shape {list(content.shape)} in {type_}"
     for item in content.items:
         if isinstance(item, str) and type_.dtype not in (DType.STR, DType.UNKNOWN):
@@ -206,10 +206,6 @@ def known_problem(value: Value) -> str:
     return ""
 
 
-def _fits(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
-    return len(a) == len(b) and all(same(x, y) is not False for x, y in zip(a, b, strict=True))
-
-
 def compatible(a: Type, b: Type) -> bool:
     """Return True if a value can have both types."""
     match a, b:
@@ -218,7 +214,7 @@ def compatible(a: Type, b: Type) -> bool:
         case TensorType(), TensorType():
             if a.dtype is not b.dtype and DType.UNKNOWN not in (a.dtype, b.dtype):
                 return False
-            return a.shape is None or b.shape is None or _fits(a.shape, b.shape)
+            return a.shape is None or b.shape is None or same_extents(a.shape, b.shape)
         case SequenceType(elem=x), SequenceType(elem=y):
             return compatible(x, y)
         case OptionalType(elem=x), OptionalType(elem=y):

@@ -355,6 +355,11 @@ def same(a: Dim, b: Dim) -> bool | None:
     return False if (lo is not None and lo > 0) or (hi is not None and hi < 0) else None
 
 
+def same_extents(a: tuple[Dim, ...], b: tuple[Dim, ...]) -> bool:
+    """Return True if two shapes may be equal."""
+    return len(a) == len(b) and all(same(x, y) is not False for x, y in zip(a, b, strict=True))
+
+
 def _substitute_atom(atom: Atom, env: Mapping[str, Dim]) -> Dim:
     match atom.kind:
         case AtomKind.SYMBOL:

@@ -15,11 +15,9 @@ from ... import (
     Results,
     Shape,
     TensorType,
-    Traffic,
     Types,
     Value,
     Work,
-    each_once,
     frozen,
     has,
     tensor,
@@ -113,9 +111,6 @@ class AttentionGrad(Op):
     def extents(self, ins: Inputs, outs: Types) -> Mapping[str, object]:  # type: ignore[override]
         scores = self.scores(ins)
         return {} if scores is None else scores.letters()
-
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return each_once(ins, outs)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, _, q, k, v = ins[:5]

@@ -17,6 +17,7 @@ from ... import (
     TensorType,
     Types,
     Work,
+    as_first,
     count,
     element_count,
     first_dtype,
@@ -51,8 +52,7 @@ class Inverse(Op):
     kind = Kind.OPAQUE
     formulas = {"alu": "2*b*m*m*m", "sfu": "b*m"}
 
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
+    infer = as_first
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
@@ -276,8 +276,7 @@ class ScaledSiLU(Elementwise):
     alu_per_element, sfu_per_element = 4, 2
     alpha: float = 1.0
 
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
+    infer = as_first
 
 
 @frozen

@@ -16,7 +16,6 @@ from ... import (
     Positive,
     Positives,
     TensorType,
-    Traffic,
     Types,
     at_most,
     ceil_div,
@@ -25,7 +24,7 @@ from ... import (
     tensor,
 )
 from ...symbolic.fresh import data_extent
-from ...traffic import moved, stored, taken
+from ...traffic import first_taken
 from ..resampling.resize import Resampling
 from .conv import FusedConv, channels_first, in_layout
 
@@ -94,8 +93,7 @@ class ReorderOutput(Op):
         shape = (x.shape[0], self.channels, *x.shape[2:])
         return (TensorType(x.dtype, in_layout(shape, self.channels_last)),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([taken(tensor(ins, 0), outs[0])], [stored(outs[0])])
+    traffic = first_taken
 
 
 class BlockedConv(FusedConv):

@@ -30,6 +30,7 @@ from ... import (
     tensor,
 )
 from ...problem import SlidingWindow
+from ...symbolic.dim import same_extents
 from ...symbolic.fresh import data_extent
 from ..contraction.epilogue import Epilogue, activation_cost
 from .window import (
@@ -68,11 +69,6 @@ class InLayout(Op):
     def layout(self) -> int:
         """Return 1 if channels are the last axis of the feature maps, else 0."""
         return self.is_nhwc
-
-
-def same_extents(a: Shape, b: Shape) -> bool:
-    """Return True if two shapes may be equal."""
-    return len(a) == len(b) and all(same(x, y) is not False for x, y in zip(a, b, strict=True))
 
 
 def folded(extents: Shape) -> tuple[Dim, Dim]:
@@ -312,5 +308,4 @@ class DeformConv(Conv):
         sampling = corners * max(rank - 1, 0) + 2 * corners - 1 + int(has(ins, 4))
         return {**letters, "x": sampling, "y": int(has(ins, 3))}
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return each_once(ins, outs)
+    traffic = Op.traffic

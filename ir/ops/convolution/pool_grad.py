@@ -24,7 +24,7 @@ from ... import (
     frozen,
     tensor,
 )
-from ...traffic import moved, stored
+from ...traffic import first_once, moved, stored
 from ..movement.scatter import ScatterElements
 from .conv_grad import declared_shape, explicit_pads
 from .conv_transpose import ConvTranspose
@@ -111,8 +111,7 @@ class AveragePoolGrad(PoolGrad):
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0)), "t": prod(self.kernel_shape)}
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([stored(tensor(ins, 0))], [stored(outs[0])])
+    traffic = first_once
 
     def forward(self) -> AveragePool:
         """Return the forward operator."""

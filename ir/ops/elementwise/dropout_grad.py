@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Extents, Inputs, Kind, Op, Results, TensorType, Types, count, frozen, known, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Kind,
+    Op,
+    Results,
+    Types,
+    as_first,
+    count,
+    frozen,
+    known,
+    tensor,
+)
 from .cast import Cast
 
 if TYPE_CHECKING:
@@ -27,8 +39,7 @@ class DropoutGrad(Op):
     kind = Kind.ELEMENTWISE
     formulas = {"alu": "2*e"}
 
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
+    infer = as_first
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0])}

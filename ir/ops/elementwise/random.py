@@ -105,9 +105,7 @@ class RandomUniform(Random):
     shape: Naturals = ()
     default_dtype = DType.F32
 
-    def infer(self, ins: Inputs) -> Types:
-        shape = tuple(checked(d, "extent") for d in self.shape)
-        return (TensorType(self.dtype, shape),)
+    infer = RandomNormal.infer
 
 
 @frozen
@@ -145,8 +143,7 @@ class Bernoulli(Random):
     onnx = ("Bernoulli",)
     operands = ("input",)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return each_once(ins, outs)
+    traffic = Op.traffic
 
 
 @frozen
@@ -173,8 +170,7 @@ class Multinomial(Random):
         drawn = None if shape is None else (*shape[:1], checked(self.sample_size, "sample_size"))
         return (TensorType(self.dtype, drawn),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return each_once(ins, outs)
+    traffic = Op.traffic
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "x": count(tensor(ins, 0))}

@@ -27,7 +27,7 @@ from ... import (
 )
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import agreed, arranged, or_data
-from ...traffic import moved, stored, taken
+from ...traffic import first_once, moved, stored, taken
 
 
 def position(index: Item, extent: int) -> int | None:
@@ -247,5 +247,4 @@ class OneHot(Op):
             items.append(values.items[1 if hit else 0])
         return (Known.of(shape, items),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([stored(tensor(ins, 0))], [stored(outs[0])])
+    traffic = first_once

@@ -35,7 +35,7 @@ from ...symbolic.fresh import data_extent
 from ...tensors.broadcast import broadcast_extent
 from ...tensors.contents import arranged, elements, or_data, small_shape
 from ...tensors.known import broadcast_to
-from ...traffic import moved, stored
+from ...traffic import first_once, moved, stored
 
 
 class Movement(Op):
@@ -49,8 +49,7 @@ class Movement(Op):
 
     kind = Kind.MOVEMENT
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([stored(tensor(ins, 0))], [stored(outs[0])])
+    traffic = first_once
 
 
 class Contiguous(Movement):

@@ -16,7 +16,6 @@ from ... import (
     Known,
     Op,
     TensorType,
-    Traffic,
     Types,
     frozen,
     has,
@@ -28,7 +27,7 @@ from ... import (
     tensor,
 )
 from ...tensors.contents import elements, or_data, small_shape
-from ...traffic import moved, stored, taken
+from ...traffic import first_taken
 from .movement import unknown_extents
 
 Margins = list[tuple["int | None", "int | None"]]
@@ -129,8 +128,7 @@ class Pad(Op):
             case _:
                 return None
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([taken(tensor(ins, 0), outs[0])], [stored(outs[0])])
+    traffic = first_taken
 
 
 @frozen
@@ -166,5 +164,4 @@ class CenterCropPad(Op):
             dims[axis] = or_data(extent)
         return (TensorType(data.dtype, tuple(dims)),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([taken(tensor(ins, 0), outs[0])], [stored(outs[0])])
+    traffic = first_taken

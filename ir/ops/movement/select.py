@@ -315,9 +315,7 @@ class TopK(Op):
         ]
         return Known.of(shape, values), Known.of(shape, where)
 
-    def work(self, ins: Inputs, outs: Types) -> Work | None:
-        e = count(tensor(ins, 0))
-        return Work(alu=e) if tensor(ins, 0).dtype.is_float else Work(integer=e)
+    work = Unique.work
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 0))], [stored(out) for out in outs])

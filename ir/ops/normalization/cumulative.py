@@ -7,16 +7,14 @@ from typing import ClassVar
 
 from ... import (
     DType,
-    Extents,
     Folded,
     Inputs,
     Item,
     Kind,
     Known,
     Op,
-    TensorType,
     Types,
-    count,
+    as_first,
     frozen,
     indices,
     known,
@@ -26,7 +24,7 @@ from ... import (
     tensor,
 )
 from ..elementwise import exact
-from ..elementwise.elementwise import is_integral
+from .arg_reduce import ArgMax
 
 
 @frozen
@@ -50,8 +48,7 @@ class CumSum(Op):
     step: ClassVar[Callable[[Item, Item], Item]] = exact.add
     start: ClassVar[int] = 0
 
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
+    infer = as_first
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content, axis = known(ins, 0), known_ints(ins, 1)
@@ -80,9 +77,7 @@ class CumSum(Op):
             out.append(before if self.exclusive else total)
         return out[::-1] if self.reverse else out
 
-    def extents(self, ins: Inputs, outs: Types) -> Extents:
-        e, integral = count(tensor(ins, 0)), is_integral(tensor(ins, 0).dtype)
-        return {"f": 0 if integral else e, "i": e if integral else 0}
+    extents = ArgMax.extents
 
 
 class CumProd(CumSum):

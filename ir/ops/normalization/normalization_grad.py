@@ -22,7 +22,7 @@ from ... import (
     normal_axis,
     tensor,
 )
-from ...problem.rows import Rows, Span
+from ...problem.rows import Span
 from ..elementwise.cast import Cast
 from ..elementwise.elementwise import Reciprocal, Sqrt
 from .normalization import Normalization, rows_before
@@ -190,10 +190,6 @@ class GroupNormalizationGrad(NormalizationGrad):
         if not shape:
             return 0
         return shape[0] * (self.num_groups or shape[1])
-
-    def problem(self, ins: Inputs, outs: Types) -> Rows:
-        e = self.extents(ins, outs)
-        return Rows(e["r"], e["e"], self.span)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale = (v for v in ins if v is not None)

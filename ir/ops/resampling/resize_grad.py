@@ -14,13 +14,12 @@ from ... import (
     Results,
     Shape,
     TensorType,
-    Traffic,
     Types,
     count,
     frozen,
     tensor,
 )
-from ...traffic import moved, stored
+from ...traffic import first_once
 from ..contraction.matmul import MatMul
 from ..convolution.conv_grad import declared_shape
 from .resize import TAPS
@@ -59,8 +58,7 @@ class ResizeGrad(Op):
         resampled = sum(a != b for a, b in zip(x, y, strict=False))
         return {"e": count(tensor(ins, 0)), "t": int(TAPS.get(self.mode, 1) ** resampled)}
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([stored(tensor(ins, 0))], [stored(outs[0])])
+    traffic = first_once
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         gradient, target = ins[0], outs[0]

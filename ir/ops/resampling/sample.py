@@ -25,7 +25,7 @@ from ... import (
 )
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import agreed, elements, or_data
-from ...traffic import lesser, moved, packed, stored
+from ...traffic import first_once, lesser, moved, packed, stored
 from ..movement.movement import unknown_extents
 from .resize import TAPS
 
@@ -117,8 +117,7 @@ class AffineGrid(Op):
         dims = (or_data(batch), *(or_data(d) for d in size[2:]), len(size) - 2)
         return (TensorType(theta.dtype, dims),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([stored(tensor(ins, 0))], [stored(outs[0])])
+    traffic = first_once
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         grid = outs[0]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import Any
 
-from perfc.ir.tensors.types import BY_ONNX
+from perfc.errors import ParseError
+from perfc.ir.tensors.types import BY_ONNX, dtype_named
 
 Scalar = int | float | bool | bytes | complex
 
@@ -78,6 +80,20 @@ _FLOAT_FIELD = frozenset({_D.FLOAT, _D.COMPLEX64})
 _DOUBLE_FIELD = frozenset({_D.DOUBLE, _D.COMPLEX128})
 _UINT64_FIELD = frozenset({_D.UINT32, _D.UINT64})
 _SIX_BIT = frozenset({_D.FLOAT6E2M3, _D.FLOAT6E3M2})
+
+
+@cache
+def element_type(name: str) -> int:
+    """Return the ONNX element type of a name in OpenVINO, MLIR or TVM; 0 if it has none.
+
+    >>> [element_type(n) for n in ("fp16", "ui8", "i1", "f8E4M3FN", "float8_e5m2", "dynamic")]
+    [10, 2, 9, 17, 19, 0]
+    """
+    other = {"boolean": "bool", "i1": "bool", "nf4": "f4e2m1", "string": "str"}
+    try:
+        return dtype_named(other.get(name, re.sub(r"^ui(?=\d)", "u", name))).onnx
+    except ParseError:
+        return 0
 
 
 def stored_bytes(data_type: int, count: int) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..reading.fast import read_entry, read_node, read_tensor, read_value_info
 from ..reading.proto import (
+    FIELD_OF_TYPE,
     NO_PROPS,
     Attribute,
     AttributeType,
@@ -148,22 +149,7 @@ def _build_sparse(decoder: WireDecoder, fields: Fields) -> SparseTensor:
 
 _LISTS = ("tensors", "graphs", "strings", "sparse_tensors", "type_protos")
 _SINGLES = ("f", "i", "s", "t", "g", "tp", "sparse_tensor")
-_TYPE_OF_FIELD = {
-    "f": AttributeType.FLOAT,
-    "i": AttributeType.INT,
-    "s": AttributeType.STRING,
-    "t": AttributeType.TENSOR,
-    "g": AttributeType.GRAPH,
-    "tp": AttributeType.TYPE_PROTO,
-    "sparse_tensor": AttributeType.SPARSE_TENSOR,
-    "floats": AttributeType.FLOATS,
-    "ints": AttributeType.INTS,
-    "strings": AttributeType.STRINGS,
-    "tensors": AttributeType.TENSORS,
-    "graphs": AttributeType.GRAPHS,
-    "sparse_tensors": AttributeType.SPARSE_TENSORS,
-    "type_protos": AttributeType.TYPE_PROTOS,
-}
+_TYPE_OF_FIELD = {name: kind for kind, name in FIELD_OF_TYPE.items()}
 
 
 def build_attribute(decoder: WireDecoder, fields: Fields) -> Attribute:

@@ -12,43 +12,13 @@ from perfc.errors import ModelError, reason_of
 from perfc.ir import mutable, record
 
 from ..lowering.builder import Meta
-from ..lowering.elements import DataType, is_small
+from ..lowering.elements import element_type, is_small
 from ..source import open_file, unreadable
 
 MOST_BYTES = 1 << 25
 """Maximum bytes of a document; a layer takes about 1 KiB, and 10 times as much memory."""
 DEEPEST = 200
 """Nesting of elements."""
-ELEMENT_TYPES: Mapping[str, int] = {
-    "f32": DataType.FLOAT,
-    "fp32": DataType.FLOAT,
-    "f16": DataType.FLOAT16,
-    "fp16": DataType.FLOAT16,
-    "bf16": DataType.BFLOAT16,
-    "f64": DataType.DOUBLE,
-    "fp64": DataType.DOUBLE,
-    "i8": DataType.INT8,
-    "i16": DataType.INT16,
-    "i32": DataType.INT32,
-    "i64": DataType.INT64,
-    "u8": DataType.UINT8,
-    "u16": DataType.UINT16,
-    "u32": DataType.UINT32,
-    "u64": DataType.UINT64,
-    "boolean": DataType.BOOL,
-    "bool": DataType.BOOL,
-    "i4": DataType.INT4,
-    "u4": DataType.UINT4,
-    "u2": DataType.UINT2,
-    "nf4": DataType.FLOAT4E2M1,
-    "f4e2m1": DataType.FLOAT4E2M1,
-    "f8e4m3": DataType.FLOAT8E4M3FN,
-    "f8e5m2": DataType.FLOAT8E5M2,
-    "f8e8m0": DataType.FLOAT8E8M0,
-    "string": DataType.STRING,
-}
-"""ONNX element types by OpenVINO's."""
-
 Port = tuple[int, int]
 """Layer and port of a value."""
 
@@ -197,7 +167,7 @@ def network_of(element: ElementTree.Element) -> LayerGraph:
 
 def _output(port: ElementTree.Element) -> Output:
     sizes = tuple(int(d.text or "") for d in port.iterfind("dim"))
-    dtype = ELEMENT_TYPES.get(port.attrib.get("precision", "").lower(), 0)
+    dtype = element_type(port.attrib.get("precision", ""))
     name = port.attrib.get("names", "").partition(",")[0]
     meta = Meta(dtype, tuple(s if s >= 0 else None for s in sizes))
     return Output(int(port.attrib["id"]), name, meta)

@@ -5,70 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from perfc.common.fitted import data_next_to
+
 from .call import LOWERINGS, LayerCall, lowers
 
-OPERATORS: Mapping[str, str] = {
-    "ReLU": "Relu",
-    "Negative": "Neg",
-    "Ceiling": "Ceil",
-    "SoftPlus": "Softplus",
-    "SoftSign": "Softsign",
-    "HSwish": "HardSwish",
-    "LogicalNot": "Not",
-    "Elu": "Elu",
-    "PReLU": "PRelu",
-    "Subtract": "Sub",
-    "Multiply": "Mul",
-    "Divide": "Div",
-    "Power": "Pow",
-    "Maximum": "Max",
-    "Minimum": "Min",
-    "FloorMod": "Mod",
-    "LessEqual": "LessOrEqual",
-    "GreaterEqual": "GreaterOrEqual",
-    "LogicalAnd": "And",
-    "LogicalOr": "Or",
-    "LogicalXor": "Xor",
-    "Select": "Where",
-    "IsInf": "IsInf",
-    "IsNaN": "IsNaN",
-    **{
-        n: n
-        for n in (
-            "Sigmoid",
-            "Tanh",
-            "Exp",
-            "Log",
-            "Sqrt",
-            "Abs",
-            "Floor",
-            "Sign",
-            "Sin",
-            "Cos",
-            "Tan",
-            "Asin",
-            "Acos",
-            "Atan",
-            "Sinh",
-            "Cosh",
-            "Asinh",
-            "Acosh",
-            "Atanh",
-            "Erf",
-            "Mish",
-            "Round",
-            "Add",
-            "Mod",
-            "Equal",
-            "Less",
-            "Greater",
-            "BitwiseAnd",
-            "BitwiseOr",
-            "BitwiseXor",
-            "BitwiseNot",
-        )
-    },
-}
+OPERATORS: Mapping[str, str] = data_next_to(__file__)
 """Layers that are one operator of ONNX without attributes."""
 REDUCTIONS: Mapping[str, str] = {
     **{

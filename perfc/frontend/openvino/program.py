@@ -10,12 +10,13 @@ from graphlib import TopologicalSorter
 from perfc.errors import ModelError
 
 from ..lowering.builder import GraphBuilder, Meta
+from ..lowering.elements import element_type
 from ..lowering.emitter import reading
 from ..reading.proto import FileOrigin, ProtoModel, ValueInfo
 from ..source import one_line
 from .call import LOWERINGS, LayerCall, LayerScope
 from .control import FLOWS, lower_flow
-from .document import ELEMENT_TYPES, Elements, LayerGraph, NetLayer, network_of, read_document
+from .document import Elements, LayerGraph, NetLayer, network_of, read_document
 from .stored import CONVERSIONS
 
 DEEPEST = 16
@@ -59,7 +60,7 @@ def declare_inputs(scope: LayerScope) -> None:
     has_past = any("past" in name for name in names)
     for layer, name in zip(given, names, strict=True):
         output = layer.outputs[0]
-        dtype = output.meta.dtype or ELEMENT_TYPES.get(layer.data.get("element_type", ""), 0)
+        dtype = output.meta.dtype or element_type(layer.data.get("element_type", ""))
         scope.values[layer.index, output.port] = name
         scope.builder.input(name, Meta(int(dtype), output.meta.sizes), has_past=has_past)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from perfc.ir import record
 
 from ..lowering.builder import Meta
-from ..lowering.elements import FLOATS, DataType, unpack_elements
-from .document import ELEMENT_TYPES, Elements, LayerGraph, NetLayer, Port
+from ..lowering.elements import FLOATS, DataType, element_type, unpack_elements
+from .document import Elements, LayerGraph, NetLayer, Port
 
 PACKED = frozenset(
     {
@@ -76,7 +76,7 @@ def stored_of(
     if layer.kind == "Const":
         meta = layer.outputs[0].meta
         name = layer.outputs[0].name or layer.name
-        dtype = ELEMENT_TYPES.get(layer.data.get("element_type", ""), meta.dtype)
+        dtype = element_type(layer.data.get("element_type", "")) or meta.dtype
         meta = Meta(dtype, meta.sizes)
         return StoredTensor(layer.index, name, meta, elements.read(layer.data, meta))
     if layer.kind not in CONVERSIONS:

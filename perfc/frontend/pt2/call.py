@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, TypeAlias
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
@@ -20,26 +21,7 @@ LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by ATen name without overload and trailing underscore, or with the overload."""
 lowers = LOWERINGS.lowers
 ELEMENT_TYPES: Mapping[int, int] = {
-    1: DataType.UINT8,
-    2: DataType.INT8,
-    3: DataType.INT16,
-    4: DataType.INT32,
-    5: DataType.INT64,
-    6: DataType.FLOAT16,
-    7: DataType.FLOAT,
-    8: DataType.DOUBLE,
-    10: DataType.COMPLEX64,
-    11: DataType.COMPLEX128,
-    12: DataType.BOOL,
-    13: DataType.BFLOAT16,
-    28: DataType.UINT16,
-    29: DataType.FLOAT8E4M3FN,
-    30: DataType.FLOAT8E5M2,
-    31: DataType.FLOAT8E4M3FNUZ,
-    32: DataType.FLOAT8E5M2FNUZ,
-    33: DataType.FLOAT8E8M0,
-    34: DataType.UINT32,
-    35: DataType.UINT64,
+    int(number): DataType[name] for number, name in data_next_to(__file__).items()
 }
 """ONNX element types by ``ScalarType``. Source: torch/_export/serde/schema.py."""
 

@@ -16,13 +16,14 @@ from pathlib import Path
 from traceback import StackSummary
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
 
 from ..reading.module_name import SOURCE_FOLDERS
 from .constructions import foreign_files, record_constructions
 from .named import TENSOR
 from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
-from .torch_module import archive_of, is_torch_module, why
+from .torch_module import archive_of, is_torch_module, why, with_autocast
 
 MOST_FRAMES = 8
 """Innermost frames of the user in a stack trace."""
@@ -92,7 +93,7 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     constructed = record_constructions()
     where, _, name = str(request["name"]).rpartition(":")
     dims = request["dims"]
-    with torch.device("meta"):
+    with torch.device("meta"), with_autocast():
         model = made(where, name, request["kwargs"])
         with_plain_masks()
         if is_relax(model):
@@ -233,8 +234,7 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
     transformers = import_module("transformers")
     plain = name.rpartition("/")[2]
     if plain in KNOWN:
-        family, keys = KNOWN[plain]
-        config = transformers.AutoConfig.for_model(family, **keys)
+        config = transformers.AutoConfig.for_model(**KNOWN[plain])
     else:
         try:
             config = transformers.AutoConfig.from_pretrained(
@@ -271,25 +271,8 @@ def shipped(name: str) -> dict[str, Any]:
 
 LOADED = ("cache_dir", "checkpoint", "pretrained", "weights")
 """First parts of the arguments for which catalogs load files of weights."""
-LARGE = {
-    "hidden_size": 1024,
-    "num_hidden_layers": 24,
-    "num_attention_heads": 16,
-    "intermediate_size": 4096,
-}
-ROBERTA = {"vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1}
-KNOWN: dict[str, tuple[str, dict[str, Any]]] = {
-    "bert-base-uncased": ("bert", {}),
-    "bert-large-uncased": ("bert", LARGE),
-    "roberta-base": ("roberta", ROBERTA),
-    "roberta-large": ("roberta", {**ROBERTA, **LARGE}),
-    "distilbert-base-uncased": ("distilbert", {}),
-    "gpt2": ("gpt2", {}),
-    "gpt2-medium": ("gpt2", {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
-    "vit-base-patch16-224": ("vit", {}),
-}
-"""Models whose configuration is the default of transformers but for these keys.
-Source: their config.json on huggingface.co."""
+KNOWN: dict[str, dict[str, Any]] = data_next_to(__file__)
+"""Models whose configuration is the default of transformers but for these keys."""
 CATALOGS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
     "timm": of_timm,
     "torchvision": of_torchvision,

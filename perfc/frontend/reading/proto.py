@@ -195,14 +195,14 @@ class Attribute:
     @property
     def value(self) -> AttributeValue:
         """The field that ``type`` names; None for a reference to a function's attribute."""
-        name = _FIELD_OF_TYPE.get(self.type)
+        name = FIELD_OF_TYPE.get(self.type)
         if name is None or self.ref_attr_name:
             return None
         value: AttributeValue = getattr(self, name)
         return value
 
 
-_FIELD_OF_TYPE = {
+FIELD_OF_TYPE = {
     AttributeType.FLOAT: "f",
     AttributeType.INT: "i",
     AttributeType.STRING: "s",

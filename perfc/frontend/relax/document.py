@@ -14,7 +14,7 @@ from perfc.errors import ModelError
 from perfc.ir import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
-from ..lowering.elements import DataType, is_small
+from ..lowering.elements import DataType, element_type, is_small
 from ..source import is_deeper, one_line, open_file, unreadable
 
 MOST_BYTES = 32 << 20
@@ -31,26 +31,6 @@ MOST_AXES = 64
 MOST_WRITTEN = 16384
 """Maximum characters of the elements of a tensor in base64 that are read."""
 WEIGHTS = re.compile(rb'"[A-Za-z0-9+/=\\]{%d,}+"' % MOST_WRITTEN)
-ELEMENT_TYPES = {
-    "float32": DataType.FLOAT,
-    "float16": DataType.FLOAT16,
-    "bfloat16": DataType.BFLOAT16,
-    "float64": DataType.DOUBLE,
-    "bool": DataType.BOOL,
-    "int8": DataType.INT8,
-    "int16": DataType.INT16,
-    "int32": DataType.INT32,
-    "int64": DataType.INT64,
-    "uint8": DataType.UINT8,
-    "uint16": DataType.UINT16,
-    "uint32": DataType.UINT32,
-    "uint64": DataType.UINT64,
-    "int4": DataType.INT4,
-    "uint4": DataType.UINT4,
-    "float8_e4m3fn": DataType.FLOAT8E4M3FN,
-    "float8_e5m2": DataType.FLOAT8E5M2,
-}
-"""ONNX element types by TVM's."""
 NUMBERS = frozenset(
     {
         "groups",
@@ -219,7 +199,7 @@ class RelaxDocument:
         if kind == "ShapeType":
             return Meta(DataType.INT64, (None if rank < 0 else rank,))
         dtype = data["dtype"]
-        element = ELEMENT_TYPES.get(dtype, 0) if isinstance(dtype, str) else self.dtype(dtype)
+        element = element_type(dtype) if isinstance(dtype, str) else self.dtype(dtype)
         shape = number(data["shape"])
         if self.kind(shape) == "ShapeExpr":
             return Meta(element, tuple(self.sizes(shape)))
@@ -227,7 +207,7 @@ class RelaxDocument:
 
     def dtype(self, at: int) -> int:
         """Return the ONNX element type of a type; 0 for an unknown one."""
-        return int(ELEMENT_TYPES.get(str(self.plain(at)), 0))
+        return element_type(str(self.plain(at)))
 
     def elements(self, at: int, meta: Meta) -> bytes | None:
         """Return the elements of a constant; None if they are many."""

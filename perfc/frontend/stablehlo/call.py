@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from perfc.ir import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
-from ..lowering.elements import DataType
+from ..lowering.elements import DataType, element_type
 from ..lowering.emitter import FIRST, LAST, Emitter, Lowerings, ValueScope
 
 Lowering: TypeAlias = "Callable[[HloCall], None]"
@@ -23,26 +23,6 @@ LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by operation without its dialect."""
 lowers = LOWERINGS.lowers
 TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(\w+)(?:,.*)?>")
-ELEMENT_TYPES = {
-    "f32": DataType.FLOAT,
-    "f16": DataType.FLOAT16,
-    "bf16": DataType.BFLOAT16,
-    "f64": DataType.DOUBLE,
-    "i1": DataType.BOOL,
-    "i8": DataType.INT8,
-    "i16": DataType.INT16,
-    "i32": DataType.INT32,
-    "i64": DataType.INT64,
-    "ui8": DataType.UINT8,
-    "ui16": DataType.UINT16,
-    "ui32": DataType.UINT32,
-    "ui64": DataType.UINT64,
-    "f8E4M3FN": DataType.FLOAT8E4M3FN,
-    "f8E5M2": DataType.FLOAT8E5M2,
-    "i4": DataType.INT4,
-    "ui4": DataType.UINT4,
-}
-"""ONNX element types by MLIR's."""
 
 
 def meta_of_type(text: str) -> Meta:
@@ -55,7 +35,7 @@ def meta_of_type(text: str) -> Meta:
     if matched is None:
         return UNKNOWN
     sizes = [None if s == "?" else int(s) for s in matched[1].split("x")[:-1]]
-    return Meta(int(ELEMENT_TYPES.get(matched[2], 0)), tuple(sizes))
+    return Meta(element_type(matched[2]), tuple(sizes))
 
 
 @mutable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ..lowering.elements import DataType
@@ -33,77 +34,57 @@ CUSTOM = OPERATORS.index("CUSTOM")
 PLACEHOLDER = OPERATORS.index("PLACEHOLDER")
 """Code in the old field of one byte for a code that is larger."""
 
-ELEMENT_TYPES: tuple[DataType, ...] = (
-    DataType.FLOAT,
-    DataType.FLOAT16,
-    DataType.INT32,
-    DataType.UINT8,
-    DataType.INT64,
-    DataType.STRING,
-    DataType.BOOL,
-    DataType.INT16,
-    DataType.COMPLEX64,
-    DataType.INT8,
-    DataType.DOUBLE,
-    DataType.COMPLEX128,
-    DataType.UINT64,
-    DataType.UNDEFINED,
-    DataType.UNDEFINED,
-    DataType.UINT32,
-    DataType.UINT16,
-    DataType.INT4,
-    DataType.BFLOAT16,
-    DataType.INT2,
-    DataType.UINT4,
-)
+_TYPES = """FLOAT FLOAT16 INT32 UINT8 INT64 STRING BOOL INT16 COMPLEX64 INT8 DOUBLE COMPLEX128
+    UINT64 UNDEFINED UNDEFINED UINT32 UINT16 INT4 BFLOAT16 INT2 UINT4"""
+ELEMENT_TYPES = tuple(DataType[name] for name in _TYPES.split())
 """ONNX element types by ``TensorType``."""
 
-_CONV = "padding:b stride_w:i stride_h:i activation:b dilation_w:i dilation_h:i"
-_POOL = "padding:b stride_w:i stride_h:i filter_w:i filter_h:i activation:b"
-OPTIONS: Mapping[str, str] = {
-    "CONV_2D": _CONV,
-    "DEPTHWISE_CONV_2D": _CONV.replace("activation", "multiplier:i activation"),
-    "TRANSPOSE_CONV": "padding:b stride_w:i stride_h:i activation:b",
-    "CONV_3D": "padding:b stride_d:i stride_w:i stride_h:i activation:b dilation_d:i dilation_w:i "
-    "dilation_h:i",
-    "AVERAGE_POOL_2D": _POOL,
-    "MAX_POOL_2D": _POOL,
-    "FULLY_CONNECTED": "activation:b format:b keep:?",
-    "BATCH_MATMUL": "adj_x:? adj_y:?",
-    "ADD": "activation:b",
-    "SUB": "activation:b",
-    "MUL": "activation:b",
-    "DIV": "activation:b",
-    "L2_NORMALIZATION": "activation:b",
-    "LOCAL_RESPONSE_NORMALIZATION": "radius:i bias:f alpha:f beta:f",
-    "CONCATENATION": "axis:i activation:b",
-    "MEAN": "keep:?",
-    "SUM": "keep:?",
-    "REDUCE_MAX": "keep:?",
-    "REDUCE_MIN": "keep:?",
-    "REDUCE_PROD": "keep:?",
-    "REDUCE_ANY": "keep:?",
-    "REDUCE_ALL": "keep:?",
-    "STRIDED_SLICE": "begin:i end:i ellipsis:i new:i shrink:i",
-    "GATHER": "axis:i batch:i",
-    "PACK": "count:i axis:i",
-    "UNPACK": "count:i axis:i",
-    "LEAKY_RELU": "alpha:f",
-    "GELU": "approximate:?",
-    "CUMSUM": "exclusive:? reverse:?",
-    "RESIZE_BILINEAR": "_ _ aligned:? half:?",
-    "RESIZE_NEAREST_NEIGHBOR": "aligned:? half:?",
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": "_ _ _ time_major:?",
-    "SVDF": "rank:i activation:b",
-    "DEPTH_TO_SPACE": "block:i",
-    "SPACE_TO_DEPTH": "block:i",
-    "ONE_HOT": "axis:i",
-    "MIRROR_PAD": "mode:b",
-    "IF": "then:i else:i",
-    "WHILE": "cond:i body:i",
-    "STABLEHLO_COMPOSITE": "_ body:i",
-    "FAKE_QUANT": "min:f max:f",
-}
+_OPTIONS = """
+CONV_2D padding:b stride_w:i stride_h:i activation:b dilation_w:i dilation_h:i
+DEPTHWISE_CONV_2D padding:b stride_w:i stride_h:i multiplier:i activation:b dilation_w:i
+    dilation_h:i
+TRANSPOSE_CONV padding:b stride_w:i stride_h:i activation:b
+CONV_3D padding:b stride_d:i stride_w:i stride_h:i activation:b dilation_d:i dilation_w:i
+    dilation_h:i
+AVERAGE_POOL_2D padding:b stride_w:i stride_h:i filter_w:i filter_h:i activation:b
+MAX_POOL_2D padding:b stride_w:i stride_h:i filter_w:i filter_h:i activation:b
+FULLY_CONNECTED activation:b format:b keep:?
+BATCH_MATMUL adj_x:? adj_y:?
+ADD activation:b
+SUB activation:b
+MUL activation:b
+DIV activation:b
+L2_NORMALIZATION activation:b
+LOCAL_RESPONSE_NORMALIZATION radius:i bias:f alpha:f beta:f
+CONCATENATION axis:i activation:b
+MEAN keep:?
+SUM keep:?
+REDUCE_MAX keep:?
+REDUCE_MIN keep:?
+REDUCE_PROD keep:?
+REDUCE_ANY keep:?
+REDUCE_ALL keep:?
+STRIDED_SLICE begin:i end:i ellipsis:i new:i shrink:i
+GATHER axis:i batch:i
+PACK count:i axis:i
+UNPACK count:i axis:i
+LEAKY_RELU alpha:f
+GELU approximate:?
+CUMSUM exclusive:? reverse:?
+RESIZE_BILINEAR _ _ aligned:? half:?
+RESIZE_NEAREST_NEIGHBOR aligned:? half:?
+UNIDIRECTIONAL_SEQUENCE_LSTM _ _ _ time_major:?
+SVDF rank:i activation:b
+DEPTH_TO_SPACE block:i
+SPACE_TO_DEPTH block:i
+ONE_HOT axis:i
+MIRROR_PAD mode:b
+IF then:i else:i
+WHILE cond:i body:i
+STABLEHLO_COMPOSITE _ body:i
+FAKE_QUANT min:f max:f
+"""
+OPTIONS: Mapping[str, str] = dict(re.findall(r"(?m)^(\w+) ((?:.|\n )+)", _OPTIONS))
 """Fields of the options of an operator in the order of the schema, with formats of `struct`."""
 ACTIVATIONS: tuple[str, ...] = ("", "Relu", "Clip -1 1", "Clip 0 6", "Tanh", "Sign")
 """Operators of ONNX by ``ActivationFunctionType``, with their bounds."""

@@ -80,9 +80,9 @@ def emulated(machine: Machine, dtypes: Iterable[str]) -> str:
 
 
 def place(anchors: Sequence[str], op_type: str = "") -> str:
-    """Return the common place of equal kernels in the model, ``layer3.*/conv2``, from node names.
+    """Return the common place of equal kernels in the model, ``layer3/*/conv2``, from node names.
 
-    Folders that the next one repeats, and a last part that only names the operator, are omitted.
+    A last part that only names the operator is omitted.
     """
     if not anchors:
         return ""
@@ -93,13 +93,7 @@ def place(anchors: Sequence[str], op_type: str = "") -> str:
         parts = [merged(anchors)]
     if len(parts) > 1 and parts[-1].rstrip("_*0123456789") == op_type:
         parts.pop()
-    shown = [p for p, after in zip(parts, [*parts[1:], ""], strict=True) if not repeats(p, after)]
-    return "/".join(shown)
-
-
-def repeats(part: str, after: str) -> bool:
-    """Return True if a folder is a prefix of the next, ``layer3`` of ``layer3.0``."""
-    return after.startswith(f"{part}.")
+    return "/".join(parts)
 
 
 def merged(texts: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ from perfc.view.report.names import (
         (["/layer1/conv/Conv_2"], "Conv", "layer1/conv"),
         (["Conv"], "Conv", "Conv"),
         (["/a/b1/Conv", "/a/b2/Conv"], "Conv", "a/b*"),
-        (["/layer3/layer3.0/conv2/Conv", "/layer3/layer3.1/conv2/Conv"], "Conv", "layer3.*/conv2"),
+        (["/layer3/0/conv2/Conv", "/layer3/1/conv2/Conv"], "Conv", "layer3/*/conv2"),
         (["/a/b", "/a/b/c"], "", "/a/b*"),
         (["/a/Conv", "/a/Conv"], "Relu", "a/Conv"),
         (["/a/a/b"], "", "a/a/b"),
