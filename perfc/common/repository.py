@@ -52,7 +52,11 @@ def is_revision(name: str, folder: str | None = None) -> bool:
 
 
 def git(
-    arguments: Sequence[str], *, folder: str | None = None, stdout: int = subprocess.PIPE
+    arguments: Sequence[str],
+    *,
+    folder: str | None = None,
+    stdout: int = subprocess.PIPE,
+    given: bytes = b"",
 ) -> subprocess.CompletedProcess[bytes]:
     """Run git non-interactively.
 
@@ -66,7 +70,7 @@ def git(
         return subprocess.run(
             ["git", *NO_PROGRAMS, *arguments],
             cwd=folder,
-            stdin=subprocess.DEVNULL,
+            input=given,
             stdout=stdout,
             stderr=subprocess.PIPE,
             env=environment,

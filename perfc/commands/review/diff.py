@@ -63,6 +63,11 @@ DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference:TraceDifference"),
     type=click.Choice(["module", "line", "call"]),
     help="Times of traces also by module, source line or call tree of the host.",
 )
+@click.option(
+    "--patch",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Compare OLD, a PyTorch module by name, with itself under this patch.",
+)
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")
 @click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
 def command(
@@ -73,6 +78,7 @@ def command(
     more: tuple[str, ...],
     step: tuple[int, ...],
     by: str | None,
+    patch: Path | None,
     form: str,
     output: Path | None,
     top: str,
@@ -92,6 +98,7 @@ def command(
     at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
     from perfc.review.code.changed_lines import code_change
+    from perfc.review.code.model import in_code
     from perfc.review.diff import both, compare, document, to_csv, to_json, views_of
 
     limit = parse_top(top)
@@ -105,6 +112,9 @@ def command(
         raise click.UsageError(f"{which} for traces")
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
     first, second = sides(options, old, new, {**changed, "dims": parse_dims(to_dims)})
+    if patch is not None:
+        first = current(second)
+        second = replace(first, model=in_code(first.model).patched(patch.read_text("utf-8")))
     labels = (str(first.model), str(second.model))
     difference = compare(*both(first, second), labels, code_change(first.model, second.model))
     views = views_of(difference)

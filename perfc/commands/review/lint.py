@@ -80,6 +80,11 @@ EVERY = "all"
     is_flag=True,
     help="Write a fixed model, verified against the original with ONNX Runtime.",
 )
+@click.option(
+    "--patch",
+    is_flag=True,
+    help="Print edits of a PyTorch module's code that save time, as patches.",
+)
 @click.option("--in-place", is_flag=True, help="With --fix: overwrite the input.")
 @click.option(
     "--explain",
@@ -102,6 +107,7 @@ def command(
     against: str,
     statistics: bool,
     fix: bool,
+    patch: bool,
     in_place: bool,
     explain: str | None,
     exit_zero: bool,
@@ -122,6 +128,16 @@ def command(
     if explain is not None:
         return explained(explain, files, form, output)
     require(files)
+    if patch:
+        from perfc.review.diff.priced import priced
+        from perfc.review.diff.sides import SideSetting
+
+        from .diff import model_of
+
+        how = options.deployment()
+        sides = (SideSetting(model_of(options, file), how, options.contents) for file in files)
+        emit("\n".join(map(priced, sides)), output)
+        return 0
     if output is not None:
         output_format(None, output, ("onnx",) if fix else FORMATS)
     check_together(form, against, only_new=only_new, statistics=statistics, fix=fix)

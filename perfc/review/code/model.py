@@ -11,7 +11,7 @@ from perfc.frontend.reading.module_name import NamedModule
 from perfc.ir import Module, record
 
 from .imports import digest_of, folder_of, sources_of
-from .worktree import checked_out, commit_of
+from .worktree import checked_out, commit_of, patched
 
 HEAD = "HEAD"
 _EXPORTS: dict[tuple[object, ...], Module] = {}
@@ -25,14 +25,21 @@ class CodeModel:
     Args:
         module: its name, inputs and folder.
         revision: revision of git; "" for the working tree.
+        patch: change of the working tree.
     """
 
     module: NamedModule
     revision: str = ""
+    patch: str = ""
 
     def __str__(self) -> str:
         """Return the name as commands take it."""
-        return f"{self.revision}:{self.module}" if self.revision else str(self.module)
+        name = f"{self.revision}:{self.module}" if self.revision else str(self.module)
+        return f"{name} with a patch" if self.patch else name
+
+    def patched(self, patch: str) -> CodeModel:
+        """Return the module with a patch."""
+        return replace(self, patch=patch)
 
     def read(self, dims: Mapping[str, int]) -> Module:
         """Return the module in the IR.
@@ -43,9 +50,12 @@ class CodeModel:
         Raises:
             PerfcError: PyTorch cannot export it, or the revision does not have it.
         """
+        folder = folder_of(self.module)
+        if self.patch:
+            with patched(folder, self.patch) as there:
+                return exported(replace(self.module, folder=str(there)), dims)
         if not self.revision:
             return exported(self.module, dims)
-        folder = folder_of(self.module)
         commit = commit_of(folder, self.revision)
         if not sources_of(self.module):
             raise ModelError("its code is not in this repository", where=str(self))
@@ -57,6 +67,17 @@ class CodeModel:
                     raise ModelError(f"{self.revision} does not have it", where=str(self))
                 _EXPORTS[key] = exported(then, dims)
         return _EXPORTS[key]
+
+
+def in_code(model: object) -> CodeModel:
+    """Return a PyTorch module by name.
+
+    Raises:
+        ModelError: the model is something else.
+    """
+    if not isinstance(model, CodeModel):
+        raise ModelError("patches are of PyTorch modules by name", hint="as in net.py:Net")
+    return model
 
 
 def exported(module: NamedModule, dims: Mapping[str, int]) -> Module:

@@ -1,8 +1,10 @@
-"""Checkouts of a git revision in a temporary worktree."""
+"""Checkouts of a git revision, and copies with a patch, in temporary folders."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,3 +51,30 @@ def checked_out(folder: Path, commit: str) -> Iterator[Path]:
             yield inside
         finally:
             git(["worktree", "remove", "--force", "--force", str(tree)], folder=str(top))
+
+
+@contextmanager
+def patched(folder: Path, patch: str) -> Iterator[Path]:
+    """Apply a patch to a copy of a folder and yield the copy, in which other files are links.
+
+    Raises:
+        ModelError: it does not apply, or changes files elsewhere.
+    """
+    names = re.findall(r"(?m)^(?:---|\+\+\+) [ab]/(.*?)\s*$", patch)
+    # git refuses to write outside
+    files = {Path(name) for name in names if ".." not in name}
+    real = {parent for f in files for parent in f.parents}
+    with TemporaryDirectory(prefix="perfc-") as place:
+        for part in sorted(real):
+            Path(place, part).mkdir(exist_ok=True)
+            for entry in (folder / part).iterdir() if (folder / part).is_dir() else ():
+                name = part / entry.name
+                if name in files:
+                    shutil.copyfile(entry, Path(place, name))
+                elif name not in real and entry.name != ".git":
+                    Path(place, name).symlink_to(entry)
+        done = git(["apply", "-"], folder=place, given=patch.encode())
+        if done.returncode != 0:
+            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+            raise ModelError(f"the patch does not apply: {''.join(last)[:200]}")
+        yield Path(place)

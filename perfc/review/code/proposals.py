@@ -1,0 +1,189 @@
+"""Edits of a module's code that may save time, as patches; nothing here writes to a source."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import unified_diff
+from typing import Any
+
+from perfc.frontend.reading.module_name import NamedModule
+from perfc.ir import record
+
+from .imports import content, folder_of, parsed, sources_of
+
+METHOD = r"(?ms)^(class {}\b(?:(?!^class ).)*?^( +))(def {}\(self(?:, (\w+))?(?:, )?[^\n]*?:\n)"
+DOCSTRING = r'(\s*(?:"""|\'\'\').*?(?:"""|\'\'\')\n)?'
+LAST = r"(?ms)^class {}\b(?:(?!^class ).)*?^( +)def __init__\(.*?(?=\n+(?:\1def|\1@|\S|\Z))"
+"""End of the constructor of a class."""
+CHANNELS_LAST = "memory_format=torch.channels_last"
+SOFTMAX = re.compile(
+    r"(\w+) = (?:[\w.]*\bsoftmax\((.+), (?:dim=)?-1\)|\(?(.+?)\)?\.softmax\((?:dim=)?-1\))"
+)
+SCORES = re.compile(
+    r"(?:torch\.matmul\()?([^@]+?)(?: @ |, )([^@]+)\.(?:mT|transpose\(-[12], -[12]\))"
+    r"(?:\.contiguous\(\))?\)?(?: ([*/]) (.+))?"
+)
+"""Query, key and scale of a product, as the parser of Python writes it back."""
+STEPS = {
+    r"{0} = {0} ([*/]) (.+)": "scale",
+    r"{0} = {0} \+ (.+)": "attn_mask=torch.atleast_2d({0})",
+    r"{0} = {0}\.masked_fill\((.+), float\('-inf'\)\)": "attn_mask=~({0})",
+    r"{0} = self\.(\w*drop\w*)\({0}\)": "dropout_p=self.{0}.p if self.training else 0.0",
+}
+"""Changes of scores named {0}, with the argument of the fused function that does the same."""
+VALUES = r"torch\.matmul\({0}, ([\w.]+)\)|\b{0} @ ([\w.]+(?:\([^()]*\))?)"
+
+
+@record
+class Proposal:
+    """An edit of the code of a module.
+
+    Args:
+        name: what it does.
+        patch: unified difference, relative to the folder of the module.
+        changed: fields of the deployment that the edit changes, as no export shows them.
+    """
+
+    name: str
+    patch: str
+    changed: Mapping[str, object]
+
+
+def autocast(text: str, root: str) -> str:
+    """Return code whose model runs in bfloat16 where that is safe."""
+    decorator = '@torch.autocast("cuda", dtype=torch.bfloat16)'
+    return re.sub(METHOD.format(root, "forward"), rf"\1{decorator}\n\2\3", text)
+
+
+def compiled(text: str, root: str) -> str:
+    """Return code whose model is compiled at its first call."""
+    return re.sub(LAST.format(root), r"\g<0>\n\1\1self.compile()", text)
+
+
+def channels_last(text: str, root: str) -> str:
+    """Return code that stores feature maps and filters with channels last."""
+    if "Conv2d" not in text or not re.search(METHOD.format(root, "forward"), text):
+        return text
+    change = rf"\g<0>\2\2\4 = \4.contiguous({CHANNELS_LAST})\n"
+    text = re.sub(METHOD.format(root, "forward") + DOCSTRING, change, text)
+    return re.sub(LAST.format(root), rf"\g<0>\n\1\1self.to({CHANNELS_LAST})", text)
+
+
+def split_products(text: str, _root: str) -> str:
+    """Return code that applies linear layers to both parts of a concatenation, without its copy."""
+    linear, weight = "torch.nn.functional.linear", r"self.\1.weight"
+    halves = (
+        rf"({linear}(\2, {weight}[:, : \2.shape[-1]], self.\1.bias)"
+        rf" + {linear}(\3, {weight}[:, \2.shape[-1] :]))"
+    )
+    for layer in re.findall(r"self\.(\w+) = (?:\w+\.)*Linear\(", text):
+        joined = rf"self\.({layer})\(\w+\.cat\([\[(](\w+), (\w+)[\])], (?:dim=)?-1\)\)"
+        text = re.sub(joined, halves, text)
+    return text
+
+
+def fused_attention(text: str, _root: str) -> str:
+    """Return code with one function for the products of attention and the softmax between."""
+    tree, lines = parsed(text.encode()), text.splitlines(keepends=True)
+    made: list[tuple[int, int, str]] = []
+    for node in ast.walk(tree or ast.parse("")):
+        body: Any = getattr(node, "body", None)
+        for at in range(len(body) - 1) if isinstance(body, list) else ():
+            if found := attention([ast.unparse(s) for s in body[at:] if isinstance(s, ast.stmt)]):
+                count, call = found
+                last = body[at + count]
+                made.append((body[at].lineno - 1, last.end_lineno, " " * last.col_offset + call))
+    for first, end, call in sorted(made, reverse=True):
+        lines[first:end] = [f"{call}\n"]
+    return "".join(lines)
+
+
+def attention(statements: Sequence[str]) -> tuple[int, str] | None:
+    """Return the number of the statement with the values, and what replaces all up to it."""
+    soft = SOFTMAX.fullmatch(statements[0])
+    name, _, whole = statements[0].partition(" = ")
+    written = name
+    scores = SCORES.fullmatch((soft[2] or soft[3]) if soft else whole)
+    if scores is None or not name.isidentifier():
+        return None
+    query, key, by, factor = scores.groups()
+    options = {"scale": scale(by, factor)}
+    parts = [query, key, factor or "1"]
+    for count, statement in enumerate(statements[1:], 1):
+        steps = ((re.fullmatch(p.format(name), statement), made) for p, made in STEPS.items())
+        step, made = next(((m, made) for m, made in steps if m), (None, ""))
+        option = made.partition("=")[0]
+        if step is not None:
+            # a mask is added to scaled scores, and dropout follows the softmax
+            is_free = option not in options or (option == "scale" and not by and len(options) == 1)
+            if not is_free or (option == "dropout_p") != bool(soft):
+                return None
+            by = step[1] if option == "scale" else by
+            options[option] = made.partition("=")[2].format(step[1]) or scale(*step.groups())
+            parts.append(step[step.lastindex or 1])
+            continue
+        again = SOFTMAX.fullmatch(statement)
+        if again and not soft and name == (again[2] or again[3]):
+            soft, name = again, again[1]
+            continue
+        values = [*re.finditer(VALUES.format(name), statement)]
+        rest = " ".join(statements[count:])
+        is_last = len(values) == 1 == len(re.findall(rf"\b({name}|{written})\b", rest))
+        if not (soft and is_last and all(map(is_operand, parts))):
+            return None
+        given = [query, key, values[0][1] or values[0][2], *map("=".join, options.items())]
+        call = f"torch.nn.functional.scaled_dot_product_attention({', '.join(given)})"
+        return count, statement.replace(values[0][0], call)
+    return None
+
+
+def scale(by: str | None, factor: str | None) -> str:
+    """Return the factor of a product: ``1.0`` without one."""
+    return f"1 / ({factor})" if by == "/" else factor or "1.0"
+
+
+def is_operand(text: str) -> bool:
+    """Return True for a whole expression that binds as tightly as a product."""
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return False
+    is_product = isinstance(node, ast.BinOp) and not isinstance(node.op, (ast.Add, ast.Sub))
+    plain = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.Compare)
+    return is_product or isinstance(node, plain)
+
+
+EDITS: Mapping[str, tuple[Callable[[str, str], str], Mapping[str, object]]] = {
+    "fused attention": (fused_attention, {}),
+    "autocast to bf16": (autocast, {}),
+    "torch.compile": (compiled, {"runtime": "inductor"}),
+    "channels last": (channels_last, {"layout": "channels-last"}),
+    "linear layers split from concatenations": (split_products, {}),
+}
+"""Edits by name, with the fields of the deployment that they change."""
+
+
+def proposals(module: NamedModule) -> Iterator[Proposal]:
+    """Yield the edits that fit the code of a module, each in all of its sources."""
+    for name, (edit, changed) in EDITS.items():
+        patch = ""
+        for at, path in enumerate(sources_of(module)):
+            before = content(path).decode("utf-8", "replace")
+            # names of classes elsewhere are not the model's
+            after = edit(before, module.name.rpartition(":")[2] if at == 0 else "-")
+            is_first = after.count("torch.") > before.count("torch.")
+            if is_first and not re.search(r"(?m)^import torch$", after):
+                after = re.sub(
+                    r"(?m)^(?=(?!from __future__)(?:from|import) )",
+                    "import torch\n",
+                    after,
+                    count=1,
+                )
+            if after != before:
+                file = path.relative_to(folder_of(module)).as_posix()
+                old, new = (t.splitlines(keepends=True) for t in (before, after))
+                patch += "".join(unified_diff(old, new, f"a/{file}", f"b/{file}"))
+        if patch:
+            yield Proposal(name, patch, changed)

@@ -1,0 +1,51 @@
+"""Edits of a module's code with the time that each saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from perfc.errors import PerfcError
+from perfc.view.report.units import Unit, time_text
+
+from ..code.model import in_code
+from ..code.proposals import Proposal, proposals
+from .difference import Difference, compare
+from .figures import Metric, percent, signed
+from .sides import SideSetting, both
+
+
+def priced(side: SideSetting) -> str:
+    """Return the edits of a module's code that save time as patches, the largest saving first.
+
+    A line about each is before it, which ``git apply`` leaves out.
+
+    Args:
+        side: setting of a `CodeModel`.
+    """
+    saving = ((*saved(d), p) for p, d in differences(side))
+    made = sorted((s, f"# {p.name}: {text}\n{p.patch}") for s, text, p in saving if s > 0)
+    return "\n".join(text for _, text in made[::-1])
+
+
+def differences(side: SideSetting) -> Iterator[tuple[Proposal, Difference]]:
+    """Yield the difference that each edit makes, where it can be analyzed."""
+    code = in_code(side.model)
+    for p in proposals(code.module):
+        # what an option says need not be exported
+        model = code if p.changed else code.patched(p.patch)
+        try:
+            how = side.deployment.with_values(p.changed)
+            yield p, compare(*both(side, replace(side, model=model, deployment=how)))
+        except PerfcError:
+            continue
+
+
+def saved(difference: Difference) -> tuple[float, str]:
+    """Return the seconds that a difference saves, and the time before and after in words."""
+    old, new = difference.totals[Metric.TIME]
+    assert old is not None
+    assert new is not None
+    change = [signed(end, Unit.SECOND) for end in difference.intervals.get(Metric.TIME, ())]
+    text = f"{time_text(old.value)} to {time_text(new.value)}, {percent(new.value / old.value - 1)}"
+    return old.value - new.value, f"{text}, 90 % interval {' to '.join(change) or 'unknown'}"
