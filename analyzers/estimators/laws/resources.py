@@ -39,6 +39,9 @@ COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
 LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
 """Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
 patches."""
+ERF, ERF_ALU = frozenset({"erf", "gelu", "bias_gelu"}), 40.0
+"""Operators by the error function, and its operations: two polynomials of degree 7 and a selection
+of 20 instructions. Source: CUDA, erff."""
 IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
 """Most channels and elements of a window that cuDNN convolves on vector units in every type."""
 UNALIGNED = "unaligned product"
@@ -114,7 +117,8 @@ def _resources(
         Resource.DEVICE: spilled(bound, sheet) / reach.memory_bytes_per_s(sheet),
         Resource.CACHE: c.nbytes / sheet.l2_bytes_per_s,
         Resource.ELEMENTS: elements * cycle_s,
-        Resource.OPERATIONS: c.alu / sheet.vector_flop_per_s("f32")
+        Resource.OPERATIONS: (c.alu + _of_erf(bound.kernel) * elements)
+        / sheet.vector_flop_per_s("f32")
         + c.sfu / sheet.special_op_per_s("f32"),
         Resource.INDEXED: indexed * elements * cycle_s,
         Resource.CROSSED: crossed * elements * cycle_s,
@@ -205,6 +209,12 @@ def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
             few = index if index <= FEW_ROWS else 0
             return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}
     return None
+
+
+def _of_erf(kernel: Kernel) -> float:
+    """Return operations of an element for its error functions, which no special unit has."""
+    ops = (n.op for n in kernel.nodes if kernel.kind is Kind.ELEMENTWISE)
+    return sum(ERF_ALU for op in ops if op.mnemonic in ERF and "tanh" not in {*vars(op).values()})
 
 
 def blocked(extents: tuple[int, ...]) -> float:
