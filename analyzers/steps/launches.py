@@ -150,7 +150,7 @@ class LaunchWalk:
     def read_bits(self, v: Value, policy: Policy) -> int:
         """Return the bits of an element as a kernel reads it, casts done before."""
         bits = self.bits(v)
-        if self.stored is None or not _is_float(v):
+        if self.stored is None or not v.is_real:
             return bits
         if policy is Policy.NARROW and (v.weight is None or shape(v)):
             return min(bits, NARROW_BITS)
@@ -164,7 +164,7 @@ class LaunchWalk:
         Generated kernels write what readers want, both types where they differ.
         """
         bits = self.bits(v)
-        if not self.compiled or self.stored is None or bits != WIDE_BITS or not _is_float(v):
+        if not self.compiled or self.stored is None or bits != WIDE_BITS or not v.is_real:
             return bits
         if policy is Policy.NARROW:
             return bits
@@ -181,7 +181,7 @@ class LaunchWalk:
         if policy not in CASTS:
             return
         for v, part in zip(kernel.reads, kernel.read_parts, strict=True):
-            if not _is_float(v):
+            if not v.is_real:
                 continue
             before, after = self.bits(v), self.read_bits(v, policy)
             if v.weight is not None:
@@ -195,7 +195,7 @@ class LaunchWalk:
         """Copies of views among a kernel's nodes that strides cannot express."""
         for node in kernel.nodes:
             v = self.strides.copies.get(node)
-            if v is None or not _is_float(v):
+            if v is None or not v.is_real:
                 continue
             if self.compiled and kernel.kind not in PRODUCTS:
                 continue
@@ -367,10 +367,6 @@ class LaunchWalk:
                 return self.number(extents[-1]) if extents else 1.0
             case _:
                 return 1.0
-
-
-def _is_float(v: Value) -> bool:
-    return isinstance(v.type, TensorType) and v.type.dtype.is_float
 
 
 def _nbytes(v: Value) -> Dim:

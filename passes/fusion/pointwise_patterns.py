@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from perfc.ir import Kind, Node, TensorType, Value, mutable
+from perfc.ir import Kind, Node, Value, mutable
 from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import (
@@ -318,7 +318,7 @@ def _escapes(v: Value, members: Nodes, near: Neighbourhood) -> bool:
 
 
 def _is_rows(v: Value) -> bool:
-    return isinstance(v.type, TensorType) and v.type.rank == 3
+    return len(v.shape or ()) == 3
 
 
 def _adds_bias(node: Node, near: Neighbourhood) -> bool:

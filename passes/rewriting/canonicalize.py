@@ -157,9 +157,7 @@ class Folding:
         # PyTorch makes views of a part and of repeated elements, which launch nothing
         is_view = isinstance(node.op, (Expand, Slice))
         return any(
-            v in self.changing
-            or (not is_view and isinstance(v.type, TensorType) and (v.type.rank or 0) > 1)
-            for v in node.results
+            v in self.changing or (not is_view and len(v.shape or ()) > 1) for v in node.results
         )
 
     def changes(self, v: Value) -> bool:

@@ -86,7 +86,7 @@ class CostTable:
     @cached_property
     def weight_bytes(self) -> Dim:
         """Return the bytes of all stored tensors that are read."""
-        return dim_sum(v.type.nbytes or 0 for v in self.weights if isinstance(v.type, TensorType))
+        return dim_sum(v.nbytes or 0 for v in self.weights)
 
     def count(self, tier: Tier) -> int:
         """Return the number of nodes of a tier."""

@@ -35,13 +35,12 @@ Products of bytes have no law (`selection.of_half_depth`)."""
 BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
 COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
-"""The same of 16 bits before the capability that copies boxes of 128 bytes of channels."""
+"""The same of 16 bits before the capability that copies boxes of 128 bytes; and Ada's."""
 LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
 """Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
 patches."""
 ERF, ERF_ALU = frozenset({"erf", "gelu", "bias_gelu"}), 40.0
-"""Operators by the error function, and its operations: two polynomials of degree 7 and a selection
-of 20 instructions. Source: CUDA, erff."""
+"""Operators by the error function, and its operations: 20 instructions. Source: CUDA, erff."""
 IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
 """Most channels and elements of a window that cuDNN convolves on vector units in every type."""
 UNALIGNED = "unaligned product"
@@ -112,13 +111,16 @@ def _resources(
     name, amounts, *tiles = made
     cycle_s = sheet.cycle_s
     elements = _elements(bound, at)
+    erf = [
+        n for n in bound.kernel.nodes if n.op.mnemonic in ERF and "tanh" not in vars(n.op).values()
+    ]
+    alu = c.alu + len(erf) * ERF_ALU * elements
     seconds = {
         Resource.RAMP: 1e-6,
         Resource.DEVICE: spilled(bound, sheet) / reach.memory_bytes_per_s(sheet),
         Resource.CACHE: c.nbytes / sheet.l2_bytes_per_s,
         Resource.ELEMENTS: elements * cycle_s,
-        Resource.OPERATIONS: (c.alu + _of_erf(bound.kernel) * elements)
-        / sheet.vector_flop_per_s("f32")
+        Resource.OPERATIONS: alu / sheet.vector_flop_per_s("f32")
         + c.sfu / sheet.special_op_per_s("f32"),
         Resource.INDEXED: indexed * elements * cycle_s,
         Resource.CROSSED: crossed * elements * cycle_s,
@@ -211,12 +213,6 @@ def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
     return None
 
 
-def _of_erf(kernel: Kernel) -> float:
-    """Return operations of an element for its error functions, which no special unit has."""
-    ops = (n.op for n in kernel.nodes if kernel.kind is Kind.ELEMENTWISE)
-    return sum(ERF_ALU for op in ops if op.mnemonic in ERF and "tanh" not in {*vars(op).values()})
-
-
 def blocked(extents: tuple[int, ...]) -> float:
     """Return the elements of a feature map whose channels and positions fill whole blocks.
 
@@ -238,8 +234,8 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
     if (is_transposed and not bound.is_gradient) or not taps or not positions:
         return None
     if problem.form is WindowOperation.POOL:
-        # kernels of vectors of channels load as many at once
         if bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST:
+            # vectors of channels
             results *= bits_of(stored_type(bound.kernel.reads[0])) / VECTOR_BYTES / 8
         amounts = {Resource.ELEMENTS: results, Resource.TAPS: results * taps}
         return "pool", {r: cycle_s * amount for r, amount in amounts.items()}
@@ -354,7 +350,7 @@ def _tiles(
     rows, columns, depth, batch = extents
     width = 0.5 if bound.dtype.code in BYTES else 1.0
     amounts = {
-        # between its products a tile of bytes is read and written in half the time
+        # a tile of bytes is read and written in half the time
         Resource.WAVES: waves(rows, columns, batch, sheet) * width * 1e3 / sheet.clock_hz,
         Resource.LONGEST: depth / sheet.clock_hz,
     }

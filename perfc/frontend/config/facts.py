@@ -71,7 +71,7 @@ def _idle(module: Module) -> int:
     for node in walk(module.graph):
         if isinstance(node.op, MoE):
             for v in node.inputs[2:]:
-                shape = v.type.shape if v is not None and isinstance(v.type, TensorType) else None
+                shape = None if v is None else v.shape
                 if v is not None and _is_parameter(v) and shape and isinstance(shape[0], int):
                     chosen = min(node.op.k, shape[0])
                     idle += _elements(v.type) // shape[0] * (shape[0] - chosen)
@@ -88,7 +88,7 @@ def weight_bytes(
     step = ForwardStep.PREFILL
     module = lower(model, step, precision, parallel, stage=stage)
     held = [v for v in module.graph.weights if v.weight is None or v.weight.nbytes != 0]
-    sizes = (v.type.nbytes for v in held if isinstance(v.type, TensorType))
+    sizes = (v.nbytes for v in held)
     return sum(n for n in sizes if isinstance(n, int))
 
 
