@@ -3,9 +3,9 @@
 Each part of a run has a logarithm by which it takes longer: its device, host and fixed time. It is
 a sum of functions (`perfc.analyzers.features.process`), `OF_PARTS`: one correlates runs of one
 runtime on similar machines, one those of similar sizes among them, and so on. What kernels take on
-a chip in a precision is of their library, whichever runtime launches them; what hosts take does not
-change with the batch. Machines of one architecture are similar whatever their numbers, so that what
-a runtime adds is known of a new chip.
+a chip in a precision is of their library, whichever runtime launches them, and partly so on any
+chip; what hosts take does not change with the batch. Machines of one architecture are similar
+whatever their numbers, so that what a runtime adds is known of a new chip.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ OF_PARTS: Mapping[Aspect, tuple[tuple[Aspect, ...], ...]] = {
         _KERNELS,
         (*_KERNELS, *_SIZES),
         (*_KERNELS, Aspect.SHARES),
-        (*_KERNELS, *_SIZES, Aspect.SHARES),
+        (Aspect.KERNELS, *_SIZES, Aspect.SHARES),
         (*_MACHINE, Aspect.GRAPH),
     ),
     Aspect.HOST: (

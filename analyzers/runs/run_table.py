@@ -55,6 +55,8 @@ COUNTS = tuple(f"launches_{kind.name.lower()}" for kind in LaunchKind)
 PARTS = ("of_device", "of_host", "of_fixed")
 """Parts of a run: how much longer it becomes by each, both in logarithms."""
 COLUMNS = (*WORK, *NETWORK, *MACHINE, *SHARES, *COUNTS, *PARTS)
+ADA = 8.9
+"""Compute capability of Ada, whose L2 keeps what Ampere's must read again."""
 CHANGE = 0.8
 """Difference of a part's logarithm over which its part of a run is taken: device and host may be
 near each other."""
@@ -69,7 +71,7 @@ class RunTable:
         library: name of the library of its kernels, "" if no other runtime launches them.
         stored: its `precision`.
         version: version of its runtime; 0 where none is given.
-        architecture: maker and major compute capability of the machine.
+        architecture: maker and major compute capability of the machine, Ada by itself.
         network_id: `network_id` of its model.
         places: `COLUMNS`.
         ways_s: seconds of host and device on each way through the run.
@@ -201,7 +203,7 @@ def tabulated(
         kernels.runtime.library,
         stored,
         float("{}.{:02}".format(*(deployment.version or (0, 0)))),
-        vendor(sheet) * 100 + math.floor(sheet.generation),
+        vendor(sheet) * 100 + math.floor(sheet.generation) + (sheet.generation == ADA) / 2,
         kernels.once("network", {}, lambda: network_id(module)),
         np.array(
             [

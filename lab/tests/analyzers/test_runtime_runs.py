@@ -113,6 +113,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.loc[len(frame)] = {**lines[0], "runtime": "abacus"}
     frame.loc[len(frame)] = {**lines[0], "gpu": "Etch A Sketch"}
     frame.loc[len(frame)] = {**lines[0], "graph": "tv__nothing.onnx.gz"}
+    frame.loc[len(frame)] = {**lines[0], "graph": "timm__dpn68__224.onnx.gz"}
     frame.to_parquet(found / "whole_models.parquet")
     return found
 
@@ -180,6 +181,17 @@ def test_training_reads_what_analyze_reads(folder: Path) -> None:
     (run,) = of_graph(path, [row], lambda _: None)
     report = perfc.analyze(path, deployment=how, predictor="kernels")
     assert run.table.kernels_s == pytest.approx(report.prediction.total.time_s, rel=1e-12)
+
+
+def test_ada_is_an_architecture_of_its_own() -> None:
+    path = Path("examples/models/bert-base.onnx.gz")
+    deployments = (
+        Deployment(target, runtime="tensorrt", dtype="f16", dims={"batch": 8, "seq": 128})
+        for target in ("a100-sxm4-40gb", "a10", "l4")
+    )
+    rows = [WholeModel(path.name, how, 1e-3) for how in deployments]
+    ampere, smaller, ada = (run.table.architecture for run in of_graph(path, rows, lambda _: None))
+    assert ampere == smaller != ada
 
 
 def test_facts_of_a_run_are_those_of_its_kernels(runs: list[MeasuredRun]) -> None:
