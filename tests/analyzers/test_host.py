@@ -193,7 +193,7 @@ def test_runs_of_a_runtime_answer_however_wide_their_range_is() -> None:
     found = perfc.analyze(RESNET, "mi300x", runtime="ort").prediction
     assert found.total.predictor == RUNS
     assert found.run_factor == pytest.approx(1.0, abs=0.05)
-    assert found.total.high_s / found.total.low_s > 3
+    assert found.total.high_s / found.total.low_s > 2.5
 
 
 def test_the_page_has_the_hosts_of_the_table() -> None:
