@@ -13,6 +13,7 @@ import tables
 import thesis
 
 from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs.energy import energy_of, idle_w, power_model
 from perfc.machine import load_machine
 from perfc.study.comparison.amounts import figure, mass
@@ -26,7 +27,8 @@ REGION = "europe-west4"
 def kernel_w(gpu: str, batch: int, precision: str) -> float:
     """Return the mean power in watts while a step's kernels run, each for its sustained time."""
     table = tables.step(gpu, batch, precision).roofline
-    energies = [energy_of(k, Interval.exactly(k.time_s), 0.0, table.machine) for k in table.kernels]
+    sheet = Sheet(table.machine)
+    energies = [energy_of(k, Interval.exactly(k.time_s), 0.0, sheet) for k in table.kernels]
     return sum(e.energy_j for e in energies if e is not None) / table.time_s
 
 

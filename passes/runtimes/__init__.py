@@ -373,14 +373,9 @@ def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
 def on_device(table: Runtime, machine: Machine) -> Runtime:
     """Return the table of the same framework on a machine; ``table`` itself where none is."""
     device = machine.kind if machine.kind in ANY_DEVICE else "cuda"
-    like = [
-        t
-        for t in tables()
-        if t.framework is table.framework
-        and device in t.stands_for
-        and (not t.below or 0 < machine.capability < t.below)
-    ]
-    best = max(like, key=lambda t: (t.below, t is table), default=table)
+    like = (t for t in tables() if t.framework is table.framework and device in t.stands_for)
+    held = [t for t in like if not t.below or 0 < machine.capability < t.below]
+    best = max(held, key=lambda t: (t.below, t is table), default=table)
     return best if table.stands_for else table
 
 

@@ -9,7 +9,7 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_037_000,
+    PRODUCT: 1_037_650,
     LABORATORY: 242_640,
     ("benchmarks",): 77_135,
 }

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Kind, Numbers, bits_of
+from perfc.ir import Kind, Numbers, Op, bits_of
+from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.cast import Cast
+from perfc.ir.ops.elementwise.rounding import Erf
 from perfc.ir.ops.movement.slice import Concat
 from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
@@ -39,8 +41,8 @@ COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
 LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
 """Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
 patches."""
-ERF, ERF_ALU = frozenset({"erf", "gelu", "bias_gelu"}), 40.0
-"""Operators by the error function, and its operations: 20 instructions. Source: CUDA, erff."""
+ERF_ALU = 40.0
+"""Operations of the error function, an assumption: 20 instructions of multiply and add."""
 IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
 """Most channels and elements of a window that cuDNN convolves on vector units in every type."""
 UNALIGNED = "unaligned product"
@@ -111,10 +113,7 @@ def _resources(
     name, amounts, *tiles = made
     cycle_s = sheet.cycle_s
     elements = _elements(bound, at)
-    erf = [
-        n for n in bound.kernel.nodes if n.op.mnemonic in ERF and "tanh" not in vars(n.op).values()
-    ]
-    alu = c.alu + len(erf) * ERF_ALU * elements
+    alu = c.alu + sum(_is_erf(n.op) for n in bound.kernel.nodes) * ERF_ALU * elements
     seconds = {
         Resource.RAMP: 1e-6,
         Resource.DEVICE: spilled(bound, sheet) / reach.memory_bytes_per_s(sheet),
@@ -130,8 +129,7 @@ def _resources(
         seconds[Resource.RAMP] *= 1 + indexed / 2
     if c.mac and _type(bound) != "f32":
         gain = (OLD_BYTES if sheet.generation < ADA else NEW_BYTES) if _is_of_bytes(bound) else 1.0
-        rate = gain * power_limit.flop_per_s(_matrix(bound), sheet)
-        seconds[Resource.POWER] = 2 * c.mac / rate
+        seconds[Resource.POWER] = 2 * c.mac / gain / power_limit.flop_per_s(_matrix(bound), sheet)
     seconds |= amounts
     if sheet.machine.vendor == "AMD":
         seconds |= {r: seconds[r] * pace for r, pace in AMD_PACES.items() if r in seconds}
@@ -163,6 +161,10 @@ def beyond(bound: KernelBound, sheet: Sheet) -> float:
 def _elements(bound: KernelBound, at: Numbers) -> float:
     extents = shape(bound.kernel.writes[0], at) if bound.kernel.writes else None
     return float(math.prod(extents or ()))
+
+
+def _is_erf(op: Op) -> bool:
+    return isinstance(op, Erf) or (isinstance(op, Gelu) and op.approximate == "none")
 
 
 def _type(bound: KernelBound) -> str:
@@ -233,8 +235,9 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
     results = positions * at(problem.out_channels)
     if (is_transposed and not bound.is_gradient) or not taps or not positions:
         return None
+    is_last = bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST
     if problem.form is WindowOperation.POOL:
-        if bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST:
+        if is_last:
             # vectors of channels
             results *= bits_of(stored_type(bound.kernel.reads[0])) / VECTOR_BYTES / 8
         amounts = {Resource.ELEMENTS: results, Resource.TAPS: results * taps}
@@ -242,7 +245,6 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
     depth = at(problem.depth)
     # filters of one channel have no depth to sum over, as those of one group of a launch by group
     if problem.is_depthwise or depth <= 1:
-        is_last = bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST
         if not is_last:
             return "depthwise convolution", {Resource.TAPS: results * taps * cycle_s}
         # pairs of halves in one instruction
@@ -250,9 +252,8 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
         return "depthwise convolution channels last", {Resource.TAPS: each}
     if problem.groups > 1:
         filters = math.ceil(at(problem.filters) / GROUP_BLOCK) * GROUP_BLOCK
-        block, slower = {"half": (GROUP_BLOCK, 1), "tf32": (GROUP_BLOCK, GROUPED_TF32)}.get(
-            _type(bound), (1, GROUPED_F32)
-        )
+        of_units = {"half": (GROUP_BLOCK, 1), "tf32": (GROUP_BLOCK, GROUPED_TF32)}
+        block, slower = of_units.get(_type(bound), (1, GROUPED_F32))
         per_group = filters * math.ceil(depth / block) * block
         products = positions * problem.groups * per_group * taps * slower
         return "grouped convolution", {Resource.TAPS: products * cycle_s}

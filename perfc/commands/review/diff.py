@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,8 +108,8 @@ def command(
         made = compared(traces, paths, step, by)
         is_empty = show_traces(made, form, output, limit)
         return FINDINGS if exit_code and not is_empty else 0
-    if more or step or by:
-        which = "--step is" if step else "--by is" if by else "more than two are"
+    of_traces = {"--step is": step, "--by is": by, "more than two are": more}
+    if which := next((words for words, value in of_traces.items() if value), ""):
         raise click.UsageError(f"{which} for traces")
     changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
     first, second = sides(options, old, new, {**changed, "dims": parse_dims(to_dims)})
@@ -123,13 +124,8 @@ def command(
 
         deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
     else:
-        show_view(
-            form,
-            output,
-            lambda: to_json(views),
-            lambda: to_csv(views),
-            lambda: document(views, limit),
-        )
+        texts = partial(to_json, views), partial(to_csv, views), partial(document, views, limit)
+        show_view(form, output, *texts)
     if strict and not difference.is_complete:
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE

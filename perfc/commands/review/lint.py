@@ -117,9 +117,9 @@ def command(
     """Lint FILES (models, folders or traces), each with the nearest perfc.toml upwards.
 
     Each finding says how much time its fix saves on the target, or at most of a trace.
-    `perfc lint --explain PF101` explains a rule.
     """
     from perfc.review.lint.engine import Linter, joined, selected
+    from perfc.review.lint.fixes.fix import fix_files
     from perfc.review.lint.formats.output import statistics as counted
     from perfc.review.lint.formats.rendered import LintFormat, rendered
     from perfc.review.lint.settings import parse_share, read_settings
@@ -129,25 +129,18 @@ def command(
         return explained(explain, files, form, output)
     require(files)
     if patch:
-        from perfc.review.diff.priced import priced
-        from perfc.review.diff.sides import SideSetting
-
-        from .diff import model_of
-
-        how = options.deployment()
-        sides = (SideSetting(model_of(options, file), how, options.contents) for file in files)
-        emit("\n".join(map(priced, sides)), output)
-        return 0
+        return show_patches(options, files, output)
+    if in_place and not fix:
+        raise click.UsageError("--in-place needs --fix")
     if output is not None:
         output_format(None, output, ("onnx",) if fix else FORMATS)
     check_together(form, against, only_new=only_new, statistics=statistics, fix=fix)
-    least = parse_share(min_gain) if min_gain else None
 
     def work_of(near: DeploymentOptions) -> LintWork:
         settings = read_settings(near.file)
         chosen = selected(settings, names_in(select), names_in(ignore), names_in(extend_select))
         return LintWork(
-            Linter(settings, chosen, least),
+            Linter(settings, chosen, parse_share(min_gain) if min_gain else None),
             near.deployment(also=deployment_of(settings, near), also_at=f"{settings.path}: lint"),
             near.contents,
             (against or "HEAD") if only_new else "",
@@ -155,18 +148,27 @@ def command(
             near.deployment().target if near.is_stated("target") else "",
         )
 
-    models = models_in([slashed(file) for file in files])
-    groups = [(work_of(near), paths) for near, paths in by_project(options, models, is_nearest)]
-    if fix or in_place:
-        from perfc.review.lint.fixes.fix import fix_files
-
-        if not fix:
-            raise click.UsageError("--in-place needs --fix")
+    projects = by_project(options, models_in(list(map(slashed, files))), is_nearest)
+    groups = [(work_of(near), paths) for near, paths in projects]
+    if fix:
         return max(fix_files(work, paths, output, in_place=in_place) for work, paths in groups)
     outcome = joined(work.lint_all(paths) for work, paths in groups)
     text = counted(outcome) if statistics else rendered(outcome, LintFormat(form))
     emit(text, output, has_commands=form == "github")
     return verdict(outcome, exit_zero=exit_zero)
+
+
+def show_patches(options: DeploymentOptions, files: Sequence[str], output: Path | None) -> int:
+    """Write the edits that save time in the code of each module, as patches with their price."""
+    from perfc.review.diff.priced import priced
+    from perfc.review.diff.sides import SideSetting
+
+    from .diff import model_of
+
+    how = options.deployment()
+    sides = (SideSetting(model_of(options, file), how, options.contents) for file in files)
+    emit("\n".join(map(priced, sides)), output)
+    return 0
 
 
 def check_together(form: str, against: str, *, only_new: bool, statistics: bool, fix: bool) -> None:

@@ -89,8 +89,8 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float, longest: int = 0) -> int |
     request = 0
     for kind, count in groups.items():
         tokens = int(page // token_bytes[kind]) if token_bytes[kind] else 1
-        cached = min(kind[1] - 1 + ahead, longest) if kind[1] else longest
-        needed = -(-cached // tokens) + bool(kind[1])
+        window = min(kind[1] - 1 + ahead, longest) if kind[1] else longest
+        needed = -(-window // tokens) + bool(kind[1])
         if kind == STATE:
             needed = 1 + engine.speculation.tokens + rules.extra_states
         request += count * needed

@@ -317,7 +317,10 @@ def test_throughput_is_of_the_first_input_that_tells() -> None:
     ]
     source = SimpleNamespace(graph=SimpleNamespace(inputs=inputs))
     report: Any = SimpleNamespace(
-        source=source, env={}, kernels=SimpleNamespace(kernels=()), deployment=Deployment()
+        source=source,
+        env={},
+        kernels=SimpleNamespace(once=lambda name, at, compute: {}),
+        deployment=Deployment(),
     )
     found = throughput(report, 2.0)
     assert (found.item, found.per_run, found.per_s) == (Item.IMAGE, 8, 4.0)

@@ -125,10 +125,9 @@ def footprint(
     peak = partial(live_memory, table, env)
     if shared:
         key = report.deployment.table_name, *env.items()
-        once, module = report.analyses.once, report.module
-        unlimited_key = "unlimited memory", make, workspace, *key
-        done = once(module, unlimited_key, unlimited, lambda _: True)
-        line, at, parts = once(module, ("live memory", *key), peak, lambda _: True)
+        once = partial(report.analyses.once, report.module)
+        done = once(("unlimited memory", make, workspace, *key), unlimited, lambda _: True)
+        line, at, parts = once(("live memory", *key), peak, lambda _: True)
     else:
         done, (line, at, parts) = unlimited(), peak()
     if workspace:
@@ -155,13 +154,9 @@ def footprint(
     )
     if not shared or machine.kind != "cpu" or framework not in GROWN:
         return made
-    grown = report.analyses.once(
-        report.module,
-        ("process", report.deployment.table_name, *env.items()),
-        lambda: process_of(framework, report.kernels.kernels, table, env),
-        lambda _: True,
-    )
-    return _of_process(made, grown)
+    key = "process", report.deployment.table_name, *env.items()
+    grow = partial(process_of, framework, report.kernels.kernels, table, env)
+    return _of_process(made, report.analyses.once(report.module, key, grow, lambda _: True))
 
 
 def _of_process(live: Footprint, grown: ProcessMemory) -> Footprint:
