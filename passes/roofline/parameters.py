@@ -209,6 +209,7 @@ class Walk:
 def role_of(op: Op, name: str, v: Value) -> Role | None:
     """Return the role of an operator's stored operand ``name``; None if it is a setting.
 
+    >>> from perfc.ir import TensorType
     >>> role_of(DequantizeLinear(), "x_scale", Value("s", TensorType(DType.F32, ())))
     <Role.QUANTIZATION: 'scale or zero point'>
     """
