@@ -106,9 +106,7 @@ def test_a_label_loses_its_last_operators_where_there_is_no_room() -> None:
 def test_changes_worth_making_are_three_and_save_a_hundredth() -> None:
     savings = [0.5, 0.02, 0.01, 0.0099, 0.3]
     remedies = [remedy(str(s), saving_s=s) for s in savings]
-    views: Any = SimpleNamespace(
-        verdict=SimpleNamespace(time_s=1.0), bottlenecks=SimpleNamespace(remedies=remedies)
-    )
+    views: Any = SimpleNamespace(verdict=SimpleNamespace(time_s=1.0), remedies=remedies)
     assert [r.name for r in useful(views)] == ["0.5", "0.02", "0.01"]
     assert remedy_cells(remedy("x", saving_s=0.256), views.verdict) == ("2.00 ms", "-26 %")
 
