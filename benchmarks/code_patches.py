@@ -67,9 +67,9 @@ def main() -> int:
             before, is_right = outputs(Path(place), repository), True
             for proposal in proposals(module):
                 with patched(Path(place), proposal.patch) as there:
-                    found = distance(before, outputs(there, repository))
-                is_right &= found < (3e-2 if "bf16" in proposal.name else 1e-4)
-                print(f"{repository['module']:20} {proposal.name:42} {found:.1e}", flush=True)
+                    error = distance(before, outputs(there, repository))
+                is_right &= error < (3e-2 if "bf16" in proposal.name else 1e-4)
+                print(f"{repository['module']:20} {proposal.name:42} {error:.1e}", flush=True)
             right += is_right
     print(f"{right} of {len(repositories)} models give the same outputs with each edit")
     return int(right < len(repositories))

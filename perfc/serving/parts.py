@@ -123,14 +123,14 @@ def first_token(engine: Engine, load: Load, ttft_s: float) -> tuple[StepPart, ..
     host_s = math.fsum([step.host_s for step in steps])
     parts = {
         "server": law.request_s,
-        "tokenizer": law.token_s * load.isl,
+        "tokenize": law.token_s * load.isl,
         "host": host_s,
         "prompt": math.fsum([step.time_s for step in steps]) - host_s,
     }
     # shorter prompts than those of the load leave less
     waiting_s = ttft_s - math.fsum(parts.values())
     parts["prompt"] += min(waiting_s, 0.0)
-    return tuple([StepPart(*part) for part in {**parts, "waiting": max(waiting_s, 0.0)}.items()])
+    return tuple([StepPart(*part) for part in {**parts, "wait": max(waiting_s, 0.0)}.items()])
 
 
 def _step(

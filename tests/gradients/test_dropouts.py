@@ -161,6 +161,6 @@ def test_a_long_sum_of_products_is_seen_once() -> None:
     lines += ["  %s1 = add(%p0, %p1) : f32[4, 8]"]
     lines += [f"  %s{i} = add(%s{i - 1}, %p{i}) : f32[4, 8]" for i in range(2, count)]
     lines += [f"  %y = add(%x, %s{count - 1}) : f32[4, 8]", "  return %y", "}", ""]
-    found = Places(parse_module("\n".join(lines)).graph.nodes).found
-    names = {v.name for v in found}
+    places = Places(parse_module("\n".join(lines)).graph.nodes)
+    names = {v.name for v in places.values}
     assert names == {f"p{i}" for i in range(MOST_BRANCHES + 1, count)}

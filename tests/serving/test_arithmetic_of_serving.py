@@ -18,7 +18,16 @@ from perfc.serving import Load, llm, power
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
 from perfc.serving.host import FEW, HostModel, amounts
 from perfc.serving.output.report import IntervalFactors
-from perfc.serving.search import ServingSetting, Slo, _best, _front, cost_of, holds, steady
+from perfc.serving.search import (
+    ServingSetting,
+    Slo,
+    _faster,
+    _front,
+    _tpot_s,
+    cost_of,
+    holds,
+    steady,
+)
 from perfc.serving.service import _interval_factors
 from perfc.serving.simulation import disaggregated
 from perfc.serving.simulation.arrivals import Request, closed_loop, poisson
@@ -48,14 +57,6 @@ def run_of(*each: Served, strides: Sequence[Stride] = (), time_s: float = 10.0) 
 
 
 # latencies
-
-
-def test_quantiles_lie_between_values() -> None:
-    found = Quantiles.of([4.0, 1.0, math.nan, 2.0, 3.0])
-    assert found == Quantiles(2.5, pytest.approx(2.5), pytest.approx(3.7), pytest.approx(3.97))
-    assert Quantiles.of([math.nan]) is None
-    assert Quantiles.of([7.0]) == Quantiles(7.0, 7.0, 7.0, 7.0)
-    assert Quantiles(1.0, 2.0, 3.0, 4.0).scaled(2) == Quantiles(2.0, 4.0, 6.0, 8.0)
 
 
 def test_quantiles_of_counts_are_values_that_occur() -> None:
@@ -332,8 +333,8 @@ def test_reports_hold_limits_and_make_a_front() -> None:
     silent.latencies = None
     assert not holds(silent, Slo())
     each = [answer(t) for t in (0.5, 0.6, 0.4, 0.4, 0.1)]
-    assert [r.latencies.tpot.mean for r in _best(each)] == [0.5, 0.4, 0.1]
-    assert list(_best([silent])) == []
+    assert [_tpot_s(r) for r in _faster(each, _tpot_s)] == [0.5, 0.4, 0.1]
+    assert _tpot_s(silent) == math.inf
 
 
 def test_a_steady_state_by_hand() -> None:

@@ -19,6 +19,7 @@ from perfc.analyzers.artefacts.arrays import packed, unpacked
 from perfc.analyzers.artefacts.artefact import Artefact, WeightsError
 from perfc.analyzers.artefacts.forest import LEAF_STEP, ROWS, Forest
 from perfc_lab.data import weights as weights_
+from perfc_lab.training.growing import joined
 
 NAMES = ("a", "b")
 TREES = {
@@ -57,7 +58,7 @@ def test_the_first_trees_alone_and_two_forests_together() -> None:
     assert forest().first(2)(ROWS_OF_TABLE[:1]).tolist() == [15.25]
     assert forest().first(3)(ROWS_OF_TABLE[:1]).tolist() == [17.25]
     assert forest().first(9)(ROWS_OF_TABLE[:1]).tolist() == [17.25]
-    both = forest() + forest(base=0.5).first(2)
+    both = joined(forest(), forest(base=0.5).first(2))
     assert both(ROWS_OF_TABLE[:2]).tolist() == [17.25 + 15.5, 26.25 + 25.5]
     assert both.first(3)(ROWS_OF_TABLE[:1]).tolist() == [17.25]
     assert both.base == 0.25

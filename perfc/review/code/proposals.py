@@ -10,6 +10,7 @@ from typing import Any
 
 from perfc.frontend.reading.module_name import NamedModule
 from perfc.ir import record
+from perfc.passes.runtimes import Steps, of_steps
 
 from .imports import content, folder_of, parsed, sources_of
 
@@ -91,8 +92,8 @@ def fused_attention(text: str, _root: str) -> str:
     for node in ast.walk(tree or ast.parse("")):
         body: Any = getattr(node, "body", None)
         for at in range(len(body) - 1) if isinstance(body, list) else ():
-            if found := attention([ast.unparse(s) for s in body[at:] if isinstance(s, ast.stmt)]):
-                count, call = found
+            if fused := attention([ast.unparse(s) for s in body[at:] if isinstance(s, ast.stmt)]):
+                count, call = fused
                 last = body[at + count]
                 made.append((body[at].lineno - 1, last.end_lineno, " " * last.col_offset + call))
     for first, end, call in sorted(made, reverse=True):
@@ -158,7 +159,7 @@ def is_operand(text: str) -> bool:
 EDITS: Mapping[str, tuple[Callable[[str, str], str], Mapping[str, object]]] = {
     "fused attention": (fused_attention, {}),
     "autocast to bf16": (autocast, {}),
-    "torch.compile": (compiled, {"runtime": "inductor"}),
+    "torch.compile": (compiled, {"runtime": of_steps(Steps.COMPILED).name}),
     "channels last": (channels_last, {"layout": "channels-last"}),
     "linear layers split from concatenations": (split_products, {}),
 }

@@ -337,7 +337,6 @@ def test_stages_of_a_pipeline_are_the_whole_model(llama: LanguageModel) -> None:
     ("name", "step", "parallel", "message"),
     [
         ("bert-base", ForwardStep.DECODE, Parallel(), "no decode step: nothing is generated"),
-        ("t5-small", ForwardStep.MIXED, Parallel(), "no mixed step: an encoder reads all"),
         ("t5-small", ForwardStep.PREFILL, Parallel(pipeline=2), "only a decoder alone is divided"),
         ("llama-3.2-3b", ForwardStep.PREFILL, Parallel(tensor=5), "24 heads do not divide among 5"),
         (
