@@ -83,7 +83,7 @@ def kernels(views: Views) -> Json:
         "table": table(tables[0]) if tables else {"columns": [], "rows": []},
         "label": interned(lambda i: text(rows[i].label), len(rows)),
         "bound": interned(lambda i: rows[i].bound, len(rows)),
-        "equal_to": [r.equal_to for r in rows],
+        "equal_to": [r.alike for r in rows],
         "frames": interned(lambda i: "\n".join(map(text, rows[i].frames)), len(rows)),
         "time_s": [time_s(r) for r in rows],
         "low_s": [number(r.predicted.low_s) if r.predicted else None for r in rows],

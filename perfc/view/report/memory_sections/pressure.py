@@ -74,7 +74,7 @@ def repeated(report: Report, rows: Sequence[KernelRow]) -> list[Repeated]:
     """Return the distinct kernels of ``report``, so that sums skip the duplicates."""
     kernels, places = report.roofline.kernels, dict[int, list[int]]()
     for row in rows:
-        places.setdefault(row.equal_to, []).append(row.index)
+        places.setdefault(row.alike, []).append(row.index)
     return [
         Repeated(
             kernels[first],

@@ -41,7 +41,7 @@ class KernelRow:
 
     Args:
         index: position in execution order, from 0; other views refer to it.
-        equal_to: index of the first kernel that is equal to it except for names.
+        alike: index of the first kernel that is equal to it except for names.
         label: operators it executes.
         nodes: names of the ONNX nodes, in execution order.
         anchor: name of its heaviest node.
@@ -71,7 +71,7 @@ class KernelRow:
     """
 
     index: int
-    equal_to: int
+    alike: int
     label: str
     nodes: tuple[str, ...]
     anchor: str
@@ -251,7 +251,7 @@ def groups(rows: Sequence[KernelRow]) -> list[KernelGroup]:
     """Group equal kernels, longest total time first."""
     by_first: dict[int, list[KernelRow]] = {}
     for r in rows:
-        by_first.setdefault(r.equal_to, []).append(r)
+        by_first.setdefault(r.alike, []).append(r)
     made = [KernelGroup(tuple(same)) for same in by_first.values()]
     return sorted(made, key=lambda g: (-g.predicted_s, g.first.index))
 
