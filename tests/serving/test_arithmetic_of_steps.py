@@ -271,7 +271,7 @@ def test_parts_of_the_first_token_sum_to_it(load: dict[str, float]) -> None:
     parts = {part.what: part.time_s for part in report.first_token}
     assert sum(parts.values()) == pytest.approx(report.latencies.ttft.mean)
     assert min(parts.values()) >= 0
-    assert (parts["waiting"] > 1e-3) == bool(load)
+    assert (parts["wait"] > 1e-3) == bool(load)
 
 
 def test_one_prompt_takes_as_long_for_analyze() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from perfc_lab.papers.gnn_llm.counts import LAYOUT, SUMS, graph_vector
 
+from .gnn_llm_checkpoint import checkpoint
 from .graph_rows import measurements
-from .test_gnn_llm import checkpoint
 
 torch = pytest.importorskip("torch")
 
