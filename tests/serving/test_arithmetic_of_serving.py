@@ -59,6 +59,13 @@ def run_of(*each: Served, strides: Sequence[Stride] = (), time_s: float = 10.0) 
 # latencies
 
 
+def test_quantiles_lie_between_values() -> None:
+    found = Quantiles.of([4.0, 1.0, math.nan, 2.0, 3.0])
+    assert found == Quantiles(2.5, pytest.approx(2.5), pytest.approx(3.7), pytest.approx(3.97))
+    assert Quantiles.of([math.nan]) is None
+    assert Quantiles.of([7.0]) == Quantiles(7.0, 7.0, 7.0, 7.0)
+
+
 def test_quantiles_of_counts_are_values_that_occur() -> None:
     found = Quantiles.weighted([(3.0, 10), (1.0, 50), (2.0, 40)])
     assert found == Quantiles(pytest.approx(1.6), 1.0, 2.0, 3.0)

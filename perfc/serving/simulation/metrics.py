@@ -30,6 +30,15 @@ class Quantiles:
     p99: float
 
     @classmethod
+    def of(cls, values: Sequence[float]) -> Quantiles | None:
+        """Return the quantiles of values, interpolated, NaN ignored; None if there are none."""
+        known = sorted(v for v in values if not math.isnan(v))
+        if not known:
+            return None
+        mean = math.fsum(known) / len(known)
+        return cls(mean, *(_at(known, q) for q in (0.5, 0.9, 0.99)))
+
+    @classmethod
     def weighted(cls, pairs: Sequence[tuple[float, float]]) -> Quantiles | None:
         """Return the quantiles of ``(value, weight)`` pairs; None if there are none."""
         if not pairs:
@@ -47,6 +56,14 @@ class Quantiles:
                     break
             quantiles.append(value)
         return cls(mean, *quantiles)
+
+
+def _at(ordered: Sequence[float], share: float) -> float:
+    """Return a quantile, interpolated between neighbouring values."""
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
 @record
@@ -79,11 +96,11 @@ def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> La
         before_s: time before the engine, by prompt tokens, that is added to each wait.
     """
     every = [*_weighted(shares)]
+    is_even = len({weight for _, weight in every}) == 1
 
     def quantiles(value: Callable[[Served], float]) -> Quantiles | None:
-        return Quantiles.weighted(
-            [(v, weight) for s, weight in every if not math.isnan(v := value(s))]
-        )
+        pairs = [(v, weight) for s, weight in every if not math.isnan(v := value(s))]
+        return Quantiles.of([v for v, _ in pairs]) if is_even else Quantiles.weighted(pairs)
 
     def whole_s(s: Served) -> float:
         return s.answer_s + before_s(s.request.input_tokens)
