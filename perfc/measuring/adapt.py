@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 from perfc.analyzers.artefacts.artefact import SHIPPED
@@ -28,6 +29,7 @@ PRODUCT = 8192
 """Extent of the square matrix product that represents calibrate's matrix rates."""
 COPIED_BYTES = 1 << 28
 """Bytes read and written by the copy that represents calibrate's bandwidth."""
+MOST_ROWS = 1_000_000
 BELOW = 0.5
 """Fraction of the lower bound below which a measured time is rejected as implausible."""
 EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
@@ -233,15 +235,17 @@ def read(path: Path) -> list[AdaptationSample]:
     """Read rows of ``perfc measure --append``, or a table of class, dtype, time_s and parameters.
 
     Raises:
-        AdaptError: no file, or neither format.
+        AdaptError: no file, neither format, or too many rows.
         ParseError: it cannot be read.
         MissingExtraError: Parquet without pyarrow.
     """
     if not path.is_file():
         raise AdaptError("no such file", where=str(path))
-    rows = list(dataset.records(path))
+    rows = list(islice(dataset.records(path), MOST_ROWS + 1))
     if rows and "digest" in rows[0]:
         return [m for r in dataset.read(path, KernelRow) for m in of_kernel(r)]
+    if len(rows) > MOST_ROWS:
+        raise AdaptError(f"more than {MOST_ROWS} rows", where=str(path))
     missing = sorted({"class", "dtype", "time_s"} - rows[0].keys()) if rows else []
     if missing:
         hint = "class, dtype, time_s and the parameters of the class"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
@@ -132,18 +132,23 @@ def records(path: Path) -> Iterable[Mapping[str, object]]:
         MissingExtraError: Parquet without pyarrow.
     """
     try:
-        if path.name.endswith(".parquet"):
-            _, parquet = pyarrow(path)
-            yield from cast("list[dict[str, object]]", parquet.read_table(path).to_pylist())
-            return
-        with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as raw:
-            stream = io.TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline="")
-            for n, record in enumerate(csv.DictReader(lines_of(stream, str(path)))):
-                if n >= LARGEST_ROWS:
-                    raise ParseError("more than 20 million rows", where=str(path))
-                yield cast("dict[str, object]", record)
+        for n, record in enumerate(_records(path)):
+            if n >= LARGEST_ROWS:
+                raise ParseError("more than 20 million rows", where=str(path))
+            yield record
     except (OSError, EOFError, ValueError, csv.Error) as error:
         raise ParseError(f"cannot be read: {error}", where=str(path)) from None
+
+
+def _records(path: Path) -> Iterator[dict[str, object]]:
+    if path.name.endswith(".parquet"):
+        _, parquet = pyarrow(path)
+        for batch in parquet.ParquetFile(path).iter_batches():
+            yield from cast("list[dict[str, object]]", batch.to_pylist())
+        return
+    with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as raw:
+        stream = io.TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline="")
+        yield from cast("Iterator[dict[str, object]]", csv.DictReader(lines_of(stream, str(path))))
 
 
 def _typed(value: object, type_: str) -> object:
@@ -176,10 +181,13 @@ if TYPE_CHECKING:
     class _Table(Protocol):
         def to_pylist(self) -> list[object]: ...
 
+    class _File(Protocol):
+        def iter_batches(self) -> Iterator[_Table]: ...
+
     class _Arrow(Protocol):
         def table(self, columns: Mapping[str, Sequence[object]]) -> _Table: ...
 
     class _Parquet(Protocol):
         def write_table(self, table: _Table, where: io.BytesIO, compression: str) -> None: ...
 
-        def read_table(self, where: Path) -> _Table: ...
+        def ParquetFile(self, where: Path) -> _File: ...  # noqa: N802
