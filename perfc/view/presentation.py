@@ -39,16 +39,14 @@ class Presentation:
 
         return collect(self._report)
 
-    @cached_property
+    @property
     def verdict(self) -> Verdict:
         """Return the headline: the figures of the first screen, with the interval of the time.
 
         Raises:
             PerfcError: no prediction is possible.
         """
-        from perfc.view.report import Verdict
-
-        return Verdict.of(self._report)
+        return self.views.verdict
 
     @property
     def time_s(self) -> float:

@@ -123,9 +123,9 @@ def footprint(
     make = allocator_of(report.kernels.runtime)
     unlimited = partial(_replayed, table, env, make(None), workspace)
     peak = partial(live_memory, table, env)
+    key = report.deployment.table_name, *env.items()
+    once = partial(report.analyses.once, report.module)
     if shared:
-        key = report.deployment.table_name, *env.items()
-        once = partial(report.analyses.once, report.module)
         done = once(("unlimited memory", make, workspace, *key), unlimited, lambda _: True)
         line, at, parts = once(("live memory", *key), peak, lambda _: True)
     else:
@@ -154,9 +154,8 @@ def footprint(
     )
     if not shared or machine.kind != "cpu" or framework not in GROWN:
         return made
-    key = "process", report.deployment.table_name, *env.items()
     grow = partial(process_of, framework, report.kernels.kernels, table, env)
-    return _of_process(made, report.analyses.once(report.module, key, grow, lambda _: True))
+    return _of_process(made, once(("process", *key), grow, lambda _: True))
 
 
 def _of_process(live: Footprint, grown: ProcessMemory) -> Footprint:
