@@ -82,7 +82,7 @@ class Workers:
 
 
 def prepare(root: Path) -> Path:
-    """Return the models' folder, and beside it what must not be read."""
+    """Return the models' folder, and next to it what must not be read."""
     folder = root / "models"
     folder.mkdir()
     (root / "secret.bin").write_bytes(bytes(64))

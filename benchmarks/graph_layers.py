@@ -31,7 +31,7 @@ def with_self_loops(edges: Tensor, nodes: int) -> Tensor:
 
 
 def sage_by_hand(layer: SAGEConv, *, is_normalised: bool = False) -> Layer:
-    """Return the mean of the neighbours beside the node itself."""
+    """Return the mean of the neighbours and the node itself."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         degree = in_degree(edges, len(x)).clamp(min=1)[:, None]

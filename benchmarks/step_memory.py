@@ -1,29 +1,20 @@
-"""Peak of a training step on the processor, as PyTorch's profiler has it, beside perfc's.
+"""Peak of a training step on the processor, as PyTorch's profiler has it, and perfc's.
 
     python benchmarks/step_memory.py [NAME ...]
     python benchmarks/step_memory.py configurations
-    python benchmarks/step_memory.py process TARGET [NAME ...]
 
 Needs PyTorch with its exporter (onnxscript); transformers and timm where models of them are named.
 Every model is exported, analysed as `--train adamw --runtime eager`, and run for two steps under
 ``torch.profiler`` with ``profile_memory=True``; the second step's events are added up on what is
-there before it: parameters, statistics, states of the optimiser, and the batch. Prints one line a
-model, the median error, and how many are within 5 %.
-
-A configuration is analysed as its `config.json`, in f32 and in bf16, and its module of transformers
-computes the loss of every token that it defines itself. A process has a model and an optimiser of
-its own; its growth and the time of its steps are compared with those on a target.
+there before it. A configuration is analysed as its `config.json`, in f32 and in bf16, and its module
+of transformers computes the loss of every token that it defines itself.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
-import os
-import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -34,13 +25,9 @@ from typing import Any
 import torch
 
 import perfc
-from perfc.measuring.measure.runtimes.torch_runtime import forget_loading
-from perfc.measuring.measure.worker import memory
 from perfc.passes.memory.storage import Storages
 
 WITHIN = 0.05
-LEAST_STEPS, STEPS_S = 6, 1.5
-"""Steps of a process, and their seconds, at least."""
 OPSET = 23
 """The first with attention as one operator, which PyTorch runs as one kernel."""
 Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
@@ -396,57 +383,10 @@ def rows(names: list[str]) -> Iterator[tuple[str, float]]:
         yield name, line(name, theirs, ours, node)
 
 
-def run_steps(name: str, optimizer: str) -> None:
-    """Train a model in this process, and print its growth and the time of a step."""
-    torch.set_num_threads(len(os.sched_getaffinity(0)))
-    # modules that these load stay, and their memory goes
-    torch.optim.AdamW(MODELS[name]()[0].parameters()).step()
-    ctypes.CDLL(None).malloc_trim(0)
-    before = memory("VmRSS")
-    model, args, _ = MODELS[name]()
-    alone = Alone(model).train()
-    kind = torch.optim.AdamW if optimizer == "adamw" else torch.optim.SGD
-    optimiser = kind(alone.parameters(), lr=1e-3)
-    times: list[float] = []
-    forget_loading()
-    while len(times) < LEAST_STEPS or sum(times) < STEPS_S:
-        begin = time.perf_counter()
-        optimiser.zero_grad(set_to_none=True)
-        alone(*args).mean().backward()
-        optimiser.step()
-        times.append(time.perf_counter() - begin)
-    print(json.dumps([memory("VmHWM") - before, median(times[2:])]))
-
-
-def of_process(name: str, optimizer: str, target: str) -> tuple[float, float]:
-    """Print a training and return its errors of memory and time."""
-    command = [sys.executable, __file__, "steps", name, optimizer]
-    grown, taken_s = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-    model, args, _ = MODELS[name]()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.onnx"
-        report = stepped(Alone(model), args, path, target, optimizer)
-    ours = report.prediction.total.time
-    errors = report.footprint.total_bytes / grown - 1, ours.mid / taken_s - 1
-    words = "held" if ours.low <= taken_s <= ours.high else "missed"
-    line = f"{name:24} {optimizer:6} {grown / 2**20:9.1f} MiB {errors[0]:+.0%}"
-    print(f"{line} {taken_s * 1e3:9.1f} ms {errors[1]:+.0%}, {words}", flush=True)
-    return errors
-
-
 def main() -> None:
     """Print every model and the sum of it."""
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    if sys.argv[1:2] == ["steps"]:
-        run_steps(*sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["process"]:
-        target, *names = sys.argv[2:]
-        both = [of_process(n, o, target) for n in names or MODELS for o in ("adamw", "sgd")]
-        for what, each in zip(("memory", "time"), zip(*both, strict=True), strict=True):
-            print(f"{what}: median error {median(map(abs, each)):.1%} of {len(each)}")
-        return
     if sys.argv[1:] == ["configurations"]:
         types = (torch.float32, torch.bfloat16)
         errors = [of_configuration(n, dtype) for n in CONFIGURATIONS for dtype in types]
