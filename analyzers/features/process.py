@@ -165,7 +165,7 @@ class Process:
         amplitudes: standard deviation of each term.
         known: the rows, places less ``centre`` and over ``width``.
         weights: weights of the rows.
-        noise: deviation of what nothing tells; NaN if that was not stored.
+        noise: deviation that no aspect explains; NaN if that was not stored.
     """
 
     form: SimilarityAspects

@@ -88,7 +88,7 @@ class Tiling:
 
     @property
     def total_s(self) -> Array:
-        """Return the latency, and traffic beside products."""
+        """Return the latency, and traffic next to products."""
         joined: Array = self.device_s**OVERLAP + self.tile_s**OVERLAP
         return self.latency_s + joined ** (1 / OVERLAP)
 

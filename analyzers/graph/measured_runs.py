@@ -247,7 +247,7 @@ def machine_of(target: str, folder: Path) -> str:
 
 @cache
 def target_files(folder: Path) -> Mapping[str, str]:
-    """Return the target files beside a table, by the names of their machines."""
+    """Return the target files in a table's folder, by the names of their machines."""
     result: dict[str, str] = {}
     for path in sorted(folder.glob("*.toml")):
         try:

@@ -296,7 +296,7 @@ class LaunchWalk:
         }
         if kernel.kind in PRODUCTS:
             amounts["least_read_bytes"] = self.least(parts)
-            amounts["least_write_bytes"] = self.least([(v, _nbytes(v)) for v in kernel.writes])
+            amounts["least_write_bytes"] = self.least([(v, v.nbytes or 0) for v in kernel.writes])
         launch = self.compared(kernel)
         traits = {**launch.traits, **self.traits(kernel, reads[0], writes[0])}
         return replace(launch, amounts={**launch.amounts, **amounts}, traits=traits)
@@ -317,7 +317,7 @@ class LaunchWalk:
 
     def written(self, kernel: Kernel, policy: Policy) -> Amount:
         """Return the bytes a kernel writes; an assignment in place writes less than its result."""
-        whole = [(v, _nbytes(v)) for v in kernel.writes]
+        whole = [(v, v.nbytes or 0) for v in kernel.writes]
         stored = self.stored_bytes([(v, n, self.write_bits(v, policy)) for v, n in whole])
         declared = [sum(column) for column in zip(*(self.amount(n) for _, n in whole), strict=True)]
         actual = self.amount(kernel.traffic.write_bytes)
@@ -327,7 +327,7 @@ class LaunchWalk:
         return tuple([a * s / d if d else a for a, s, d in both])
 
     def depth(self, kernel: Kernel, amounts: Mapping[str, Amount], n: Dim, k: Dim | None) -> float:
-        """Return the depth of the products; from the multiply–accumulates if no extent tells it."""
+        """Return the depth of the products; from the multiply–accumulates if no extent gives it."""
         if k is not None:
             return self.number(k)
         products = 2 if kernel.kind is Kind.ATTENTION else 1
@@ -367,7 +367,3 @@ class LaunchWalk:
                 return self.number(extents[-1]) if extents else 1.0
             case _:
                 return 1.0
-
-
-def _nbytes(v: Value) -> Dim:
-    return v.nbytes or 0

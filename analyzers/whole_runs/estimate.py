@@ -113,14 +113,7 @@ def run_of(
 
 def batch_symbol(source: Module) -> str | None:
     """Return the leading symbol of the first input's shape; None if it leads with a number."""
-    leading = next(
-        (
-            v.type.shape[0]
-            for v in source.graph.inputs
-            if isinstance(v.type, TensorType) and v.type.shape
-        ),
-        None,
-    )
+    leading = next((v.shape[0] for v in source.graph.inputs if v.shape), None)
     return next((s.name for s in source.symbols if s.name == str(leading)), None)
 
 

@@ -253,7 +253,7 @@ class Inference:
         return filled
 
     def filled(self, inferred: Type, declared: Type) -> Type:
-        """Return ``inferred`` with what only the file's declaration tells."""
+        """Return ``inferred`` with what only the file's declaration has."""
         if inferred == declared:
             return inferred
         match inferred, declared:

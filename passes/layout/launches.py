@@ -213,7 +213,7 @@ class Launching:
     def folds(self, v: Value, inner: int) -> bool:
         """Return True if a view shows the axes of an operand as one, but for the ``inner`` last."""
         assert self.strides is not None
-        strides, extents = self.strides.strides.get(v), (v.shape or ())
+        strides, extents = self.strides.strides.get(v), v.shape or ()
         if strides is None or len(extents) < 3:
             return True
         axes = [axis for axis in range(len(extents)) if self.at(extents[axis]) != 1]
@@ -235,7 +235,7 @@ class Launching:
         if either and is_channels_last(self.strides, v):
             return True
         step = 1
-        shape, strides, extents = self.strides.shapes[v], self.strides.of(v), (v.shape or ())
+        shape, strides, extents = self.strides.shapes[v], self.strides.of(v), v.shape or ()
         for axis in reversed(range(len(shape))):
             if self.at(extents[axis]) == 1:
                 continue

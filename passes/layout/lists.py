@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from perfc.ir import Kind, Numbers, TensorType, Value
+from perfc.ir import Kind, Numbers, Value
 from perfc.ir.ops.training.multi_tensor import MultiTensor
 from perfc.machine import Machine
 
@@ -65,7 +65,7 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
     groups: dict[object, list[float]] = {}
     for i in range(members):
         tensors = ins[i::members]
-        types = tuple([v and isinstance(v.type, TensorType) and v.type.dtype for v in tensors])
+        types = tuple([v and v.dtype for v in tensors])
         groups.setdefault(types, []).append(_elements(tensors[0], at))
     depth = min(op.lists + op.fresh, len(limit.tensors))
     count = sum(
@@ -76,5 +76,5 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
 
 
 def _elements(v: Value | None, at: Numbers) -> float:
-    size = v.type.numel if v is not None and isinstance(v.type, TensorType) else None
+    size = None if v is None else v.numel
     return 0 if size is None else at(size)

@@ -101,8 +101,8 @@ def _replace(changes: Rewriter, node: Node, convolution: Node) -> None:
     x, w = convolution.inputs[:2]
     bias = convolution.inputs[2] if len(convolution.inputs) > 2 else None
     result = node.results[0]
-    if bias is None and w is not None and isinstance(w.type, TensorType) and w.type.shape:
-        kind = TensorType(w.type.dtype, w.type.shape[:1])
+    if bias is None and w is not None and w.shape:
+        kind = TensorType(w.dtype, w.shape[:1])
         nbytes = kind.nbytes if isinstance(kind.nbytes, int) else None
         bias = Value(f"{result.name}.bias", kind, None, Weight(nbytes))
         changes.add_weight(bias)

@@ -345,8 +345,8 @@ def _trip_count(node: Node) -> Dim | None:
     """
     carried = len(node.inputs) - 2
     for v in node.outputs[max(carried, 0) :]:
-        if v is not None and isinstance(v.type, TensorType) and v.type.shape:
-            return v.type.shape[0]
+        if v is not None and v.shape:
+            return v.shape[0]
     limit, condition = (v.known if v is not None else None for v in (*node.inputs, None, None)[:2])
     if condition is not None and condition.item is False:
         return 0

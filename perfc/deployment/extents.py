@@ -103,10 +103,10 @@ class NamedExtent:
 def places_of(module: Module) -> list[tuple[Value, SymbolPlace]]:
     """Return every extent of the inputs, in order."""
     return [
-        (v, SymbolPlace(v.name, axis, v.type.shape, v.type.dtype))
+        (v, SymbolPlace(v.name, axis, v.shape, v.dtype))
         for v in module.graph.inputs
-        if isinstance(v.type, TensorType) and v.type.shape is not None
-        for axis in range(len(v.type.shape))
+        if v.shape is not None
+        for axis in range(len(v.shape))
     ]
 
 
@@ -312,9 +312,9 @@ def described(module: Module) -> str:
     """
     inputs = module.graph.inputs
     shown = [
-        f"{v.name}[{', '.join(map(str, v.type.shape))}]"
+        f"{v.name}[{', '.join(map(str, v.shape))}]"
         for v in inputs[:SHOWN_INPUTS]
-        if isinstance(v.type, TensorType) and v.type.shape is not None
+        if v.shape is not None
     ]
     more = f" and {len(inputs) - SHOWN_INPUTS} more" if len(inputs) > SHOWN_INPUTS else ""
     words = named(module)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from perfc.ir import Module, TensorType, symbols
+from perfc.ir import Module, symbols
 from perfc.ir.graphs.rewrite import with_defaults
 from perfc.ir.symbolic.evaluate import solved
 
@@ -162,7 +162,7 @@ def with_examples(
     sizes: dict[str, int | None] = {}
     leading: dict[str, int | None] = {}
     for v in module.graph.inputs:
-        shape = v.type.shape if isinstance(v.type, TensorType) and v.type.shape else ()
+        shape = v.shape or ()
         if shape:
             leading.update({a.key: batch for a in symbols(shape[0])})
         for extent, size in zip(shape, examples.get(v.name, ()), strict=False):

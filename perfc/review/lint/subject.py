@@ -213,7 +213,7 @@ class Subject:
                 if v not in made:
                     reads.setdefault(v, part)
         writes = tuple(v for k in parts for v in k.writes if v not in inside)
-        hidden = dim_sum(_size(v) for v in inside)
+        hidden = dim_sum(v.nbytes or 0 for v in inside)
         written = dim_sum((*(k.traffic.write_bytes for k in parts), hidden * -1))
         traffic = Traffic(dim_sum(reads.values()), written, any(k.traffic.is_bound for k in parts))
         heaviest = max(parts, key=lambda k: self.report.kernels.runtime.rank(k.anchor))
@@ -270,8 +270,3 @@ class Subject:
 def _signature(node: Node) -> tuple[object, ...]:
     types = (v and v.type for v in (*node.inputs, *node.outputs))
     return (node.op, *types)
-
-
-def _size(v: Value) -> Dim:
-    nbytes = v.nbytes
-    return 0 if nbytes is None else nbytes

@@ -109,10 +109,10 @@ def stored_as(nodes: list[Node], to: DType, before: frozenset[DType]) -> dict[Va
     """Return the stored tensors of some types that ``nodes`` read, converted to another type."""
     stored_in: dict[Value, Value] = {}
     for v in (v for n in nodes for v in n.inputs if v is not None and v.weight is not None):
-        if isinstance(v.type, TensorType) and v.type.dtype in before:
+        if v.dtype in before:
             nbytes = v.weight.nbytes if v.weight is not None else None
-            size = nbytes * to.bits // v.type.dtype.bits if nbytes is not None else None
-            type_ = TensorType(to, v.type.shape)
+            size = nbytes * to.bits // v.dtype.bits if nbytes is not None else None
+            type_ = TensorType(to, v.shape)
             stored_in[v] = Value(f"{v.name}_{to.code}", type_, v.known, Weight(size))
     return stored_in
 

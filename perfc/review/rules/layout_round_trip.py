@@ -95,4 +95,4 @@ def _has_same_shape(a: TensorType, b: TensorType) -> bool:
 
 
 def _is_scalar(v: Value) -> bool:
-    return isinstance(v.type, TensorType) and v.type.shape is not None and set(v.type.shape) <= {1}
+    return v.shape is not None and set(v.shape) <= {1}

@@ -90,7 +90,7 @@ class IntervalFactors:
 
     @property
     def is_unknown(self) -> bool:
-        """Return True if the ends are too far apart to be an answer."""
+        """Return True if the interval is too wide to be an answer."""
         return self.high > WIDEST * self.low
 
 

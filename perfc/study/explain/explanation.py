@@ -16,7 +16,6 @@ from perfc.ir import (
     Node,
     Origin,
     Poly,
-    TensorType,
     Types,
     Value,
     evaluate,
@@ -250,8 +249,7 @@ def _attributes(node: Node) -> dict[str, str]:
 def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, SymbolUsed]:
     dims: list[Dim] = []
     for v in (*node.inputs, *node.results):
-        if v is not None and isinstance(v.type, TensorType) and v.type.shape:
-            dims.extend(v.type.shape)
+        dims += (v and v.shape) or ()
     if cost is not None:
         dims += [cost.work.mac, cost.traffic.read_bytes, cost.repeat]
     used = {symbol_name(a.key): a for d in dims for a in symbols(d)}

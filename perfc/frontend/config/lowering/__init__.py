@@ -188,7 +188,7 @@ def _logarithms(b: Builder, outputs: list[Value], stack: Stack) -> list[Value]:
 
 
 def _encoders(b: Builder, model: LanguageModel, step: ForwardStep) -> Module:
-    """Return one encoder or two beside each other, all of their input at once."""
+    """Return one encoder or two in parallel, all of their input at once."""
     if step not in WHOLE:
         b.refuse(f"no {step.value} step: nothing is generated")
     outputs: list[Value] = []

@@ -127,7 +127,7 @@ def runtimes(report: Report) -> Iterator[str]:
 def batch_symbol(report: Report) -> str | None:
     """Return the symbol of the first input's leading extent; None if it is not a symbol."""
     first = next(iter(report.source.graph.inputs), None)
-    shape = first.type.shape if first is not None and isinstance(first.type, TensorType) else None
+    shape = None if first is None else first.shape
     leading = str(shape[0]) if shape else ""
     return leading if any(s.name == leading for s in report.source.symbols) else None
 

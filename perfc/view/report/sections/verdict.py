@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.device import runtimes_for
-from perfc.ir import Dim, DType, TensorType, Value, evaluate, record
+from perfc.ir import DType, Value, evaluate, record
 from perfc.passes.memory.storage import BufferRole
 from perfc.passes.roofline.cost import Tier
 
@@ -204,16 +204,15 @@ def throughput(report: Report, time_s: float) -> Throughput:
 
 def items(value: Value, env: Mapping[str, int]) -> tuple[Item, int] | None:
     """Return item and count of an input; None if neither shape nor name tells."""
-    type_ = value.type
-    if not isinstance(type_, TensorType) or type_.shape is None:
+    shape = value.shape
+    if shape is None:
         return None
-    shape: tuple[Dim, ...] = type_.shape
     name = value.name.lower()
-    is_pixel = (type_.dtype.is_float or type_.dtype is DType.U8) and not CACHED.search(name)
+    is_pixel = (value.dtype.is_float or value.dtype is DType.U8) and not CACHED.search(name)
     match len(shape):
         case 4 if is_pixel and (shape[1] in COLOUR_CHANNELS or shape[3] in COLOUR_CHANNELS):
             counted, item = shape[:1], Item.IMAGE
-        case 1 | 2 if not type_.dtype.is_float and TOKENS.search(name):
+        case 1 | 2 if not value.dtype.is_float and TOKENS.search(name):
             counted, item = shape, Item.TOKEN
         case _:
             return None
