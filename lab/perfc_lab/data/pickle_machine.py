@@ -70,7 +70,7 @@ class TorchCall:
 
 @record
 class Storage:
-    """A reference to numbers that lie beside the pickle."""
+    """A reference to numbers in a file next to the pickle."""
 
     dtype: str
     key: str

@@ -85,7 +85,7 @@ def unlabelled_graphs(folder: Path) -> Path | None:
 
 
 def file_stems(folder: Path) -> list[str]:
-    """Return the names of the model files beside the tables."""
+    """Return the names of the model files in the tables' folder."""
     try:
         place = model_folder(folder)
     except DataError:

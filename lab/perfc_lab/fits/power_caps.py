@@ -22,7 +22,7 @@ KEY = ["device", "dataset", "network", "batch", "optimizer"]
 
 
 def rows(data: Path) -> pd.DataFrame:
-    """Return every training under a limit, beside itself under the highest."""
+    """Return every training under a limit, with itself under the highest."""
     table = pd.read_parquet(data / "zeus_train_power.parquet")
     numbers = ["time_per_epoch_s", "average_power_w", "energy_per_epoch_j"]
     table = table.groupby([*KEY, "power_limit_w"], observed=True)[numbers].mean().reset_index()

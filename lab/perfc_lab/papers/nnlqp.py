@@ -97,7 +97,7 @@ ENCODING = Encoding(NODES, node_table, STATIC, static_features)
 def two_sage_layers(
     nodes: int, whole: int, width: int, *, is_faithful: bool = False
 ) -> SummedNetwork:
-    """Return two SAGE layers, a sum over nodes beside the static features, two layers.
+    """Return two SAGE layers, a sum over nodes joined with the static features, two layers.
 
     Each node's result is divided by its norm, as in the programs of NNLQP and TraPPM; our sum is
     divided by a hundred.

@@ -77,7 +77,7 @@ class Recipe:
 
     @property
     def grown_trees(self) -> int:
-        """Return the trees of the factor, those beside each other counted one by one."""
+        """Return the trees of the factor, parallel ones counted one by one."""
         return self.trees * self.parallel_trees
 
     def for_unseen_machine(self) -> Recipe:

@@ -34,7 +34,7 @@ class ForestSettings:
         share: share of the rows that a tree is grown on.
         trees: how many.
         is_absolute: whether absolute errors are the loss, squared ones else.
-        parallel_trees: trees that are grown beside each other in a round, whose mean is added.
+        parallel_trees: trees that are grown in parallel in a round, whose mean is added.
         node_columns: share of the columns that a node chooses from.
     """
 

@@ -158,18 +158,18 @@ def compared_rows(
     scores: list[Score] = []
     ablation: list[Score] = []
     for target in Target:
-        taught = learned_from(rows, target)
-        for kind in kinds_of(taught):
-            settings = settings_of(taught, kind, is_full, cache)
+        train = learned_from(rows, target)
+        for kind in kinds_of(train):
+            settings = settings_of(train, kind, is_full, cache)
             say(f"{PLAIN}, {target.value}, {kind.value}: {settings}")
-            limit_s = limit_of(taught, kind, gnn_s)
+            limit_s = limit_of(train, kind, gnn_s)
             words_of = {PLAIN: settings, GNN: f"{limit_s:g} s"}
             for name, make in makers(settings, limit_s).items():
                 words = str(words_of.get(name, ""))
-                scores += scores_of(taught, name, make, kind, say, cache, words)
+                scores += scores_of(train, name, make, kind, say, cache, words)
             for line in ways.ABLATION:
                 words = f"alone, {ABLATED}"
-                every = scores_of(taught, line.name, _with(line), kind, say, cache, words)
+                every = scores_of(train, line.name, _with(line), kind, say, cache, words)
                 ablation += list(every)[-1:]
     return TreeComparison(
         tuple(scores),
@@ -205,8 +205,8 @@ def settings_of(
     """
     folds = folds_of(rows, kind)
     chooser = ways.PlainTrees(is_full=is_full and kind is HeldOutKind.RANDOM)
-    taught = [row for row, fold in zip(rows, folds, strict=True) if fold != folds[0]]
-    return chooser.choose(taught, kind, cache)
+    train = [row for row, fold in zip(rows, folds, strict=True) if fold != folds[0]]
+    return chooser.choose(train, kind, cache)
 
 
 def _with(line: ways.FeatureSet) -> Maker:
@@ -228,19 +228,19 @@ def kinds_of(rows: Sequence[TreeRow]) -> Iterator[HeldOutKind]:
 
 def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
     """Yield the scores of rows of Qwen2.5 by predictors trained on the other tables."""
-    taught = learned_from(rows, Target.THROUGHPUT)
+    train = learned_from(rows, Target.THROUGHPUT)
     tested = [r for r in rows if r.source == QWEN and r.target is Target.THROUGHPUT and r.parts]
     makers: Mapping[str, Callable[[], ways.TreePredictor]] = {
         PLAIN: ways.PlainTrees,
         SUM: ways.CalibratedSum,
         RESIDUAL: ways.ResidualTrees,
     }
-    if not taught or not tested:
+    if not train or not tested:
         return
     for name, make in makers.items():
         start = time.process_time()
         predictor = make()
-        predictor.fit(taught, HeldOutKind.MODEL)
+        predictor.fit(train, HeldOutKind.MODEL)
         said = predictor.predict(tested)
         seconds = time.process_time() - start
         for runtime in dict.fromkeys(row.served.runtime for row in tested):
@@ -253,19 +253,19 @@ def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
 
 def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
     """Yield the speeds of the trees with the thesis's best settings, and of the graph network."""
-    taught = learned_from(rows, Target.THROUGHPUT)
-    if not taught:
+    train = learned_from(rows, Target.THROUGHPUT)
+    if not train:
         return
-    repeated = [taught[i % len(taught)] for i in range(SPEED_ROWS)]
+    repeated = [train[i % len(train)] for i in range(SPEED_ROWS)]
     plain = ways.PlainTrees(settings=THESIS)
-    plain.fit(taught, HeldOutKind.RANDOM)
+    plain.fit(train, HeldOutKind.RANDOM)
     table = ways.table_of(repeated)
     assert plain.trees is not None
     yield Speed(PLAIN, rate_of(partial(plain.trees, table)))
     if gnn_s:
         # how fast it answers does not depend on what it learned
         network = GraphNetwork(min(gnn_s, SHORT_S))
-        network.fit(taught, HeldOutKind.RANDOM)
+        network.fit(train, HeldOutKind.RANDOM)
         assert network.network is not None
         yield Speed(GNN, rate_of(partial(network.network.predict, measurements(repeated))))
 

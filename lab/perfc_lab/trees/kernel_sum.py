@@ -99,15 +99,15 @@ class KernelSum:
     A row is then what they say of it.
 
     Args:
-        taught: rows to fit to; without the predicted ones where figures are made.
+        train: rows to fit to; without the predicted ones where figures are made.
         keeps_up: whether disaggregated prefill of unknown size has as many workers as answers need:
             then no time to a first token is added to that of its answer, as one worker alone would
             keep answers waiting.
     """
 
-    def __init__(self, taught: Sequence[TreeRow], keeps_up: bool = False) -> None:
+    def __init__(self, train: Sequence[TreeRow], keeps_up: bool = False) -> None:
         self.keeps_up = keeps_up
-        samples = [s for row in taught for _, s in row.parts]
+        samples = [s for row in train for _, s in row.parts]
         timed = [s for s in samples if s.quantity is not ServingQuantity.ENERGY_J]
         named: dict[str, list[ReplayedNumber]] = {}
         for sample in timed:
@@ -117,7 +117,7 @@ class KernelSum:
             for name, group in named.items()
         }
         self.everywhere = fitted(timed) if timed else HostModel()
-        energies = [r for r in taught if r.target is Target.ENERGY]
+        energies = [r for r in train if r.target is Target.ENERGY]
         self.boards = self._energy(energies)
         driven: dict[bool, list[TreeRow]] = {}
         for row in energies:

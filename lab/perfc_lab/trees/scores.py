@@ -50,21 +50,21 @@ def left_out(
         make: a predictor that has learned nothing.
         kind: kind of folds.
         say: called with the time it took.
-        cache: what is known of this method, whose name tells all its settings.
+        cache: what is known of this method, whose name has all its settings.
         method: that name.
     """
     folds, every = folds_of(rows, kind), digest_of(rows) if cache.folder else ""
     predicted = np.full(len(rows), math.nan)
     seconds = 0.0
     for fold, train, test in leave_out(range(len(rows)), folds):
-        taught = [rows[i] for i in train]
-        if not taught:
+        seen = [rows[i] for i in train]
+        if not seen:
             continue
 
-        def numbers(taught: Sequence[TreeRow] = taught, test: list[int] = test) -> list[float]:
+        def numbers(seen: Sequence[TreeRow] = seen, test: list[int] = test) -> list[float]:
             start = time.process_time()
             predictor = make()
-            predictor.fit(taught, kind)
+            predictor.fit(seen, kind)
             said = predictor.predict([rows[i] for i in test]).tolist()
             return [time.process_time() - start, *said]
 
@@ -119,7 +119,7 @@ def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
 def held_of(
     ratios: Array, folds: NDArray[np.str_], is_own: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """Share of some rows in an interval that nothing of their fold taught, and how wide it is.
+    """Share of some rows in an interval that no row of their fold calibrated, and how wide it is.
 
     Its ends are quantiles of what was measured over what was said of the other folds. Where there
     are few of these, those of all tables' rows in other folds are ends too where they are further.
