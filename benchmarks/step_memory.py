@@ -6,7 +6,7 @@
 Needs PyTorch with its exporter (onnxscript); transformers and timm where models of them are named.
 Every model is exported, analysed as `--train adamw --runtime eager`, and run for two steps under
 ``torch.profiler`` with ``profile_memory=True``; the second step's events are added up on what is
-there before it. A configuration is analysed as its `config.json`, in f32 and in bf16, and its module
+there before it. A configuration is analysed as its `config.json`, in f32 and bf16, and its module
 of transformers computes the loss of every token that it defines itself.
 """
 
