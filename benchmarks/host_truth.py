@@ -36,7 +36,6 @@ DATASET = Path(__file__).parents[1] / "datasets/cpu-epyc-2c/models.csv.gz"
 TARGET = "generic-x86-64"
 """Machine that the bounds in measured rows are of."""
 LARGEST_MAC, LARGEST_WEIGHT_BYTES = 6e9, 1 << 30
-MOST_OF_A_FAMILY = 2
 MOST_SPREAD = 0.2
 """Interquartile range over median above which a run is measured again."""
 
@@ -52,14 +51,14 @@ def family_of(name: str) -> str:
     return f"{source}:{first.group() if first else rest}"
 
 
-def drawn(models: Path, seed: int, without: Collection[str]) -> Iterator[Path]:
-    """Yield files in random order, few of each family, without those that were fitted."""
+def drawn(models: Path, seed: int, family: int, without: Collection[str]) -> Iterator[Path]:
+    """Yield files in random order, some of each family, without those that were fitted."""
     paths = sorted(p for p in models.iterdir() if ".onnx" in p.name or p.suffix == ".tflite")
     random.Random(seed).shuffle(paths)
     taken: Counter[str] = Counter()
     for path in paths:
         name = rows.model_name(path.name)
-        if name not in without and taken[family_of(name)] < MOST_OF_A_FAMILY:
+        if name not in without and taken[family_of(name)] < family:
             taken[family_of(name)] += 1
             yield path
 
@@ -101,7 +100,8 @@ def measure_all(options: argparse.Namespace, setting: Setting) -> None:
     for made in (folder, large):
         made.mkdir(parents=True, exist_ok=True)
     begin, good = time.monotonic(), 0
-    for path in drawn(options.models, options.seed, fitted_names(options.without)):
+    fitted = fitted_names(options.without)
+    for path in drawn(options.models, options.seed, options.family, fitted):
         name = rows.model_name(path.name)
         failed, done = folder / f"{name}.failed", folder / f"{name}-models.csv.gz"
         if good >= options.count or failed.exists() or (large / name).exists():
@@ -143,7 +143,8 @@ def measure_one(setting: Setting, path: Path, to: Path, limit_s: float) -> str:
         min_time_s=0.5,
         max_time_s=6.0,
         limit_s=limit_s,
-        is_profiled=not setting.is_lean,
+        # what TorchInductor compiled is timed as a whole only
+        is_profiled=not setting.is_lean and setting.runtime != "inductor",
     )
     for _ in range(2):
         made = measure_cases(path, TARGET, [report.env], protocol, reports=[report])[0]
@@ -310,6 +311,7 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--memory", action="store_true", help="only memory, without times")
     parser.add_argument("--count", type=int, default=60, help="networks")
+    parser.add_argument("--family", type=int, default=2, help="networks of one family")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--budget-s", type=float, default=300.0)
     parser.add_argument("--without", type=Path, default=DATASET, help="dataset that was fitted to")

@@ -1,19 +1,22 @@
 """Time of a whole run on a processor from the sum of its kernels, fitted to published runs.
 
-``T = factor · Σ kernels + launch · kernels``: an engine on many cores wakes and joins its threads
-for every kernel. The interval comes from leaving out graphs, or a search space on a machine.
+``T = factor · Σ kernels + launch · kernels + group · groups``: an engine on many cores wakes and
+joins its threads for every kernel, and eager PyTorch before 2 calls a convolution for each of its
+groups (source: aten/src/ATen/native/Convolution.cpp, PyTorch 1.8). The interval comes from leaving
+out graphs or machines.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import read_records
 from perfc.ir import record
+from perfc.ir.problem import SlidingWindow
 
 from ..estimate.estimate import Predictor
 from ..estimate.interval import Interval
@@ -21,10 +24,15 @@ from ..estimators.laws.processor_resources import is_rated
 from ..intervals.conformal import UNMEASURED_WIDENING
 
 if TYPE_CHECKING:
+    from perfc.machine import Machine
+    from perfc.passes.roofline import KernelBound
+
     from ..estimators import Execution
     from .prediction import PredictionTable
 
 FILE = Path(__file__).with_suffix(".toml")
+GROUPED = (2, 0)
+"""First version of PyTorch that computes all groups of a convolution at once on processors."""
 
 
 @record
@@ -38,6 +46,8 @@ class ProcessorLaw:
         reach: half-width of the 90 % interval of the logarithm, for held-out graphs.
         runs: number of fitted runs.
         has_held_out_machines: True if other machines predicted each machine.
+        group_s: time added per group of grouped convolutions before `GROUPED` of PyTorch.
+        clock_hz: maximum clock of a core that takes these times; 0 where any does.
     """
 
     targets: Sequence[str]
@@ -46,24 +56,38 @@ class ProcessorLaw:
     reach: float
     runs: int
     has_held_out_machines: bool = False
+    group_s: float = 0.0
+    clock_hz: float = 0.0
 
-    def time_s(self, kernels_s: float, launches: float) -> float:
+    def slowdown(self, machine: Machine) -> float:
+        """Return how much longer launches take on a machine."""
+        clock = machine.device("clock_max_hz")
+        return self.clock_hz / clock.value if self.clock_hz and clock is not None else 1.0
+
+    def time_s(self, kernels_s: float, launches: float, groups: float = 0.0) -> float:
         """Return the time of a run in seconds.
 
         Args:
             kernels_s: sum of the kernels' estimates.
             launches: number of kernel launches.
+            groups: of grouped convolutions.
 
         >>> ProcessorLaw(("x",), 2.0, 1e-5, 0.5, 9).time_s(1e-3, 100)
         0.003
         """
-        return self.factor * kernels_s + self.launch_s * launches
+        return self.factor * kernels_s + self.launch_s * launches + self.group_s * groups
 
 
 @cache
 def laws() -> Mapping[str, ProcessorLaw]:
     """Return the shipped fits by runtime; ``lab/perfc_lab/fits/processor_{runs,laws}.py`` write."""
     return read_records(FILE, ProcessorLaw)
+
+
+def groups_of(bounds: Iterable[KernelBound]) -> float:
+    """Return the number of groups of grouped convolutions."""
+    each = ((b.launches, b.kernel.problem) for b in bounds)
+    return math.fsum(n * w.groups for n, w in each if isinstance(w, SlidingWindow) and w.groups > 1)
 
 
 def is_plain(table: PredictionTable) -> bool:
@@ -73,13 +97,19 @@ def is_plain(table: PredictionTable) -> bool:
 
 
 def run_time(
-    law: ProcessorLaw, execution: Execution, table: PredictionTable
+    law: ProcessorLaw,
+    execution: Execution,
+    table: PredictionTable,
+    version: tuple[int, int] | None = None,
 ) -> tuple[Interval, bool]:
     """Return the time of a run, and True if the fitted runs are of this machine."""
     launches = math.fsum(b.launches for b in execution.bounds.kernels)
-    time_s = max(law.time_s(table.timeline.time_s, launches), execution.bounds.floor_s)
-    # laws of kernels are at the rates of the machine
     machine = execution.machine
+    slowdown = law.slowdown(machine)
+    groups = groups_of(execution.bounds.kernels) if version and version < GROUPED else 0.0
+    time_s = law.time_s(table.timeline.time_s, slowdown * launches, slowdown * groups)
+    time_s = max(time_s, execution.bounds.floor_s)
+    # laws of kernels are at the rates of the machine
     is_own = machine.name in law.targets if law.targets else is_rated(machine)
     is_own = is_own or any(k.correction != 1.0 for k in table.launched)
     # the runs are of forward passes

@@ -128,7 +128,7 @@ def on_processor(
     law = next((laws()[name] for name in names if name in laws()), None)
     if law is None or not is_plain(table):
         return None
-    time, is_own = run_time(law, execution, table)
+    time, is_own = run_time(law, execution, table, deployment.version)
     return RuntimeRun(time, execution.bounds.floor_s, is_own, True, law.runs, law.runs)
 
 

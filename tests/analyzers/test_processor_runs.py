@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 
 import perfc
 from perfc.analyzers.intervals.adapt import Adaptation, Correction
-from perfc.analyzers.runs.processor_runs import laws
+from perfc.analyzers.runs.processor_runs import groups_of, laws
+from perfc.machine import load_machine
 from perfc.machine.folders import SHIPPED
 from perfc.measuring.adapt import rendered
 from perfc.view.report.sections.confidence import Grade, confidence
+from perfc_lab.datasets.spaces import fbnet
 from perfc_lab.fits import processor_runs
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
@@ -49,10 +52,23 @@ def test_eager_pytorch_pays_for_each_operator_on_a_processor() -> None:
     law = laws()["eager"]
     summed = perfc.analyze(MODEL, "xeon-gold-6240", runtime="eager", predictor="kernels").prediction
     total = perfc.analyze(MODEL, "xeon-gold-6240", runtime="eager").prediction.total
-    assert total.time_s == pytest.approx(law.time_s(summed.total.time_s, len(summed.kernels)))
+    launches = law.slowdown(load_machine("xeon-gold-6240")) * len(summed.kernels)
+    assert total.time_s == pytest.approx(law.time_s(summed.total.time_s, launches))
     # machines were held out, so that the interval of another one is as wide
     other = perfc.analyze(MODEL, "xeon-platinum-8480plus", runtime="eager").prediction.total
     assert other.high_s / other.low_s == pytest.approx(math.exp(2 * law.reach))
+
+
+def test_old_eager_pytorch_pays_for_each_group_of_a_convolution() -> None:
+    # published for such networks: about 30 ms, and 10 ms without grouped convolutions
+    law, target = laws()["eager"], "xeon-gold-6240"
+    network = fbnet.network("3,3,2,6,2,0,0,3,2,0,3,2,1,2,3,6,2,0,3,2,6,3")
+    new = perfc.analyze(network, target, runtime="eager", batch=1)
+    old = perfc.analyze(network, target, runtime="eager", batch=1, runtime_version="1.8")
+    groups = law.slowdown(load_machine(target)) * groups_of(old.roofline.kernels)
+    new_s, old_s = new.prediction.total.time_s, old.prediction.total.time_s
+    assert old_s - new_s == pytest.approx(law.group_s * groups)
+    assert new_s < 0.6 * old_s < 0.03
 
 
 @pytest.mark.parametrize(
@@ -74,14 +90,15 @@ def test_corrected_kernels_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_law_is_learned_from_runs_that_follow_it() -> None:
-    """Twice the kernels' sum and 10 µs each."""
+    """Twice the kernels' sum, 10 µs each and 5 µs a group."""
     rng = np.random.default_rng(0)
-    kernels_s, launches = np.geomspace(1e-4, 1e-1, 9), rng.integers(20, 200, 9).astype(float)
-    rows = np.stack([2 * kernels_s + 1e-5 * launches, kernels_s, launches], axis=1)
-    factor, launch_s = processor_runs.fitted(rows)
-    assert (factor, launch_s) == (pytest.approx(2.0, rel=0.02), pytest.approx(1e-5, rel=0.05))
+    kernels_s, counts = np.geomspace(1e-4, 1e-1, 9), rng.integers(20, 200, (2, 9)).astype(float)
+    rows = np.stack([2 * kernels_s + [1e-5, 5e-6] @ counts, kernels_s, *counts], axis=1)
+    law = processor_runs.fitted(rows, groups_s=processor_runs.GROUPS_S)
+    assert law == pytest.approx((2.0, 1e-5, 5e-6), rel=0.05)
     graphs = list("abcdefghi")
-    assert np.abs(processor_runs.held_out(rows, graphs)).max() < 0.05
+    held_out = partial(processor_runs.held_out, names=graphs, groups_s=processor_runs.GROUPS_S)
+    assert np.abs(held_out(rows)).max() < 0.05
     # a graph that no other is like is told by the others
     rows[0, 0] *= 3
-    assert processor_runs.held_out(rows, graphs)[0] == pytest.approx(math.log(3), abs=0.1)
+    assert held_out(rows)[0] == pytest.approx(math.log(3), abs=0.1)

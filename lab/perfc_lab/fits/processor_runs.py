@@ -3,10 +3,11 @@
     python -m perfc_lab.fits.processor_runs DATA MODELS [-o analyzers/runs/processor_runs.toml]
 
 Rows are published runs in FP32 with a batch of one: OpenVINO and Paddle of grade A whose graph is
-in MODELS, and networks of two search spaces in eager PyTorch (HELP). A fit has two numbers, the
-factor of the kernels' sum and the cost of each kernel, of the least mean error of the logarithm.
-Networks of search spaces have few operations, so that their factor is that of Paddle. Printed
-errors are of groups that the fit has not seen: graphs, or a search space on a machine.
+in MODELS, and networks of two search spaces in eager PyTorch (HELP). A fit has the factor of the
+kernels' sum and the cost of each kernel, of the least mean error of the logarithm. Networks of
+search spaces have few operations, so that their factor is that of Paddle; their groups of
+convolutions have a cost, and costs are cycles of a core. Printed errors are of groups of runs that
+the fit has not seen: graphs, or machines.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 import perfc
-from perfc.analyzers.runs.processor_runs import FILE, ProcessorLaw
+from perfc.analyzers.runs.processor_runs import FILE, ProcessorLaw, groups_of
 from perfc.common.fitted import as_toml, read_records
 from perfc.common.whole_file import write_output
 from perfc.ir.graph import Module
+from perfc.machine import load_machine
 from perfc_lab.datasets.spaces import fbnet, nas_bench_201
 from perfc_lab.datasets.spaces.help_nas import LATENCIES, architectures
 from perfc_lab.tables import read_parquet
@@ -49,6 +51,10 @@ NETWORKS = 40
 """Networks of each search space."""
 FACTORS = np.geomspace(0.5, 8, 200)
 LAUNCHES_S = np.linspace(0, 500e-6, 501)
+NONE = np.zeros(1)
+GROUPS_S = np.linspace(0, 20e-6, 81)
+CLOCK_HZ = 3e9
+"""Clock of a core that the costs of launches and groups of eager PyTorch are at."""
 COVERAGE = 0.9
 
 
@@ -62,6 +68,7 @@ class Run(NamedTuple):
         time_s: measured time.
         kernels_s: sum of the kernels' estimates.
         launches: number of kernels.
+        groups: number of groups of convolutions.
     """
 
     runtime: str
@@ -70,36 +77,44 @@ class Run(NamedTuple):
     time_s: float
     kernels_s: float
     launches: float
+    groups: float
 
 
-def fitted(rows: np.ndarray, factors: np.ndarray = FACTORS) -> tuple[float, float]:
-    """Return the factor and the cost of a kernel of rows of time, sum and number of kernels."""
-    measured, kernels_s, launches = rows.T
-    predicted = factors[:, None, None] * kernels_s + LAUNCHES_S[None, :, None] * launches
-    error = np.abs(np.log(predicted / measured)).mean(axis=2)
-    factor, launch = np.unravel_index(int(error.argmin()), error.shape)
-    return float(factors[factor]), float(LAUNCHES_S[launch])
+def fitted(
+    rows: np.ndarray, factors: np.ndarray = FACTORS, groups_s: np.ndarray = NONE
+) -> tuple[float, float, float]:
+    """Return the costs of rows of time, sum and number of kernels, and number of groups.
+
+    Returns:
+        The factor of the sum, and the costs of a kernel and of a group.
+    """
+    measured, kernels_s, launches, groups = rows.T
+    each_s = LAUNCHES_S[:, None, None] * launches + groups_s[:, None] * groups
+    errors = [np.abs(np.log((f * kernels_s + each_s) / measured)).mean(axis=2) for f in factors]
+    factor, launch, group = np.unravel_index(np.argmin(errors), np.shape(errors))
+    return float(factors[factor]), float(LAUNCHES_S[launch]), float(groups_s[group])
 
 
-def residuals(rows: np.ndarray, law: tuple[float, float]) -> np.ndarray:
-    """Return ``log(measured / predicted)`` of rows."""
-    return np.log(rows[:, 0] / (law[0] * rows[:, 1] + law[1] * rows[:, 2]))
-
-
-def held_out(rows: np.ndarray, groups: Sequence[str], factors: np.ndarray = FACTORS) -> np.ndarray:
-    """Return ``log(measured / predicted)`` of each row by the fit of other groups."""
-    result, names = np.zeros(len(rows)), np.array(groups)
-    for name in set(groups):
-        mine = names == name
-        result[mine] = residuals(rows[mine], fitted(rows[~mine], factors))
+def held_out(
+    rows: np.ndarray,
+    names: Sequence[str],
+    factors: np.ndarray = FACTORS,
+    groups_s: np.ndarray = NONE,
+) -> np.ndarray:
+    """Return ``log(measured / predicted)`` of each row by the fit of runs of other names."""
+    result = np.zeros(len(rows))
+    for name in set(names):
+        mine = np.array(names) == name
+        law = fitted(rows[~mine], factors, groups_s)
+        result[mine] = np.log(rows[mine, 0] / (rows[mine, 1:] @ law))
     return result
 
 
 def run_of(model: Path | Module, runtime: str, target: str, group: str, time_s: float) -> Run:
     """Return a measured run with the sum and number of its kernels."""
     report = perfc.analyze(model, target, runtime=runtime, batch=1, predictor="kernels")
-    table = report.prediction
-    return Run(runtime, target, group, time_s, table.total.time_s, float(len(table.kernels)))
+    table, groups = report.prediction, groups_of(report.roofline.kernels)
+    return Run(runtime, target, group, time_s, table.total.time_s, len(table.kernels), groups)
 
 
 def of_engines(folder: Path, models: Path) -> Iterator[Run]:
@@ -113,7 +128,7 @@ def of_engines(folder: Path, models: Path) -> Iterator[Run]:
 
 
 def of_spaces(folder: Path) -> Iterator[Run]:
-    """Yield the runs of networks of search spaces; a group is a space on a machine."""
+    """Yield the runs of networks of search spaces."""
     frame = read_parquet(folder / LATENCIES)
     frame = frame[(frame["batch"] == 1) & frame["device"].isin(list(EAGER))]
     for space, network in SPACES.items():
@@ -122,13 +137,11 @@ def of_spaces(folder: Path) -> Iterator[Run]:
         columns = [mine[name].tolist() for name in ("device", "arch_index", "latency_ms")]
         for device, index, time_ms in zip(*columns, strict=True):
             target = EAGER[device]
-            yield run_of(
-                network(chosen[index]), "eager", target, f"{space} {target}", time_ms / 1e3
-            )
+            yield run_of(network(chosen[index]), "eager", target, target, time_ms / 1e3)
 
 
 def fit_of(
-    name: str, runs: Sequence[Run], factors: np.ndarray = FACTORS, *, has_held_out_machines: bool
+    name: str, runs: Sequence[Run], factors: np.ndarray = FACTORS, groups_s: np.ndarray = NONE
 ) -> ProcessorLaw:
     """Print the errors of a runtime, and return its fit.
 
@@ -136,12 +149,17 @@ def fit_of(
         name: the runtime.
         runs: runs of all runtimes.
         factors: factors to choose from.
-        has_held_out_machines: whether groups are parts of machines.
+        groups_s: costs of a group to choose from, in cycles of a core as those of kernels; without
+            any other, costs are those of all machines.
     """
     mine = [run for run in runs if run.runtime == name]
+    is_cycles = groups_s is not NONE
+    clock_hz = CLOCK_HZ * is_cycles
     rows = np.array([run[3:] for run in mine])
-    rest = held_out(rows, [run.group for run in mine], factors)
-    factor, launch_s = fitted(rows, factors)
+    law = ProcessorLaw((), 1.0, 0.0, 0.0, 0, clock_hz=clock_hz)
+    rows[:, 2:] *= np.array([[law.slowdown(load_machine(run.target))] for run in mine])
+    rest = held_out(rows, [run.group for run in mine], factors, groups_s)
+    factor, launch_s, group_s = fitted(rows, factors, groups_s)
     error, kernels = np.abs(np.expm1(-rest)), np.abs(rows[:, 1] / rows[:, 0] - 1)
     rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
     print(
@@ -150,7 +168,9 @@ def fit_of(
     )
     targets = tuple(sorted({run.target for run in mine}))
     reach = float(np.sort(np.abs(rest))[rank - 1])
-    return ProcessorLaw(targets, factor, launch_s, reach, len(rows), has_held_out_machines)
+    return ProcessorLaw(
+        targets, factor, launch_s, reach, len(rows), is_cycles, group_s=group_s, clock_hz=clock_hz
+    )
 
 
 def update(fits: Mapping[str, ProcessorLaw], output: Path = FILE) -> None:
@@ -168,9 +188,8 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=FILE)
     given = parser.parse_args()
     runs = [*of_engines(given.data, given.models), *of_spaces(given.data)]
-    openvino = fit_of("openvino", runs, has_held_out_machines=False)
-    paddle = fit_of("paddle", runs, has_held_out_machines=False)
-    eager = fit_of("eager", runs, np.array([paddle.factor]), has_held_out_machines=True)
+    openvino, paddle = fit_of("openvino", runs), fit_of("paddle", runs)
+    eager = fit_of("eager", runs, np.array([paddle.factor]), GROUPS_S)
     update({"openvino": openvino, "paddle": paddle, "eager": eager}, given.output)
 
 
