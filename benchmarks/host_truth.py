@@ -26,8 +26,9 @@ from statistics import fmean, median
 from perfc.api import Report, analyze
 from perfc.errors import PassError, PerfcError
 from perfc.ir import evaluate
+from perfc.kernels.backends.host import processors
 from perfc.measuring.adapt_laws import without_profiler_s
-from perfc.measuring.measure.process import MeasurementProtocol, all_threads
+from perfc.measuring.measure.process import MeasurementProtocol
 from perfc.measuring.measure.session import measure_cases
 from perfc.measuring.measure.tables import dataset, rows
 from perfc.passes.runtimes import runtime
@@ -307,7 +308,7 @@ def main() -> int:
     parser.add_argument("--rows", type=Path, default=Path("build/truth"))
     parser.add_argument("--runtime", default="ort-cpu-blocked")
     parser.add_argument("--dtype", default="f32")
-    parser.add_argument("--threads", type=int, default=all_threads())
+    parser.add_argument("--threads", type=int, default=len(processors()))
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--memory", action="store_true", help="only memory, without times")
     parser.add_argument("--count", type=int, default=60, help="networks")

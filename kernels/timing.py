@@ -92,7 +92,7 @@ class Series:
         Interference only ever adds time, so the lower end of the samples is the machine's and
         the upper end its other users'. The single best sample is not used: it may be luck.
         """
-        return float(np_median(sorted(self.seconds)[: max(len(self.seconds) // 3, 1)]))
+        return np_median(sorted(self.seconds)[: max(len(self.seconds) // 3, 1)])
 
     @property
     def iqr_s(self) -> float:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .prediction import PredictionTable
 
 FILE = Path(__file__).with_suffix(".toml")
+CLOCK_HZ = 3e9
+"""Maximum clock of the cores that fitted times of launches on unmeasured machines are of."""
 GROUPED = (2, 0)
 """First version of PyTorch that computes all groups of a convolution at once on processors."""
 
@@ -47,7 +49,6 @@ class ProcessorLaw:
         runs: number of fitted runs.
         has_held_out_machines: True if other machines predicted each machine.
         group_s: time added per group of grouped convolutions before `GROUPED` of PyTorch.
-        clock_hz: maximum clock of a core that takes these times; 0 where any does.
     """
 
     targets: Sequence[str]
@@ -57,12 +58,6 @@ class ProcessorLaw:
     runs: int
     has_held_out_machines: bool = False
     group_s: float = 0.0
-    clock_hz: float = 0.0
-
-    def slowdown(self, machine: Machine) -> float:
-        """Return how much longer launches take on a machine."""
-        clock = machine.device("clock_max_hz")
-        return self.clock_hz / clock.value if self.clock_hz and clock is not None else 1.0
 
     def time_s(self, kernels_s: float, launches: float, groups: float = 0.0) -> float:
         """Return the time of a run in seconds.
@@ -84,6 +79,12 @@ def laws() -> Mapping[str, ProcessorLaw]:
     return read_records(FILE, ProcessorLaw)
 
 
+def slowdown(machine: Machine) -> float:
+    """Return how much longer launches take where no rates were measured, by a core's clock."""
+    clock = None if is_rated(machine) else machine.device("clock_max_hz")
+    return 1.0 if clock is None else CLOCK_HZ / clock.value
+
+
 def groups_of(bounds: Iterable[KernelBound]) -> float:
     """Return the number of groups of grouped convolutions."""
     each = ((b.launches, b.kernel.problem) for b in bounds)
@@ -103,17 +104,16 @@ def run_time(
     version: tuple[int, int] | None = None,
 ) -> tuple[Interval, bool]:
     """Return the time of a run, and True if the fitted runs are of this machine."""
-    launches = math.fsum(b.launches for b in execution.bounds.kernels)
-    machine = execution.machine
-    slowdown = law.slowdown(machine)
-    groups = groups_of(execution.bounds.kernels) if version and version < GROUPED else 0.0
-    time_s = law.time_s(table.timeline.time_s, slowdown * launches, slowdown * groups)
-    time_s = max(time_s, execution.bounds.floor_s)
+    bounds, machine = execution.bounds, execution.machine
+    launches = math.fsum(b.launches for b in bounds.kernels)
+    slow = slowdown(machine)
+    groups = groups_of(bounds.kernels) if version and version < GROUPED else 0.0
+    time_s = law.time_s(table.timeline.time_s, slow * launches, slow * groups)
     # laws of kernels are at the rates of the machine
     is_own = machine.name in law.targets if law.targets else is_rated(machine)
     is_own = is_own or any(k.correction != 1.0 for k in table.launched)
     # the runs are of forward passes
-    is_own = is_own and not any(b.is_gradient for b in execution.bounds.kernels)
+    is_own = is_own and not any(b.is_gradient for b in bounds.kernels)
     reach = law.reach * (1.0 if is_own or law.has_held_out_machines else UNMEASURED_WIDENING)
     time = Interval(time_s * math.exp(-reach), time_s, time_s * math.exp(reach))
-    return time.at_least(execution.bounds.floor_s), is_own
+    return time.at_least(bounds.floor_s), is_own

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 import perfc
 from perfc.analyzers.intervals.adapt import Adaptation, Correction
-from perfc.analyzers.runs.processor_runs import groups_of, laws
+from perfc.analyzers.runs.processor_runs import groups_of, laws, slowdown
 from perfc.machine import load_machine
 from perfc.machine.folders import SHIPPED
 from perfc.measuring.adapt import rendered
@@ -27,7 +26,7 @@ def test_a_measured_processor_is_predicted_by_its_runs() -> None:
     how = {"runtime": "openvino", "batch": 1}
     summed = perfc.analyze(MODEL, law.targets[0], **how, predictor="kernels").prediction
     found = perfc.analyze(MODEL, law.targets[0], **how).prediction
-    launches = len(summed.kernels)
+    launches = slowdown(load_machine(law.targets[0])) * len(summed.kernels)
     assert found.total.predictor == "runs"
     assert found.total.time_s == pytest.approx(law.time_s(summed.total.time_s, launches))
     # published for such a processor: 9.25 ms
@@ -52,7 +51,7 @@ def test_eager_pytorch_pays_for_each_operator_on_a_processor() -> None:
     law = laws()["eager"]
     summed = perfc.analyze(MODEL, "xeon-gold-6240", runtime="eager", predictor="kernels").prediction
     total = perfc.analyze(MODEL, "xeon-gold-6240", runtime="eager").prediction.total
-    launches = law.slowdown(load_machine("xeon-gold-6240")) * len(summed.kernels)
+    launches = slowdown(load_machine("xeon-gold-6240")) * len(summed.kernels)
     assert total.time_s == pytest.approx(law.time_s(summed.total.time_s, launches))
     # machines were held out, so that the interval of another one is as wide
     other = perfc.analyze(MODEL, "xeon-platinum-8480plus", runtime="eager").prediction.total
@@ -65,7 +64,7 @@ def test_old_eager_pytorch_pays_for_each_group_of_a_convolution() -> None:
     network = fbnet.network("3,3,2,6,2,0,0,3,2,0,3,2,1,2,3,6,2,0,3,2,6,3")
     new = perfc.analyze(network, target, runtime="eager", batch=1)
     old = perfc.analyze(network, target, runtime="eager", batch=1, runtime_version="1.8")
-    groups = law.slowdown(load_machine(target)) * groups_of(old.roofline.kernels)
+    groups = slowdown(load_machine(target)) * groups_of(old.roofline.kernels)
     new_s, old_s = new.prediction.total.time_s, old.prediction.total.time_s
     assert old_s - new_s == pytest.approx(law.group_s * groups)
     assert new_s < 0.6 * old_s < 0.03
@@ -97,8 +96,8 @@ def test_a_law_is_learned_from_runs_that_follow_it() -> None:
     law = processor_runs.fitted(rows, groups_s=processor_runs.GROUPS_S)
     assert law == pytest.approx((2.0, 1e-5, 5e-6), rel=0.05)
     graphs = list("abcdefghi")
-    held_out = partial(processor_runs.held_out, names=graphs, groups_s=processor_runs.GROUPS_S)
-    assert np.abs(held_out(rows)).max() < 0.05
+    costs = processor_runs.FACTORS, processor_runs.GROUPS_S
+    assert np.abs(processor_runs.held_out(rows, graphs, *costs)).max() < 0.05
     # a graph that no other is like is told by the others
     rows[0, 0] *= 3
-    assert held_out(rows)[0] == pytest.approx(math.log(3), abs=0.1)
+    assert processor_runs.held_out(rows, graphs, *costs)[0] == pytest.approx(math.log(3), abs=0.1)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 import perfc
-from perfc.analyzers.runs.processor_runs import FILE, ProcessorLaw, groups_of
+from perfc.analyzers.runs.processor_runs import FILE, ProcessorLaw, groups_of, slowdown
 from perfc.common.fitted import as_toml, read_records
 from perfc.common.whole_file import write_output
 from perfc.ir.graph import Module
@@ -38,13 +38,8 @@ ENGINES: Mapping[tuple[str, str], tuple[str, str]] = {
 """Runtime and target by the runtime and device of the table; of Cascade Lake, whose model is not
 named, the largest."""
 EAGER = {
-    f"{series}_{model}": f"xeon-{series}-{model}"
-    for series, model in (
-        ("gold", "6226"),
-        ("gold", "6240"),
-        ("silver", "4114"),
-        ("silver", "4210r"),
-    )
+    name: f"xeon-{name.replace('_', '-')}"
+    for name in ("gold_6226", "gold_6240", "silver_4114", "silver_4210r")
 }
 SPACES = {"nasbench201": nas_bench_201.network, "fbnet": fbnet.network}
 NETWORKS = 40
@@ -53,8 +48,6 @@ FACTORS = np.geomspace(0.5, 8, 200)
 LAUNCHES_S = np.linspace(0, 500e-6, 501)
 NONE = np.zeros(1)
 GROUPS_S = np.linspace(0, 20e-6, 81)
-CLOCK_HZ = 3e9
-"""Clock of a core that the costs of launches and groups of eager PyTorch are at."""
 COVERAGE = 0.9
 
 
@@ -67,8 +60,8 @@ class Run(NamedTuple):
         group: runs that are left out together.
         time_s: measured time.
         kernels_s: sum of the kernels' estimates.
-        launches: number of kernels.
-        groups: number of groups of convolutions.
+        launches: number of kernels, by the clock of a core.
+        groups: number of groups of convolutions, likewise.
     """
 
     runtime: str
@@ -95,17 +88,12 @@ def fitted(
     return float(factors[factor]), float(LAUNCHES_S[launch]), float(groups_s[group])
 
 
-def held_out(
-    rows: np.ndarray,
-    names: Sequence[str],
-    factors: np.ndarray = FACTORS,
-    groups_s: np.ndarray = NONE,
-) -> np.ndarray:
+def held_out(rows: np.ndarray, names: Sequence[str], *costs: np.ndarray) -> np.ndarray:
     """Return ``log(measured / predicted)`` of each row by the fit of runs of other names."""
     result = np.zeros(len(rows))
     for name in set(names):
         mine = np.array(names) == name
-        law = fitted(rows[~mine], factors, groups_s)
+        law = fitted(rows[~mine], *costs)
         result[mine] = np.log(rows[mine, 0] / (rows[mine, 1:] @ law))
     return result
 
@@ -113,16 +101,17 @@ def held_out(
 def run_of(model: Path | Module, runtime: str, target: str, group: str, time_s: float) -> Run:
     """Return a measured run with the sum and number of its kernels."""
     report = perfc.analyze(model, target, runtime=runtime, batch=1, predictor="kernels")
-    table, groups = report.prediction, groups_of(report.roofline.kernels)
-    return Run(runtime, target, group, time_s, table.total.time_s, len(table.kernels), groups)
+    slow, table, bounds = slowdown(load_machine(target)), report.prediction, report.roofline.kernels
+    counts = slow * len(bounds), slow * groups_of(bounds)
+    return Run(runtime, target, group, time_s, table.total.time_s, *counts)
 
 
 def of_engines(folder: Path, models: Path) -> Iterator[Run]:
     """Yield the runs of whole models."""
     frame = graded(folder)
     frame = frame[(frame["batch"] == 1) & (frame["grade"] == "A")]
-    columns = [frame[name].tolist() for name in ("runtime", "device", "graph", "latency_ms")]
-    for name, device, graph, time_ms in zip(*columns, strict=True):
+    columns = ["runtime", "device", "graph", "latency_ms"]
+    for name, device, graph, time_ms in frame[columns].itertuples(index=False):
         if (name, device) in ENGINES and graph and (models / graph).is_file():
             yield run_of(models / graph, *ENGINES[name, device], graph, time_ms / 1e3)
 
@@ -134,42 +123,34 @@ def of_spaces(folder: Path) -> Iterator[Run]:
     for space, network in SPACES.items():
         chosen = dict(list(architectures(folder, space).items())[:NETWORKS])
         mine = frame[(frame["space"] == space) & frame["arch_index"].isin(list(chosen))]
-        columns = [mine[name].tolist() for name in ("device", "arch_index", "latency_ms")]
-        for device, index, time_ms in zip(*columns, strict=True):
+        columns = ["device", "arch_index", "latency_ms"]
+        for device, index, time_ms in mine[columns].itertuples(index=False):
             target = EAGER[device]
             yield run_of(network(chosen[index]), "eager", target, target, time_ms / 1e3)
 
 
-def fit_of(
-    name: str, runs: Sequence[Run], factors: np.ndarray = FACTORS, groups_s: np.ndarray = NONE
-) -> ProcessorLaw:
+def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
     """Print the errors of a runtime, and return its fit.
 
     Args:
         name: the runtime.
         runs: runs of all runtimes.
-        factors: factors to choose from.
-        groups_s: costs of a group to choose from, in cycles of a core as those of kernels; without
-            any other, costs are those of all machines.
+        costs: factors, and costs of a group, to choose from.
     """
     mine = [run for run in runs if run.runtime == name]
-    is_cycles = groups_s is not NONE
-    clock_hz = CLOCK_HZ * is_cycles
     rows = np.array([run[3:] for run in mine])
-    law = ProcessorLaw((), 1.0, 0.0, 0.0, 0, clock_hz=clock_hz)
-    rows[:, 2:] *= np.array([[law.slowdown(load_machine(run.target))] for run in mine])
-    rest = held_out(rows, [run.group for run in mine], factors, groups_s)
-    factor, launch_s, group_s = fitted(rows, factors, groups_s)
+    rest = held_out(rows, [run.group for run in mine], *costs)
+    factor, launch_s, group_s = fitted(rows, *costs)
     error, kernels = np.abs(np.expm1(-rest)), np.abs(rows[:, 1] / rows[:, 0] - 1)
     rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
     print(
         f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median "
         f"{np.median(error):.1%}; kernels alone {kernels.mean():.1%}"
     )
-    targets = tuple(sorted({run.target for run in mine}))
-    reach = float(np.sort(np.abs(rest))[rank - 1])
+    targets = {run.target for run in mine}
+    reach, has_others = float(np.sort(np.abs(rest))[rank - 1]), targets == {r.group for r in mine}
     return ProcessorLaw(
-        targets, factor, launch_s, reach, len(rows), is_cycles, group_s=group_s, clock_hz=clock_hz
+        sorted(targets), factor, launch_s, reach, len(rows), has_others, group_s=group_s
     )
 
 

@@ -218,8 +218,8 @@ def runner(
     """
     from functools import partial
 
+    from perfc.kernels.backends.host import processors
     from perfc.machine import Reserve
-    from perfc.measuring.measure.process import all_threads
     from perfc.study.bulk.pool import WorkerLimits, pooled
 
     from ..analysis.compare import time_of
@@ -232,7 +232,7 @@ def runner(
     if not memory_bytes:
         raise ParseError(f"{memory!r} is no size", where="--worker-memory", hint="as in 4GiB")
     limits = WorkerLimits(time_of(timeout, "--timeout"), memory_bytes)
-    count = workers or all_threads()
+    count = workers or len(processors())
     return partial(pooled, settings=settings, predict=predict, count=count, limits=limits)
 
 

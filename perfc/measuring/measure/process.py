@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 from perfc.common.extras import install
@@ -110,15 +110,8 @@ def iqr(values: Sequence[float]) -> float:
     """Return the distance of the quartiles, 0 for fewer than two values."""
     if len(values) < 2:
         return 0.0
-    ordered = sorted(values)
-
-    def at(q: float) -> float:
-        place = q * (len(ordered) - 1)
-        low = int(place)
-        high = min(low + 1, len(ordered) - 1)
-        return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
-
-    return at(0.75) - at(0.25)
+    low, _, high = quantiles(values, method="inclusive")
+    return high - low
 
 
 @contextmanager
@@ -279,10 +272,3 @@ def check_installed(framework: Framework) -> None:
     package, extra = PACKAGES[framework]
     if find_spec(package) is None:
         raise MissingExtraError(f"{package} is not installed", hint=install(extra), where="measure")
-
-
-def all_threads() -> int:
-    """Return the number of CPUs available to this process."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(len(os.sched_getaffinity(0)), 1)
-    return max(os.cpu_count() or 1, 1)

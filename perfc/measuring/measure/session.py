@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -21,13 +22,12 @@ from perfc.passes.runtimes import Framework, standing_for
 from perfc.view.report.units import Unit, quantity
 
 from .matching.attribute import Attribution, attribute, by_names
-from .matching.compare import Compared, Measurement, RuntimeSetting, compared
+from .matching.compare import Measurement, RuntimeSetting, compared
 from .memory import AllocatorBehavior, check_room, need_of
 from .process import (
     MeasurementProtocol,
     TimedBinding,
     WorkerResults,
-    all_threads,
     check_installed,
     execute,
     workspace,
@@ -74,10 +74,7 @@ def measure(
     Raises:
         PerfcError: the model cannot be read or run.
     """
-    measurements = measure_cases(
-        model, target, [dict(dims or {})], protocol or MeasurementProtocol()
-    )
-    return measurements[0]
+    return measure_cases(model, target, [dims or {}], protocol or MeasurementProtocol())[0]
 
 
 def measure_cases(
@@ -172,8 +169,8 @@ def default_target(device: str) -> str:
 
 def table_of(protocol: MeasurementProtocol) -> str:
     """Return the fusion table of the runtime."""
-    usual = standing_for(protocol.framework, protocol.device.partition(":")[0])
-    return protocol.table or usual.name
+    device, _, _ = protocol.device.partition(":")
+    return protocol.table or standing_for(protocol.framework, device).name
 
 
 def allocator_of(protocol: MeasurementProtocol) -> AllocatorBehavior:
@@ -189,9 +186,8 @@ def allocator_of(protocol: MeasurementProtocol) -> AllocatorBehavior:
 
 def profiles_of(outcome: WorkerResults) -> tuple[Profile | None, ...]:
     """Return the kernel times of each case; None if it was not profiled."""
-    missing: tuple[Profile | None, ...] = tuple(None for _ in outcome.cases)
     if outcome.profile is None or len(outcome.profiled) < len(outcome.cases):
-        return missing
+        return (None,) * len(outcome.cases)
     return segments(outcome.profile, outcome.profiled)
 
 
@@ -202,8 +198,8 @@ def origins_of(
     if optimised is None:
         return by_names(profile, report)
     nodes, stored = optimised
-    origins = trace(nodes, stored, report.source.graph)
-    return neighbours(profile, inlined(profile, nodes, origins))
+    traced = trace(nodes, stored, report.source.graph)
+    return neighbours(profile, inlined(profile, nodes, traced))
 
 
 def inlined(
@@ -255,11 +251,10 @@ def together(
         attribution = Attribution((), (), 0.0)
     else:
         attribution = attribute(profile, origins_of(optimised, profile, report), report)
-    rows = compared(attribution, report)
     return Measurement(
         report,
         setting,
-        rows,
+        compared(attribution, report),
         attribution,
         case.time_s,
         case.iqr_s,
@@ -297,7 +292,7 @@ def read_profile(
     device = "cuda" if "cuda" in profile.device.lower() else "cpu"
     framework = EXECUTED_BY[profile.source]
     table = standing_for(framework, device).name
-    machine = target or default_target("cpu" if device == "cpu" else device)
+    machine = target or default_target(device)
     report = analyze(model, machine, dims=dims, runtime=table)
     if profile.source is ProfilerKind.KINETO:
         from .matching.align import aligned
@@ -315,12 +310,10 @@ def read_profile(
         )
     total = profile.run_s if profile.run_s is not None else profile.kernel_s
     setting = RuntimeSetting(framework.value, profile.source.value, profile.device or device, 0)
-    rows: tuple[Compared, ...] = compared(attribution, report)
-    predicted_s = report.prediction.total.time_s
     return Measurement(
         report,
         setting,
-        rows,
+        compared(attribution, report),
         attribution,
         total,
         0.0,
@@ -328,7 +321,7 @@ def read_profile(
         profile.runs,
         0,
         0,
-        predicted_s,
+        report.prediction.total.time_s,
         is_whole=profile.run_s is not None,
         has_target=bool(target),
         notes=(f"times are from {os.fspath(path)}",),
@@ -348,7 +341,7 @@ def certain_share(profile: Profile, origins: Mapping[str, SourceNodes]) -> float
 def neighbours(profile: Profile, origins: Mapping[str, SourceNodes]) -> dict[str, SourceNodes]:
     """Attribute kernels without a node to the preceding kernel, else to the next."""
     result = dict(origins)
-    for order in (profile.kernels, tuple(reversed(profile.kernels))):
+    for order in (profile.kernels, profile.kernels[::-1]):
         last: SourceNodes | None = None
         for k in order:
             if k.name in result:
@@ -364,10 +357,7 @@ def check_device(device: str) -> None:
     Raises:
         ParseError: neither ``cpu`` nor ``cuda:N``.
     """
-    kind, colon, number = device.partition(":")
-    if kind == "cpu" and not colon:
-        return
-    if kind != "cuda" or (colon and not (number.isdecimal() and len(number) < 4)):
+    if not re.fullmatch(r"cpu|cuda(:\d{1,3})?", device):
         raise ParseError(f"no device {device!r}", where="--device", hint="cpu, cuda:0, cuda:1, …")
 
 
@@ -377,4 +367,4 @@ def threads_of(text: str) -> int:
     Raises:
         ParseError: neither.
     """
-    return thread_count(text) or all_threads()
+    return thread_count(text) or len(host.processors())

@@ -15,6 +15,7 @@ from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import evaluate, frozen
 from perfc.machine import load_machine
 from perfc.machine.peaks import current_machine, peak
+from perfc.measuring.measure.worker import memory
 from perfc.passes.training.implementation import RecomputePolicy
 from perfc.passes.training.optimizer import names as optimizer_names
 from perfc.view.report.sections.verdict import memory_need
@@ -177,10 +178,7 @@ def memory_in_use() -> int:
     torch: Any = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         return int(torch.cuda.max_memory_reserved())
-    import resource
-
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return memory("VmHWM")
 
 
 class CalledInputs:
