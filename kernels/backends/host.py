@@ -77,7 +77,8 @@ def restrictions(cpus: tuple[int, ...]) -> str:
     if hasattr(os, "sched_getaffinity") and (allowed := len(os.sched_getaffinity(0))) < every:
         reasons.append(f"{allowed} of {every} processors may be used")
     if granted < every:
-        reasons.append(f"the control group grants {granted:.3g} of {every} processors")
+        slow = f", a long run takes {1 / granted:.3g} × as long" if granted < 1 else ""
+        reasons.append(f"the control group grants {granted:.3g} of {every} processors{slow}")
     if len(cpus) < min(every, granted) and not reasons:
         reasons.append(f"two or more of {every} processors share a core")
     threads = "1 thread" if len(cpus) == 1 else f"{len(cpus)} threads"

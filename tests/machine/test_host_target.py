@@ -106,8 +106,9 @@ def test_a_prediction_says_what_restricts_this_machine_now(
     monkeypatch.setattr(host.host, "quota", lambda: 0.5)
     monkeypatch.setattr(host.host, "load", lambda: "other programs use 90 % of a core")
     load_machine("host")
+    load_machine("host")
     err = capsys.readouterr().err
-    assert "note: 1 thread: " in err
+    assert err.count("note: 1 thread: ") == 1
     assert "grants 0.5 of " in err
     assert "note: other programs use 90 % of a core: runs take longer meanwhile" in err
     assert len(probed) == 1

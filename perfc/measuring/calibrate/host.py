@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from perfc.common.cache_folder import cache_folder
@@ -34,18 +35,22 @@ def host_file(probe: Callable[[Path], None] | None = None) -> Path:
     Raises:
         TargetError: the machine cannot be measured, or the file cannot be written.
     """
-    override = os.environ.get(OVERRIDE, "")
-    if override:
+    if override := os.environ.get(OVERRIDE):
         return Path(override)
     path = folder() / f"{HOST}.toml"
     if not is_whole(path):
         (probe or quick_probe)(path)
-    restricted = host.restrictions(host.processors())
-    busy = host.load()
+    announce(path)
+    return path
+
+
+@cache
+def announce(_path: Path) -> None:
+    """Say what restricts this machine, once for its file."""
+    restricted, busy = host.restrictions(host.processors()), host.load()
     for line in (restricted, busy and f"{busy}: runs take longer meanwhile"):
         if line:
             say(f"note: {line}", is_error=True)
-    return path
 
 
 def is_whole(path: Path) -> bool:
