@@ -103,12 +103,12 @@ def check_room(need: Need, where: str = "") -> str:
         ModelError: it does; says how much, and what would make it less.
     """
     least = "at least" if need.is_bound else "about"
-    takes = f"running it takes {least} {_size(need.nbytes)} of memory"
+    takes = f"running it takes {least} {size_text(need.nbytes)} of memory"
     if not fits(need):
-        free = _size(host.memory()[1])
+        free = size_text(host.memory()[1])
         of, hint = "", "free some memory"
         if need.weight_bytes > need.value_bytes:
-            of = f", {_size(need.weight_bytes)} of it for weights"
+            of = f", {size_text(need.weight_bytes)} of it for weights"
         elif need.symbols:
             hint = f"give smaller sizes, as in --dim {printable(need.symbols[0])}=1"
         raise ModelError(
@@ -121,10 +121,6 @@ def _stored_bytes(values: Iterable[Value], env: Mapping[str, int]) -> int:
     """Return the bytes of values whose size is known."""
     sizes = (v.type.nbytes for v in values if isinstance(v.type, TensorType))
     return sum(_number(d, env) for d in sizes if d is not None)
-
-
-def _size(nbytes: int) -> str:
-    return size_text(nbytes)
 
 
 def _number(d: Dim, env: Mapping[str, int]) -> int:

@@ -126,26 +126,14 @@ def numpy_type(dtype: DType) -> type[np.generic]:
     """
     import numpy as np
 
-    match dtype:
-        case DType.BOOL:
-            return np.bool_
-        case DType.BF16:
-            return np.uint16
-        case DType.F16 | DType.F32 | DType.F64:
-            floats: dict[int, type[np.generic]]
-            floats = {16: np.float16, 32: np.float32, 64: np.float64}
-            return floats[dtype.bits]
-        case DType.C64:
-            return np.complex64
-        case _ if dtype.bits >= 8 and (dtype.is_integer or dtype.is_float):
-            width = dtype.bits
-            signed: dict[int, type[np.generic]]
-            signed = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
-            plain: dict[int, type[np.generic]]
-            plain = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
-            return signed[width] if dtype.is_signed and dtype.is_integer else plain[width]
-        case _:
-            raise ModelError(f"cannot make up elements of type {dtype}")
+    others = {DType.BOOL: np.bool_, DType.BF16: np.uint16, DType.C64: np.complex64}
+    if dtype in others:
+        return others[dtype]
+    if dtype.bits < 8 or not (dtype.is_integer or dtype.is_float):
+        raise ModelError(f"cannot make up elements of type {dtype}")
+    letter = "i" if dtype.is_integer and dtype.is_signed else "u"
+    kind = "f" if dtype in (DType.F16, DType.F32, DType.F64) else letter
+    return np.dtype(f"{kind}{dtype.bits // 8}").type
 
 
 def write(inputs: tuple[Input, ...], path: Path, seed: int) -> None:
