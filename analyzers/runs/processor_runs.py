@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.common.fitted import read_records
+from perfc.common.fitted import constants_next_to, read_records
 from perfc.ir import record
 from perfc.ir.problem import SlidingWindow
 
@@ -25,13 +25,13 @@ from ..intervals.conformal import UNMEASURED_WIDENING
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
-    from perfc.passes.roofline import KernelBound
+    from perfc.passes.roofline.ceilings import KernelBound
 
     from ..estimators import Execution
     from .prediction import PredictionTable
 
 FILE = Path(__file__).with_suffix(".toml")
-CLOCK_HZ = 3e9
+CLOCK_HZ = constants_next_to(__file__)["launching_clock"].number
 """Maximum clock of the cores that fitted times of launches on unmeasured machines are of."""
 GROUPED = (2, 0)
 """First version of PyTorch that computes all groups of a convolution at once on processors."""
