@@ -37,8 +37,8 @@ from .simulation.metrics import latencies, throughput
 from .simulation.simulate import SimulatedRun
 
 MOST_ENGINES = 1 << 12
-DECODER_PROMPT = 4
-"""Tokens that a decoder behind an encoder starts with: of Whisper start, language, task, times."""
+DECODER_PROMPT = {"whisper": 4}
+"""Tokens a decoder behind an encoder starts with, 1 if not here: start, language, task, times."""
 
 
 def llm(
@@ -68,7 +68,7 @@ def llm(
     model, images = engine.model, added.get("images", 0)
     image_tokens = images * (model.tower.tokens if model.tower else 0)
     load = Load(
-        DECODER_PROMPT if model.encoders else given["isl"] + image_tokens,
+        DECODER_PROMPT.get(model.family, 1) if model.encoders else given["isl"] + image_tokens,
         given["osl"],
         0 if given["rate"] else given["concurrency"],
         given["rate"],

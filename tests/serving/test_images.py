@@ -110,6 +110,8 @@ def test_an_encoder_runs_once_and_its_keys_are_cached() -> None:
     cached = sound.memory.kv_bytes_per_token * 112 + held
     assert sound.memory.largest_concurrency == sound.memory.pool_bytes // cached
     assert sound.memory.weight_bytes == pytest.approx(2 * sound.parameters, rel=0.01)
+    bart = llm("bart-large", "h100", **load)
+    assert [r.steps[0].tokens for r in (sound, bart)] == [4, 1]
     short, long = (llm("t5-large", "h100", isl=n, **load) for n in (128, 4096))
     assert long.steps[0].floor_s > 4 * short.steps[0].floor_s
     assert long.memory.largest_concurrency < short.memory.largest_concurrency
