@@ -15,6 +15,7 @@ from .output.report import ServingReport
 
 if TYPE_CHECKING:
     from .search import ServingSetting, _Query
+    from .simulation.load import Load
 
 FLEETS = 5
 """Fleets of a rate that are listed."""
@@ -78,6 +79,12 @@ def holds(report: ServingReport, slo: Slo) -> bool:
     return slo.holds(
         latencies.ttft.mean, tpot.mean if tpot else 0.0, latencies.end_to_end.mean
     ) and all(most is None or time_s <= most for time_s, most in tails)
+
+
+def fleet_cost(s: ServingSetting, load: Load) -> float:
+    """Return the cost of as many whole engines as the rate of a load takes in a steady state."""
+    demanded = load.rate * load.osl / (s.tokens_per_s_per_gpu * s.tensor)
+    return s.cost * math.ceil(demanded) / demanded
 
 
 def fleets(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
@@ -15,8 +15,9 @@ from perfc.machine import NOTHING, Machine, Reserve
 from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
 from perfc.study.expenses import Prices
 
+from .cost.program import rooflines_of
 from .engine import Engine, kind_of, lacks
-from .fleets import Slo, fleets, holds
+from .fleets import FLEETS, Slo, fleet_cost, fleets, holds
 from .output.notes import beyond_positions
 from .output.report import ServingReport
 from .power import price_per_million
@@ -25,12 +26,13 @@ from .simulation.load import Load
 from .simulation.scheduler import Chunk
 
 T = TypeVar("T")
+StepSeconds: TypeAlias = Callable[[Sequence[Chunk], int, float], float]
 RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 MOST_CHECKED = 48
 """Settings within the limits that are simulated, preselected by a steady-state model."""
-OF_ENGINE = 4
-"""One setting in this many of each engine's front is simulated for the chart."""
+OF_ENGINE, MOST_DRAWN = 4, 64
+"""Settings of each engine's front, and of all, that are simulated for the chart."""
 NARROW = (
     (WeightFormat.F8, ""),
     (WeightFormat.NVFP4, "NVIDIA"),
@@ -82,6 +84,7 @@ class SearchResult:
         slo: latency limits.
         settings: number of settings considered.
         misfits: number of those that do not fit in memory.
+        ruled_out: number of those that are not estimated: others beat their rooflines.
         cost_unit: unit of cost: money if every machine has a price in the same currency, else GPU
             time.
         unpriced: machines without a price.
@@ -98,6 +101,7 @@ class SearchResult:
     slo: Slo
     settings: int
     misfits: int
+    ruled_out: int
     cost_unit: str
     unpriced: tuple[str, ...]
     cheapest: ServingReport | None
@@ -144,13 +148,16 @@ def search(
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
     query = _Query(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
-    each = [
-        list(_settings(engine, dtype, load, known, is_priced=query.is_priced))
+    least = [
+        (engine, [*_settings(engine, dtype, query, by_rooflines(engine))])
         for engine, dtype in _engines(query, dtypes, ranks, budgets)
     ]
-    candidates, looked = list(chain.from_iterable(each)), len(USERS) * len(each)
-    fronts = map(_front, each)
-    some = [s for front in fronts for s in front[:: max(1, math.ceil(len(front) / OF_ENGINE))]]
+    each = list(_estimated(least, query, slo))
+    candidates, looked = list(chain.from_iterable(each)), len(USERS) * len(least)
+    fitting = sum([len(settings) for _, settings in least])
+    fronts = list(map(_front, each))
+    points = min(OF_ENGINE, math.ceil(MOST_DRAWN / max(1, len(fronts))))
+    some = [s for front in fronts for s in front[:: max(1, math.ceil(len(front) / points))]]
     within = [s for s in candidates if slo.holds(*_times(s, load))]
     held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(
@@ -158,12 +165,13 @@ def search(
         load,
         slo,
         looked,
-        looked - len(candidates),
+        looked - fitting,
+        fitting - len(candidates),
         MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),
         held[0] if held else None,
         tuple(held if load.rate else _faster(held, _tpot_s)),
-        () if load.rate else tuple(map(query.simulated, some)),
+        () if load.rate else tuple(map(query.simulated, some[:MOST_DRAWN])),
         beyond_positions(model, sum(load.longest)),
     )
 
@@ -278,20 +286,21 @@ def _narrower(model: LanguageModel, machine: Machine, kind: EngineKind) -> Itera
 
 
 def _settings(
-    engine: Engine, dtype: str, load: Load, prices: Prices, *, is_priced: bool
+    engine: Engine, dtype: str, query: _Query, step_s: StepSeconds
 ) -> Iterator[ServingSetting]:
-    """Yield the settings of an engine that fit in its memory."""
-    plan, budget = engine.memory(load.isl, load.osl), engine.kind.token_budget
+    """Yield the settings of an engine that fit in its memory, with mean TTFT and TPOT."""
+    load, budget = query.load, engine.kind.token_budget
+    plan = engine.memory(load.isl, load.osl)
     seats = plan.sequences(load.isl + load.osl, load.cached_tokens, load.cached_share)
-    price = prices.of(engine.machine)
+    price = query.prices.of(engine.machine)
     for users in USERS:
         if users > min(seats, engine.kind.max_num_seqs) or budget <= users:
             continue
-        ttft_s, tpot_s = steady(engine, load, users, budget)
+        ttft_s, tpot_s = steady(engine.kind, step_s, load, users, budget)
         rate = users * load.osl / (ttft_s + tpot_s * (load.osl - 1))
         each = rate / engine.ranks
         spent = None if price is None else price_per_million(price, each)
-        cost = spent if is_priced and spent is not None else 1 / each
+        cost = spent if query.is_priced and spent is not None else 1 / each
         yield ServingSetting(
             engine.machine.name,
             dtype,
@@ -307,20 +316,62 @@ def _settings(
         )
 
 
-def steady(engine: Engine, load: Load, users: int, budget: int) -> tuple[float, float]:
+def _estimated(
+    least: Iterable[tuple[Engine, Sequence[ServingSetting]]], query: _Query, slo: Slo
+) -> Iterator[list[ServingSetting]]:
+    """Yield the settings of each engine whose rooflines not enough estimated settings beat."""
+    load, best = query.load, list[ServingSetting]()
+    for engine, bounds in sorted(least, key=lambda pair: min((s.cost for s in pair[1]), default=0)):
+        hopeful = [s for s in bounds if slo.holds(*_times(s, load))]
+        enough = FLEETS if load.rate else 1
+        if all(sum([beats(b, s, load) for b in best]) >= enough for s in hopeful):
+            continue
+        settings = [*_settings(engine, bounds[0].weights, query, engine.cost.step_s)]
+        yield settings
+        within = [s for s in settings if slo.holds(*_times(s, load))]
+        if not load.rate:
+            best = _front([*best, *within])
+        elif within:
+            best.append(min(within, key=lambda s: fleet_cost(s, load)))
+
+
+def beats(one: ServingSetting, other: ServingSetting, load: Load) -> bool:
+    """Return True if another setting is neither cheaper nor faster, or its fleet not cheaper."""
+    if load.rate:
+        return fleet_cost(one, load) <= fleet_cost(other, load)
+    return one.cost <= other.cost and one.tpot_s <= other.tpot_s
+
+
+def by_rooflines(engine: Engine) -> StepSeconds:
+    """Return the seconds of an engine's steps where each kernel takes its roofline."""
+    passes, machine, law = engine.cost.stages[0][0].passes, engine.machine, engine.cost.law
+
+    def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        sizes, program = {"decodes": decodes, "context": int(context)}, passes.decode
+        for chunk in chunks:
+            sizes = {"batch": 1, "seq": int(chunk.tokens), "past": int(chunk.context)}
+            program = passes.prefill
+        return law.step(*rooflines_of(program, sizes, machine), len(chunks), decodes)
+
+    return step_s
+
+
+def steady(
+    kind: EngineKind, step_s: StepSeconds, load: Load, users: int, budget: int
+) -> tuple[float, float]:
     """Return mean TTFT and TPOT of users who send the next request at once.
 
     Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes.
     """
     context = load.isl + load.osl / 2
-    decode_s = engine.cost.step_s((), users, context)
+    decode_s = step_s((), users, context)
     held = load.mean_cached_tokens
     prompt = load.isl - held
-    is_prompts_first = engine.kind.batching is Batching.PROMPTS_FIRST
+    is_prompts_first = kind.batching is Batching.PROMPTS_FIRST
     free_tokens = budget if is_prompts_first else max(budget - users, 1)
     chunk = min(prompt, free_tokens)
     chunks = prompt / chunk
-    mixed_s = engine.cost.step_s(
+    mixed_s = step_s(
         (Chunk(chunk, held + (prompt - chunk) // 2),),
         0 if is_prompts_first else users,
         context,

@@ -158,7 +158,7 @@ def _driven(engine: Engine, load: Load, engines: int) -> Engine:
     return offline(engine, load.isl, load.osl, math.ceil(load.concurrency / engines))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def engine_for(
     model: LanguageModel,
     target: str,

@@ -214,6 +214,14 @@ def estimated_parts(
     return [[summed(part, first) for first in firsts] for part in parts]
 
 
+def rooflines_of(program: Program, env: Env, machine: Machine) -> tuple[float, float]:
+    """Return the seconds of a pass's kernels and of its collectives at measured rates."""
+    sums, kernels = [0.0, 0.0], bounds(program.table, machine, env).kernels
+    for i, (count, bound) in enumerate(zip(program.counts, kernels, strict=True)):
+        sums[i in program.exchanges] += count * bound.time_s
+    return sums[0], sums[1]
+
+
 def each_alone(program: Program, env: Env, machine: Machine, framework: str) -> list[KernelCost]:
     """Return the cost of each kernel of a pass times its count; otherwise as `estimated`."""
     every = range(len(program.counts))

@@ -301,7 +301,7 @@ class StageCost:
         return MemoryDemand(weight_bytes, kv_bytes / tokens, states, max(live), self.caches)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def stage_cost(
     model: LanguageModel,
     precision: ServingPrecision,

@@ -264,7 +264,8 @@ def search_document(result: SearchResult) -> Document:
         if r.latencies is not None and r.throughput is not None
     )
     looked = (
-        f"{result.settings:,} settings, {result.misfits:,} of them too large or with too many users"
+        f"{result.settings:,} settings, {result.misfits:,} of them too large or with too many "
+        f"users, {result.ruled_out:,} ruled out by their rooflines"
     )
     notes = [Note(looked), *(Note(words, is_warning=True) for words in result.notes)]
     if result.unpriced:
