@@ -52,7 +52,7 @@ def family_of(name: str) -> str:
     return f"{source}:{first.group() if first else rest}"
 
 
-def drawn(models: Path, seed: int, family: int, without: Collection[str]) -> Iterator[Path]:
+def drawn(models: Path, seed: int, without: Collection[str], family: int = 2) -> Iterator[Path]:
     """Yield files in random order, some of each family, without those that were fitted."""
     paths = sorted(p for p in models.iterdir() if ".onnx" in p.name or p.suffix == ".tflite")
     random.Random(seed).shuffle(paths)
@@ -102,7 +102,7 @@ def measure_all(options: argparse.Namespace, setting: Setting) -> None:
         made.mkdir(parents=True, exist_ok=True)
     begin, good = time.monotonic(), 0
     fitted = fitted_names(options.without)
-    for path in drawn(options.models, options.seed, options.family, fitted):
+    for path in drawn(options.models, options.seed, fitted, options.family):
         name = rows.model_name(path.name)
         failed, done = folder / f"{name}.failed", folder / f"{name}-models.csv.gz"
         if good >= options.count or failed.exists() or (large / name).exists():

@@ -1,8 +1,10 @@
 """Growth and step time of a process that trains a network on this machine, and perfc's.
 
+    python -m benchmarks.step_process measure [NAME ...]
     python -m benchmarks.step_process TARGET [NAME ...]
 
-The networks of `step_memory`, each with AdamW and SGD in a separate process.
+The networks of `step_memory`, each with AdamW and SGD in a separate process. What was measured
+stays in `build/steps` and is scored without measuring again.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from perfc.measuring.measure.worker import memory
 
 from .step_memory import MODELS, Alone, stepped
 
+ROWS = Path("build/steps")
 LEAST_STEPS, STEPS_S = 6, 1.5
 """Steps of a process, and their seconds, at least."""
 
@@ -51,10 +54,20 @@ def run_steps(name: str, optimizer: str) -> None:
     print(json.dumps([memory("VmHWM") - before, median(times[2:])]))
 
 
-def of_process(name: str, optimizer: str, target: str) -> tuple[float, float]:
+def of_process(name: str, optimizer: str) -> tuple[float, float]:
+    """Return the growth and the time of a step of a training, measured if it was not."""
+    row = ROWS / f"{name}-{optimizer}.json"
+    if not row.exists():
+        ROWS.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "benchmarks.step_process", "steps", name, optimizer]
+        row.write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
+    grown, taken_s = json.loads(row.read_text())
+    return grown, taken_s
+
+
+def scored(name: str, optimizer: str, target: str) -> tuple[float, float]:
     """Print a training and return its errors of memory and time."""
-    command = [sys.executable, "-m", "benchmarks.step_process", "steps", name, optimizer]
-    grown, taken_s = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    grown, taken_s = of_process(name, optimizer)
     model, args, _ = MODELS[name]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.onnx"
@@ -75,7 +88,12 @@ def main() -> None:
     if target == "steps":
         run_steps(*names)
         return
-    both = [of_process(n, o, target) for n in names or MODELS for o in ("adamw", "sgd")]
+    trainings = [(n, o) for n in names or MODELS for o in ("adamw", "sgd")]
+    if target == "measure":
+        for training in trainings:
+            print(*training, *of_process(*training), flush=True)
+        return
+    both = [scored(*training, target) for training in trainings]
     for what, each in zip(("memory", "time"), zip(*both, strict=True), strict=True):
         print(f"{what}: median error {median(map(abs, each)):.1%} of {len(each)}")
 
