@@ -12,7 +12,7 @@ from perfc.distributed.recipe import recipe_of
 from perfc.distributed.training import Training
 from perfc.machine.parallel import Parallel
 from perfc.passes.training.implementation import RecomputePolicy
-from perfc_lab.tables import read_parquet
+from perfc_lab.tables import number, read_parquet, text
 
 from . import RunRow
 from .models import MEGATRON
@@ -58,14 +58,6 @@ SEQ = 1024
 WIDE_SEQ, WIDE_BATCH = 2048, {"256.0": 1024, "155.0": 1024}
 LEAST_BATCH = 256
 """Samples of a step below which BigScience's rows are tries of what fits, mostly of waiting."""
-
-
-def _whole(value: Any, default: int = 0) -> int:
-    return default if str(value) in ("None", "nan", "<NA>") else int(value)
-
-
-def _text(value: Any) -> str:
-    return "" if str(value) in ("None", "nan", "<NA>") else str(value)
 
 
 def rows(folder: Path) -> Iterator[RunRow]:
@@ -114,7 +106,7 @@ def _neusight(r: Any) -> RunRow | None:
         "pp4_2": Parallel(pipeline=4),
         "pp4_4": Parallel(pipeline=4),
     }.get(variant)
-    config = _text(r.hf_config_json)
+    config = text(r.hf_config_json)
     if parallel is None or not config or str(r.model).startswith("switch"):
         return None
     parts = int(variant.rpartition("_")[2]) if variant.startswith("pp4_") else 1
@@ -158,17 +150,17 @@ def _foundry(r: Any) -> RunRow:
 
 def _megatron(r: Any) -> RunRow | None:
     """NeMo and Megatron-Bridge: distributed optimiser, sequence parallelism with tensor's."""
-    gpus, tp, pp, cp = int(r.gpus), _whole(r.tp, 1), _whole(r.pp, 1), max(_whole(r.cp, 1), 1)
-    stages = max(_whole(r.vp, 1), 1) if pp > 1 else 1
+    gpus, tp, pp, cp = int(r.gpus), number(r.tp, 1), number(r.pp, 1), max(number(r.cp, 1), 1)
+    stages = max(number(r.vp, 1), 1) if pp > 1 else 1
     data = gpus // (tp * pp * cp)
     parallel = Parallel(
         tp,
         pp,
-        max(_whole(r.ep, 1), 1),
+        max(number(r.ep, 1), 1),
         data=data,
         context=cp,
         sequence=int(tp > 1),
-        zero=3 if _whole(r.fsdp) else 1,
+        zero=3 if number(r.fsdp) else 1,
         virtual_stages=stages,
         schedule="interleaved" if stages > 1 else "1f1b",
     )
@@ -179,7 +171,7 @@ def _megatron(r: Any) -> RunRow | None:
         "megatron",
         model,
         CLUSTERS[str(r.system)],
-        WEIGHTS[_text(r.precision)],
+        WEIGHTS[text(r.precision)],
         parallel,
         Training(seq, gbs, int(r.mbs), is_frozen=is_frozen),
         gbs * seq / (r.tokens_per_s_per_gpu * gpus),
@@ -190,7 +182,7 @@ def _megatron(r: Any) -> RunRow | None:
 
 def _torchtitan(r: Any) -> RunRow | None:
     """TorchTitan: rows whose caption says how the model was divided and how large a batch was."""
-    words = _text(r.techniques)
+    words = text(r.techniques)
     if not str(r.system).startswith("H100") or "Table 3" in words or "Schedule=" in words:
         return None
     gpus, seq = int(r.gpus), int(r.seq)
@@ -225,17 +217,17 @@ def _torchtitan(r: Any) -> RunRow | None:
 
 def _bigscience(r: Any) -> RunRow | None:
     """BigScience's tries on V100: Megatron with DeepSpeed; all is recomputed."""
-    size = _text(r.size) or ("104B" if "104B" in str(r.file) else "")
+    size = text(r.size) or ("104B" if "104B" in str(r.file) else "")
     if size not in MEGATRON or math.isnan(r.step_s) or "Offload" in str(r.section):
         return None
     if math.isnan(r.gpus) or math.isnan(r.gbs) or r.gbs < LEAST_BATCH:
         return None
-    gpus, dp = int(r.gpus), _whole(r.dp, 1)
-    pp = _whole(r.pp, 0) or 1
-    tp = _whole(r.tp, 0) or gpus // (dp * pp)
+    gpus, dp = int(r.gpus), number(r.dp, 1)
+    pp = number(r.pp, 0) or 1
+    tp = number(r.tp, 0) or gpus // (dp * pp)
     if gpus != dp * tp * pp:
         return None
-    zero = 1 if _text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0
+    zero = 1 if text(r.zero) == "Y" else 3 if "ZeRO" in str(r.section) else 0
     training = Training(SEQ, int(r.gbs), int(r.mbs), "adam", RecomputePolicy.BLOCK)
     if training.batch % (dp * training.micro_batch):
         return None

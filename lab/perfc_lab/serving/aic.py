@@ -10,7 +10,7 @@ from typing import Any
 
 from perfc.ir.record import frozen
 from perfc.machine import load_machine
-from perfc_lab.tables import read_parquet
+from perfc_lab.tables import number, read_parquet, text
 
 from . import ServedRow, ServerSettings, ServingQuantity
 from .inferencex import DisaggregatedRun, ServedRun, disaggregated_setting
@@ -92,16 +92,6 @@ def _key(row: Any) -> tuple[object, ...]:
         number(row.concurrency),
         ranks,
     )
-
-
-def number(value: Any, default: int = 0) -> int:
-    """Return a whole number, or what stands for a missing one."""
-    return default if str(value) in ("None", "nan", "<NA>") else int(value)
-
-
-def text(value: Any) -> str:
-    """Return a name, "" for a missing one."""
-    return "" if str(value) in ("None", "nan", "<NA>") else str(value)
 
 
 def aic_serving(folder: Path) -> Iterator[ServedRow]:

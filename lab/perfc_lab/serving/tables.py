@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from perfc.machine import load_machine
-from perfc_lab.tables import read_parquet
+from perfc_lab.tables import number, read_parquet
 
 from . import ServedRow, ServerSettings, ServingQuantity
-from .aic import AIC, aic_serving, number
+from .aic import AIC, aic_serving
 from .overviews import cache, groups, is_of_nvidia, settings_of
 from .settings import prompt_tokens
 from .weights import published

@@ -7,7 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
 
 from perfc.analyzers.features.rows import DataError
 from perfc.common.declared import instances
@@ -19,6 +21,8 @@ from ..data.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from perfc.analyzers.features.classes import Array
 
 
 MODEL = "model"
@@ -59,6 +63,22 @@ def target_of(product: str) -> str:
     """
     plain = product.replace("(R)", "").replace("(TM)", "").removesuffix(" Graphics")
     return load_machine(plain.removeprefix("Intel ")).name
+
+
+def number(value: Any, default: int = 0) -> int:
+    """Return a whole number, or what stands for a missing one."""
+    return default if str(value) in ("None", "nan", "<NA>") else int(value)
+
+
+def text(value: Any) -> str:
+    """Return a name, "" for a missing one."""
+    return "" if str(value) in ("None", "nan", "<NA>") else str(value)
+
+
+def numbers(block: pd.DataFrame, name: str) -> Array:
+    """Return a column of numbers."""
+    column: Array = block[name].to_numpy(np.float64)
+    return column
 
 
 def existing(path: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +16,7 @@ from perfc.ir.tensors.types import bits_of, dtype_named
 from perfc.machine import load_machine
 
 from ..data.rows import Rows
-from . import TableSource, read_parquet, target_of, versioned
+from . import TableSource, numbers, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,11 +96,7 @@ def holds_all(frame: pd.DataFrame) -> pd.Series[bool]:
 
 def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dict[str, Array]:
     """Return the shape parameters of a block, under their names here."""
-
-    def given(name: str) -> Array:
-        column: Array = block[name].to_numpy(np.float64)
-        return column
-
+    given = partial(numbers, block)
     result = {
         name: given(column) for name, column in (("batch", "batch_size"), ("heads", "num_heads"))
     }

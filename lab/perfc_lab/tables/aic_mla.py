@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +14,7 @@ from perfc.analyzers.features.rows import Protocol
 from perfc.ir.tensors.types import bits_of, dtype_named
 
 from ..data.rows import Rows
-from . import TableSource, read_parquet, target_of, versioned
+from . import TableSource, numbers, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,11 +68,7 @@ class AicMla(TableSource):
 
 def columns(block: pd.DataFrame, *, is_prompt: bool) -> dict[str, Array]:
     """Return the shape parameters of a block, under their names here."""
-
-    def given(name: str) -> Array:
-        column: Array = block[name].to_numpy(np.float64)
-        return column
-
+    given = partial(numbers, block)
     key, value = EXPANDED if is_prompt else LATENT
     constant = np.ones(len(block))
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,7 +15,7 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.machine import load_machine
 
 from ..data.rows import Rows
-from . import TableSource, read_parquet, target_of, versioned
+from . import TableSource, numbers, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,11 +89,7 @@ class AicMoe(TableSource):
 
 def columns(block: pd.DataFrame, sheet: Sheet, constants: Mapping[str, float]) -> dict[str, Array]:
     """The shape parameters of a block, under their names here, with those that its type states."""
-
-    def given(name: str) -> Array:
-        column: Array = block[name].to_numpy(np.float64)
-        return column
-
+    given = partial(numbers, block)
     hidden, inner = given("hidden_size"), given("inter_size")
     has_blocks = bool(constants.get("scale_block"))
     is_ungated = [(int(h), int(i)) in UNGATED for h, i in zip(hidden, inner, strict=True)]

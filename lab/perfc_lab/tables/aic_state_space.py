@@ -12,7 +12,7 @@ from perfc.analyzers.features.classes.linear_attention import LinearKernel
 from perfc.analyzers.features.rows import Protocol
 
 from ..data.rows import Rows
-from . import MODEL, TableSource, read_parquet, target_of, versioned
+from . import MODEL, TableSource, numbers, read_parquet, target_of, versioned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,55 +73,49 @@ class AicStateSpace(TableSource):
                     )
 
 
-def given(block: pd.DataFrame, name: str) -> Array:
-    """Return a column of numbers."""
-    column: Array = block[name].to_numpy(np.float64)
-    return column
-
-
 def model(block: pd.DataFrame) -> Array:
     """Return a number for each model; models whose heads share keys equally have the same one."""
     if "num_v_heads" in block:
-        return given(block, "num_v_heads") / given(block, "num_k_heads")
-    return given(block, "d_model")
+        return numbers(block, "num_v_heads") / numbers(block, "num_k_heads")
+    return numbers(block, "d_model")
 
 
 def lengths(block: pd.DataFrame) -> dict[str, Array]:
     """Return the sequences and their tokens."""
-    return {"batch": given(block, "batch_size"), "query_len": given(block, "seq_len")}
+    return {"batch": numbers(block, "batch_size"), "query_len": numbers(block, "seq_len")}
 
 
 def channels(block: pd.DataFrame) -> dict[str, Array]:
     """Return the convolved channels: values, and keys and queries, or both projections of it."""
     if "num_v_heads" in block:
-        keys = given(block, "num_k_heads") * given(block, "head_k_dim")
-        values = keys + given(block, "num_v_heads") * given(block, "head_v_dim")
+        keys = numbers(block, "num_k_heads") * numbers(block, "head_k_dim")
+        values = keys + numbers(block, "num_v_heads") * numbers(block, "head_v_dim")
         framework, version = (str(block[name].iloc[0]) for name in ("framework", "version"))
         if framework == "trtllm" or (framework, version) in KEYS_ALONE:
             values = np.zeros_like(keys)
     else:
-        keys = 2 * given(block, "n_groups") * given(block, "d_state")
-        values = given(block, "nheads") * given(block, "head_dim")
-    return {"channels": keys + values, "taps": given(block, "d_conv")}
+        keys = 2 * numbers(block, "n_groups") * numbers(block, "d_state")
+        values = numbers(block, "nheads") * numbers(block, "head_dim")
+    return {"channels": keys + values, "taps": numbers(block, "d_conv")}
 
 
 def heads(block: pd.DataFrame) -> dict[str, Array]:
     """Return the heads, extents of their states, and whose kernel it is."""
     if "num_v_heads" not in block:
         return {
-            "heads": given(block, "nheads"),
-            "key_heads": given(block, "n_groups"),
-            "key_dim": given(block, "d_state"),
-            "value_dim": given(block, "head_dim"),
+            "heads": numbers(block, "nheads"),
+            "key_heads": numbers(block, "n_groups"),
+            "key_dim": numbers(block, "d_state"),
+            "value_dim": numbers(block, "head_dim"),
             "delta": np.zeros(len(block)),
             "kernel": np.full(len(block), float(LinearKernel.TRITON)),
         }
     sources = block["kernel_source"].astype(str)
     return {
-        "heads": given(block, "num_v_heads"),
-        "key_heads": given(block, "num_k_heads"),
-        "key_dim": given(block, "head_k_dim"),
-        "value_dim": given(block, "head_v_dim"),
+        "heads": numbers(block, "num_v_heads"),
+        "key_heads": numbers(block, "num_k_heads"),
+        "key_dim": numbers(block, "head_k_dim"),
+        "value_dim": numbers(block, "head_v_dim"),
         "delta": np.ones(len(block)),
         "kernel": np.array([float(kernel_of(name)) for name in sources]),
     }
