@@ -51,5 +51,5 @@ def test_wrong_lines_of_files_are_problems(
 
 
 def test_commands_of_the_tasks_exist() -> None:
-    assert [task["args"][0] for task in TASKS] == ["lint", "analyze"]
+    assert [task["args"][0] for task in TASKS] == ["lint", "check", "analyze"]
     assert all(task["command"] == "perfc" for task in TASKS)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from perfc.errors import ParseError
 from perfc.review.diff.figures import BY_KEY, percent, signed
@@ -21,7 +22,7 @@ LARGEST_BYTES = 16 << 20
 LONGEST_CHARACTERS = 60_000
 """Maximum length; GitHub rejects comments above 65,536 characters."""
 
-Row = Mapping[str, object]
+Row = Mapping[str, Any]
 
 
 class CommentPolicy(Enum):
@@ -88,18 +89,19 @@ def lines(check: Row) -> Iterator[str]:
     results = rows(check, "results")
     yield MARKER
     yield f"### {headline(check, results)}"
-    errors = check["errors"]
-    assert isinstance(errors, list)
-    if errors:
+    if check["errors"]:
         yield ""
-        yield from (f"- :x: not checked: {escaped(str(e))}" for e in errors)
+        yield from (f"- :x: not checked: {escaped(str(e))}" for e in check["errors"])
     exceeded = [(r, f) for r in results for f in rows(r, "findings")]
     if exceeded:
         yield ""
         for r, f in exceeded:
             mark = ":x:" if f["outcome"] == "fail" else ":warning:"
             yield f"- {mark} **{escaped(str(r['model']))}**: {escaped(str(f['message']))}"
-    yield from changes([r for r in results if r["standing"] == "changed"])
+    changed = [r for r in results if r["standing"] == "changed"]
+    located = [(r, line) for r in changed for line in r.get("lines") or ()]
+    yield from by_line(located)
+    yield from changes(changed, is_folded=bool(located))
     yield from new_ones([r for r in results if r["standing"] == "new"])
     for standing in ("removed", "skipped"):
         named = sorted({str(r["model"]) for r in results if r["standing"] == standing})
@@ -109,10 +111,8 @@ def lines(check: Row) -> Iterator[str]:
             yield ""
             yield f"{standing.capitalize()}: {shown}{more}."
     same = sum(r["standing"] == "same" for r in results)
-    notes = check["notes"]
-    assert isinstance(notes, list)
     yield ""
-    tail = "".join(f" {escaped(str(n))}." for n in notes)
+    tail = "".join(f" {escaped(str(n))}." for n in check["notes"])
     version = escaped(str(check["perfc"]))
     yield f"<sub>{plural(same, 'model')} unchanged.{tail} perfc {version}</sub>"
 
@@ -130,10 +130,33 @@ def headline(check: Row, results: Sequence[Row]) -> str:
     return f"perfc: budgets met, {plural(changed, 'model')} to look at"
 
 
-def changes(results: Sequence[Row]) -> Iterator[str]:
+def by_line(located: Sequence[tuple[Row, Row]]) -> Iterator[str]:
+    """Yield a table of changed lines of code with what each costs."""
+    if not located:
+        return
+    yield ""
+    yield "| line | model | what changed | time | memory | nearest remedy |"
+    yield "| --- | --- | --- | ---: | ---: | --- |"
+    for r, line in located:
+        remedy = f"{line['remedy']}: {signed(-line['remedy_s'], Unit.SECOND)}"
+        cells = (
+            line["source"],
+            r["model"],
+            f"{line['code']} — {line['what']}",
+            signed(line["time_s"], Unit.SECOND),
+            signed(line["memory_bytes"], Unit.BYTE),
+            remedy if line["remedy"] else DASH,
+        )
+        yield f"| {' | '.join(escaped(str(c)) for c in cells)} |"
+
+
+def changes(results: Sequence[Row], *, is_folded: bool = False) -> Iterator[str]:
     """Yield a table of old and new figures, with explanations."""
     if not results:
         return
+    if is_folded:
+        yield ""
+        yield "<details><summary>figures</summary>"
     yield ""
     yield "| model | metric | before | after | change |"
     yield "| --- | --- | ---: | ---: | ---: |"
@@ -153,15 +176,16 @@ def changes(results: Sequence[Row]) -> Iterator[str]:
             after = written(new, metric.unit, is_bound=f is not None and f["is_bound"] is True)
             yield f"| {name} | {metric.key} | {before} | {after} | {change} |"
             name = ""
+    if is_folded:
+        yield ""
+        yield "</details>"
     why = [r for r in results if r["why"] or r["notes"]]
     if why:
         yield ""
         yield "<details><summary>why</summary>"
         yield ""
         for r in why:
-            notes = r["notes"]
-            assert isinstance(notes, list)
-            said = "; ".join([*([str(r["why"])] if r["why"] else []), *map(str, notes)])
+            said = "; ".join([*([str(r["why"])] if r["why"] else []), *map(str, r["notes"])])
             yield f"- **{escaped(str(r['model']))}**: {escaped(said)}"
         yield ""
         yield "</details>"

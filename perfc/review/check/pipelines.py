@@ -15,8 +15,13 @@ from perfc.view.report.formats.sarif_log import Json, location, log
 from .verdict import BaselineStatus, Outcome
 from .views import CheckViews, ResultRow
 
-LEVELS = {AnnotationLevel.FAILURE: "error", AnnotationLevel.WARNING: "warning"}
-"""SARIF levels; a result for each exceeded limit, a rule for each metric."""
+LEVELS = {
+    AnnotationLevel.FAILURE: "error",
+    AnnotationLevel.WARNING: "warning",
+    AnnotationLevel.NOTE: "note",
+}
+"""SARIF levels; a result for each exceeded limit and changed line, a rule for each metric."""
+CHANGE = "change"
 
 
 def junit_xml(views: CheckViews) -> str:
@@ -47,7 +52,7 @@ def unreadable(views: CheckViews) -> Iterator[junit.TestCase]:
 
 
 def annotated(views: CheckViews) -> Iterator[Annotation]:
-    """Yield annotations for exceeded limits and for models that could not be analyzed."""
+    """Yield annotations for exceeded limits, changed lines, and models that are not analyzed."""
     for r in views.results:
         for f in r.findings:
             level = (
@@ -59,24 +64,32 @@ def annotated(views: CheckViews) -> Iterator[Annotation]:
             name, title = f"perfc-{f.metric}", f"perfc: {f.metric}"
             file, line = annotation.place_of(r.source, r.model)
             yield Annotation(level, file, name, title, r.setting, f.message, identity, line)
+        for one in r.lines:
+            file, line = annotation.place_of(one.source, r.model)
+            name, title = f"perfc-{CHANGE}", f"perfc: {r.model}"
+            identity = "\0".join((r.model, r.setting, one.code))
+            note = AnnotationLevel.NOTE
+            yield Annotation(note, file, name, title, r.setting, one.cost, identity, line)
     yield from map(annotation.unreadable, views.errors)
 
 
 def sarif(views: CheckViews) -> dict[str, Json]:
     """Return the log of one check."""
     annotations = [a for a in annotated(views) if a.level in LEVELS]
-    used = [m for m in BY_KEY.values() if any(a.rule == f"perfc-{m.key}" for a in annotations)]
+    said = {key: f"A model exceeds its budget of {key}." for key in BY_KEY}
+    said[CHANGE] = "A line of code changes what a model costs."
+    used = [key for key in said if any(a.rule == f"perfc-{key}" for a in annotations)]
     rules: list[Json] = [
         {
-            "id": f"perfc-{m.key}",
-            "name": "".join(part.capitalize() for part in m.key.split("_")),
-            "shortDescription": {"text": f"A model exceeds its budget of {m.key}."},
+            "id": f"perfc-{key}",
+            "name": "".join(part.capitalize() for part in key.split("_")),
+            "shortDescription": {"text": said[key]},
             "help": {"text": "intended? perfc baseline update MODEL"},
             "properties": {"tags": ["performance", "budget"]},
         }
-        for m in used
+        for key in used
     ]
-    index = {f"perfc-{m.key}": n for n, m in enumerate(used)}
+    index = {f"perfc-{key}": n for n, key in enumerate(used)}
     return log(rules, [result(a, index[a.rule]) for a in annotations], views.errors)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from perfc.frontend.reading.module_name import NamedModule
 from perfc.ir import Origin, record
@@ -12,6 +13,9 @@ from perfc.review.diff.figures import Figure, Metric
 
 from .config import Level, LimitRule
 from .lock.baseline import BaselineCase, Entry, rounded
+
+if TYPE_CHECKING:
+    from perfc.review.diff.lines import LineRow
 
 UNDECIDED = "the limit is within the 90 % interval of the difference"
 
@@ -88,6 +92,7 @@ class Result:
         module: the PyTorch module of the case; None for a file.
         former: name of the model in the baseline; "" if it is several.
         source: file and line of the code of the first operator of ``why``.
+        lines: changed lines of code, with what each costs.
     """
 
     case: BaselineCase
@@ -100,6 +105,7 @@ class Result:
     why: str = ""
     module: NamedModule | None = None
     source: str = ""
+    lines: tuple[LineRow, ...] = ()
     former: str = ""
 
     @property

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 from perfc.common.repository import from_here
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import record
 from perfc.review.diff.figures import Metric, percent, signed
+from perfc.review.diff.lines import LineRow
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import Column, Document, Name, Note, Section, Table
 from perfc.view.report.formats.json_form import document_text
@@ -87,6 +88,7 @@ class ResultRow:
         was_analysed: True if analyzed now.
         why: operators that explain the change; empty if not requested.
         source: file and line of the code of the first of them; empty if unknown.
+        lines: changed lines of code, with what each costs.
     """
 
     model: str
@@ -99,6 +101,7 @@ class ResultRow:
     notes: tuple[str, ...]
     why: str = ""
     source: str = ""
+    lines: tuple[LineRow, ...] = ()
 
 
 @record
@@ -158,6 +161,7 @@ def result_row(r: Result, root: Path) -> ResultRow:
         r.notes,
         r.why,
         from_here(root, r.source) if r.source else "",
+        tuple([replace(line, source=from_here(root, line.source)) for line in r.lines]),
     )
 
 
@@ -260,12 +264,17 @@ def next_steps(views: CheckViews) -> Iterator[str]:
     """Yield the operators behind each exceeded limit, and how to accept intended growth."""
     for r in views.results:
         if r.findings and r.why:
-            yield f"{r.model}: {r.why}"
+            yield from explanation(r)
     accepted = dict.fromkeys(r.model for r in views.results for f in r.findings if is_growth(f))
     if accepted:
         named = " ".join(map(shlex.quote, [*accepted][:MOST_NAMED]))
         more = "" if len(accepted) <= MOST_NAMED else f" ... ({len(accepted) - MOST_NAMED} more)"
         yield f"intended? perfc baseline update {named}{more}"
+
+
+def explanation(r: ResultRow) -> list[str]:
+    """Return the changed lines of code with their costs, or else the operators of a change."""
+    return [*map(str, r.lines)] or [f"{r.model}: {r.why}"]
 
 
 def is_growth(f: FindingRow) -> bool:
@@ -291,7 +300,7 @@ def changed(views: CheckViews) -> Section | None:
             rows += [(Name(r.model, r.model), *cells) for cells in changes(r)]
             parts += [Note(f"{r.model}: {n}") for n in r.notes]
             if r.why and not r.findings:
-                parts.append(Note(f"{r.model}: {r.why}"))
+                parts += map(Note, explanation(r))
     if not rows:
         return None
     return Section("changed", "changed", (Table(columns, tuple(rows)), *parts))

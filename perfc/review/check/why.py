@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfc.errors import PerfcError
 from perfc.ir.syntax.names import symbol_key
@@ -46,34 +46,38 @@ def since(root: Path, result: Result, revision: str) -> Difference | None:
 
 def explained(result: CheckResult, revision: str) -> CheckResult:
     """Add an explanation for each changed model that git has at ``revision``."""
-    lines = {r.case.model: (r.why, r.source) for r in result.results if r.why}
+    known: dict[str, dict[str, Any]] = {
+        r.case.model: {"why": r.why, "source": r.source, "lines": r.lines}
+        for r in result.results
+        if r.why
+    }
     results: list[Result] = []
     for r in result.results:
-        if r.standing is BaselineStatus.CHANGED and r.case.model not in lines:
-            difference = since(result.root, r, revision) if r.former else None
-            lines[r.case.model] = ("", "") if difference is None else in_a_line(difference)
         if r.standing is BaselineStatus.CHANGED and not r.why:
-            why, source = lines[r.case.model]
-            results.append(replace(r, why=why, source=source))
-        else:
-            results.append(r)
+            if r.case.model not in known:
+                difference = since(result.root, r, revision) if r.former else None
+                known[r.case.model] = reasons(difference) if difference else {}
+            r = replace(r, **known[r.case.model])
+        results.append(r)
     return replace(result, results=tuple(results))
 
 
-def in_a_line(difference: Difference) -> tuple[str, str]:
-    """Return the operators that explain a difference, and the line of code of the first.
-
-    Both are empty if none does.
-    """
+def reasons(difference: Difference) -> dict[str, Any]:
+    """Return fields of `Result`: the operators and the lines of code that explain a difference."""
     from perfc.review.diff import views_of
     from perfc.review.diff.figures import BY_KEY
     from perfc.review.diff.views import in_words
 
-    views = views_of(difference)
+    from ..lint.engine import Linter, selected
+    from ..lint.settings import Settings
+
+    linter = Linter(Settings(), selected(Settings()), 0.0)
+    views = views_of(difference, linter.check(difference.new, difference.new_label).findings)
     if not views.blame:
-        return "", ""
-    line = f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, 3)}"
-    return line, next((r.source for r in views.blame if r.source and r.is_named), "")
+        return {}
+    why = f"{BY_KEY[views.blame_metric].key} from {in_words(views.blame, 3)}"
+    source = next((r.source for r in views.blame if r.source and r.is_named), "")
+    return {"why": why, "source": source, "lines": views.lines}
 
 
 def surer(
@@ -115,8 +119,7 @@ def surer(
     if result.outcome is Outcome.PASS:
         return result
     findings = tuple(decided(f, difference) for f in result.findings)
-    why, source = in_a_line(difference)
-    return replace(result, findings=findings, why=why, source=source)
+    return replace(result, findings=findings, **reasons(difference))
 
 
 def hidden(

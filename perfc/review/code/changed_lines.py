@@ -24,6 +24,7 @@ from .worktree import commit_of
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 SETTINGS = (".json", ".yaml", ".yml", ".toml", ".ini", ".cfg")
 """Suffixes of files that a model may read its sizes from."""
+LONGEST_TEXT = 100
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
@@ -147,6 +148,12 @@ class CodeChange:
         if file not in self.sources:
             self.sources[file] = SourceSyntax(parsed(content(self.folder / file)))
         return self.sources[file]
+
+    def text(self, place: str) -> str:
+        """Return the text of a line, as ``pkg/model.py:42``."""
+        file, line = _split(place)
+        lines = content(self.folder / file).decode("utf-8", "replace").splitlines()
+        return "".join(lines[line - 1 : line]).strip()[:LONGEST_TEXT]
 
     def nearest(self, new: Iterable[str], old: Iterable[str] = ()) -> str:
         """Return the changed line that is nearest to lines of code; "" if nothing changed.

@@ -57,11 +57,13 @@ class Blame:
         metric: first of time, traffic, work and parameters that changed.
         culprits: all causes.
         named: number of causes that make up ``EXPLAINED`` of the change.
+        change: what changed in the code; None for files.
     """
 
     metric: Metric
     culprits: tuple[Culprit, ...]
     named: int
+    change: CodeChange | None = None
 
 
 def by_edit(
@@ -122,7 +124,7 @@ def at_changed_lines(blame: Blame, change: CodeChange) -> Blame:
         replace(c, source=change.nearest(frames_of(c.nodes[1]), frames_of(c.nodes[0])) or c.source)
         for c in blame.culprits
     ]
-    return replace(blame, culprits=tuple(culprits))
+    return replace(blame, culprits=tuple(culprits), change=change)
 
 
 def frames_of(nodes: Iterable[Node]) -> tuple[str, ...]:

@@ -119,7 +119,7 @@ def blame(views: DiffViews, top: int | None) -> Section:
         for r in views.blame[:top]
         if r.time_s or r.flop or r.traffic_bytes or r.parameters
     )
-    notes = [Note(line)]
+    notes = [*map(Note, map(str, views.lines[:top])), Note(line)]
     fixed_s = views.fixed_s_new - views.fixed_s_old
     if abs(fixed_s) > ROUNDING * abs(views.fixed_s_new):
         notes.append(Note(f"fixed time: {signed(fixed_s, Unit.SECOND)}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from perfc.ir import record
 from perfc.view.report.units import share
@@ -12,6 +13,10 @@ from .blame import Culprit
 from .difference import Difference
 from .figures import Figure, Metric
 from .kernels import KernelPair, known
+from .lines import LineRow, changed_lines
+
+if TYPE_CHECKING:
+    from ..lint.finding import Finding
 
 SCHEMA = "perfc-diff/1"
 
@@ -149,6 +154,7 @@ class DiffViews:
         totals: totals by metric.
         blame_metric: metric that the causes explain.
         blame: causes, largest first.
+        lines: changed lines of code that explain it; none for files.
         kernels: all kernels, in execution order.
         changes: all changed, added and removed nodes.
         aligned_nodes: number of matched nodes.
@@ -168,6 +174,7 @@ class DiffViews:
     totals: tuple[TotalRow, ...]
     blame_metric: str
     blame: tuple[CulpritRow, ...]
+    lines: tuple[LineRow, ...]
     kernels: tuple[KernelRow, ...]
     changes: tuple[ChangeRow, ...]
     aligned_nodes: int
@@ -179,8 +186,8 @@ class DiffViews:
     factor_s: float
 
 
-def collect(d: Difference) -> DiffViews:
-    """Collect the views of a diff."""
+def collect(d: Difference, findings: Sequence[Finding] = ()) -> DiffViews:
+    """Collect the views of a diff, with what `perfc lint` finds in the new model."""
     cause = {c: e.head.node.name for e in d.edits for c in e.changes}
     target = " -> ".join(dict.fromkeys((d.old.machine.name, d.new.machine.name)))
     return DiffViews(
@@ -191,6 +198,7 @@ def collect(d: Difference) -> DiffViews:
         tuple(total_row(m, old, new, d) for m, (old, new) in d.totals.items()),
         d.blame.metric.key,
         tuple(culprit_row(c, k < d.blame.named) for k, c in enumerate(d.blame.culprits)),
+        changed_lines(d, findings),
         tuple(kernel_row(k) for k in d.kernels),
         tuple(
             ChangeRow(

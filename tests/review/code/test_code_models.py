@@ -5,7 +5,9 @@ Exports are replaced by a network as wide as a source file says, so that no PyTo
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import tomllib
 from collections.abc import Mapping
@@ -13,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from perfc.errors import ModelError, ParseError
@@ -24,9 +27,15 @@ from perfc.review.check import config
 from perfc.review.code import model as code
 from perfc.review.code.imports import digest_of, sources_of
 from perfc.review.code.worktree import checked_out, commit_of
+from perfc.review.diff.figures import signed
+from perfc.view.report.units import Unit
 
 from ..check.projects import models, said
 
+ROOT = Path(__file__).resolve().parents[3]
+SCHEMA = ROOT / "tests" / "fixtures" / "sarif" / "sarif-2.1.0.schema.json"
+PAGE = (ROOT / "docs" / "vscode.md").read_text(encoding="utf-8")
+TASKS = json.loads(PAGE.partition("```json\n")[2].partition("```")[0])["tasks"]
 TABLE = """\
 [[models]]
 source = "mypkg.model:Net"
@@ -137,8 +146,40 @@ def test_a_check_compares_a_module_with_its_baseline_and_names_the_change(
     assert (code_, "2 same; 0 analysed" in out) == (0, True)
     (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
     code_, out, _ = said(capsys, "check", "--why")
-    assert (code_, "mypkg.model:Net: " in out, " from " in out) == (1, True, True)
+    assert (code_, "mypkg/sizes.py:1: time " in out) == (1, True)
     assert git(project, "worktree", "list").count("\n") == 1
+
+
+def test_the_changed_line_is_in_every_format(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "baseline", "write")
+    (project / "mypkg/sizes.py").write_text("# of the stem\n\nWIDTH = 48\n")
+    code_, out, _ = said(capsys, "check", "--output-format", "github")
+    problem = TASKS[1]["problemMatcher"][0]["pattern"]
+    found = [m for m in (re.match(problem["regexp"], line) for line in out.splitlines()) if m]
+    assert (code_, len(found)) == (1, out.count("\n"))
+    assert {(m[2], m[3]) for m in found} == {("mypkg/sizes.py", "3")}
+    assert {m[1] for m in found} == {"error", "warning", "notice"}
+    log = json.loads(said(capsys, "check", "--output-format", "sarif")[1])
+    jsonschema.validate(log, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    results = log["runs"][0]["results"]
+    places = [r["locations"][0]["physicalLocation"] for r in results]
+    assert {p["artifactLocation"]["uri"] for p in places} == {"mypkg/sizes.py"}
+    assert {p["region"]["startLine"] for p in places} == {3}
+    assert {r["level"] for r in results} == {"error", "warning", "note"}
+    said(capsys, "check", "-o", "c.json")
+    rows = [r["lines"] for r in json.loads((project / "c.json").read_text())["results"]]
+    assert [row["source"] for (row,) in rows] == ["mypkg/sizes.py:3"] * 2
+    text = said(capsys, "comment", "c.json")[1]
+    header, _, *cells = text[text.index("| line |") :].split("\n\n")[0].splitlines()
+    assert header == "| line | model | what changed | time | memory | nearest remedy |"
+    assert len(cells) == 2
+    assert all(c.startswith("| mypkg/sizes.py:3 | mypkg.model:Net | WIDTH = 48 — ") for c in cells)
+    assert text.index("| line |") < text.index("<summary>figures</summary>")
+    (row,) = rows[0]
+    out = " ".join(said(capsys, "check")[1].split())
+    assert f"mypkg/sizes.py:3: time {signed(row['time_s'], Unit.SECOND)}, memory " in out
 
 
 LARGE = """

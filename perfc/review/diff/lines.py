@@ -1,0 +1,106 @@
+"""Changed lines of code, with what each costs and the nearest change that saves time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from perfc.ir import record
+from perfc.view.report.units import Unit, time_text
+
+from .figures import Metric, signed
+
+if TYPE_CHECKING:
+    from ..lint.finding import Finding
+    from .blame import Culprit
+    from .difference import Difference
+
+
+@record
+class LineRow:
+    """A changed line of code; deltas are new minus old.
+
+    Args:
+        source: file and line.
+        code: its text.
+        what: the largest of its changes of the model, the line that has it, and how many follow.
+        time_s: time of its kernels; of the whole run if no other line changed it.
+        memory_bytes: weights, and activations that live while its kernels run.
+        remedy: rule with the largest gain at its operators, or else in the whole run.
+        remedy_s: time that following it saves.
+    """
+
+    source: str
+    code: str
+    what: str
+    time_s: float
+    memory_bytes: float
+    remedy: str
+    remedy_s: float
+
+    @property
+    def cost(self) -> str:
+        """Return what the line costs in words."""
+        saving = f"; {self.remedy} saves {time_text(self.remedy_s)}" if self.remedy else ""
+        time, memory = signed(self.time_s, Unit.SECOND), signed(self.memory_bytes, Unit.BYTE)
+        return f"time {time}, memory {memory}: {self.what}{saving}"
+
+    def __str__(self) -> str:
+        """Return the line with its cost and its text."""
+        return f"{self.source}: {self.cost}: {self.code}"
+
+
+def changed_lines(d: Difference, findings: Sequence[Finding] = ()) -> tuple[LineRow, ...]:
+    """Return the changed lines that explain a difference, the first to blame first.
+
+    Args:
+        d: the difference.
+        findings: what `perfc lint` finds in the new model, largest gain first.
+    """
+    if d.blame.change is None:
+        return ()
+    sources = [c.source for c in d.blame.culprits]
+    by_line = groupby(sorted(d.blame.culprits, key=lambda c: sources.index(c.source)), source_of)
+    rows = [row(d, list(group), findings) for source, group in by_line if source]
+    before, after = d.totals[Metric.TIME]
+    if len(rows) == 1 and before and after:
+        rows = [replace(rows[0], time_s=after.value - before.value)]
+    return tuple(rows)
+
+
+def source_of(culprit: Culprit) -> str:
+    """Return the changed line of a cause."""
+    return culprit.source
+
+
+def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding]) -> LineRow:
+    """Return the row of the line that causes are at."""
+    first = culprits[0]
+    nodes = {n for c in culprits for side in c.nodes for n in side}
+    pairs = [p for p in d.kernels if not nodes.isdisjoint(p.nodes)]
+    live_bytes = [
+        max([cost.live_bytes for cost in costs], default=0.0)
+        for costs in ([p.before for p in pairs], [p.after for p in pairs])
+    ]
+    elements, weights = (
+        sum(f.value for f in d.totals[m] if f) for m in (Metric.PARAMETERS, Metric.WEIGHTS)
+    )
+    added = sum(c.parameters for c in culprits) * weights / (elements or 1.0)
+    names = {n.name for n in nodes}
+    saving = [f for f in findings if f.gain and f.gain.time_s > 0]
+    near = [f for f in saving if not names.isdisjoint(f.nodes)] or saving
+    sites = [n.loc.source for side in first.nodes[::-1] for n in side]
+    count = sum(c.count for c in culprits) - 1
+    assert d.blame.change is not None
+    return LineRow(
+        first.source,
+        d.blame.change.text(first.source),
+        f"{first.what or first.op_type}{f' at {sites[0]}' if sites else ''}"
+        + (f" and {count} more" if count else ""),
+        sum(c.delta.time_s for c in culprits),
+        added + live_bytes[1] - live_bytes[0],
+        f"{near[0].rule} ({near[0].code})" if near else "",
+        near[0].gain.time_s if near and near[0].gain else 0.0,
+    )
