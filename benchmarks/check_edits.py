@@ -69,7 +69,7 @@ def checked(old: onnx.ModelProto, new: onnx.ModelProto, options: argparse.Namesp
         path.write_bytes(old.SerializeToString())
         Path("perfc.toml").write_text(budget(path, options))
         git(Path(), "init", "-q", ".")
-        assert said("baseline", "write")[0] == 0
+        assert said("check", "--write-baseline")[0] == 0
         git(Path(), "add", "-A")
         git(Path(), "commit", "-qm", "one")
         path.write_bytes(new.SerializeToString())

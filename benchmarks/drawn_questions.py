@@ -118,13 +118,17 @@ TEMPLATES: tuple[tuple[int, str], ...] = (
     (6, f"fit {SMALL_BATCH} -t {NVIDIA} [--train adamw]"),
     (6, f"roofline {TARGET} {IMAGES} --batch (1|8)"),
     (5, f"mig {SMALL_BATCH} -t (a100|h100|h200|b200)"),
-    (6, f"cost {MODEL} -t {SEVERAL} --items (1e6|1e9) --region (france|world) [--terms spot]"),
+    (
+        6,
+        f"compare --price {MODEL} -t {SEVERAL} "
+        "--items (1e6|1e9) --region (france|world) [--terms spot]",
+    ),
     (
         5,
         "diffusion (pixart-sigma-xl-2-1024|sana1.5-1.6b-1024|wan2.1-t2v-1.3b|cogvideox-2b)"
         " --batch (1|2) --steps (10|20|50) -t (h100|b200|h200)",
     ),
-    (10, f"predict {MODEL} --mode (inference|training) -t (rtx4090|a100|v100|t4|h100)"),
+    (10, f"analyze -q {MODEL} [--train sgd] -t (rtx4090|a100|v100|t4|h100)"),
     (6, f"explain {NETWORK} kernel:(0|3|9|20) --batch (1|8) -t {TARGET}"),
     (4, f"{PYTHON}analyze {IMAGES} {TARGET} dims={{'batch':(1|8)}} runtime='(ort|eager)'"),
     (2, f"{PYTHON}op matmul {TARGET} m=(1|333|4096) n=4096 k=1024 dtype='(f16|f32)'"),

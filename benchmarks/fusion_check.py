@@ -1,4 +1,4 @@
-"""Kernels of a fusion table against those that its compiler really makes, as `perfc fusion` does.
+"""Kernels of a fusion table against those its compiler really makes, as `perfc dev fusion` does.
 
 ONNX Runtime optimizes models with random weights for its CPU provider; TorchInductor compiles the
 modules of ``fusion_modules.py`` up to its fusion, TVM's Relax the ONNX models. The share of

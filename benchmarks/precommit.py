@@ -117,7 +117,7 @@ def run(project: Project, options: argparse.Namespace) -> None:
         (models / f"{k:02}-{name}.onnx").write_bytes(gzip.decompress(path.read_bytes()))
     plain = gzip.decompress((HERE.parent / "examples/models/resnet50.onnx.gz").read_bytes())
     (models / "resnet50.onnx").write_bytes(plain)
-    print(project.run("perfc", "baseline", "write").stdout.strip())
+    print(project.run("perfc", "check", "--write-baseline").stdout.strip())
     print(project.run("pre-commit", "install", "--install-hooks").stdout.strip())
     seconds, status, _ = project.commit("all")
     print(f"first commit, {options.count} models: {seconds:.2f} s, status {status}")

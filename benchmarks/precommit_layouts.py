@@ -38,7 +38,7 @@ def based(project: Project, *folders: str) -> None:
         folder = project.root / name
         put(folder / "models" / "a.onnx", 64)
         (folder / "perfc.toml").write_text(BUDGET)
-        assert project.run("sh", "-c", f"cd {name} && perfc baseline write").returncode == 0
+        assert project.run("sh", "-c", f"cd {name} && perfc check --write-baseline").returncode == 0
     project.run("pre-commit", "install")
     assert project.commit("base")[1] == 0
 

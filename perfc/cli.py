@@ -43,14 +43,17 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve the command that ``args`` call; the error suggests similar names."""
-        if not args or args[0].startswith("-") or listing.module_of(args[0]) is not None:
-            return super().resolve_command(ctx, args)
         from perfc.commands.shared import former
 
-        name = args[0]
-        if words := former.words_of(name):
-            say(f"note: perfc {name} is now perfc {' '.join(words)}")
+        if args[:1] == ["diff"] and any(a.startswith("--to-") for a in args):
+            args = former.new_sides(args)
+            say(f"note: it is now perfc {' '.join(args)}")
+        if not args or args[0].startswith("-") or listing.module_of(args[0]) is not None:
+            return super().resolve_command(ctx, args)
+        if old := former.former_of(args):
+            say(f"note: perfc {old} is now perfc {former.words_of(old)}")
             return super().resolve_command(ctx, former.replaced(args))
+        name = args[0]
         if name in plugins.LAB_COMMANDS:
             ctx.fail(f"{name!r} is a command of perfc-lab; {plugins.LAB_HINT}")
         hint = former.REMOVED.get(name) or replacement(args, self.list_commands(ctx))

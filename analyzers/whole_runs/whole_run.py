@@ -289,7 +289,7 @@ def run_by(
         raise
     if run.quantity is not Quantity.TIME:
         raise ModelError(
-            f"{predictor} predicts {run.quantity.value}, not time", hint="perfc predict"
+            f"{predictor} predicts {run.quantity.value}, not time", hint="perfc analyze -q"
         )
     return whole_run(run)
 

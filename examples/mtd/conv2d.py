@@ -6,7 +6,7 @@ Needs PyTorch. Each case of ``operators.py`` runs forward, then backward for bot
 single precision and, on a GPU, in half. Times are the median of runs that fill ``--least`` seconds.
 The conclusions of section 3.4.1 stand beside the rates: of one machine, whichever GPU a conclusion
 is of. ``--marked`` runs each case once between `cudaProfilerStart` and `cudaProfilerStop`, in a
-range named by its case and direction, as `perfc ncu --marked` asks, and prints no time.
+range named by its case and direction, as `perfc trace --marked` asks, and prints no time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
     """Measure the sweep, or run it marked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--marked", action="store_true", help="once, for `perfc ncu`")
+    parser.add_argument("--marked", action="store_true", help="once, for `perfc trace`")
     parser.add_argument("--factor", choices=[*sweep.SWEEP], help="one alone; all by default")
     parser.add_argument("--least", type=float, default=0.5, help="seconds of a case")
     given = parser.parse_args()

@@ -13,6 +13,7 @@ from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.runs.run_table import leading_extent, stored_element
 from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, batch_symbol, by_card
+from perfc.analyzers.whole_runs.shipped import known_name
 from perfc.analyzers.whole_runs.whole_run import words
 from perfc.api import Report, analyze
 from perfc.common.choice import member
@@ -20,6 +21,7 @@ from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.ir.syntax.names import symbol_name
+from perfc.machine.mig import mig_profile, profiles
 from perfc.passes.runtimes import Layout, Tf32
 from perfc.view.report.sections.confidence import Confidence, confidence
 from perfc.view.report.sections.prediction import QUANTITIES
@@ -90,22 +92,32 @@ def predict_as(
     Raises:
         PerfcError: as `predict`.
     """
-    wanted = member(Quantity, quantity, "quantity")
-    if predictor.endswith(".json"):
-        wanted = Quantity(read_card(Path(predictor)).quantity)
     if deployment.is_step and not deployment.train:
         deployment = replace(deployment, train=OPTIMIZER)
-    is_time = wanted is Quantity.TIME
-    deployment = deployment if is_time else deployment.for_model(model, predictor)
     report = analyze(
         model,
         input=example,
         inputs=inputs,
         values=values,
         deployment=deployment,
-        predictor=predictor if is_time else "",
+        predictor=predictor,
     )
-    if is_time:
+    return whole_run(report, predictor, member(Quantity, quantity, "quantity"))
+
+
+def quantity_of(predictor: str, default: Quantity = Quantity.TIME) -> Quantity:
+    """Return the quantity of a predictor's card file; ``default`` of other predictors."""
+    return Quantity(read_card(Path(predictor)).quantity) if predictor.endswith(".json") else default
+
+
+def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME) -> WholeRun:
+    """Return the time that an analysis reports, or another quantity of its predictor.
+
+    Raises:
+        WeightsError: the predictor does not give the quantity.
+    """
+    quantity = quantity_of(predictor, quantity)
+    if quantity is Quantity.TIME:
         table, total = report.prediction, report.prediction.total
         return WholeRun(
             total.time_s,
@@ -116,12 +128,12 @@ def predict_as(
             table.whole or "sum of the kernels",
             table.outside,
             *conditions(report),
-            wanted,
+            quantity,
             table.warnings,
             confidence(report, table),
             dict(table.other_quantities),
         )
-    run = _by_card(report, predictor, deployment, wanted)
+    run = _by_card(report, predictor, quantity)
     return WholeRun(
         run.value,
         run.low,
@@ -131,19 +143,17 @@ def predict_as(
         words(run),
         run.outside,
         *conditions(report),
-        wanted,
+        quantity,
     )
 
 
-def _by_card(
-    report: Report, predictor: str, deployment: Deployment, wanted: Quantity
-) -> WholeRunEstimate:
+def _by_card(report: Report, predictor: str, wanted: Quantity) -> WholeRunEstimate:
     """Return a quantity other than the time as a published predictor gives it.
 
     Raises:
         WeightsError: the predictor does not give it.
     """
-    given = report.source, report.machine, deployment, report.env
+    given = report.source, report.machine, report.deployment, report.env
     try:
         return by_card(predictor, *given, wanted)
     except WeightsError:
@@ -223,6 +233,16 @@ class WholeRun:
         return ", ".join(filter(None, (written(self.value, self.unit), self.interval)))
 
     @property
+    def mig_slice(self) -> str | None:
+        """Return the smallest MIG slice with the predicted memory, None if that is not known."""
+        memory = {**self.other_quantities, self.quantity.value: self.value}.get("memory_bytes")
+        target = known_name(self.deployment.target)
+        if memory is None or not profiles(target):
+            return None
+        profile = mig_profile(memory, target)
+        return profile.name if profile else "none"
+
+    @property
     def further(self) -> Sequence[str]:
         """Return the further quantities by the same predictor, each as text."""
         named = ((*QUANTITIES[name], value) for name, value in self.other_quantities.items())
@@ -277,7 +297,7 @@ class WholeRun:
 
 @record
 class WholeRunView:
-    """JSON document of ``perfc predict``.
+    """JSON document of ``perfc analyze --quiet``.
 
     Args:
         quantity: predicted quantity; the suffix is its unit.
@@ -295,8 +315,6 @@ class WholeRunView:
         framework: framework or runtime, with its version if that is given.
         mode: inference or training.
         deployment: how the model is run.
-        steps_s: time of the whole training; null if no number of steps is given.
-        price: price of the whole training.
         mig_profile: smallest MIG slice with enough memory; null if memory was not predicted.
         other_quantities: by the same predictor, ``memory_bytes`` or ``energy_j``.
     """
@@ -316,14 +334,12 @@ class WholeRunView:
     framework: str
     mode: str
     deployment: Mapping[str, object]
-    steps_s: float | None = None
-    price: float | None = None
     mig_profile: str | None = None
     other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @classmethod
-    def of(cls, run: WholeRun, more: Mapping[str, float | str]) -> WholeRunView:
-        """Build the document from a run and derived values."""
+    def of(cls, run: WholeRun) -> WholeRunView:
+        """Build the document from a run."""
         how = run.deployment
         framework = f"{how.table.framework.value or how.stated_runtime} {how.runtime_version}"
         return cls(
@@ -342,6 +358,6 @@ class WholeRunView:
             framework.strip(),
             how.mode.value,
             how.as_json(),
-            other_quantities=run.other_quantities,
-            **more,  # type: ignore[arg-type]
+            run.mig_slice,
+            run.other_quantities,
         )

@@ -31,14 +31,10 @@ def build(trial):
 CALLS: Mapping[str, str] = {
     "adapt": "--target a100 --from rows.csv",
     "analyze": "model.onnx",
-    "annotate": "model.onnx",
-    "baseline show": "",
     "bulk report": "zoo",
     "calibrate": "--device fake --quick",
     "check": "",
-    "cost": "model.onnx -t a100,t4 --steps 100",
-    "comment": "check.json --policy always",
-    "diff": "model.onnx model.onnx --to-dim n=8",
+    "diff": "model.onnx model.onnx --to n=8",
     "diffusion": "pixart-sigma-xl-2-1024 -t h100",
     "eval graph": "--graphs .",
     "eval op": "--data .",
@@ -48,18 +44,16 @@ CALLS: Mapping[str, str] = {
     "eval trees": "--data .",
     "explain": "model.onnx relu",
     "fit": "model.onnx -t a100 --batch 4",
-    "fusion": "model.onnx --oracle tensorrt --engine layers.json",
+    "dev fusion": "model.onnx --oracle tensorrt --engine layers.json",
     "dev ir": "model.onnx",
     "lint": "model.onnx",
     "llm search": "llama-3.1-8b -t h100 --dtype f8 --isl 64 --osl 8",
     "llm serve": "llama-3.1-8b -t h100 --isl 64 --osl 8",
     "mig": "model.onnx -t a100",
     "measure": "model.onnx --target a100 --repeat 1 --min-time 0",
-    "ncu": "report.csv",
     "dev ops": "",
     "dev opt": "model.onnx --passes shapes",
     "plan": "gpt2 --gpus 2 -t dgx-a100 --seq 64 --global-batch 2 --micro-batch 1",
-    "predict": "model.onnx --target a100",
     "dev reduce": "model.onnx --node relu",
     "roofline": "a100 --model model.onnx",
     "dev schema": "",
@@ -141,5 +135,5 @@ def write(folder: Path) -> None:
     (folder / "space.py").write_text(SPACE)
     models = ["model.onnx", "-t", "a100", "--no-predict", "-o", "zoo", "--isolated"]
     assert cli.run(["bulk", *models]) == 0
-    assert cli.run(["baseline", "write", "--config", str(folder / "perfc.toml")]) == 0
+    assert cli.run(["check", "--write-baseline", "--config", str(folder / "perfc.toml")]) == 0
     assert cli.run(["check", "--output-format", "json", "-o", "check.json"]) == 0

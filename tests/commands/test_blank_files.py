@@ -75,7 +75,7 @@ CSV = b"class,dtype,time_s,m,n,k\n"
 ROWS = b"schema,digest,model,label,dtype,nodes,launches,mac,alu,sfu,time_s,read_bytes,write_bytes\n"
 LOG = b"INFO 01-01 10:00:00 [loggers.py:127] Engine 000: Avg prompt throughput: 1.0 tokens/s\n"
 READERS: dict[str, tuple[str, bytes]] = {
-    "ncu FILE.csv": ("csv", b'"ID","Kernel Name","a__b"\n'),
+    "trace FILE.csv": ("csv", b'"ID","Kernel Name","a__b"\n'),
     "adapt -t a100 --from FILE.csv -o out.toml": ("csv", CSV),
     "roofline a100 --measured FILE.csv": ("csv", ROWS),
     "roofline a100 --measured FILE.json": ("json", b'{"schema": "perfc-ncu/1",'),
@@ -91,7 +91,7 @@ READERS: dict[str, tuple[str, bytes]] = {
     "analyze FILE.pir -t a100": ("pir", b"perfir 1\n"),
     "analyze FILE.mlir -t a100": ("mlir", b"module {\n"),
     "analyze FILE.onnx -t FILE.toml": ("toml", b""),
-    "comment FILE.json": ("json", b'{"schema": "perfc-check/1",'),
+    "check --comment FILE.json": ("json", b'{"schema": "perfc-check/1",'),
     "check --config FILE/perfc.toml": ("toml", b""),
 }
 """Command that reads each format of text, and how a file of it begins."""
@@ -137,9 +137,8 @@ def test_locks_of_blanks_are_refused(
     [
         "trace FILE",
         "llm llama-3.1-8b -t h100 --trace FILE",
-        "ncu FILE",
         "analyze FILE",
-        "comment FILE",
+        "check --comment FILE",
     ],
 )
 def test_devices_that_never_end_are_refused(

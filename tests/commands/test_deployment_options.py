@@ -23,14 +23,12 @@ from perfc.view.report.formats import text
 RESNET = Path(__file__).parents[2] / "examples/models/resnet50.onnx.gz"
 COMMANDS = (
     "analyze",
-    "predict",
     "sweep",
     "explain",
     "diff",
     "lint",
     "check",
     "roofline",
-    "annotate",
     "measure",
     "dev reduce",
 )
@@ -131,8 +129,6 @@ def test_the_help_names_what_the_tables_have(capsys: pytest.CaptureFixture[str])
     assert ",".join(runtimes()) in shown
     assert "channels-first,channels-last" in shown
     assert "(default:a100)" in shown
-    assert cli.run(["predict", "--help"]) == 0
-    assert "(default:a100)" in re.sub(r"\s+", "", capsys.readouterr().out)
 
 
 def test_every_field_is_an_option_and_the_other_way_round() -> None:
@@ -181,7 +177,7 @@ def test_a_whole_run_is_said_alike_too(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     form = ("--output-format", "json")
-    typed = json.loads(said(capsys, "predict", str(RESNET), *arguments(), *form))
+    typed = json.loads(said(capsys, "analyze", "-q", str(RESNET), *arguments(), *form))
     assert typed["framework"] == "torch 2.4"
     assert typed["deployment"] == {**ONE_WAY, "host_launch": 3e-05, "dims": {"batch": 64}}
     (tmp_path / "perfc.toml").write_text(
@@ -189,7 +185,7 @@ def test_a_whole_run_is_said_alike_too(
         + "".join(f"{k.replace('_', '-')} = {json.dumps(v)}\n" for k, v in ONE_WAY.items())
         + "[deployment.dims]\nbatch = 64\n"
     )
-    assert json.loads(said(capsys, "predict", str(RESNET), *form)) == typed
+    assert json.loads(said(capsys, "analyze", "-q", str(RESNET), *form)) == typed
     run = perfc.predict(RESNET, **ONE_WAY, dims={"batch": 64})  # type: ignore[arg-type]
     assert (run.value, run.low, run.high) == (typed["value"], typed["low"], typed["high"])
 
@@ -208,21 +204,21 @@ EAGER = ("--runtime", "eager")
         ("analyze", ["--lora-rank", "8"], "--lora-rank: only a training step has it (select an"),
         ("fit", ["--checkpointing", "block"], "--checkpointing: only a training step has it"),
         ("analyze", ["--train", "sgd", "--keep", "0.1"], "--keep: only optimal checkpointing"),
-        ("diff", ["--to-lora-rank", "8"], "--to-lora-rank: only a training step has it"),
+        ("diff", ["--to", "lora-rank=8"], "--to lora-rank: only a training step has it"),
         ("measure", ["--framework", "vllm"], "--framework: a model is measured as it is stored"),
         ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),
-        ("diff", ["--to-runtime", "x"], "--to-runtime: no runtime 'x'"),
-        ("diff", ["--to-mode", "training"], "--to-mode: a training step needs an optimiser"),
+        ("diff", ["--to", "runtime=x"], "--to runtime: no runtime 'x'"),
+        ("diff", ["--to", "mode=training"], "--to mode: a training step needs an optimiser"),
         ("analyze", ["--mode", "training"], "--mode: a training step needs an optimiser (--train"),
         ("analyze", ["--runtime", "tvm", "--runtime-version", "2.4"], "versions of tvm were not"),
         ("analyze", ["--runtime", "eager", "--runtime-version", "x"], "'x' is no version"),
-        ("predict", [*OURS, "--runtime", "ort"], "no whole runs under ort were measured"),
-        ("predict", [*OURS, "--runtime", "cudagraph"], "no whole runs under cudagraph were"),
-        ("predict", [*OURS, *EAGER, "--streams", "2"], "no whole runs under eager:2 were measured"),
-        ("predict", [*OURS, *EAGER, "--dtype", "i8"], "no whole runs in i8 were measured (--dtype"),
+        ("analyze", [*OURS, "--runtime", "ort"], "no whole runs under ort were measured"),
+        ("analyze", [*OURS, "--runtime", "cudagraph"], "no whole runs under cudagraph were"),
+        ("analyze", [*OURS, *EAGER, "--streams", "2"], "no whole runs under eager:2 were measured"),
+        ("analyze", [*OURS, *EAGER, "--dtype", "i8"], "no whole runs in i8 were measured (--dtype"),
         ("analyze", ["--host-launch", "30"], "--host-launch: '30' is no duration (as in 30us"),
         ("explain", ["--host-launch", "-3us"], "--host-launch: '-3us' is no duration"),
-        ("diff", ["--to-host-launch", "3 h"], "--to-host-launch: '3 h' is no duration"),
+        ("diff", ["--to", "host-launch=3 h"], "--to host-launch: '3 h' is no duration"),
         ("measure", ["--host-launch", "3us"], "--host-launch: a model is measured as it is"),
         ("measure", ["--dtype", "f16"], "--dtype: a model is measured as it is stored"),
         ("measure", ["--runtime", "tensorrt"], "--runtime: tensorrt cannot be run here"),
@@ -330,13 +326,13 @@ def test_budgets_are_deployments_and_the_command_line_wins(
         '[deployment]\ntarget = "h100"\nruntime = "eager"\n'
         '[[budget]]\nmodel = "*.gz"\nlayout = "channels-last"\ntf32 = false\nflop = "+0%"\n'
     )
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     lock = (tmp_path / "perfc.lock").read_text()
     assert 'runtime = "eager"\nlayout = "channels-last"\ntf32 = false\n' in lock
     assert "1 same" in said(capsys, "check")
     other = said(capsys, "check", "--runtime", "inductor", "--tf32")
     assert "on h100-sxm5-80gb, inductor, layout channels-last, tf32, batch=1" in other
-    said(capsys, "baseline", "write", "--runtime", "inductor", "--tf32")
+    said(capsys, "check", "--write-baseline", "--runtime", "inductor", "--tf32")
     (tmp_path / "perfc.toml").write_text(
         '[[budget]]\nmodel = "*.gz"\ntf32 = "convolutions"\nlayout = "channels-last"\n'
         'target = "h100"\nruntime = "eager"\nflop = "+0%"\n'

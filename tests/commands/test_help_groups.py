@@ -6,7 +6,7 @@ import pytest
 
 from perfc.cli import run
 
-COMMANDS = ("analyze", "compare", "init", "check", "explain", "fit", "baseline write", "op matmul")
+COMMANDS = ("analyze", "compare", "init", "check", "explain", "fit", "op matmul")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -225,7 +225,7 @@ def test_what_is_only_text_refuses_other_formats(
     assert not Path("s.sarif").exists()
 
 
-@pytest.mark.parametrize("args", ["ncu --command x.py -o report.json", "ops --markdown -o x.txt"])
+@pytest.mark.parametrize("args", ["trace --command x.py -o report.json", "ops --markdown -o x.txt"])
 def test_options_that_say_a_format_count_as_asking(
     args: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

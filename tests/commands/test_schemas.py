@@ -24,8 +24,8 @@ CASES = (
     ("compare", "compare model.onnx -t a100,cpu --slo 1us --dtype f32,f16 --no-predict"),
     ("compare", "analyze model.onnx -t a100,t4"),
     ("compare", "compare model.onnx -t a100/3g.40gb,a100 --region france"),
-    ("cost", "cost model.onnx -t a100,cpu,a100/1g.10gb --region 100 --terms spot"),
-    ("cost", "cost model.onnx -t h100 --steps 1000 --cloud aws --no-predict --pue 1.2"),
+    ("cost", "compare --price model.onnx -t a100,cpu,a100/1g.10gb --region 100 --terms spot"),
+    ("cost", "compare --price model.onnx -t h100 --steps 1000 --cloud aws --no-predict --pue 1.2"),
     ("mig", "mig model.onnx -t a100 --slo 10ms"),
     ("diffusion", "diffusion pixart-sigma-xl-2-1024 -t h100"),
     ("diffusion", "diffusion sana1.5-1.6b-1024 -t t4 --unguided"),
@@ -40,7 +40,7 @@ CASES = (
     ("sweep", "sweep model.onnx --batch 1,8 --no-predict"),
     ("check", "check"),
     ("check", "check missing.onnx"),
-    ("diff", "diff model.onnx new.onnx --to-batch 8"),
+    ("diff", "diff model.onnx new.onnx --to batch=8"),
     ("diff", "diff model.onnx new.onnx"),
     ("lint", "lint model.onnx --min-gain 0 --extend-select ALL"),
     ("lint", "lint model.onnx missing.onnx"),
@@ -50,12 +50,12 @@ CASES = (
     ("explain", "explain model.onnx 0 --runtime eager -t cpu"),
     ("explain", "explain model.onnx 0 --dtype f16 --batch 8"),
     ("explain", "explain model.onnx 0 -t rtx4090 --runtime eager --dtype amp-f16"),
-    ("predict", "predict model.onnx -t rtx4090"),
-    ("predict", "predict model.onnx -t a100 --train adamw --steps 10 --hourly-price 2"),
-    ("ncu", "ncu report.csv"),
-    ("ncu", "ncu report.csv --target v100-16gb"),
+    ("predict", "analyze -q model.onnx -t rtx4090"),
+    ("predict", "analyze -q model.onnx -t a100 --train adamw"),
+    ("ncu", "trace report.csv"),
+    ("ncu", "trace report.csv --target v100-16gb"),
     ("trace", "trace trace.json"),
-    ("fusion", "fusion model.onnx --oracle tensorrt --engine layers.json"),
+    ("fusion", "dev fusion model.onnx --oracle tensorrt --engine layers.json"),
     ("trace-diff", "diff trace.json trace.json"),
     ("trace-ranks", "trace trace.json trace.json"),
     ("roofline", "roofline a100 --model model.onnx"),
@@ -67,7 +67,7 @@ CASES = (
     ("target", "targets show cpu"),
     ("targets", "targets show a100 t4"),
     ("target-list", "targets list"),
-    ("baseline", "baseline show"),
+    ("baseline", "check --show-baseline"),
     ("llm", "llm serve llama-3.1-8b -t h100 --isl 64 --osl 8"),
     ("llm", "llm serve llama-3.1-8b -t l40s --isl 64 --osl 8 --tp 2 --rate 2"),
     ("plan", "plan gpt2 --gpus 2 -t dgx-a100 --seq 64 --global-batch 4 --micro-batch 1"),
@@ -77,7 +77,7 @@ CASES = (
     ("llm-published", "llm llama-3.1-8b -t h100 --isl 64 --osl 8 --predictor trees"),
     ("llm-search", "llm search llama-3.1-8b -t h100 --isl 64 --osl 8"),
 )
-ELSEWHERE = {"schema", "annotate", "eval"}
+ELSEWHERE = {"schema", "eval"}
 """Commands whose JSON is no document: a schema, another program's format, rows of a scoreboard."""
 
 

@@ -112,7 +112,7 @@ def test_no_path_of_the_environment_is_the_current_folder(
     "line",
     [
         "analyze timm:resnet18",
-        "fusion timm:resnet18 --oracle inductor",
+        "dev fusion timm:resnet18 --oracle inductor",
         "bulk model.onnx -t a100 --no-predict --workers 1 -o zoo",
     ],
 )
@@ -127,12 +127,12 @@ def test_no_command_imports_from_the_current_folder(line: str, mark: Path) -> No
     "line",
     [
         "check",
-        "baseline write",
+        "check --write-baseline",
         "analyze evil:Net",
         "analyze evil.py:Net",
         "compare evil:Net",
         "analyze evil:f --jax --input 1x4",
-        "fusion evil:Net --oracle inductor",
+        "dev fusion evil:Net --oracle inductor",
         "search evil.py",
         "diff evil:Net evil.py:Net",
         "lint evil:Net",
@@ -154,7 +154,7 @@ def test_no_code_refuses_every_module(
     assert cli.run([*line.split(), *(["--no-code"] if is_option else [])]) == 2
     error = capsys.readouterr().err
     assert re.search(r"^error: .*would run its module.*--no-code", error, re.MULTILINE), error
-    if line in ("check", "baseline write"):
+    if line in ("check", "check --write-baseline"):
         assert "perfc.toml:5: " in error
         assert "remove this line" in error
     assert not ran(mark)

@@ -19,13 +19,13 @@ TOLD = (
     "explain",
     "lint",
     "measure",
-    "ncu",
     "roofline",
     "sweep",
     "trace",
 )
 MORE = (
-    "baseline write",
+    "check --write-baseline",
+    "trace report.csv",
     "analyze model.onnx --target cpu --all-views",
     "analyze model.onnx --dtype f16 --runtime eager --all-views",
     "explain model.onnx product",

@@ -103,7 +103,7 @@ def test_figures_and_their_secret(
     write_model(Path("model.onnx"))
     os.utime("model.onnx", (1e9, 1e9))
     Path("perfc.toml").write_text(BUDGETS)
-    assert cli.run(["baseline", "write"]) == 0
+    assert cli.run(["check", "--write-baseline"]) == 0
     for path in (*Path(".perfc_cache").glob("*.json"), cache / "figures" / "secret"):
         damaged(path)
         assert cli.run(["check"]) == 0
@@ -117,7 +117,7 @@ def test_figures_that_a_repository_brings_are_not_read(
 ) -> None:
     write_model(Path("model.onnx"))
     Path("perfc.toml").write_text(BUDGETS)
-    assert cli.run(["baseline", "write"]) == 0
+    assert cli.run(["check", "--write-baseline"]) == 0
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "another"))
     capsys.readouterr()
     assert cli.run(["check"]) == 0

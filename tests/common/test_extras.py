@@ -24,8 +24,7 @@ OPTIONAL = (
     *("xgboost", "yaml"),
 )
 MORE = {
-    "baseline write": "",
-    "baseline update": "model.onnx",
+    "check --write-baseline": "",
     "completion": "bash",
     "data build": "timm --data .",
     "data fetch": "timm --url /nowhere",
@@ -43,7 +42,7 @@ MORE = {
     "train op": "matmul --data .",
 }
 """Commands without an output file of their own."""
-TO = {"adapt": "-o my.toml", "annotate": "-o out.onnx"}
+TO = {"adapt": "-o my.toml"}
 DEEPER = (
     "roofline a100 -o x.svg",
     "roofline a100 -o x.html",

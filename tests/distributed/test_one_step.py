@@ -89,7 +89,7 @@ def test_every_command_has_the_same_step(name: str, dtype: str, tmp_path: Path) 
     analyzed = answered(tmp_path, "analyze", name, *one)
     fitted = answered(tmp_path, "fit", name, *one)["choices"][0]
     compared = answered(tmp_path, "compare", name, *one)["rows"][0]
-    cost = answered(tmp_path, "cost", name, *one, "--steps", "1")["rows"][0]
+    cost = answered(tmp_path, "compare", name, *one, "--steps", "1")["rows"][0]
     planned = answered(tmp_path, "plan", name, "--checkpointing", "none", *many)["best"]
     curve = answered(tmp_path, "plan", name, "--curve", *many)["points"][0]["cost"]
     times_s = [

@@ -40,7 +40,7 @@ SCRIPT = re.compile(
 FOLLOWED = {DOCS / "contributing", LAB_DOCS / "contributing"}
 FINDINGS = {"lint": (0, 1)}
 """Commands that may have findings; the others end with 0."""
-SILENT = {"--model-explorer", "comment"}
+SILENT = {"--comment"}
 """What writes a file of another option, or has nothing to say where nothing changed."""
 
 ONLY_PARSED: Mapping[str, str] = {
@@ -52,7 +52,7 @@ ONLY_PARSED: Mapping[str, str] = {
     r"dev web": "needs the registries",
     r"ui": "serves until it is interrupted",
     r"eval": "needs tables that are not shipped",
-    r"predict .*--weights (weights|stages)/": "needs weights that perfc train wrote",
+    r"analyze .*--predictor (weights|stages)/": "needs weights that perfc train wrote",
     r"trace .*--model": "needs the trace of that model",
     r"roofline .*--measured measured\.json": "needs what perfc measure wrote",
 }

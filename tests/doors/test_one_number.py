@@ -60,13 +60,13 @@ def of_fit(q: Question) -> Ends:
 
 def of_cost(q: Question) -> Ends:
     items = answer("compare", q.model, *q.words())["rows"][0]["items_per_run"]
-    row = answer("cost", q.model, *q.words(), "--items", str(4 * items))["rows"][0]
+    row = answer("compare", q.model, *q.words(), "--items", str(4 * items))["rows"][0]
     low, mid, high = interval(row["time_s"])
     return low / row["runs"], mid / row["runs"], high / row["runs"]
 
 
 def of_predict(q: Question) -> Ends:
-    row = answer("predict", q.model, *q.words())
+    row = answer("analyze", "-q", q.model, *q.words())
     return row["low"], row["value"], row["high"]
 
 
@@ -170,7 +170,7 @@ def differing_nodes(q: Question, kernels_s: float, report: Any) -> Iterator[str]
             yield f"roofline: {row['time_s']} is no time of {row['nodes'][0]}: {q}"
     if q.train:
         return
-    page = answer("annotate", q.model, *q.words(), suffix="onnx")
+    page = answer("analyze", q.model, *q.words(), suffix="onnx")
     properties = (p for node in page.graph.node for p in node.metadata_props)
     total_s = sum(float(p.value) for p in properties if p.key == "perfc.predicted_s")
     if total_s != pytest.approx(kernels_s, rel=1e-5):

@@ -29,7 +29,6 @@ def differing_pages(q: Question, folder: Path) -> Iterator[str]:
         "quiet": printed(*report, "--quiet"),
         "markdown": answer(*report, "--output-format", "markdown", suffix="md"),
         "html": html.unescape(re.sub("<[^>]*>", " ", answer(*report, suffix="html"))),
-        "predict": printed("predict", q.model, *q.words()),
     }
     for name, page in pages.items():
         given = page.partition('"time_s"')[0]
@@ -39,7 +38,7 @@ def differing_pages(q: Question, folder: Path) -> Iterator[str]:
             yield f"{name}: no {ends}: {q}"
     checked = check_of(q, folder)
     (folder / "check.json").write_text(json.dumps(answer(*checked)))
-    comment = printed("comment", str(folder / "check.json"), "--policy", "always")
+    comment = printed("check", "--comment", str(folder / "check.json"), "--policy", "always")
     for name, page in (("check", printed(*checked)), ("comment", comment)):
         if time not in page:
             yield f"{name}: no {time}: {q}"

@@ -226,7 +226,7 @@ def test_a_kernel_above_the_roof_is_an_error(tmp_path: Path) -> None:
     result = shown(load(path), load_machine("a100-40gb"))
     assert result.has_errors
     assert any("above the roof: k has 10.0 TB/s at device" in d.text for d in result.diagnostics)
-    args = ["ncu", str(path), "-t", "a100-40gb"]
+    args = ["trace", str(path), "-t", "a100-40gb"]
     assert cli.run(args) == 1
 
 
@@ -414,13 +414,13 @@ def test_an_unknown_unit_is_left_out_and_said(tmp_path: Path) -> None:
 
 
 def test_the_command_reads_and_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["ncu", str(A100), "-t", "a100-40gb"]) == 0
+    assert cli.run(["trace", str(A100), "-t", "a100-40gb"]) == 0
     out = capsys.readouterr().out
     assert "4 launches of 3 kernels, 880 µs, sm_80" in out
     assert "optimiser" in out
-    assert cli.run(["ncu", "--command", "train.py", "--arch", "sm_75"]) == 0
+    assert cli.run(["trace", "--command", "train.py", "--arch", "sm_75"]) == 0
     assert "ncu --csv --page raw" in capsys.readouterr().out
-    assert cli.run(["ncu"]) == 2
-    assert "give one REPORT.csv, or --command SCRIPT" in capsys.readouterr().err
-    assert cli.run(["ncu", "--command", "--arch", "ampere", "x.py"]) == 2
+    assert cli.run(["trace"]) == 2
+    assert "Missing argument" in capsys.readouterr().err
+    assert cli.run(["trace", "--command", "--arch", "ampere", "x.py"]) == 2
     assert "'ampere' is no architecture" in capsys.readouterr().err

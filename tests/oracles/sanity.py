@@ -5,7 +5,7 @@ is a table of properties: how often each was looked at, how often it does not ho
 
     python -m tests.oracles.sanity --models MODELS --count 60 --share 0.1
 
-Kernels one by one and summed, and whole runs by the shipped weights (`perfc predict`). A model is
+Kernels one by one and summed, and whole runs by the shipped weights (`perfc.predict`). A model is
 an ONNX file; `sanity_models.py` adds recurrent layers, a decoder with a cache, a diffusion block,
 messages on a graph, quantised ones and experts. Exit 1 where anything does not hold.
 """

@@ -15,8 +15,8 @@ from ..commands.invocations import CALLS, prepare
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNING = (
-    *("adapt", "analyze", "annotate", "baseline show", "check", "compare", "diff"),
-    *("explain", "lint", "op matmul", "predict", "roofline", "sweep", "targets show"),
+    *("adapt", "analyze", "check", "compare", "diff"),
+    *("explain", "lint", "op matmul", "roofline", "sweep", "targets show"),
 )
 BLOCKED = """
 import contextlib, io, json, sys
@@ -58,7 +58,7 @@ def test_commands_that_do_not_train_run_without_what_trains(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
-    to = {"adapt": "-o my.toml", "annotate": "-o out.onnx"}
+    to = {"adapt": "-o my.toml"}
     lines = [f"{name} {CALLS[name]} {to.get(name, '')}" for name in RUNNING]
     lines.append("analyze model.onnx --runtime eager --dtype f16 -o report.html")
     found = without_training(tmp_path, lines)

@@ -89,7 +89,7 @@ def test_one_size_given_decides_what_must_equal_it() -> None:
         ["analyze"],
         ["lint"],
         ["explain", "0"],
-        ["annotate", "-o", "out.onnx"],
+        ["analyze", "-o", "out.onnx"],
         ["dev ir"],
         ["dev opt", "--passes", "canonicalize"],
         ["sweep"],

@@ -185,7 +185,7 @@ def test_a_bill_adds_up() -> None:
 
 
 def billed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, object]]:
-    assert cli.run(["cost", RESNET, *words, "--output-format", "json"]) == 0
+    assert cli.run(["compare", "--price", RESNET, *words, "--output-format", "json"]) == 0
     return {r["target"]: r for r in json.loads(capsys.readouterr().out)["rows"]}
 
 
@@ -207,7 +207,7 @@ def test_tokens_of_a_language_model_cost_what_serving_them_costs(
     users: int, isl: int, osl: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     load = ["--batch", f"{users}", "--seq", f"{isl}", "--osl", f"{osl}"]
-    words = ["cost", "llama-3.2-1b", "-t", "h100", *load, "--items", "2e6"]
+    words = ["compare", "--price", "llama-3.2-1b", "-t", "h100", *load, "--items", "2e6"]
     assert cli.run([*words, "--output-format", "json"]) == 0
     rows = {r["item"]: r for r in json.loads(capsys.readouterr().out)["rows"]}
     report = perfc.llm("llama-3.2-1b", "h100", concurrency=users, isl=isl, osl=osl)
@@ -236,7 +236,7 @@ def test_tokens_of_a_language_model_cost_what_serving_them_costs(
 def test_tokens_that_no_engine_serves_are_input_tokens(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run(["cost", *words, "-t", "h100", "--output-format", "json"]) == 0
+    assert cli.run(["compare", "--price", *words, "-t", "h100", "--output-format", "json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["item"] == "input tokens"
 
@@ -247,7 +247,7 @@ def test_the_cheapest_comes_first_and_what_has_no_price_last(
     rows = list(billed(capsys, "-t", "p4,h100,a100", "--batch", "64").values())
     assert [r["price"] is None for r in rows] == [False, False, True]
     assert rows[0]["price"]["mid"] <= rows[1]["price"]["mid"]  # type: ignore[index]
-    assert cli.run(["cost", RESNET, "-t", "a100,p4", "--region", "france"]) == 0
+    assert cli.run(["compare", "--price", RESNET, "-t", "a100,p4", "--region", "france"]) == 0
     text = capsys.readouterr().out
     assert "56 g CO2 per kWh" in text
     assert "PUE 1.58" in text
@@ -268,7 +268,7 @@ def test_the_cheapest_comes_first_and_what_has_no_price_last(
 def test_wrong_input_is_one_line(
     words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run(["cost", RESNET, "-t", "a100", *words]) == 2
+    assert cli.run(["compare", "--price", RESNET, "-t", "a100", *words]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert expected in err
@@ -335,7 +335,7 @@ def test_six_offers_of_a_machine_are_shown_and_all_are_written(
     (alone / "prices" / "ours.toml").write_text(head + each)
     offers._in.cache_clear()
     assert len(billed(capsys, "-t", "p4")["p4"]["offers"]) == 8  # type: ignore[arg-type]
-    assert cli.run(["cost", RESNET, "-t", "p4"]) == 0
+    assert cli.run(["compare", "--price", RESNET, "-t", "p4"]) == 0
     text = capsys.readouterr().out.partition("offers")[2]
     rows = [line for line in text.splitlines() if " ours " in line]
     assert [row.split()[4] for row in rows] == ["0.5", "0.75", "1", "1.25", "1.5", "1.75"]

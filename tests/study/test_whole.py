@@ -24,7 +24,6 @@ from perfc.analyzers.runs.run_table import stored_element
 from perfc.analyzers.steps.setting import Precision, Setting, precision_of
 from perfc.analyzers.whole_runs import shipped
 from perfc.commands.analysis.analyze import command as analyze_command
-from perfc.commands.analysis.predict import command as predict_command
 from perfc.errors import PerfcError
 from perfc.frontend import load
 from perfc.view.report import Format, render
@@ -140,7 +139,7 @@ def test_a_run_has_one_time_and_floor_whichever_command_states_it(
     batch: int, target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["--batch", str(batch), "-t", target, "--output-format", "json"]
-    assert cli.run(["predict", RESNET, *asked]) == 0
+    assert cli.run(["analyze", "-q", RESNET, *asked]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert cli.run(["analyze", RESNET, *asked]) == 0
     verdict = json.loads(capsys.readouterr().out)["verdict"]
@@ -264,7 +263,7 @@ def copy_of_ours(folder: Path, **changed: object) -> Path:
 def test_weights_of_another_schema_are_one_line(tmp_path: Path) -> None:
     meta = read_card(shipped.named(OURS)).meta
     card = copy_of_ours(tmp_path, meta={**meta, "schema": "another"})
-    code, text = run(predict_command, RESNET, "-t", "rtx4090", *HOW, "--weights", str(card))
+    code, text = run(analyze_command, "-q", RESNET, "-t", "rtx4090", *HOW, "--weights", str(card))
     assert code == 2
     assert "read other features" in text
     assert len(text.splitlines()) <= 2

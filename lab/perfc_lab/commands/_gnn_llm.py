@@ -83,7 +83,7 @@ def train_command(
     """Train a graph encoder with a language model, as in Chapter 7 of the thesis.
 
     An interrupted stage resumes from its checkpoint. Stage 3 writes weights and a card, which
-    `perfc predict --weights` reads together with the folder of the stages.
+    `perfc analyze --predictor` reads together with the folder of the stages.
     """
     from perfc_lab.papers.gnn_llm.extra import need_extra
 

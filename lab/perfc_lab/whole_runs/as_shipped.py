@@ -38,7 +38,7 @@ def figures_as_shipped(
     families: bool = False,
     say: Say = lambda _: None,
 ) -> list[Score]:
-    """Return figures of every predictor under every protocol, predicted as `perfc predict` does.
+    """Return figures of every predictor under every protocol, predicted as `perfc.predict` does.
 
     Weights are trained and calibrated as ``perfc train graph --every-row`` does, on all rows that
     a fold does not test, written, and read back.

@@ -209,7 +209,7 @@ def test_a_checkpoint_becomes_weights_that_a_command_reads(
     file = saved(tmp_path / "epoch=1.ckpt", {"epoch": 1, "state_dict": state})
     assert cli.run(["train", "checkpoint", str(file), "-o", str(tmp_path / "w")]) == 0
     path = Path(capsys.readouterr().out.strip())
-    arguments = ["predict", RESNET, "-t", "a100-sxm4-40gb", "--weights", str(path)]
+    arguments = ["analyze", "-q", RESNET, "-t", "a100-sxm4-40gb", "--weights", str(path)]
     assert cli.run([*arguments, "--output-format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["predictor"] == "dippm-authors"

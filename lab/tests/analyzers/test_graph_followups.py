@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from perfc.analyzers.graph import weights
 from perfc.analyzers.graph.predictor import TrainingBudget
 from perfc.analyzers.graph.rows import Quantity
-from perfc.analyzers.whole_runs.training_run import TrainingRun
-from perfc.commands.analysis.predict import command as predict_command
+from perfc.commands.analysis.analyze import command as analyze_command
 from perfc.machine.mig import GB, profiles
 from perfc_lab.commands.eval import command as eval_command
 from perfc_lab.commands.train import command as train_command
@@ -51,31 +50,13 @@ def predicted(*arguments: str) -> dict[str, Any]:
         "--output-format",
         "json",
     )
-    found = CliRunner().invoke(predict_command, [MODEL, *given, *arguments])
+    found = CliRunner().invoke(analyze_command, ["-q", MODEL, *given, *arguments])
     assert found.exit_code == 0, found.output
     return dict(json.loads(found.stdout))
 
 
-def test_a_training_is_its_steps() -> None:
-    run = TrainingRun(0.35, 200_000, 2.934)
-    assert run.time_s == pytest.approx(70_000)
-    assert run.price == pytest.approx(57.05, abs=0.01)
-    assert TrainingRun(0.35, 10).price is None
-
-
-def test_a_prediction_gives_time_and_price_of_a_training(tmp_path: Path) -> None:
-    given = ("--weights", card(tmp_path, Quantity.TIME), "-t", "titan-xp")
-    found = predicted(*given, "--steps", "3600000", "--hourly-price", "2")
-    assert found["steps_s"] == pytest.approx(3.6e6 * found["value"])
-    assert found["price"] == pytest.approx(2000 * found["value"])
-    alone = predicted(*given)
-    assert (alone["steps_s"], alone["price"]) == (None, None)
-    unpriced = CliRunner().invoke(predict_command, [MODEL, *given, "--hourly-price", "2"])
-    assert unpriced.exit_code == 2
-
-
 def test_a_predicted_memory_names_a_slice(tmp_path: Path) -> None:
-    given = ("--weights", card(tmp_path, Quantity.MEMORY), "--quantity", "memory_bytes")
+    given = ("--predictor", card(tmp_path, Quantity.MEMORY))
     assert predicted(*given, "-t", "a100-sxm4-40gb")["mig_profile"] == "1g.5gb"
     assert predicted(*given, "-t", "a100-sxm4-80gb")["mig_profile"] == "1g.10gb"
     assert predicted(*given, "-t", "titan-xp")["mig_profile"] is None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
 import perfc
 from perfc import cli
+from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.whole_runs import shipped
 from perfc.errors import ModelError
@@ -53,7 +55,8 @@ def test_pmgns_gives_time_memory_energy_and_slice_in_one_call(
     document = json.loads(
         printed(
             capsys,
-            "predict",
+            "analyze",
+            "-q",
             RESNET,
             "-t",
             "a100",
@@ -71,17 +74,15 @@ def test_pmgns_gives_time_memory_energy_and_slice_in_one_call(
     assert "by pmgns, without an interval" in text
 
 
-def test_a_quantity_that_is_learned_beside_the_time_is_an_answer_of_its_own(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    line = ["predict", RESNET, "-t", "a100", "--predictor", "pmgns", "--output-format", "json"]
-    both = json.loads(printed(capsys, *line))
-    memory = json.loads(printed(capsys, *line, "--quantity", "memory_bytes"))
-    assert memory["value"] == pytest.approx(both["other_quantities"]["memory_bytes"])
-    assert memory["low"] is None
-    assert memory["mig_profile"] == both["mig_profile"]
-    assert cli.run([*line, "--quantity", "power_w"]) == 2
-    assert "no weights of 'pmgns'" in capsys.readouterr().err
+def test_a_quantity_that_is_learned_beside_the_time_is_an_answer_of_its_own() -> None:
+    asked = {"target": "a100", "predictor": "pmgns"}
+    both = perfc.predict(RESNET, **asked)
+    memory = perfc.predict(RESNET, quantity="memory_bytes", **asked)
+    assert memory.value == pytest.approx(both.other_quantities["memory_bytes"])
+    assert math.isnan(memory.low)
+    assert memory.mig_slice == both.mig_slice
+    with pytest.raises(WeightsError, match="no weights of 'pmgns'"):
+        perfc.predict(RESNET, quantity="power_w", **asked)
 
 
 def test_predictors_of_gpus_refuse_a_processor() -> None:

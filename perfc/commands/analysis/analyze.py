@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from perfc.common.plain_text import say
+from perfc.common.whole_file import write_output
 from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.view.presentation import FORMATS
 
@@ -16,6 +17,7 @@ from ..shared.prelude import (
     UNSET,
     DeploymentOptions,
     Names,
+    OutputFile,
     color_option,
     deliver,
     emit,
@@ -44,8 +46,10 @@ LONGEST_INPUT_BYTES = 2 << 30
 """Maximum size of a protobuf message."""
 HTML = "html"
 """Format that also shows the graph and therefore needs more than the views."""
+ONNX = "onnx"
 DOCUMENT = ("report", "perfc.view.report.views:Views")
 """JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("predict", "perfc.study.whole:WholeRunView"),)
 
 
 @grouped_command(
@@ -56,7 +60,12 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
 )
 @click.argument("model", type=click.Path())
 @model_options
-@format_options(*FORMATS, words="json holds every view, csv every kernel; trace is for Perfetto.")
+@format_options(
+    *FORMATS,
+    also=("onnx",),
+    words="json holds every view, csv every kernel; trace is for Perfetto; onnx is the model with "
+    "its times, for Netron.",
+)
 @click.option("--full", is_flag=True, help="Print the whole report instead of the summary.")
 @click.option(
     "--view",
@@ -72,10 +81,11 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
 @click.option(
     "--top", metavar="N", help="Maximum number of kernel kinds to print, by time, or 'all'."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print a one-line answer.")
+@click.option("-q", "--quiet", is_flag=True, help="Print a one-line answer, or a short document.")
 @color_option
 @click.option(
     "--predictor",
+    "--weights",
     type=Names(_names.predictors),
     metavar="NAME",
     default="",
@@ -83,6 +93,20 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
     "kernels.",
 )
 @click.option("--no-predict", is_flag=True, help="Lower bounds only, no predictions.")
+@click.option(
+    "--annotate",
+    "--model-explorer",
+    "node_data",
+    type=OutputFile("json"),
+    help="Also write node data for Model Explorer to this file.",
+)
+@click.option(
+    "--metric",
+    type=click.Choice(["time_us", "sustained_us", "floor_us", "flop", "bytes"]),
+    default="time_us",
+    show_default=True,
+    help="Metric in the node data.",
+)
 @click.option(
     "--no-what-if", is_flag=True, help="HTML page without the table of batches and precisions."
 )
@@ -109,6 +133,8 @@ def command(
     quiet: bool,
     predictor: str,
     no_predict: bool,
+    node_data: Path | None,
+    metric: str,
     no_what_if: bool,
     count_as: str,
     strict: bool,
@@ -124,10 +150,10 @@ def command(
     """
     from perfc.passes.manager import Timing
 
-    if quiet and form != "text":
-        raise click.UsageError("--quiet is one line of text: leave --output-format out")
+    if quiet and form not in ("text", "json"):
+        raise click.UsageError("--quiet is one line of text, or json")
     if options.has_several_targets:
-        if views or full or all_views or print_ir_after or predictor or count_as:
+        if views or full or all_views or print_ir_after or predictor or count_as or node_data:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
         source = standard_input() if model == STANDARD_INPUT else model
         return side_by_side(options, model, source, form, output, predict=not no_predict)
@@ -143,6 +169,12 @@ def command(
             report = options.report(source, predictor=predictor, instruments=instruments)
         except PerfcError as error:
             raise located(error, model) from error
+        if node_data is not None or form == ONNX:
+            annotate(report, model, metric, node_data, output if form == ONNX else None)
+        if form == ONNX:
+            return 0
+        if quiet and (form == "json" or is_of_quantity(predictor)):
+            return answer(report, predictor, form, output)
         collected = collect(report, predict=not no_predict, count_as=count_as)
         verdict = collected.verdict
     if quiet:
@@ -156,6 +188,48 @@ def command(
     if strict and not collected.coverage.is_complete:
         say(f"incomplete: {collected.coverage.line}", is_error=True)
         return INCOMPLETE
+    return 0
+
+
+def annotate(
+    report: Report, model: str, metric: str, node_data: Path | None, output: Path | None
+) -> None:
+    """Write counts, times, bounds and inferred shapes into the model, as properties of its nodes.
+
+    Netron shows them next to each node's attributes. External weights are not read or moved.
+    """
+    import json
+
+    from perfc.frontend.reading.onnx_file import read_model, write_model
+    from perfc.view import annotate
+
+    message = read_model(model)
+    if node_data is not None:
+        data = annotate.node_data(message, report, metric)
+        write_output(node_data, json.dumps(data, indent=2) + "\n")
+    if output is not None:
+        annotate.annotate(message, report)
+        write_model(message, output)
+
+
+def is_of_quantity(predictor: str) -> bool:
+    """Return True if a predictor is the card of a quantity other than the time."""
+    from perfc.analyzers.graph.rows import Quantity
+    from perfc.study.whole import quantity_of
+
+    return predictor.endswith(".json") and quantity_of(predictor) is not Quantity.TIME
+
+
+def answer(report: Report, predictor: str, form: str, output: Path | None) -> int:
+    """Write the answer of a whole run: its value with interval, or a short document."""
+    from perfc.study import whole
+    from perfc.view.report.formats.json_form import document_text
+
+    run = whole.whole_run(report, predictor)
+    if form == "json":
+        emit(document_text(whole.SCHEMA, whole.WholeRunView.of(run)), output)
+    else:
+        emit(f"{run.answer}\n", output)
     return 0
 
 

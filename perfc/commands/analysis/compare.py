@@ -25,6 +25,7 @@ from ..shared.prelude import (
     names_in,
     show_view,
 )
+from ._bill import BillOptions, bill_options, show_bill
 
 if TYPE_CHECKING:
     from perfc.frontend.reading.module_name import NamedModule
@@ -36,6 +37,7 @@ ALL = "all"
 FORMATS = ("text", "json", "csv", "markdown", "html")
 DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
 """JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("cost", "perfc.study.comparison.bills:CostsView"),)
 
 
 @grouped_command(
@@ -43,6 +45,7 @@ DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
     epilog=examples(
         "compare model.onnx -t a100,h100,l4",
         "compare model.onnx --dtype f32,f16 --batch 8 --slo 10ms",
+        "compare model.onnx -t a100,h100 --items 1e9 --region france",
     ),
 )
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
@@ -72,6 +75,7 @@ DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
     help="One row per whole-run predictor, or 'all': published ones are in perfc-lab.",
 )
 @click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@bill_options
 @format_options(*FORMATS)
 @color_option
 def command(
@@ -82,6 +86,7 @@ def command(
     region: str | None,
     predictors: str,
     no_predict: bool,
+    bill: BillOptions,
     form: str,
     output: Path | None,
 ) -> int:
@@ -91,7 +96,16 @@ def command(
     the model fits in memory. --runtime and --dtype also accept comma-separated names, and `-t all`
     is every target. With --slo the exit code is 1 if no row meets it. Prices are those of
     perfc.toml ([prices]) or a target file ([price]), else of dated tables.
+
+    --price, --runs and --items print time, energy, CO2 and price of all runs, with 90 % intervals,
+    and the price of each known offer. A language model that generates has the prices of input and
+    output tokens of `perfc llm`, with --batch users and prompts of --seq tokens.
     """
+    if bill.is_wanted:
+        settings = list(settings_of(options, [options.named(m) for m in models], predictors))
+        machines = machines_of(options, settings)
+        predict = not no_predict
+        return show_bill(options, settings, machines, bill, region, form, output, predict=predict)
     comparison = compared(
         options,
         models,

@@ -52,7 +52,7 @@ DOCUMENT = ("roofline", "perfc.view.chart.json_form:RooflineView")
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Also draw measured kernels: an ncu CSV, or output of `perfc ncu` or `perfc measure`.",
+    help="Also draw measured kernels: an ncu CSV, or output of `perfc trace` or `perfc measure`.",
 )
 @model_options
 @format_options("text", "svg", "html", "json")

@@ -77,8 +77,8 @@ def command(
 
     Whole runs are a table with the columns model and time_s, and optionally batch, dims, runtime,
     version, precision and target. Models are NAME.onnx.gz in models/ next to it. The whole-model
-    predictor is fitted to the runs on TARGET, as with --graphs. `perfc predict --weights` and
-    `perfc analyze --predictor` accept the written card.
+    predictor is fitted to the runs on TARGET, as with --graphs. `perfc analyze --predictor`
+    accepts the written card.
     """
     from perfc.measuring.adapt_runs import is_runs, measured_runs
 

@@ -25,6 +25,7 @@ from ..shared.prelude import (
     show_view,
 )
 from ..shared.progress import reading
+from . import _ncu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,10 +40,18 @@ PAGES = ("html", "trace")
 """Formats with a time line."""
 DOCUMENT = ("trace", "perfc.measuring.trace.views:TraceView")
 """JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("trace-ranks", "perfc.measuring.trace.analyses.ranks:RanksView"),)
+DOCUMENTS = (
+    ("trace-ranks", "perfc.measuring.trace.analyses.ranks:RanksView"),
+    ("ncu", "perfc.measuring.ncu.json_form:NcuView"),
+)
 
 
-@grouped_command("trace", epilog=examples("trace trace.json", "trace trace.json -o report.html"))
+@grouped_command(
+    "trace",
+    epilog=examples(
+        "trace trace.json -o report.html", "trace ncu.csv -t a100", "trace --command train.py"
+    ),
+)
 @click.argument("traces", metavar="TRACE...", type=click.Path(), nargs=-1, required=True)
 @model_options
 @click.option(
@@ -79,6 +88,23 @@ DOCUMENTS = (("trace-ranks", "perfc.measuring.trace.analyses.ranks:RanksView"),)
     help="Time by what the host did: modules, source lines, call tree, causes of idle time, "
     "critical path.",
 )
+@click.option(
+    "--command",
+    "prints",
+    is_flag=True,
+    help="Print the command line of Nsight Compute that profiles TRACE, a script.",
+)
+@click.option(
+    "--marked",
+    is_flag=True,
+    help="With --command: profile only between cudaProfilerStart and cudaProfilerStop.",
+)
+@click.option(
+    "--arch", default="", help="GPU architecture, e.g. sm_80, if a report of ncu does not name it."
+)
+@click.option(
+    "--process", default="", metavar="PID", help="Read the kernels of one process of a report."
+)
 @format_options("text", "json", "csv", "markdown", "html", "trace")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
@@ -91,10 +117,14 @@ def command(
     step: int | None,
     is_all: bool,
     by: str | None,
+    prints: bool,
+    marked: bool,
+    arch: str,
+    process: str,
     form: str,
     output: Path | None,
     top: str,
-) -> None:
+) -> int:
     """Print where the time of TRACE went, without its model or against its prediction.
 
     TRACE is a profile of PyTorch, JAX, rocprofv3, Nsight Systems, onnxruntime or TensorRT.
@@ -102,7 +132,8 @@ def command(
     the ranks of one job: their collectives are matched, for waiting and stragglers. Only kernels,
     operators, shapes and device facts are read, with --by also names of functions, modules and
     ranges; `perfc diff` compares traces. --model aligns the launches with the kernels of a model
-    and names the causes of the gap to its prediction.
+    and names the causes of the gap to its prediction. The CSV of Nsight Compute has time, FLOPs,
+    bytes and ceiling utilization of each kernel; exits with 1 if one exceeds a ceiling.
     """
     from perfc.machine import load_machine
     from perfc.measuring.trace.analyses.breakdown import breakdown_of
@@ -113,6 +144,10 @@ def command(
 
     limit = parse_top(top)
     target = options.target or ""
+    if prints:
+        return _ncu.print_command(traces, target, arch, output, is_marked=marked)
+    if _ncu.is_report(traces):
+        return _ncu.show(traces, target, arch, process, form=form, output=output, top=limit)
     machine = load_machine(target) if target else None
     trace, *others = traces
     is_job = bool(others) or Path(trace).is_dir()
@@ -132,7 +167,7 @@ def command(
         if layers or capture or by or form in PAGES:
             raise ParseError("--layers, --capture, --by and pages are of one trace, not of ranks")
         show_ranks(traces, read, machine, form=form, output=output, top=limit)
-        return
+        return 0
     summary = summarized(read(trace), machine, is_bounded=not model)
     view = TraceView.of(trace, summary)
     if by is not None:
@@ -140,6 +175,7 @@ def command(
     if model:
         view = replace(view, prediction=gap_of(options, model, summary, trace))
     show_trace(view, summary, form=form, output=output, top=limit)
+    return 0
 
 
 def show_trace(

@@ -1,4 +1,4 @@
-"""Budgets of `perfc check` and `perfc baseline`: from project files or built in."""
+"""Budgets of `perfc check`: from project files or built in."""
 
 from __future__ import annotations
 

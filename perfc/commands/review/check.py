@@ -22,6 +22,8 @@ from ..shared.prelude import (
 from ._budgets import budgets_of, left_by
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfc.review.check.views import CheckViews
 
 FINDINGS = 1
@@ -36,10 +38,14 @@ ACCENTS = {
 """Highlighted words, with their styles."""
 DOCUMENT = ("check", "perfc.review.check.views:CheckViews")
 """JSON document of the command, and the type that defines its schema."""
+DOCUMENTS = (("baseline", "perfc.review.check.lock.lock_view:BaselineView"),)
 
 
 @grouped_command(
-    "check", epilog=examples("check", "check model.onnx --output-format json -o check.json")
+    "check",
+    epilog=examples(
+        "check --write-baseline", "check model.onnx -o check.json", "check --comment check.json"
+    ),
 )
 @click.argument("files", nargs=-1, type=click.Path())
 @model_options
@@ -59,6 +65,25 @@ DOCUMENT = ("check", "perfc.review.check.views:CheckViews")
     help="Exit with 3 if a figure is only a lower bound or a model has no baseline.",
 )
 @click.option("--no-cache", is_flag=True, help="Reanalyze unchanged models too.")
+@click.option(
+    "--write-baseline",
+    is_flag=True,
+    help="Write the figures of FILES (default: every model) as the baseline, perfc.lock.",
+)
+@click.option("--show-baseline", is_flag=True, help="Print the baseline as a table.")
+@click.option(
+    "--comment",
+    is_flag=True,
+    help="Render FILES, one JSON file of an earlier check, as a pull-request comment. Its first "
+    "line is a marker, by which the next run finds and updates it (see docs/check.md).",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(["always", "on-change", "on-fail"]),
+    default="on-change",
+    show_default=True,
+    help="When to write a comment.",
+)
 def command(
     options: DeploymentOptions,
     files: tuple[str, ...],
@@ -69,6 +94,10 @@ def command(
     exit_zero: bool,
     strict: bool,
     no_cache: bool,
+    write_baseline: bool,
+    show_baseline: bool,
+    comment: bool,
+    policy: str,
 ) -> int:
     """Check FILES (default: every model with a budget) against budgets and baseline.
 
@@ -91,6 +120,14 @@ def command(
     from perfc.review.check import run, views
     from perfc.review.check.lock.lineage import with_moved
 
+    from . import _baseline
+
+    if write_baseline:
+        return _baseline.store(options, files)
+    if show_baseline:
+        return _baseline.show(options.config, form, output)
+    if comment:
+        return show_comment(files, policy, output)
     revision = against or "HEAD"
     groups = budgets_of(options, files)
     known = [(project, run.opened(project, against)) for project, _ in groups]
@@ -140,6 +177,22 @@ def show(shown: CheckViews, form: str, output: Path | None) -> None:
         case _:
             whole = views.document(shown, with_errors=form != "text")
             show_document(whole, form, output, ACCENTS)
+
+
+def show_comment(files: Sequence[str], policy: str, output: Path | None) -> int:
+    """Write the JSON of a check as a pull-request comment, if the policy requires one.
+
+    Raises:
+        UsageError: not one file.
+    """
+    from perfc.review.check import comment
+
+    if len(files) != 1:
+        raise click.UsageError("--comment is of one FILE, which perfc check -o check.json writes")
+    result = comment.load(Path(files[0]))
+    text = comment.render(result) if comment.is_due(result, comment.CommentPolicy(policy)) else ""
+    emit(text, output)
+    return 0
 
 
 def emit_for_ci(shown: CheckViews, form: str, output: Path | None) -> None:

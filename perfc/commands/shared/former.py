@@ -6,14 +6,23 @@ from collections.abc import Mapping, Sequence
 
 from . import listing
 
-FORMER: Mapping[str, Sequence[str]] = {
-    "help": ("--help",),
-    "rule": ("lint", "--explain"),
-    "scale": ("plan", "--curve"),
+FORMER: Mapping[str, str] = {
+    "annotate": "analyze",
+    "baseline show": "check --show-baseline",
+    "baseline update": "check --write-baseline",
+    "baseline write": "check --write-baseline",
+    "comment": "check --comment",
+    "cost": "compare --price",
+    "help": "--help",
+    "ncu": "trace",
+    "predict": "analyze -q",
+    "rule": "lint --explain",
+    "scale": "plan --curve",
 }
-"""Words to type after ``perfc``, by former name; those of ``perfc dev`` follow from its folder."""
+"""Words to type after ``perfc``, by former ones; those of ``perfc dev`` follow from its folder."""
 REMOVED: Mapping[str, str] = {
     "ask": "perfc analyze MODEL prints the answers, perfc mcp serves agents",
+    "baseline": "perfc check --write-baseline writes one, --show-baseline prints it",
 }
 """Replacement of each removed command, as its error suggests."""
 OPTIONS: Mapping[str, str] = {
@@ -22,11 +31,19 @@ OPTIONS: Mapping[str, str] = {
 """Replacement of each removed option, as its error suggests."""
 
 
-def words_of(name: str) -> Sequence[str]:
-    """Return the words that replace a former name, () if it is none."""
-    if name in listing.modules_of(listing.DEV):
-        return listing.DEV, name
-    return FORMER.get(name, ())
+SWITCHES = ("tf32", "master-weights")
+
+
+def former_of(args: Sequence[str]) -> str:
+    """Return the former name that a command line starts with, "" if there is none."""
+    two, one = " ".join(args[:2]), args[0]
+    is_known = one in FORMER or one in listing.modules_of(listing.DEV)
+    return two if two in FORMER else one if is_known else ""
+
+
+def words_of(name: str) -> str:
+    """Return the words that replace a former name."""
+    return FORMER.get(name, f"{listing.DEV} {name}")
 
 
 def replaced(args: Sequence[str]) -> list[str]:
@@ -37,6 +54,28 @@ def replaced(args: Sequence[str]) -> list[str]:
     >>> replaced(["help", "targets", "list"])
     ['targets', 'list', '--help']
     """
-    name, *rest = args
-    words = words_of(name)
+    name = former_of(args)
+    words, rest = words_of(name).split(), args[len(name.split()) :]
     return [*rest, *words] if words[0].startswith("-") else [*words, *rest]
+
+
+def new_sides(args: Sequence[str]) -> list[str]:
+    """Return a command line of ``perfc diff`` with its former options ``--to-KEY`` as ``--to``.
+
+    >>> new_sides(["diff", "a.onnx", "--to-batch", "8", "--to-no-tf32", "--to-dim=n=4"])
+    ['diff', 'a.onnx', '--to', 'batch=8', '--to', 'tf32=no', '--to', 'n=4']
+    """
+    result: list[str] = []
+    words = iter(args)
+    for word in words:
+        if not word.startswith("--to-"):
+            result.append(word)
+            continue
+        key, equals, value = word.removeprefix("--to-").partition("=")
+        bare = key.removeprefix("no-")
+        if bare in SWITCHES:
+            result += ["--to", f"{bare}={'yes' if bare == key else 'no'}"]
+            continue
+        value = value if equals else next(words, "")
+        result += ["--to", value if key == "dim" else f"{key}={value}"]
+    return result

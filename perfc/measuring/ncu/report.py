@@ -198,7 +198,7 @@ def _nothing(table: NcuTable, path: Path) -> ParseError:
         said += "gpu__time_duration.sum, must be collected"
     else:
         said = "its metrics are the labels of sections, not counters"
-    hint = "collect the counters of `perfc ncu --command SCRIPT`"
+    hint = "collect the counters of `perfc trace --command SCRIPT`"
     return ParseError(said, where=str(path), hint=hint)
 
 

@@ -101,7 +101,7 @@ def lines_of(path: Path) -> Iterator[str]:
                 raise ParseError(
                     f"{size >> 20} MiB is more than the {MAX_BYTES >> 20} MiB that are read",
                     where=str(path),
-                    hint="collect only the counters of `perfc ncu --command`, on fewer kernels",
+                    hint="collect only the counters of `perfc trace --command`, on fewer kernels",
                 )
             stream.seek(0)
             utf16 = head[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -230,7 +230,7 @@ class Parser:
         """
         where = self.table.path
         if self.is_empty:
-            raise ParseError("the file is empty", where=where, hint="see `perfc ncu --command`")
+            raise ParseError("the file is empty", where=where, hint="see `perfc trace --command`")
         errors = [m for m in self.messages if m.startswith(("==ERROR==", "==WARNING=="))]
         if not self.header:
             said = f"; ncu said: {errors[0]}" if errors else ""

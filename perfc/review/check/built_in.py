@@ -114,7 +114,7 @@ def file_text(
     how = {"target": target, **given}
     lines = [
         "# What the models of this project may cost. `perfc check` compares them with perfc.lock;",
-        "# `perfc baseline update MODEL` accepts an intended change.",
+        "# `perfc check --write-baseline MODEL` accepts an intended change.",
         *(budget_lines(models, how) if models else ()),
         *(line for m in modules for line in module_lines(m, how)),
     ]

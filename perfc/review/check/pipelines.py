@@ -84,7 +84,7 @@ def sarif(views: CheckViews) -> dict[str, Json]:
             "id": f"perfc-{key}",
             "name": "".join(part.capitalize() for part in key.split("_")),
             "shortDescription": {"text": said[key]},
-            "help": {"text": "intended? perfc baseline update MODEL"},
+            "help": {"text": "intended? perfc check --write-baseline MODEL"},
             "properties": {"tags": ["performance", "budget"]},
         }
         for key in used

@@ -104,7 +104,7 @@ def check(
     has_none = against.path is None and relative_rules and bool(plan)
     if has_none:
         named = "".join(f" {shlex.quote(f)}" for f in files)
-        command = f"perfc baseline write{named}"
+        command = f"perfc check --write-baseline{named}"
         notes.append(f"no baseline: limits with + are not checked ({command})")
     if config.built_in_of is not None:
         notes.append(built_in.said(config))
@@ -164,7 +164,7 @@ def compared(
         is_new = of.old is None and not of.note and lineage.against.path is not None
         if is_new and any(r.limit.is_relative for r in rules):
             name = config.shown(p.case.model)
-            update = f"perfc baseline update {shlex.quote(name)}"
+            update = f"perfc check --write-baseline {shlex.quote(name)}"
             unchecked.append(f"{name}: new, limits with + are not checked ({update})")
     return results, errors, unchecked, list(dict.fromkeys(successions))
 
@@ -195,7 +195,7 @@ def incomparable(
             budget = f"{m.key} of {config.place(rule.line)}"
             yield (
                 f"{baseline}:{old.line}: no {KEYS[m]} of {p.case.model}, which {budget} is against "
-                f"(perfc baseline update {config.shown(p.case.model)})"
+                f"(perfc check --write-baseline {config.shown(p.case.model)})"
             )
 
 

@@ -17,6 +17,7 @@ from .lock.baseline import BaselineCase, Entry, rounded
 if TYPE_CHECKING:
     from perfc.review.diff.lines import LineRow
 
+ACCEPT = "perfc check --write-baseline"
 UNDECIDED = "the limit is within the 90 % interval of the difference"
 
 
@@ -190,9 +191,9 @@ def exceeded(
     reason = ""
     if outcome is Outcome.FAIL:
         if rule.limit.is_relative and not is_models_own:
-            reason = "the model did not change: perfc or the target did (perfc baseline update)"
+            reason = f"the model did not change: perfc or the target did ({ACCEPT})"
         elif rule.limit.is_relative and before is not None and before.is_bound:
-            reason = "the baseline is only a lower bound (perfc baseline update)"
+            reason = f"the baseline is only a lower bound ({ACCEPT})"
         elif figure.origin >= Origin.PREDICTED:
             reason = uncertain(figure, before if rule.limit.is_relative else None, limit)
     if reason:

@@ -269,7 +269,7 @@ def next_steps(views: CheckViews) -> Iterator[str]:
     if accepted:
         named = " ".join(map(shlex.quote, [*accepted][:MOST_NAMED]))
         more = "" if len(accepted) <= MOST_NAMED else f" ... ({len(accepted) - MOST_NAMED} more)"
-        yield f"intended? perfc baseline update {named}{more}"
+        yield f"intended? perfc check --write-baseline {named}{more}"
 
 
 def explanation(r: ResultRow) -> list[str]:

@@ -34,7 +34,7 @@ class Overlay:
 
 
 def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Overlay:
-    """Read measured marks from an ncu CSV, or from output of `perfc ncu` or `perfc measure`.
+    """Read measured marks from an ncu CSV, or from output of `perfc trace` or `perfc measure`.
 
     Args:
         path: the file.
@@ -64,7 +64,7 @@ def read(path: Path, machine: Machine, table: RooflineTable | None = None) -> Ov
     rows = _rows(tree)
     if rows is None:
         raise ParseError(
-            "neither a CSV of ncu nor JSON of `perfc ncu` or `perfc measure`", where=str(path)
+            "neither a CSV of ncu nor JSON of `perfc trace` or `perfc measure`", where=str(path)
         )
     is_ncu = str(schema).startswith("perfc-ncu/")
     try:

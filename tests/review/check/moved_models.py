@@ -92,7 +92,7 @@ def committed(
     put(tmp_path, "models/a.onnx", network())
     put(tmp_path, "models/stays.onnx", dense(64))
     monkeypatch.chdir(tmp_path)
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", "-A")
     git(tmp_path, "commit", "-qm", "one")

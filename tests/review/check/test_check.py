@@ -19,9 +19,9 @@ from .projects import BUDGETS, models, put, said
 def test_a_baseline_is_sorted_and_reads_back(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     first = (project / "perfc.lock").read_text()
-    code, out, _ = said(capsys, "baseline", "write")
+    code, out, _ = said(capsys, "check", "--write-baseline")
     assert (code, "unchanged" in out) == (0, True)
     known = lock.from_text(first, project / "perfc.lock")
     assert [c.model for c in known.entries] == ["models/a.onnx", "models/b.onnx"]
@@ -29,7 +29,7 @@ def test_a_baseline_is_sorted_and_reads_back(
     code, out, _ = said(capsys, "check")
     assert code == 0
     assert "2 same; 0 analysed, 2 from the cache" in out
-    code, out, _ = said(capsys, "baseline", "show")
+    code, out, _ = said(capsys, "check", "--show-baseline")
     assert (code, "models/a.onnx" in out) == (0, True)
 
 
@@ -53,7 +53,7 @@ def test_a_model_whose_shapes_lie_in_another_file_is_analysed_every_time(
     text = BUDGETS.replace("models/*.onnx", "models/c.onnx").replace("dims = { n = 4 }\n", "")
     (project / "perfc.toml").write_text(text)
     put_beside(2)
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     written = (project / "models" / "c.onnx").read_bytes()
     code, out, _ = said(capsys, "check")
     assert (code, "1 analysed, 0 from the cache" in out) == (0, True)
@@ -66,7 +66,7 @@ def test_a_model_whose_shapes_lie_in_another_file_is_analysed_every_time(
 def test_a_model_over_budget_fails_and_only_it_is_analysed(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     put(project, "a", 64)
     code, out, _ = said(capsys, "check")
     assert code == 1
@@ -80,7 +80,7 @@ def test_a_model_over_budget_fails_and_only_it_is_analysed(
 def test_a_small_growth_is_noted_and_shrinking_is_not(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     put(project, "a", 17)
     code, out, _ = said(capsys, "check")
     assert code == 0
@@ -95,7 +95,7 @@ def test_a_small_growth_is_noted_and_shrinking_is_not(
 def test_new_removed_and_skipped_models_are_shown(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     dense = models.model(
         [helper.make_node("MatMul", ["x", "w"], ["y"])],
         [models.stored("w", (8, 8))],
@@ -123,7 +123,7 @@ def test_new_removed_and_skipped_models_are_shown(
 def test_what_cannot_be_read_is_one_line_and_the_baseline_stays(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     before = (project / "perfc.lock").read_bytes()
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 1\n"
     (project / "models" / "a.onnx").write_bytes(pointer)
@@ -132,7 +132,7 @@ def test_what_cannot_be_read_is_one_line_and_the_baseline_stays(
     assert "models/a.onnx: not an ONNX model but a git-LFS pointer" in err
     assert err.count("\n") == 1
     assert "1 same" in out, "the others are checked"
-    code, _, err = said(capsys, "baseline", "write")
+    code, _, err = said(capsys, "check", "--write-baseline")
     assert code == 2
     assert "git lfs pull" in err
     assert (project / "perfc.lock").read_bytes() == before
@@ -152,12 +152,12 @@ def test_what_cannot_be_read_is_one_line_and_the_baseline_stays(
 def test_a_damaged_baseline_is_one_line(
     project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, words: str
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     path = project / "perfc.lock"
     path.write_text(path.read_text().replace(old, new, 1))
     damaged = path.read_bytes()
-    for command in (["check"], ["baseline", "update", "models/a.onnx"], ["baseline", "show"]):
-        code, _, err = said(capsys, *command)
+    for more in ([], ["--write-baseline", "models/a.onnx"], ["--show-baseline"]):
+        code, _, err = said(capsys, "check", *more)
         assert code == 2
         assert words in err
         assert err.count("\n") == 1
@@ -167,11 +167,11 @@ def test_a_damaged_baseline_is_one_line(
 def test_update_leaves_other_entries_as_they_are(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     before = (project / "perfc.lock").read_text().split("[[model]]")
     put(project, "a", 64)
     put(project, "b", 64)
-    assert said(capsys, "baseline", "update", "models/a.onnx")[0] == 0
+    assert said(capsys, "check", "--write-baseline", "models/a.onnx")[0] == 0
     after = (project / "perfc.lock").read_text().split("[[model]]")
     assert before[2] == after[2]
     assert before[1] != after[1]
@@ -180,12 +180,12 @@ def test_update_leaves_other_entries_as_they_are(
 def test_the_baseline_of_a_revision_is_compared_with(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
         identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
         subprocess.run(["git", *identity, *command], check=True, cwd=project)
     put(project, "a", 64)
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     assert said(capsys, "check")[0] == 0, "the new baseline allows it"
     code, out, _ = said(capsys, "check", "--against", "HEAD", "--why")
     assert code == 1

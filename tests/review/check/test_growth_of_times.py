@@ -35,7 +35,7 @@ def test_kernels_that_did_not_change_do_not_blur_a_prediction(
     made = onnx.helper.make_node("Erf", ["between"], [relu.output[0]], "added")
     relu.output[0] = "between"
     longer.graph.node.insert(list(longer.graph.node).index(relu) + 1, made)
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     (project / "models" / "a.onnx").write_bytes(longer.SerializeToString())
     code, out, _ = said(capsys, "check")
     assert (code, "within the 90 % interval of the difference" in " ".join(out.split())) == (
@@ -96,7 +96,7 @@ def test_work_that_a_predictor_of_whole_runs_hides_fails_on_time(
         f'runtime = "{runtime}"\ntime = {{ fail = "+10%" }}\n'
     )
     (project / "r.onnx").write_bytes(plain)
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
         subprocess.run(["git", *identity, *command], check=True, cwd=project)
@@ -119,7 +119,7 @@ def test_a_stem_with_four_times_the_work_fails_on_time(
         'time = { fail = "+5%" }\n'
     )
     (project / "r.onnx").write_bytes(plain)
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "one"]):
         identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
         subprocess.run(["git", *identity, *command], check=True, cwd=project)

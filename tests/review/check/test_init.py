@@ -53,7 +53,7 @@ def test_without_budgets_built_in_ones_hold_and_are_said(
     assert (code, "built-in ones for flop, parameters, peak_memory, time" in words) == (0, True)
     assert "perfc init" in words
     assert "2 new" in out
-    code, out, _ = said(capsys, "baseline", "write", "models/a.onnx")
+    code, out, _ = said(capsys, "check", "--write-baseline", "models/a.onnx")
     assert (code, "1 entry" in out, "built-in" in out) == (0, True, True)
     put(bare, "a", 64)
     code, out, _ = said(capsys, "check", "models/a.onnx")
@@ -61,17 +61,17 @@ def test_without_budgets_built_in_ones_hold_and_are_said(
     assert (code, "FAIL models/a.onnx" in words) == (1, True)
     assert "flop " in words
     assert "work " not in words
-    assert "intended? perfc baseline update models/a.onnx" in words
-    assert said(capsys, "baseline", "update", "models/a.onnx")[0] == 0
+    assert "intended? perfc check --write-baseline models/a.onnx" in words
+    assert said(capsys, "check", "--write-baseline", "models/a.onnx")[0] == 0
     assert said(capsys, "check", "models/a.onnx")[0] == 0
     assert not (bare / "perfc.toml").exists()
 
 
 def test_update_needs_no_baseline_before_it(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = said(capsys, "baseline", "update", "models/b.onnx")
+    code, out, _ = said(capsys, "check", "--write-baseline", "models/b.onnx")
     assert (code, "1 entry, 1 new" in out) == (0, True)
-    assert "models/b.onnx" in said(capsys, "baseline", "show")[1]
-    code, _, err = said(capsys, "baseline", "update", "models/none.onnx")
+    assert "models/b.onnx" in said(capsys, "check", "--show-baseline")[1]
+    code, _, err = said(capsys, "check", "--write-baseline", "models/none.onnx")
     assert (code, "models/none.onnx" in err, "as it was" in err) == (2, True, True)
 
 
@@ -80,7 +80,7 @@ def test_models_elsewhere_have_their_baseline_there(
 ) -> None:
     (bare / "elsewhere").mkdir()
     monkeypatch.chdir(bare / "elsewhere")
-    assert said(capsys, "baseline", "write", "../models/a.onnx")[0] == 0
+    assert said(capsys, "check", "--write-baseline", "../models/a.onnx")[0] == 0
     assert (bare / "models" / "perfc.lock").is_file()
     assert "1 same" in said(capsys, "check", str(bare / "models" / "a.onnx"))[1]
 
@@ -169,7 +169,7 @@ def test_a_folder_without_models_is_one_line(
     code, _, err = said(capsys, "init")
     assert (code, err.count("\n"), "no .onnx" in err) == (2, 1, True)
     (tmp_path / "model.py").write_text("import torch\n")
-    for command in (("check",), ("baseline", "write")):
+    for command in (("check",), ("check", "--write-baseline")):
         code, _, err = said(capsys, *command)
         assert code == 2, "nothing was checked, which is no pass"
         assert err.startswith("error: .: no model in this folder or below (perfc check reads .onnx")
@@ -218,8 +218,8 @@ def test_from_nothing_to_a_check_that_fails_and_is_accepted(
     assert done.returncode != 0, done.stdout
     assert "FAIL models/a.onnx" in words
     assert "conv1" in words, "the operator is named"
-    assert "intended? perfc baseline update models/a.onnx" in words
-    assert said(capsys, "baseline", "update", "models/a.onnx")[0] == 0
+    assert "intended? perfc check --write-baseline models/a.onnx" in words
+    assert said(capsys, "check", "--write-baseline", "models/a.onnx")[0] == 0
     git(bare, "add", "-A")
     done = git(bare, "commit", "-m", "two")
     assert done.returncode == 0, done.stdout

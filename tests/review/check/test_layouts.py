@@ -29,7 +29,7 @@ def monorepo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def perfc_writes() -> bool:
     from perfc.cli import run
 
-    return run(["baseline", "write"]) == 0
+    return run(["check", "--write-baseline"]) == 0
 
 
 VISION = "services/vision/models/a.onnx"
@@ -73,9 +73,9 @@ def test_budgets_in_one_run_each_hold_for_their_own_models(
         assert code == 1
         assert tree["baseline"].count("perfc.lock") == 2
     code, out, _ = said(capsys, "check", VISION, SPEECH)
-    assert f"intended? perfc baseline update {SPEECH}" in " ".join(out.split())
+    assert f"intended? perfc check --write-baseline {SPEECH}" in " ".join(out.split())
     before = (monorepo / "services/vision/perfc.lock").read_bytes()
-    code, out, _ = said(capsys, "baseline", "update", SPEECH)
+    code, out, _ = said(capsys, "check", "--write-baseline", SPEECH)
     assert (code, out.startswith("services/speech/perfc.lock: ")) == (0, True)
     assert said(capsys, "check", VISION, SPEECH)[0] == 0
     assert (monorepo / "services/vision/perfc.lock").read_bytes() == before
@@ -108,10 +108,10 @@ def test_budgets_above_the_repository_are_another_project_s(
 def test_a_budget_of_no_model_is_an_error(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     config = project / "perfc.toml"
     config.write_text(BUDGETS + BUDGETS.replace("models/*.onnx", "model/*.onnx"))
-    for command in (("check",), ("baseline", "write")):
+    for command in (("check",), ("check", "--write-baseline")):
         code, _, err = said(capsys, *command)
         assert code == 2
         assert err.startswith("error: perfc.toml:7: no model matches model/*.onnx (")
@@ -132,12 +132,12 @@ def test_a_model_without_a_baseline_is_said_and_strict_fails(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert said(capsys, "check", "--strict")[0] == 3, "there is no baseline at all"
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     assert said(capsys, "check", "--strict")[0] == 0
     put(project, "c", 16)
     for files in ((), ("models/c.onnx",)):
         code, out, _ = said(capsys, "check", *files)
-        line = "models/c.onnx: new, limits with + are not checked (perfc baseline update models/c"
+        line = "c.onnx: new, limits with + are not checked (perfc check --write-baseline models/c"
         assert (code, line in " ".join(out.split())) == (0, True)
         assert said(capsys, "check", *files, "--strict")[0] == 3
     (project / "perfc.toml").write_text(BUDGETS.replace('{ warn = "+0%", fail = "+20%" }', '"1 G"'))

@@ -14,7 +14,7 @@ import pytest
 from .projects import BUDGETS, models, put, said
 
 TARGETS = ("a100", "t4")
-STEPS = ("baseline update models/a.onnx", "baseline update", "baseline write")
+STEPS = ("check --write-baseline models/a.onnx", "check --write-baseline")
 
 
 def budgets(targets: tuple[str, ...], rules: str = 'flop = { fail = "+20%" }') -> str:
@@ -29,7 +29,7 @@ def locked(project: Path) -> dict[str, object]:
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
-    code, out, err = said(capsys, "baseline", "show", "--output-format", "json")
+    code, out, err = said(capsys, "check", "--show-baseline", "--output-format", "json")
     assert code == 0, err
     result: list[dict[str, object]] = json.loads(out)["models"]
     return result
@@ -51,7 +51,7 @@ def test_a_lock_reads_back_after_every_command(
     (project / "models" / "b.onnx").unlink()
     for name in names:
         put(project, name, 16)
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     for name in set(changed) & set(names):
         put(project, name, 64)
     first = {(m["path"], m["target"]): m["figures"]["flop"] for m in shown(capsys)}
@@ -65,7 +65,7 @@ def test_a_lock_reads_back_after_every_command(
     code, _, err = said(capsys, "check")
     assert code == int(set(changed) & set(names) != set(again) & set(names)), err
     before = (project / "perfc.lock").read_bytes()
-    assert "unchanged" in said(capsys, "baseline", "update", "models/a.onnx")[1]
+    assert "unchanged" in said(capsys, "check", "--write-baseline", "models/a.onnx")[1]
     assert (project / "perfc.lock").read_bytes() == before
 
 
@@ -80,9 +80,9 @@ def test_a_changed_target_is_told_of_the_models_measured_on_it(
         own = load_machine("t4").path.read_text()
     (project / "my.toml").write_text(re.sub(r'(?m)^name = ".*"', 'name = "mine"', own, count=1))
     (project / "perfc.toml").write_text(budgets(("my.toml",)))
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     (project / "my.toml").write_text((project / "my.toml").read_text() + "# changed\n")
-    assert said(capsys, "baseline", "update", "models/a.onnx")[0] == 0
+    assert said(capsys, "check", "--write-baseline", "models/a.onnx")[0] == 0
     code, _, err = said(capsys, "check")
     assert (code, err) == (0, "")
     digests = {m["path"]: m["target_digest"] for m in locked(project)["model"]}  # type: ignore[attr-defined]
@@ -106,21 +106,21 @@ def test_a_damaged_lock_is_written_anew_and_nothing_else_is(
 ) -> None:
     lock = project / "perfc.lock"
     lock.write_text(content)
-    for args in (("check",), ("baseline", "update", "models/a.onnx")):
+    for args in (("check",), ("check", "--write-baseline", "models/a.onnx")):
         code, _, err = said(capsys, *args)
         assert (code, err.count("\n")) == (2, 1)
         assert "perfc.lock" in err
     assert lock.read_text() == content
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     assert said(capsys, "check")[0] == 0
 
 
 def test_a_newer_lock_is_not_overwritten(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     lock = project / "perfc.lock"
     lock.write_text(re.sub(r"schema = \d+", "schema = 99", lock.read_text()))
     before = lock.read_bytes()
-    code, _, err = said(capsys, "baseline", "write")
+    code, _, err = said(capsys, "check", "--write-baseline")
     assert (code, "update perfc" in err) == (2, True)
     assert lock.read_bytes() == before
 
@@ -128,7 +128,7 @@ def test_a_newer_lock_is_not_overwritten(project: Path, capsys: pytest.CaptureFi
 def test_a_lock_of_the_first_schema_is_read(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     lock = project / "perfc.lock"
     text = re.sub(r"schema = \d+", "schema = 1", lock.read_text())
     digest = re.search(r'target_digest = "(\w+)"\n', text)
@@ -147,7 +147,7 @@ def test_any_name_of_a_file_reads_back(
     project: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     put(project, name, 16)
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     text = (project / "perfc.lock").read_text(encoding="utf-8")
     assert all(c.isprintable() or c == "\n" for c in text), "a reviewer sees every character"
     assert f"models/{name}.onnx" in {m["path"] for m in shown(capsys)}
@@ -161,11 +161,11 @@ def test_any_name_of_a_symbol_reads_back(
     (project / "perfc.toml").write_text(BUDGETS.replace("n = 4", f'"{symbol}" = 4'))
     put(project, "a", 16, batch=symbol)
     put(project, "b", 16, batch=symbol)
-    code, _, err = said(capsys, "baseline", "write")
+    code, _, err = said(capsys, "check", "--write-baseline")
     assert code == 0, err
     first = shown(capsys)
     (project / "perfc.toml").write_text(BUDGETS.replace("n = 4", f'"{symbol}" = 8'))
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     assert [2 * m["figures"]["flop"] for m in first] == [
         m["figures"]["flop"] for m in shown(capsys)
     ]  # type: ignore[operator]
@@ -179,7 +179,7 @@ def test_a_name_that_is_no_text_is_one_line(
         Path(os.fsdecode(bytes(project / "models") + b"/\xff.onnx")).write_bytes(source)
     except OSError:
         pytest.skip("this file system has only names that are text")
-    code, _, err = said(capsys, "baseline", "write")
+    code, _, err = said(capsys, "check", "--write-baseline")
     assert (code, err.count("\n")) == (2, 1)
     assert "not UTF-8" in err
     assert not (project / "perfc.lock").exists()
@@ -219,7 +219,7 @@ HUGE = str(2**70)
 def test_what_no_figure_can_be_is_refused_with_its_line(
     project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, words: str
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     lock = project / "perfc.lock"
     head, second = lock.read_text().rsplit("[[model]]", 1)
     match = re.search(old, second)
@@ -244,7 +244,7 @@ def test_a_limit_against_a_figure_that_the_lock_lacks_is_no_pass(
     metric = {"flop": "flop", "time_s": "time", "peak_memory_bytes": "peak_memory"}[key]
     text = budgets(("a100",), f'{metric} = {{ warn = "+1%", fail = "+5%" }}')
     (project / "perfc.toml").write_text(text)
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     lock = project / "perfc.lock"
     head, second = lock.read_text().rsplit("[[model]]", 1)
     lock.write_text(f"{head}[[model]]{re.sub(rf'(?m)^{key} = .*$', '', second)}")
@@ -256,7 +256,7 @@ def test_a_limit_against_a_figure_that_the_lock_lacks_is_no_pass(
     for form in ("json", "csv", "markdown", "github", "gitlab", "junit"):
         code, out, _ = said(capsys, "check", "--output-format", form)
         assert (code, f"no {key}" in out.replace("\\_", "_")) == (2, True), form
-    assert said(capsys, "baseline", "update", "models/b.onnx")[0] == 0
+    assert said(capsys, "check", "--write-baseline", "models/b.onnx")[0] == 0
     assert said(capsys, "check")[0] == 0
 
 
@@ -284,16 +284,16 @@ def test_lower_bounds_are_written_read_and_said(
     unknown_operator(project, "a", 16)
     rules = 'flop = { fail = "+5%" }\nparameters = { fail = "+0%" }'
     (project / "perfc.toml").write_text(budgets(("a100",), rules))
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     first, second = locked(project)["model"]  # type: ignore[misc]
     assert "flop" in first["lower_bounds"]
     assert "parameters" not in first["lower_bounds"]
     assert "lower_bounds" not in second
-    assert "unchanged" in said(capsys, "baseline", "update", "models/b.onnx")[1]
+    assert "unchanged" in said(capsys, "check", "--write-baseline", "models/b.onnx")[1]
     assert locked(project)["model"] == [first, second]
     bounds = {m["path"]: m["lower_bounds"] for m in shown(capsys)}
     assert bounds == {"models/a.onnx": first["lower_bounds"], "models/b.onnx": []}
-    assert "≥" in said(capsys, "baseline", "show")[1]
+    assert "≥" in said(capsys, "check", "--show-baseline")[1]
     assert said(capsys, "check", "--strict")[0] == 3
     # all is known of the next one: the growth may be of what was not counted before
     put(project, "a", 64)
@@ -311,7 +311,7 @@ def test_lower_bounds_are_written_read_and_said(
 def test_the_lock_of_a_revision_is_checked_likewise(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     lock = project / "perfc.lock"
     good = lock.read_text()
     lock.write_text(good.replace("flop = ", "flop = -", 1))

@@ -32,7 +32,9 @@ def configured(inside: Path, line: str) -> None:
     (inside / "perfc.toml").write_text(f"{line}\n{BUDGETS}")
 
 
-@pytest.mark.parametrize("command", [("check",), ("baseline", "write"), ("baseline", "show")])
+@pytest.mark.parametrize(
+    "command", [("check",), ("check", "--write-baseline"), ("check", "--show-baseline")]
+)
 @pytest.mark.parametrize(
     "lock", ["../x.lock", "a/../../x.lock", "{outside}/x.lock", "link/x.lock", "linked.lock"]
 )
@@ -57,7 +59,7 @@ def test_a_lock_that_is_no_name_is_refused(
     inside: Path, capsys: pytest.CaptureFixture[str], lock: str
 ) -> None:
     configured(inside, f"lock = {lock}")
-    code, _, err = said(capsys, "baseline", "write")
+    code, _, err = said(capsys, "check", "--write-baseline")
     assert (code, err) == (2, "error: perfc.toml:1: lock is not the name of a file\n")
 
 
@@ -69,7 +71,11 @@ def test_the_lock_replaces_no_other_file(
     (inside / "other.toml").write_text("[table]\nkey = 1\n")
     configured(inside, f'lock = "{lock}"')
     before = (inside / lock).read_bytes()
-    for command in (("baseline", "write"), ("baseline", "update", "models/a.onnx"), ("check",)):
+    for command in (
+        ("check", "--write-baseline"),
+        ("check", "--write-baseline", "models/a.onnx"),
+        ("check",),
+    ):
         code, _, err = said(capsys, *command)
         assert (code, err.count("\n")) == (2, 1)
         assert (inside / lock).read_bytes() == before
@@ -82,10 +88,10 @@ def test_a_lock_may_have_any_name_inside(
     (inside / "ci").mkdir()
     configured(inside, f'lock = "{lock}"')
     for _ in range(2):
-        code, _, err = said(capsys, "baseline", "write")
+        code, _, err = said(capsys, "check", "--write-baseline")
         assert (code, err) == (0, "")
     (inside / lock).write_text((inside / lock).read_text() + "= damaged\n")
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     assert said(capsys, "check")[0] == 0
 
 
@@ -118,7 +124,7 @@ def test_a_model_outside_is_no_model_of_the_project(
     (inside.parent / "x.onnx").write_bytes((inside / "models" / "a.onnx").read_bytes())
     code, out, _ = said(capsys, "check", "../x.onnx")
     assert (code, "no budget is about it" in out) == (0, True)
-    assert said(capsys, "baseline", "update", "../x.onnx")[0] == 2
+    assert said(capsys, "check", "--write-baseline", "../x.onnx")[0] == 2
     assert not (inside / "perfc.lock").exists()
 
 

@@ -30,20 +30,22 @@ from .projects import BUDGETS, put, said
 def test_a_comment_says_what_a_check_found(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     said(capsys, "check", "--output-format", "json", "-o", "same.json")
-    assert said(capsys, "comment", "same.json")[1] == "", "nothing changed: nothing to say"
-    _, out, _ = said(capsys, "comment", "same.json", "--policy", "always")
+    assert said(capsys, "check", "--comment", "same.json")[1] == "", (
+        "nothing changed: nothing to say"
+    )
+    _, out, _ = said(capsys, "check", "--comment", "same.json", "--policy", "always")
     assert out.startswith(comment.MARKER)
     put(project, "a", 64)
     put(project, "c", 16)
     said(capsys, "check", "--output-format", "json", "-o", "worse.json")
-    _, out, _ = said(capsys, "comment", "worse.json", "--policy", "on-fail")
+    _, out, _ = said(capsys, "check", "--comment", "worse.json", "--policy", "on-fail")
     assert out.startswith(comment.MARKER)
     assert "models/a.onnx" in out
     assert "new model" in out
     (project / "odd.json").write_text("{}")
-    code, _, err = said(capsys, "comment", "odd.json")
+    code, _, err = said(capsys, "check", "--comment", "odd.json")
     assert (code, err.count("\n")) == (2, 1)
 
 
@@ -54,7 +56,7 @@ def test_names_cannot_write_markup(project: Path, capsys: pytest.CaptureFixture[
     (project / "perfc.toml").write_text(budgets)
     assert said(capsys, "check", "--output-format", "json", "-o", "c.json")[0] == 1
     for policy in ("on-fail", "on-change"):
-        _, out, _ = said(capsys, "comment", "c.json", "--policy", policy)
+        _, out, _ = said(capsys, "check", "--comment", "c.json", "--policy", policy)
         assert out.count("&lt;img src=x&gt;\\`\\|%0A") == 2, "in the limits and among the new"
         assert "<img" not in out
         assert "@org" not in out
@@ -72,7 +74,7 @@ def test_names_cannot_write_markup(project: Path, capsys: pytest.CaptureFixture[
 def test_every_format_names_the_same_findings(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     put(project, "a", 64)
     budgets = BUDGETS.replace("[[budget]]", '[[budget]]\ntraffic = { warn = "+0%" }')
     (project / "perfc.toml").write_text(budgets)
@@ -131,7 +133,7 @@ def test_every_format_has_the_same_numbers(project: Path) -> None:
 def test_a_cache_that_lies_or_cannot_be_written_is_no_harm(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     files = [*(project / ".perfc_cache").glob("*.json")]
     kept = [path.read_text() for path in files]
     for lie in ("[" * 100_000, "-1", '"x"', "1e999"):
@@ -178,7 +180,7 @@ def test_sizes_that_a_model_does_not_have_are_not_said_of_it(
     config = project / "perfc.toml"
     config.write_text(BUDGETS.replace("{ n = 4 }", "{ n = 4, rows = 2 }"))
     put(project, "b", 16, batch="rows")
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     _, out, _ = said(capsys, "check", "--output-format", "json")
     a, b = json.loads(out)["results"]
     assert a["setting"].endswith("ort, n=4")
@@ -195,7 +197,7 @@ def test_why_is_told_whatever_sizes_the_budget_has(
     config = project / "perfc.toml"
     config.write_text(BUDGETS.replace("{ n = 4 }", "{ n = 4, rows = 2 }"))
     put(project, "b", 16, batch="rows")
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
     for args in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "base"]):
         subprocess.run(["git", *args], check=True, cwd=project)
@@ -207,11 +209,11 @@ def test_why_is_told_whatever_sizes_the_budget_has(
 def test_no_output_depends_on_where_the_project_is(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     put(project, "a", 64)
     for form in ("text", "json", "csv", "markdown", "github", "gitlab", "junit"):
         assert str(project) not in said(capsys, "check", "--output-format", form)[1], form
-    assert str(project) not in said(capsys, "baseline", "show")[1]
+    assert str(project) not in said(capsys, "check", "--show-baseline")[1]
 
 
 def test_a_baseline_of_thousands_of_models_reads_back(project: Path) -> None:

@@ -37,7 +37,7 @@ def test_budgets_hold_for_a_model_in_another_place(
     # pre-commit leaves out what a commit deletes
     code, out, err = said(capsys, "check", *([place] if is_hook else []))
     assert (code, err) == (1, ""), out
-    step = f"perfc baseline update {place}"
+    step = f"perfc check --write-baseline {place}"
     if place.startswith("other"):
         step = "no budget is about it: add it to perfc.toml"
     assert f"{place}: in place of models/a.onnx ({step})" in " ".join(out.split())
@@ -68,7 +68,7 @@ def test_a_model_that_moves_to_another_project_keeps_its_budget(
     put(project, "one/models/a.onnx", network())
     (project / "perfc.toml").unlink()
     (project / "perfc.lock").unlink()
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     git(project, "add", "-A")
     git(project, "commit", "-qm", "two")
     git(project, "mv", "one/models/a.onnx", "two/models/b.onnx")
@@ -90,7 +90,7 @@ def test_a_rename_is_compared_kernel_by_kernel_and_can_be_accepted(
     row = next(r for r in json.loads(out)["results"] if r["model"] == "models/b.onnx")
     assert (code, row["standing"], row["outcome"]) == (1, "changed", "fail")
     assert "conv" in row["why"]
-    assert said(capsys, "baseline", "update", "models/b.onnx")[0] == 0
+    assert said(capsys, "check", "--write-baseline", "models/b.onnx")[0] == 0
     assert said(capsys, "check")[:2] == (0, said(capsys, "check")[1])
     text = (project / "perfc.lock").read_text()
     assert ("models/a.onnx" in text, "models/b.onnx" in text) == (False, True)
@@ -120,7 +120,7 @@ def test_a_model_under_the_name_of_a_larger_one_keeps_its_own_budget(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     put(project, "models/stays.onnx", network(40, depth=16))
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     git(project, "commit", "-qam", "two")
     (project / "models/a.onnx").rename(project / "models/stays.onnx")
     code, out, _ = said(capsys, "check")
@@ -139,7 +139,7 @@ def test_another_model_and_a_removed_one_are_not_compared(
     git(project, "add", "-A")
     code, out, _ = said(capsys, "check")
     assert (code, "1 same, 1 new, 1 removed" in out) == (0, True)
-    line = "models/b.onnx: new, limits with + are not checked (perfc baseline update models/b.onnx)"
+    line = "b.onnx: new, limits with + are not checked (perfc check --write-baseline models/b.onnx)"
     assert " ".join(out.split()).count(line) == 1
 
 

@@ -68,7 +68,7 @@ def test_a_larger_window_fails_on_time(
     monkeypatch.chdir(tmp_path)
     Path("perfc.toml").write_text(BUDGET)
     Path("m.onnx").write_bytes(convolution(3, channels, filters, side, **more))
-    assert cli.run(["baseline", "write"]) == 0
+    assert cli.run(["check", "--write-baseline"]) == 0
     committed(tmp_path)
     Path("m.onnx").write_bytes(convolution(5, channels, filters, side, **more))
     capsys.readouterr()
@@ -99,7 +99,7 @@ def test_every_output_has_the_time_that_analyze_prints(
     monkeypatch.chdir(tmp_path)
     Path("perfc.toml").write_text(BUDGET)
     Path("m.onnx").write_bytes(product(512, 512))
-    assert cli.run(["baseline", "write"]) == 0
+    assert cli.run(["check", "--write-baseline"]) == 0
     committed(tmp_path)
     Path("m.onnx").write_bytes(product(2048, 2048))
     time = perfc.analyze(Path("m.onnx"), "a100").prediction.total.time_s
@@ -117,7 +117,7 @@ def test_every_output_has_the_time_that_analyze_prints(
         assert cli.run(["check", "--output-format", form]) == 1
         said = " ".join(capsys.readouterr().out.split()).replace("-&gt;", "->")
         assert arrow in said or json.dumps(arrow)[1:-1] in said, form
-    assert cli.run(["comment", "check.json", "--policy", "always"]) == 0
+    assert cli.run(["check", "--comment", "check.json", "--policy", "always"]) == 0
     assert f"{quantity(time, Unit.SECOND)} |" in capsys.readouterr().out
     assert cli.run(["diff", "m.onnx", "--output-format", "json"]) == 0
     tree = json.loads(capsys.readouterr().out)
@@ -125,5 +125,5 @@ def test_every_output_has_the_time_that_analyze_prints(
     assert total["new"] == time
     fixed_s = tree["fixed_s_new"] - tree["fixed_s_old"] + tree["factor_s"]
     assert tree["blame"][0]["time_s"] + fixed_s == pytest.approx(total["delta"])
-    assert cli.run(["baseline", "update", "m.onnx"]) == 0
+    assert cli.run(["check", "--write-baseline", "m.onnx"]) == 0
     assert f"time_s = {time:.6g}" in Path("perfc.lock").read_text()

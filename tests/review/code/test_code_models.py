@@ -141,7 +141,10 @@ def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, text: str, message
 def test_a_check_compares_a_module_with_its_baseline_and_names_the_change(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert said(capsys, "baseline", "write")[:2] == (0, "perfc.lock: 2 entries, 2 new, 0 gone\n")
+    assert said(capsys, "check", "--write-baseline")[:2] == (
+        0,
+        "perfc.lock: 2 entries, 2 new, 0 gone\n",
+    )
     code_, out, _ = said(capsys, "check")
     assert (code_, "2 same; 0 analysed" in out) == (0, True)
     (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
@@ -199,12 +202,12 @@ def entries_of(root: Path) -> list[dict[str, Any]]:
 def test_a_source_with_two_sets_of_inputs_keeps_its_baseline(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     before = entries_of(project)
     (project / "perfc.toml").write_text(TABLE + LARGE)
     code_, out, _ = said(capsys, "check")
     assert (code_, "2 same" in out, "mypkg.model:Net/large: new" in out) == (0, True, True)
-    said(capsys, "baseline", "update", "mypkg.model:Net/large")
+    said(capsys, "check", "--write-baseline", "mypkg.model:Net/large")
     entries = entries_of(project)
     assert [e["path"] for e in entries] == [*["mypkg.model:Net"] * 2, "mypkg.model:Net/large"]
     assert entries[:2] == before
@@ -213,7 +216,7 @@ def test_a_source_with_two_sets_of_inputs_keeps_its_baseline(
     (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
     code_, out, _ = said(capsys, "check", "mypkg/sizes.py", "-o", "result.json")
     assert code_ == 1
-    assert "mypkg.model:Net/large" in said(capsys, "comment", "result.json")[1]
+    assert "mypkg.model:Net/large" in said(capsys, "check", "--comment", "result.json")[1]
     assert said(capsys, "diff", "HEAD", "mypkg.model:Net/large", "--exit-code")[0] == 1
 
 
@@ -238,7 +241,7 @@ def test_two_sets_of_inputs_of_a_module_have_different_figures(
     text = (TABLE + LARGE).replace("mypkg.model", "net").replace("[1, 8]", "8")
     (tmp_path / "perfc.toml").write_text(text)
     monkeypatch.chdir(tmp_path)
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     small, large = entries_of(tmp_path)
     assert small["flop"] * 4 == large["flop"]
     assert "2 same" in said(capsys, "check")[1]
@@ -247,7 +250,7 @@ def test_two_sets_of_inputs_of_a_module_have_different_figures(
 def test_a_source_is_checked_by_the_modules_it_is_part_of(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
     code_, out, _ = said(capsys, "check", "mypkg/other.py")
     assert (code_, "all budgets met" in out) == (0, True)
@@ -259,15 +262,14 @@ def test_a_source_is_checked_by_the_modules_it_is_part_of(
     ("arguments", "message"),
     [
         (["check", "mypkg/absent.py"], "mypkg/absent.py: no such file"),
-        (["baseline", "write", "mypkg/other.py"], "mypkg/other.py: no budget is about it"),
-        (["baseline", "update", "mypkg/other.py"], "mypkg/other.py: no budget is about it"),
+        (["check", "--write-baseline", "mypkg/other.py"], "mypkg/other.py: no budget is about it"),
         (["init", "mypkg.model:Net", "--force", "--kwargs", "[1"], "error: --kwargs is no JSON"),
     ],
 )
 def test_what_is_wrong_on_the_command_line_is_one_line(
     project: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     files = {name: (project / name).read_bytes() for name in ("perfc.lock", "perfc.toml")}
     code_, _, err = said(capsys, *arguments)
     assert (code_, message in err) == (2, True)
@@ -306,7 +308,7 @@ def test_a_module_of_another_name_keeps_its_budgets(
 ) -> None:
     table = project / "perfc.toml"
     table.write_text(TABLE.replace('"mypkg.model:Net"', old))
-    assert said(capsys, "baseline", "write")[0] == 0
+    assert said(capsys, "check", "--write-baseline")[0] == 0
     git(project, "add", "-A")
     git(project, "commit", "-qm", "two")
     table.write_text(TABLE.replace('"mypkg.model:Net"', new))
@@ -320,7 +322,7 @@ def test_a_module_of_another_name_keeps_its_budgets(
         code, out, _ = said(capsys, "check", *files)
         assert (code, "FAIL" in out) == (1, True), out
     name = new.replace('"', "").replace("\nname = ", "/")
-    assert said(capsys, "baseline", "update", name)[0] == 0
+    assert said(capsys, "check", "--write-baseline", name)[0] == 0
     code, out, _ = said(capsys, "check")
     assert (code, "in place of" in out, "removed" in out) == (0, False, False), out
 

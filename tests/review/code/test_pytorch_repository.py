@@ -73,7 +73,7 @@ def test_a_pull_request_is_checked_and_annotated_at_its_lines(tmp_path: Path) ->
         )
 
     shutil.copytree(EXAMPLE, main, ignore=shutil.ignore_patterns("__pycache__", ".perfc_cache"))
-    made = ran(main, "perfc baseline write; git init -qb main; git add .; git commit -qm one")
+    made = ran(main, "perfc check --write-baseline; git init -qb main; git add .; git commit -qm 1")
     assert (made.returncode, made.stdout) == (0, "perfc.lock: 2 entries, 2 new, 0 gone\n")
     ran(tmp_path, "git clone -q main request")
     layers = tmp_path / "request" / "mynet" / "layers.py"

@@ -94,7 +94,15 @@ def test_an_oracle_that_cannot_answer_says_why(
 def test_the_command_prints_groups_and_agreement(
     model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    args = ["fusion", model, "--oracle", "tensorrt", "--engine", engine(tmp_path, "conv + relu")]
+    args = [
+        "dev",
+        "fusion",
+        model,
+        "--oracle",
+        "tensorrt",
+        "--engine",
+        engine(tmp_path, "conv + relu"),
+    ]
     assert cli.run([*args, "--output-format", "json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert (made["theirs"], made["same"], made["share"]) == (1, 1, 1.0)
@@ -107,7 +115,10 @@ def test_the_command_prints_groups_and_agreement(
 def test_wrong_arguments_of_a_module_are_one_line(
     kwargs: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run(["fusion", "torch.nn:Linear", "--oracle", "inductor", "--kwargs", kwargs]) == 2
+    assert (
+        cli.run(["dev", "fusion", "torch.nn:Linear", "--oracle", "inductor", "--kwargs", kwargs])
+        == 2
+    )
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1

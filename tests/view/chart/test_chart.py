@@ -215,7 +215,7 @@ def test_json_of_ncu_gives_the_marks_of_its_csv(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "ncu.json"
-    assert cli.run(["ncu", str(NCU), "--output-format", "json", "-o", str(path)]) == 0
+    assert cli.run(["trace", str(NCU), "--output-format", "json", "-o", str(path)]) == 0
     args = ["roofline", "a100-40gb", "--output-format", "json", "--measured"]
     trees = []
     for source in (NCU, path):

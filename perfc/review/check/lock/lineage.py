@@ -83,7 +83,7 @@ class Lineage:
         line = line or Succession((case.model,), (case.model,))
         name = self.config.shown(case.model)
         names = " ".join(shlex.quote(self.config.shown(n)) for n in line.new)
-        step = f"perfc baseline update {names}"
+        step = f"perfc check --write-baseline {names}"
         if case.model != line.new[0]:
             first = self.config.shown(line.new[0])
             return ComparedEntries(entry, None, "", f"{name}: checked together with {first}")

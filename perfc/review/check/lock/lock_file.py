@@ -20,12 +20,12 @@ from .baseline import DIGEST_CHARACTERS, KEYS, OTHERS, Baseline, BaselineCase, E
 
 SCHEMA = 2
 """Schema version; version 1, with separate tables of target digests, can still be read."""
-COMMENT = "Written by `perfc baseline`. Commit it, and review its changes like those of code."
+COMMENT = "Written by `perfc check`. Commit it, and review its changes like those of code."
 LARGEST_BYTES = 8 << 20
 """Maximum size; a lock file has about 500 bytes per model and budget."""
 LARGEST_HEAD_BYTES = 4096
 """Bytes searched for the comment of a damaged file, after conflict markers."""
-AGAIN = "restore it from git, or write it again: perfc baseline write"
+AGAIN = "restore it from git, or write it again: perfc check --write-baseline"
 ORIGINS = {
     Metric.TIME: Origin.PREDICTED,
     Metric.ENERGY: Origin.PREDICTED,

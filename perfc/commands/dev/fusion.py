@@ -1,4 +1,4 @@
-"""``perfc fusion``: fused kernels of a compiler next to those of perfc, group by group."""
+"""``perfc dev fusion``: fused kernels of a compiler next to those of perfc, group by group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
 @click.command(
     "fusion",
     epilog=examples(
-        "fusion model.onnx --oracle ort", "fusion model.onnx --oracle tensorrt --engine layers.json"
+        "dev fusion model.onnx --oracle ort",
+        "dev fusion model.onnx --oracle tensorrt --engine layers.json",
     ),
 )
 @click.argument("model", type=click.Path())

@@ -1,4 +1,4 @@
-"""``perfc baseline``: write the current figures of models as the baseline of later checks."""
+"""Baseline that `perfc check` compares with (perfc.lock): it is written, and shown."""
 
 from __future__ import annotations
 
@@ -6,22 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from perfc.common.plain_text import say
 from perfc.common.whole_file import write_output
 
-from ..shared.prelude import (
-    DeploymentOptions,
-    GroupedCommand,
-    color_option,
-    config_option,
-    emit,
-    examples,
-    format_options,
-    model_options,
-    show_document,
-)
+from ..shared.prelude import DeploymentOptions, emit, show_document
 from ._budgets import budgets_of
 
 if TYPE_CHECKING:
@@ -29,40 +17,8 @@ if TYPE_CHECKING:
 
 UNREADABLE = 2
 
-DOCUMENT = ("baseline", "perfc.review.check.lock.lock_view:BaselineView")
-"""JSON document of ``show``, and the type that defines its schema."""
 
-
-@click.group("baseline", epilog=examples("baseline write", "baseline show"))
-def command() -> None:
-    """Write, show and update the baseline that `perfc check` compares with (perfc.lock)."""
-
-
-@command.command(
-    "write", cls=GroupedCommand, epilog=examples("baseline write", "baseline write model.onnx")
-)
-@model_options
-@click.argument("files", nargs=-1, type=click.Path())
-def write(options: DeploymentOptions, files: tuple[str, ...]) -> int:
-    """Analyze FILES (default: every model with a budget) and write a new baseline."""
-    return store(options, files, is_anew=True)
-
-
-@command.command(
-    "update", cls=GroupedCommand, epilog=examples("baseline update", "baseline update model.onnx")
-)
-@model_options
-@click.argument("files", nargs=-1, type=click.Path())
-def update(options: DeploymentOptions, files: tuple[str, ...]) -> int:
-    """Analyze FILES (default: every model) and update their entries in the baseline."""
-    return store(options, files, is_anew=not files)
-
-
-@command.command("show", epilog=examples("baseline show", "baseline show --output-format json"))
-@config_option
-@format_options("text", "json", "markdown")
-@color_option
-def show(config: Path | None, form: str, output: Path | None) -> None:
+def show(config: Path | None, form: str, output: Path | None) -> int:
     """Print the baseline as a table."""
     from perfc.deployment import Deployment, project_file
     from perfc.errors import ParseError
@@ -75,32 +31,30 @@ def show(config: Path | None, form: str, output: Path | None) -> None:
     budgets = configs.load(file) if file else built_in.budgets(here, (), Deployment())
     known = run.opened(budgets)
     if known.path is None:
-        hint = "write one: perfc baseline write"
+        hint = "write one: perfc check --write-baseline"
         raise ParseError("no baseline", where=str(budgets.lock), hint=hint)
     if form == "json":
         emit(lock_view.to_json(known), output)
     else:
         show_document(lock_view.document(known, budgets.named(known.path)), form, output)
+    return 0
 
 
-def store(options: DeploymentOptions, files: Sequence[str], *, is_anew: bool) -> int:
+def store(options: DeploymentOptions, files: Sequence[str]) -> int:
     """Analyze and write; writes nothing if a model cannot be analyzed."""
-    done = [
-        renew(project, models, is_anew=is_anew) for project, models in budgets_of(options, files)
-    ]
+    done = [renew(project, models) for project, models in budgets_of(options, files)]
     return UNREADABLE if None in done else 0
 
 
-def renew(config: Config, files: Sequence[str], *, is_anew: bool) -> Path | None:
+def renew(config: Config, files: Sequence[str]) -> Path | None:
     """Analyze the models of one project and write its baseline; None if one is unreadable."""
     from perfc.review.check import built_in, run
     from perfc.review.check.lock import digests, lock_file
     from perfc.review.check.lock.baseline import Baseline
     from perfc.view.report.units import plural
 
-    is_anew = is_anew or not files
-    old = lock_file.replaced(config.lock) if is_anew else run.opened(config)
-    entries, errors = run.renewed(config, Baseline() if is_anew else old, files)
+    old = run.opened(config) if files else lock_file.replaced(config.lock)
+    entries, errors = run.renewed(config, old if files else Baseline(), files)
     for line in errors:
         say(f"error: {line}", is_error=True)
     name = config.shown(config.lock.relative_to(config.root).as_posix())

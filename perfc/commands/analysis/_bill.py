@@ -1,0 +1,155 @@
+"""Bill of `perfc compare --price`: time, energy, carbon and price of many runs on each machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import click
+
+from perfc.common.choice import member
+from perfc.ir import frozen
+
+from ..shared import names as _names
+from ..shared.prelude import DeploymentOptions, Names, show_result
+
+if TYPE_CHECKING:
+    from perfc.machine import Machine
+    from perfc.study.comparison import ModelSetting
+
+P = ParamSpec("P")
+R = TypeVar("R")
+AMOUNT = click.FloatRange(0, min_open=True)
+POWER = click.FloatRange(0, 1e5)
+OPTIONS = (
+    click.option(
+        "--price", is_flag=True, help="Print time, energy, CO2 and price of all runs instead."
+    ),
+    click.option(
+        "--runs", "--steps", "steps", type=AMOUNT, metavar="N", help="Price N runs or steps."
+    ),
+    click.option(
+        "--items",
+        type=AMOUNT,
+        metavar="N",
+        help="Price N images, tokens or runs (default: 1,000,000).",
+    ),
+    click.option(
+        "--osl",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Output tokens of a request to a language model (default: as for perfc llm).",
+    ),
+    click.option(
+        "--terms",
+        type=Names(_names.terms),
+        default="on-demand",
+        show_default=True,
+        metavar="NAME",
+        help="Rental terms: on-demand, spot or reserved.",
+    ),
+    click.option("--cloud", default="", metavar="NAME", help="Cloud provider (default: any)."),
+    click.option(
+        "--pue",
+        type=click.FloatRange(1, 5),
+        metavar="X",
+        help="Power usage effectiveness of the data center (default: from the table).",
+    ),
+    click.option("--host-power", type=POWER, metavar="W", help="Host power per GPU in watts."),
+    click.option(
+        "--power-limit",
+        type=click.FloatRange(1, 1e5),
+        metavar="W",
+        help="Power limit per GPU in watts, below its default: slower, with less energy.",
+    ),
+)
+
+
+@frozen
+class BillOptions:
+    """Options of a bill, as typed."""
+
+    price: bool
+    steps: float | None
+    items: float | None
+    osl: int | None
+    terms: str
+    cloud: str
+    pue: float | None
+    host_power: float | None
+    power_limit: float | None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Return True if a bill is to be printed: with `--price`, or an amount to price."""
+        return self.price or self.steps is not None or self.items is not None
+
+
+def bill_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Add the options of a bill; the function receives them as ``bill``."""
+
+    @wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        kwargs["bill"] = BillOptions(**{n: kwargs.pop(n) for n in BillOptions.__match_args__})  # type: ignore[arg-type]
+        return function(*args, **kwargs)
+
+    for option in reversed(OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def show_bill(
+    options: DeploymentOptions,
+    settings: Sequence[ModelSetting],
+    machines: tuple[Machine, ...],
+    bill: BillOptions,
+    region: str | None,
+    form: str,
+    output: Path | None,
+    *,
+    predict: bool,
+) -> int:
+    """Write the bill of all runs, with the price of each known offer.
+
+    Raises:
+        UsageError: runs and items are given, or rows of CSV are wanted.
+    """
+    from perfc.study.comparison import Order, compare
+    from perfc.study.comparison.bill_views import document
+    from perfc.study.comparison.bills import SCHEMA, BilledAmount, CostsView, costs
+    from perfc.study.comparison.tokens import by_tokens
+    from perfc.study.expenses import HOST, Host, Prices, RentalTerms, region_named
+
+    if bill.steps is not None and bill.items is not None:
+        raise click.UsageError("--runs and --items say the same: give one of them")
+    if form == "csv":
+        raise click.UsageError("csv has a row per machine, without a bill")
+    prices = replace(
+        Prices.read(options.file),
+        terms=member(RentalTerms, bill.terms, "--terms"),
+        cloud=bill.cloud,
+    )
+    host, power = HOST, bill.host_power
+    if power is not None:
+        host = Host(power, power, power, "as given")
+    where = region_named(region or "world")
+    comparison = compare(
+        settings, machines, order=Order.GIVEN, prices=prices, region=where, predict=predict
+    )
+    if bill.steps is None:
+        comparison = by_tokens(comparison, settings, machines, prices, bill.osl)
+    result = costs(
+        comparison,
+        machines,
+        BilledAmount(bill.steps, bill.items),
+        prices,
+        host=host,
+        pue=bill.pue,
+        power_limit_w=math.inf if bill.power_limit is None else bill.power_limit,
+    )
+    show_result(SCHEMA, CostsView.of(result), document(result), form, output)
+    return 0

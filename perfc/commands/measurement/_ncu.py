@@ -1,0 +1,79 @@
+"""Reports of Nsight Compute, whose counters `perfc trace` draws as a hierarchical roofline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from perfc.errors import ParseError
+
+from ..shared.prelude import emit, output_format, show_view
+
+FINDINGS = 1
+SUFFIXES = (".csv", ".csv.gz", ".ncu-rep")
+
+
+def is_report(files: Sequence[str]) -> bool:
+    """Return True if the first file is a report of Nsight Compute, by its suffix."""
+    return bool(files) and files[0].lower().endswith(SUFFIXES)
+
+
+def print_command(
+    script: Sequence[str], target: str, arch: str, output: Path | None, *, is_marked: bool
+) -> int:
+    """Print the ncu command line that profiles a script on an architecture."""
+    from perfc.machine import load_machine
+    from perfc.measuring.ncu.command import command_line
+
+    output_format("csv", output, ("csv",))
+    chip = architecture(arch) or (load_machine(target).arch if target else "sm_80")
+    line = command_line(script, chip, output=str(output or "report.csv"), marked=is_marked)
+    emit(f"{line}\n", None)
+    return 0
+
+
+def show(
+    files: Sequence[str],
+    target: str,
+    arch: str,
+    process: str,
+    *,
+    form: str,
+    output: Path | None,
+    top: int | None,
+) -> int:
+    """Write time, FLOPs, bytes and ceiling utilization of each kernel; 1 if one exceeds a ceiling.
+
+    Raises:
+        UsageError: more than one file, or a format with a time line.
+    """
+    from perfc.machine import load_machine
+    from perfc.measuring.ncu.output import document, shown, to_csv, to_json
+    from perfc.measuring.ncu.report import load
+
+    if len(files) != 1 or form in ("html", "trace"):
+        raise click.UsageError("give one REPORT.csv, for text, json, csv or markdown")
+    machine = load_machine(target) if target else None
+    result = shown(load(Path(files[0]), arch=architecture(arch), process=process), machine)
+    show_view(
+        form,
+        output,
+        lambda: to_json(result),
+        lambda: to_csv(result),
+        lambda: document(result, top),
+    )
+    return FINDINGS if result.has_errors else 0
+
+
+def architecture(name: str) -> str:
+    """Return the name of an architecture.
+
+    Raises:
+        ParseError: it is none.
+    """
+    if name and not re.fullmatch(r"sm_\d{2,3}[af]?", name):
+        raise ParseError(f"{name!r} is no architecture", where="--arch", hint="as in sm_80")
+    return name
