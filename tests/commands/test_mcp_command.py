@@ -25,7 +25,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "compare": ({"models": [MODEL], "target": ["a100", "l4"], "batch": 1}, "l4"),
     "explain": ({"model": MODEL, "node": "/conv1/Conv"}, "flop"),
     "lint": ({"files": [MODEL]}, MODEL),
-    "diff": ({"old": MODEL, "new": MODEL, "to_dtype": "f16", "top": 5}, "lower bound"),
+    "diff": ({"old": MODEL, "new": MODEL, "to": ["dtype=f16"], "top": 5}, "lower bound"),
     "llm": ({"command": "serve", "model": "llama-3.1-8b", "isl": 128, "osl": 16}, "tokens/s"),
     "plan": ({"model": "llama-3.1-8b", "gpus": "16"}, "tokens"),
     "fit": ({"model": MODEL, "target": ["t4"]}, "MiB"),

@@ -21,10 +21,10 @@ from ..shared.prelude import (
     format_options,
     grouped_command,
     model_options,
-    parse_dims,
+    new_values,
+    new_values_option,
     parse_top,
     show_view,
-    to_options,
 )
 from ..shared.progress import reading
 
@@ -48,13 +48,13 @@ DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference:TraceDifference"),
 
 @grouped_command(
     "diff",
-    epilog=examples("diff model.onnx new.onnx -t a100", "diff model.onnx --batch 1 --to-batch 8"),
+    epilog=examples("diff model.onnx new.onnx -t a100", "diff model.onnx --batch 1 --to batch=8"),
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
 @click.argument("more", metavar="[TRACE]...", nargs=-1)
 @model_options
-@to_options
+@new_values_option
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
 @click.option("--top", default="20", show_default=True, help="Maximum rows per table, or 'all'.")
@@ -77,6 +77,7 @@ def command(
     old: str,
     new: str | None,
     more: tuple[str, ...],
+    to: tuple[str, ...],
     step: tuple[int, ...],
     by: str | None,
     patch: Path | None,
@@ -85,17 +86,15 @@ def command(
     top: str,
     exit_code: bool,
     strict: bool,
-    to_dims: tuple[str, ...],
-    **to: str | bool | None,
 ) -> int:
     """Compare two models by structure, or several traces; OLD and NEW are files.
 
     A model may also be git's REVISION:FILE. Kernels of traces of `perfc trace` are matched by
     operator, shapes and name, and their measured times compared with those of the first.
 
-    Without NEW, OLD is compared with itself under the --to options, or else as it is in HEAD with
+    Without NEW, OLD is compared with itself under --to, or else as it is in HEAD with
     as it is now: `perfc diff model.onnx`, `perfc diff HEAD~1:model.onnx model.onnx`,
-    `perfc diff model.onnx --batch 1 --to-batch 8`. PyTorch modules are named package.module:Name,
+    `perfc diff model.onnx --batch 1 --to batch=8`. PyTorch modules are named package.module:Name,
     at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
     from perfc.review.code.changed_lines import code_change
@@ -111,8 +110,7 @@ def command(
     of_traces = {"--step is": step, "--by is": by, "more than two are": more}
     if which := next((words for words, value in of_traces.items() if value), ""):
         raise click.UsageError(f"{which} for traces")
-    changed = {k.removeprefix("to_"): v for k, v in to.items() if v is not None}
-    first, second = sides(options, old, new, {**changed, "dims": parse_dims(to_dims)})
+    first, second = sides(options, old, new, new_values(to))
     if patch is not None:
         first = current(second)
         second = replace(first, model=in_code(first.model).patched(patch.read_text("utf-8")))
@@ -141,8 +139,8 @@ def sides(
     old, new = resolved(options, old, new)
     how = options.deployment()
     first = SideSetting(model_of(options, old), how, options.contents)
-    there = how.with_values(changed, lambda f: f"--to-{flag_of(f)[2:]}")
-    there.require_kernels("--to-mode")
+    there = how.with_values(changed, lambda f: f"--to {flag_of(f)[2:]}")
+    there.require_kernels("--to mode")
     second = SideSetting(model_of(options, new or old), there, options.contents)
     if new is None and first == second:
         return committed(first), current(second)

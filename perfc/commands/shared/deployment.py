@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -14,9 +14,12 @@ from perfc.ir import Module, frozen
 
 from . import options as _options
 from .deployment_option import FIELDS, DeploymentOption
+from .names import Names, completed
 from .options import axis_text, dim_option, names_in, names_of, parse_dims
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from perfc.api import Model, Report
     from perfc.deployment import Deployment
     from perfc.deployment.project_file import ProjectValues
@@ -30,6 +33,8 @@ R = TypeVar("R")
 EVERY = "all"  # stands for every target
 C = TypeVar("C", bound=Callable[..., Any])
 
+SWITCH: Mapping[str, bool] = {"true": True, "false": False, "yes": True, "no": False}
+"""Values of options that are switched on or off."""
 _AXES: Mapping[str, str] = {
     "batch": "Batch size: first dimension of the inputs.",
     "seq": "Sequence length: second dimension of token inputs.",
@@ -72,30 +77,55 @@ def _field_options(present: Collection[str | None]) -> list[Callable[[C], C]]:
     ]
 
 
-def to_options(function: C) -> C:
-    """Add ``--to-FIELD`` for every field, for the new side of a comparison."""
-    for field, (flags, more) in reversed(list(FIELDS.items())):
-        names = "/".join(f"--to-{f.removeprefix('--')}" for f in flags[-1].split("/"))
-        words = f"{flag_of(field)} for NEW."
-        function = click.option(
-            names,
-            f"to_{field}",
-            default=None,
-            cls=DeploymentOption,
-            field=field,
-            **{**more, "words": words},
-        )(function)
-    for name in reversed(list(_AXES)):
-        function = click.option(
-            f"--to-{name}",
-            f"to_{name}",
-            type=click.IntRange(1),
-            metavar="N",
-            help=f"--{name} for NEW.",
-        )(function)
-    return click.option(
-        "--to-dim", "to_dims", multiple=True, metavar="NAME=N", help="--dim for NEW."
-    )(function)
+class NewValue(click.ParamType[str]):
+    """Deployment option or extent of the new side of a comparison, ``KEY=VALUE``."""
+
+    name = "key=value"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the keys, or the names that complete the value of one."""
+        key, equals, _ = incomplete.partition("=")
+        if not equals:
+            return completed((f"{flag_of(f)[2:]}=" for f in FIELDS), incomplete)
+        kind = FIELDS.get(key.replace("-", "_"), ((), {}))[1].get("type")
+        names = kind.known() if isinstance(kind, Names) else ()
+        return completed((f"{key}={n}" for n in names), incomplete)
+
+
+new_values_option = click.option(
+    "--to",
+    "to",
+    type=NewValue(),
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Deployment option or dimension of NEW, as in batch=8, dtype=f16; repeatable.",
+)
+
+
+def new_values(bindings: Iterable[str]) -> dict[str, object]:
+    """Return the fields and extents of ``("dtype=f16", "batch=8")``.
+
+    Raises:
+        ParseError: not ``KEY=VALUE``, or an invalid extent.
+    """
+    fields: dict[str, object] = {}
+    sizes: list[str] = []
+    for binding in bindings:
+        key, equals, value = binding.partition("=")
+        field = key.strip().replace("-", "_")
+        if not equals:
+            hint = "as in --to batch=8"
+            raise ParseError(f"{binding[:60]!r} is not KEY=VALUE", where="--to", hint=hint)
+        if field not in FIELDS:
+            # any other key is an extent, whatever the model calls it
+            sizes.append(binding)
+        elif "/" in FIELDS[field][0][-1]:
+            fields[field] = SWITCH.get(value, value)
+        else:
+            fields[field] = value
+    return {**fields, "dims": parse_dims(sizes, "--to")}
 
 
 @frozen

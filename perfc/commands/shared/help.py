@@ -26,7 +26,7 @@ class HelpSection(Enum):
 
 def section_of(option: click.Parameter) -> HelpSection:
     """Return the section of an option."""
-    name = (option.name or "").removeprefix("to_")
+    name = option.name
     if isinstance(option, DeploymentOption):
         return HelpSection.STEP if option.field in TRAINING else HelpSection.DEPLOYMENT
     if name in SIZES:

@@ -111,7 +111,7 @@ def named_model(
     return model
 
 
-def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
+def parse_dims(bindings: Iterable[str], where: str = "--dim") -> dict[str, int]:
     """Parse ``("batch=8,seq=128",)`` into a mapping.
 
     Raises:
@@ -124,10 +124,10 @@ def parse_dims(bindings: Iterable[str]) -> dict[str, int]:
         name, equals, value = (part.strip() for part in binding.rpartition("="))
         digits = value.removeprefix("-")
         if not equals or not name or not digits.isdecimal() or len(digits) > LONGEST:
-            raise ParseError(f"{binding[:60]!r} is not NAME=N", where="--dim", hint="as in batch=8")
+            raise ParseError(f"{binding[:60]!r} is not NAME=N", where=where, hint="as in batch=8")
         if sizes.get(name, int(value)) != int(value):
             message = f"{name} is given as {sizes[name]} and as {int(value)}"
-            raise ParseError(message, where="--dim", hint="give one of them")
+            raise ParseError(message, where=where, hint="give one of them")
         sizes[name] = int(value)
     sizes_of(sizes)
     return sizes

@@ -8,7 +8,8 @@ from .deployment import (
     deployment_options,
     flag_of,
     model_options,
-    to_options,
+    new_values,
+    new_values_option,
 )
 from .deployment_option import by_default, reads
 from .document import show_document, show_result, show_view
@@ -63,6 +64,8 @@ __all__ = [
     "is_colourful",
     "model_options",
     "names_in",
+    "new_values",
+    "new_values_option",
     "output_format",
     "output_option",
     "parse_dims",
@@ -75,5 +78,4 @@ __all__ = [
     "show_document",
     "show_result",
     "show_view",
-    "to_options",
 ]

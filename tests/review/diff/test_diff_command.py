@@ -86,11 +86,11 @@ def test_a_pointer_of_lfs_is_followed_into_the_local_store(
 @pytest.mark.parametrize(
     ("options", "names"),
     [
-        (["--to-target", "h100"], ["target"]),
+        (["--to", "target=h100"], ["target"]),
         # PyTorch does not round products to TF32
-        (["--to-runtime", "eager"], ["runtime", "tf32"]),
-        (["--to-dtype", "fp16"], ["precision"]),
-        (["--dim", "n=1", "--to-dim", "n=8"], ["batch n"]),
+        (["--to", "runtime=eager"], ["runtime", "tf32"]),
+        (["--to", "dtype=fp16"], ["precision"]),
+        (["--dim", "n=1", "--to", "n=8"], ["batch n"]),
     ],
 )
 def test_one_model_is_compared_with_itself_elsewhere(

@@ -217,7 +217,7 @@ def test_a_comparison_begins_with_before_after_and_how_surely(
 ) -> None:
     model = str(MODELS / "resnet50.onnx.gz")
     page = tmp_path / "diff.html"
-    asked = ["diff", model, "--dim", "batch=8", "--to-dim", "batch=16"]
+    asked = ["diff", model, "--dim", "batch=8", "--to", "batch=16"]
     assert cli.run([*asked, "-o", str(page)]) == 0
     capsys.readouterr()
     assert cli.run([*asked, "--output-format", "json"]) == 0
