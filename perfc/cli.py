@@ -43,13 +43,15 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Resolve the command that ``args`` call; the error suggests similar names."""
-        from perfc.commands.shared import former
-
         if args[:1] == ["diff"] and any(a.startswith("--to-") for a in args):
+            from perfc.commands.shared import former
+
             args = former.new_sides(args)
             say(f"note: it is now perfc {' '.join(args)}")
         if not args or args[0].startswith("-") or listing.module_of(args[0]) is not None:
             return super().resolve_command(ctx, args)
+        from perfc.commands.shared import former
+
         if old := former.former_of(args):
             say(f"note: perfc {old} is now perfc {former.words_of(old)}")
             return super().resolve_command(ctx, former.replaced(args))

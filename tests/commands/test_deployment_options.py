@@ -124,7 +124,7 @@ def test_no_command_has_a_part_of_the_options() -> None:
 
 
 def test_the_help_names_what_the_tables_have(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["analyze", "--help"]) == 0
+    assert cli.run(["analyze", "--help-all"]) == 0
     shown = re.sub(r"\s+", "", capsys.readouterr().out)
     assert ",".join(runtimes()) in shown
     assert "channels-first,channels-last" in shown

@@ -16,8 +16,27 @@ EVERY = dict(commands())
 
 
 def helped(name: str, capsys: pytest.CaptureFixture[str]) -> str:
-    assert cli.run([*name.split(), "--help"]) == 0
+    has_more = any("--help-all" in p.opts for p in EVERY[name].params)
+    assert cli.run([*name.split(), "--help-all" if has_more else "--help"]) == 0
     return capsys.readouterr().out
+
+
+def rows_of(page: str) -> list[str]:
+    return [line for line in page.splitlines() if re.match(" +--?[a-z]", line)]
+
+
+@pytest.mark.parametrize("name", [n for n in EVERY if not n.startswith(("data", "eval", "train"))])
+def test_help_is_one_screen(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([*name.split(), "--help"]) == 0
+    page = capsys.readouterr().out
+    assert len(page.splitlines()) <= 25
+    assert len(rows_of(page)) <= 20
+    assert all(len(row) <= 80 for row in rows_of(page))
+    flags = {f for p in EVERY[name].params if not getattr(p, "hidden", False) for f in p.opts}
+    named = {
+        flag for row in rows_of(helped(name, capsys)) for flag in re.findall(r"--?\w[\w-]*", row)
+    }
+    assert {f for f in flags if f.startswith("-")} <= named | {"--help"}
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -12,7 +12,7 @@ import pytest
 
 from perfc import cli
 from perfc.commands.shared import listing
-from perfc.commands.shared.former import words_of
+from perfc.commands.shared.former import former_of, words_of
 from perfc.passes.training.implementation import RecomputePolicy
 from perfc.serving.search import search
 
@@ -100,6 +100,7 @@ def test_help_lists_every_command_in_its_section(capsys: pytest.CaptureFixture[s
         ("help dev ir", "dev ir --help"),
         ("rule", "lint --explain"),
         ("rule PF101", "lint --explain PF101"),
+        ("ncu --command train.py", "trace --command train.py"),
         ("scale gpt2 --seq 64 --gpus 1,2", "plan --curve gpt2 --seq 64 --gpus 1,2"),
     ],
 )
@@ -108,8 +109,8 @@ def test_a_former_name_works_with_a_note(
 ) -> None:
     assert cli.run(before.split()) == 0
     former = capsys.readouterr()
-    name = before.split()[0]
-    assert former.err == f"note: perfc {name} is now perfc {' '.join(words_of(name))}\n"
+    name = former_of(before.split())
+    assert former.err == f"note: perfc {name} is now perfc {words_of(name)}\n"
     assert name not in cli.cli.list_commands(click.Context(cli.cli))
     assert cli.run(now.split()) == 0
     assert capsys.readouterr() == (former.out, "")

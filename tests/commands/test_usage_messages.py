@@ -84,6 +84,9 @@ def test_help_of_llm_lists_serve_and_its_options(capsys: pytest.CaptureFixture[s
     assert cli.run(["llm", "--help"]) == 0
     page = capsys.readouterr().out
     assert "\n  serve " in page
+    assert {"--isl", "--concurrency", "--rate", "--target"} <= set(page.replace(",", " ").split())
+    assert cli.run(["llm", "--help-all"]) == 0
+    page = capsys.readouterr().out
     assert {"--isl", "--concurrency", "--rate", "--kv-dtype", "--tp", "--target"} <= set(
         page.replace(",", " ").split()
     )

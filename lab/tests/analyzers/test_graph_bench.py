@@ -25,7 +25,7 @@ from perfc.analyzers.graph.predictor import (
     predictors,
 )
 from perfc.analyzers.graph.rows import GraphRow, Measurements, Quantity
-from perfc.commands.analysis.predict import command as predict_command
+from perfc.commands.analysis.analyze import command as analyze_command
 from perfc.commands.measurement.adapt import command as adapt_command
 from perfc.errors import PerfcError
 from perfc_lab.board import kendall_tau
@@ -323,17 +323,17 @@ def test_a_model_is_predicted_and_told_when_it_lies_outside(
         "1.8",
     )
     plain = ("--dtype", "f32", "--no-tf32", "--output-format", "json")
-    code, text = run(predict_command, model, *given, *plain, "-t", "titan-xp")
+    code, text = run(analyze_command, "-q", model, *given, *plain, "-t", "titan-xp")
     assert code == 0
     inside = json.loads(text)
     assert inside["floor_s"] <= inside["low"] <= inside["value"] <= inside["high"]
-    code, text = run(predict_command, model, *given, *plain, "-t", "a100")
+    code, text = run(analyze_command, "-q", model, *given, *plain, "-t", "a100")
     outside = json.loads(text)
     assert "no measured whole run on a100" in " ".join(outside["extrapolating"])
     width = [x["high"] / x["value"] for x in (inside, outside)]
     assert width[1] > width[0]
-    assert run(predict_command, model, *given, "-t", "nonsense")[0] == 2
-    assert run(predict_command, model, *given, "-t", "a100", "--dtype", "x")[0] == 2
+    assert run(analyze_command, "-q", model, *given, "-t", "nonsense")[0] == 2
+    assert run(analyze_command, "-q", model, *given, "-t", "a100", "--dtype", "x")[0] == 2
 
 
 def test_whole_models_adapt_weights_on_the_command_line(

@@ -164,17 +164,11 @@ def command(
         from perfc.view.report.formats import screen
 
         instruments: list[Instrument] = [timing := Timing(), progress, *printing(print_ir_after)]
-        try:
-            source = standard_input() if model == STANDARD_INPUT else model
-            report = options.report(source, predictor=predictor, instruments=instruments)
-        except PerfcError as error:
-            raise located(error, model) from error
+        report = analyzed(options, model, predictor, instruments)
         if node_data is not None or form == ONNX:
             annotate(report, model, metric, node_data, output if form == ONNX else None)
-        if form == ONNX:
-            return 0
-        if quiet and (form == "json" or is_of_quantity(predictor)):
-            return answer(report, predictor, form, output)
+        if form == ONNX or (quiet and (form == "json" or is_of_quantity(predictor))):
+            return 0 if form == ONNX else answer(report, predictor, form, output)
         collected = collect(report, predict=not no_predict, count_as=count_as)
         verdict = collected.verdict
     if quiet:
@@ -189,6 +183,17 @@ def command(
         say(f"incomplete: {collected.coverage.line}", is_error=True)
         return INCOMPLETE
     return 0
+
+
+def analyzed(
+    options: DeploymentOptions, model: str, predictor: str, instruments: Sequence[Instrument]
+) -> Report:
+    """Analyze a model; errors have its name."""
+    try:
+        source = standard_input() if model == STANDARD_INPUT else model
+        return options.report(source, predictor=predictor, instruments=instruments)
+    except PerfcError as error:
+        raise located(error, model) from error
 
 
 def annotate(

@@ -43,8 +43,7 @@ DOCUMENTS = (("cost", "perfc.study.comparison.bills:CostsView"),)
 @grouped_command(
     "compare",
     epilog=examples(
-        "compare model.onnx -t a100,h100,l4",
-        "compare model.onnx --dtype f32,f16 --batch 8 --slo 10ms",
+        "compare model.onnx -t a100,h100,l4 --slo 10ms",
         "compare model.onnx -t a100,h100 --items 1e9 --region france",
     ),
 )

@@ -9,6 +9,7 @@ import click
 from ..shared import names as _names
 from ..shared.document import show_view
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.options import dim_option, module_options, parse_dims
 from ..shared.output import format_options
@@ -18,7 +19,7 @@ DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@click.command(
+@grouped_command(
     "fusion",
     epilog=examples(
         "dev fusion model.onnx --oracle ort",

@@ -8,6 +8,7 @@ import click
 
 from ..shared import names as _names
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.options import (
     dim_option,
@@ -22,7 +23,7 @@ from ..shared.options import (
 from ..shared.output import emit, format_options
 
 
-@click.command(
+@grouped_command(
     "ir",
     epilog=examples(
         "dev ir model.onnx", "dev ir model.onnx --passes shapes --facts cost -o model.pir"

@@ -9,13 +9,14 @@ import click
 
 from ..shared import names as _names
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.output import emit, format_options, output_format
 
 FORMATS = ("text", "markdown")
 
 
-@click.command("ops", epilog=examples("dev ops", "dev ops Conv"))
+@grouped_command("ops", epilog=examples("dev ops", "dev ops Conv"))
 @click.argument("name", type=Names(_names.operators), required=False)
 @click.option("--markdown", is_flag=True, help="Print the whole page docs/ops.md.")
 @format_options(*FORMATS)

@@ -11,6 +11,7 @@ from perfc.common.plain_text import say
 
 from ..shared import names as _names
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.options import (
     dim_option,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Instrument
 
 
-@click.command(
+@grouped_command(
     "opt",
     epilog=examples(
         "dev opt model.onnx --passes shapes,cost --facts cost",

@@ -11,6 +11,7 @@ from perfc.errors import ParseError
 
 from ..shared import listing
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.output import emit, output_option
 
@@ -28,7 +29,9 @@ def documents() -> dict[str, str]:
     return types
 
 
-@click.command("schema", epilog=examples("dev schema", "dev schema compare -o compare.schema.json"))
+@grouped_command(
+    "schema", epilog=examples("dev schema", "dev schema compare -o compare.schema.json")
+)
 @click.argument("name", type=Names(documents), default="report", metavar="[NAME]")
 @output_option("json")
 def command(name: str, output: Path | None) -> None:

@@ -11,6 +11,7 @@ from perfc.common.plain_text import say
 
 from ..shared import names as _names
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.output import output_format
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.intervals.adapt import Adaptation
 
 
-@click.command(
+@grouped_command(
     "adapt",
     epilog=examples(
         "adapt -t a100 --from rows.csv -o mine.toml", "adapt -t a100 --graphs graphs --dataset mine"

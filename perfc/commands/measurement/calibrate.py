@@ -13,6 +13,7 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.output import output_option
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ LINE_S = 5.0
 """Interval of progress lines if standard error is not a terminal."""
 
 
-@click.command(
+@grouped_command(
     "calibrate", epilog=examples("calibrate --quick", "calibrate --device cuda:0 -o mine.toml")
 )
 @click.option(

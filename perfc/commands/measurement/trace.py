@@ -48,9 +48,7 @@ DOCUMENTS = (
 
 @grouped_command(
     "trace",
-    epilog=examples(
-        "trace trace.json -o report.html", "trace ncu.csv -t a100", "trace --command train.py"
-    ),
+    epilog=examples("trace trace.json -o report.html", "trace report.csv -t a100"),
 )
 @click.argument("traces", metavar="TRACE...", type=click.Path(), nargs=-1, required=True)
 @model_options
@@ -159,13 +157,9 @@ def command(
             whole = read_trace(path, layers, capture, has_frames=by is not None)
         return selected(whole, step, is_all=is_whole)
 
-    if not model and options.typed().keys() - {"target"}:
-        raise click.UsageError("options of a deployment need --model")
-    if model and (by or is_job or form in PAGES):
-        raise click.UsageError("--model is for one trace, without --by and pages")
+    of_one = bool(by or form in PAGES)
+    check_together(options, model, has_more=bool(layers or capture), is_job=is_job, of_one=of_one)
     if is_job:
-        if layers or capture or by or form in PAGES:
-            raise ParseError("--layers, --capture, --by and pages are of one trace, not of ranks")
         show_ranks(traces, read, machine, form=form, output=output, top=limit)
         return 0
     summary = summarized(read(trace), machine, is_bounded=not model)
@@ -176,6 +170,23 @@ def command(
         view = replace(view, prediction=gap_of(options, model, summary, trace))
     show_trace(view, summary, form=form, output=output, top=limit)
     return 0
+
+
+def check_together(
+    options: DeploymentOptions, model: str, *, has_more: bool, is_job: bool, of_one: bool
+) -> None:
+    """Reject options that do not go together.
+
+    Raises:
+        UsageError: a deployment without a model, or a model of several traces.
+        ParseError: options of one trace for the ranks of a job.
+    """
+    if not model and options.typed().keys() - {"target"}:
+        raise click.UsageError("options of a deployment need --model")
+    if model and (is_job or of_one):
+        raise click.UsageError("--model is for one trace, without --by and pages")
+    if is_job and (has_more or of_one):
+        raise ParseError("--layers, --capture, --by and pages are of one trace, not of ranks")
 
 
 def show_trace(

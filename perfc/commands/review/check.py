@@ -24,10 +24,13 @@ from ._budgets import budgets_of, left_by
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from perfc.review.check.run import CheckResult
     from perfc.review.check.views import CheckViews
 
 FINDINGS = 1
 UNREADABLE = 2
+FORMS = {"text", "json", "markdown"}
+"""Formats of a baseline."""
 INCOMPLETE = 3
 ACCENTS = {
     r"^ *FAIL\b": "bold red",
@@ -44,7 +47,7 @@ DOCUMENTS = (("baseline", "perfc.review.check.lock.lock_view:BaselineView"),)
 @grouped_command(
     "check",
     epilog=examples(
-        "check --write-baseline", "check model.onnx -o check.json", "check --comment check.json"
+        "check --write-baseline", "check model.onnx --output-format json -o check.json"
     ),
 )
 @click.argument("files", nargs=-1, type=click.Path())
@@ -56,15 +59,6 @@ DOCUMENTS = (("baseline", "perfc.review.check.lock.lock_view:BaselineView"),)
     help="Compare with the baseline committed in git revision REV.",
 )
 @click.option("--why", is_flag=True, help="Show which operators explain the change since HEAD.")
-@format_options("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
-@color_option
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a budget is exceeded.")
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 3 if a figure is only a lower bound or a model has no baseline.",
-)
-@click.option("--no-cache", is_flag=True, help="Reanalyze unchanged models too.")
 @click.option(
     "--write-baseline",
     is_flag=True,
@@ -84,6 +78,15 @@ DOCUMENTS = (("baseline", "perfc.review.check.lock.lock_view:BaselineView"),)
     show_default=True,
     help="When to write a comment.",
 )
+@format_options("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
+@color_option
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a budget is exceeded.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit with 3 if a figure is only a lower bound or a model has no baseline.",
+)
+@click.option("--no-cache", is_flag=True, help="Reanalyze unchanged models too.")
 def command(
     options: DeploymentOptions,
     files: tuple[str, ...],
@@ -117,17 +120,39 @@ def command(
         time = { max = "2.5 ms", fail = "+10%" }
         unknown = "1%"
     """  # noqa: D301
-    from perfc.review.check import run, views
-    from perfc.review.check.lock.lineage import with_moved
+    from perfc.review.check import views
 
     from . import _baseline
 
+    if (show_baseline or comment) and form not in (FORMS - {"json"} if comment else FORMS):
+        raise click.UsageError(f"no {form} of a baseline or comment")
     if write_baseline:
         return _baseline.store(options, files)
     if show_baseline:
         return _baseline.show(options.config, form, output)
     if comment:
         return show_comment(files, policy, output)
+    results = checked(options, files, against, why=why, is_cached=not no_cache)
+    shown = views.collect(*results)
+    show(shown, form, output)
+    if form == "text":
+        for line in shown.errors:
+            say(f"error: {line}", is_error=True)
+    return code(shown, exit_zero=exit_zero, strict=strict)
+
+
+def checked(
+    options: DeploymentOptions,
+    files: Sequence[str],
+    against: str,
+    *,
+    why: bool,
+    is_cached: bool,
+) -> Sequence[CheckResult]:
+    """Return the result of each project, with the operators behind its changes if asked."""
+    from perfc.review.check import run
+    from perfc.review.check.lock.lineage import with_moved
+
     revision = against or "HEAD"
     groups = budgets_of(options, files)
     known = [(project, run.opened(project, against)) for project, _ in groups]
@@ -142,20 +167,15 @@ def command(
             models,
             against=with_moved(project, baseline, known),
             revision=revision,
-            is_cached=not no_cache,
+            is_cached=is_cached,
         )
         for (project, models), (_, baseline) in zip(groups, known, strict=False)
     ]
-    if why:
-        from perfc.review.check.why import explained
+    if not why:
+        return results
+    from perfc.review.check.why import explained
 
-        results = [explained(result, revision) for result in results]
-    shown = views.collect(*results)
-    show(shown, form, output)
-    if form == "text":
-        for line in shown.errors:
-            say(f"error: {line}", is_error=True)
-    return code(shown, exit_zero=exit_zero, strict=strict)
+    return [explained(result, revision) for result in results]
 
 
 def show(shown: CheckViews, form: str, output: Path | None) -> None:

@@ -1,9 +1,11 @@
-"""Help in sections, training options only with ``--help-all``; default subcommands."""
+"""Help on one screen, with every option in sections for ``--help-all``; default subcommands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from enum import Enum
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -12,7 +14,16 @@ from .deployment_option import SIZES, TRAINING, DeploymentOption
 
 _SHOWN = "perfc.help_all"
 """Context key that is set when every option is shown."""
-_SHARED = ("config", "isolated", "help_all", "help")
+MOST_LINES = 25
+"""Lines of ``--help``: a terminal of 24 lines and the prompt above it."""
+WIDEST_TERM = 28
+FIRST = (
+    *("to", "isl", "osl", "concurrency", "rate", "gpus"),
+    *("target", "batch", "dtype", "runtime", "train"),
+)
+"""Options that most calls of a command have; they come first on its screen."""
+LAST = ("input", "kwargs", "jax", "color", "help", "help-all")
+_SHARED = ("config", "isolated", "help-all", "help")
 
 
 class HelpSection(Enum):
@@ -24,12 +35,17 @@ class HelpSection(Enum):
     SHARED = "Common options"
 
 
+def flag_of(option: click.Parameter) -> str:
+    """Return the longest flag of an option, without dashes."""
+    return max(option.opts, key=len).lstrip("-")
+
+
 def section_of(option: click.Parameter) -> HelpSection:
     """Return the section of an option."""
-    name = option.name
+    name = flag_of(option)
     if isinstance(option, DeploymentOption):
         return HelpSection.STEP if option.field in TRAINING else HelpSection.DEPLOYMENT
-    if name in SIZES:
+    if option.name in SIZES:
         return HelpSection.DEPLOYMENT
     return HelpSection.SHARED if name in _SHARED else HelpSection.COMMAND
 
@@ -42,8 +58,8 @@ def show_all(ctx: click.Context, option: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-class GroupedCommand(click.Command):
-    """Command with grouped help; of the training options only ``--train`` is shown."""
+class HelpAll(click.Command):
+    """Command whose ``--help`` is one screen, and whose ``--help-all`` has every option."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -53,22 +69,84 @@ class GroupedCommand(click.Command):
             is_eager=True,
             expose_value=False,
             callback=show_all,
-            help="Show this help with all options, including those of training steps.",
+            help="Show all options, with their help in full.",
         )
         self.params.append(help_all)
 
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one screen, or all of it with ``--help-all``."""
+        if ctx.meta.get(_SHOWN):
+            super().format_help(ctx, formatter)
+        else:
+            formatter.write(screen(self, ctx, formatter.width))
+
+    def options_of(self, ctx: click.Context) -> Iterator[tuple[click.Parameter, click.Context]]:
+        """Yield the options of the screen, each with its context."""
+        yield from ((option, ctx) for option in self.get_params(ctx))
+
+
+def screen(command: HelpAll, ctx: click.Context, width: int) -> str:
+    """Return the help on one screen: the first paragraph, and the options that fit in a line each.
+
+    The deployment options that most calls have come first, the others in the order of the file.
+    """
+    before, after = click.HelpFormatter(width=width), click.HelpFormatter(width=width)
+    command.format_usage(ctx, before)
+    before.write_paragraph()
+    with before.indentation():
+        first = (command.help or "").partition("\f")[0].replace("\b\n", "").partition("\n\n")[0]
+        before.write_text(first)
+    if isinstance(command, click.Group):
+        rows = [(name, command.commands[name].get_short_help_str(60)) for name in command.commands]
+        with before.section("Commands"):
+            before.write_dl(rows)
+    command.format_epilog(ctx, after)
+    options = sorted(command.options_of(ctx), key=lambda o: rank_of(o[0]))
+    records = [r for o, inner in options for r in record_of(o, inner)]
+    lines = (before.getvalue() + after.getvalue()).count("\n")
+    # the rows of --help and --help-all are last and always shown
+    room = max(MOST_LINES - lines - 3, 2)
+    shown = (*records[: room - 2], *records[-2:]) if len(records) > room else records
+    widest = max(len(term) for term, _ in shown)
+    with before.section("Options"):
+        before.write_dl(
+            [(t, shorten(text, width - widest - 4, placeholder=" …")) for t, text in shown]
+        )
+    return f"{before.getvalue()}\n{after.getvalue()}"
+
+
+def rank_of(option: click.Parameter) -> int:
+    """Return the place of an option on the screen."""
+    name = flag_of(option)
+    if option.required:
+        return 0
+    if name in FIRST:
+        return 1 + FIRST.index(name)
+    if name in LAST:
+        return len(FIRST) + 3 + LAST.index(name)
+    return len(FIRST) + 1 + (section_of(option) is not HelpSection.COMMAND)
+
+
+def record_of(option: click.Parameter, ctx: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield the row of an option, without its choices, range and further sentences."""
+    row = None if isinstance(option, click.Argument) else option.get_help_record(ctx)
+    if row is not None:
+        term = re.sub(r" \[.*\|.*", " CHOICE", row[0].removesuffix(" RANGE"))
+        if len(term) > WIDEST_TERM:
+            term = term.split("/")[0].strip()
+        yield term, re.split(r"(?<!e\.g)\. |  \[", row[1])[0].rstrip(".")
+
+
+class GroupedCommand(HelpAll):
+    """Command whose options stand in groups."""
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by section; training options only with ``--help-all``."""
-        is_whole = bool(ctx.meta.get(_SHOWN))
+        """Write the options by section."""
         rows: dict[HelpSection, list[tuple[str, str]]] = {section: [] for section in HelpSection}
         for option in self.get_params(ctx):
-            section = section_of(option)
-            if isinstance(option, click.Argument):
-                continue
-            if section is HelpSection.STEP and option.name != "train" and not is_whole:
-                continue
-            if (row := option.get_help_record(ctx)) is not None:
-                rows[section].append(row)
+            row = None if isinstance(option, click.Argument) else option.get_help_record(ctx)
+            if row is not None:
+                rows[section_of(option)].append(row)
         for section, records in rows.items():
             if records:
                 with formatter.section(section.value):
@@ -80,16 +158,18 @@ def grouped_command(*args: Any, **more: Any) -> Callable[[Callable[..., Any]], G
     return click.command(*args, cls=GroupedCommand, **more)
 
 
-class DefaultGroup(click.Group):
+class DefaultGroup(HelpAll, click.Group):
     """Group with a default subcommand, named by a subclass."""
 
+    command_class = GroupedCommand
     default = ""
     usage = ""
     """Call without the name of the default subcommand, for help."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert the default subcommand if none is named."""
-        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+        known = (*self.commands, *self.get_help_option_names(ctx), "--help-all")
+        if args and args[0] not in known:
             args = [self.default, *args]
         return super().parse_args(ctx, args)
 
@@ -100,6 +180,13 @@ class DefaultGroup(click.Group):
         if args and args[0] not in self.commands:
             args = [self.default, *args]
         return super().resolve_command(ctx, args)
+
+    def options_of(self, ctx: click.Context) -> Iterator[tuple[click.Parameter, click.Context]]:
+        """Yield the options of the default subcommand, then those of the group."""
+        main = self.commands[self.default]
+        inner = click.Context(main, info_name=self.default, parent=ctx)
+        yield from ((o, inner) for o in main.params if o.name != "help_all")
+        yield from super().options_of(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the subcommands, then the options of the default subcommand."""

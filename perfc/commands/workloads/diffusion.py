@@ -10,6 +10,7 @@ from perfc.errors import ParseError
 
 from ..shared.document import show_result
 from ..shared.examples import examples
+from ..shared.help import grouped_command
 from ..shared.output import format_options
 from ..shared.report import color_option
 
@@ -18,7 +19,7 @@ DOCUMENT = ("diffusion", "perfc.serving.generation.service:GenerationReport")
 FINDINGS = 1
 
 
-@click.command(
+@grouped_command(
     "diffusion",
     epilog=examples(
         "diffusion pixart-sigma-xl-2-1024 -t h100 --batch 4",

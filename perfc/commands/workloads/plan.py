@@ -9,7 +9,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.prelude import DeploymentOptions, examples, show_result
+from ..shared.prelude import DeploymentOptions, examples, grouped_command, show_result
 from ..shared.step import step_of, step_options
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ OF_A_STEP = ("seq", "train", "dtype", "runtime", "reserve", "lora_rank")
 """Fields of a deployment that plans and curves read."""
 
 
-@click.command(
+@grouped_command(
     "plan",
     epilog=examples(
         "plan llama-3.1-8b --gpus 64 -t dgx-h100 --global-batch 256 --seq 8192",
