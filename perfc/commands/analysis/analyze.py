@@ -144,9 +144,8 @@ def command(
     """Predict the time of MODEL on a target, and show what bounds it and why.
 
     MODEL is .onnx, .onnx.gz or ONNX text, .pt2, - for standard input, or a PyTorch module:
-    package.module:Name, path.py:Name, timm:NAME. No weights are read. Text is a one-screen summary;
-    --full prints all. Several targets, as in -t a100,h100, give one row each; the HTML page shows
-    the first, with the others next to it.
+    package.module:Name, path.py:Name, timm:NAME. No weights are read. Several targets, as in
+    -t a100,h100, give one row each; the HTML page shows the first, with the others next to it.
     """
     from perfc.passes.manager import Timing
 
@@ -170,9 +169,8 @@ def command(
         if form == ONNX or (quiet and (form == "json" or is_of_quantity(predictor))):
             return 0 if form == ONNX else answer(report, predictor, form, output)
         collected = collect(report, predict=not no_predict, count_as=count_as)
-        verdict = collected.verdict
     if quiet:
-        emit(f"{screen.verdict_line(verdict)}\n", output)
+        emit(f"{screen.verdict_line(collected.verdict)}\n", output)
     elif form == HTML:
         deliver_page(report, collected, output, has_what_if=not no_what_if)
     else:

@@ -134,11 +134,9 @@ def command(
     bytes and ceiling utilization of each kernel; exits with 1 if one exceeds a ceiling.
     """
     from perfc.machine import load_machine
-    from perfc.measuring.trace.analyses.breakdown import breakdown_of
     from perfc.measuring.trace.formats import read_trace
     from perfc.measuring.trace.steps import selected
     from perfc.measuring.trace.summary import summarized
-    from perfc.measuring.trace.views import TraceView
 
     limit = parse_top(top)
     target = options.target or ""
@@ -163,13 +161,24 @@ def command(
         show_ranks(traces, read, machine, form=form, output=output, top=limit)
         return 0
     summary = summarized(read(trace), machine, is_bounded=not model)
+    view = view_of(options, model, by, summary, trace)
+    show_trace(view, summary, form=form, output=output, top=limit)
+    return 0
+
+
+def view_of(
+    options: DeploymentOptions, model: str, by: str | None, summary: TraceSummary, trace: str
+) -> TraceView:
+    """Return the view of a trace, with its breakdown and its gap to a prediction if asked."""
+    from perfc.measuring.trace.analyses.breakdown import breakdown_of
+    from perfc.measuring.trace.views import TraceView
+
     view = TraceView.of(trace, summary)
     if by is not None:
         view = replace(view, breakdown=breakdown_of(summary, by, trace))
     if model:
         view = replace(view, prediction=gap_of(options, model, summary, trace))
-    show_trace(view, summary, form=form, output=output, top=limit)
-    return 0
+    return view
 
 
 def check_together(
