@@ -14,8 +14,8 @@ import click
 from perfc.common.choice import member
 from perfc.ir import frozen
 
-from ..shared import names as _names
-from ..shared.prelude import DeploymentOptions, Names, show_result
+from ..shared.prelude import DeploymentOptions, show_result
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
@@ -23,50 +23,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-AMOUNT = click.FloatRange(0, min_open=True)
-POWER = click.FloatRange(0, 1e5)
-OPTIONS = (
-    click.option(
-        "--price", is_flag=True, help="Print time, energy, CO2 and price of all runs instead."
-    ),
-    click.option(
-        "--runs", "--steps", "steps", type=AMOUNT, metavar="N", help="Price N runs or steps."
-    ),
-    click.option(
-        "--items",
-        type=AMOUNT,
-        metavar="N",
-        help="Price N images, tokens or runs (default: 1,000,000).",
-    ),
-    click.option(
-        "--osl",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Output tokens of a request to a language model (default: as for perfc llm).",
-    ),
-    click.option(
-        "--terms",
-        type=Names(_names.terms),
-        default="on-demand",
-        show_default=True,
-        metavar="NAME",
-        help="Rental terms: on-demand, spot or reserved.",
-    ),
-    click.option("--cloud", default="", metavar="NAME", help="Cloud provider (default: any)."),
-    click.option(
-        "--pue",
-        type=click.FloatRange(1, 5),
-        metavar="X",
-        help="Power usage effectiveness of the data center (default: from the table).",
-    ),
-    click.option("--host-power", type=POWER, metavar="W", help="Host power per GPU in watts."),
-    click.option(
-        "--power-limit",
-        type=click.FloatRange(1, 1e5),
-        metavar="W",
-        help="Power limit per GPU in watts, below its default: slower, with less energy.",
-    ),
-)
 
 
 @frozen
@@ -97,9 +53,7 @@ def bill_options(function: Callable[P, R]) -> Callable[P, R]:
         kwargs["bill"] = BillOptions(**{n: kwargs.pop(n) for n in BillOptions.__match_args__})  # type: ignore[arg-type]
         return function(*args, **kwargs)
 
-    for option in reversed(OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+    return table_options("bill")(wrapped)
 
 
 def show_bill(

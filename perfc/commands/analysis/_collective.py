@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from perfc.errors import ParseError
 
 from ..shared.prelude import (
@@ -20,6 +18,7 @@ from ..shared.prelude import (
     reads,
     show_document,
 )
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.study.collective import CollectiveView
@@ -36,18 +35,7 @@ DOCUMENT = ("collective", "perfc.study.collective:CollectiveView")
         "op collective --operation all-gather --bytes 16MiB --ranks 4 -t a100,h200",
     ),
 )
-@click.option(
-    "--operation",
-    default="all-reduce",
-    show_default=True,
-    metavar="NAME",
-    help="Collective: all-reduce, all-gather, reduce-scatter, all-to-all or send-receive.",
-)
-@click.option(
-    "--bytes", "size", required=True, metavar="SIZE", help="Message size per rank, e.g. 64MiB."
-)
-@click.option("--ranks", type=int, required=True, metavar="N", help="Number of ranks (devices).")
-@click.option("--nodes", type=int, default=1, metavar="N", help="Number of nodes (default: 1).")
+@table_options("collective")
 @reads("a collective", "target", "runtime", "dtype")
 @deployment_options
 @format_options("text", "json", "csv", "markdown")

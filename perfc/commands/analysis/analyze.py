@@ -12,11 +12,9 @@ from perfc.common.whole_file import write_output
 from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.view.presentation import FORMATS
 
-from ..shared import names as _names
 from ..shared.prelude import (
     UNSET,
     DeploymentOptions,
-    Names,
     OutputFile,
     color_option,
     deliver,
@@ -32,6 +30,7 @@ from ..shared.prelude import (
     show,
 )
 from ..shared.progress import ProgressBar
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,33 +65,8 @@ DOCUMENTS = (("predict", "perfc.study.whole:WholeRunView"),)
     words="json holds every view, csv every kernel; trace is for Perfetto; onnx is the model with "
     "its times, for Netron.",
 )
-@click.option("--full", is_flag=True, help="Print the whole report instead of the summary.")
-@click.option(
-    "--view",
-    "views",
-    multiple=True,
-    type=Names(_names.views),
-    metavar="NAMES",
-    help="Print only these views.",
-)
-@click.option(
-    "--all-views", is_flag=True, help="Print every view, including coverage and ceilings."
-)
-@click.option(
-    "--top", metavar="N", help="Maximum number of kernel kinds to print, by time, or 'all'."
-)
-@click.option("-q", "--quiet", is_flag=True, help="Print a one-line answer, or a short document.")
+@table_options("analyze")
 @color_option
-@click.option(
-    "--predictor",
-    "--weights",
-    type=Names(_names.predictors),
-    metavar="NAME",
-    default="",
-    help="Predictor of the whole run: shipped weights, a card file, or 'kernels' for the sum of "
-    "kernels.",
-)
-@click.option("--no-predict", is_flag=True, help="Lower bounds only, no predictions.")
 @click.option(
     "--annotate",
     "--model-explorer",
@@ -100,26 +74,6 @@ DOCUMENTS = (("predict", "perfc.study.whole:WholeRunView"),)
     type=OutputFile("json"),
     help="Also write node data for Model Explorer to this file.",
 )
-@click.option(
-    "--metric",
-    type=click.Choice(["time_us", "sustained_us", "floor_us", "flop", "bytes"]),
-    default="time_us",
-    show_default=True,
-    help="Metric in the node data.",
-)
-@click.option(
-    "--no-what-if", is_flag=True, help="HTML page without the table of batches and precisions."
-)
-@click.option(
-    "--count-as",
-    type=Names(_names.conventions),
-    metavar="NAME",
-    default="",
-    help="Also count operations as another tool does: calflops, deepspeed, fvcore, ptflops, thop, "
-    "torch.",
-)
-@click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
-@click.option("--time-passes", is_flag=True, help="Print the wall time of every pass.")
 @print_after_option
 def command(
     options: DeploymentOptions,

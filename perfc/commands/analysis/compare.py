@@ -15,7 +15,6 @@ from perfc.errors import ParseError
 from ..shared import names as _names
 from ..shared.prelude import (
     DeploymentOptions,
-    Names,
     color_option,
     deliver,
     examples,
@@ -25,6 +24,7 @@ from ..shared.prelude import (
     names_in,
     show_view,
 )
+from ..shared.table import table_options
 from ._bill import BillOptions, bill_options, show_bill
 
 if TYPE_CHECKING:
@@ -49,31 +49,7 @@ DOCUMENTS = (("cost", "perfc.study.comparison.bills:CostsView"),)
 )
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @model_options
-@click.option(
-    "--sort",
-    type=Names(_names.orders),
-    default="time",
-    show_default=True,
-    metavar="KEY",
-    help="Sort by time, floor, throughput, energy, memory, price, target, or given (input order).",
-)
-@click.option(
-    "--slo", metavar="TIME", help="Latency objective, e.g. 10ms; marks rows that meet it."
-)
-@click.option(
-    "--region",
-    type=Names(_names.regions),
-    metavar="NAME",
-    help="Power grid, to print CO2 per million items: a region, or grams of CO2 per kWh.",
-)
-@click.option(
-    "--predictors",
-    type=Names(_names.predictors),
-    metavar="NAMES",
-    default="",
-    help="One row per whole-run predictor, or 'all': published ones are in perfc-lab.",
-)
-@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@table_options("compare")
 @bill_options
 @format_options(*FORMATS)
 @color_option

@@ -20,6 +20,7 @@ from ..shared.prelude import (
     model_options,
     show_result,
 )
+from ..shared.table import table_options
 
 FINDINGS = 1
 DOCUMENT = ("fit", "perfc.study.fit.views:FitView")
@@ -35,15 +36,7 @@ DOCUMENT = ("fit", "perfc.study.fit.views:FitView")
 )
 @click.argument("model", type=click.Path())
 @model_options
-@click.option(
-    "--gpus",
-    type=click.IntRange(1, 1024),
-    default=8,
-    show_default=True,
-    metavar="N",
-    help="Number of GPUs that ZeRO shards across.",
-)
-@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@table_options("fit")
 @format_options("text", "json", "markdown", "html")
 @color_option
 def command(

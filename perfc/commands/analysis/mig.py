@@ -19,6 +19,7 @@ from ..shared.prelude import (
     model_options,
     show_document,
 )
+from ..shared.table import table_options
 
 FINDINGS = 1
 DOCUMENT = ("mig", "perfc.study.comparison.slices:SlicingView")
@@ -31,8 +32,7 @@ DOCUMENT = ("mig", "perfc.study.comparison.slices:SlicingView")
 )
 @click.argument("model", type=click.Path())
 @model_options
-@click.option("--slo", metavar="TIME", help="Latency objective, e.g. 10ms.")
-@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
+@table_options("mig")
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
 def command(

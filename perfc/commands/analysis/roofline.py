@@ -29,6 +29,7 @@ from ..shared.prelude import (
     parse_top,
     show_document,
 )
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -46,20 +47,10 @@ DOCUMENT = ("roofline", "perfc.view.chart.json_form:RooflineView")
     epilog=examples("roofline a100", "roofline a100 model.onnx -o roofline.html"),
 )
 @click.argument("names", type=Names(_names.targets), metavar="[TARGET] [MODEL]", nargs=-1)
-@click.option("--model", type=click.Path(), help="Draw this model's kernels.")
-@click.option(
-    "--measured",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also draw measured kernels: an ncu CSV, or output of `perfc trace` or `perfc measure`.",
-)
+@table_options("roofline")
 @model_options
 @format_options("text", "svg", "html", "json")
 @color_option
-@click.option(
-    "--top", default="20", show_default=True, help="Maximum kernels in the table, or 'all'."
-)
 def command(
     options: DeploymentOptions,
     names: tuple[str, ...],

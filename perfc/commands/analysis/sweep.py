@@ -16,6 +16,7 @@ from ..shared.prelude import (
     grouped_command,
     model_options,
 )
+from ..shared.table import table_options
 
 DOCUMENT = ("sweep", "perfc.study.sweep.data_form:SweepView")
 """JSON document of the command, and the type that defines its schema."""
@@ -29,12 +30,7 @@ DOCUMENT = ("sweep", "perfc.study.sweep.data_form:SweepView")
     ),
 )
 @click.argument("model", type=click.Path(dir_okay=False))
-@click.option(
-    "--top", default=5, show_default=True, help="Number of kernels to trace across the range."
-)
-@click.option(
-    "--no-predict", is_flag=True, help="Sustained times and lower bounds only, no predictions."
-)
+@table_options("sweep")
 @format_options("text", "csv", "json", "html")
 @model_options
 def command(

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
-from ..shared import names as _names
 from ..shared.document import show_view
 from ..shared.examples import examples
 from ..shared.help import grouped_command
-from ..shared.names import Names
 from ..shared.options import dim_option, module_options, parse_dims
 from ..shared.output import format_options
 from ..shared.report import color_option, parse_top
+from ..shared.table import table_options
 
 DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
 """JSON document of the command, and the type that defines its schema."""
@@ -27,23 +26,11 @@ DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
     ),
 )
 @click.argument("model", type=click.Path())
-@click.option(
-    "--oracle",
-    type=Names(_names.oracles),
-    required=True,
-    help="Compiler: inductor, ort, tensorrt, tvm.",
-)
-@click.option(
-    "--engine",
-    type=click.Path(),
-    default="",
-    help="Layers of a TensorRT engine: trtexec --exportLayerInfo, verbosity detailed.",
-)
+@table_options("fusion")
 @dim_option
 @module_options
 @format_options("text", "json", "csv", "markdown")
 @color_option
-@click.option("--top", default="20", show_default=True, help="Maximum rows per table, or 'all'.")
 def command(
     model: str,
     oracle: str,

@@ -12,20 +12,15 @@ from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.names import Names
 from ..shared.output import emit, format_options, output_format
+from ..shared.table import table_options
 
 FORMATS = ("text", "markdown")
 
 
 @grouped_command("ops", epilog=examples("dev ops", "dev ops Conv"))
 @click.argument("name", type=Names(_names.operators), required=False)
-@click.option("--markdown", is_flag=True, help="Print the whole page docs/ops.md.")
+@table_options("ops")
 @format_options(*FORMATS)
-@click.option(
-    "--coverage",
-    "is_coverage",
-    is_flag=True,
-    help="Compare with the operators of the installed onnx package.",
-)
 def command(
     name: str | None, markdown: bool, is_coverage: bool, form: str, output: Path | None
 ) -> None:

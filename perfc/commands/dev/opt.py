@@ -9,10 +9,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import names as _names
 from ..shared.examples import examples
 from ..shared.help import grouped_command
-from ..shared.names import Names
 from ..shared.options import (
     dim_option,
     facts_option,
@@ -25,6 +23,7 @@ from ..shared.options import (
     sized_model,
 )
 from ..shared.output import emit, output_option
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.passes.manager import Instrument
@@ -38,26 +37,12 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("model", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option(
-    "-p",
-    "--passes",
-    type=Names(_names.passes),
-    required=True,
-    help="Pipeline, e.g. 'shapes,fuse{runtime=ort}'.",
-)
+@table_options("opt")
 @dim_option
 @module_options
 @jax_option
 @facts_option
 @print_after_option
-@click.option("--print-ir-after-all", is_flag=True, help="Print the IR after every pass.")
-@click.option("--time-passes", is_flag=True, help="Print the wall time of every pass.")
-@click.option(
-    "--dump-ir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Write the IR after every pass to 000-name.pir, 001-name.pir, …",
-)
-@click.option("--verify-each", is_flag=True, help="Verify the IR after every transform.")
 @output_option("ir")
 def command(
     model: str,

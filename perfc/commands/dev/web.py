@@ -9,17 +9,12 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared.examples import examples
+from ..shared.table import table_options
 
 
 @click.command("web", epilog=examples("dev web public", "dev web public --no-numpy"))
 @click.argument("out", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--numpy",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="WHEEL",
-    help="numpy's wheel of Pyodide (default: from PyPI).",
-)
-@click.option("--no-numpy", is_flag=True, help="Lower bounds only, no predictions: 10 MB smaller.")
+@table_options("web")
 def command(out: Path, numpy: Path | None, no_numpy: bool) -> None:
     """Build the page that runs perfc in a browser into folder OUT.
 

@@ -10,26 +10,13 @@ from perfc.common.plain_text import say
 from perfc.errors import MissingExtraError, PerfcError
 
 from ..shared.examples import examples
+from ..shared.table import table_options
 
 ENVIRONMENT = "PERFC_UI_TOKEN"
 
 
 @click.command("ui", epilog=examples("ui", "ui --host 0.0.0.0 --port 8080"))
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    metavar="ADDRESS",
-    help="Address to listen on; any but loopback requires a token.",
-)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8642,
-    show_default=True,
-    metavar="N",
-    help="Port to listen on; 0 for a free one.",
-)
+@table_options("ui")
 @click.option(
     "--token",
     envvar=ENVIRONMENT,
@@ -37,33 +24,6 @@ ENVIRONMENT = "PERFC_UI_TOKEN"
     metavar="TEXT",
     help=f"Token of the requests, also from {ENVIRONMENT} (default: a random one where "
     "it is required).",
-)
-@click.option(
-    "--upload",
-    "upload_mib",
-    type=click.IntRange(1),
-    default=4096,
-    show_default=True,
-    metavar="MIB",
-    help="Maximum size of a model in MiB.",
-)
-@click.option(
-    "--time",
-    "time_s",
-    type=click.IntRange(1),
-    default=120,
-    show_default=True,
-    metavar="SECONDS",
-    help="Maximum time of an answer.",
-)
-@click.option(
-    "--memory",
-    "memory_mib",
-    type=click.IntRange(256),
-    default=4096,
-    show_default=True,
-    metavar="MIB",
-    help="Maximum memory of an answer in MiB.",
 )
 def command(
     host: str, port: int, token: str, upload_mib: int, time_s: int, memory_mib: int

@@ -9,11 +9,10 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared import names as _names
 from ..shared.examples import examples
 from ..shared.help import grouped_command
-from ..shared.names import Names
 from ..shared.output import output_format
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.analyzers.graph.rows import Measurements
@@ -26,41 +25,7 @@ if TYPE_CHECKING:
         "adapt -t a100 --from rows.csv -o mine.toml", "adapt -t a100 --graphs graphs --dataset mine"
     ),
 )
-@click.option(
-    "-t",
-    "--target",
-    type=Names(_names.targets),
-    required=True,
-    help="Target of the machine: name or file.",
-)
-@click.option(
-    "--from",
-    "rows",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="ROWS",
-    help="Measured kernels (50 suffice) or whole runs (32 suffice); default: the rates measured "
-    "by calibrate.",
-)
-@click.option(
-    "--graphs",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Read whole runs of a data set instead: folder written by `perfc data build`.",
-)
-@click.option("--dataset", default="mine", show_default=True, help="Data set of whole runs.")
-@click.option(
-    "--predictor",
-    type=Names(_names.predictors),
-    metavar="NAME",
-    default="",
-    help="Predictor of whole runs: shipped weights, or a card file.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    help="Output target file (default: TARGET if it is a file); with whole runs, the folder for "
-    "adapted weights.",
-)
+@table_options("adapt")
 def command(
     target: str,
     rows: Path | None,

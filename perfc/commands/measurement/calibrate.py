@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from perfc.common.plain_text import say
 
 from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.output import output_option
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,28 +29,9 @@ LINE_S = 5.0
 @grouped_command(
     "calibrate", epilog=examples("calibrate --quick", "calibrate --device cuda:0 -o mine.toml")
 )
-@click.option(
-    "--device",
-    default="cpu",
-    show_default=True,
-    metavar="DEVICE",
-    help="cpu, cuda:0, or fake (a simulated device with known peaks).",
-)
+@table_options("calibrate")
 @output_option(
     "target", words="Output target file (default: the device's name in the user's target folder)."
-)
-@click.option("--resume", is_flag=True, help="Resume an interrupted calibration.")
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 3 and write nothing if other programs are busy or samples vary.",
-)
-@click.option("--quick", is_flag=True, help="Fewer sizes and repetitions; takes less than 20 s.")
-@click.option(
-    "--threads",
-    type=click.IntRange(1, 1024),
-    default=None,
-    help="Number of CPU cores (default: all).",
 )
 def command(
     device: str,

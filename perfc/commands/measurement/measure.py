@@ -25,6 +25,7 @@ from ..shared.prelude import (
     show_view,
 )
 from ..shared.progress import reading
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
@@ -47,54 +48,8 @@ DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:ReplayedOperator"
 )
 @click.argument("model", type=click.Path(), required=False)
 @deployment_options
-@click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda:N", help="Device.")
-@click.option(
-    "--repeat",
-    type=click.IntRange(1, 100_000),
-    default=10,
-    show_default=True,
-    help="Minimum number of runs.",
-)
-@click.option(
-    "--min-time",
-    type=click.FloatRange(0, 3600),
-    default=1.0,
-    show_default=True,
-    help="Minimum measuring time in seconds.",
-)
-@click.option(
-    "--limit",
-    type=click.FloatRange(1, 86400),
-    default=300.0,
-    show_default=True,
-    help="Timeout of the process in seconds.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, help="Random seed of weights and inputs."
-)
-@click.option(
-    "--profile",
-    "profiles",
-    multiple=True,
-    type=click.Path(),
-    help="Read a profile instead of running the model; repeat for TensorRT's layer file.",
-)
-@click.option(
-    "--replay",
-    metavar="TRACE#ROW",
-    help="Execute the operator of a row of `perfc trace` through PyTorch instead of a model.",
-)
-@click.option(
-    "--append",
-    "dataset",
-    type=click.Path(path_type=Path),
-    help="Append one row per kernel to this .parquet, .csv or .csv.gz file, and one row for the "
-    "run to the same name with -models.",
-)
+@table_options("measure")
 @format_options("text", "json", "csv")
-@click.option(
-    "--top", default="20", show_default=True, help="Maximum kernels to print, by time, or 'all'."
-)
 def command(
     options: DeploymentOptions,
     model: str | None,

@@ -10,10 +10,8 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared import names as _names
 from ..shared.prelude import (
     DeploymentOptions,
-    Names,
     color_option,
     deliver,
     emit,
@@ -25,6 +23,7 @@ from ..shared.prelude import (
     show_view,
 )
 from ..shared.progress import reading
+from ..shared.table import table_options
 from . import _ncu
 
 if TYPE_CHECKING:
@@ -52,60 +51,9 @@ DOCUMENTS = (
 )
 @click.argument("traces", metavar="TRACE...", type=click.Path(), nargs=-1, required=True)
 @model_options
-@click.option(
-    "-t",
-    "--target",
-    type=Names(_names.targets),
-    default="",
-    help="Target of the lower bounds (default: the device that the trace names).",
-)
-@click.option(
-    "--model",
-    metavar="MODEL",
-    default="",
-    help="Compare with the prediction of this model, deployed as the options below say (default: "
-    "the runtime that wrote the trace).",
-)
-@click.option(
-    "--layers",
-    type=click.Path(),
-    default="",
-    help="Layer information of TensorRT in addition to its profile: operators and shapes.",
-)
-@click.option(
-    "--capture",
-    type=click.Path(),
-    default="",
-    help="Trace of the capture of the graphs that TRACE launches: operators and shapes.",
-)
-@click.option("--step", type=int, help="Number of the step (default: the median by kernel time).")
-@click.option("--all", "is_all", is_flag=True, help="All launches: every step, and from before.")
-@click.option(
-    "--by",
-    type=click.Choice(["module", "line", "call", "idle", "path"]),
-    help="Time by what the host did: modules, source lines, call tree, causes of idle time, "
-    "critical path.",
-)
-@click.option(
-    "--command",
-    "prints",
-    is_flag=True,
-    help="Print the command line of Nsight Compute that profiles TRACE, a script.",
-)
-@click.option(
-    "--marked",
-    is_flag=True,
-    help="With --command: profile only between cudaProfilerStart and cudaProfilerStop.",
-)
-@click.option(
-    "--arch", default="", help="GPU architecture, e.g. sm_80, if a report of ncu does not name it."
-)
-@click.option(
-    "--process", default="", metavar="PID", help="Read the kernels of one process of a report."
-)
+@table_options("trace")
 @format_options("text", "json", "csv", "markdown", "html", "trace")
 @color_option
-@click.option("--top", default="20", show_default=True, help="Maximum kernels to print, or 'all'.")
 def command(
     options: DeploymentOptions,
     traces: tuple[str, ...],

@@ -19,6 +19,7 @@ from ..shared.prelude import (
     model_options,
     show_document,
 )
+from ..shared.table import table_options
 from ._budgets import budgets_of, left_by
 
 if TYPE_CHECKING:
@@ -52,41 +53,9 @@ DOCUMENTS = (("baseline", "perfc.review.check.lock.lock_view:BaselineView"),)
 )
 @click.argument("files", nargs=-1, type=click.Path())
 @model_options
-@click.option(
-    "--against",
-    default="",
-    metavar="REV",
-    help="Compare with the baseline committed in git revision REV.",
-)
-@click.option("--why", is_flag=True, help="Show which operators explain the change since HEAD.")
-@click.option(
-    "--write-baseline",
-    is_flag=True,
-    help="Write the figures of FILES (default: every model) as the baseline, perfc.lock.",
-)
-@click.option("--show-baseline", is_flag=True, help="Print the baseline as a table.")
-@click.option(
-    "--comment",
-    is_flag=True,
-    help="Render FILES, one JSON file of an earlier check, as a pull-request comment. Its first "
-    "line is a marker, by which the next run finds and updates it (see docs/check.md).",
-)
-@click.option(
-    "--policy",
-    type=click.Choice(["always", "on-change", "on-fail"]),
-    default="on-change",
-    show_default=True,
-    help="When to write a comment.",
-)
+@table_options("check")
 @format_options("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "junit")
 @color_option
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if a budget is exceeded.")
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Exit with 3 if a figure is only a lower bound or a model has no baseline.",
-)
-@click.option("--no-cache", is_flag=True, help="Reanalyze unchanged models too.")
 def command(
     options: DeploymentOptions,
     files: tuple[str, ...],

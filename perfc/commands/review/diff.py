@@ -27,6 +27,7 @@ from ..shared.prelude import (
     show_view,
 )
 from ..shared.progress import reading
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,20 +58,7 @@ DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference:TraceDifference"),
 @new_values_option
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
-@click.option("--top", default="20", show_default=True, help="Maximum rows per table, or 'all'.")
-@click.option("--step", type=int, multiple=True, help="Step of all traces, or of each in turn.")
-@click.option(
-    "--by",
-    type=click.Choice(["module", "line", "call"]),
-    help="Times of traces also by module, source line or call tree of the host.",
-)
-@click.option(
-    "--patch",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Compare OLD, a PyTorch module by name, with itself under this patch.",
-)
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if any total is only a lower bound.")
+@table_options("diff")
 def command(
     options: DeploymentOptions,
     /,

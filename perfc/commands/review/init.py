@@ -12,6 +12,7 @@ from perfc.common.plain_text import say
 from perfc.errors import ModelError, ParseError
 
 from ..shared.prelude import DeploymentOptions, examples, grouped_command, model_options
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.frontend.reading.module_name import NamedModule
@@ -23,8 +24,7 @@ UNREADABLE = 2
 @grouped_command("init", epilog=examples("init", "init model.onnx -t h100 --batch 8"))
 @click.argument("files", nargs=-1, type=click.Path())
 @model_options
-@click.option("--force", is_flag=True, help="Overwrite an existing perfc.toml and perfc.lock.")
-@click.option("--no-hook", is_flag=True, help="Do not edit .pre-commit-config.yaml.")
+@table_options("init")
 def command(options: DeploymentOptions, files: tuple[str, ...], force: bool, no_hook: bool) -> int:
     """Write a commented perfc.toml, a baseline and a pre-commit entry in this folder.
 

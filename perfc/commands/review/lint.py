@@ -21,6 +21,7 @@ from ..shared.prelude import (
     names_in,
     output_format,
 )
+from ..shared.table import table_options
 from ._budgets import by_project, slashed
 
 if TYPE_CHECKING:
@@ -47,45 +48,7 @@ EVERY = "all"
 )
 @click.argument("files", nargs=-1, type=click.Path(), metavar="FILES...")
 @model_options
-@click.option(
-    "--select",
-    type=Names(_names.rules),
-    default="",
-    metavar="CODES",
-    help="Rules to run, e.g. PF1,PF404 or ALL.",
-)
-@click.option(
-    "--ignore", type=Names(_names.rules), default="", metavar="CODES", help="Rules to skip."
-)
-@click.option(
-    "--extend-select",
-    type=Names(_names.rules),
-    default="",
-    metavar="CODES",
-    help="Rules to run in addition.",
-)
-@click.option(
-    "--min-gain", default="", metavar="SHARE", help="Minimum gain to report (default: 1%)."
-)
-@click.option("--new", "only_new", is_flag=True, help="Report new findings only.")
-@click.option(
-    "--against",
-    default="",
-    metavar="REV",
-    help="Git revision for --new to compare with (default: HEAD).",
-)
-@click.option("--statistics", is_flag=True, help="Print the number of findings per rule instead.")
-@click.option(
-    "--fix",
-    is_flag=True,
-    help="Write a fixed model, verified against the original with ONNX Runtime.",
-)
-@click.option(
-    "--patch",
-    is_flag=True,
-    help="Print edits of a PyTorch module's code that save time, as patches.",
-)
-@click.option("--in-place", is_flag=True, help="With --fix: overwrite the input.")
+@table_options("lint")
 @click.option(
     "--explain",
     type=Names(_names.rules),
@@ -94,7 +57,6 @@ EVERY = "all"
     metavar="CODE",
     help="Explain a rule instead, or list 'all'; the page docs/rules.md is 'all' as markdown.",
 )
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @format_options(*FORMATS, also=("onnx",), words="With --fix the output is a model.")
 def command(
     options: DeploymentOptions,

@@ -21,6 +21,7 @@ from ..shared.prelude import (
     show_document,
 )
 from ..shared.progress import ProgressLine
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.study.bulk.jobs import BulkSetting
@@ -57,51 +58,7 @@ def command() -> None:
 )
 @click.argument("models", metavar="MODELS...", nargs=-1, required=True)
 @deployment_options
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    required=True,
-    metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the result: one Parquet file per shard.",
-)
-@click.option(
-    "--shard",
-    default="1/1",
-    metavar="I/N",
-    show_default=True,
-    help="Analyze part I of N, for arrays of jobs.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1),
-    default=None,
-    metavar="N",
-    help="Worker processes (default: one per available core).",
-)
-@click.option(
-    "--timeout",
-    default="120s",
-    metavar="TIME",
-    show_default=True,
-    help="Longest time for one model.",
-)
-@click.option(
-    "--worker-memory",
-    default="4GiB",
-    metavar="SIZE",
-    show_default=True,
-    help="Largest address space of a worker.",
-)
-@click.option(
-    "--dask",
-    default="",
-    metavar="ADDRESS",
-    help="Run on the workers of a Dask scheduler, e.g. tcp://head:8786; they see the same files.",
-)
-@click.option("--no-predict", is_flag=True, help="Sustained times only, no predictions.")
-@click.option("--strict", is_flag=True, help="Exit with 3 if a model has no answer.")
+@table_options("bulk-run")
 def run(
     options: DeploymentOptions,
     models: tuple[str, ...],

@@ -13,6 +13,7 @@ from ..shared.examples import examples
 from ..shared.help import grouped_command
 from ..shared.output import format_options
 from ..shared.report import color_option
+from ..shared.table import table_options
 
 DOCUMENT = ("diffusion", "perfc.serving.generation.service:GenerationReport")
 """JSON document of the command, and the type that defines its schema."""
@@ -27,31 +28,7 @@ FINDINGS = 1
     ),
 )
 @click.argument("model", metavar="MODEL")
-@click.option(
-    "-t",
-    "--target",
-    default="h100",
-    show_default=True,
-    metavar="NAME",
-    help="Target name or file; see `perfc targets`.",
-)
-@click.option(
-    "--batch",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Batch size: images or videos per run.",
-)
-@click.option("--steps", type=click.IntRange(1), help="Denoising steps (default: the pipeline's).")
-@click.option(
-    "--size", metavar="WxH", default="", help="Output size in pixels, e.g. 1024 or 832x480."
-)
-@click.option("--frames", type=click.IntRange(1), help="Frames per video.")
-@click.option(
-    "--guided/--unguided",
-    default=None,
-    help="Classifier-free guidance: denoise with and without the prompt.",
-)
+@table_options("diffusion")
 @format_options("text", "json", "markdown", "html")
 @color_option
 def command(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 from perfc.machine.parallel import ALONE
-from perfc.passes.runtimes import SERVING_DEFAULT, Batching
+from perfc.passes.runtimes import SERVING_DEFAULT
 
 from ..shared import names as _names
 from ..shared.parallel import parallel_options
@@ -33,6 +32,7 @@ from ..shared.prelude import (
     show_result,
 )
 from ..shared.step import option_value
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.deployment.engine_args import EngineArgs
@@ -84,47 +84,6 @@ def command() -> None:
     """
 
 
-_TYPES: Mapping[str, click.ParamType[Any]] = {
-    "number": click.FLOAT,
-    "integer": click.INT,
-    "count": click.IntRange(0),
-    "positive": click.IntRange(1),
-    "limit": click.FloatRange(0, min_open=True),
-    "probability": click.FloatRange(0.0, 1.0),
-    "utilization": click.FloatRange(0.05, 1.0),
-    "file": click.Path(dir_okay=False),
-    "sampling": click.Choice(["greedy", "random", "top-p"]),
-    "batching": click.Choice([b.value for b in Batching]),
-}
-"""Types of the options in the tables."""
-_TABLES = data_next_to(__file__)
-_LOAD, _FLEET, _ENGINE = _TABLES["load"], _TABLES["fleet"], _TABLES["engine"]
-_engine_args_option = click.option(
-    "--engine-args",
-    default="",
-    metavar="TEXT",
-    help="Command line of vLLM, SGLang or TensorRT-LLM, or a script, YAML or JSON file with it; "
-    "further options replace its values.",
-)
-_grid_option = click.option(
-    "--grid",
-    default="world",
-    show_default=True,
-    metavar="NAME",
-    help="Power grid: a name from the table, or grams of CO2 per kWh.",
-)
-
-
-def _added(options: dict[str, dict[str, Any]]) -> Callable[[Any], Any]:
-    def decorate(function: Any) -> Any:
-        for name, more in reversed(options.items()):
-            given = more | ({"type": _TYPES[more["type"]]} if "type" in more else {})
-            function = click.option(f"--{name}", **given)(function)
-        return function
-
-    return decorate
-
-
 @command.command(
     "serve",
     epilog=examples(
@@ -133,10 +92,10 @@ def _added(options: dict[str, dict[str, Any]]) -> Callable[[Any], Any]:
     ),
 )
 @click.argument("model", metavar="[CONFIG]", default="")
-@_engine_args_option
-@_added(_LOAD)
-@_added(_ENGINE)
-@_grid_option
+@table_options("llm")
+@table_options("load")
+@table_options("engine")
+@table_options("grid")
 @click.option(
     "--predictor",
     type=Names(_names.serving_predictors),
@@ -244,21 +203,9 @@ def single_target(options: DeploymentOptions) -> str:
     ),
 )
 @click.argument("model", metavar="CONFIG")
-@click.option(
-    "--slo",
-    default="",
-    metavar="LIMITS",
-    help="Limits on mean latencies, e.g. ttft=500ms,tpot=30ms,e2e=9s.",
-)
-@click.option(
-    "--token-budget",
-    "budgets",
-    type=click.IntRange(1),
-    multiple=True,
-    help="Maximum tokens per step; repeat for alternatives (default: the runtime's).",
-)
-@_added(_LOAD)
-@_added(_FLEET)
+@table_options("llm-search")
+@table_options("load")
+@table_options("fleet")
 @by_default(usual_of_search)
 @reads("a search", "target", "runtime", "dtype", "reserve", instead={"seq": "--isl"}, known=KNOWN)
 @deployment_options

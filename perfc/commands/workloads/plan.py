@@ -11,6 +11,7 @@ from perfc.errors import ParseError
 
 from ..shared.prelude import DeploymentOptions, examples, grouped_command, show_result
 from ..shared.step import step_of, step_options
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,31 +36,7 @@ OF_A_STEP = ("seq", "train", "dtype", "runtime", "reserve", "lora_rank")
     ),
 )
 @click.argument("model", metavar="MODEL")
-@click.option(
-    "--gpus",
-    default="",
-    metavar="N,...",
-    help="Number of GPUs, or several with --curve (default there: powers of two up to 1024).",
-)
-@click.option(
-    "--global-batch",
-    type=click.IntRange(0),
-    metavar="N",
-    help="Global batch size: samples per step on all GPUs (default: 256; with --curve, one "
-    "micro-batch per replica on the fewest GPUs).",
-)
-@click.option(
-    "--curve",
-    "is_curve",
-    is_flag=True,
-    help="Predict how a step scales with GPUs, and name the bottleneck: the number of replicas "
-    "grows, the options divide each replica.",
-)
-@click.option(
-    "--strong",
-    is_flag=True,
-    help="With --curve: strong scaling, the same global batch size on every number of GPUs.",
-)
+@table_options("plan")
 @step_options
 def command(
     options: DeploymentOptions,

@@ -21,6 +21,7 @@ from ..shared.prelude import (
     show_view,
 )
 from ..shared.progress import ProgressLine
+from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.study.search import Limits, Objective
@@ -39,40 +40,7 @@ DOCUMENT = ("search", "perfc.study.search.views:SpaceSearchView")
 )
 @click.argument("space", metavar="SPACE.PY[:FUNCTION]")
 @deployment_options
-@click.option(
-    "--objective",
-    "objectives",
-    default="latency,score",
-    metavar="NAMES",
-    show_default=True,
-    help="Quantities of the Pareto front: latency, memory, energy and flop are "
-    "minimized; score, which the function returns, is maximized.",
-)
-@click.option("--slo", metavar="TIME", help="Longest predicted time, e.g. 5ms.")
-@click.option("--max-memory", metavar="SIZE", help="Largest device memory, e.g. 2GiB.")
-@click.option(
-    "--trials",
-    type=click.IntRange(1, 1_000_000),
-    default=200,
-    show_default=True,
-    metavar="N",
-    help="Number of candidates.",
-)
-@click.option(
-    "--sampler",
-    type=click.Choice(("nsga2", "tpe", "random", "grid")),
-    default="nsga2",
-    show_default=True,
-    help="Sampler of Optuna; grid tries everything.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Seed of the sampler.",
-)
+@table_options("search")
 @format_options("text", "json", "csv", "markdown", "html")
 @color_option
 def command(

@@ -1,0 +1,57 @@
+"""Options of commands, which ``table.toml`` declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from perfc.common.fitted import data_next_to
+
+from . import names as _names
+from .names import Names
+
+F = TypeVar("F", bound=Callable[..., Any])
+TABLE: Mapping[str, Mapping[str, dict[str, Any]]] = data_next_to(__file__)
+NUMBERS: Mapping[str, click.ParamType[Any]] = {
+    "number": click.FLOAT,
+    "integer": click.INT,
+    "amount": click.FloatRange(0, min_open=True),
+}
+
+
+def between(ends: Sequence[float]) -> click.ParamType[Any]:
+    """Return the type of numbers in a range, integers if its ends are."""
+    is_float = any(isinstance(end, float) for end in ends)
+    return (click.FloatRange if is_float else click.IntRange)(*ends)  # type: ignore[arg-type]
+
+
+KINDS: Mapping[str, Callable[[Any], click.ParamType[Any]]] = {
+    "names": lambda name: Names(getattr(_names, name)),
+    "choices": click.Choice,
+    "range": between,
+    "path": lambda more: click.Path(**more, path_type=Path),
+    "file": lambda more: click.Path(**more),
+    "kind": NUMBERS.__getitem__,
+}
+"""Types of values, by the key of an entry that has their data."""
+
+
+def table_options(command: str) -> Callable[[F], F]:
+    """Add the options of a command to a function, in the order of the table."""
+
+    def decorate(function: F) -> F:
+        for key, entry in reversed([*TABLE[command].items()]):
+            function = option(key, **entry)(function)
+        return function
+
+    return decorate
+
+
+def option(key: str, flags: Sequence[str] = (), **entry: Any) -> Callable[[F], F]:
+    """Return the option of an entry; its flag is the key unless it has others."""
+    if made := next((make(entry.pop(kind)) for kind, make in KINDS.items() if kind in entry), None):
+        entry["type"] = made
+    return click.option(*(flags or (f"--{key}",)), **entry)
