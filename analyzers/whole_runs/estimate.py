@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
-from perfc.deployment.extents import described
+from perfc.deployment.extents import batch_symbol, described
 from perfc.errors import ModelError
 from perfc.ir import Env, Module, TensorType, record
 from perfc.machine import load_machine
@@ -109,12 +109,6 @@ def run_of(
     fixed = {name: value for name, value in env.items() if name != symbol}
     batch = env[symbol] if symbol is not None else None
     return estimate(source, card, str(machine.path), setting, batch, fixed)
-
-
-def batch_symbol(source: Module) -> str | None:
-    """Return the leading symbol of the first input's shape; None if it leads with a number."""
-    leading = next((v.shape[0] for v in source.graph.inputs if v.shape), None)
-    return next((s.name for s in source.symbols if s.name == str(leading)), None)
 
 
 def estimate(

@@ -350,3 +350,9 @@ def stood_for(module: Module, dims: Mapping[str, object]) -> dict[str, NamedExte
     declared = {s.name for s in module.symbols}
     axes = {n: axis_of(module, n) for n in dims if n in AXES and n not in declared}
     return {name: axis for name, axis in axes.items() if axis.is_there}
+
+
+def batch_symbol(source: Module) -> str | None:
+    """Return the leading symbol of the first input's shape; None if it leads with a number."""
+    leading = next((v.shape[0] for v in source.graph.inputs if v.shape), None)
+    return next((s.name for s in source.symbols if s.name == str(leading)), None)

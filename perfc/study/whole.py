@@ -12,12 +12,13 @@ from perfc.analyzers.artefacts.artefact import WeightsError
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.runs.run_table import leading_extent, stored_element
-from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, batch_symbol, by_card
+from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, by_card
 from perfc.analyzers.whole_runs.shipped import known_name
 from perfc.analyzers.whole_runs.whole_run import words
 from perfc.api import Report, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment.extents import batch_symbol
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.ir.syntax.names import symbol_name

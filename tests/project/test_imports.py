@@ -51,7 +51,6 @@ def test_help_loads_no_analysis(args: list[str]) -> None:
         "perfc.common.plugins",
         "perfc.commands",
         "perfc.commands.shared",
-        "perfc.commands.shared.examples",
         "perfc.commands.shared.listing",
         *(f"perfc.commands.{section}" for section in listing.SECTIONS),
         "perfc.commands.help.completion",

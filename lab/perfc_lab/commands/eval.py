@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import click
 
-from perfc.commands.shared.examples import examples
+from perfc.commands.shared.listing import examples
 from perfc.commands.shared.output import OutputFile, emit, format_options
 from perfc.common.plain_text import say
 from perfc.errors import PerfcError

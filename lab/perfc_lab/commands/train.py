@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from perfc.commands.shared.examples import examples
+from perfc.commands.shared.listing import examples
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
 

@@ -9,7 +9,7 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared import names as _names
-from ..shared.examples import examples
+from ..shared.listing import examples
 from ..shared.names import Names
 from ..shared.options import names_in
 from ..shared.output import emit, format_options

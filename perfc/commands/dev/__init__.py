@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..shared.examples import examples
-from ..shared.listing import Folder
+from ..shared.listing import Folder, examples
 
 
 @click.group("dev", cls=Folder, epilog=examples("dev ir model.onnx", "dev passes"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ..shared.document import show_view
-from ..shared.examples import examples
 from ..shared.help import grouped_command
+from ..shared.listing import examples
 from ..shared.options import dim_option, module_options, parse_dims
 from ..shared.output import format_options
 from ..shared.report import color_option, parse_top

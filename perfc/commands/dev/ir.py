@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ..shared import names as _names
-from ..shared.examples import examples
 from ..shared.help import grouped_command
+from ..shared.listing import examples
 from ..shared.names import Names
 from ..shared.options import (
     dim_option,

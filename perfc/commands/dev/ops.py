@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from ..shared import names as _names
-from ..shared.examples import examples
 from ..shared.help import grouped_command
+from ..shared.listing import examples
 from ..shared.names import Names
 from ..shared.output import emit, format_options, output_format
 from ..shared.table import table_options

@@ -9,8 +9,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared.examples import examples
 from ..shared.help import grouped_command
+from ..shared.listing import examples
 from ..shared.options import (
     dim_option,
     facts_option,

@@ -6,7 +6,7 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared.examples import examples
+from ..shared.listing import examples
 
 
 @click.command("passes", epilog=examples("dev passes", "dev passes --help"))

@@ -10,8 +10,8 @@ import click
 from perfc.errors import ParseError
 
 from ..shared import listing
-from ..shared.examples import examples
 from ..shared.help import grouped_command
+from ..shared.listing import examples
 from ..shared.names import Names
 from ..shared.output import emit, output_option
 

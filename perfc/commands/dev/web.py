@@ -8,7 +8,7 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared.examples import examples
+from ..shared.listing import examples
 from ..shared.table import table_options
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..shared.examples import examples
+from ..shared.listing import examples
 
 
 @click.command("completion", epilog=examples("completion bash", "completion zsh"))

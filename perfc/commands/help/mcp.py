@@ -18,7 +18,7 @@ from perfc.common.version import __version__
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.frontend.reading.process import child_environment
 
-from ..shared.examples import examples
+from ..shared.listing import examples
 from . import _tools
 
 TIMEOUT_S = 300.0

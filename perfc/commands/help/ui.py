@@ -9,7 +9,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import MissingExtraError, PerfcError
 
-from ..shared.examples import examples
+from ..shared.listing import examples
 from ..shared.table import table_options
 
 ENVIRONMENT = "PERFC_UI_TOKEN"

@@ -9,8 +9,8 @@ import click
 
 from perfc.common.plain_text import say
 
-from ..shared.examples import examples
 from ..shared.help import grouped_command
+from ..shared.listing import examples
 from ..shared.output import output_format
 from ..shared.table import table_options
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import say
 
-from ..shared.examples import examples
 from ..shared.help import grouped_command
+from ..shared.listing import examples
 from ..shared.output import output_option
 from ..shared.table import table_options
 

@@ -71,6 +71,15 @@ def write_section(formatter: click.HelpFormatter, title: str, modules: Mapping[s
         formatter.write_dl([(f"{name:{widest}}", summary(m)) for name, m in modules.items()])
 
 
+def examples(*calls: str) -> str:
+    r"""Format example calls for the end of a command's help, one per line.
+
+    Args:
+        calls: arguments after ``perfc``; file names are those of ``tests/commands``.
+    """
+    return "\n".join(["\b", "Examples:", *(f"  perfc {call}" for call in calls)])
+
+
 class Folder(click.Group):
     """A group whose commands are the files of one folder."""
 

@@ -13,8 +13,8 @@ from .deployment import (
 )
 from .deployment_option import by_default, reads
 from .document import show_document, show_result, show_view
-from .examples import examples
 from .help import DefaultGroup, GroupedCommand, grouped_command
+from .listing import examples
 from .names import Names, Nodes
 from .options import (
     AUTO,

@@ -9,8 +9,8 @@ import click
 from perfc.errors import ParseError
 
 from ..shared.document import show_result
-from ..shared.examples import examples
 from ..shared.help import grouped_command
+from ..shared.listing import examples
 from ..shared.output import format_options
 from ..shared.report import color_option
 from ..shared.table import table_options

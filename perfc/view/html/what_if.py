@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from perfc.deployment.extents import batch_symbol
 from perfc.errors import PerfcError
 from perfc.view.report import Verdict
-from perfc.view.report.memory_sections.remedies import batch_symbol
 from perfc.view.report.names import machine_title
 
 from .payload import Json, number, text
@@ -60,7 +60,7 @@ def what_ifs(report: Report, targets: Sequence[str], *, predict: bool) -> Json |
 
 def reported_batch(report: Report) -> int:
     """Return the leading extent of the first input; 0 if it is not a symbol."""
-    return report.env.get(batch_symbol(report) or "", 0)
+    return report.env.get(batch_symbol(report.source) or "", 0)
 
 
 def batches_of(report: Report) -> list[int]:
@@ -96,7 +96,7 @@ def headline(base: Report | None, batch: int, reported: int, *, predict: bool) -
     if base is None:
         return None
     try:
-        symbol = batch_symbol(base)
+        symbol = batch_symbol(base.source)
         sized = base if batch == reported or not symbol else base.with_(dims={symbol: batch})
         return dict(figures(Verdict.of(sized, predict=predict)))
     except PerfcError:

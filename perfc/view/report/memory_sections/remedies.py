@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from perfc.deployment.extents import batch_symbol
 from perfc.errors import PerfcError
 from perfc.ir import DType, TensorType, record
 from perfc.passes.roofline.roofline import GRAPH_GAP
@@ -101,7 +102,7 @@ def what_ifs(report: Report) -> Iterator[tuple[str, str, DeploymentKeywords, int
         for name in runtimes(report):
             title = RECORDED if runtime(name).is_recorded else runtime_title(runtime(name))
             yield title, f"--runtime {name}", {"runtime": name}, 1
-    symbol = batch_symbol(report)
+    symbol = batch_symbol(report.source)
     if symbol and report.env.get(symbol):
         batch = LARGER * report.env[symbol]
         option = f"--batch {batch}" if symbol == "batch" else f"--dim {symbol}={batch}"
@@ -122,14 +123,6 @@ def runtimes(report: Report) -> Iterator[str]:
         makers = (table for table in tables() if table.framework is engine and not table.below)
         kind, vendor = report.machine.kind, report.machine.vendor
         yield from (table.name for table in makers if table.runs_on(kind, vendor))
-
-
-def batch_symbol(report: Report) -> str | None:
-    """Return the symbol of the first input's leading extent; None if it is not a symbol."""
-    first = next(iter(report.source.graph.inputs), None)
-    shape = None if first is None else first.shape
-    leading = str(shape[0]) if shape else ""
-    return leading if any(s.name == leading for s in report.source.symbols) else None
 
 
 def may_record(report: Report) -> bool:
