@@ -156,7 +156,7 @@ def test_a_check_compares_a_module_with_its_baseline_and_names_the_change(
 def test_the_changed_line_is_in_every_format(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said(capsys, "baseline", "write")
+    said(capsys, "check", "--write-baseline")
     (project / "mypkg/sizes.py").write_text("# of the stem\n\nWIDTH = 48\n")
     code_, out, _ = said(capsys, "check", "--output-format", "github")
     problem = TASKS[1]["problemMatcher"][0]["pattern"]
@@ -174,7 +174,7 @@ def test_the_changed_line_is_in_every_format(
     said(capsys, "check", "-o", "c.json")
     rows = [r["lines"] for r in json.loads((project / "c.json").read_text())["results"]]
     assert [row["source"] for (row,) in rows] == ["mypkg/sizes.py:3"] * 2
-    text = said(capsys, "comment", "c.json")[1]
+    text = said(capsys, "check", "--comment", "c.json")[1]
     header, _, *cells = text[text.index("| line |") :].split("\n\n")[0].splitlines()
     assert header == "| line | model | what changed | time | memory | nearest remedy |"
     assert len(cells) == 2
