@@ -56,7 +56,7 @@ def export() -> bytes:
 def test_names_are_those_of_the_program() -> None:
     nodes = [*walk(load(export()).graph)]
     names = [n.name for n in nodes]
-    assert names == ["layer1/0/conv", "layer1/0/act/silu", "layer1/0/act/silu.Mul", "node_add"]
+    assert names == ["layer1/0/conv/conv2d", "layer1/0/act/silu", "layer1/0/act/silu.Mul", "node_add"]
     assert [n.loc.stored_name for n in nodes][:2] == ["node_Conv_3", "node_Sigmoid_8"]
 
 
@@ -86,7 +86,7 @@ def test_lines_are_those_outside_of_the_framework_outermost_first() -> None:
 
 def test_a_node_is_found_by_either_name_and_by_its_module() -> None:
     graph = load(export()).graph
-    for wanted in ("layer1/0/conv", "node_Conv_3", "layer1.0.conv"):
+    for wanted in ("layer1/0/conv/conv2d", "node_Conv_3", "layer1.0.conv"):
         assert find_node(graph, wanted)[0] == 0
 
 

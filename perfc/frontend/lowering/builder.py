@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
@@ -63,6 +64,7 @@ class GraphBuilder:
         symbols: names of symbols by PyTorch's.
         axes: an input and its axis for every symbol that is a size of one.
         root: folder that files of sources are named from.
+        calls: how many calls of the program had a name so far.
     """
 
     symbols: dict[str, str] = field(default_factory=dict[str, str])
@@ -74,6 +76,7 @@ class GraphBuilder:
     extents: dict[Size, str] = field(default_factory=dict[Size, str])
     count: int = 0
     root: str = ""
+    calls: Counter[str] = field(default_factory=Counter[str])
 
     def fresh(self, stem: str) -> str:
         """Return a name that no value has."""

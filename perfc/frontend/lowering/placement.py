@@ -11,7 +11,7 @@ from perfc.ir.graph import Loc, Value
 from perfc.ir.record import mutable
 
 from ..reading import proto
-from ..reading.provenance import of_scopes, place_of
+from ..reading.provenance import MERGED, SCOPES, numbered, of_scopes, place_of
 from .functions import EXPANDED
 from .order import label
 
@@ -23,10 +23,12 @@ class Placement:
     Args:
         root: folder that files of sources are named from.
         used: how many nodes had a name so far, as several stand for one call of the program.
+        calls: names of the calls by those of the file.
     """
 
     root: str = field(default_factory=lambda: os.path.realpath(os.curdir))
     used: Counter[str] = field(default_factory=Counter[str])
+    calls: dict[str, str] = field(default_factory=dict[str, str])
 
     def of_call(self, source: proto.ProtoNode, function: proto.Function, prefix: str) -> Loc | None:
         """Return the location of a body's nodes; None for those of a function of the file."""
@@ -49,13 +51,18 @@ class Placement:
         if proto.SOURCE in props:
             frames = tuple(props[proto.SOURCE].split("\n"))
             return Loc(stored, source.op_type, frames=frames)
-        parameter = next((v.name for v in inputs if v and v.weight and v.weight.is_parameter), "")
-        path, frames = place_of(props, source.name, self.root, parameter)
-        name = prefix + path
-        if name in self.used:
-            name = f"{name}.{source.op_type}"
-        self.used[name] += 1
-        if (count := self.used[name]) > 1:
-            name = f"{name}.{count}"
+        stored_in = [v for v in inputs if v and v.weight and v.weight.is_parameter]
+        parameter = stored_in[0].name if stored_in else ""
+        spatial = len(stored_in[0].shape or ()) - 2 if stored_in else 0
+        merged = MERGED.get(source.op_type, source.op_type).format(spatial)
+        path, frames = place_of(props, source.name, self.root, parameter, merged)
+        raw = prefix + path
+        if raw in self.calls:
+            name = f"{self.calls[raw]}.{source.op_type}"
+            self.used[name] += 1
+            if (count := self.used[name]) > 1:
+                name = f"{name}.{count}"
+        else:
+            name = self.calls[raw] = numbered(self.used, raw) if SCOPES in props else raw
         in_file = stored if stored != name else ""
         return Loc(name, source.op_type, frames=frames, in_file=in_file)

@@ -16,7 +16,7 @@ from ..lowering.builder import GraphBuilder
 from ..lowering.elements import is_small, stored_bytes
 from ..lowering.emitter import reading
 from ..reading.proto import ProtoModel, SymbolRange, ValueInfo
-from ..reading.provenance import place_of
+from ..reading.provenance import numbered, place_of
 from ..source import one_line
 from .archive import read_archive
 from .autocast import enter_region, retype
@@ -224,10 +224,12 @@ def lower_node(
 ) -> None:
     """Lower a call of an operator; one without a lowering becomes an unknown operator."""
     args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
-    stem = scope.prefix + outputs[0]
-    path, frames = place_of(node["metadata"], stem, scope.builder.root)
     space, _, name = operator.partition("::")
     plain = name if name.startswith("__") else name.rstrip("_")
+    stem, metadata = scope.prefix + outputs[0], node["metadata"]
+    called = plain if "nn_module_stack" in metadata else scope.prefix + plain
+    path, frames = place_of(metadata, called, scope.builder.root)
+    path = numbered(scope.builder.calls, path)
     raws = [raw for a in node["inputs"] for raw in names_of(a["arg"])]
     retype(scope, plain, args, raws, outputs)
     call = AtenCall(scope, stem, path, frames, plain, args, outputs)

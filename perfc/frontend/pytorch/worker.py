@@ -232,8 +232,10 @@ def of_torchvision(name: str, kwargs: Mapping[str, Any]) -> Any:
 def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
     """Return a model of transformers with random weights; nothing is downloaded."""
     transformers = import_module("transformers")
-    plain = name.rpartition("/")[2]
-    if plain in KNOWN:
+    plain, kind = name.rpartition("/")[2], getattr(transformers, name, None)
+    if is_pretrained(kind):
+        config = kind.config_class()
+    elif plain in KNOWN:
         config = transformers.AutoConfig.for_model(**KNOWN[plain])
     else:
         try:
@@ -245,11 +247,16 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
     config.use_cache = False
     for key, value in kwargs.items():
         setattr(config, key, value)
-    architectures = getattr(config, "architectures", None) or [""]
+    architectures = getattr(config, "architectures", None) or [name]
     kind = getattr(transformers, str(architectures[0]), None)
-    if isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel):
+    if is_pretrained(kind):
         return kind(config)
     return transformers.AutoModel.from_config(config, trust_remote_code=False)
+
+
+def is_pretrained(kind: Any) -> bool:
+    """Return True for a class of models of transformers."""
+    return isinstance(kind, type) and hasattr(kind, "config_class")
 
 
 def shipped(name: str) -> dict[str, Any]:

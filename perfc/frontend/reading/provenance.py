@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
 DYNAMO = "pkg.torch.onnx."
 """Prefix of what `torch.onnx.export` writes of a node. Source: torch/onnx/_internal/exporter."""
+SCOPES = f"{DYNAMO}name_scopes"
+"""Key of the path of its module, and of its call in the program."""
 REWRITTEN = "pkg.onnxscript.rewriter.rule_name"
 """Key of nodes that a rewriting made, whose module is that of the last node it replaced."""
+MERGED = {"Conv": "conv{}d", "ConvTranspose": "conv_transpose{}d", "Gemm": "linear"}
+"""Functions of the layers that a rewriting merges others into, by number of spatial axes."""
 FRAME = re.compile(r'"([^"\n]*)"(?:, line |:(?=\d+:\d))(\d+)')
 """File and line of a frame of a stack trace, or of a location of MLIR."""
+CALL = re.compile(r"(?<=\w)_+\d*$")
+"""End of the name of a call that PyTorch numbers, or of a function that works in place."""
 SCOPE = re.compile(r"'([^']*)'")
 FOREIGN = re.compile(
     r"/torch/(nn|_\w+|functional|utils|export)\b|/perfc/frontend/\w+/(export|worker)\.py|^<"
@@ -24,7 +31,11 @@ MOST_FRAMES = 24
 
 
 def place_of(
-    metadata: Mapping[str, str], name: str, root: str, parameter: str = ""
+    metadata: Mapping[str, str],
+    name: str,
+    root: str,
+    parameter: str = "",
+    merged: str = "",
 ) -> tuple[str, tuple[str, ...]]:
     """Return the name of a node with the path of its module, and the lines that call it.
 
@@ -33,27 +44,42 @@ def place_of(
         name: of the node.
         root: folder that files are named from.
         parameter: name of a parameter that it reads, which is of its module.
+        merged: name of a node that a rewriting merged another module's into.
 
     Returns:
         The name, and ``file:line`` of each frame outside of PyTorch, outermost first.
 
     >>> place_of({"nn_module_stack": "a,,R;b,layer1.0,B", "stack_trace": ""}, "relu", "")
     ('layer1/0/relu', ())
-    >>> place_of({DYNAMO + "name_scopes": "['', 'a', 'a.0', 'conv2d_1']"}, "node_Conv_3", "")
+    >>> place_of({SCOPES: "['', 'a', 'a.0', 'conv2d_1']"}, "node_Conv_3", "")
     ('a/0/conv2d_1', ())
     """
     module = ""
-    if scopes := SCOPE.findall(metadata.get(DYNAMO + "name_scopes", "")):
+    if scopes := SCOPE.findall(metadata.get(SCOPES, "")):
         *modules, name = scopes
-        module = modules[-1] if modules else ""
-        if REWRITTEN in metadata and "." in parameter:
-            module, name = parameter.rpartition(".")[0], ""
+        module, owner = modules[-1] if modules else "", parameter.rpartition(".")[0]
+        if REWRITTEN in metadata and owner and owner != module:
+            module, name = owner, merged
     elif stack := str(metadata.get("nn_module_stack", "")):
         parts = stack.rpartition(";")[2].split(",")
         module = parts[1].partition("@")[0] if len(parts) > 1 else ""
     path = "/".join([p for p in (*module.split("."), name) if p])
     trace = str(metadata.get("stack_trace") or metadata.get(DYNAMO + "stack_trace", ""))
     return path, frames_of(trace, root)
+
+
+def numbered(used: Counter[str], path: str) -> str:
+    """Return the name of a call by its module and function, with a number from the second on.
+
+    PyTorch numbers the calls of the whole program, so that one more renames those after it.
+
+    >>> used = Counter[str]()
+    >>> [numbered(used, call) for call in ("a/relu_", "b/relu__1", "b/relu_2", "b/conv2d_7")]
+    ['a/relu', 'b/relu', 'b/relu_1', 'b/conv2d']
+    """
+    plain = CALL.sub("", path) or path
+    used[plain] += 1
+    return plain if used[plain] == 1 else f"{plain}_{used[plain] - 1}"
 
 
 def of_scopes(name: str) -> str:

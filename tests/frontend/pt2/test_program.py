@@ -40,7 +40,7 @@ def test_a_convolution_network_has_the_operators_and_names_of_the_module() -> No
     assert [n.name for n in module.graph.nodes] == [
         "conv/conv2d",
         "norm/batch_norm",
-        "relu_",
+        "relu",
         "mean",
         "head/linear",
     ]
