@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perfc.api import Report, analyze, infer_shapes
     from perfc.distributed.service import plan, scale
     from perfc.errors import PerfcError
+    from perfc.frontend.pytorch.op_costs import op_cost
     from perfc.machine.peaks import mfu, peak
     from perfc.serving import llm
     from perfc.serving.generation import diffusion
@@ -36,6 +37,7 @@ __all__ = [
     "llm",
     "mfu",
     "op",
+    "op_cost",
     "peak",
     "plan",
     "predict",
@@ -59,6 +61,7 @@ __getattr__ = first_use(
         "diffusion": ".serving.generation",
         "llm": ".serving",
         "op": ".study.single_kernel",
+        "op_cost": ".frontend.pytorch.op_costs",
         "predict": ".study.whole",
         "step_predictor": ".study.step_time",
         "PerfcError": ".errors",

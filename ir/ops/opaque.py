@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import UNKNOWN, Inputs, Kind, Natural, Op, Traffic, Types, each_once, frozen
+from .. import UNKNOWN, Dim, Inputs, Kind, Natural, Op, Traffic, Types, Work, each_once, frozen
 
 
 @frozen
@@ -10,8 +10,8 @@ class Opaque(Op):
     """An operator without definition, by its ONNX name.
 
     Shapes:  not known; a declared type of an output stands.
-    Work:    not known, which is not zero.
-    Traffic: each operand and result once, as a bound.
+    Work:    a formula that users registered; without one not known, which is not zero.
+    Traffic: each operand and result once, as a bound without a formula.
     Source:  none.
     """
 
@@ -22,10 +22,14 @@ class Opaque(Op):
     is_counted = False
     name: str = ""
     num_outputs: Natural = 0
+    flop: Dim | None = None
 
     def infer(self, ins: Inputs) -> Types:
         return (UNKNOWN,) * self.num_outputs
 
+    def work(self, ins: Inputs, outs: Types) -> Work | None:
+        return None if self.flop is None else Work(alu=self.flop)
+
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)
-        return Traffic(whole.read_bytes, whole.write_bytes, is_bound=True)
+        return Traffic(whole.read_bytes, whole.write_bytes, is_bound=self.flop is None)

@@ -270,7 +270,8 @@ def work_and_traffic(op: Op, node: Node, outs: Types) -> tuple[Work, Traffic, Ti
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         return NO_WORK, Traffic(is_bound=True), Tier.UNKNOWN
     sized = not traffic.is_bound
-    if work is None or work.is_bound or op.kind is Kind.OPAQUE:
+    is_unsure = op.kind is Kind.OPAQUE and not isinstance(op, Opaque)
+    if work is None or work.is_bound or is_unsure:
         return work or NO_WORK, traffic, Tier.BYTES if sized else Tier.UNKNOWN
     return work, traffic, Tier.EXACT if sized else Tier.UNKNOWN
 

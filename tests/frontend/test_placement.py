@@ -56,7 +56,12 @@ def export() -> bytes:
 def test_names_are_those_of_the_program() -> None:
     nodes = [*walk(load(export()).graph)]
     names = [n.name for n in nodes]
-    assert names == ["layer1/0/conv/conv2d", "layer1/0/act/silu", "layer1/0/act/silu.Mul", "node_add"]
+    assert names == [
+        "layer1/0/conv/conv2d",
+        "layer1/0/act/silu",
+        "layer1/0/act/silu.Mul",
+        "node_add",
+    ]
     assert [n.loc.stored_name for n in nodes][:2] == ["node_Conv_3", "node_Sigmoid_8"]
 
 

@@ -33,6 +33,9 @@ from .order import label, ordered_subgraphs, topological
 from .placement import Placement
 from .symbols import SymbolTable
 
+FLOP = "flop"
+"""Attribute with the work of an operator without definition, as a number or an expression."""
+
 MAX_INLINED = 100_000
 """Nodes that come from functions; functions that call each other can grow without end."""
 MAX_DEPTH = 48
@@ -247,7 +250,11 @@ class Lowering:
         as_read = (cls, key, version, n_outputs, *map(id, source.attribute))
         if scope.arguments is None and (made := self.read.get(as_read)) is not None:
             return made
-        attributes = {"name": key} if cls is Opaque else self.attributes(source, scope)
+        attributes = self.attributes(source, scope)
+        if cls is Opaque:
+            flop, attributes = attributes.get(FLOP), {"name": key}
+            if isinstance(flop, int | str):
+                attributes[FLOP] = self.symbols.extent(flop, FLOP)
         identity = (cls, key, version, n_outputs, *attributes.items())
         built = self.cache.get(identity)
         if built is None:

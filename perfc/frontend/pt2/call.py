@@ -66,6 +66,7 @@ class ProgramScope(ValueScope):
         is_autocast: whether ``torch.autocast`` converts operands.
         views: the tensor that a view is of, by name.
         reduced: element type of a region of it that the file has switched off; 0 for none.
+        frames: lines of the program that call the operator of the graph, outermost first.
     """
 
     tensors: Mapping[str, Any]
@@ -76,6 +77,7 @@ class ProgramScope(ValueScope):
     reduced: int = 0
     views: dict[str, str] = field(default_factory=dict[str, str])
     metas: dict[str, Meta] = field(default_factory=dict[str, Meta])
+    frames: tuple[str, ...] = ()
 
     def meta(self, name: str) -> Meta:
         """Return the type of a tensor of the graph."""
@@ -85,13 +87,20 @@ class ProgramScope(ValueScope):
             made = self.metas[name] = UNKNOWN if given is None else meta_of(given)
         return made
 
-    def inner(self, graph: Mapping[str, Any], name: str, given: Sequence[str]) -> ProgramScope:
+    def inner(
+        self,
+        graph: Mapping[str, Any],
+        name: str,
+        given: Sequence[str],
+        frames: tuple[str, ...] = (),
+    ) -> ProgramScope:
         """Return the names of a graph inside this one.
 
         Args:
             graph: a ``Graph`` of the schema.
             name: prefix of its names.
             given: names of the values in this graph that it takes.
+            frames: lines of the program that call it, outermost first.
         """
         made = ProgramScope(
             self.builder,
@@ -100,6 +109,7 @@ class ProgramScope(ValueScope):
             prefix=f"{self.prefix}{name}.",
             is_autocast=self.is_autocast,
             reduced=self.reduced,
+            frames=frames,
         )
         formal = [raw for each in graph["inputs"] for raw in names_of(each)]
         for raw, actual in zip(formal, given, strict=True):

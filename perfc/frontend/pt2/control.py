@@ -62,7 +62,8 @@ def results_of(
         suffix: end of the prefix of its names.
     """
     content = graph["graph"]
-    scope = c.scope.inner(content, f"{c.outputs[0]}.{graph['name']}{suffix}", given)
+    name = f"{c.outputs[0]}.{graph['name']}{suffix}"
+    scope = c.scope.inner(content, name, given, c.frames)
     formal = [raw for each in content["inputs"] for raw in names_of(each)]
     scope.values.update(zip(formal, values, strict=False))
     lower(scope, content["nodes"])

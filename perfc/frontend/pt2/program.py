@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -12,7 +13,7 @@ from typing import Any
 
 from perfc.errors import ModelError
 
-from ..lowering.builder import GraphBuilder
+from ..lowering.builder import GraphBuilder, text_of
 from ..lowering.elements import is_small, stored_bytes
 from ..lowering.emitter import reading
 from ..reading.proto import ProtoModel, SymbolRange, ValueInfo
@@ -22,8 +23,10 @@ from .archive import read_archive
 from .autocast import enter_region, retype
 from .call import LOWERINGS, AtenCall, ProgramScope, names_of
 from .control import FLOWS, lower_flow
-from .sizes import member_of
+from .sizes import member_of, parsed
 
+FLOP = "perfc.flop"
+"""Key of the work of a custom operator in the metadata of its node."""
 MAJOR = 8
 """Version of the schema. Source: torch/_export/serde/schema.py."""
 DEEPEST = 32
@@ -227,12 +230,16 @@ def lower_node(
     space, _, name = operator.partition("::")
     plain = name if name.startswith("__") else name.rstrip("_")
     stem, metadata = scope.prefix + outputs[0], node["metadata"]
-    called = plain if "nn_module_stack" in metadata else scope.prefix + plain
+    raws = [raw for a in node["inputs"] for raw in names_of(a["arg"])]
+    called = plain
+    if "nn_module_stack" not in metadata:
+        # a branch or a body: its parameters tell its modules
+        stored = next((v for raw in raws if "." in (v := scope.values.get(raw, ""))), scope.prefix)
+        called = f"{stored.rpartition('.')[0].replace('.', '/')}/{plain}".lstrip("/")
     path, frames = place_of(metadata, called, scope.builder.root)
     path = numbered(scope.builder.calls, path)
-    raws = [raw for a in node["inputs"] for raw in names_of(a["arg"])]
     retype(scope, plain, args, raws, outputs)
-    call = AtenCall(scope, stem, path, frames, plain, args, outputs)
+    call = AtenCall(scope, stem, path, frames or scope.frames, plain, args, outputs)
     lowering = LOWERINGS.find(f"{plain}.{overload}", plain)
     given = [a["arg"] for a in node["inputs"]]
     if space == "higher_order" and name in FLOWS:
@@ -248,7 +255,10 @@ def lower_node(
             follow_mutation(scope, name, node, outputs)
             return
     values = [scope.values[raw] for raw in raws if raw in scope.values]
-    made = call.several(f"{name}.{overload}".rstrip("."), values, len(outputs), domain=space)
+    flop = json.loads(metadata.get("custom", "{}")).get(FLOP)
+    work = None if flop is None else text_of(parsed(flop), scope.builder.symbols)
+    kind = f"{name}.{overload}".rstrip(".")
+    made = call.several(kind, values, len(outputs), domain=space, flop=work)
     bind(scope, outputs, made, start)
 
 

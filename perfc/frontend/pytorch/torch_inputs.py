@@ -16,6 +16,16 @@ Inputs: TypeAlias = Any
 HINT = "inputs=((3, 224, 224), (128, 'i64')), or a dict by name of the parameter"
 MOST_TYPES = 16
 """Assignments of element types to shapes that are tried."""
+KNOWN_INPUTS = ("input_ids", "decoder_input_ids", "pixel_values", "input_features", "input_values")
+"""Inputs of models of transformers whose shapes follow from their configurations."""
+MERGED = re.compile(r"image_\w*(id|index)")
+"""Keys of models whose tokens make place for images, which are optional."""
+FEATURES = ("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim")
+"""Keys of the number of features of a frame of audio."""
+SAMPLES = 16_000
+"""Samples of a second of audio."""
+CHOICES = 2
+"""Texts of an example of a model that chooses between texts."""
 PREFIXES = {"f": "float", "bf": "bfloat", "i": "int", "u": "uint", "c": "complex"}
 """PyTorch's names of element types by those of the IR; the number of bits follows."""
 
@@ -231,20 +241,51 @@ def inferred(model: Any, dims: Mapping[str, int]) -> Call:
         ModelError: the model says nothing of its input, or no ``seq`` is given.
     """
     config, main = getattr(model, "config", None), getattr(model, "main_input_name", None)
-    match main:
-        case "input_ids":
-            if "seq" not in dims:
-                raise ModelError("no length of its token inputs", hint="seq=128 or input=(128,)")
-            names = [main]
-            if getattr(config, "is_encoder_decoder", False):
-                names.append("decoder_input_ids")
-            return Call((), {name: parsed((dims["seq"], "i64")) for name in names})
-        case "pixel_values" if size := getattr(config, "image_size", None):
-            extents = (size, size) if isinstance(size, int) else tuple(size)
-            return Call((), {main: Extents((getattr(config, "num_channels", 3), *extents))})
-    raise ModelError(
-        "a module says nothing of its input", hint="input=(3, 224, 224), or inputs= for several"
-    )
+    if config is None or main not in KNOWN_INPUTS:
+        raise ModelError(
+            "a module says nothing of its input", hint="input=(3, 224, 224), or inputs= for several"
+        )
+    takes = inspect.signature(model.forward).parameters
+    needed = [n for n, p in takes.items() if p.default is p.empty and n in KNOWN_INPUTS]
+    names = dict.fromkeys([main, *needed])
+    if getattr(config, "is_encoder_decoder", False) and main != "pixel_values":
+        names["decoder_input_ids"] = None
+    parts = vars(config)
+    if {"text_config", "vision_config"} <= parts.keys() and not any(map(MERGED.fullmatch, parts)):
+        names["pixel_values"] = None
+    if "seq" not in dims and any(name.endswith("input_ids") for name in names):
+        raise ModelError("no length of its token inputs", hint="seq=128 or input=(128,)")
+    is_choice = type(model).__name__.endswith("MultipleChoice")
+    choices = (CHOICES,) if is_choice else ()
+    shapes = {n: parsed((*choices, *example_of(config, n, dims.get("seq", 0)))) for n in names}
+    return Call((), {name: shape for name, shape in shapes.items() if name in takes})
+
+
+def example_of(config: Any, name: str, seq: int) -> tuple[Any, ...]:
+    """Returns the shape of one example of an input of a model of transformers, with its type."""
+    parts = [config, *(v for v in vars(config).values() if hasattr(v, "to_diff_dict"))]
+
+    def look(default: Any, *keys: str) -> Any:
+        values = (getattr(part, key, None) for key in keys for part in parts)
+        return next((v for v in values if v), default)
+
+    mels = look(80, *FEATURES)
+    match name:
+        case "pixel_values":
+            size, frames = look(224, "image_size"), look(0, "num_frames")
+            size = tuple(size.values()) if isinstance(size, Mapping) else size
+            sides = (size, size) if isinstance(size, int) else tuple(size)
+            return (*((frames,) if frames else ()), look(3, "num_channels"), *sides, "f32")
+        case "input_features" if look(0, "num_mel_bins") and look(0, "max_source_positions"):
+            # log-mel spectra of Whisper, whose first convolutions halve them
+            return (mels, 2 * look(0, "max_source_positions"), "f32")
+        case "input_features":
+            return (look(1000, "max_length"), mels, "f32")
+        case "input_values" if look(0, *FEATURES):
+            return (look(1000, "max_length"), mels, "f32")
+        case "input_values":
+            return (SAMPLES, "f32")
+    return (seq, "i64")
 
 
 def leaves_of(tree: Any) -> Iterator[Any]:

@@ -16,8 +16,11 @@ from ..formats import ReadOptions
 from ..lowering import lowered
 from ..pt2.program import read_program
 from .constructions import with_constructions
+from .op_costs import with_costs
 from .torch_inputs import Call, is_tensor, mapped
 
+VMAP = "torch._functorch"
+"""Module of the functions that ``torch.vmap`` leaves in a program."""
 MOST_BATCH = 1 << 16
 """Maximum of the symbolic batch."""
 
@@ -64,6 +67,10 @@ def program(
         made = torch.export.export(
             model, given.args, dict(given.kwargs), dynamic_shapes=shapes, strict=strict
         )
+        if any(VMAP in getattr(n.target, "__module__", "") for n in made.graph.nodes):
+            # shapes inside are those of one example
+            made = made.run_decompositions({})
+        with_costs(made)
         with_constructions(made, model, constructed or {})
         return archived(made)
 

@@ -31,6 +31,8 @@ YOUNG_OBJECTS = 100_000
 """Objects that the garbage collector lets be made before it looks for garbage."""
 SEQUENCE = 128
 """Tokens of a language model without given inputs."""
+FRAMES = 16
+"""Pictures of a video without given inputs."""
 
 
 def main() -> None:
@@ -94,7 +96,14 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     where, _, name = str(request["name"]).rpartition(":")
     dims = request["dims"]
     with torch.device("meta"), with_autocast():
-        model = made(where, name, request["kwargs"])
+        try:
+            model = made(where, name, request["kwargs"])
+        except (NotImplementedError, RuntimeError) as error:
+            if "meta" not in str(error):
+                raise
+            # elements of a tensor decide what it has, as widths do that are drawn up by tensors
+            with torch.device("cpu"):
+                model = made(where, name, request["kwargs"]).to("meta")
         with_plain_masks()
         if is_relax(model):
             archive.write_text(import_module("tvm").ir.save_json(model), encoding="utf-8")
@@ -232,8 +241,8 @@ def of_torchvision(name: str, kwargs: Mapping[str, Any]) -> Any:
 def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
     """Return a model of transformers with random weights; nothing is downloaded."""
     transformers = import_module("transformers")
-    plain, kind = name.rpartition("/")[2], getattr(transformers, name, None)
-    if is_pretrained(kind):
+    plain, kind = name.rpartition("/")[2], pretrained(name)
+    if kind is not None:
         config = kind.config_class()
     elif plain in KNOWN:
         config = transformers.AutoConfig.for_model(**KNOWN[plain])
@@ -248,15 +257,16 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
     for key, value in kwargs.items():
         setattr(config, key, value)
     architectures = getattr(config, "architectures", None) or [name]
-    kind = getattr(transformers, str(architectures[0]), None)
-    if is_pretrained(kind):
+    kind = pretrained(str(architectures[0]))
+    if kind is not None:
         return kind(config)
     return transformers.AutoModel.from_config(config, trust_remote_code=False)
 
 
-def is_pretrained(kind: Any) -> bool:
-    """Return True for a class of models of transformers."""
-    return isinstance(kind, type) and hasattr(kind, "config_class")
+def pretrained(name: str) -> Any:
+    """Return the class of models of transformers of a name; None if it has none."""
+    kind = getattr(import_module("transformers"), name, None)
+    return kind if isinstance(kind, type) and hasattr(kind, "config_class") else None
 
 
 def shipped(name: str) -> dict[str, Any]:
@@ -339,7 +349,8 @@ def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:
         return call
     shape = (getattr(model, "pretrained_cfg", None) or {}).get("input_size")
     if shape or where == "torchvision":
-        return Call((Extents(tuple(shape or (3, 224, 224))),), {})
+        frames = (FRAMES,) if ".video." in type(model).__module__ else ()
+        return Call((Extents(tuple(shape or (3, *frames, 224, 224))),), {})
     try:
         return inferred(model, {"seq": SEQUENCE, **dims})
     except ModelError as error:
