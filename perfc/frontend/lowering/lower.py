@@ -33,9 +33,6 @@ from .order import label, ordered_subgraphs, topological
 from .placement import Placement
 from .symbols import SymbolTable
 
-FLOP = "flop"
-"""Attribute with the work of an operator without definition, as a number or an expression."""
-
 MAX_INLINED = 100_000
 """Nodes that come from functions; functions that call each other can grow without end."""
 MAX_DEPTH = 48
@@ -251,13 +248,9 @@ class Lowering:
         if scope.arguments is None and (made := self.read.get(as_read)) is not None:
             return made
         attributes = self.attributes(source, scope)
-        if cls is Opaque:
-            flop, attributes = attributes.get(FLOP), {"name": key}
-            if isinstance(flop, int | str):
-                attributes[FLOP] = self.symbols.extent(flop, FLOP)
+        attributes = self.symbols.opaque(key, attributes) if cls is Opaque else attributes
         identity = (cls, key, version, n_outputs, *attributes.items())
-        built = self.cache.get(identity)
-        if built is None:
+        if (built := self.cache.get(identity)) is None:
             try:
                 built = build(cls, attributes, version, n_outputs)
             except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:

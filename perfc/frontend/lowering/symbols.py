@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import islice
+from typing import Any
 
 from perfc.errors import ParseError
 from perfc.ir import (
@@ -56,6 +57,11 @@ class SymbolTable:
             parsed = self._expression(name) if is_expression else self._symbol(name)
             self.read[name] = parsed
         return parsed
+
+    def opaque(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes of an operator without definition: its name and registered work."""
+        flop = {key: self.extent(given[key], key) for key in ("flop",) if key in given}
+        return {"name": name, **flop}
 
     def _symbol(self, name: str) -> Poly:
         lo = 0 if "past" in name.lower() or self.given.get(symbol_key(name)) == 0 else 1
