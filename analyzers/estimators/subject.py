@@ -85,6 +85,16 @@ class KernelSubject:
         """Return the compulsory bytes of one launch."""
         return self.read_bytes + self.write_bytes
 
+    @property
+    def name(self) -> str:
+        """Return the operators' names, or that of the one it is named after."""
+        return "+".join(self.ops)[:60] or self.op
+
+    @property
+    def elements(self) -> float:
+        """Return the elements of the first result."""
+        return self.write_bytes / 4 if self.result is None else float(self.result.numel)
+
     def operand(self, index: int) -> Operand | None:
         """Return an operand, None where it is missing."""
         return self.operands[index] if index < len(self.operands) else None

@@ -112,8 +112,6 @@ def run_time(
     # laws of kernels are at the rates of the machine
     is_own = machine.name in law.targets if law.targets else is_rated(machine)
     is_own = is_own or any(k.correction != 1.0 for k in table.launched)
-    # the runs are of forward passes
-    is_own = is_own and not any(b.is_gradient for b in bounds.kernels)
     reach = law.reach * (1.0 if is_own or law.has_held_out_machines else UNMEASURED_WIDENING)
     time = Interval(time_s * math.exp(-reach), time_s, time_s * math.exp(reach))
     return time.at_least(bounds.floor_s), is_own

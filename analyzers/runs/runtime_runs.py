@@ -124,7 +124,8 @@ def on_processor(
     dtype = deployment.dtype or runtime.narrowed_on(machine) or element
     names = [runtime.measured_name] * (dtype == "f32" and not deployment.train)
     if is_rated(machine):
-        names.insert(0, f"rated {runtime.measured_name} {dtype}")
+        step = " training" * bool(deployment.train)
+        names.insert(0, f"rated {runtime.measured_name} {dtype}{step}")
     law = next((laws()[name] for name in names if name in laws()), None)
     if law is None or not is_plain(table):
         return None

@@ -12,6 +12,8 @@ class OptimizerLaunch(Enum):
     """One kernel per operation over lists of tensors; PyTorch's default."""
     FUSED = "fused"
     """One kernel over lists of tensors for the whole update."""
+    SINGLE = "single"
+    """One kernel per operation and tensor, as PyTorch runs on processors."""
 
     __hash__ = object.__hash__
 

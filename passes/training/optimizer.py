@@ -52,6 +52,7 @@ class ListOptimizer:
         states: letters of the states like the parameter, and what they are called.
         foreach: kernels, one an operation.
         fused: the same as one kernel, None where there is none.
+        alone: kernels of a tensor that is updated alone; those of ``foreach`` by default.
         source: where the kernels were read.
     """
 
@@ -60,6 +61,7 @@ class ListOptimizer:
     states: Mapping[str, str] = field(default_factory=dict[str, str])
     foreach: tuple[ListKernel, ...] = ()
     fused: ListKernel | None = None
+    alone: tuple[ListKernel, ...] = ()
     source: str = ""
 
     @property
@@ -80,10 +82,19 @@ class ListOptimizer:
         for letter, name in self.states.items():
             lists[letter] = [state_like(tape, p, name) for p, _ in trained]
             stored += lists[letter]
-        steps = (self.fused,) if how is OptimizerLaunch.FUSED and self.fused else self.foreach
-        for step in steps:
-            apply(tape, step, lists)
-        updated = [v for letter in ("p", *self.states) for v in lists[letter]]
+        steps, size = self.foreach, len(trained)
+        if how is OptimizerLaunch.FUSED and self.fused:
+            steps = (self.fused,)
+        elif how is OptimizerLaunch.SINGLE:
+            steps, size = self.alone or steps, 1
+        each = [
+            {letter: many[i : i + size] for letter, many in lists.items()}
+            for i in range(0, len(trained), size)
+        ]
+        for group in each:
+            for step in steps:
+                apply(tape, step, group)
+        updated = [v for letter in ("p", *self.states) for group in each for v in group[letter]]
         return updated, stored
 
     def narrowed(

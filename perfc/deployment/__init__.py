@@ -284,10 +284,12 @@ class Deployment:
             return None
         from perfc.passes.training.train import Train
 
+        is_list = self.update is OptimizerLaunch.FOREACH
+        is_alone = is_list and load_machine(self.target).kind == "cpu"
         return Train(
             self.train,
             self.loss,
-            self.update.value,
+            (OptimizerLaunch.SINGLE if is_alone else self.update).value,
             self.freeze,
             master_weights=bool(self.master_weights),
             loss_scaling=self.dtype in step_fields.SCALED and not self.table.is_trainer,

@@ -29,6 +29,8 @@ NEAR_BYTES = 1 << 20
 """Capacity of one core's cache."""
 FAR_BYTES = 1 << 24
 """Capacity of the shared cache for the tensors of one kernel."""
+MAPPED_BYTES = 1 << 25
+"""Least tensors that the system maps for each allocation. Source: glibc, malloc/malloc.c."""
 
 
 class Term(Enum):
@@ -44,6 +46,7 @@ class Term(Enum):
     WEIGHT_BYTE = "weight_bytes_per_s"
     STORE_BYTE = "store_bytes_per_s"
     ROW = "row_per_s"
+    MAPPED_BYTE = "mapped_bytes_per_s"
 
     __hash__ = object.__hash__
 
@@ -64,9 +67,22 @@ def classify(s: KernelSubject) -> Class:
     family = _FAMILIES.get(s.kind, _other)
     kind = family(s)
     terms = {Term.LAUNCH: 1.0, **{t: q for t, q in kind.terms.items() if q > 0}}
+    # filters are copied into blocks
+    made = [s.write_bytes * (s.kind != "optimizer" or "fresh" in s.attributes)]
+    made += [w.nbytes for w in s.operands[1:2] if w and s.kind == "conv"]
+    if max(made) >= MAPPED_BYTES:
+        terms[Term.MAPPED_BYTE] = sum(made)
     # operators of integers have separate kernels, not those of quantized models
     start = "integer." if s.op.endswith("_integer") else ""
-    return Class(tuple(f"{start}{n}" for n in kind.names), terms)
+    names = [f"{start}{n}" for n in kind.names]
+    if is_of_step(s):
+        names[:0] = [f"{s.op}.{n}" for n in names]
+    return Class(tuple(names), terms)
+
+
+def is_of_step(s: KernelSubject) -> bool:
+    """Return True for what only training steps run."""
+    return s.op.endswith("_grad") or "training_mode" in s.attributes
 
 
 def traffic(nbytes: float) -> Terms:
@@ -94,6 +110,7 @@ def _conv(s: KernelSubject) -> Class:
     sites = batch * math.prod(y.shape[2:])
     rows = batch * math.prod(y.shape[2:-1])
     terms: Terms = {**traffic(s.nbytes - w.nbytes), Term.WEIGHT_BYTE: w.nbytes}
+    terms[Term.FAR_BYTE] += max(w.nbytes - FAR_BYTES, 0.0)
     if len(w.shape) != 4:
         terms[Term.MAC] = s.mac
         return Class((f"conv.{len(w.shape) - 2}d", "conv"), terms)
@@ -145,7 +162,8 @@ def _matmul(s: KernelSubject) -> Class:
     columns = y.shape[-1]
     depth = s.mac / y.numel
     is_stored = b.is_stored
-    batch = 1 if is_stored else max(math.prod(y.shape[:-2]), 1)
+    is_shared = is_stored or len(b.shape) < 3
+    batch = 1 if is_shared else max(math.prod(y.shape[:-2]), 1)
     rows = y.numel / columns / batch
     mac = batch * rows * padded(columns) * depth
     terms: Terms = {
@@ -162,16 +180,15 @@ def _matmul(s: KernelSubject) -> Class:
         bits = 8 * b.nbytes / (columns * depth)
         narrow = [f"gemm.{bits:.3g} bits"] * (s.op == "matmul_nbits")
         return Class((*narrow, f"gemm.{kind}.vector", f"gemm.{kind}", "gemm"), terms)
-    return Class((f"gemm.{kind}", "gemm"), terms)
+    shared = ["gemm.shared"] * (is_shared and not is_stored)
+    return Class((*shared, f"gemm.{kind}", "gemm"), terms)
 
 
 def _elementwise(s: KernelSubject) -> Class:
-    y = s.result
-    elements = float(y.numel) if y is not None else s.write_bytes / 4
-    name = "+".join(s.ops)[:60] or s.op
+    name = s.name
     form, spans = broadcast(s)
     terms = {
-        Term.ELEMENT: elements,
+        Term.ELEMENT: s.elements,
         Term.SPECIAL: s.sfu,
         Term.ROW: spans if form != "same" else 0.0,
         **traffic(s.nbytes),
@@ -209,16 +226,19 @@ def broadcast(s: KernelSubject) -> tuple[str, float]:
 def _rows(s: KernelSubject, name: str) -> Class:
     x = s.operand(0)
     elements = float(x.numel) if x is not None else s.read_bytes / 4
-    inner = x.shape[-1] if x is not None and x.shape else 1
+    # batches are normalized by channel, which lie apart
+    start = 2 if s.op.startswith("batch_norm") and is_of_step(s) else -1
+    inner = math.prod(x.shape[start:]) if x is not None and x.shape else 1
     y = s.result
     terms = {
         Term.ELEMENT: elements,
         Term.ROW: elements / max(inner, 1),
         **traffic(s.nbytes),
     }
-    op = "+".join(s.ops)[:60] or s.op
+    op = s.name
     if name != "reduction":
-        return Class((f"{name}.{op}", name, "memory"), terms)
+        short = [f"{name}.{op}.short"] * (start == 2 and inner < BLOCK)
+        return Class((*short, f"{name}.{op}", name, "memory"), terms)
     form = reduced(x.shape, y.shape) if x is not None and y is not None else "r"
     return Class((f"{name}.{op}.{form}", f"{name}.{form}", name, "memory"), terms)
 
@@ -244,13 +264,18 @@ def _pool(s: KernelSubject) -> Class:
     x, y = s.operand(0), s.result
     window = math.prod(s.attributes.get("kernel_shape", (1,)))
     elements = float(y.numel) if y is not None else 0.0
+    terms: Terms = {**traffic(s.nbytes)}
+    name = f"pool.{s.op}" + (f".{s.words['mode']}" if "mode" in s.words else "")
+    names = [name, "pool", "memory"]
+    if y is not None and len(y.shape) > 2 and s.op != "resize":
+        # channels outside blocks are pooled one by one
+        is_plain = y.shape[1] % BLOCK > 0
+        terms[Term.ROW] = elements / y.shape[-1] / (1 if is_plain else BLOCK)
+        terms[Term.STORE_BYTE] = 4 * elements
+        names[:0] = [f"{name}.plain"] * is_plain
     if s.op.startswith("global"):
         window, elements = 1, float(x.numel) if x is not None else 0.0
-    mode = f".{s.words['mode']}" if "mode" in s.words else ""
-    return Class(
-        (f"pool.{s.op}{mode}", "pool", "memory"),
-        {Term.ELEMENT: elements * window, **traffic(s.nbytes)},
-    )
+    return Class(tuple(names), {Term.ELEMENT: elements * window, **terms})
 
 
 def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int]:
@@ -278,9 +303,8 @@ def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int
 
 
 def _movement(s: KernelSubject) -> Class:
-    x, y = s.operand(0), s.result
-    op = "+".join(s.ops)[:60] or s.op
-    elements = float(y.numel) if y is not None else s.write_bytes / 4
+    x = s.operand(0)
+    op, elements = s.name, s.elements
     terms: Terms = {Term.ELEMENT: elements, **traffic(s.nbytes)}
     if s.op == "transpose" and x is not None and x.shape:
         perm = s.attributes.get("perm") or tuple(reversed(range(len(x.shape))))
@@ -314,14 +338,11 @@ def copies(s: KernelSubject) -> float:
 
 
 def _other(s: KernelSubject) -> Class:
-    y = s.result
-    elements = float(y.numel) if y is not None else s.write_bytes / 4
-    op = "+".join(s.ops)[:60] or s.op
-    terms = {Term.ELEMENT: elements, Term.MAC: s.mac, **traffic(s.nbytes)}
+    terms = {Term.ELEMENT: s.elements, Term.MAC: s.mac, **traffic(s.nbytes)}
     if s.kind == "gather":
         index = s.operand(1)
         terms[Term.ROW] = float(index.numel) if index is not None else 0.0
-    return Class((f"{s.kind}.{op}", s.kind, "memory"), terms)
+    return Class((f"{s.kind}.{s.name}", s.kind, "memory"), terms)
 
 
 _FAMILIES: dict[str, Callable[[KernelSubject], Class]] = {

@@ -79,7 +79,9 @@ class ProcessorSubjects:
         machine = execution.machine
         self.bounds, self.seconds = execution.bounds, ProcessorSeconds(machine)
         self.is_rated = is_rated(machine)
-        self.start = start_on(machine, execution.kernels.runtime.name)
+        start = start_on(machine, execution.kernels.runtime.name)
+        is_step = any(b.is_gradient for b in self.bounds.kernels)
+        self.starts = [] if start is None else [f"{start}.train"] * is_step + [start]
 
     def key(self, index: int) -> object:
         """Return what the resources of a kernel depend on."""
@@ -87,10 +89,10 @@ class ProcessorSubjects:
 
     def followed(self, indices: Iterable[int]) -> dict[int, tuple[KernelLaw, KernelResources]]:
         """Return the law and the resources of one launch of the kernels that have a law."""
-        each = {} if self.start is None else {i: self.law(self.start, i) for i in indices}
+        each = {i: self.law(i) for i in indices if self.starts}
         return {i: pair for i, pair in each.items() if pair}
 
-    def law(self, start: str, index: int) -> tuple[KernelLaw, KernelResources] | None:
+    def law(self, index: int) -> tuple[KernelLaw, KernelResources] | None:
         """Return the law and the resources of one launch of a kernel; None without a law."""
         bounds = self.bounds
         bound = bounds.kernels[index]
@@ -100,7 +102,8 @@ class ProcessorSubjects:
             names = self.seconds.of_copy(bound.counts.nbytes, bound.dtype.code)
         else:
             names = self.seconds.of(of_bound(bound, bounds.at(index)))
-        return named_law(start, bound.dtype.code, names)
+        each = (named_law(start, bound.dtype.code, names) for start in self.starts)
+        return next(filter(None, each), None)
 
     def nearness(self, _law: KernelLaw) -> Nearness:
         """Return how near the rows of a law are to this machine."""

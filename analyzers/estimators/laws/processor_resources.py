@@ -86,7 +86,7 @@ def second_of(rate: ProcessorRate, machine: Machine, dtype: str, threads: float)
 
 def threads_of(subject: KernelSubject, cores: int) -> float:
     """Return the number of threads that share a kernel."""
-    if subject.kind == "conv":
+    if subject.kind in ("conv", "pool"):
         return cores
     if subject.kind == "matmul":
         return min(1 + subject.mac // LEAST_PRODUCTS, cores)

@@ -51,6 +51,8 @@ class Resource(Enum):
     """Bytes of weights, as `CACHE`."""
     JOINED = "joined"
     """Start and join of the threads that share a kernel."""
+    MAPPED = "mapped"
+    """Bytes of large results, which the system maps when they are first written."""
     SERIAL = "serial"
     """Elements of the result, one a cycle of one core."""
 

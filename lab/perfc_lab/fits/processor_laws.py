@@ -44,6 +44,7 @@ DATASETS = {
     "cpu-genoa-2c": "ort",
     "cpu-genoa-2c-int8": "ort",
     "cpu-genoa-2c-torch": "torch",
+    "cpu-genoa-2c-torch-train": "torch.train",
     "cpu-genoa-2c-openvino": "openvino",
     "cpu-genoa-2c-openvino-bf16": "openvino",
 }
@@ -51,6 +52,7 @@ DATASETS = {
 RUNS = {
     "ort-cpu-blocked": ("cpu-epyc-2c", "cpu-genoa-2c"),
     "rated eager f32": ("cpu-genoa-2c-torch",),
+    "rated eager f32 training": ("cpu-genoa-2c-torch-train",),
     "rated openvino f32": ("cpu-genoa-2c-openvino",),
     "rated openvino bf16": ("cpu-genoa-2c-openvino-bf16",),
 }
@@ -78,6 +80,8 @@ INTEGER_PARTS = re.compile("Quant|Integer")
 PLAIN, INTEGERS = ("f32", ""), ("i8", "u8")
 """Element types of laws without one in their names, and those of quantized models."""
 COLUMNS = tuple(Resource)
+USUAL = COLUMNS.index(Resource.DEVICE), COLUMNS.index(Resource.MAPPED)
+"""Resources that take their time where too few kernels say otherwise; PyTorch alone maps pages."""
 Array = NDArray[np.float64]
 Run = tuple[str, str, str, int]
 """Dataset, network, extents and threads of a run."""
@@ -159,7 +163,7 @@ def corrected_s(row: KernelRow, added_s: Mapping[int, float]) -> float:
     names = [op for op in row.runtime_ops.split("+") if "Reorder" not in op]
     count = sum(int(op.partition("*")[2] or 1) for op in names)
     time_s = row.part_s - row.inserted_s
-    return max(time_s - count * added_s[row.threads], LEAST_LEFT * time_s)
+    return max(time_s - count * added_s.get(row.threads, 0.0), LEAST_LEFT * time_s)
 
 
 def solved(x: Array, time_s: Array, weights: Array, least: int = 1) -> Array:
@@ -198,6 +202,8 @@ def fitted(kernels: Sequence[ProcessorKernel]) -> dict[str, ProcessorFit]:
         x = np.array([amounts(one) for _, one in chosen])
         least = 1 if name.startswith("ort ") else RARE
         c = solved(x, time_s, weights * time_s**LONGER, least)
+        for at in USUAL[: 1 + name.startswith("torch")]:
+            c[at] = c[at] if (x[:, at] > 0).sum() >= least else 1.0
         result[name] = ProcessorFit(c, len(rows), tuple(sorted(counts)))
     return result | scaled(groups, result)
 
@@ -353,7 +359,7 @@ def fitted_runs(sums: Mapping[Run, Sequence[float]], datasets: Sequence[str]) ->
                 rows.append((m.time_s, kernels_s, count))
                 machines.append(f"{dataset}, {m.threads} threads")
     measured, alone_s, launches = np.array(rows).T
-    nodes_s = np.linspace(0, 2e-5, 201)
+    nodes_s = np.linspace(0, 4e-5, 401)
     ratios = (alone_s + nodes_s[:, None] * launches) / measured
     best = int(np.abs(np.log(ratios)).mean(axis=1).argmin())
     error = ratios[best] - 1

@@ -5,22 +5,31 @@ from __future__ import annotations
 from ..optimizer import ListKernel, ListOptimizer
 
 STATES = {"m": "exp_avg", "v": "exp_avg_sq"}
-MOMENTS = (
-    ListKernel("_foreach_lerp_", "mg", "m", alu=3),
-    ListKernel("_foreach_mul_", "v", "v"),
-    ListKernel("_foreach_addcmul_", "vgg", "v", alu=3),
-    ListKernel("_foreach_sqrt", "v", "t", alu=0, sfu=1),
-    ListKernel("_foreach_div_", "t", "t", alu=0, sfu=1),
-    ListKernel("_foreach_add_", "t", "t"),
-    ListKernel("_foreach_addcdiv_", "pmt", "p", alu=2, sfu=1),
-)
-"""Both means, the root and the step; one scalar of each tensor is left out."""
+
+
+def moments(root: str) -> tuple[ListKernel, ...]:
+    """Return both means, the root and the step; one scalar of each tensor is left out.
+
+    Args:
+        root: letter of the scaled root, ``t`` where it takes the place of the root.
+    """
+    return (
+        ListKernel("_foreach_lerp_", "mg", "m", alu=3),
+        ListKernel("_foreach_mul_", "v", "v"),
+        ListKernel("_foreach_addcmul_", "vgg", "v", alu=3),
+        ListKernel("_foreach_sqrt", "v", "t", alu=0, sfu=1),
+        ListKernel("_foreach_div_", "t", root, alu=0, sfu=1),
+        ListKernel("_foreach_add_", root, root),
+        ListKernel("_foreach_addcdiv_", f"pm{root}", "p", alu=2, sfu=1),
+    )
+
 
 OPTIMIZER = ListOptimizer(
     name="adam",
     title="Adam",
     states=STATES,
-    foreach=MOMENTS,
+    foreach=moments("t"),
+    alone=moments("d"),
     fused=ListKernel("_fused_adam_", "pgmv", "pmv", alu=12, sfu=2),
     source="PyTorch, torch/optim/adam.py; arXiv:1412.6980",
 )

@@ -92,6 +92,7 @@ def step(optimizer: str, implementation: str, tensors: int, elements: int) -> Ke
         ("a100", (2, 6), "adamw", "fused", [4]),
         # tensor by tensor on processors
         ("epyc-7763", None, "sgd", "foreach", [130]),
+        ("epyc-7763", None, "adamw", "single", [1] * 8 * 130),
     ],
 )
 def test_launches_by_machine(
