@@ -262,7 +262,8 @@ def gather(options: argparse.Namespace) -> None:
             kernels += dataset.read(files, rows.KernelRow)
     kernels.sort(key=lambda r: (r.model, r.part, r.kernel, r.dims, r.threads))
     options.output.mkdir(parents=True, exist_ok=True)
-    dataset.write(options.output / "kernels.csv.gz", kernels)
+    if kernels:
+        dataset.write(options.output / "kernels.csv.gz", kernels)
     dataset.write(options.output / "models.csv.gz", runs)
     print(f"{options.output}: {len(runs)} runs, {len(kernels)} kernels")
 

@@ -9,7 +9,7 @@ import pytest
 import perfc
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators.laws.law import laws
-from perfc.analyzers.estimators.laws.processor_laws import FILE, runtimes
+from perfc.analyzers.estimators.laws.processor_laws import FILE, WHOLE, runtimes
 from perfc.analyzers.estimators.laws.resource import Resource
 
 ROOT = Path(__file__).parents[2]
@@ -44,9 +44,19 @@ def test_products_take_half_as_long_at_twice_the_rate(tmp_path: Path) -> None:
 def test_laws_are_of_named_runtimes_and_resources() -> None:
     starts = {start for start, _ in runtimes().values()}
     known = {r.value for r in Resource}
-    for name, law in laws(FILE).items():
+    for name, law in {**laws(FILE), **laws(WHOLE)}.items():
         assert name.split()[0].partition(".")[0] in starts
         assert known.issuperset(law.coefficients)
+
+
+def test_xnnpack_takes_products_and_bytes_alone() -> None:
+    how = {"runtime": "litert", "batch": 1}
+    report = perfc.analyze(MODEL, TARGET, **how)
+    assert {k.predictor for k in report.prediction.kernels} == {Predictor.LAW}
+    # ResNet-50 of Keras took 41.5 ms
+    assert 0.035 < report.prediction.total.time_s < 0.06
+    nobody = perfc.analyze(MODEL, "xeon-gold-6240", **how).prediction
+    assert Predictor.LAW not in {k.predictor for k in nobody.kernels}
 
 
 def test_a_training_step_is_its_gradients_by_the_same_laws() -> None:

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".toml")
 """Laws by runtime and class; lab/perfc_lab/fits/processor_laws.py writes it."""
+WHOLE = Path(__file__).with_name("whole_run_laws.toml")
+"""Laws that were fitted to whole runs; lab/perfc_lab/fits/whole_run_laws.py writes it."""
 UNRATED = 2.0
 """Logarithmic width of intervals at the rates of a data sheet over those at measured ones."""
+XNNPACK = "litert"
 RUNTIMES = Path(__file__).with_name("processor_runtimes.toml")
 
 
@@ -63,7 +66,7 @@ def named_law(
         dtype: element type that the kernel is computed in.
         names: resources of a kernel under each of its names, the most specific first.
     """
-    known = laws(FILE)
+    known = laws(WHOLE if start == XNNPACK else FILE)
     each = ((f"{of} {k.name}", k) for of in (f"{start}.{dtype}", start) for k in names)
     return next(((law, k) for name, k in each if (law := known.get(name))), None)
 

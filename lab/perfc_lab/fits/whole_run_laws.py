@@ -1,0 +1,48 @@
+"""Laws of XNNPACK's kernels, fitted to whole runs.
+
+    python -m perfc_lab.fits.whole_run_laws
+
+Rows are the seconds of resources of a run, at the rates of the machine, with its time. Writes
+`analyzers/estimators/laws/whole_run_laws.toml`. Printed errors are of networks that other families
+of networks predict.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from perfc.analyzers.estimators.laws.law import KernelLaw
+from perfc.analyzers.estimators.laws.processor_laws import WHOLE, XNNPACK
+from perfc.common.fitted import as_toml
+from perfc_lab.fits.processor_laws import ENDS, ROOT, UNKNOWN, solved
+
+RESOURCES = ["products", "cache", "beyond", "weights"]
+CLASSES = {"conv": 0, "gemm": 0, "conv.depthwise": 1, "memory": 1}
+"""Classes of kernels, with the first of the resources that they take."""
+
+
+def main() -> None:
+    """Print the errors, and write the laws."""
+    rows = pd.read_csv(ROOT / "cpu-genoa-2c-litert/runs.csv")
+    x, time_s, one = rows[RESOURCES].to_numpy(), rows["time_s"].to_numpy(), np.ones(len(rows))
+    ratios = one.copy()
+    for mine in rows.groupby(rows["model"].str.extract(r"([a-z]+)")[0]).indices.values():
+        rest = np.setdiff1d(rows.index, mine)
+        ratios[mine] = time_s[mine] / (x[mine] @ solved(x[rest], time_s[rest], one[rest]))
+    errors = np.abs(1 / ratios - 1)
+    print(f"{len(rows)} runs: median error {np.median(errors):.1%}, mean {errors.mean():.1%}")
+    low, high = np.quantile([*ratios, *UNKNOWN], ENDS).tolist()
+    each = [(n, float(f"{c:.3g}")) for n, c in zip(RESOURCES, solved(x, time_s, one), strict=True)]
+    ends, count, error = ((low, low), (high, high)), len(rows), float(np.median(errors))
+    fits = {
+        f"{XNNPACK} {name}": KernelLaw(
+            dict(each[first:]), 1.0, *ends, count, error, ("cpu-genoa-2c",), "datasets"
+        )
+        for name, first in CLASSES.items()
+    }
+    WHOLE.write_text(as_toml(fits, "laws of kernels fitted to whole runs"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
