@@ -50,12 +50,11 @@ def test_laws_are_of_named_runtimes_and_resources() -> None:
 
 
 def test_xnnpack_takes_products_and_bytes_alone() -> None:
-    how = {"runtime": "litert", "batch": 1}
-    report = perfc.analyze(MODEL, TARGET, **how)
+    report = perfc.analyze(MODEL, TARGET, runtime="litert", batch=1)
     assert {k.predictor for k in report.prediction.kernels} == {Predictor.LAW}
     # ResNet-50 of Keras took 41.5 ms
     assert 0.035 < report.prediction.total.time_s < 0.06
-    nobody = perfc.analyze(MODEL, "xeon-gold-6240", **how).prediction
+    nobody = perfc.analyze(MODEL, "xeon-gold-6240", runtime="litert", batch=1).prediction
     assert Predictor.LAW not in {k.predictor for k in nobody.kernels}
 
 
