@@ -9,6 +9,7 @@ import click
 from perfc.commands.shared.listing import examples
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
+from perfc_lab.commands._table import lab_options
 
 from ._board_options import board_options, graphs_option, written_by
 
@@ -26,39 +27,7 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
     ),
 )
 @graphs_option
-@click.option(
-    "--stage",
-    "stages",
-    multiple=True,
-    type=click.IntRange(0, 3),
-    help="Stage: 0 small text decoder, 1 graphs, 2 graphs and text, 3 latency (default: all).",
-)
-@click.option(
-    "--preset",
-    type=click.Choice(["paper", "long", "cpu", "smoke"]),
-    default="cpu",
-    show_default=True,
-    help="Model sizes and training lengths: the thesis's, 2.5 hours or half an hour of one core.",
-)
-@click.option(
-    "--language-model",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder of a causal language model saved by transformers (default: trained in stage 0).",
-)
-@click.option(
-    "--readout",
-    type=click.Choice(["numbers", "sums", "mean"]),
-    default="numbers",
-    show_default=True,
-    help="Graph tokens: one per number; one of mean and sums; one of the mean.",
-)
-@click.option("--limit-s", type=click.FloatRange(0.1), help="Maximum seconds per stage.")
-@click.option("--seed", default=0, show_default=True, help="Random seed.")
-@click.option("--dataset", default="timm", show_default=True, help="Data set for stage 3.")
-@click.option("--split", default="random", show_default=True, help="Split protocol of stage 3.")
-@click.option(
-    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
-)
+@lab_options("gnn_llm-train_command")
 @click.option(
     "-o",
     "--output",
@@ -125,22 +94,7 @@ def train_command(
     ),
 )
 @graphs_option
-@click.option(
-    "--stages",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder of stages 0 to 2, written by `perfc train gnn-llm`.",
-)
-@click.option("--limit-s", type=click.FloatRange(0.1), help="Maximum seconds per training.")
-@click.option(
-    "--table", "keys", multiple=True, help="Table to evaluate; repeatable (default: all)."
-)
-@click.option(
-    "--known",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="JSON Lines file of earlier results to reuse; new ones are appended.",
-)
-@click.option("--no-plots", is_flag=True, help="Write no charts (they require vl-convert-python).")
+@lab_options("gnn_llm-eval_command")
 @board_options("gnn_llm", processes=1, content="the page and its charts")
 @click.pass_context
 def eval_command(

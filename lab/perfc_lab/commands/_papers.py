@@ -11,6 +11,7 @@ from perfc.commands.shared.listing import examples
 from perfc.commands.shared.output import emit
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
+from perfc_lab.commands._table import lab_options
 
 from ._board_options import board_options, written_by
 
@@ -21,30 +22,7 @@ from ._board_options import board_options, written_by
         "eval papers --graphs graphs -o papers", "eval papers --graphs graphs --paper perfseer"
     ),
 )
-@click.option(
-    "--graphs",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder of data sets, written by `perfc data build`.",
-)
-@click.option("--checklist", is_flag=True, help="Only write the checklist of the papers' elements.")
-@click.option("--cost", is_flag=True, help="Only time one epoch of each network at full width.")
-@click.option(
-    "--paper", "papers", multiple=True, help="Paper to evaluate; repeatable (default: all)."
-)
-@click.option(
-    "--preset",
-    type=click.Choice(["cpu", "paper", "smoke"]),
-    default="cpu",
-    show_default=True,
-    help="Network width and training time; cpu takes about three hours on one core.",
-)
-@click.option(
-    "--limit-s",
-    type=click.FloatRange(0.1),
-    help="Maximum seconds per training (default: the preset's).",
-)
-@click.option("--ours", is_flag=True, help="Train with our recipes instead of the papers'.")
-@click.option("--no-plots", is_flag=True, help="Write no charts (they require vl-convert-python).")
+@lab_options("papers-papers_command")
 @board_options("papers", processes=2, content="the page and its charts")
 @click.pass_context
 def papers_command(

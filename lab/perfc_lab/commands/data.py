@@ -11,6 +11,7 @@ from perfc.commands.shared.names import Names
 from perfc.commands.shared.output import emit
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
+from perfc_lab.commands._table import lab_options
 
 from . import _names
 from ._board_options import tables_option
@@ -45,10 +46,7 @@ def list_sources() -> None:
     show_default=True,
     help="Output folder for tables.",
 )
-@click.option(
-    "--url", default="", help="Mirror or local clone to fetch from; requires exactly one NAME."
-)
-@click.option("--commit", default="", help="Commit to fetch (default: the pinned one).")
+@lab_options("data-fetch_sources")
 def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -> None:
     """Clone sources NAME (default: all) and write their tables."""
     from perfc_lab.data.fetch import fetch
@@ -122,20 +120,7 @@ def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | No
 )
 @click.argument("name", type=click.Choice(["timm"]))
 @tables_option
-@click.option(
-    "--only",
-    "only",
-    multiple=True,
-    metavar="MODEL",
-    help="Model to export; repeatable (default: all).",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=None,
-    help="Output folder (default: `models` in the tables' folder).",
-)
+@lab_options("data-export_graphs")
 def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | None) -> None:
     """Export the models of timm's benchmark without weights; resumes after an interruption.
 

@@ -11,6 +11,7 @@ from perfc.commands.shared.listing import examples
 from perfc.commands.shared.output import OutputFile, emit, format_options
 from perfc.common.plain_text import say
 from perfc.errors import PerfcError
+from perfc_lab.commands._table import lab_options
 
 from ._board_options import graphs_option, tables_option, written_by
 from ._gnn_llm import eval_command
@@ -127,22 +128,7 @@ def batches(ctx: click.Context, data: Path, form: str, output: Path | None) -> N
     "trees", epilog=examples("eval trees --data data", "eval trees --data data -o trees.md")
 )
 @tables_option
-@click.option(
-    "--grid", is_flag=True, help="Search the thesis's hyperparameter grid on its kind of folds."
-)
-@click.option(
-    "--gnn-s",
-    default=20.0,
-    show_default=True,
-    type=click.FloatRange(0),
-    help="Maximum seconds to train a random fold's graph network; other folds share it; 0 trains "
-    "none.",
-)
-@click.option(
-    "--kept",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of cached results, reused for the same rows.",
-)
+@lab_options("eval-trees")
 @format_options("text", "json", "markdown")
 @click.pass_context
 def trees(
@@ -191,72 +177,9 @@ def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> 
         "eval graph --graphs graphs", "eval graph --graphs graphs --split family --families"
     ),
 )
-@click.option(
-    "--predictor",
-    "names",
-    multiple=True,
-    help="Predictor, as NAME or NAME:VARIANT; repeatable (default: all).",
-)
-@click.option("--dataset", default="timm", show_default=True, help="Data set.")
+@lab_options("eval-graph")
 @graphs_option
-@click.option("--split", "splits", multiple=True, help="Split protocol; repeatable.")
-@click.option(
-    "--seed",
-    "seeds",
-    multiple=True,
-    type=int,
-    help="Random seed of a split; repeatable (default: three seeds).",
-)
-@click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
-@click.option(
-    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
-)
-@click.option(
-    "--limit-s", default=420.0, show_default=True, help="Maximum training seconds per fold."
-)
-@click.option(
-    "--scale",
-    type=click.FloatRange(0.01, 1.0),
-    default=1.0,
-    show_default=True,
-    help="Network width as a fraction of the papers' hidden size.",
-)
-@click.option(
-    "--faithful",
-    is_flag=True,
-    help="Train with the papers' own recipes, which take days at full width; ours take an hour.",
-)
-@click.option(
-    "--share",
-    "shares",
-    multiple=True,
-    type=click.FloatRange(0.01, 1.0),
-    help="Fraction of the architectures to train on; repeat for a learning curve.",
-)
-@click.option(
-    "--samples",
-    type=click.IntRange(1, 10_000),
-    default=32,
-    show_default=True,
-    help="Rows of the new machine used for fitting in split transfer.",
-)
-@click.option(
-    "--as-shipped",
-    "models",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Train with the shipped configuration, then predict the GRAPH.onnx.gz files in this "
-    "folder.",
-)
-@click.option("--families", is_flag=True, help="Print one line per architecture family.")
 @format_options("text", "json", "markdown")
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Output folder for charts (SVG).",
-)
-@click.option(
-    "--folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints."
-)
 @click.pass_context
 def graph(
     ctx: click.Context,

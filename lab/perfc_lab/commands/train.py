@@ -9,6 +9,7 @@ import click
 from perfc.commands.shared.listing import examples
 from perfc.common.plain_text import say
 from perfc.errors import ParseError
+from perfc_lab.commands._table import lab_options
 
 from ._board_options import graphs_option, tables_option
 from ._checkpoint import command as checkpoint_command
@@ -28,13 +29,7 @@ def command() -> None:
 )
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @tables_option
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="Output folder for weights (default: the one perfc reads).",
-)
-@click.option("--force", is_flag=True, help="Overwrite weights with a different schema.")
+@lab_options("train-op")
 def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> None:
     """Fit operator predictors NAME (default: all) to every row of their tables."""
     from perfc.analyzers.artefacts.artefact import SHIPPED
@@ -156,40 +151,8 @@ def trees(data: Path, passes: Path | None, output: Path) -> None:
         "train graph --predictor formula --graphs graphs --split family",
     ),
 )
-@click.option("--predictor", "name", required=True, help="Predictor, as NAME or NAME:VARIANT.")
-@click.option(
-    "--dataset", default="timm", show_default=True, help="Data set, or several separated by commas."
-)
+@lab_options("train-graph")
 @graphs_option
-@click.option(
-    "--split",
-    default="random",
-    show_default=True,
-    help="Split protocol, which selects the held-out rows.",
-)
-@click.option("--seed", default=0, show_default=True, help="Random seed.")
-@click.option("--quantity", default="time_s", show_default=True, help="Quantity to predict.")
-@click.option(
-    "--mode", default="", help="Use only rows of one execution mode: eager, compiled, training …"
-)
-@click.option("--limit-s", default=420.0, show_default=True, help="Maximum training seconds.")
-@click.option(
-    "--scale",
-    type=click.FloatRange(0.01, 1.0),
-    default=1.0,
-    show_default=True,
-    help="Network width as a fraction of the paper's hidden size.",
-)
-@click.option(
-    "--faithful",
-    is_flag=True,
-    help="Train with the paper's own recipe, which takes days at full width; ours takes an hour.",
-)
-@click.option(
-    "--folder", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints."
-)
-@click.option("--every-row", is_flag=True, help="After testing, fit again on every row.")
-@click.option("--f16", is_flag=True, help="Test and store the weights in half precision.")
 @click.option(
     "-o",
     "--output",

@@ -14,7 +14,8 @@ from . import names as _names
 from .names import Names
 
 F = TypeVar("F", bound=Callable[..., Any])
-TABLE: Mapping[str, Mapping[str, dict[str, Any]]] = data_next_to(__file__)
+Table = Mapping[str, Mapping[str, dict[str, Any]]]
+TABLE: Table = data_next_to(__file__)
 NUMBERS: Mapping[str, click.ParamType[Any]] = {
     "number": click.FLOAT,
     "integer": click.INT,
@@ -39,11 +40,11 @@ KINDS: Mapping[str, Callable[[Any], click.ParamType[Any]]] = {
 """Types of values, by the key of an entry that has their data."""
 
 
-def table_options(command: str) -> Callable[[F], F]:
+def table_options(command: str, table: Table = TABLE) -> Callable[[F], F]:
     """Add the options of a command to a function, in the order of the table."""
 
     def decorate(function: F) -> F:
-        for key, entry in reversed([*TABLE[command].items()]):
+        for key, entry in reversed([*table[command].items()]):
             function = option(key, **entry)(function)
         return function
 
