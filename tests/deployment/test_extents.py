@@ -214,7 +214,7 @@ def test_sweep_diff_and_predict_take_them(
     assert "s72 1 -> 8" in out
     code, out, err = said(capsys, "analyze", "-q", model, "--batch", "8", "--seq", "16")
     assert code == 0, err
-    assert " seqs/s" in out
+    assert " tokens/s" in out
     assert perfc.predict(model, batch=4, seq=16).batch == 4
     assert re.search(r"a100, batch 8, s70 \d+, ", perfc.predict(model, batch=8).how)
 
