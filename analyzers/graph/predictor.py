@@ -164,11 +164,9 @@ class GraphPredictor(ABC):
         self.factor = (self.factor[0], float(low), float(high))
 
     def estimates(self, data: Measurements) -> GraphEstimates:
-        """Return corrected estimates with intervals; no time is below its lower bound."""
+        """Return corrected estimates with intervals; `PhysicalLimits` hold for what is printed."""
         middle, low, high = self.factor
         value = np.maximum(self.predict(data) * middle, 1e-12)
-        if self.quantity is Quantity.TIME:
-            value = np.maximum(value, np.array([r.floor_s for r in data.rows]))
         inside = np.zeros(len(data), np.bool_)
         return GraphEstimates(value, value * low, value * high, inside, inside)
 

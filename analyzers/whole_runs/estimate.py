@@ -26,6 +26,7 @@ from ..runs.run_table import stored_element
 from ..steps.launch_kind import LaunchKind
 from ..steps.setting import Setting
 from . import shipped
+from .physical import MEMORY, PhysicalLimits, moved, raised
 from .reach import Extent, reasons
 
 if TYPE_CHECKING:
@@ -85,8 +86,19 @@ def by_card(
     deployment: Deployment,
     env: Env,
     quantity: Quantity = Quantity.TIME,
+    *,
+    floor_s: float = 0.0,
 ) -> WholeRunEstimate:
     """Return the estimate of a card file, or of the shipped weights with a name for a quantity.
+
+    Args:
+        predictor: name or card.
+        source: the module as it was read.
+        machine: the target.
+        deployment: how the model is run.
+        env: values of the symbols.
+        quantity: what is predicted.
+        floor_s: lower bound of the time, as an analysis gives it.
 
     Raises:
         ModelError: no whole runs were ever measured in such a way.
@@ -98,17 +110,17 @@ def by_card(
     name = shipped.known_name(str(machine.path))
     setting = Setting.of(deployment, stored_element(source))
     setting = shipped.newest(card, name, setting, version=deployment.version)
-    return run_of(source, card, machine, setting, env)
+    return run_of(source, card, machine, setting, env, floor_s)
 
 
 def run_of(
-    source: Module, card: Path, machine: Machine, setting: Setting, env: Env
+    source: Module, card: Path, machine: Machine, setting: Setting, env: Env, floor_s: float = 0.0
 ) -> WholeRunEstimate:
     """Return the estimate at the values of the symbols; the input's leading one is the batch."""
     symbol = batch_symbol(source)
     fixed = {name: value for name, value in env.items() if name != symbol}
     batch = env[symbol] if symbol is not None else None
-    return estimate(source, card, str(machine.path), setting, batch, fixed)
+    return estimate(source, card, str(machine.path), setting, batch, fixed, floor_s=floor_s)
 
 
 def estimate(
@@ -120,6 +132,7 @@ def estimate(
     dims: Mapping[str, int] | None = None,
     *,
     quantity: Quantity = Quantity.TIME,
+    floor_s: float = 0.0,
 ) -> WholeRunEstimate:
     """Predict a run of a module; its one symbol that is not in ``dims`` is the batch.
 
@@ -131,6 +144,7 @@ def estimate(
         batch: images or sequences; by default that of the model, 1 where its file gives none.
         dims: values of the other symbols.
         quantity: what is predicted where no card is given.
+        floor_s: lower bound of the time, as an analysis gives it.
 
     Raises:
         WeightsError: no such weights, or damaged ones.
@@ -147,8 +161,8 @@ def estimate(
     (row,) = with_floors(graph, [GraphRow("model", "model", setting, name, size, math.nan)])
     data = Measurements("model", {"model": graph}, (row,))
     ready = time.perf_counter()
-    numbers = made.estimates(data)
-    other = made.other_quantities(data).items()
+    numbers, row = made.estimates(data), replace(row, floor_s=max(row.floor_s, floor_s))
+    other = {q: float(values[0]) for q, values in made.other_quantities(data).items()}
     end = time.perf_counter()
     is_strange = row.target not in weights_card.targets
     inner = tuple(reasons(weights_card, row, Extent.of(graph, size), by_launch=made.reads_launches))
@@ -156,20 +170,22 @@ def estimate(
         inner = ("features are outside the training range",)
     outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
     is_wide = bool(inner) or (is_strange and not made.reaches_machines)
-    run, late = with_host(_interval(numbers, card, is_wide=is_wide), made, graph, row)
+    limits = PhysicalLimits.of(graph, row, launches_of(graph, row))
+    run, notes = limited(_interval(numbers, card, is_wide=is_wide), made, limits)
+    others, late = limits.others(other, run.mid)
     return WholeRunEstimate(
         made.quantity,
         run.mid,
         run.low,
         run.high,
         row.floor_s,
-        (*outside, *late, *unlike(numbers)),
+        (*outside, *notes, *late, *waiting(graph, row, run), *unlike(numbers)),
         weights_card,
         ready - start,
         end - ready,
         setting,
         size,
-        tuple((quantity, float(values[0])) for quantity, values in other),
+        tuple(others.items()),
     )
 
 
@@ -185,38 +201,32 @@ def _interval(numbers: GraphEstimates, card: Path, *, is_wide: bool) -> Interval
     return run.widened(WIDENING) if is_wide else run
 
 
-def with_host(
-    run: Interval, made: GraphPredictor, graph: ModelGraph, row: GraphRow
+def limited(
+    run: Interval, made: GraphPredictor, limits: PhysicalLimits
 ) -> tuple[Interval, tuple[str, ...]]:
-    """Return a run that takes at least its bound and its host's time, and notes on that time.
+    """Return a prediction within the limits of physics, and notes on what they moved.
 
-    Predictors that do not read launches were fitted to runs with their hosts.
+    Predictors that read launches predict the device; others were fitted to runs with their hosts.
     """
-    if made.quantity is not Quantity.TIME:
-        return run, ()
-    run = replace(run, low=max(run.low, row.floor_s))
-    machine, launches = load_machine(row.target), launches_of(graph, row)
-    notes = tuple(waiting(machine, row.setting, launches, run))
-    host = host_gap(machine, row.setting) * launches
-    return run.slower_of(host) if made.reads_launches else run, notes
+    match made.quantity:
+        case Quantity.TIME:
+            return limits.time(run, has_host=made.reads_launches)
+        case Quantity.MEMORY:
+            return raised(run, Interval.exactly(limits.memory_bytes), "memory", MEMORY)
+        case Quantity.POWER:
+            right = limits.power_w(run.mid)
+            note = moved(Quantity.POWER, run.mid, right)
+            return run * (right / run.mid), tuple(note)
+        case _:
+            return run, ()
 
 
-def waiting(machine: Machine, setting: Setting, launches: float, run: Interval) -> Iterator[str]:
-    """Yield a note with the host time of a run that waits for its host.
-
-    For a CUDA graph it is the host time without recording, if that exceeds the interval.
-
-    Args:
-        machine: the target.
-        setting: how it is run.
-        launches: number of launches of the run.
-        run: device time.
-    """
-    host = host_gap(machine, setting) * launches
-    if host.mid > run.mid:
-        yield f"launches take its host {1e3 * host.mid:.2g} ms"
+def waiting(graph: ModelGraph, row: GraphRow, run: Interval) -> Iterator[str]:
+    """Yield a note with the host time of a CUDA graph without recording, if that is longer."""
+    machine, setting = load_machine(row.target), row.setting
     is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
-    longest_s = host_gap(machine, replace(setting, host_launch_s=None)).high * launches
+    gap = host_gap(machine, replace(setting, host_launch_s=None))
+    longest_s = gap.high * launches_of(graph, row)
     if is_recorded and longest_s > run.high:
         yield f"launches not recorded take its host up to {1e3 * longest_s:.2g} ms"
 

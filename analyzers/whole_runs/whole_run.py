@@ -199,7 +199,8 @@ def by_graph(
     card, setting, is_own = chosen
     from .estimate import run_of
 
-    run = run_of(source, card, machine, setting, execution.bounds.env)
+    floor_s = execution.bounds.floor_s
+    run = run_of(source, card, machine, setting, execution.bounds.env, floor_s)
     # eager and compiled runs of other machines, 115 and 9: 25 and 36 % off, kernels and hosts alone
     # 19 and 26 %
     is_kernels = not (is_own or setting.training)
@@ -282,7 +283,9 @@ def run_by(
             raise ModelError(f"{predictor}: no such training step was published", hint=hint)
         return step
     try:
-        run = by_card(predictor, source, execution.machine, deployment, execution.bounds.env)
+        bounds = execution.bounds
+        given = source, execution.machine, deployment, bounds.env
+        run = by_card(predictor, *given, floor_s=bounds.floor_s)
     except ModelError as error:
         error.message = f"{predictor}: {error.message}"
         error.hint = ", or ".join(filter(None, (error.hint, f"--predictor {KERNELS}")))

@@ -155,13 +155,14 @@ def _by_card(report: Report, predictor: str, wanted: Quantity) -> WholeRunEstima
         WeightsError: the predictor does not give it.
     """
     given = report.source, report.machine, report.deployment, report.env
+    floor_s = report.roofline.floor_s
     try:
-        return by_card(predictor, *given, wanted)
+        return by_card(predictor, *given, wanted, floor_s=floor_s)
     except WeightsError:
         if not predictor:
             raise
         # a predictor of the time may give the quantity too, without an interval
-        run = by_card(predictor, *given)
+        run = by_card(predictor, *given, floor_s=floor_s)
         other = dict(run.other_quantities)
         if wanted not in other:
             raise

@@ -220,7 +220,7 @@ def test_the_card_that_ships_has_both_calibrations() -> None:
 def test_weights_are_scored_as_they_ship(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     small(monkeypatch)
     # the rows are of no real host: theirs would be slower than these runs
-    place = "perfc.analyzers.whole_runs.estimate.host_gap"
+    place = "perfc.analyzers.whole_runs.physical.host_gap"
     monkeypatch.setattr(place, lambda machine, setting: Interval.exactly(0.0))
     modules: dict[str, Module] = {}
     for name in list(of_families().graphs)[:-1]:
