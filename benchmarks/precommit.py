@@ -3,6 +3,7 @@
     pip install pre-commit
     python -m benchmarks.precommit --models ../shared/models      # the perfc that is installed
     python -m benchmarks.precommit --install                   # the hook as pre-commit installs it
+    python -m benchmarks.precommit --modules                   # ten modules in code; the hook alone
 
 Times are of ``git commit`` as a whole: git, pre-commit and perfc. Afterwards what else a commit
 may hold is tried: external data, a git-LFS pointer, a damaged file, a model over budget.
@@ -20,10 +21,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
+from contextlib import chdir
 from pathlib import Path
 
 import onnx
 
+from benchmarks.code_edits import DATA, write
 from tests.oracles.edits import edited
 
 HERE = Path(__file__).resolve().parent
@@ -98,10 +102,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--install", action="store_true")
+    parser.add_argument("--modules", action="store_true")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="perfc-precommit-"))
     try:
-        run(Project(folder, is_installed=options.install), options)
+        (modules if options.modules else run)(
+            Project(folder, is_installed=options.install), options
+        )
     finally:
         shutil.rmtree(folder)
     return 0
@@ -146,6 +153,30 @@ def run(project: Project, options: argparse.Namespace) -> None:
         alone.append(time.perf_counter() - began)
     print(f"perfc check by itself: median {statistics.median(alone):.2f} s")
     others(project, plain)
+
+
+def modules(project: Project, options: argparse.Namespace) -> None:
+    """Print the time of the hook for ten modules in code: nothing changed, and one."""
+    tables = ""
+    for repository in tomllib.loads(DATA.read_text())["repository"]:
+        with chdir(project.root):
+            write(repository["files"])
+        tables += f'[[models]]\nsource = "{repository["module"]}"\n'
+        tables += f'input = "{repository["input"]}"\n'
+    (project.root / "perfc.toml").write_text(tables)
+    print(project.run("perfc", "baseline", "write").stdout.strip())
+    path = project.root / "models" / "blocks.py"
+    text = path.read_text()
+    for what in ("unchanged", "one changed"):
+        times = []
+        for k in range(options.repeats):
+            if what != "unchanged":
+                path.write_text(text.replace("kernel=3", f"kernel={2 * k + 5}"))
+            began = time.perf_counter()
+            done = project.run("perfc", "check", "models/blocks.py")
+            times.append(time.perf_counter() - began)
+        median, worst = statistics.median(times), max(times)
+        print(f"{what}: median {median:.2f} s, worst {worst:.2f} s; {done.stdout.splitlines()[-1]}")
 
 
 def others(project: Project, plain: bytes) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from perfc.common.plain_text import say
+from perfc.common.plugins import may_run
 
 from ..shared.prelude import (
     DeploymentOptions,
@@ -60,6 +61,7 @@ def command(
     options: DeploymentOptions,
     files: tuple[str, ...],
     against: str,
+    base: str,
     why: bool,
     form: str,
     output: Path | None,
@@ -101,7 +103,9 @@ def command(
         return _baseline.show(options.config, form, output)
     if comment:
         return show_comment(files, policy, output)
-    results = checked(options, files, against, why=why, is_cached=not no_cache)
+    if against and base:
+        raise click.UsageError("--base makes the baseline that --against reads")
+    results = checked(options, files, against, base, why=why, is_cached=not no_cache)
     shown = views.collect(*results)
     show(shown, form, output)
     if form == "text":
@@ -114,6 +118,7 @@ def checked(
     options: DeploymentOptions,
     files: Sequence[str],
     against: str,
+    base: str,
     *,
     why: bool,
     is_cached: bool,
@@ -122,9 +127,12 @@ def checked(
     from perfc.review.check import run
     from perfc.review.check.lock.lineage import with_moved
 
-    revision = against or "HEAD"
+    revision = base or against or "HEAD"
     groups = budgets_of(options, files)
-    known = [(project, run.opened(project, against)) for project, _ in groups]
+    known = [
+        (project, run.at_base(project, models, base) if base else run.opened(project, against))
+        for project, models in groups
+    ]
     known += [
         (project, run.opened(project, against))
         for project in left_by(options, files, revision)
@@ -136,7 +144,8 @@ def checked(
             models,
             against=with_moved(project, baseline, known),
             revision=revision,
-            is_cached=is_cached,
+            # a cached figure would hide that the other side may not run
+            is_cached=is_cached and (not base or may_run()),
         )
         for (project, models), (_, baseline) in zip(groups, known, strict=False)
     ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import record
 
+from ..code.worktree import commit_of
 from . import built_in, sizing
 from .config import Config
 from .lock import digests, lock_file
@@ -248,6 +249,19 @@ def opened(config: Config, against: str = "") -> Baseline:
             else lock_file.from_text(text, Path(f"{against}:{config.lock.name}"))
         )
     return lock_file.load(config.lock) if config.lock.is_file() else Baseline()
+
+
+def at_base(config: Config, files: Sequence[str], revision: str) -> Baseline:
+    """Return the baseline of models as they are at a revision, analyzed now.
+
+    Raises:
+        ModelError: git does not have the revision.
+    """
+    commit_of(config.root, revision)
+    plan, _ = planned(config, models_of(config, files) if files else config.models())
+    made = {p.case: lineages.entry_at(config.root, p, p.case.model, revision) for p in plan}
+    entries = {case: entry for case, entry in made.items() if entry}
+    return Baseline(digests.predictor(), entries, Path(revision))
 
 
 def renewed(

@@ -21,7 +21,7 @@ import pytest
 from perfc.errors import ModelError, ParseError
 from perfc.frontend import load
 from perfc.frontend.pytorch import named
-from perfc.frontend.reading.module_name import NamedModule
+from perfc.frontend.reading.module_name import NamedModule, require_code
 from perfc.ir.graph import Module
 from perfc.review.check import config
 from perfc.review.code import model as code
@@ -70,6 +70,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(tmp_path, "commit", "-qm", "one")
 
     def exported(module: NamedModule, _dims: Mapping[str, int]) -> Module:
+        require_code(module)
         text = Path(module.folder, "mypkg/sizes.py").read_text()
         message = models.convolutional(int(text.split()[-1]))
         for v in (*message.graph.input, *message.graph.output):
@@ -183,6 +184,34 @@ def test_the_changed_line_is_in_every_format(
     (row,) = rows[0]
     out = " ".join(said(capsys, "check")[1].split())
     assert f"mypkg/sizes.py:3: time {signed(row['time_s'], Unit.SECOND)}, memory " in out
+
+
+def test_both_sides_are_analyzed_where_there_is_no_baseline(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(project, "branch", "base")
+    code_, out, _ = said(capsys, "check", "--base", "base", "--strict")
+    assert (code_, "2 same" in out, "against base" in out) == (0, True, True)
+    (project / "mypkg/sizes.py").write_text("WIDTH = 48\n")
+    git(project, "commit", "-qam", "two")
+    code_, out, _ = said(capsys, "check", "--base", "base", "mypkg/sizes.py")
+    assert (code_, "mypkg/sizes.py:1: time " in out) == (1, True)
+    assert said(capsys, "check", "--base", "HEAD", "--strict")[0] == 0
+    assert not (project / "perfc.lock").exists()
+    assert git(project, "worktree", "list").count("\n") == 1
+
+
+def test_a_base_is_an_existing_revision_whose_code_may_run(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert said(capsys, "check", "--base", "HEAD")[0] == 0
+    code_, _, err = said(capsys, "check", "--base", "absent")
+    assert (code_, "git has no revision 'absent'" in err) == (2, True)
+    assert said(capsys, "check", "--base", "HEAD", "--against", "HEAD")[0] == 2
+    monkeypatch.setenv("PERFC_NO_CODE", "1")
+    monkeypatch.setattr(code, "_EXPORTS", {})
+    code_, _, err = said(capsys, "check", "--base", "HEAD")
+    assert (code_, "would run its module" in err) == (2, True)
 
 
 LARGE = """

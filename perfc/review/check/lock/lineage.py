@@ -224,28 +224,32 @@ def committed(
 
     None if git does not have it at ``revision`` or in the last commit of the baseline.
     """
+    from perfc.review.diff.revision import last_commit
+
+    digests_of_it = {e.digest for c, e in against.entries.items() if c.model == model}
+    for at in dict.fromkeys((revision, last_commit(config.lock))):
+        entry = entry_at(config.root, p, model, at) if at else None
+        if entry and any(entry.digest.startswith(digest) for digest in digests_of_it):
+            return entry
+    return None
+
+
+def entry_at(root: Path, p: PlannedCheck, model: str, revision: str) -> Entry | None:
+    """Return the entry of a model under the setting of ``p`` at a revision; None without one."""
     from perfc.machine import load_machine
-    from perfc.review.diff.revision import last_commit, opened
+    from perfc.review.diff.revision import opened
 
     from ...code.model import CodeModel
 
-    digests_of_it = {e.digest for c, e in against.entries.items() if c.model == model}
     target = digests.of_target(load_machine(p.budget.target))
-    for at in dict.fromkeys((revision, last_commit(config.lock))):
-        if not at:
-            continue
-        then = at_revision(config.root, p.budget.module, model, at)
-        try:
-            if isinstance(then, CodeModel):
-                entry = planning.analysed(replace(p, path=then), target)[0]
-            else:
-                with opened(then) as file:
-                    entry = planning.analysed(replace(p, path=Path(file)), target)[0]
-        except PerfcError:
-            continue
-        if any(entry.digest.startswith(digest) for digest in digests_of_it):
-            return entry
-    return None
+    then = at_revision(root, p.budget.module, model, revision)
+    try:
+        if isinstance(then, CodeModel):
+            return planning.analysed(replace(p, path=then), target)[0]
+        with opened(then) as file:
+            return planning.analysed(replace(p, path=Path(file)), target)[0]
+    except PerfcError:
+        return None
 
 
 def at_revision(
