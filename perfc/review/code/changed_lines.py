@@ -16,14 +16,12 @@ from perfc.common.repository import git
 from perfc.ir import entity, record
 from perfc.ir.record import cached_entity
 
-from .imports import content, folder_of, parsed, sources_of
+from .imports import SETTINGS, content, folder_of, parsed, sources_of
 from .model import CodeModel
 from .neutral import changed, units
 from .worktree import commit_of
 
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-SETTINGS = (".json", ".yaml", ".yml", ".toml", ".ini", ".cfg")
-"""Suffixes of files that a model may read its sizes from."""
 LONGEST_TEXT = 100
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from perfc.frontend.reading.module_name import SOURCE_FOLDERS, NamedModule
 
 MOST_FILES = 5000
+SETTINGS = (".json", ".yaml", ".yml", ".toml", ".ini", ".cfg")
+"""Suffixes of files that a model may read its sizes from."""
 LARGEST_BYTES = 4 << 20
 """Maximum size of a source file."""
 
@@ -26,12 +28,17 @@ def sources_of(model: NamedModule) -> tuple[Path, ...]:
 
 
 def digest_of(model: NamedModule) -> str:
-    """Return the SHA-256 of the sources of a module and of the versions of what they import."""
+    """Return the SHA-256 of the sources of a module and of the versions of what they import.
+
+    Files of settings next to the sources count, except perfc's.
+    """
     files, packages = reached(model)
     sha = hashlib.sha256(repr((model.name, model.inputs, model.kwargs)).encode())
     library = "jax" if model.is_jax else "torch"
     root = folder_of(model)
-    for path in sorted(files):
+    near = [p for folder in {f.parent for f in files} for p in folder.iterdir()]
+    settings = [p for p in near if p.suffix in SETTINGS and p.name != "perfc.toml"]
+    for path in sorted(files + settings[:MOST_FILES]):
         sha.update(f"\0{path.relative_to(root).as_posix()}\0".encode() + content(path))
     for package in sorted(packages | {library}):
         sha.update(f"\0{package} {version_of(package)}".encode())

@@ -94,8 +94,13 @@ def test_sources_are_reached_by_imports_even_within_functions(project: Path) -> 
     before = digest_of(module)
     (project / "mypkg/other.py").write_text("import torch\n")
     assert digest_of(module) == before
+    (project / "perfc.toml").write_text("")
+    assert digest_of(module) == before
+    (project / "mypkg/sizes.json").write_text("{}")
+    with_settings = digest_of(module)
+    assert with_settings != before
     (project / "mypkg/sizes.py").write_text("def (\n")
-    assert digest_of(module) != before
+    assert digest_of(module) != with_settings
 
 
 def test_packages_below_src_are_sources(project: Path) -> None:
