@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import json
 import re
 import shutil
@@ -77,7 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def with_client(folder: Path, use: Callable[[Any], Awaitable[None]]) -> None:
+def with_client(folder: Path, use: Callable[[Any], Awaitable[None]], *options: str) -> None:
     """Start the server as an agent does, and use a client of the SDK."""
     pytest.importorskip("mcp")
     from mcp.client.session import ClientSession
@@ -86,7 +87,7 @@ def with_client(folder: Path, use: Callable[[Any], Awaitable[None]]) -> None:
     async def session() -> None:
         server = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "perfc", "mcp", "--root", str(folder)],
+            args=["-m", "perfc", "mcp", "--root", str(folder), *options],
             env={**child_environment(), "NO_COLOR": "1"},
             cwd=str(ROOT),
         )
@@ -136,6 +137,64 @@ def test_bad_input_is_one_clear_error(folder: Path) -> None:
         assert not good.is_error
 
     with_client(folder, use)
+
+
+NET = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self, width=4096):
+        super().__init__()
+        self.inner = torch.nn.Linear(1024, width)
+        self.outer = torch.nn.Linear(width, 1024)
+
+    def forward(self, x):
+        return self.outer(self.inner(x).relu())
+"""
+
+
+def patch(old: str, new: str, file: str = "net.py") -> str:
+    lines = (t.splitlines(keepends=True) for t in (NET, NET.replace(old, new)))
+    return "".join(difflib.unified_diff(*lines, f"a/{file}", f"b/{file}"))
+
+
+def test_an_agent_searches_among_patches_where_code_may_run(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "net.py").write_text(NET)
+    given = {"module": "net.py:Net", "input": ["4096x1024"], "target": ["a100"]}
+    narrow, wide = patch("4096", "512"), patch("4096", "8192")
+
+    async def use(client: Any) -> None:
+        listed = [tool.name for tool in (await client.list_tools()).tools]
+        assert listed[-3:] == ["propose", "price", "compare_patches"]
+        proposed = await client.call_tool("propose", given)
+        text = proposed.content[0].text
+        assert "# autocast to bf16" in text or "# torch.compile" in text, text
+        assert "+++ b/net.py" in text
+        many = {"patches": [wide, narrow, patch("4096", "512", "../net.py"), "no patch"]}
+        made = (await client.call_tool("compare_patches", given | many)).structured_content
+        assert [p["patch"] for p in made["patches"]] == [1, 0, 2, 3]
+        time = made["patches"][0]["totals"]["time"]
+        assert time["delta_low"] <= time["delta"] <= time["delta_high"] < 0
+        assert made["patches"][0]["totals"]["floor"]["delta"] < 0
+        assert {c["source"] for c in made["patches"][0]["causes"]} == {"net.py:11"}
+        assert all("does not apply" in p["error"] for p in made["patches"][2:])
+        for wrong, expected in (
+            ({"patches": []}, "at most 1"),
+            ({"patches": [wide, wide]}, "at most 1"),
+            ({"patches": ["x" * 200_000]}, "100,000 characters"),
+            ({"patches": [wide], "module": "/etc/passwd.py:Net"}, "outside of the root"),
+            ({"patches": [wide], "module": "../net.py:Net"}, "leaves the root"),
+            ({"patches": [wide], "module": "net.onnx"}, "as in net.py:Net"),
+            ({"patches": [wide], "output": "x"}, "no argument 'output'"),
+        ):
+            refused = await client.call_tool("price", given | wrong)
+            assert refused.is_error
+            assert expected in refused.content[0].text, refused.content[0].text
+
+    with_client(tmp_path, use, "--allow-code")
+    assert (tmp_path / "net.py").read_text() == NET
 
 
 def test_schemas_are_those_of_the_options() -> None:

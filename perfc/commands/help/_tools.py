@@ -162,13 +162,16 @@ def value_schema(parameter: click.Parameter) -> dict[str, Any]:
             return {"type": ["string", "number"]}
 
 
-def command_line(tool: str, arguments: Mapping[str, Any], root: Path) -> list[str]:
+def command_line(
+    tool: str, arguments: Mapping[str, Any], root: Path, *, is_code: bool = False
+) -> list[str]:
     """Return the words after ``perfc`` for a call of a tool.
 
     Args:
         tool: name of the tool.
         arguments: arguments that fit its schema.
         root: folder that contains all files; relative names are relative to it.
+        is_code: whether models may be modules to import.
 
     Raises:
         PerfcError: an unknown tool or argument, a missing one, a value of the wrong type, a path
@@ -202,7 +205,7 @@ def command_line(tool: str, arguments: Mapping[str, Any], root: Path) -> list[st
     line.append("--")
     for name, value in positional:
         for word in value if isinstance(value, list) else [value]:
-            if name not in NOT_FILES and is_named(str(word)):
+            if not is_code and name not in NOT_FILES and is_named(str(word)):
                 hint = "a tool reads model files and shipped names"
                 raise PerfcError(f"{name}: {word!r} is code to import", hint=hint)
             line.append(confined(name, str(word), root))

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from perfc.errors import MissingExtraError, PerfcError
 from perfc.frontend.reading.process import child_environment
 
 from ..shared.listing import examples
-from . import _tools
+from . import _patches, _tools
 
 TIMEOUT_S = 300.0
 """Longest run of a command."""
@@ -43,18 +44,23 @@ INSTRUCTIONS = (
     default=".",
     help="Folder of the files that tools may read (default: the current folder).",
 )
-def command(root: Path) -> None:
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Run modules in --root with patches that the client sends: any code of its choice.",
+)
+def command(root: Path, allow_code: bool) -> None:
     """Serve the commands as tools over standard input and output, until the client disconnects.
 
     Tools: analyze, compare, explain, lint, diff, llm, plan, fit, op, targets. They read files in
-    --root alone and write none.
+    --root alone and write none. With --allow-code also propose, price and compare_patches.
     """
     if find_spec("mcp") is None:
         raise MissingExtraError("perfc mcp needs the MCP SDK", hint=install("mcp"))
-    asyncio.run(serve(root.resolve()))
+    asyncio.run(serve(root.resolve(), is_code=allow_code))
 
 
-async def serve(root: Path) -> None:
+async def serve(root: Path, *, is_code: bool) -> None:
     """Answer requests on standard input until it ends."""
     from mcp.server import Server
     from mcp.server.stdio import stdio_server
@@ -65,6 +71,10 @@ async def serve(root: Path) -> None:
         Tool(name=n, description=_tools.description(n), input_schema=_tools.schema(n))
         for n in _tools.TOOLS
     ]
+    listed += [
+        Tool(name=n, description=text, input_schema=_patches.schema(n))
+        for n, (text, _) in (_patches.TOOLS if is_code else {}).items()
+    ]
 
     async def list_tools(context: Any, params: Any) -> Any:
         return ListToolsResult(tools=listed)
@@ -72,12 +82,12 @@ async def serve(root: Path) -> None:
     async def call_tool(context: Any, params: Any) -> Any:
         try:
             async with slots:
-                text = await answer(params.name, params.arguments or {}, root)
+                text = await answer(params.name, params.arguments or {}, root, is_code=is_code)
         except PerfcError as error:
             return CallToolResult(
                 content=[TextContent(type="text", text=f"error: {error}")], is_error=True
             )
-        is_document = (params.arguments or {}).get("output_format") == "json"
+        is_document = text.startswith("{")
         return CallToolResult(
             content=[TextContent(type="text", text=text)],
             structured_content=json.loads(text) if is_document else None,
@@ -94,21 +104,41 @@ async def serve(root: Path) -> None:
         await server.run(reading, writing, server.create_initialization_options())
 
 
-async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
-    """Run the command of a tool in a separate process and return its output.
+async def answer(
+    tool: str, arguments: Mapping[str, Any], root: Path, *, is_code: bool = False
+) -> str:
+    """Return the output of the command of a tool.
 
     Raises:
-        PerfcError: wrong arguments, an error of the command, a timeout or an answer that is too
-            long for JSON.
+        PerfcError: wrong arguments, an error of the command, or an answer that is too long for
+            JSON.
     """
-    line = _tools.command_line(tool, arguments, root)
+    if is_code and tool in _patches.TOOLS:
+        text = await _patches.answer(tool, arguments, root, partial(ran, root))
+    else:
+        text = await ran(root, _tools.command_line(tool, arguments, root), {NO_CODE: "1"})
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    if text.startswith("{"):
+        hint = "use the text format or fewer views"
+        raise PerfcError(f"the answer has {len(text):,} characters", hint=hint)
+    rest = len(text) - MOST_CHARACTERS
+    return f"{text[:MOST_CHARACTERS]}\n… {rest:,} more characters"
+
+
+async def ran(root: Path, line: list[str], more: Mapping[str, str] | None = None) -> str:
+    """Run a command in a separate process, with ``more`` variables, and return its output.
+
+    Raises:
+        PerfcError: an error of the command, or a timeout.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         "perfc",
         *line,
         cwd=root,
-        env={**child_environment(), NO_CODE: "1", "NO_COLOR": "1", "COLUMNS": WIDTH},
+        env={**child_environment(), **(more or {}), "NO_COLOR": "1", "COLUMNS": WIDTH},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -116,19 +146,13 @@ async def answer(tool: str, arguments: Mapping[str, Any], root: Path) -> str:
     try:
         output, errors = await asyncio.wait_for(process.communicate(), TIMEOUT_S)
     except TimeoutError:
-        raise PerfcError(f"{tool} took longer than {TIMEOUT_S:.0f} s") from None
+        raise PerfcError(f"{line[0]} took longer than {TIMEOUT_S:.0f} s") from None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     text, message = (b.decode("utf-8", "replace").strip() for b in (output, errors))
     if process.returncode not in (0, 1, 3) or (not text and message):
-        message = message or f"{tool} ended with code {process.returncode}"
+        message = message or f"{line[0]} ended with code {process.returncode}"
         raise PerfcError(message.splitlines()[-1].removeprefix("error: "))
-    if len(text) <= MOST_CHARACTERS:
-        return text
-    if arguments.get("output_format") == "json":
-        hint = "use the text format or fewer views"
-        raise PerfcError(f"the answer has {len(text):,} characters", hint=hint)
-    rest = len(text) - MOST_CHARACTERS
-    return f"{text[:MOST_CHARACTERS]}\n… {rest:,} more characters"
+    return text

@@ -25,7 +25,7 @@ def priced(side: SideSetting) -> str:
     """
     saving = ((*saved(d), p) for p, d in differences(side))
     made = sorted((s, f"# {p.name}: {text}\n{p.patch}") for s, text, p in saving if s > 0)
-    return "\n".join(text for _, text in made[::-1])
+    return "\n".join(text for _, text in made[::-1]) or "# no known edit saves time here"
 
 
 def differences(side: SideSetting) -> Iterator[tuple[Proposal, Difference]]:
