@@ -164,7 +164,7 @@ def modules(project: Project, options: argparse.Namespace) -> None:
         tables += f'[[models]]\nsource = "{repository["module"]}"\n'
         tables += f'input = "{repository["input"]}"\n'
     (project.root / "perfc.toml").write_text(tables)
-    print(project.run("perfc", "baseline", "write").stdout.strip())
+    print(project.run("perfc", "check", "--write-baseline").stdout.strip())
     path = project.root / "models" / "blocks.py"
     text = path.read_text()
     for what in ("unchanged", "one changed"):
