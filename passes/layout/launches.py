@@ -71,7 +71,9 @@ def launched(
         version: of the framework; None for the newest.
     """
     runtime = table.runtime
-    has_rules = machine.kind != "cpu" and runtime.launches is not None
+    # of libraries on processors only the copies around TorchInductor's convolutions have rules
+    is_ruled = machine.kind != "cpu" or runtime.puts_last is not None
+    has_rules = is_ruled and runtime.launches is not None
     if not (has_rules or runtime.lists or runtime.blocks_channels):
         return table
     tf32 = runtime.tf32_on(machine.vendor) if tf32 is None else tf32
@@ -154,6 +156,7 @@ class Launching:
         puts_last = self.table.runtime.puts_last
         return puts_last is not None and (
             self.layout is Layout.CHANNELS_LAST
+            or self.machine.kind == "cpu"
             or (self.machine.vendor != "AMD" and puts_last(self.table.kernels, self.at))
         )
 
@@ -252,7 +255,9 @@ class Launching:
         key = kernel.identity, self.is_reordered(kernel)
         if key not in self.rules:
             traits, arithmetic = self.traits(kernel, is_reordered=key[1]), self.arithmetic(kernel)
-            rules = rules_of(self.table.runtime, operation, self.machine.vendor, arithmetic)
+            # libraries on processors copy as the makers of the rules' framework do on theirs
+            maker = "NVIDIA" if self.machine.kind == "cpu" else self.machine.vendor
+            rules = rules_of(self.table.runtime, operation, maker, arithmetic)
             self.rules[key] = next((r for r in rules if r.matches(traits)), None)
         return self.rules[key]
 

@@ -115,7 +115,7 @@ class ProcessorSeconds:
         """Return the resources of a copy into blocks of channels, or out of them."""
         threads = min(max(BYTE_CYCLES * nbytes // START_CYCLES, 1), self.cores)
         terms = {Term.LAUNCH: 1.0, **traffic(nbytes)}
-        return self.named(Class(("reorder",), terms), dtype, threads)
+        return self.named(Class(("reorder", "movement"), terms), dtype, threads)
 
     def named(self, kernel: Class, dtype: str, threads: float) -> list[KernelResources]:
         """Return the resources of a kernel that so many threads share."""

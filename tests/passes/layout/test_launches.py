@@ -221,6 +221,17 @@ def test_inductor_puts_channels_last_where_pytorch_decides_so() -> None:
     assert labels(convolution(), "f16", target="mi300x", **compiled)[0] == first[0]
 
 
+def test_inductor_puts_channels_last_on_every_processor() -> None:
+    cpu = {"runtime": "inductor", "target": "xeon-gold-6240"}
+    filters = ["weight layout nchw→nhwc", "Conv"]
+    assert labels(convolution(), "", **cpu) == filters
+    assert labels(convolution(groups=4), "", **cpu) == filters
+    assert labels(convolution(window=1), "", **cpu) == ["Conv"]
+    assert labels(convolution(groups=64), "", **cpu) == ["Conv"], "filters of one channel"
+    assert labels(convolution(channels=3), "", **cpu) == ["layout nchw→nhwc", *filters]
+    assert labels(convolution(), "", runtime="eager", target="xeon-gold-6240") == ["Conv"]
+
+
 def test_engines_and_compiled_loops_copy_no_views() -> None:
     for runtime in ("inductor", "tensorrt"):
         report = perfc.analyze("examples/models/bert-base.onnx.gz", "a100", runtime=runtime)
