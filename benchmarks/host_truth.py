@@ -259,7 +259,7 @@ def gather(options: argparse.Namespace) -> None:
         if run.iqr_s < 2 * MOST_SPREAD * run.time_s:
             runs.append(run)
             files = done.with_name(done.name.replace("-models.csv.gz", ".csv.gz"))
-            kernels += dataset.read(files, rows.KernelRow)
+            kernels += dataset.read(files, rows.KernelRow) if files.exists() else []
     kernels.sort(key=lambda r: (r.model, r.part, r.kernel, r.dims, r.threads))
     options.output.mkdir(parents=True, exist_ok=True)
     if kernels:

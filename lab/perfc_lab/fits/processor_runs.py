@@ -1,19 +1,22 @@
 """Fits what whole runs on a processor take in addition to their kernels.
 
-    python -m perfc_lab.fits.processor_runs DATA MODELS [-o analyzers/runs/processor_runs.toml]
+    python -m perfc_lab.fits.processor_runs DATA MODELS
 
 Rows are published runs in FP32 with a batch of one: OpenVINO and Paddle of grade A whose graph is
 in MODELS, and networks of two search spaces in eager PyTorch (HELP). A fit has the factor of the
 kernels' sum and the cost of each kernel, of the least mean error of the logarithm. Networks of
 search spaces have few operations, so that their factor is that of Paddle; their groups of
-convolutions have a cost, and costs are cycles of a core. Printed errors are of groups of runs that
-the fit has not seen: graphs, or machines.
+convolutions have a cost, and costs are cycles of a core. TorchInductor's runs give an interval alone:
+its kernels follow the laws of eager PyTorch. Printed errors are of groups of runs that the fit has
+not seen: graphs, or machines.
 """
 
 from __future__ import annotations
 
-import argparse
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +28,8 @@ from perfc.common.fitted import as_toml, read_records
 from perfc.common.whole_file import write_output
 from perfc.ir.graph import Module
 from perfc.machine import load_machine
+from perfc.measuring.measure.tables.dataset import read
+from perfc.measuring.measure.tables.rows import ModelRow
 from perfc_lab.datasets.spaces import fbnet, nas_bench_201
 from perfc_lab.datasets.spaces.help_nas import LATENCIES, architectures
 from perfc_lab.tables import read_parquet
@@ -41,6 +46,7 @@ EAGER = {
     name: f"xeon-{name.replace('_', '-')}"
     for name in ("gold_6226", "gold_6240", "silver_4114", "silver_4210r")
 }
+ROOT = Path(__file__).resolve().parents[3] / "datasets"
 SPACES = {"nasbench201": nas_bench_201.network, "fbnet": fbnet.network}
 NETWORKS = 40
 """Networks of each search space."""
@@ -129,6 +135,13 @@ def of_spaces(folder: Path) -> Iterator[Run]:
             yield run_of(network(chosen[index]), "eager", target, target, time_ms / 1e3)
 
 
+def of_inductor(models: Path) -> Iterator[Run]:
+    """Yield the runs of TorchInductor on a machine with measured rates."""
+    for m in read(ROOT / "cpu-genoa-2c-inductor/models.csv.gz", ModelRow):
+        target = os.fspath(ROOT / f"cpu-genoa-2c/target.toml/{m.threads}t")
+        yield run_of(models / f"{m.model}.onnx.gz", "inductor", target, m.model, m.time_s)
+
+
 def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
     """Print the errors of a runtime, and return its fit.
 
@@ -141,11 +154,10 @@ def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
     rows = np.array([run[3:] for run in mine])
     rest = held_out(rows, [run.group for run in mine], *costs)
     factor, launch_s, group_s = fitted(rows, *costs)
-    error, kernels = np.abs(np.expm1(-rest)), np.abs(rows[:, 1] / rows[:, 0] - 1)
+    error = np.abs(np.expm1(-rest))
     rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
     print(
-        f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median "
-        f"{np.median(error):.1%}; kernels alone {kernels.mean():.1%}"
+        f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median {np.median(error):.1%}"
     )
     targets = {run.target for run in mine}
     reach, has_others = float(np.sort(np.abs(rest))[rank - 1]), targets == {r.group for r in mine}
@@ -154,24 +166,21 @@ def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
     )
 
 
-def update(fits: Mapping[str, ProcessorLaw], output: Path = FILE) -> None:
-    """Write fits into a file of them, whose other entries stay."""
-    known = read_records(output, ProcessorLaw) if output.is_file() else {}
+def update(fits: Mapping[str, ProcessorLaw]) -> None:
+    """Write fits into the file, whose other entries stay."""
     title = "Whole runs on processors; lab/perfc_lab/fits/processor_{runs,laws}.py write it."
-    write_output(output, as_toml({**known, **fits}, title))
+    write_output(FILE, as_toml({**read_records(FILE, ProcessorLaw), **fits}, title))
 
 
 def main() -> None:
     """Print the errors, and write the fits."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("models", type=Path)
-    parser.add_argument("-o", "--output", type=Path, default=FILE)
-    given = parser.parse_args()
-    runs = [*of_engines(given.data, given.models), *of_spaces(given.data)]
-    openvino, paddle = fit_of("openvino", runs), fit_of("paddle", runs)
-    eager = fit_of("eager", runs, np.array([paddle.factor]), GROUPS_S)
-    update({"openvino": openvino, "paddle": paddle, "eager": eager}, given.output)
+    data, models = map(Path, sys.argv[1:])
+    runs = [*of_engines(data, models), *of_spaces(data), *of_inductor(models)]
+    fits = {name: fit_of(name, runs) for name in ("openvino", "paddle")}
+    fits["eager"] = fit_of("eager", runs, np.array([fits["paddle"].factor]), GROUPS_S)
+    # laws of kernels at measured rates hold on any machine that has them
+    fits["rated inductor f32"] = replace(fit_of("inductor", runs, np.ones(1)), targets=())
+    update(fits)
 
 
 if __name__ == "__main__":
