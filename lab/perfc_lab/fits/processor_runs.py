@@ -6,9 +6,9 @@ Rows are published runs in FP32 with a batch of one: OpenVINO and Paddle of grad
 in MODELS, and networks of two search spaces in eager PyTorch (HELP). A fit has the factor of the
 kernels' sum and the cost of each kernel, of the least mean error of the logarithm. Networks of
 search spaces have few operations, so that their factor is that of Paddle; their groups of
-convolutions have a cost, and costs are cycles of a core. TorchInductor's runs give an interval alone:
-its kernels follow the laws of eager PyTorch. Printed errors are of groups of runs that the fit has
-not seen: graphs, or machines.
+convolutions have a cost, and costs are cycles of a core. TorchInductor's runs give an interval
+alone: its kernels follow the laws of eager PyTorch. Printed errors are of groups of runs that the
+fit has not seen: graphs, or machines.
 """
 
 from __future__ import annotations
