@@ -30,8 +30,12 @@ OWN = "_epnone_"
 """Part of the names of runs of aiconfigurator, which count each group of ranks once."""
 DISAGGREGATED = "disagg"
 """Name of runs with disaggregated prefill in the table."""
-MOST_OF_AN_EXPERT = 16
-"""Ranks that may share an expert of DeepSeek: 2,048 columns in blocks of 128."""
+MOST_OF_AN_EXPERT = {("MiniMaxAI", "fp8"): 4}
+"""Ranks that may share an expert by publisher and format, where these are fewer than the usual:
+1,536 columns in blocks of 128 (github.com/SemiAnalysisAI/InferenceX/pull/869: eight GPUs need
+``--enable-expert-parallel``, which its rows leave out)."""
+USUAL_OF_AN_EXPERT = 16
+"""The same of DeepSeek, with 2,048 columns."""
 Figures = tuple[float, float]
 """Measured numbers: rows with the same are of one run, published again."""
 
@@ -274,7 +278,9 @@ def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
     tensor, moe_tensor, moe_expert, data = (number(getattr(row, part + n)) for n in names)
     if OWN in str(row.row_id):
         return _counted_once(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), data)
-    return _ranks(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), max(1, data))
+    cell = str(row.model_path).partition("/")[0], text(row.gemm_quant_mode)
+    most = MOST_OF_AN_EXPERT.get(cell, USUAL_OF_AN_EXPERT)
+    return _ranks(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), max(1, data), most)
 
 
 def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
@@ -287,7 +293,9 @@ def _counted_once(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> t
     return ranks, ranks if moe_expert > 1 else 1, groups
 
 
-def _ranks(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[int, int, int]:
+def _ranks(
+    tensor: int, moe_tensor: int, moe_expert: int, data: int, most: int = USUAL_OF_AN_EXPERT
+) -> tuple[int, int, int]:
     """Count as the exports of InferenceX do, some groups of ranks twice.
 
     Some rows give the product of a group as tensor and as expert parallel: then the experts' degree
@@ -305,5 +313,5 @@ def _ranks(tensor: int, moe_tensor: int, moe_expert: int, data: int) -> tuple[in
         return ranks, ranks, ranks if data > 1 else 1
     ranks = max(moe_tensor * moe_expert, tensor) if data == 1 else tensor * data
     groups = data if ranks % data == 0 and tensor == 1 else 1
-    is_divided = moe_expert > 1 or moe_tensor > MOST_OF_AN_EXPERT
+    is_divided = moe_expert > 1 or moe_tensor > most
     return ranks, ranks if is_divided else 1, groups
