@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from perfc.frontend.config.precision import MIXED_TYPES, SINGLE_TYPES
@@ -27,6 +28,11 @@ class TrainingTypes:
     master_bytes: float = 4.0
     sent_bytes: float = 2.0
 
+    def of_trainer(self, framework: str) -> TrainingTypes:
+        """Return the types of a framework's published runs."""
+        sums = SUMMED_BYTES.get(framework) if self.master_bytes else None
+        return replace(self, gradient_bytes=sums or self.gradient_bytes)
+
     def state_bytes(self, name: str) -> float:
         """Return the bytes of optimizer state and master copy per parameter.
 
@@ -48,6 +54,9 @@ class TrainingTypes:
         return self.sent_bytes + 2 * self.state_bytes(name) + self.weight_bytes + reads
 
 
+SUMMED_BYTES = {"megatron": 2.0}
+"""Bytes of a gradient that is summed over micro-batches, by framework: Megatron-Bridge's recipes of
+published runs reduce in 16 bits (perf_recipes/_common.py, grad_reduce_in_fp32)."""
 MIXED = TrainingTypes()
 """bf16 with f32 master weights."""
 
