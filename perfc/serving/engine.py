@@ -224,7 +224,7 @@ class Engine:
             self.kind.most_recorded(model.family, model.drafted),
             self.kind.longest,
             overlaps=self.kind.overlaps_prompts,
-            fuses=self.kind.fuses_attention,
+            rules=(self.kind.fuses_attention, self.kind.widens_beyond),
         )
 
     def _extra_launches_s(self, model: LanguageModel) -> float:

@@ -37,6 +37,8 @@ CARDS = {
 FORMATS = {"F16": "f16", "Q4_K_M": "i4"}
 BITS = {"F16": 16.0, "Q4_K_M": 4.83}
 """Bits of a weight; Q4_K_M mixes formats, as llama.cpp's quantize tool says."""
+BUILD = "b2998"
+"""Build of llama.cpp in May 2024, when the table was measured."""
 CHUNK, CHUNKS = 512, 2
 """Tokens of a batch of llama-bench, and batches of a prompt."""
 
@@ -138,9 +140,8 @@ def llama_cpp(folder: Path) -> Iterator[RunCheck]:
             continue
         is_prompt = not str(r.phase).startswith("generate")
         precision = precision_of(model.dtype, None, FORMATS[str(r.precision)])
-        engine = Engine.of(
-            model, machine, precision, Parallel(1, card.cards), "llamacpp", law=HostModel()
-        )
+        shares = Parallel(1, card.cards)
+        engine = Engine.of(model, machine, precision, shares, "llamacpp", BUILD, law=HostModel())
         if is_prompt:
             rate = CHUNKS * CHUNK / _prompt_s(engine)
         else:

@@ -314,12 +314,15 @@ def stage_cost(
     rereads: Rereads = Rereads.NOWHERE,
     longest: int = 0,
     rates: KernelRates = ANY,
-    fuses: bool = False,
+    rules: tuple[bool, int] = (False, 0),
 ) -> StageCost:
-    """Return the cached cost of a stage on a target, by the path of the target's file."""
+    """Return the cached cost of a stage on a target, by the path of the target's file.
+
+    ``rules`` are `EngineKind.fuses_attention` and `EngineKind.widens_beyond` of the version.
+    """
     passes = passes_of(model, precision, parallel, runtime, stage)
     kind = table_of(runtime).engine
-    kind = None if kind is None else replace(kind, fuses_attention=fuses)
+    kind = None if kind is None else replace(kind, fuses_attention=rules[0], widens_beyond=rules[1])
     how = parallel, runtime, stage, target, framework
     wide = precision.in_halves
     is_widened = kind is not None and kind.widens_beyond and precision != wide
@@ -329,7 +332,7 @@ def stage_cost(
         framework,
         rereads=rereads,
         kind=kind,
-        widened=stage_cost(model, wide, *how, fuses=fuses) if is_widened else None,
+        widened=stage_cost(model, wide, *how, rules=rules) if is_widened else None,
         held_bytes=held_bytes(model, precision, kind),
         longest=longest,
         cached=precision.cached,

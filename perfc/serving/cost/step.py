@@ -36,7 +36,7 @@ class StepCost:
         recorded: tokens of the largest step that the engine records as a graph.
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         overlaps: True if stages compute successive chunks of one prompt at the same time.
-        fuses: True if prompts attend in one kernel, by `EngineKind.fuses_attention`.
+        rules: what the version changes of kernels, as for `stage_cost`.
     """
 
     overlaps: bool = False
@@ -55,7 +55,7 @@ class StepCost:
         longest: int = 0,
         *,
         overlaps: bool = False,
-        fuses: bool = False,
+        rules: tuple[bool, int] = (False, 0),
     ) -> None:
         self.law, self.recorded, self.overlaps = law, recorded, overlaps
         depth = parallel.pipeline
@@ -80,7 +80,7 @@ class StepCost:
                         rereads=rereads,
                         longest=known,
                         rates=rates,
-                        fuses=fuses,
+                        rules=rules,
                     ),
                     n,
                 )
