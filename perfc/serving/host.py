@@ -29,6 +29,9 @@ ENOUGH_ROWS = 100
 """Runs with disaggregated prefill below which the host model of servers is used instead."""
 VERSION = re.compile(r"[vb]?(\d{1,6})(?:\.(\d{1,6}))?")
 """Major and minor number at the start of a version."""
+REWRITTEN = {"vllm": (0, 8), "trtllm": (1, 0)}
+"""First versions with another engine: vLLM's V1, and TensorRT-LLM's PyTorch backend as the default
+(release notes). Hosts of older versions say nothing of newer ones."""
 FEW = 64
 """Number of sequences that each cost ``few_s`` more; later ones share loops and kernels."""
 
@@ -151,21 +154,58 @@ def is_measured_on(law: HostModel, vendor: str) -> bool:
 
 
 def host_model_of(runtime: str, version: str = "", vendor: str = "") -> HostModel:
-    """Return the host model of a runtime, measured at the version nearest to the requested one.
-
-    On AMD GPUs that is one measured there, if there is any. The version is the newest measured
-    one that is not newer, else the oldest that was measured; for "" the newest. A runtime that
-    nobody measured has no host overhead.
+    """Return the host model of a runtime's server, as `named_host_model` chooses it.
 
     Raises:
         ParseError: the version does not start with a number.
     """
-    every = host_models()
-    for owner in dict.fromkeys((platform_of(runtime, vendor), runtime)):
-        named = [name for name in every if name.split()[0] == owner]
-        if named:
-            return every[_nearest(named, version) or owner]
-    return HostModel()
+    return named_host_model(runtime, version, vendor)[1]
+
+
+def named_host_model(
+    runtime: str, version: str, vendor: str = "", *, has_experts: bool | None = None
+) -> tuple[str, HostModel]:
+    """Return the name and the host model of a runtime, measured at the version nearest to one.
+
+    On AMD GPUs that is one measured there, if there is any. The version is the newest measured
+    one that is not newer, else the oldest that was measured; for "" the newest; with the same
+    engine, by `REWRITTEN`. Servers and offline benchmarks have one order of versions: where one of
+    them alone was measured, it counts for both, behind the connection of the runtime's servers
+    or without any. A runtime that nobody measured has no host overhead.
+
+    Args:
+        runtime: served or benchmarked runtime.
+        version: its version; "" for the newest that was measured.
+        vendor: vendor of the GPUs.
+        has_experts: None for a server; of a benchmark True for a model with experts, which have a
+            host model of their own where several were benchmarked under a version.
+
+    Raises:
+        ParseError: the version does not start with a number.
+    """
+    every, platform = host_models(), platform_of(runtime, vendor)
+    is_served = has_experts is None
+    servers = [n for n in every if n.split()[0] == platform]
+    servers = servers or [n for n in every if n.split()[0] == runtime]
+    benchmarks = [
+        name
+        for name in sorted(every)
+        if name.split()[0] == f"{platform}{BENCH}" and (has_experts or EXPERTS not in name.split())
+    ]
+    # of one version the last ones count: those of the same kind, and of experts
+    named = [*benchmarks, *servers] if is_served else [*servers, *benchmarks]
+    name = _nearest(named, version) or [*servers, runtime][0]
+    law = every.get(name, HostModel())
+    if is_served and name not in benchmarks:
+        return name, law
+    server = every[servers[0]] if is_served else HostModel()
+    return name, replace(law, request_s=server.request_s, token_s=server.token_s)
+
+
+def _is_rewritten(name: str, numbers: tuple[int, ...]) -> bool:
+    """Return True for a version of a host model's runtime since which it has another engine."""
+    first = REWRITTEN.get(re.split("[- ]", name)[0], (0, 0))
+    return (*numbers, 0) >= first
 
 
 def _nearest(names: Iterable[str], version: str) -> str:
@@ -177,12 +217,15 @@ def _nearest(names: Iterable[str], version: str) -> str:
     pairs = sorted(
         (numbers_of(v), i, n) for i, n in enumerate(names) for v in host_models()[n].versions
     )
-    older = [
+    if requested:
+        pairs = [p for p in pairs if _is_rewritten(p[2], p[0]) is _is_rewritten(p[2], requested)]
+    oldest = pairs[0][0] if pairs else ()
+    known = [
         name
         for numbers, _, name in pairs
-        if not requested or numbers[: len(requested)] <= requested
+        if not requested or numbers[: len(requested)] <= requested or numbers == oldest
     ]
-    return older[-1] if older else pairs[0][2] if pairs else ""
+    return known[-1] if known else ""
 
 
 def disaggregated_host_model(runtime: str, version: str = "") -> HostModel:
@@ -194,38 +237,6 @@ def disaggregated_host_model(runtime: str, version: str = "") -> HostModel:
     served = host_model_of(runtime, version)
     known = host_models().get(f"{runtime}{DISAGGREGATED}")
     return known if known is not None and known.rows >= ENOUGH_ROWS else served
-
-
-def bench_host_model(
-    runtime: str, version: str, *, has_experts: bool, vendor: str = ""
-) -> tuple[str, HostModel]:
-    """Return the host model of offline benchmarks and its name, selected as in `host_model_of`.
-
-    Benchmarks and servers have one order of versions: where only servers of a version were
-    measured, their host counts, and requests wait for no connection.
-
-    Args:
-        runtime: benchmarked runtime.
-        version: its version; "" for the newest that was measured.
-        has_experts: True for a model with experts; these have a host model of their own where
-            several were benchmarked under a version.
-        vendor: vendor of the GPUs.
-
-    Raises:
-        ParseError: the version does not start with a number.
-    """
-    # for one version benchmarks sort after servers and "experts" last, so `_nearest` prefers them
-    benchmarks = f"{platform_of(runtime, vendor)}{BENCH}"
-    named = [
-        name
-        for name in sorted(host_models())
-        if name.split()[0] in (runtime, benchmarks) and (has_experts or EXPERTS not in name.split())
-    ]
-    name = _nearest(named, version)
-    if name.startswith(benchmarks):
-        return name, host_models()[name]
-    law = host_model_of(runtime, version, vendor)
-    return runtime, replace(law, request_s=0.0, token_s=0.0)
 
 
 def numbers_of(version: str) -> tuple[int, ...]:

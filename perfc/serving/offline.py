@@ -24,7 +24,8 @@ from perfc.analyzers.features.sheet import Sheet
 from perfc.ir import record
 
 from .engine import Engine
-from .host import BENCH, EXPERTS, LEARNED, HostModel, bench_host_model
+from .host import BENCH, EXPERTS, LEARNED, HostModel
+from .simulation.load import Load
 from .simulation.scheduler import Chunk
 
 FILE = Path(__file__).with_suffix(".npz")
@@ -206,24 +207,35 @@ def written(processes: Mapping[str, Process]) -> bytes:
     )
 
 
-def offline(engine: Engine, isl: int, osl: int, users: int) -> Engine:
-    """Return the engine of an offline benchmark, slowed as similar benchmarks were.
+def benchmarked(engine: Engine, load: Load, users: int, name: str, law: HostModel) -> Engine:
+    """Return an engine as published benchmarks of its version ran, without a server in a batch.
+
+    It is slowed as similar benchmarks were. Where its server was measured too, an engine without
+    one is the faster of the two.
 
     Args:
         engine: engine behind a server.
-        isl: tokens of a prompt.
-        osl: tokens of an answer.
+        load: its load.
         users: concurrent requests; 0 for as many as the memory holds.
+        name: name of the host model of benchmarks of its version.
+        law: that host model.
     """
-    experts, vendor = engine.model.has_experts, engine.machine.vendor
-    name, law = bench_host_model(engine.runtime, engine.version, has_experts=experts, vendor=vendor)
-    bare = replace(engine, law=law, kind=replace(engine.kind, longest=isl + osl))
+    if load.is_batch:
+        kind = replace(engine.kind, longest=load.isl + load.osl)
+        host = replace(engine.law, request_s=0.0, token_s=0.0)
+        engine = replace(engine, law=host, kind=kind)
+    is_other = BENCH in name and engine.law.source != law.source
+    bare = replace(engine, law=law) if is_other else engine
     process = processes().get(kind_of_benchmark(name))
     # no published benchmark had images or drafted tokens
-    if process is None or bare.images or bare.speculation.tokens:
+    if process is not None and not (bare.images or bare.speculation.tokens):
+        batch = sequences(bare, load.isl, load.osl, users)
+        point = features_of(bare, name, load.isl, load.osl, batch)
+        bare = replace(bare, law=slowed(bare.law, math.exp(log_slowdown(process, [point])[0])))
+    if not is_other:
         return bare
-    point = features_of(bare, name, isl, osl, sequences(bare, isl, osl, users))
-    return replace(bare, law=slowed(law, math.exp(log_slowdown(process, [point])[0])))
+    step = (), sequences(bare, load.isl, load.osl, users), load.isl + load.osl / 2
+    return min(bare, engine, key=lambda e: e.cost.step_s(*step))
 
 
 def slowed(law: HostModel, factor: float) -> HostModel:

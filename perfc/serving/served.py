@@ -6,14 +6,13 @@ import math
 from dataclasses import replace
 
 from perfc.ir import record
-from perfc.passes.runtimes import Batching
 
 from .engine import Engine
 from .simulation.arrivals import Workload
 from .simulation.disaggregated import Prefill, simulate_disaggregated
 from .simulation.load import Load
 from .simulation.simulate import SimulatedRun, simulate
-from .simulation.steady_state import Server, Steady, at_once, steady
+from .simulation.steady_state import Server, Steady, steady
 
 
 def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> Steady:
@@ -35,8 +34,8 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
     isl, osl = load.longest
     copies, depth = engines * engine.parallel.attention_data, engine.parallel.pipeline
     stages = min(depth, max(1, engine.memory(isl, osl).sequences(isl + osl)))
-    if load.is_batch and load.requests <= load.concurrency:
-        tokens = math.ceil((load.requests or load.concurrency) / copies) * isl
+    if load.is_whole and load.requests <= load.concurrency:
+        tokens = math.ceil(load.requests / copies) * isl
         stages = min(stages, math.ceil(tokens / engine.kind.token_budget))
     groups = copies * stages
     limits = engine.limits(isl, osl, stages)
@@ -49,10 +48,8 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
             return simulate_disaggregated(workload, limits, engine.cost, prefill)
         return simulate(workload, limits, engine.cost)
 
-    keeps_bursts = engine.kind.batching is Batching.PROMPTS_FIRST
-    server = Server(serve, limits, engine.law.before_s, keeps_bursts)
-    result = (at_once if load.is_batch else steady)(load, groups, server)
-    return result.with_idle(copies * (depth - stages))
+    result = steady(load, groups, Server(serve, limits, engine.law.before_s))
+    return replace(result, idle=result.idle + copies * (depth - stages))
 
 
 def _prefill_worker(engine: Engine, gpus: int, isl: int) -> Engine:
@@ -80,10 +77,10 @@ def _prefill_worker(engine: Engine, gpus: int, isl: int) -> Engine:
 
 @record
 class BatchView:
-    """A batch of requests that arrive at once, from the first step to the last token.
+    """A batch without a server: given requests from the first step to the last token.
 
     Args:
-        requests: requests of all copies.
+        requests: requests of all copies; those in progress if no number is given.
         time_s: predicted time.
         low_s: lower end of the 90 % prediction interval.
         high_s: its upper end.
@@ -95,10 +92,12 @@ class BatchView:
     high_s: float
 
     @classmethod
-    def of(cls, result: Steady, low: float, high: float) -> BatchView:
+    def of(cls, result: Steady, load: Load, low: float, high: float) -> BatchView:
         """Return the view of a batch; ``low`` and ``high`` are its interval as factors."""
-        requests = sum([s.groups * len(s.served) for s in result.shares])
-        time_s = max(len(s.served) / s.requests_per_s for s in result.shares)
+        requests, time_s = load.concurrency, load.concurrency / result.requests_per_s
+        if load.is_whole:
+            requests = sum([s.groups * len(s.served) for s in result.shares])
+            time_s = max(len(s.served) / s.requests_per_s for s in result.shares)
         return cls(requests, time_s, time_s * low, time_s * high)
 
 

@@ -24,7 +24,7 @@ from .cost.drafts import DraftsView, Speculation
 from .cost.images import ImagesView
 from .cost.mixed_weights import mix_of
 from .engine import Engine
-from .host import disaggregated_host_model
+from .host import BENCH, disaggregated_host_model, named_host_model
 from .options import ServingOptions, split
 from .output.notes import beyond_positions, longest_notes, notes_of, starting_notes, wide_notes
 from .output.remedies import would_fit
@@ -150,12 +150,20 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel, like: str = "") -
 
 
 def _driven(engine: Engine, load: Load, engines: int) -> Engine:
-    """Return the engine behind a server or in its offline benchmark."""
-    if not load.is_batch:
-        return engine
-    from .offline import offline
+    """Return the engine behind a server or in its offline benchmark.
 
-    return offline(engine, load.isl, load.osl, math.ceil(load.concurrency / engines))
+    A server of whose version only offline benchmarks were measured is slowed as they were.
+    """
+    machine, experts = engine.machine, engine.model.has_experts
+    name, law = named_host_model(
+        engine.runtime, engine.version, machine.vendor, has_experts=experts
+    )
+    is_of_benchmarks = BENCH in name and engine.law.source == law.source
+    if not (load.is_batch or is_of_benchmarks):
+        return engine
+    from .offline import benchmarked
+
+    return benchmarked(engine, load, math.ceil(load.concurrency / engines), name, law)
 
 
 @lru_cache(maxsize=1024)
@@ -203,7 +211,10 @@ def report_of(
     """
     if not 1 <= engines <= MOST_ENGINES:
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
-    load = _with_usual_spread(load, engine)
+    # users who start together stay in step where prompts come first
+    is_even = engine.kind.batching is Batching.PROMPTS_FIRST and load.opening_burst > 0
+    spread = 0.0 if load.spread is None and is_even else load.length_spread
+    load = replace(load, spread=spread)
     isl, osl = load.longest
     gpus, copies = engines * engine.ranks + prefill_gpus, engines * engine.parallel.attention_data
     base = _without_run(engine, load, engines, gpus, longest or 0)
@@ -231,7 +242,7 @@ def report_of(
         ttft_band=ttft_band,
         tpot_band=tpot_band,
         throughput=rate,
-        batch=BatchView.of(result, tpot_band.low, tpot_band.high) if load.is_batch else None,
+        batch=BatchView.of(result, load, tpot_band.low, tpot_band.high) if load.is_batch else None,
         simulated=SimulationView.of(result),
         steps=with_parts(engine, steps, load) if has_parts else steps,
         expenses=expenses(each_j, rate, engine.machine, prices, grid),
@@ -277,13 +288,6 @@ def _without_run(
         memory,
         plan.fits(isl + osl) and longest <= memory.largest_context,
     )
-
-
-def _with_usual_spread(load: Load, engine: Engine) -> Load:
-    """Return a load with its spread of lengths; users who start together stay in step with 0."""
-    keeps_bursts = engine.kind.batching is Batching.PROMPTS_FIRST and load.opening_burst > 0
-    is_even = load.spread is None and keeps_bursts
-    return replace(load, spread=0.0 if is_even else load.length_spread)
 
 
 def _interval_factors(

@@ -10,7 +10,7 @@ from perfc.machine import load_machine
 from perfc.machine.parallel import ALONE
 from perfc.serving.cost.rates import ANY, rates_of
 from perfc.serving.engine import Engine
-from perfc.serving.host import HostModel, bench_host_model, host_model_of
+from perfc.serving.host import HostModel, host_model_of, named_host_model
 from perfc.serving.simulation.scheduler import Chunk
 
 
@@ -93,9 +93,9 @@ def test_later_chunks_of_a_prompt_overlap_over_gpus() -> None:
 
 
 def test_amd_has_host_models_of_its_own() -> None:
-    name, law = bench_host_model("vllm", "0.6", has_experts=False, vendor="AMD")
+    name, law = named_host_model("vllm", "0.6", "AMD", has_experts=False)
     assert name.startswith("vllm-rocm")
-    assert law != bench_host_model("vllm", "0.6", has_experts=False, vendor="NVIDIA")[1]
+    assert law != named_host_model("vllm", "0.6", "NVIDIA", has_experts=False)[1]
     assert host_model_of("llamacpp", "", "AMD") != host_model_of("llamacpp", "", "NVIDIA")
     assert host_model_of("vllm", "", "AMD") == host_model_of("vllm"), "no server was measured"
 

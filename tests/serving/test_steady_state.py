@@ -255,6 +255,7 @@ def test_a_batch_is_its_tokens_over_its_time(runtime: str, parallel: dict[str, i
         isl=512,
         osl=128,
         concurrency=32,
+        requests=32,
         runtime=runtime,
         parallel=parallel,
         offline=True,
@@ -273,7 +274,8 @@ def test_a_batch_is_its_tokens_over_its_time(runtime: str, parallel: dict[str, i
 
 def test_stages_of_a_pipeline_wait_for_users_that_start_together() -> None:
     """Prompts that fit one step are one group: a stage works while all others wait."""
-    options: dict[str, Any] = {"isl": 128, "osl": 128, "concurrency": 8, "offline": True}
+    options: dict[str, Any] = {"isl": 128, "osl": 128, "concurrency": 8, "requests": 8}
+    options["offline"] = True
     alone = llm(SMALL, "h100", **options)
     staged = llm(SMALL, "h100", parallel={"pp": 4}, **options)
     assert rate_of(staged) <= 1.05 * rate_of(alone)
@@ -327,7 +329,11 @@ def test_the_next_request_of_a_user_misses_the_step_that_began_with_its_answer()
 def test_a_batch_is_its_server_without_arrivals(runtime: str, target: str) -> None:
     options: dict[str, Any] = {"isl": 512, "osl": 128, "concurrency": 32, "runtime": runtime}
     batch = llm(SMALL, target, offline=True, requests=256, **options)
+    endless = llm(SMALL, target, offline=True, **options)
     server = llm(SMALL, target, **options)
+    assert rate_of(endless) >= rate_of(server)
+    assert endless.batch is not None
+    assert rate_of(endless) == pytest.approx(32 * 128 / endless.batch.time_s, rel=0.05)
     assert batch.version == server.version
     assert batch.measured_versions == server.measured_versions
     assert rate_of(batch) > 0.97 * rate_of(server)
@@ -340,7 +346,7 @@ def test_a_batch_has_no_rate() -> None:
 
 def test_requests_of_a_batch_beyond_its_users_follow_one_another() -> None:
     options: dict[str, Any] = {**SHORT, "concurrency": 8, "offline": True}
-    one, ten = llm(SMALL, "h100", **options), llm(SMALL, "h100", requests=80, **options)
+    one, ten = (llm(SMALL, "h100", requests=n, **options) for n in (8, 80))
     assert one.batch is not None
     assert ten.batch is not None
     assert ten.batch.requests == 80

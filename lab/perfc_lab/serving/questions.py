@@ -21,7 +21,7 @@ from perfc.serving.host import HostModel
 from perfc.serving.power import BoardPower
 
 from ..command_line import command_line
-from . import ServedRow, ServingQuantity
+from . import ServedRow, ServerSettings, ServingQuantity
 from .aic import AIC
 from .overviews import REQUESTS
 from .replay import divided, engine_of_row, model_of
@@ -111,9 +111,13 @@ def _version(row: ServedRow) -> str:
 def _server(row: ServedRow) -> dict[str, Any]:
     """Return the options of a server of InferenceX or aiconfigurator."""
     options: dict[str, Any] = {"spread": spread_of(row)}
-    server = generated(row.runtime, row.version, row.isl, row.concurrency)
-    if server.token_budget:
-        options["token_budget"] = server.token_budget
+    server = row.settings
+    if server == ServerSettings():
+        server = generated(row.runtime, row.version, row.isl, row.concurrency)
+    for name in ("token_budget", "max_num_seqs", "recorded_tokens"):
+        if value := getattr(server, name):
+            options[name] = value
+    options["kv_dtype"] = row.cache
     if server.batching is not None:
         options["batching"] = server.batching.value
     if row.distinct_prompts:

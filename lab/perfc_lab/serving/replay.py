@@ -20,7 +20,6 @@ from perfc.frontend.config import (
 )
 from perfc.ir.record import record
 from perfc.machine import load_machine
-from perfc.passes.runtimes import Batching
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import Engine
 from perfc.serving.host import FACTORS, LEARNED, HostModel, amounts
@@ -29,6 +28,7 @@ from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import written
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc.serving.simulation.simulate import Served, SimulatedRun, Stride, simulate
+from perfc.serving.simulation.steady_state import MOST_REQUESTS
 
 from . import ServedRow, ServerSettings, ServingQuantity, is_mixture
 from .hosts import LAUNCH_S, is_compiled, launch_of
@@ -40,11 +40,9 @@ from .workloads import at_once, cached, spread_of
 if TYPE_CHECKING:
     from perfc.serving.offline import BenchmarkFeatures
 
-ROUNDS, MANY = 4, 300
-"""Requests of a closed loop for each of its users, one less of more users."""
-FIRST_SHARE = 0.1
-"""Share of the requests of a benchmark that all come at once at its start: InferenceX and
-aiconfigurator's runner of genai-perf send ten for each user."""
+ROUNDS = 10
+"""Requests of a closed loop for each of its users, who all start at once: InferenceX and
+aiconfigurator's runner of genai-perf send so many."""
 NODE_GPUS, RACKS = 8, frozenset({"gb200"})
 """GPUs of a published node, and targets whose whole rack is one."""
 EVEN = frozenset({1, 2, 4, 8, 16, 32, 64})
@@ -270,23 +268,14 @@ def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
 def _loop(engine: Engine, load: Load, is_first: bool) -> dict[ServingQuantity, tuple[float, ...]]:
     """Return the amounts of a closed loop."""
     users = load.concurrency
-    rounds = ROUNDS if users <= MANY else ROUNDS - 1
-    # where prompts go first, users who start together stay together through all rounds
-    keeps_burst = engine.kind.batching is Batching.PROMPTS_FIRST and not is_first
-    if keeps_burst:
-        rounds = round(1 / FIRST_SHARE)
-    whole = replace(load, requests=max(rounds * users, 3))
+    whole = replace(load, requests=max(min(ROUNDS * users, MOST_REQUESTS), 3))
     workload = whole.workload(1, is_staggered=is_first)
     run, history = recorded(workload, engine.limits(load.isl, load.osl), engine)
-    # answers that users are in the middle of at first are cut short, and all wait behind one queue
-    # of prompts: benchmarks have none such
-    first, later = run.served[:users], run.served[users:]
-    if keeps_burst:
-        first = later = run.served
-    tokens = [_mean_tpot(part, history) for part in (later if is_first else first, later)]
+    # answers that users are in the middle of at first are cut short
+    served = run.served[users:] if is_first else run.served
     return {
-        ServingQuantity.TPOT_S: _joined(*tokens),
-        ServingQuantity.TTFT_S: _joined(_mean_ttft(first, history), _mean_ttft(later, history)),
+        ServingQuantity.TPOT_S: _mean_tpot(served, history),
+        ServingQuantity.TTFT_S: _mean_ttft(served, history),
     }
 
 
@@ -366,12 +355,6 @@ def _between(history: History, first: int, last: int) -> list[float]:
 
 def _mean(rows: Sequence[Sequence[float]]) -> tuple[float, ...]:
     return tuple([math.fsum(column) / len(rows) for column in zip(*rows, strict=True)])
-
-
-def _joined(first: tuple[float, ...], later: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the mean of a benchmark of which the first requests are a `FIRST_SHARE`."""
-    pairs = zip(first, later or first, strict=True)
-    return tuple([FIRST_SHARE * a + (1 - FIRST_SHARE) * b for a, b in pairs])
 
 
 def _mean_tpot(served: Sequence[Served], history: History) -> tuple[float, ...]:

@@ -250,7 +250,7 @@ def test_users_of_a_closed_loop_ask_as_often_as_a_steady_state_needs(
     monkeypatch.setattr("perfc.serving.simulation.load.closed_loop", closed_loop)
     samples(row(concurrency=300))
     samples(row(concurrency=301))
-    assert requested == [(300, 100, 11, 1200, False), (301, 100, 11, 903, False)]
+    assert requested == [(300, 100, 11, 3000, False), (301, 100, 11, 3010, False)]
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from perfc.serving.engine import Engine
 from perfc.serving.host import (
     LEARNED,
     HostModel,
-    bench_host_model,
     host_model_of,
     host_models,
+    named_host_model,
     numbers_of,
 )
 from perfc.serving.offline import (
@@ -39,6 +39,7 @@ from perfc.serving.offline import (
     sequences,
     slowed,
 )
+from perfc.serving.simulation.load import Load
 from perfc_lab.serving import ServedRow, ServingQuantity
 from perfc_lab.serving.learn import left_out, model_fold
 from perfc_lab.serving.like import fitted_processes, unseen_errors
@@ -199,16 +200,16 @@ def test_sequences_of_a_step() -> None:
     ],
 )
 def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> None:
-    name, found = bench_host_model("trtllm", version, has_experts=has_experts)
+    name, found = named_host_model("trtllm", version, has_experts=has_experts)
     assert name == law
     assert found.rows > 0
     is_apart = law.endswith("experts")
     assert kind_of_benchmark(name) == ("trtllm-bench experts" if is_apart else "trtllm-bench")
-    assert kind_of_benchmark(bench_host_model("trtllm", "", has_experts=False)[0]) == ""
+    assert kind_of_benchmark(named_host_model("trtllm", "", has_experts=False)[0]) == ""
 
 
 def test_a_runtime_without_a_published_benchmark_has_the_host_of_its_server() -> None:
-    name, found = bench_host_model("sglang", "", has_experts=False)
+    name, found = named_host_model("sglang", "", has_experts=False)
     server = host_model_of("sglang")
     assert (name, kind_of_benchmark(name)) == ("sglang", "")
     assert server.request_s > 0
@@ -217,7 +218,7 @@ def test_a_runtime_without_a_published_benchmark_has_the_host_of_its_server() ->
 
 @pytest.mark.parametrize("version", ["x", "rc1", "-1", ".5", "v"])
 def test_what_begins_with_no_number_is_no_version(version: str) -> None:
-    for asked in (host_model_of, lambda *of: bench_host_model(*of, has_experts=False)):
+    for asked in (host_model_of, lambda *of: named_host_model(*of, has_experts=False)):
         with pytest.raises(ParseError, match=f"'{re.escape(version)}' is not a version"):
             asked("trtllm", version)
     assert numbers_of("") == ()
@@ -245,17 +246,30 @@ def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> N
     assert alone.latencies is not None
     assert alone.latencies.ttft.mean < served.latencies.ttft.mean, "no server in front"
     base = engine()
-    told = offline.offline(base, 128, 128, 64).law
-    at = features_of(base, "trtllm-bench 1.0", 128, 128, 64)
+    load = Load(128, 128, 64, is_batch=True)
+    name, law = named_host_model("trtllm", "0.11", has_experts=False)
+    older = replace(base, version="0.11", law=host_model_of("trtllm", "0.11"))
+    told = offline.benchmarked(older, load, 64, name, law).law
+    at = features_of(older, name, 128, 128, 64)
     factor = math.exp(log_slowdown(offline.processes()["trtllm-bench"], [at])[0])
-    law = bench_host_model("trtllm", "1.0", has_experts=False)[1]
     assert told.kernels == pytest.approx(law.kernels * factor, rel=1e-3)
+    # a server of that version is slowed too; where both were measured, the faster counts
+    assert offline.benchmarked(
+        older, replace(load, is_batch=False), 64, name, law
+    ).law.kernels == pytest.approx(told.kernels)
+    name, law = named_host_model("trtllm", "1.0", has_experts=False)
+    step = [
+        one.step(0.01, 0.0, 0, 64)
+        for one in (offline.benchmarked(base, load, 64, name, law).law, base.law)
+    ]
+    assert step[0] <= step[1]
 
 
 def test_drafted_tokens_are_told_by_the_law_alone() -> None:
     drafting = replace(engine(), speculation=Speculation(2, 0.7))
-    law = bench_host_model("trtllm", "1.0", has_experts=False)[1]
-    assert offline.offline(drafting, 128, 128, 64).law == law
+    name, law = named_host_model("trtllm", "0.11", has_experts=False)
+    older = replace(drafting, version="0.11", law=host_model_of("trtllm", "0.11"))
+    assert offline.benchmarked(older, Load(128, 128, 64, is_batch=True), 64, name, law).law == law
 
 
 def test_rows_fitted_to_are_those_of_the_recipe() -> None:

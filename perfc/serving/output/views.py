@@ -195,16 +195,12 @@ def _certainty(view: SimulationView, load: Load) -> str:
     """Return the length of a simulation and the confidence in its means, in words."""
     measured = view.requests - view.warm_up_requests
     words = f"{view.requests:,} requests of a copy, "
-    is_burst = not view.warm_up_requests and load.opening_burst > 0
-    words += (
-        "from a burst that stays together" if is_burst else f"{measured:,} of them steady (MSER)"
-    )
+    is_burst = load.opening_burst > 0 and load.concurrency > 1
+    burst = f"from a burst of {share(load.opening_burst)} of them (--opening-burst)"
+    words += burst if is_burst else f"{measured:,} of them steady (MSER)"
     words += f"; means within {view.half_width:.1%} (95%)"
     if load.spread and not load.trace:
         words += f"; lengths up to {share(load.spread)} shorter (--spread)"
-    if load.opening_burst and load.concurrency > 1 and not load.is_batch and not load.rate:
-        burst = share(load.opening_burst)
-        words += f"; --opening-burst of {burst}"
     if view.capacity_requests_per_s is not None:
         words += f"; sustains up to {view.capacity_requests_per_s:.3g} requests/s"
     return words

@@ -49,9 +49,9 @@ def batch_means(values: Sequence[float], batch: int) -> list[float]:
     return [math.fsum(values[i : i + batch]) / batch for i in range(0, whole, batch)]
 
 
-def warm_up(values: Sequence[float], batch: int = MSER_BATCH) -> int:
+def warm_up(values: Sequence[float]) -> int:
     """Return the number of leading values that MSER leaves out: whole batches, at most half."""
-    means = batch_means(values, batch)
+    means = batch_means(values, MSER_BATCH)
     total = squares = 0.0
     scores: list[float] = []
     for left, mean in enumerate(reversed(means), 1):
@@ -60,7 +60,7 @@ def warm_up(values: Sequence[float], batch: int = MSER_BATCH) -> int:
         scores.append((squares - total * total / left) / left**2)
     # the score of each truncation, starting with none; at most half of the series is left out
     allowed = scores[::-1][: len(means) // 2 + 1]
-    return allowed.index(min(allowed)) * batch if allowed else 0
+    return allowed.index(min(allowed)) * MSER_BATCH if allowed else 0
 
 
 def interval(values: Sequence[float], batch: int) -> ConfidenceInterval:

@@ -38,7 +38,8 @@ class Load:
         opening_burst: fraction of the measured requests that all users of a closed loop send at
             once at its start.
         seed: random seed.
-        is_batch: True if all requests arrive at once and only the whole run is measured.
+        is_batch: True without a server: given ``requests`` arrive at once and the whole run is
+            measured, else they never end.
         lengths: distribution of lengths, whose means ``isl`` and ``osl`` are; None for none.
     """
 
@@ -82,11 +83,7 @@ class Load:
         """
         sizes = (("isl", self.isl, 1), ("osl", self.osl, 1), ("concurrency", self.concurrency, 0))
         for name, value, least in sizes:
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, int)
-                or not least <= value <= 1 << 24
-            ):
+            if type(value) is not int or not least <= value <= 1 << 24:
                 raise ParseError(
                     f"{name} = {value!r} is none", where=f"--{name}", hint=f"{least} or more"
                 )
@@ -126,11 +123,16 @@ class Load:
         return self
 
     @property
+    def is_whole(self) -> bool:
+        """Return True for a batch of given requests, from the first step to the last token."""
+        return self.is_batch and self.requests > 0
+
+    @property
     def length_spread(self) -> float:
         """Return the spread of lengths, the default resolved."""
         if self.spread is not None or self.lengths:
             return self.spread or 0.0
-        return USUAL_SPREAD if self.concurrency > 1 and not self.is_batch else 0.0
+        return USUAL_SPREAD if self.concurrency > 1 and not self.is_whole else 0.0
 
     @property
     def longest(self) -> tuple[int, int]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from perfc.ir import record
 
 from .simulate import Served, Stride
 from .steady_state import Share, Steady
 
 MILLION = 1e6
+SHARES = 0.5, 0.9, 0.99
+"""Shares below the quantiles."""
 
 
 @record
@@ -32,38 +36,21 @@ class Quantiles:
     @classmethod
     def of(cls, values: Sequence[float]) -> Quantiles | None:
         """Return the quantiles of values, interpolated, NaN ignored; None if there are none."""
-        known = sorted(v for v in values if not math.isnan(v))
+        known = [v for v in values if not math.isnan(v)]
         if not known:
             return None
-        mean = math.fsum(known) / len(known)
-        return cls(mean, *(_at(known, q) for q in (0.5, 0.9, 0.99)))
+        return cls(math.fsum(known) / len(known), *map(float, np.quantile(known, SHARES)))
 
     @classmethod
     def weighted(cls, pairs: Sequence[tuple[float, float]]) -> Quantiles | None:
         """Return the quantiles of ``(value, weight)`` pairs; None if there are none."""
         if not pairs:
             return None
-        ordered = sorted(pairs)
-        count = sum(n for _, n in ordered)
-        mean = math.fsum(v * n for v, n in ordered) / count
-        quantiles: list[float] = []
-        for share in (0.5, 0.9, 0.99):
-            seen, value = 0.0, ordered[-1][0]
-            for at, n in ordered:
-                seen += n
-                if seen >= share * count:
-                    value = at
-                    break
-            quantiles.append(value)
-        return cls(mean, *quantiles)
-
-
-def _at(ordered: Sequence[float], share: float) -> float:
-    """Return a quantile, interpolated between neighbouring values."""
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+        values, weights = np.array(sorted(pairs)).T
+        total = math.fsum(weights)
+        at = np.searchsorted(weights.cumsum(), [q * total for q in SHARES])
+        each = [float(values[min(i, len(values) - 1)]) for i in at]
+        return cls(math.fsum(values * weights) / total, *each)
 
 
 @record
@@ -88,14 +75,11 @@ class Latencies:
 def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> Latencies:
     """Return the latencies of measured requests, weighted by the throughput of each share.
 
-    Benchmarks start all users at once, so that the first prompts wait for one another: these
-    requests have the weight of ``Load.opening_burst``.
-
     Args:
         shares: shares of the busy rank groups.
         before_s: time before the engine, by prompt tokens, that is added to each wait.
     """
-    every = [*_weighted(shares)]
+    every = [(s, share.weight) for share in shares for s in share.served]
     is_even = len({weight for _, weight in every}) == 1
 
     def quantiles(value: Callable[[Served], float]) -> Quantiles | None:
@@ -113,18 +97,6 @@ def latencies(shares: Sequence[Share], before_s: Callable[[float], float]) -> La
     assert inclusive is not None
     tpot = quantiles(lambda s: s.tpot_s)
     return Latencies(ttft, tpot, inclusive, Quantiles.weighted(list(_gaps(shares))), whole)
-
-
-def _weighted(shares: Sequence[Share]) -> Iterator[tuple[Served, float]]:
-    """Yield the measured requests with their weights, those of the opening burst first."""
-    for share in shares:
-        opening = share.run.served[: share.opening]
-        burst = share.opening_burst if opening else 0.0
-        if burst:
-            whole = share.weight * (share.last - share.first)
-            yield from [(s, burst * whole / len(opening)) for s in opening]
-        if burst < 1:
-            yield from [(s, (1 - burst) * share.weight) for s in share.served]
 
 
 def _gaps(shares: Sequence[Share]) -> Iterator[tuple[float, float]]:

@@ -115,11 +115,6 @@ class SimulatedRun:
     preempted: int
 
     @property
-    def steps(self) -> int:
-        """Return the number of steps."""
-        return sum(s.steps for s in self.strides)
-
-    @property
     def busy_s(self) -> float:
         """Return the seconds in which steps ran."""
         return math.fsum([s.step_s * s.steps for s in self.strides])

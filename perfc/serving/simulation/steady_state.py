@@ -20,8 +20,8 @@ from .load import Load
 from .scheduler import Limits
 from .simulate import Served, SimulatedRun, come_earlier
 
-ROUNDS, MOST_ROUNDS = 4, 64
-"""Requests per user of a closed loop: in the first run, and at most."""
+ROUNDS = 4
+"""Requests per user of a closed loop in its first run."""
 FIRST_REQUESTS = 400
 """Requests of an open loop's first run."""
 LATE_REQUESTS = 2000
@@ -44,14 +44,11 @@ class Server:
         serve: function that simulates a workload on it.
         limits: limits of the group.
         before_s: seconds of a request before its first step, by its prompt tokens.
-        keeps_bursts: True if users who start together stay together: no answer goes on while a
-            prompt waits, so that distances between users last.
     """
 
     serve: Callable[[Workload], SimulatedRun]
     limits: Limits
     before_s: Callable[[float], float]
-    keeps_bursts: bool = False
 
     def most_users(self, load: Load) -> int:
         """Return the number of closed-loop users beyond which more only wait.
@@ -82,8 +79,6 @@ class Share:
         requests_per_s: requests that each group finishes per second.
         half_width: relative half-width of the less certain of mean TTFT and mean end-to-end time;
             infinite if the run is one batch.
-        opening: number of requests that all users send at once at the start.
-        opening_burst: their fraction of the measured requests.
     """
 
     run: SimulatedRun
@@ -92,8 +87,6 @@ class Share:
     last: int
     requests_per_s: float
     half_width: float = math.inf
-    opening: int = 0
-    opening_burst: float = 0.0
 
     @property
     def served(self) -> tuple[Served, ...]:
@@ -123,10 +116,6 @@ class Steady:
     capacity_per_s: float = 0.0
     is_late: bool = False
 
-    def with_idle(self, groups: int) -> Steady:
-        """Return the same with more idle groups."""
-        return replace(self, idle=self.idle + groups)
-
     @property
     def requests_per_s(self) -> float:
         """Return the requests that all groups finish per second."""
@@ -143,13 +132,9 @@ def steady(load: Load, groups: int, server: Server) -> Steady:
         return _traced(load, groups, server)
     if load.rate:
         return _open(load, groups, server)
+    if load.is_whole:
+        return spread(load, groups, lambda part, count: _whole(part.workload(1), count, server))
     return spread(load, groups, lambda part, count: _closed(part, count, server))
-
-
-def at_once(load: Load, groups: int, server: Server) -> Steady:
-    """Return a load whose requests all arrive at once, from its first step to its last token."""
-    whole = replace(load, requests=load.requests or load.concurrency)
-    return spread(whole, groups, lambda part, count: _whole(part.workload(1), count, server))
 
 
 def spread(load: Load, groups: int, share: Callable[[Load, int], Share]) -> Steady:
@@ -196,21 +181,23 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     requested = load.requests
     if requested and requested < 3 * batch:
         return _whole(load.workload(1), groups, server)
-    rounds, is_burst = ROUNDS, server.keeps_bursts and load.opening_burst > 0
-    if is_burst:
-        rounds = max(1, min(round(1 / load.opening_burst), MOST_REQUESTS // batch))
+    rounds, is_burst = ROUNDS, load.opening_burst > 0
     while True:
         count = requested or rounds * batch
+        if is_burst and not requested:
+            most = min(round(1 / load.opening_burst) * users, MOST_REQUESTS)
+            count = max(most, 3 * batch)
         part = replace(load, concurrency=users, requests=count)
-        run = server.serve(part.workload(1, is_staggered=server.keeps_bursts and not is_burst))
+        run = server.serve(part.workload(1, is_staggered=not is_burst))
         if is_burst:
-            share = _measured(run, groups, 0, count, batch)
+            # the first rounds are unlike the later ones, which say how certain a mean is
+            later = _measured(run, groups, min(count // 4, count - 3 * batch), count - batch, batch)
+            share = replace(later, first=0, last=count)
             break
         # in the last round the queue runs dry
         last = count - count % batch - batch
-        first = max(batch, warm_up([s.answer_s for s in run.served[:last]], batch))
-        share = _measured(run, groups, first, last, batch)
-        if requested or rounds >= MOST_ROUNDS or _is_long_enough(share):
+        share = _measured(run, groups, batch, last, batch)
+        if requested or _is_long_enough(share):
             break
         rounds *= GROWTH
     served = share.served
@@ -220,20 +207,14 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     rate = min(users / each_s, load.concurrency / (each_s + before_s))
     wait_s = load.concurrency / rate - each_s - before_s
     waited = come_earlier(run, wait_s) if wait_s > 0 else run
-    return replace(
-        share,
-        run=waited,
-        requests_per_s=rate,
-        opening=0 if server.keeps_bursts else users,
-        opening_burst=load.opening_burst,
-    )
+    return replace(share, run=waited, requests_per_s=rate)
 
 
 def _open(load: Load, groups: int, server: Server) -> Steady:
     """Return the steady state of open-loop requests, spread evenly over the groups."""
     users = server.most_users(load)
     full = _closed(
-        replace(load, concurrency=users, rate=0.0, requests=0),
+        replace(load, concurrency=users, rate=0.0, requests=0, opening_burst=0.0),
         1,
         replace(server, before_s=lambda _: 0.0),
     )
