@@ -211,10 +211,7 @@ def report_of(
     """
     if not 1 <= engines <= MOST_ENGINES:
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
-    # users who start together stay in step where prompts come first
-    is_even = engine.kind.batching is Batching.PROMPTS_FIRST and load.opening_burst > 0
-    spread = 0.0 if load.spread is None and is_even else load.length_spread
-    load = replace(load, spread=spread)
+    load = _with_usual_spread(load, engine)
     isl, osl = load.longest
     gpus, copies = engines * engine.ranks + prefill_gpus, engines * engine.parallel.attention_data
     base = _without_run(engine, load, engines, gpus, longest or 0)
@@ -288,6 +285,13 @@ def _without_run(
         memory,
         plan.fits(isl + osl) and longest <= memory.largest_context,
     )
+
+
+def _with_usual_spread(load: Load, engine: Engine) -> Load:
+    """Return a load with its spread of lengths; users who start together stay in step with 0."""
+    keeps_bursts = engine.kind.batching is Batching.PROMPTS_FIRST and load.opening_burst > 0
+    is_even = load.spread is None and keeps_bursts
+    return replace(load, spread=0.0 if is_even else load.length_spread)
 
 
 def _interval_factors(
