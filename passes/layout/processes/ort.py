@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from perfc.ir import Env
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.ops.quantized.quantize import DequantizeLinear
 
 from ...fusion.kernel import Kernel
 from ...memory.allocators.heap import Heap
@@ -64,15 +65,24 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         if b.role is BufferRole.PARAMETER
     }
     filters = list[tuple[int, bool, bool]]()
+    wide, fused, key = list[int](), list[int](), WEIGHTS
     for k in kernels:
         nodes = (*k.nodes, *k.folded)
+        for v in [n.inputs[0] for n in nodes if isinstance(n.op, DequantizeLinear)]:
+            if v is not None and v in stored:
+                # in f32, which goes when the graph is done, and packed
+                heap.allocate(key, 4 * stored[v])
+                heap.allocate(key + 1, stored[v])
+                wide.append(key)
+                key += 2
         is_fused = any(isinstance(n.op, BatchNormalization) for n in nodes)
         for n in nodes:
             weight = n.inputs[1] if isinstance(n.op, Conv) else None
             if weight is not None and weight.weight is not None:
                 stored.pop(weight, None)
                 filters.append((size_of(weight, env), is_fused, is_blocked_conv(k)))
-    fused, key = list[int](), WEIGHTS
+    for made in wide:
+        heap.free(made)
     for nbytes, is_fused, _ in filters:
         if is_fused:
             # as numbers, then as a stored tensor
