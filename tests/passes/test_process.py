@@ -9,6 +9,7 @@ import pytest
 import perfc
 from perfc.ir import DType, Numbers, TensorType, Value
 from perfc.ir.problem import SlidingWindow
+from perfc.ir.syntax.parse import parse_module
 from perfc.passes.layout.processes import ProcessMemory
 from perfc.passes.layout.processes.by_framework import process_of
 from perfc.passes.layout.processes.ort_arena import places
@@ -131,3 +132,31 @@ def test_a_training_step_grows_by_the_heap_that_holds_its_tensors() -> None:
     # holes between tensors, and copies into blocks
     assert live < heap < 1.4 * live
     assert report.footprint.total_bytes > heap
+
+
+def test_quantized_filters_are_once_in_f32_in_a_session() -> None:
+    def grown(size: int) -> int:
+        pad = size // 2
+        lines = [
+            "perfir 1",
+            "module @m",
+            "graph @main(%x: f32[1, 512, 7, 7]) {",
+            "  %s = weight : f32[]",
+            "  %z = weight : i8[]",
+            f"  %w = weight : i8[512, 512, {size}, {size}]",
+            f"  %d = dequantize_linear(%w, %s, %z) : f32[512, 512, {size}, {size}]",
+            "  %q = quantize_linear(%x, %s, %z) : i8[1, 512, 7, 7]",
+            "  %a = dequantize_linear(%q, %s, %z) : f32[1, 512, 7, 7]",
+            f"  %y = conv(%a, %d) {{pads=[{pad}, {pad}, {pad}, {pad}]}} : f32[1, 512, 7, 7]",
+            "  %r = quantize_linear(%y, %s, %z) : i8[1, 512, 7, 7]",
+            "  return %r",
+            "}",
+            "",
+        ]
+        report = perfc.analyze(
+            parse_module("\n".join(lines)), "generic-x86-64", runtime="ort-cpu-blocked"
+        )
+        return report.footprint.total_bytes
+
+    more = 512 * 512 * (7 * 7 - 1)
+    assert 5 * more < grown(7) - grown(1) < 7 * more
