@@ -12,7 +12,7 @@ from perfc.passes.runtimes import PoolOf
 from perfc.serving.cost.memory import COLLECTIVE_BYTES, GRAPH_BYTES, MemoryDemand, MemoryPlan
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.output.report import ServingReport
-from perfc.serving.service import llm
+from perfc.serving.service import engine_of, llm
 
 GIB = 1 << 30
 LLAMA = "llama-3.1-8b"
@@ -200,3 +200,41 @@ def test_scores_of_llamacpp_grow_with_the_context(context: int) -> None:
         for n in (1000, 60_000)
     ]
     assert fused[0] == pytest.approx(fused[1], rel=0.01)
+
+
+LOGS = [
+    # a page of logs (myoceane.fr, 2026-04): vLLM 0.19 on A100; the tower of Gemma is not counted
+    ("gpt-oss-20b", "a100-sxm4-80gb", "vllm 0.19", {"utilization": 0.65}, 36.56),
+    ("gemma-4-26b-a4b", "a100-sxm4-80gb", "vllm 0.19", {}, 21.5),
+    # vllm-project/vllm: issue 13061, pull requests 10511 and 2031
+    ("qwen2.5-14b", "rtx4090", "vllm 0.7", {"parallel": {"tp": 2}, "utilization": 0.98}, 7.47),
+    ("llama-3-8b", "h100", "vllm 0.6", {}, 53.29),
+    ("llama-3-8b", "h100", "vllm 0.6", {"parallel": {"tp": 2}}, 58.97),
+    ("llama-2-7b", "a100-sxm4-80gb", "vllm 0.2", {}, 57.43),
+    # reports of vLLM 0.11 and SGLang 0.4.9 (issue 21348), TensorRT-LLM 0.8 (its issue 1400)
+    ("gpt-oss-120b", "h100", "vllm 0.11", {"utilization": 0.95, "token_budget": 1024}, 1.71),
+    (
+        "qwen3-235b-a22b",
+        "h100",
+        "sglang 0.4.9",
+        {"parallel": {"tp": 4}, "dtype": "f8-block", "utilization": 0.93},
+        16.46,
+    ),
+    (
+        "llama-2-7b",
+        "a100-sxm4-80gb",
+        "trtllm 0.8",
+        {"dtype": "i8", "kv_dtype": "f16", "token_budget": 4096, "max_num_seqs": 1},
+        64.75,
+    ),
+]
+"""Model, target, runtime, options, and GiB of the pool in the log."""
+
+
+@pytest.mark.parametrize(("model", "target", "runtime", "how", "gib"), LOGS)
+def test_pools_are_those_of_logs(
+    model: str, target: str, runtime: str, how: dict[str, object], gib: float
+) -> None:
+    name, version = runtime.split()
+    engine = engine_of(model, target, {"runtime": name, "runtime_version": version, **how})
+    assert engine.memory(1000, 100).pool_bytes / GIB == pytest.approx(gib, rel=0.08)
