@@ -192,6 +192,7 @@ class EngineKind:
             the same time.
         groups_caches: whether caches of layers of several kinds share the blocks of one pool.
         joins_ranks: whether ranks communicate through NCCL, which has buffers on each.
+        offloaded_bytes: weights of a rank that stay in host memory and are read in every step.
     """
 
     batching: Batching
@@ -239,6 +240,7 @@ class EngineKind:
     overlaps_prompts: bool = False
     groups_caches: bool = False
     joins_ranks: bool = False
+    offloaded_bytes: float = 0.0
 
     @classmethod
     @cache

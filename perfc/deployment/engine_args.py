@@ -42,7 +42,7 @@ COUNTS = frozenset(
 FORMATS = data_next_to(__file__)
 """Formats of weights by the names that engines give to methods of quantization."""
 AS_STORED = frozenset({"compressed-tensors", "auto", "none", "null", ""})
-HALVES = frozenset({"auto", "half", "float16", "bfloat16"})
+HALVES = frozenset({"auto", "half", "float16", "bfloat16", "f16", "bf16"})
 SCALES = {"k": 1e3, "m": 1e6, "K": 1 << 10, "M": 1 << 20}
 
 
@@ -174,6 +174,8 @@ class _FlagReader:
                 self.model = value
             case _ if option in DEGREES:
                 self.degrees[option] = self._count(name, value)
+            case "max_model_len" if value == "0":
+                pass
             case "max_model_len":
                 is_auto = value in ("auto", "-1")
                 self.options[option] = "auto" if is_auto else self._count(name, value)
@@ -181,10 +183,10 @@ class _FlagReader:
                 self.options["batching"] = "whole-prompts"
             case _ if option in COUNTS:
                 self.options[option] = self._count(name, value)
-            case "utilization":
+            case "utilization" | "cpu_offload_gb":
                 self.options[option] = self._number(name, value)
-            case "kv_dtype" if value.startswith("fp8"):
-                self.options[option] = "fp8"
+            case "kv_dtype" if value.startswith(("fp8", "q", "nvfp4")):
+                self.options[option] = "fp8" if value.startswith("fp8") else value
             case "dtype" if value in FORMATS:
                 self.options[option] = FORMATS[value]
             case "kv_dtype" | "dtype":

@@ -40,6 +40,8 @@ class Additions(TypedDict, total=False):
         batching: whose tokens a step has, "mixed", "whole-prompts" or "prompts-first"; by default
             as the runtime does.
         flash_attention: False for llama.cpp's ``-fa off``; None for the default of its version.
+        cpu_offload_gb: GiB of each GPU's weights that stay in host memory, from where every step
+            reads them; None for none.
         reserve: memory of each device to hold back, as ``2GiB`` or ``5%``.
         like: family that the configuration is read like; "" for its own.
         kv_bytes_per_token: bytes that a token leaves in the KV cache of the whole model; 0 for
@@ -59,6 +61,7 @@ class Additions(TypedDict, total=False):
     host_launch: str | float | None
     batching: str | Batching | None
     flash_attention: bool | None
+    cpu_offload_gb: float | None
     reserve: str | int | Reserve
     like: str
     kv_bytes_per_token: int
@@ -140,6 +143,7 @@ def of_host(added: Additions) -> dict[str, Any]:
         "recorded_tokens": added.get("recorded_tokens"),
         "batching": batching,
         "fuses_attention": added.get("flash_attention"),
+        "offloaded_bytes": (added.get("cpu_offload_gb") or 0.0) * (1 << 30) or None,
     }
 
 

@@ -211,7 +211,8 @@ class Engine:
         if self.kind.recording is not None:
             check_blocks(model, self.precision, parallel)
         serving = table_of(self.runtime).serving.value
-        law = replace(self.law, step_s=self.law.step_s + self._extra_launches_s(model))
+        more_s = self._extra_launches_s(model) + self.offloaded_s * (parallel is self.parallel)
+        law = replace(self.law, step_s=self.law.step_s + more_s)
         return StepCost(
             model,
             self.machine,
@@ -226,6 +227,19 @@ class Engine:
             overlaps=self.kind.overlaps_prompts,
             rules=(self.kind.fuses_attention, self.kind.widens_beyond),
         )
+
+    @property
+    def offloaded_s(self) -> float:
+        """Return the seconds in which a step reads the weights that stay in host memory.
+
+        Raises:
+            ParseError: the machine has no link to its host.
+        """
+        link, held = self.machine.link("host"), self.kind.offloaded_bytes
+        if held and link is None:
+            message = f"{self.machine.name} has no link to a host"
+            raise ParseError(message, where="--cpu-offload-gb", hint="leave it out")
+        return held / link.value if link else 0.0
 
     def _extra_launches_s(self, model: LanguageModel) -> float:
         """Return the launch time of a step's kernels that perfc does not model one by one."""
@@ -258,7 +272,7 @@ class Engine:
             demand,
             activation_bytes=max(demand.activation_bytes, profiled) + self.extra_bytes,
             state_bytes=states * demand.state_bytes,
-            weight_bytes=demand.weight_bytes + padding_bytes(self),
+            weight_bytes=max(demand.weight_bytes + padding_bytes(self) - kind.offloaded_bytes, 0.0),
         )
         context, overhead = kind.context_bytes, CONTEXT_BYTES + GRAPH_BYTES
         if kind.joins_ranks and self.ranks > 1:

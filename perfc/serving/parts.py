@@ -149,7 +149,7 @@ def _step(
         decodes,
         context,
         time_s,
-        waiting_s + engine.law.step(0.0, 0.0, len(chunks), decodes),
+        waiting_s + engine.offloaded_s + engine.law.step(0.0, 0.0, len(chunks), decodes),
         sums["low_s"],
         sums["high_s"],
         sums["floor_s"],

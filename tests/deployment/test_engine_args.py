@@ -128,6 +128,14 @@ LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = 
         {},
         ("--n-cpu-moe 4",),
     ),
+    (
+        f"llama-server -m {LLAMA} --ctx-size 0 -fa on -ctk q8_0 -ctv q8_0",
+        "llamacpp",
+        {"flash_attention": True, "kv_dtype": "q8_0"},
+        {},
+        (),
+    ),
+    (f"vllm serve {LLAMA} --cpu-offload-gb 10", "vllm", {"cpu_offload_gb": 10.0}, {}, ()),
 ]
 
 

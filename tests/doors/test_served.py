@@ -78,6 +78,24 @@ def differing_settings(q: Served, most: int, *more: str) -> Iterator[str]:
             yield f"others of search: {given} instead of {expected}: {q}, {one}"
 
 
+def differing_fleets(q: Served, rate: float) -> Iterator[str]:
+    """Yield parts of the fleets of a rate that differ from those of ``llm``."""
+    limits = ["--rate", str(rate), "--ttft-p99", "3", "--tpot-p99", "0.1"]
+    found = answer("llm", "search", q.model, *q.words(), *limits, codes=(0, 1))
+    if not found["pareto"]:
+        yield f"no fleet: {q}"
+    for report in found["pareto"]:
+        how = report["parallel"]
+        words = ["--rate", str(rate), "--dp", str(report["engines"]), "--tp", str(how["tensor"])]
+        words += ["--ep", str(how["expert"]), "--token-budget", str(report["token_budget"])]
+        if report["weights"] != "half" and not report["experts"]:
+            words += ["--dtype", report["weights"]]
+        same = answer("llm", q.model, *q.words(), *words, codes=(0, 1))
+        for part in ("latencies", "throughput", "expenses", "memory", "simulated"):
+            if report[part] != same[part]:
+                yield f"fleet: {report[part]} instead of {same[part]}: {q}, {words}"
+
+
 def setting(q: Served, dtype: str, tp: int, ep: int, users: int, budget: int) -> Any:
     """Return the report of ``llm`` on a setting."""
     how = ["--tp", str(tp), "--ep", str(ep), "--concurrency", str(users)]
@@ -194,3 +212,9 @@ def test_searches_give_the_numbers_of_llm(question: Served) -> None:
 @pytest.mark.parametrize("question", tuple(trained(FULL, 6)), ids=str)
 def test_plans_give_the_numbers_of_their_curves(question: Trained) -> None:
     assert not list(differing_steps(question))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("question", tuple(served(5, 7)), ids=str)
+def test_fleets_give_the_numbers_of_llm(question: Served) -> None:
+    assert not list(differing_fleets(question, 20.0))

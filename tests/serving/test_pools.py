@@ -202,6 +202,18 @@ def test_scores_of_llamacpp_grow_with_the_context(context: int) -> None:
     assert fused[0] == pytest.approx(fused[1], rel=0.01)
 
 
+def test_weights_in_host_memory_leave_room_and_take_time() -> None:
+    """Every step reads 10 GiB over PCIe 4.0, 31.5 GB/s."""
+    args = read_engine_args("vllm serve llama-3.1-8b --cpu-offload-gb 10").options
+    plain, held = (served(target="rtx4090", **how) for how in ({}, args))
+    more = held.memory.pool_bytes - plain.memory.pool_bytes
+    assert more == pytest.approx(10 * GIB)
+    assert plain.latencies is not None
+    assert held.latencies is not None
+    each = [r.latencies.itl.mean for r in (held, plain)]
+    assert each[0] - each[1] == pytest.approx(10 * GIB / 31.5e9, rel=1e-3)
+
+
 LOGS = [
     # a page of logs (myoceane.fr, 2026-04): vLLM 0.19 on A100; the tower of Gemma is not counted
     ("gpt-oss-20b", "a100-sxm4-80gb", "vllm 0.19", {"utilization": 0.65}, 36.56),

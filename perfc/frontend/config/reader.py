@@ -240,7 +240,7 @@ def _dtype(keys: Keys) -> str:
 
 
 STATES = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
-POSITIONS = ("max_position_embeddings", "n_positions", "n_ctx")
+POSITIONS = ("max_position_embeddings", "n_positions", "n_ctx", "max_target_positions")
 STRETCHED = frozenset({"linear", "dynamic", "yarn"})
 """Scalings of rotary embeddings whose factor is of positions that the configuration states without
 it. Source: vLLM, config/model.py, ``_get_and_verify_max_len``."""
