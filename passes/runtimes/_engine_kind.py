@@ -297,6 +297,11 @@ def release(version: str) -> tuple[float, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", version)[:3])
 
 
+def changes(name: str) -> list[str]:
+    """Return the versions of a runtime from which some rule differs, oldest first."""
+    return [later["from"] for later in _RULES[name].get("versions", ())]
+
+
 _RULES = data_next_to(__file__)
 _READERS: Mapping[str, Any] = {
     "batching": Batching,

@@ -115,14 +115,20 @@ def fleets(
     for index, (each, _) in enumerate(chosen):
         push(index, max(1, math.ceil(FIRST_SHARE * rate / each)))
     held: list[ServingReport] = []
+    least = [1] * len(chosen)
     for _ in range(most):
         if not heap or len(held) == FLEETS:
             break
         _, engines, index = heappop(heap)
         report = query(chosen[index][1], engines)
-        is_late = report.simulated is None or report.simulated.is_late
-        if not is_late and holds(report, slo):
-            held.append(report)
-        else:
+        run = report.simulated
+        if run is None or run.is_late or not holds(report, slo):
+            least[index] = engines + 1
             push(index, max(engines + 1, math.ceil(engines * GROWTH)))
+            continue
+        enough = math.ceil(engines * rate / (run.capacity_requests_per_s or rate))
+        if max(enough, least[index]) < engines:
+            push(index, max(enough, least[index]))
+        else:
+            held.append(report)
     return held

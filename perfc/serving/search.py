@@ -348,9 +348,9 @@ def by_rooflines(engine: Engine) -> StepSeconds:
 
     def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         sizes, program = {"decodes": decodes, "context": int(context)}, passes.decode
-        for chunk in chunks:
-            sizes = {"batch": 1, "seq": int(chunk.tokens), "past": int(chunk.context)}
-            program = passes.prefill
+        if chunks:
+            tokens, past = int(chunks[0].tokens), int(chunks[0].context)
+            sizes, program = {"batch": len(chunks), "seq": tokens, "past": past}, passes.prefill
         return law.step(*rooflines_of(program, sizes, machine), len(chunks), decodes)
 
     return step_s
@@ -361,7 +361,8 @@ def steady(
 ) -> tuple[float, float]:
     """Return mean TTFT and TPOT of users who send the next request at once.
 
-    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes.
+    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes. More
+    than one for each token of an answer share steps.
     """
     context = load.isl + load.osl / 2
     decode_s = step_s((), users, context)
@@ -371,13 +372,12 @@ def steady(
     free_tokens = budget if is_prompts_first else max(budget - users, 1)
     chunk = min(prompt, free_tokens)
     chunks = prompt / chunk
-    mixed_s = step_s(
-        (Chunk(chunk, held + (prompt - chunk) // 2),),
-        0 if is_prompts_first else users,
-        context,
-    )
     # while one request generates its answer, every user sends one request
     steps = max(users - 1, 0) * chunks
+    together = max(1, min(math.ceil(steps / load.osl), int(free_tokens // chunk)))
+    steps /= together
+    one = Chunk(chunk, held + (prompt - chunk) // 2)
+    mixed_s = step_s((one,) * together, 0 if is_prompts_first else users, context)
     if is_prompts_first:
         cycle_s = load.osl * decode_s + steps * mixed_s
     else:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Unpack
 
 from perfc.common.fitted import constants_next_to
@@ -17,7 +18,9 @@ from perfc.frontend.config.facts import parameters
 from perfc.machine import Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import Batching
+from perfc.passes.runtimes._engine_kind import changes, release
 from perfc.study.expenses import Prices, Region
+from perfc.view.report.units import plural, size_text
 
 from .additions import longest_of, of_host, with_additions
 from .cost.drafts import DraftsView, Speculation
@@ -36,7 +39,7 @@ from .simulation.load import Load
 from .simulation.metrics import latencies, throughput
 from .simulation.simulate import SimulatedRun
 
-MOST_ENGINES = 1 << 12
+MOST_ENGINES, FAR = 1 << 12, 1.5
 DECODER_PROMPT = {"whisper": 4}
 """Tokens a decoder behind an encoder starts with, 1 if not here: start, language, task, times."""
 
@@ -128,6 +131,24 @@ def engine_of(
         reserve=Reserve.parse(added.get("reserve", "")),
         **of_host(added),
     )
+
+
+def older_notes(
+    config: str | LanguageModel, target: str, options: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return a note on the newest older version whose pool holds far fewer or more users."""
+    engine = engine_of(config, target, options)
+    isl, osl = options["isl"], options["osl"]
+    users = engine.memory(isl, osl).sequences(isl + osl)
+    known = [v for v in changes(engine.runtime) if release(v) <= release(engine.kind.assumed)]
+    for older, newer in reversed([*pairwise(known)]):
+        before = engine_of(config, target, {**options, "runtime_version": older})
+        plan = before.memory(isl, osl)
+        others = plan.sequences(isl + osl)
+        if max(users, others) > FAR * min(users, others):
+            pool = size_text(max(plan.pool_bytes, 0.0))
+            return (f"{engine.runtime} before {newer}: pool of {pool}, {plural(others, 'user')}",)
+    return ()
 
 
 def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:

@@ -137,6 +137,7 @@ def serve(
     from perfc.deployment.device import usual_engine
     from perfc.serving import llm
     from perfc.serving.output.views import document
+    from perfc.serving.service import older_notes
     from perfc.study.expenses import region_named
 
     engine = engine_args_of(engine_args, model)
@@ -155,22 +156,21 @@ def serve(
 
         run = target, dtype, option_value(options, "runtime", ""), version
         return show_published(predictor, model, run, parallel, load, region, form, output)
-    report = llm(
-        model,
-        target,
-        runtime=runtime,
-        dtype=dtype,
-        runtime_version=version,
-        prices=prices(options),
-        grid=region,
-        parallel=parallel,
-        has_parts=True,
-        lora_rank=rank,
-        sampling=sampling or "",
-        host_launch=options.host_launch,
-        reserve=options.held_back,
-        **load,
-    )
+    load |= {
+        "runtime": runtime,
+        "dtype": dtype,
+        "runtime_version": version,
+        "prices": prices(options),
+        "grid": region,
+        "parallel": parallel,
+        "lora_rank": rank,
+        "sampling": sampling or "",
+        "host_launch": options.host_launch,
+        "reserve": options.held_back,
+    }
+    report = llm(model, target, has_parts=True, **load)
+    if not version:
+        report = replace(report, notes=(*report.notes, *older_notes(model, target, load)))
     if engine is not None:
         report = replace(report, notes=(*engine.notes, *report.notes))
     if form == "html":
