@@ -384,7 +384,7 @@ def steady(
         cycle_s = max(load.osl - steps, 0) * decode_s + steps * mixed_s
     tpot_s = cycle_s / load.osl
     load_share = min(steps * mixed_s / cycle_s, 0.95) if cycle_s else 0.0
-    return chunks * mixed_s * (1 + load_share / (2 * (1 - load_share))), tpot_s
+    return chunks * mixed_s * (1 + load_share / (2 * (1 - load_share)) / together), tpot_s
 
 
 def _times(setting: ServingSetting, load: Load) -> tuple[float, float, float]:
