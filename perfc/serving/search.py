@@ -31,7 +31,7 @@ RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 MOST_CHECKED = 48
 """Settings within the limits that are simulated, preselected by a steady-state model."""
-OF_ENGINE, MOST_DRAWN = 4, 64
+OF_ENGINE, MOST_DRAWN = 4, 32
 """Settings of each engine's front, and of all, that are simulated for the chart."""
 NARROW = (
     (WeightFormat.F8, ""),
