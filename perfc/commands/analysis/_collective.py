@@ -12,7 +12,6 @@ from ..shared.prelude import (
     color_option,
     deployment_options,
     emit,
-    examples,
     format_options,
     grouped_command,
     reads,
@@ -28,13 +27,7 @@ DOCUMENT = ("collective", "perfc.study.collective:CollectiveView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@grouped_command(
-    "collective",
-    epilog=examples(
-        "op collective --operation all-reduce --bytes 64MiB --ranks 8 -t h100",
-        "op collective --operation all-gather --bytes 16MiB --ranks 4 -t a100,h200",
-    ),
-)
+@grouped_command("collective")
 @table_options("collective")
 @reads("a collective", "target", "runtime", "dtype")
 @deployment_options

@@ -19,7 +19,6 @@ from ..shared.prelude import (
     color_option,
     deliver,
     emit,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -51,12 +50,7 @@ DOCUMENT = ("report", "perfc.view.report.views:Views")
 DOCUMENTS = (("predict", "perfc.study.whole:WholeRunView"),)
 
 
-@grouped_command(
-    "analyze",
-    epilog=examples(
-        "analyze model.onnx -t h100 --batch 8", "analyze model.onnx --dtype f16 -o report.html"
-    ),
-)
+@grouped_command("analyze")
 @click.argument("model", type=click.Path())
 @model_options
 @format_options(

@@ -17,7 +17,6 @@ from ..shared.prelude import (
     DeploymentOptions,
     color_option,
     deliver,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -40,13 +39,7 @@ DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
 DOCUMENTS = (("cost", "perfc.study.comparison.bills:CostsView"),)
 
 
-@grouped_command(
-    "compare",
-    epilog=examples(
-        "compare model.onnx -t a100,h100,l4 --slo 10ms",
-        "compare model.onnx -t a100,h100 --items 1e9 --region france",
-    ),
-)
+@grouped_command("compare")
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
 @model_options
 @table_options("compare")

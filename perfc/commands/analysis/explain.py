@@ -12,7 +12,6 @@ from ..shared.prelude import (
     DeploymentOptions,
     Nodes,
     emit,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -22,10 +21,7 @@ DOCUMENT = ("explain", "perfc.study.explain.text:Explanation")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@grouped_command(
-    "explain",
-    epilog=examples("explain model.onnx relu", "explain model.onnx kernel:0 -t h100 --dtype f16"),
-)
+@grouped_command("explain")
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("node", type=Nodes())
 @format_options("text", "json")

@@ -14,7 +14,6 @@ from ..shared.prelude import (
     AUTO,
     DeploymentOptions,
     color_option,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -27,13 +26,7 @@ DOCUMENT = ("fit", "perfc.study.fit.views:FitView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@grouped_command(
-    "fit",
-    epilog=examples(
-        "fit model.onnx -t a100-40gb --train adamw --batch auto",
-        "fit model.onnx -t t4 --batch 64",
-    ),
-)
+@grouped_command("fit")
 @click.argument("model", type=click.Path())
 @model_options
 @table_options("fit")

@@ -13,7 +13,6 @@ from ..shared.prelude import (
     color_option,
     deliver,
     emit,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -26,10 +25,7 @@ DOCUMENT = ("mig", "perfc.study.comparison.slices:SlicingView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@grouped_command(
-    "mig",
-    epilog=examples("mig model.onnx -t a100 --slo 10ms", "mig model.onnx -t h100 --batch 8"),
-)
+@grouped_command("mig")
 @click.argument("model", type=click.Path())
 @model_options
 @table_options("mig")

@@ -21,7 +21,6 @@ from ..shared.prelude import (
     color_option,
     deliver,
     emit,
-    examples,
     format_options,
     grouped_command,
     is_colourful,
@@ -42,10 +41,7 @@ DOCUMENT = ("roofline", "perfc.view.chart.json_form:RooflineView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@grouped_command(
-    "roofline",
-    epilog=examples("roofline a100", "roofline a100 model.onnx -o roofline.html"),
-)
+@grouped_command("roofline")
 @click.argument("names", type=Names(_names.targets), metavar="[TARGET] [MODEL]", nargs=-1)
 @table_options("roofline")
 @model_options

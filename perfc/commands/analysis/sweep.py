@@ -11,7 +11,6 @@ from ..shared.prelude import (
     DeploymentOptions,
     deliver,
     emit,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -22,13 +21,7 @@ DOCUMENT = ("sweep", "perfc.study.sweep.data_form:SweepView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@grouped_command(
-    "sweep",
-    epilog=examples(
-        "sweep model.onnx --batch 1:64:*2",
-        "sweep model.onnx --batch 1,8 -t a100,h100 -o sweep.html",
-    ),
-)
+@grouped_command("sweep")
 @click.argument("model", type=click.Path(dir_okay=False))
 @table_options("sweep")
 @format_options("text", "csv", "json", "html")

@@ -8,7 +8,6 @@ import click
 
 from ..shared.document import show_view
 from ..shared.help import grouped_command
-from ..shared.listing import examples
 from ..shared.options import dim_option, module_options, parse_dims
 from ..shared.output import format_options
 from ..shared.report import color_option, parse_top
@@ -18,13 +17,7 @@ DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@grouped_command(
-    "fusion",
-    epilog=examples(
-        "dev fusion model.onnx --oracle ort",
-        "dev fusion model.onnx --oracle tensorrt --engine layers.json",
-    ),
-)
+@grouped_command("fusion")
 @click.argument("model", type=click.Path())
 @table_options("fusion")
 @dim_option

@@ -8,7 +8,6 @@ import click
 
 from ..shared import names as _names
 from ..shared.help import grouped_command
-from ..shared.listing import examples
 from ..shared.names import Names
 from ..shared.options import (
     dim_option,
@@ -23,12 +22,7 @@ from ..shared.options import (
 from ..shared.output import emit, format_options
 
 
-@grouped_command(
-    "ir",
-    epilog=examples(
-        "dev ir model.onnx", "dev ir model.onnx --passes shapes --facts cost -o model.pir"
-    ),
-)
+@grouped_command("ir")
 @click.argument("model", type=click.Path(dir_okay=False))
 @dim_option
 @module_options

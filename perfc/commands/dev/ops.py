@@ -9,7 +9,6 @@ import click
 
 from ..shared import names as _names
 from ..shared.help import grouped_command
-from ..shared.listing import examples
 from ..shared.names import Names
 from ..shared.output import emit, format_options, output_format
 from ..shared.table import table_options
@@ -17,7 +16,7 @@ from ..shared.table import table_options
 FORMATS = ("text", "markdown")
 
 
-@grouped_command("ops", epilog=examples("dev ops", "dev ops Conv"))
+@grouped_command("ops")
 @click.argument("name", type=Names(_names.operators), required=False)
 @table_options("ops")
 @format_options(*FORMATS)

@@ -10,7 +10,6 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared.help import grouped_command
-from ..shared.listing import examples
 from ..shared.options import (
     dim_option,
     facts_option,
@@ -29,13 +28,7 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Instrument
 
 
-@grouped_command(
-    "opt",
-    epilog=examples(
-        "dev opt model.onnx --passes shapes,cost --facts cost",
-        "dev opt model.pir --passes shapes --verify-each",
-    ),
-)
+@grouped_command("opt")
 @click.argument("model", type=click.Path(dir_okay=False, allow_dash=True))
 @table_options("opt")
 @dim_option

@@ -13,18 +13,12 @@ from ..shared.prelude import (
     Nodes,
     deployment_options,
     emit,
-    examples,
     grouped_command,
     output_option,
 )
 
 
-@grouped_command(
-    "reduce",
-    epilog=examples(
-        "dev reduce model.onnx --node relu", "dev reduce model.onnx --node 0 -o small.onnx"
-    ),
-)
+@grouped_command("reduce")
 @click.argument("model", type=click.Path(dir_okay=False))
 @click.option(
     "--node", type=Nodes(), metavar="NODE", help="Extract this node, by name, output or position."

@@ -11,7 +11,6 @@ from perfc.errors import ParseError
 
 from ..shared import listing
 from ..shared.help import grouped_command
-from ..shared.listing import examples
 from ..shared.names import Names
 from ..shared.output import emit, output_option
 
@@ -29,9 +28,7 @@ def documents() -> dict[str, str]:
     return types
 
 
-@grouped_command(
-    "schema", epilog=examples("dev schema", "dev schema compare -o compare.schema.json")
-)
+@grouped_command("schema")
 @click.argument("name", type=Names(documents), default="report", metavar="[NAME]")
 @output_option("json")
 def command(name: str, output: Path | None) -> None:

@@ -10,7 +10,6 @@ import click
 from perfc.common.plain_text import say
 
 from ..shared.help import grouped_command
-from ..shared.listing import examples
 from ..shared.output import output_format
 from ..shared.table import table_options
 
@@ -19,12 +18,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.intervals.adapt import Adaptation
 
 
-@grouped_command(
-    "adapt",
-    epilog=examples(
-        "adapt -t a100 --from rows.csv -o mine.toml", "adapt -t a100 --graphs graphs --dataset mine"
-    ),
-)
+@grouped_command("adapt")
 @table_options("adapt")
 def command(
     target: str,

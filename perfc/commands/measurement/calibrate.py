@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from perfc.common.plain_text import say
 
 from ..shared.help import grouped_command
-from ..shared.listing import examples
 from ..shared.output import output_option
 from ..shared.table import table_options
 
@@ -26,9 +25,7 @@ LINE_S = 5.0
 """Interval of progress lines if standard error is not a terminal."""
 
 
-@grouped_command(
-    "calibrate", epilog=examples("calibrate --quick", "calibrate --device cuda:0 -o mine.toml")
-)
+@grouped_command("calibrate")
 @table_options("calibrate")
 @output_option(
     "target", words="Output target file (default: the device's name in the user's target folder)."

@@ -18,7 +18,6 @@ from ..shared.prelude import (
     DeploymentOptions,
     deployment_options,
     emit,
-    examples,
     format_options,
     grouped_command,
     parse_top,
@@ -39,13 +38,7 @@ DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
 DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:ReplayedOperator"),)
 
 
-@grouped_command(
-    "measure",
-    epilog=examples(
-        "measure model.onnx --batch 8",
-        "measure model.onnx -t a100 --device cuda:0 --append rows.parquet",
-    ),
-)
+@grouped_command("measure")
 @click.argument("model", type=click.Path(), required=False)
 @deployment_options
 @table_options("measure")

@@ -15,7 +15,6 @@ from ..shared.prelude import (
     color_option,
     deliver,
     emit,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -45,10 +44,7 @@ DOCUMENTS = (
 )
 
 
-@grouped_command(
-    "trace",
-    epilog=examples("trace trace.json -o report.html", "trace report.csv -t a100"),
-)
+@grouped_command("trace")
 @click.argument("traces", metavar="TRACE...", type=click.Path(), nargs=-1, required=True)
 @model_options
 @table_options("trace")

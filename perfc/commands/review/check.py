@@ -14,7 +14,6 @@ from ..shared.prelude import (
     DeploymentOptions,
     color_option,
     emit,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -46,12 +45,7 @@ DOCUMENT = ("check", "perfc.review.check.views:CheckViews")
 DOCUMENTS = (("baseline", "perfc.review.check.lock.lock_view:BaselineView"),)
 
 
-@grouped_command(
-    "check",
-    epilog=examples(
-        "check --write-baseline", "check model.onnx --output-format json -o check.json"
-    ),
-)
+@grouped_command("check")
 @click.argument("files", nargs=-1, type=click.Path())
 @model_options
 @table_options("check")

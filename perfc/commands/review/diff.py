@@ -16,7 +16,6 @@ from ..shared.prelude import (
     DeploymentOptions,
     color_option,
     deliver,
-    examples,
     flag_of,
     format_options,
     grouped_command,
@@ -47,10 +46,7 @@ DOCUMENT = ("diff", "perfc.review.diff.views:DiffViews")
 DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference:TraceDifference"),)
 
 
-@grouped_command(
-    "diff",
-    epilog=examples("diff model.onnx new.onnx -t a100", "diff model.onnx --batch 1 --to batch=8"),
-)
+@grouped_command("diff")
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="[NEW]", required=False)
 @click.argument("more", metavar="[TRACE]...", nargs=-1)

@@ -11,7 +11,7 @@ import click
 from perfc.common.plain_text import say
 from perfc.errors import ModelError, ParseError
 
-from ..shared.prelude import DeploymentOptions, examples, grouped_command, model_options
+from ..shared.prelude import DeploymentOptions, grouped_command, model_options
 from ..shared.table import table_options
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 UNREADABLE = 2
 
 
-@grouped_command("init", epilog=examples("init", "init model.onnx -t h100 --batch 8"))
+@grouped_command("init")
 @click.argument("files", nargs=-1, type=click.Path())
 @model_options
 @table_options("init")

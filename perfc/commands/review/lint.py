@@ -14,7 +14,6 @@ from ..shared.prelude import (
     DeploymentOptions,
     Names,
     emit,
-    examples,
     format_options,
     grouped_command,
     model_options,
@@ -42,10 +41,7 @@ EVERY = "all"
 """Code that stands for every rule."""
 
 
-@grouped_command(
-    "lint",
-    epilog=examples("lint model.onnx --select PF1 --min-gain 0", "lint --explain PF101"),
-)
+@grouped_command("lint")
 @click.argument("files", nargs=-1, type=click.Path(), metavar="FILES...")
 @model_options
 @table_options("lint")

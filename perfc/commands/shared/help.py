@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from .deployment_option import SIZES, TRAINING, DeploymentOption
+from .listing import examples
+from .table import TABLE
 
 _SHOWN = "perfc.help_all"
 """Context key that is set when every option is shown."""
@@ -153,9 +155,10 @@ class GroupedCommand(HelpAll):
                     formatter.write_dl(records)
 
 
-def grouped_command(*args: Any, **more: Any) -> Callable[[Callable[..., Any]], GroupedCommand]:
-    """Decorate a function as a `GroupedCommand`, like `click.command`."""
-    return click.command(*args, cls=GroupedCommand, **more)
+def grouped_command(name: str, epilog: str = "") -> Callable[[Callable[..., Any]], GroupedCommand]:
+    """Decorate a function as a `GroupedCommand`, with the examples of the table."""
+    calls = epilog or examples(*TABLE["examples"][name])
+    return click.command(name, cls=GroupedCommand, epilog=calls)
 
 
 class DefaultGroup(HelpAll, click.Group):

@@ -10,7 +10,6 @@ from perfc.errors import ParseError
 
 from ..shared.document import show_result
 from ..shared.help import grouped_command
-from ..shared.listing import examples
 from ..shared.output import format_options
 from ..shared.report import color_option
 from ..shared.table import table_options
@@ -20,13 +19,7 @@ DOCUMENT = ("diffusion", "perfc.serving.generation.service:GenerationReport")
 FINDINGS = 1
 
 
-@grouped_command(
-    "diffusion",
-    epilog=examples(
-        "diffusion pixart-sigma-xl-2-1024 -t h100 --batch 4",
-        "diffusion wan2.1-t2v-1.3b -t b200 --steps 30 --unguided",
-    ),
-)
+@grouped_command("diffusion")
 @click.argument("model", metavar="MODEL")
 @table_options("diffusion")
 @format_options("text", "json", "markdown", "html")

@@ -9,7 +9,7 @@ import click
 
 from perfc.errors import ParseError
 
-from ..shared.prelude import DeploymentOptions, examples, grouped_command, show_result
+from ..shared.prelude import DeploymentOptions, grouped_command, show_result
 from ..shared.step import step_of, step_options
 from ..shared.table import table_options
 
@@ -28,13 +28,7 @@ OF_A_STEP = ("seq", "train", "dtype", "runtime", "reserve", "lora_rank")
 """Fields of a deployment that plans and curves read."""
 
 
-@grouped_command(
-    "plan",
-    epilog=examples(
-        "plan llama-3.1-8b --gpus 64 -t dgx-h100 --global-batch 256 --seq 8192",
-        "plan llama-2-70b --gpus 1 -t h100 --lora-rank 16 --dtype nf4 --global-batch 8",
-    ),
-)
+@grouped_command("plan")
 @click.argument("model", metavar="MODEL")
 @table_options("plan")
 @step_options

@@ -14,7 +14,6 @@ from ..shared.prelude import (
     color_option,
     deliver,
     deployment_options,
-    examples,
     format_options,
     grouped_command,
     names_in,
@@ -31,13 +30,7 @@ DOCUMENT = ("search", "perfc.study.search.views:SpaceSearchView")
 """JSON document of the command, and the type that defines its schema."""
 
 
-@grouped_command(
-    "search",
-    epilog=examples(
-        "search space.py --slo 5ms -t t4 --trials 40",
-        "search space.py:build --objective latency,memory -t a100 --trials 20 -o front.html",
-    ),
-)
+@grouped_command("search")
 @click.argument("space", metavar="SPACE.PY[:FUNCTION]")
 @deployment_options
 @table_options("search")
