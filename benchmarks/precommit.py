@@ -165,6 +165,7 @@ def modules(project: Project, options: argparse.Namespace) -> None:
         tables += f'input = "{repository["input"]}"\n'
     (project.root / "perfc.toml").write_text(tables)
     print(project.run("perfc", "check", "--write-baseline").stdout.strip())
+    project.commit("all")
     path = project.root / "models" / "blocks.py"
     text = path.read_text()
     for what in ("unchanged", "one changed"):
