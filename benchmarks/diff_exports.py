@@ -1,10 +1,11 @@
 """Alignment of re-exports of one network: the two torch exporters, and opset 13 against 18.
 
-    python benchmarks/diff_exports.py --models ../shared/models    # files of both exporters
-    python benchmarks/diff_exports.py --export                     # exports again; needs torch
+    python -m benchmarks.diff_exports --models ../shared/models    # files of both exporters
+    python -m benchmarks.diff_exports --export                     # exports again; needs torch
 
 A compute node is one with multiply-accumulates. It counts as aligned where its partner does as
-many. Networks from transformers are exported too where it is installed; weights are random.
+many. Shares are of the time: with the path of a module, with a line of code. Networks from
+transformers are exported too where it is installed; weights are random.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 from perfc.frontend import load
 from perfc.ir.tensors.types import TensorType
 from perfc.review.diff import Metric, SideSetting, both, compare
+
+from .named_models import shares
 
 
 def pairs_of(folder: Path) -> Iterator[tuple[str, Path, Path]]:
@@ -173,7 +176,8 @@ def row(name: str, old: Path, new: Path) -> tuple[int, int, bool]:
     nodes = len(reports[0].module.graph.nodes), len(reports[1].module.graph.nodes)
     print(
         f"{name:44} {nodes[0]:5} {nodes[1]:5} nodes, compute {aligned:4} of {every:4}, "
-        f"matrix flop {2 * (macs[1].value - macs[0].value):+.0f}, {seconds * 1000:.0f} ms"
+        f"matrix flop {2 * (macs[1].value - macs[0].value):+.0f}, {seconds * 1000:.0f} ms, "
+        f"modules and lines {shares(old, 'ort')}, {shares(new, 'ort')}"
     )
     sys.stdout.flush()
     return aligned, every, macs[0].value == macs[1].value

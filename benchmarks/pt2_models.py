@@ -2,20 +2,15 @@
 
     python benchmarks/pt2_models.py --models MODELS --work FOLDER [NAME...]
 
-Needs PyTorch, timm (with Pillow; without torchvision a stand-in serves) and transformers. Networks
-are exported without weights to FOLDER; MODELS has their graphs by torch.onnx. Prints a row for each
-network and the number of them within each bound; read times are the best of three.
+Needs PyTorch, timm (with Pillow) and transformers. Networks are exported without weights to FOLDER;
+MODELS has their graphs by torch.onnx. Prints a row for each network and the number of them within
+each bound.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.machinery
-import importlib.util
 import math
-import sys
-import time
-import types
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -110,59 +105,6 @@ class Facts:
     time_s: float
     parameters: int
     unknown: tuple[str, ...]
-    read_s: float
-
-
-def stand_in() -> None:
-    """Register an empty torchvision, of which timm reads only names."""
-    import enum
-
-    def named(module: types.ModuleType) -> Any:
-        def made(name: str) -> type:
-            import torch
-
-            if name.startswith("__"):
-                raise AttributeError(name)
-            return type(name, (torch.nn.Module,), {})
-
-        return made
-
-    parts = (
-        "",
-        ".ops",
-        ".ops.misc",
-        ".transforms",
-        ".transforms.functional",
-        ".models",
-        ".models.feature_extraction",
-        ".datasets",
-    )
-    for part in parts:
-        name = f"torchvision{part}"
-        module = types.ModuleType(name)
-        module.__path__ = []
-        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
-        module.__getattr__ = named(module)  # type: ignore[method-assign]
-        sys.modules[name] = module
-        parent, _, leaf = name.rpartition(".")
-        if parent:
-            setattr(sys.modules[parent], leaf, module)
-    modes = enum.Enum(
-        "InterpolationMode",
-        {
-            n.upper(): n
-            for n in (  # type: ignore[misc]
-                "nearest",
-                "bilinear",
-                "bicubic",
-                "box",
-                "hamming",
-                "lanczos",
-            )
-        },
-    )
-    for part in (".transforms", ".transforms.functional"):
-        sys.modules[f"torchvision{part}"].InterpolationMode = modes  # type: ignore[attr-defined]
 
 
 def networks(names: list[str]) -> Iterator[tuple[str, str]]:
@@ -222,11 +164,7 @@ def exported(stem: str, size: str, folder: Path) -> tuple[Path, int]:
 
 def facts(path: Path) -> Facts:
     """Return the figures of a file."""
-    read_s = math.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        module = load(path)
-        read_s = min(read_s, time.perf_counter() - start)
+    module = load(path)
     dims = {"batch": 8, **({"seq": 128} if path.name.startswith("hf") else {})}
     report = perfc.analyze(path, "a100", runtime="eager", dims=dims)
     unknown = {n.loc.op_type for n in walk(module.graph) if isinstance(n.op, Opaque)}
@@ -234,7 +172,7 @@ def facts(path: Path) -> Facts:
     shapes = [t.shape or () for t in types if isinstance(t, TensorType)]
     parameters = sum(math.prod([evaluate(d, {}) for d in shape]) for shape in shapes)
     mac = evaluate(report.cost.work.mac, report.env)
-    return Facts(mac, report.prediction.total.time_s, parameters, tuple(sorted(unknown)), read_s)
+    return Facts(mac, report.prediction.total.time_s, parameters, tuple(sorted(unknown)))
 
 
 def main() -> None:
@@ -245,11 +183,9 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    if importlib.util.find_spec("torchvision") is None:
-        stand_in()
     with_autocast()
     given.work.mkdir(parents=True, exist_ok=True)
-    passed = dict.fromkeys(("work", "time", "parameters", "known", "read"), 0)
+    passed = dict.fromkeys(("work", "time", "parameters", "known"), 0)
     rows = 0
     for stem, size in networks(given.names):
         try:
@@ -265,10 +201,9 @@ def main() -> None:
         passed["time"] += abs(time_of) <= BOUNDS["time"]
         passed["parameters"] += program.parameters == elements
         passed["known"] += not program.unknown
-        passed["read"] += program.read_s <= graph.read_s
         print(
             f"{stem:42} work {work:+.4%} time {time_of:+.2%} parameters {program.parameters}/"
-            f"{elements} read {1e3 * program.read_s:.0f}/{1e3 * graph.read_s:.0f} ms "
+            f"{elements} "
             f"{' '.join(program.unknown)}",
             flush=True,
         )
