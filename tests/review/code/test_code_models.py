@@ -166,10 +166,10 @@ def test_the_changed_line_is_in_every_format(
     (project / "mypkg/sizes.py").write_text("# of the stem\n\nWIDTH = 48\n")
     code_, out, _ = said(capsys, "check", "--output-format", "github")
     problem = TASKS[1]["problemMatcher"][0]["pattern"]
-    found = [m for m in (re.match(problem["regexp"], line) for line in out.splitlines()) if m]
-    assert (code_, len(found)) == (1, out.count("\n"))
-    assert {(m[2], m[3]) for m in found} == {("mypkg/sizes.py", "3")}
-    assert {m[1] for m in found} == {"error", "warning", "notice"}
+    matches = [m for m in (re.match(problem["regexp"], line) for line in out.splitlines()) if m]
+    assert (code_, len(matches)) == (1, out.count("\n"))
+    assert {(m[2], m[3]) for m in matches} == {("mypkg/sizes.py", "3")}
+    assert {m[1] for m in matches} == {"error", "warning", "notice"}
     log = json.loads(said(capsys, "check", "--output-format", "sarif")[1])
     jsonschema.validate(log, json.loads(SCHEMA.read_text(encoding="utf-8")))
     results = log["runs"][0]["results"]
