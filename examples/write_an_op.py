@@ -54,8 +54,8 @@ def define() -> None:
         """
 
         mnemonic = "sparse_mix"
-        onnx: ClassVar[tuple[str, ...]] = ("my.company::SparseMix",)
-        operands: ClassVar[tuple[str, ...]] = ("X", "W")
+        onnx = "my.company::SparseMix"
+        operands = "X W"
         kind = Kind.MATMUL
         formulas: ClassVar[Mapping[str, str]] = {"mac": "m*n*t", "alu": "m*k"}
 

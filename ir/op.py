@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
@@ -73,12 +73,13 @@ class Op:
 
     mnemonic: ClassVar[str] = ""
     """Name in the text form, unique."""
-    onnx: ClassVar[tuple[str, ...]] = ()
-    """ONNX operators it represents, with ``domain::`` before those outside the default domain."""
-    operands: ClassVar[tuple[str, ...]] = ()
+    onnx: ClassVar[Sequence[str]] = ()
+    """ONNX operators it represents, with ``domain::`` before those outside the default domain.
+    A class body gives them as one text with blanks between."""
+    operands: ClassVar[Sequence[str]] = ()
     """Names of the inputs. An attribute of the same name (older opsets) becomes a constant input.
-    In a class body a name ending in ``?`` is optional, one in ``*`` stands for any number
-    of inputs, in ``+`` for at least one; the class stores the names without these marks."""
+    In a class body, one text: a name ending in ``?`` is optional, one in ``*`` stands for any
+    number of inputs, in ``+`` for at least one; the class stores a tuple without these marks."""
     signature: ClassVar[Operands] = Operands()
     """The operands with their marks parsed."""
     least_results: ClassVar[int] = 1
@@ -113,9 +114,10 @@ class Op:
             for unit, formula in cls.formulas.items():
                 cls.__doc__ = cls.__doc__.replace(f"{{{unit}}}", f"{unit} = {formula}")
         if "operands" in cls.__dict__:
-            cls.signature = Operands.of(cls.operands)
+            cls.signature = Operands.of(_words(cls.operands))
             cls.operands = cls.signature.names
         if "onnx" in cls.__dict__:
+            cls.onnx = _words(cls.onnx)
             in_standard = any(not name.startswith("com.") for name in cls.onnx)
             cls.is_closed = in_standard or not cls.onnx
         if "mnemonic" in cls.__dict__:
@@ -225,6 +227,10 @@ class Op:
             if getattr(self, f.name) != f.default
         )
         return f"{self.mnemonic} {{{shown}}}" if shown else self.mnemonic
+
+
+def _words(names: Sequence[str]) -> Sequence[str]:
+    return tuple(names.split()) if isinstance(names, str) else names
 
 
 def attribute_text(value: object) -> str:

@@ -15,9 +15,9 @@ from ..op import BY_ONNX, REGISTRY, Op
 
 # a line's start as a character: a pattern that begins with a literal is looked for ten times faster
 _MNEMONIC = re.compile(r'\n    mnemonic(?::[^=\n]*)? = "([^"]+)"')
-_ONNX = re.compile(r"\n    onnx(?::[^=\n]*)? = \(([^)]*)\)")
+_ONNX = re.compile(r'\n    onnx = (?:\(\s+)?"((?:[^"]|"\s+")*)"')
 _ROW = re.compile(r'\n[A-Z]\w+ = \w+\(\s*"(\w+)",\s*"([\w.:]+)')
-_STRING = re.compile(r'"([^"]+)"')
+_NAME = re.compile(r"[\w.:]+")
 
 
 @cache
@@ -33,7 +33,7 @@ def _index() -> tuple[dict[str, str], dict[str, str]]:
         for mnemonic, name in _ROW.findall(text):
             by_mnemonic[mnemonic] = by_onnx[name] = family
         for names in _ONNX.findall(text):
-            by_onnx.update(dict.fromkeys(_STRING.findall(names), family))
+            by_onnx.update(dict.fromkeys(_NAME.findall(names), family))
     return by_mnemonic, by_onnx
 
 

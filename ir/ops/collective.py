@@ -70,7 +70,7 @@ class AllReduce(CollectiveOp):
     """
 
     mnemonic = "all_reduce"
-    operands = ("X",)
+    operands = "X"
     exchange = Exchange.ALL_REDUCE
 
 
@@ -82,7 +82,7 @@ class AllGather(RowsOfExperts):
     """
 
     mnemonic = "all_gather"
-    operands = ("X",)
+    operands = "X"
     exchange = Exchange.ALL_GATHER
 
     axis: int = -1
@@ -99,7 +99,7 @@ class ReduceScatter(RowsOfExperts):
     """
 
     mnemonic = "reduce_scatter"
-    operands = ("X",)
+    operands = "X"
     exchange = Exchange.REDUCE_SCATTER
 
     axis: int = -1
@@ -116,7 +116,7 @@ class AllToAll(CollectiveOp):
     """
 
     mnemonic = "all_to_all"
-    operands = ("X",)
+    operands = "X"
     exchange = Exchange.ALL_TO_ALL
 
 
@@ -128,7 +128,7 @@ class SendReceive(CollectiveOp):
     """
 
     mnemonic = "send_receive"
-    operands = ("X",)
+    operands = "X"
     exchange = Exchange.SEND_RECEIVE
 
 

@@ -16,7 +16,7 @@ class Opaque(Op):
     """
 
     mnemonic = "opaque"
-    operands = ("inputs*",)
+    operands = "inputs*"
     least_results = 0
     kind = Kind.OPAQUE
     is_counted = False

@@ -15,7 +15,7 @@ and in ``x`` and ``y``, the elements of its first operand and of its first resul
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from pathlib import Path
@@ -183,7 +183,7 @@ class _Counter:
         return any(map(self.is_stored, operands)) and any(v in self.products for v in operands)
 
 
-def _names(node: Node) -> tuple[str, ...]:
+def _names(node: Node) -> Sequence[str]:
     """ONNX names of an operator; exporters write global pooling as a mean over all positions."""
     match node.op, node.inputs:
         case ReduceMean() as op, (Value(type=TensorType(shape=(_, _, _, _, *_) as shape)), *_):

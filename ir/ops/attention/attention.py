@@ -255,8 +255,8 @@ class Attention(AttentionLike):
     """
 
     mnemonic = "attention"
-    onnx = ("Attention",)
-    operands = ("Q", "K", "V", "attn_mask?", "past_key?", "past_value?", "nonpad_kv_seqlen?")
+    onnx = "Attention"
+    operands = "Q K V attn_mask? past_key? past_value? nonpad_kv_seqlen?"
     cache_at = 4
 
     is_causal: int = 0
@@ -367,8 +367,8 @@ class FlexAttention(AttentionLike):
     """
 
     mnemonic = "flex_attention"
-    onnx = ("ai.onnx.preview::FlexAttention",)
-    operands = ("Q", "K", "V")
+    onnx = "ai.onnx.preview::FlexAttention"
+    operands = "Q K V"
 
     scale: float | None = None
     softmax_precision: int | DType | None = None

@@ -77,7 +77,7 @@ class AttentionGrad(Op):
     """
 
     mnemonic = "attention_grad"
-    operands = ("dY", "Y", "Q", "K", "V", "attn_mask?")
+    operands = "dY Y Q K V attn_mask?"
     kind = Kind.ATTENTION
     formulas = BACKWARD_SCORES
     is_causal: int = 0

@@ -80,11 +80,8 @@ class ProjectedAttention(AttentionLike):
     """
 
     mnemonic = "ms_attention"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::Attention",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("input", "weights", "bias?", "mask_index?", "past?", "attention_bias?"),
-        "past_sequence_length?",
-    )
+    onnx = "com.microsoft::Attention"
+    operands = "input weights bias? mask_index? past? attention_bias? past_sequence_length?"
     formulas = PROJECTED_SCORES
     typed_by: ClassVar[tuple[int, ...]] = (0, 1)
     weights_at: ClassVar[tuple[int, ...]] = (1,)
@@ -181,10 +178,10 @@ class QkvAttention(ProjectedAttention):
     """
 
     mnemonic = "qkv_attention"
-    onnx = ()
+    onnx = ""
     operands = (
-        *("qkv", "bias?", "mask_index?", "past?", "attention_bias?", "past_sequence_length?"),
-        *("beam_width?", "cache_indirection?"),
+        "qkv bias? mask_index? past? attention_bias? past_sequence_length? beam_width? "
+        "cache_indirection?"
     )
     formulas = SCORES
     weights_at = ()
@@ -210,10 +207,10 @@ class DecoderMaskedSelfAttention(ProjectedAttention):
     """
 
     mnemonic = "decoder_masked_self_attention"
-    onnx = ("com.microsoft::DecoderMaskedSelfAttention",)
+    onnx = "com.microsoft::DecoderMaskedSelfAttention"
     operands = (
-        *("input", "weights", "bias", "mask_index?", "past", "attention_bias?"),
-        *("past_sequence_length", "beam_width?", "cache_indirection?"),
+        "input weights bias mask_index? past attention_bias? past_sequence_length beam_width? "
+        "cache_indirection?"
     )
 
 
@@ -228,10 +225,10 @@ class QAttention(ProjectedAttention):
     """
 
     mnemonic = "qattention"
-    onnx = ("com.microsoft::QAttention",)
+    onnx = "com.microsoft::QAttention"
     operands = (
-        *("input", "weight", "bias", "input_scale", "weight_scale", "mask_index?"),
-        *("input_zero_point?", "weight_zero_point?", "past?"),
+        "input weight bias input_scale weight_scale mask_index? input_zero_point? "
+        "weight_zero_point? past?"
     )
     macs_in = DType.I8
     typed_by = (2, 3)
@@ -249,12 +246,11 @@ class QOrderedAttention(ProjectedAttention):
     """
 
     mnemonic = "qordered_attention"
-    onnx = ("com.microsoft::QOrderedAttention",)
+    onnx = "com.microsoft::QOrderedAttention"
     operands = (
-        *("input", "scale_input", "scale_Q_gemm", "scale_K_gemm", "scale_V_gemm", "Q_weight"),
-        *("K_weight", "V_weight", "scale_Q_weight", "scale_K_weight", "scale_V_weight", "Q_bias"),
-        *("K_bias", "V_bias", "scale_QKT_gemm?", "scale_QKT_softmax?", "scale_values_gemm"),
-        *("mask_index?", "past?", "attention_bias?"),
+        "input scale_input scale_Q_gemm scale_K_gemm scale_V_gemm Q_weight K_weight V_weight "
+        "scale_Q_weight scale_K_weight scale_V_weight Q_bias K_bias V_bias scale_QKT_gemm? "
+        "scale_QKT_softmax? scale_values_gemm mask_index? past? attention_bias?"
     )
 
     weights_at = (5, 6, 7)
@@ -290,10 +286,10 @@ class MultiHeadAttention(AttentionLike):
     """
 
     mnemonic = "multi_head_attention"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::MultiHeadAttention",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key?", "value?", "bias?", "key_padding_mask?", "attention_bias?", "past_key?"),
-        *("past_value?", "past_sequence_length?", "cache_indirection?"),
+    onnx = "com.microsoft::MultiHeadAttention"
+    operands = (
+        "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
+        "past_sequence_length? cache_indirection?"
     )
     mask_at: ClassVar[tuple[int, int]] = (4, 5)
     past_at: ClassVar[tuple[int, int]] = (6, 7)
@@ -383,10 +379,10 @@ class DecoderMaskedMultiHeadAttention(MultiHeadAttention):
     """
 
     mnemonic = "decoder_masked_multi_head_attention"
-    onnx = ("com.microsoft::DecoderMaskedMultiHeadAttention",)
+    onnx = "com.microsoft::DecoderMaskedMultiHeadAttention"
     operands = (
-        *("query", "key?", "value?", "mask_index?", "attention_bias?", "past_key?", "past_value?"),
-        *("past_sequence_length?", "beam_width?", "cache_indirection?", "bias?"),
+        "query key? value? mask_index? attention_bias? past_key? past_value? "
+        "past_sequence_length? beam_width? cache_indirection? bias?"
     )
     mask_at = (3, 4)
     past_at = (5, 6)

@@ -51,11 +51,11 @@ class GroupQueryAttention(AttentionLike):
     """
 
     mnemonic = "group_query_attention"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GroupQueryAttention",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key?", "value?", "past_key?", "past_value?", "seqlens_k"),
-        *("total_sequence_length", "cos_cache?", "sin_cache?", "position_ids?", "attention_bias?"),
-        *("head_sink?", "k_scale?", "v_scale?", "q_norm_weight?", "k_norm_weight?"),
+    onnx = "com.microsoft::GroupQueryAttention"
+    operands = (
+        "query key? value? past_key? past_value? seqlens_k total_sequence_length cos_cache? "
+        "sin_cache? position_ids? attention_bias? head_sink? k_scale? v_scale? q_norm_weight? "
+        "k_norm_weight?"
     )
     total_at: ClassVar[int] = 6
     cache_at: ClassVar[int | None] = 3
@@ -196,11 +196,10 @@ class SparseAttention(SelectedKeys):
     """
 
     mnemonic = "sparse_attention"
-    onnx = ("com.microsoft::SparseAttention",)
+    onnx = "com.microsoft::SparseAttention"
     operands = (
-        *("query", "key?", "value?", "past_key", "past_value", "block_row_indices"),
-        *("block_col_indices", "total_sequence_length", "key_total_sequence_lengths"),
-        *("cos_cache?", "sin_cache?"),
+        "query key? value? past_key past_value block_row_indices block_col_indices "
+        "total_sequence_length key_total_sequence_lengths cos_cache? sin_cache?"
     )
     total_at = 7
 
@@ -221,12 +220,11 @@ class DynamicSparseAttention(SelectedKeys):
     """
 
     mnemonic = "dynamic_sparse_attention"
-    onnx = ("com.microsoft::DynamicSparseAttention",)
+    onnx = "com.microsoft::DynamicSparseAttention"
     operands = (
-        *("query", "key?", "value?", "past_key?", "past_value?", "auxiliary_key?"),
-        *("auxiliary_value?", "selected_indices", "selected_counts", "seqlens_k"),
-        *("total_sequence_length", "cos_cache?", "sin_cache?", "position_ids?"),
-        *("q_norm_weight?", "k_norm_weight?", "head_sink?"),
+        "query key? value? past_key? past_value? auxiliary_key? auxiliary_value? "
+        "selected_indices selected_counts seqlens_k total_sequence_length cos_cache? sin_cache? "
+        "position_ids? q_norm_weight? k_norm_weight? head_sink?"
     )
     total_at = 10
 
@@ -251,11 +249,11 @@ class PagedAttention(AttentionLike):
     """
 
     mnemonic = "paged_attention"
-    onnx = ("com.microsoft::PagedAttention",)
+    onnx = "com.microsoft::PagedAttention"
     operands = (
-        *("query", "key?", "value?", "key_cache", "value_cache?", "cumulative_sequence_length"),
-        *("past_seqlens", "block_table", "cos_cache?", "sin_cache?", "slot_mapping?", "head_sink?"),
-        *("q_norm_weight?", "k_norm_weight?", "k_scale?", "v_scale?", "attention_metadata?"),
+        "query key? value? key_cache value_cache? cumulative_sequence_length past_seqlens "
+        "block_table cos_cache? sin_cache? slot_mapping? head_sink? q_norm_weight? "
+        "k_norm_weight? k_scale? v_scale? attention_metadata?"
     )
 
     num_heads: Positive = 1

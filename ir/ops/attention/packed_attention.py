@@ -65,11 +65,8 @@ class PackedMultiHeadAttention(Packed):
     """
 
     mnemonic = "packed_multi_head_attention"
-    onnx = ("com.microsoft::PackedMultiHeadAttention",)
-    operands = (
-        *("query", "key?", "value?", "bias?", "token_offset", "cumulative_sequence_length"),
-        "attention_bias?",
-    )
+    onnx = "com.microsoft::PackedMultiHeadAttention"
+    operands = "query key? value? bias? token_offset cumulative_sequence_length attention_bias?"
     formulas = SCORES
 
     num_heads: Positive = 1
@@ -107,11 +104,8 @@ class PackedAttention(Packed):
     """
 
     mnemonic = "packed_attention"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::PackedAttention",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("input", "weights", "bias", "token_offset", "cumulative_sequence_length"),
-        "attention_bias?",
-    )
+    onnx = "com.microsoft::PackedAttention"
+    operands = "input weights bias token_offset cumulative_sequence_length attention_bias?"
     formulas = PROJECTED_SCORES
 
     num_heads: Positive = 1
@@ -156,8 +150,8 @@ class PackedQkvAttention(PackedAttention):
     """
 
     mnemonic = "packed_qkv_attention"
-    onnx = ()
-    operands = (*("qkv", "bias", "token_offset", "cumulative_sequence_length", "attention_bias?"),)
+    onnx = ""
+    operands = "qkv bias token_offset cumulative_sequence_length attention_bias?"
     formulas = SCORES
 
     def _joint(self, ins: Inputs) -> Dim | None:
@@ -181,10 +175,8 @@ class LongformerAttention(AttentionLike):
     """
 
     mnemonic = "longformer_attention"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::LongformerAttention",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("input", "weight", "bias", "mask", "global_weight", "global_bias", "global"),
-    )
+    onnx = "com.microsoft::LongformerAttention"
+    operands = "input weight bias mask global_weight global_bias global"
     formulas = PROJECTED_SCORES
     weight_at: ClassVar[int] = 1
 
@@ -215,11 +207,10 @@ class QOrderedLongformerAttention(LongformerAttention):
     """
 
     mnemonic = "qordered_longformer_attention"
-    onnx = ("com.microsoft::QOrderedLongformerAttention",)
+    onnx = "com.microsoft::QOrderedLongformerAttention"
     operands = (
-        *("input", "scale_input", "weight", "scale_weight", "bias", "scale_bias"),
-        *("scale_qkv_gemm", "mask", "global_weight", "scale_global_weight", "global_bias"),
-        *("scale_global_gemm", "global", "scale_output"),
+        "input scale_input weight scale_weight bias scale_bias scale_qkv_gemm mask global_weight "
+        "scale_global_weight global_bias scale_global_gemm global scale_output"
     )
     weight_at = 2
     macs_in = DType.I8

@@ -70,10 +70,7 @@ class RaggedAttention(Op):
     """
 
     mnemonic = "ragged_attention"
-    operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key?", "value?", "lengths?", "past_key?", "past_value?", "decode_key?"),
-        *("decode_value?", "bias?"),
-    )
+    operands = "query key? value? lengths? past_key? past_value? decode_key? decode_value? bias?"
     kind = Kind.ATTENTION
     formulas: ClassVar[Mapping[str, str]] = SCORES
 

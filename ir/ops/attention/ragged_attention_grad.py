@@ -47,8 +47,7 @@ class RaggedAttentionGrad(RaggedAttention):
 
     mnemonic = "ragged_attention_grad"
     operands = (
-        *("dY", "Y", "query", "key?", "value?", "lengths?", "past_key?", "past_value?"),
-        *("decode_key?", "decode_value?", "bias?"),
+        "dY Y query key? value? lengths? past_key? past_value? decode_key? decode_value? bias?"
     )
     formulas = BACKWARD_SCORES
 

@@ -36,8 +36,8 @@ class RelativePositionBias(Op):
     """
 
     mnemonic = "relative_position_bias"
-    onnx = ("com.microsoft::RelativePositionBias",)
-    operands = ("bias_table", "query_length", "key_length")
+    onnx = "com.microsoft::RelativePositionBias"
+    operands = "bias_table query_length key_length"
     kind = Kind.GATHER
     formulas = {"integer": "6*s*t"}
 
@@ -74,8 +74,8 @@ class GatedRelativePositionBias(Op):
     """
 
     mnemonic = "gated_relative_position_bias"
-    onnx = ("com.microsoft::GatedRelativePositionBias",)
-    operands = ("query_layer", "query_bias", "rel_pos", "weight", "bias", "eco_a", "token_offset?")
+    onnx = "com.microsoft::GatedRelativePositionBias"
+    operands = "query_layer query_bias rel_pos weight bias eco_a token_offset?"
     kind = Kind.MATMUL
     formulas = {"mac": "b*h*s*d*m", "alu": "b*h*s*(d + m + 8 + s)", "sfu": "4*b*h*s"}
 

@@ -40,8 +40,8 @@ class RotaryEmbedding(Op):
     """
 
     mnemonic = "rotary_embedding"
-    onnx: ClassVar[tuple[str, ...]] = ("RotaryEmbedding",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "cos_cache", "sin_cache", "position_ids?")
+    onnx = "RotaryEmbedding"
+    operands = "X cos_cache sin_cache position_ids?"
     formulas = {"alu": "3*(e*r//d)"}
     caches: ClassVar[tuple[int, int]] = (1, 2)
 
@@ -103,8 +103,8 @@ class ContribRotaryEmbedding(RotaryEmbedding):
     """
 
     mnemonic = "ms_rotary_embedding"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::RotaryEmbedding",)
-    operands = ("input", "position_ids", "cos_cache", "sin_cache")
+    onnx = "com.microsoft::RotaryEmbedding"
+    operands = "input position_ids cos_cache sin_cache"
     caches = (2, 3)
 
     is_packed_batching: int = 0
@@ -120,7 +120,7 @@ class MRotaryEmbedding(ContribRotaryEmbedding):
     """
 
     mnemonic = "multimodal_rotary_embedding"
-    onnx = ("com.microsoft::MRotaryEmbedding",)
+    onnx = "com.microsoft::MRotaryEmbedding"
 
     mrope_layout: int = 0
     mrope_section: Naturals = ()
@@ -137,8 +137,8 @@ class GemmaRotaryEmbedding(Op):
     """
 
     mnemonic = "gemma_rotary_embedding"
-    onnx = ("com.microsoft::GemmaRotaryEmbedding",)
-    operands = ("emb", "q", "q_rot", "k", "k_rot")
+    onnx = "com.microsoft::GemmaRotaryEmbedding"
+    operands = "emb q q_rot k k_rot"
     kind = Kind.ELEMENTWISE
     formulas = {"alu": "3*e", "sfu": "2*a"}
 

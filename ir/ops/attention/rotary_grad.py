@@ -24,8 +24,8 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
     """
 
     mnemonic = "rotary_embedding_grad"
-    onnx = ()
-    operands = ("dY", "cos_cache", "sin_cache", "position_ids?")
+    onnx = ""
+    operands = "dY cos_cache sin_cache position_ids?"
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results | None:
         dy, shape = ins[0], tensor(ins, 0).shape

@@ -56,7 +56,7 @@ class PerFeature(Op):
     """
 
     kind = Kind.CLASSICAL
-    operands = ("X",)
+    operands = "X"
     formulas = {"alu": "a*e"}
     alu: ClassVar[int] = 1
 
@@ -73,7 +73,7 @@ class Binarizer(PerFeature):
     """1 if an element exceeds a threshold, else 0. Source: ai.onnx.ml Binarizer-1."""
 
     mnemonic = "binarizer"
-    onnx = ("ai.onnx.ml::Binarizer",)
+    onnx = "ai.onnx.ml::Binarizer"
     threshold: float = 0.0
 
 
@@ -81,14 +81,14 @@ class Imputer(PerFeature):
     """Missing elements replaced. Source: ai.onnx.ml Imputer-1."""
 
     mnemonic = "imputer"
-    onnx = ("ai.onnx.ml::Imputer",)
+    onnx = "ai.onnx.ml::Imputer"
 
 
 class Scaler(PerFeature):
     """``(x - offset) * scale`` in 32-bit floats. Source: ai.onnx.ml Scaler-1."""
 
     mnemonic = "scaler"
-    onnx = ("ai.onnx.ml::Scaler",)
+    onnx = "ai.onnx.ml::Scaler"
     alu = 2
     result = DType.F32
 
@@ -104,7 +104,7 @@ class Normalizer(PerFeature):
     """
 
     mnemonic = "normalizer"
-    onnx = ("ai.onnx.ml::Normalizer",)
+    onnx = "ai.onnx.ml::Normalizer"
     alu = 3
     result = DType.F32
     norm: str = "MAX"
@@ -120,7 +120,7 @@ class Encoder(Op):
     """
 
     kind = Kind.CLASSICAL
-    operands = ("X",)
+    operands = "X"
     formulas = {"integer": "e"}
 
     def infer(self, ins: Inputs) -> Types:
@@ -133,7 +133,7 @@ class CategoryMapper(Encoder):
     """Strings to integers or back. Source: ai.onnx.ml CategoryMapper-1."""
 
     mnemonic = "category_mapper"
-    onnx = ("ai.onnx.ml::CategoryMapper",)
+    onnx = "ai.onnx.ml::CategoryMapper"
 
 
 VALUES = {
@@ -148,7 +148,7 @@ class LabelEncoder(Encoder):
     """Keys to values. Source: ai.onnx.ml LabelEncoder-4; version 1 maps strings and integers."""
 
     mnemonic = "label_encoder"
-    onnx = ("ai.onnx.ml::LabelEncoder",)
+    onnx = "ai.onnx.ml::LabelEncoder"
     values: DType = DType.UNKNOWN
     values_tensor: Known | None = None
     values_tensor_dtype: DType = DType.UNKNOWN
@@ -177,8 +177,8 @@ class OneHotEncoder(Op):
     """
 
     mnemonic = "one_hot_encoder"
-    onnx = ("ai.onnx.ml::OneHotEncoder",)
-    operands = ("X",)
+    onnx = "ai.onnx.ml::OneHotEncoder"
+    operands = "X"
     kind = Kind.CLASSICAL
     formulas = {"integer": "e"}
     categories: Natural = 0
@@ -216,8 +216,8 @@ class ArrayFeatureExtractor(Op):
     """
 
     mnemonic = "array_feature_extractor"
-    onnx = ("ai.onnx.ml::ArrayFeatureExtractor",)
-    operands = ("X", "Y")
+    onnx = "ai.onnx.ml::ArrayFeatureExtractor"
+    operands = "X Y"
     kind = Kind.GATHER
 
     def infer(self, ins: Inputs) -> Types:
@@ -245,8 +245,8 @@ class FeatureVectorizer(Op):
     """
 
     mnemonic = "feature_vectorizer"
-    onnx = ("ai.onnx.ml::FeatureVectorizer",)
-    operands = ("X+",)
+    onnx = "ai.onnx.ml::FeatureVectorizer"
+    operands = "X+"
     kind = Kind.CLASSICAL
     inputdimensions: Naturals = ()
 
@@ -268,8 +268,8 @@ class DictVectorizer(Op):
     """
 
     mnemonic = "dict_vectorizer"
-    onnx = ("ai.onnx.ml::DictVectorizer",)
-    operands = ("X",)
+    onnx = "ai.onnx.ml::DictVectorizer"
+    operands = "X"
     kind = Kind.CLASSICAL
     formulas = {"integer": "v"}
     vocabulary: Natural = 0
@@ -309,8 +309,8 @@ class CastMap(Op):
     """
 
     mnemonic = "cast_map"
-    onnx = ("ai.onnx.ml::CastMap",)
-    operands = ("X",)
+    onnx = "ai.onnx.ml::CastMap"
+    operands = "X"
     kind = Kind.CLASSICAL
     formulas = {"alu": "e"}
     cast_to: str = "TO_FLOAT"
@@ -333,8 +333,8 @@ class ZipMap(Op):
     """
 
     mnemonic = "zip_map"
-    onnx = ("ai.onnx.ml::ZipMap",)
-    operands = ("X",)
+    onnx = "ai.onnx.ml::ZipMap"
+    operands = "X"
     kind = Kind.CONTAINER
     key: DType = DType.I64
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from ... import (
     Attributes,
@@ -43,7 +42,7 @@ class Model(Op):
     """
 
     kind = Kind.CLASSICAL
-    operands = ("X",)
+    operands = "X"
     macs_in = DType.F32
 
     def rows(self, ins: Inputs) -> Dim:
@@ -72,7 +71,7 @@ class LinearRegressor(Model):
     """
 
     mnemonic = "linear_regressor"
-    onnx = ("ai.onnx.ml::LinearRegressor",)
+    onnx = "ai.onnx.ml::LinearRegressor"
     formulas = {"mac": "n*w"}
     targets: Natural = 1
     coefficients: Natural = 0
@@ -102,7 +101,7 @@ class LinearClassifier(Model):
     """
 
     mnemonic = "linear_classifier"
-    onnx = ("ai.onnx.ml::LinearClassifier",)
+    onnx = "ai.onnx.ml::LinearClassifier"
     formulas = {"mac": "n*w"}
     classes: Natural = 0
     label: DType = DType.I64
@@ -137,7 +136,7 @@ class SVMRegressor(Model):
     """
 
     mnemonic = "svm_regressor"
-    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::SVMRegressor",)
+    onnx = "ai.onnx.ml::SVMRegressor"
     formulas = {"mac": "n*(s + k)", "sfu": "n*v"}
     coefficients: Natural = 0
     support_elements: Natural = 0
@@ -181,7 +180,7 @@ class SVMClassifier(SVMRegressor):
     """
 
     mnemonic = "svm_classifier"
-    onnx = ("ai.onnx.ml::SVMClassifier",)
+    onnx = "ai.onnx.ml::SVMClassifier"
     classes: Natural = 0
     label: DType = DType.I64
     has_probabilities: bool = False
@@ -244,7 +243,7 @@ class TreeEnsemble(Model):
     """
 
     mnemonic = "tree_ensemble"
-    onnx: ClassVar[tuple[str, ...]] = ("ai.onnx.ml::TreeEnsemble",)
+    onnx = "ai.onnx.ml::TreeEnsemble"
     formulas = {"alu": "n*c"}
     n_targets: Natural = 1
     comparisons: Natural = 0
@@ -282,7 +281,7 @@ class TreeEnsembleRegressor(TreeEnsemble):
     """Regression by trees, in 32-bit floats. Source: ai.onnx.ml TreeEnsembleRegressor-5."""
 
     mnemonic = "tree_ensemble_regressor"
-    onnx = ("ai.onnx.ml::TreeEnsembleRegressor",)
+    onnx = "ai.onnx.ml::TreeEnsembleRegressor"
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
@@ -304,7 +303,7 @@ class TreeEnsembleClassifier(TreeEnsemble):
     """
 
     mnemonic = "tree_ensemble_classifier"
-    onnx = ("ai.onnx.ml::TreeEnsembleClassifier",)
+    onnx = "ai.onnx.ml::TreeEnsembleClassifier"
     classes: Natural = 0
     label: DType = DType.I64
 

@@ -31,8 +31,8 @@ class ViewAsReal(View):
     """Complex numbers as pairs along a new last axis. Source: PyTorch, torch.view_as_real."""
 
     mnemonic = "view_as_real"
-    onnx = ("aten::view_as_real",)
-    operands = ("X",)
+    onnx = "aten::view_as_real"
+    operands = "X"
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -44,8 +44,8 @@ class ViewAsComplex(View):
     """Pairs along the last axis as complex numbers. Source: PyTorch, torch.view_as_complex."""
 
     mnemonic = "view_as_complex"
-    onnx = ("aten::view_as_complex",)
-    operands = ("X",)
+    onnx = "aten::view_as_complex"
+    operands = "X"
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -66,8 +66,8 @@ class Fourier(Op):
     """
 
     mnemonic = "fourier"
-    onnx = ("aten::fourier",)
-    operands = ("X",)
+    onnx = "aten::fourier"
+    operands = "X"
     kind = Kind.SIGNAL
     formulas = {"alu": "5*e*l//d"}
     axes: tuple[int, ...] = ()

@@ -68,8 +68,8 @@ class DFT(Op):
     """
 
     mnemonic = "dft"
-    onnx = ("DFT",)
-    operands = ("input", "dft_length?", "axis?")
+    onnx = "DFT"
+    operands = "input dft_length? axis?"
     kind = Kind.SIGNAL
     formulas = {"alu": "5*b*n*l//d"}
     inverse: int = 0
@@ -133,8 +133,8 @@ class STFT(Op):
     """
 
     mnemonic = "stft"
-    onnx = ("STFT",)
-    operands = ("signal", "frame_step", "window?", "frame_length?")
+    onnx = "STFT"
+    operands = "signal frame_step window? frame_length?"
     kind = Kind.SIGNAL
     formulas = {"alu": "b*k*(5*f*l//d + w*f)"}
     onesided: int = 1
@@ -185,8 +185,8 @@ class MelWeightMatrix(Op):
     """
 
     mnemonic = "mel_weight_matrix"
-    onnx = ("MelWeightMatrix",)
-    operands = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
+    onnx = "MelWeightMatrix"
+    operands = "num_mel_bins dft_length sample_rate lower_edge_hertz upper_edge_hertz"
     kind = Kind.SIGNAL
     output_datatype: DType = DType.F32
 
@@ -213,7 +213,7 @@ class Window(Op):
     """
 
     kind = Kind.SIGNAL
-    operands = ("size",)
+    operands = "size"
     formulas = {"alu": "a*n", "sfu": "c*n"}
     output_datatype: DType = DType.F32
     periodic: int = 1
@@ -239,21 +239,21 @@ class HannWindow(Window):
     """``0.5 - 0.5 * cos(2 * pi * n / N)``. Source: ONNX HannWindow-17."""
 
     mnemonic = "hann_window"
-    onnx = ("HannWindow",)
+    onnx = "HannWindow"
 
 
 class HammingWindow(Window):
     """``0.543478 - 0.456522 * cos(2 * pi * n / N)``. Source: ONNX HammingWindow-17."""
 
     mnemonic = "hamming_window"
-    onnx = ("HammingWindow",)
+    onnx = "HammingWindow"
 
 
 class BlackmanWindow(Window):
     """Two cosines, of ``2 * pi * n / N`` and of its double. Source: ONNX BlackmanWindow-17."""
 
     mnemonic = "blackman_window"
-    onnx = ("BlackmanWindow",)
+    onnx = "BlackmanWindow"
     cosines = 2
 
 
@@ -268,8 +268,8 @@ class ImageDecoder(Op):
     """
 
     mnemonic = "image_decoder"
-    onnx = ("ImageDecoder",)
-    operands = ("encoded_stream",)
+    onnx = "ImageDecoder"
+    operands = "encoded_stream"
     kind = Kind.OPAQUE
     is_counted = False
     pixel_format: str = "RGB"

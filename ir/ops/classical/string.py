@@ -15,8 +15,8 @@ class StringConcat(Elementwise):
     """Concatenation of corresponding strings. Source: ONNX StringConcat-20."""
 
     mnemonic = "string_concat"
-    onnx = ("StringConcat",)
-    operands = ("X", "Y")
+    onnx = "StringConcat"
+    operands = "X Y"
     kind = Kind.STRING
     result = DType.STR
 
@@ -35,8 +35,8 @@ class RegexFullMatch(Elementwise):
     """
 
     mnemonic = "regex_full_match"
-    onnx = ("RegexFullMatch",)
-    operands = ("X",)
+    onnx = "RegexFullMatch"
+    operands = "X"
     kind = Kind.STRING
     result = DType.BOOL
     formulas: ClassVar[Mapping[str, str]] = {}
@@ -55,8 +55,8 @@ class StringSplit(Op):
     """
 
     mnemonic = "string_split"
-    onnx = ("StringSplit",)
-    operands = ("X",)
+    onnx = "StringSplit"
+    operands = "X"
     kind = Kind.STRING
     is_counted = False
     delimiter: str = ""
@@ -81,8 +81,8 @@ class StringNormalizer(Op):
     """
 
     mnemonic = "string_normalizer"
-    onnx = ("StringNormalizer",)
-    operands = ("X",)
+    onnx = "StringNormalizer"
+    operands = "X"
     kind = Kind.STRING
     is_counted = False
     case_change_action: str = "NONE"
@@ -109,8 +109,8 @@ class TfIdfVectorizer(Op):
     """
 
     mnemonic = "tfidf_vectorizer"
-    onnx = ("TfIdfVectorizer",)
-    operands = ("X",)
+    onnx = "TfIdfVectorizer"
+    operands = "X"
     kind = Kind.STRING
     is_counted = False
     ngram_indexes: tuple[int, ...] = ()

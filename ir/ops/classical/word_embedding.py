@@ -21,8 +21,8 @@ class WordConvEmbedding(Op):
     """
 
     mnemonic = "word_conv_embedding"
-    onnx = ("com.microsoft::WordConvEmbedding",)
-    operands = ("Sequence", "W", "B", "C")
+    onnx = "com.microsoft::WordConvEmbedding"
+    operands = "Sequence W B C"
     kind = Kind.OPAQUE
     is_counted = False
     char_embedding_size: int = 0

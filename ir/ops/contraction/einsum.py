@@ -111,8 +111,8 @@ class Einsum(Op):
     """
 
     mnemonic = "einsum"
-    onnx = ("Einsum",)
-    operands = ("Inputs+",)
+    onnx = "Einsum"
+    operands = "Inputs+"
     kind = Kind.MATMUL
     equation: str = ""
 

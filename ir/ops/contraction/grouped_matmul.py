@@ -40,7 +40,7 @@ class GroupedGemm(Op):
     """
 
     mnemonic = "grouped_gemm"
-    operands = ("A", "B", "group", "C?")
+    operands = "A B group C?"
     kind = Kind.MATMUL
     formulas = {"mac": "m*n*k", "alu": "m*n*x"}
 

@@ -63,8 +63,8 @@ class MatMul(Epilogue):
     """
 
     mnemonic = "matmul"
-    onnx: ClassVar[tuple[str, ...]] = ("MatMul",)
-    operands: ClassVar[tuple[str, ...]] = ("A", "B")
+    onnx = "MatMul"
+    operands = "A B"
     kind = Kind.MATMUL
     formulas = {"mac": "b*m*n*k", "alu": "b*m*n*x", "sfu": "b*m*n*y"}
     at: ClassVar[tuple[int, int]] = (0, 1)
@@ -112,10 +112,7 @@ class FusedMatMul(MatMul):
     """
 
     mnemonic = "fused_matmul"
-    onnx: ClassVar[tuple[str, ...]] = (
-        "com.microsoft::FusedMatMul",
-        "com.microsoft::TransposeMatMul",
-    )
+    onnx = "com.microsoft::FusedMatMul com.microsoft::TransposeMatMul"
 
     alpha: float = 1.0
     transA: int = 0  # noqa: N815
@@ -142,7 +139,7 @@ class FusedMatMulActivation(FusedMatMul):
     """
 
     mnemonic = "fused_matmul_activation"
-    onnx = ("com.microsoft::FusedMatMulActivation",)
+    onnx = "com.microsoft::FusedMatMulActivation"
 
     activation: str = ""
     activation_alpha: float = 0.0
@@ -165,8 +162,8 @@ class GemmFastGelu(MatMul):
     """
 
     mnemonic = "gemm_fast_gelu"
-    onnx = ("com.microsoft::GemmFastGelu",)
-    operands = ("X", "W", "bias?")
+    onnx = "com.microsoft::GemmFastGelu"
+    operands = "X W bias?"
     added_at = (2,)
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
@@ -186,8 +183,8 @@ class Gemm(Op):
     """
 
     mnemonic = "gemm"
-    onnx: ClassVar[tuple[str, ...]] = ("Gemm",)
-    operands: ClassVar[tuple[str, ...]] = ("A", "B", "C?")
+    onnx = "Gemm"
+    operands = "A B C?"
     kind = Kind.MATMUL
     formulas = {"mac": "m*n*k", "alu": "m*n*x", "sfu": "m*n*y"}
     at: ClassVar[tuple[int, int]] = (0, 1)
@@ -245,7 +242,7 @@ class FusedGemm(Gemm):
     """
 
     mnemonic = "fused_gemm"
-    onnx = ("com.microsoft::FusedGemm",)
+    onnx = "com.microsoft::FusedGemm"
 
     activation: str = ""
     activation_alpha: float = 0.0

@@ -61,10 +61,10 @@ class MoE(Op):
     """
 
     mnemonic = "moe"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::MoE",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("input", "router_probs", "fc1_experts_weights", "fc1_experts_bias?"),
-        *("fc2_experts_weights", "fc2_experts_bias?", "fc3_experts_weights?", "fc3_experts_bias?"),
+    onnx = "com.microsoft::MoE"
+    operands = (
+        "input router_probs fc1_experts_weights fc1_experts_bias? fc2_experts_weights "
+        "fc2_experts_bias? fc3_experts_weights? fc3_experts_bias?"
     )
     kind = Kind.MATMUL
     formulas = {
@@ -187,13 +187,13 @@ class QMoE(MoE):
     """
 
     mnemonic = "qmoe"
-    onnx = ("com.microsoft::QMoE",)
+    onnx = "com.microsoft::QMoE"
     operands = (
-        *("input", "router_probs", "fc1_experts_weights", "fc1_scales?", "fc1_experts_bias?"),
-        *("fc2_experts_weights", "fc2_scales?", "fc2_experts_bias?", "fc3_experts_weights?"),
-        *("fc3_scales?", "fc3_experts_bias?", "fc1_zero_points?", "fc2_zero_points?"),
-        *("fc3_zero_points?", "router_weights?", "fc1_global_scale?", "fc2_global_scale?"),
-        *("fc1_act_scale?", "fc2_act_scale?", "fc1_act_block_scale?", "fc2_act_block_scale?"),
+        "input router_probs fc1_experts_weights fc1_scales? fc1_experts_bias? "
+        "fc2_experts_weights fc2_scales? fc2_experts_bias? fc3_experts_weights? fc3_scales? "
+        "fc3_experts_bias? fc1_zero_points? fc2_zero_points? fc3_zero_points? router_weights? "
+        "fc1_global_scale? fc2_global_scale? fc1_act_scale? fc2_act_scale? fc1_act_block_scale? "
+        "fc2_act_block_scale?"
     )
     fc_at = (2, 5, 8)
     whole = (0, 1, 14, 17, 18, 19, 20)

@@ -47,11 +47,10 @@ class MoEGrad(MoE):
     Traffic: gradients and activations once; of the experts as MoE.
     """
 
-    onnx = ()
+    onnx = ""
     operands = (
-        *("dY", "input", "router_probs", "fc1_experts_weights", "fc1_experts_bias?"),
-        *("fc2_experts_weights", "fc2_experts_bias?", "fc3_experts_weights?", "fc3_experts_bias?"),
-        "kept?",
+        "dY input router_probs fc1_experts_weights fc1_experts_bias? fc2_experts_weights "
+        "fc2_experts_bias? fc3_experts_weights? fc3_experts_bias? kept?"
     )
 
     @classmethod

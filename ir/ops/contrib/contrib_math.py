@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
 from ... import (
     DType,
@@ -47,8 +46,8 @@ class Inverse(Op):
     """
 
     mnemonic = "inverse"
-    onnx = ("com.microsoft::Inverse",)
-    operands = ("X",)
+    onnx = "com.microsoft::Inverse"
+    operands = "X"
     kind = Kind.OPAQUE
     formulas = {"alu": "2*b*m*m*m", "sfu": "b*m"}
 
@@ -74,8 +73,8 @@ class CDist(Op):
     """
 
     mnemonic = "cdist"
-    onnx = ("com.microsoft::CDist",)
-    operands = ("A", "B")
+    onnx = "com.microsoft::CDist"
+    operands = "A B"
     kind = Kind.MATMUL
     formulas = {
         "mac": "b*m*n*k*q",
@@ -121,8 +120,8 @@ class ComplexMul(Op):
     """
 
     mnemonic = "complex_mul"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::ComplexMul",)
-    operands = ("A", "B")
+    onnx = "com.microsoft::ComplexMul"
+    operands = "A B"
     formulas = {"alu": "3*e"}
 
     def infer(self, ins: Inputs) -> Types:
@@ -134,7 +133,7 @@ class ComplexMulConj(ComplexMul):
     """Products with the conjugate of B. Source: ONNX Runtime contrib ComplexMulConj-1."""
 
     mnemonic = "complex_mul_conj"
-    onnx = ("com.microsoft::ComplexMulConj",)
+    onnx = "com.microsoft::ComplexMulConj"
 
 
 @frozen
@@ -149,8 +148,8 @@ class Rfft(Op):
     """
 
     mnemonic = "rfft"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::Rfft",)
-    operands = ("X",)
+    onnx = "com.microsoft::Rfft"
+    operands = "X"
     kind = Kind.SIGNAL
     formulas = {"alu": "5*e*l//2"}
     signal_ndim: Positive = 1
@@ -184,7 +183,7 @@ class Irfft(Rfft):
     """
 
     mnemonic = "irfft"
-    onnx = ("com.microsoft::Irfft",)
+    onnx = "com.microsoft::Irfft"
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -209,8 +208,8 @@ class ReduceSumInteger(Op):
     """
 
     mnemonic = "reduce_sum_integer"
-    onnx = ("com.microsoft::ReduceSumInteger",)
-    operands = ("data",)
+    onnx = "com.microsoft::ReduceSumInteger"
+    operands = "data"
     kind = Kind.REDUCTION
     formulas = {"integer": "e"}
     axes: tuple[int, ...] = ()
@@ -238,8 +237,8 @@ class MulInteger(Op):
     """
 
     mnemonic = "mul_integer"
-    onnx = ("com.microsoft::MulInteger",)
-    operands = ("A", "A_zero_point?", "B", "B_zero_point?")
+    onnx = "com.microsoft::MulInteger"
+    operands = "A A_zero_point? B B_zero_point?"
     formulas = {"integer": "a*e"}
 
     def infer(self, ins: Inputs) -> Types:
@@ -271,8 +270,8 @@ class ScaledSiLU(Elementwise):
     """
 
     mnemonic = "scaled_silu"
-    onnx = ("com.microsoft::ScaledSiLU",)
-    operands = ("X", "scale?")
+    onnx = "com.microsoft::ScaledSiLU"
+    operands = "X scale?"
     alu_per_element, sfu_per_element = 4, 2
     alpha: float = 1.0
 
@@ -291,8 +290,8 @@ class MurmurHash3(Op):
     """
 
     mnemonic = "murmur_hash3"
-    onnx = ("com.microsoft::MurmurHash3",)
-    operands = ("X",)
+    onnx = "com.microsoft::MurmurHash3"
+    operands = "X"
     formulas = {"integer": "e*(7*w + 9)"}
     positive: int = 1
     seed: int = 0
@@ -319,8 +318,8 @@ class HyperConnectionPreMix(Op):
     """
 
     mnemonic = "hyper_connection_pre_mix"
-    onnx = ("com.microsoft::HyperConnectionPreMix",)
-    operands = ("streams", "pre_mix")
+    onnx = "com.microsoft::HyperConnectionPreMix"
+    operands = "streams pre_mix"
     formulas = {"alu": "2*e"}
 
     num_branches: Natural = 0

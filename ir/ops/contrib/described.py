@@ -194,7 +194,7 @@ def described(
         },
         **attributes,
         "mnemonic": mnemonic,
-        "onnx": (source,),
+        "onnx": source,
         "operands": tuple(name + mark for name, mark, _ in terms),
         "patterns": tuple(axes for _, _, axes in terms),
         "made": tuple(_RESULT.findall(results)),

@@ -103,8 +103,8 @@ class SequenceConstruct(Container):
     """A sequence of the operands. Source: ONNX SequenceConstruct-11."""
 
     mnemonic = "sequence_construct"
-    onnx = ("SequenceConstruct",)
-    operands = ("inputs+",)
+    onnx = "SequenceConstruct"
+    operands = "inputs+"
 
     def infer(self, ins: Inputs) -> Types:
         types = [v.type for v in ins if v is not None]
@@ -119,7 +119,7 @@ class SequenceEmpty(Container):
     """A sequence without elements, of tensors of ``dtype``. Source: ONNX SequenceEmpty-11."""
 
     mnemonic = "sequence_empty"
-    onnx = ("SequenceEmpty",)
+    onnx = "SequenceEmpty"
     dtype: int = 1
 
     def infer(self, ins: Inputs) -> Types:
@@ -131,8 +131,8 @@ class SequenceInsert(Container):
     """The sequence with one more element. Source: ONNX SequenceInsert-11."""
 
     mnemonic = "sequence_insert"
-    onnx = ("SequenceInsert",)
-    operands = ("input_sequence", "tensor", "position?")
+    onnx = "SequenceInsert"
+    operands = "input_sequence tensor position?"
 
     def infer(self, ins: Inputs) -> Types:
         before, new = sequence(ins), element_type(type_of(ins, 1))
@@ -161,8 +161,8 @@ class SequenceErase(Container):
     """The sequence with one element less. Source: ONNX SequenceErase-11."""
 
     mnemonic = "sequence_erase"
-    onnx = ("SequenceErase",)
-    operands = ("input_sequence", "position?")
+    onnx = "SequenceErase"
+    operands = "input_sequence position?"
 
     def infer(self, ins: Inputs) -> Types:
         before = sequence(ins)
@@ -194,8 +194,8 @@ class SequenceAt(Container):
     """One element of the sequence. Source: ONNX SequenceAt-11."""
 
     mnemonic = "sequence_at"
-    onnx = ("SequenceAt",)
-    operands = ("input_sequence", "position")
+    onnx = "SequenceAt"
+    operands = "input_sequence position"
 
     def infer(self, ins: Inputs) -> Types:
         held = sequence(ins)
@@ -221,8 +221,8 @@ class SequenceLength(Container):
     """The number of elements. Source: ONNX SequenceLength-11."""
 
     mnemonic = "sequence_length"
-    onnx = ("SequenceLength",)
-    operands = ("input_sequence",)
+    onnx = "SequenceLength"
+    operands = "input_sequence"
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(DType.I64, ()),)

@@ -28,8 +28,8 @@ class If(Control):
 
     mnemonic = "if"
     least_regions = 2
-    onnx = ("If",)
-    operands = ("cond",)
+    onnx = "If"
+    operands = "cond"
 
 
 class Loop(Control):
@@ -40,8 +40,8 @@ class Loop(Control):
 
     mnemonic = "loop"
     least_regions = 1
-    onnx = ("Loop",)
-    operands = ("M?", "cond?", "v_initial*")
+    onnx = "Loop"
+    operands = "M? cond? v_initial*"
 
 
 @frozen
@@ -54,8 +54,8 @@ class Scan(Control):
 
     mnemonic = "scan"
     least_regions = 1
-    onnx = ("Scan",)
-    operands = ("initial_state_and_scan_inputs*",)
+    onnx = "Scan"
+    operands = "initial_state_and_scan_inputs*"
     num_scan_inputs: Positive = 0
     scan_input_axes: tuple[int, ...] = ()
     scan_input_directions: tuple[int, ...] = ()
@@ -78,8 +78,8 @@ class SequenceMap(Control):
 
     mnemonic = "sequence_map"
     least_regions = 1
-    onnx = ("SequenceMap",)
-    operands = ("input_sequence", "additional_inputs*")
+    onnx = "SequenceMap"
+    operands = "input_sequence additional_inputs*"
 
 
 def keeps_types(body: Graph) -> bool:

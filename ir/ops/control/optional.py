@@ -30,8 +30,8 @@ class Optional(Container):
     """
 
     mnemonic = "optional"
-    onnx = ("Optional",)
-    operands = ("input?",)
+    onnx = "Optional"
+    operands = "input?"
     type: Type | None = None
 
     def infer(self, ins: Inputs) -> Types:
@@ -50,8 +50,8 @@ class OptionalGetElement(Container):
     """
 
     mnemonic = "optional_get_element"
-    onnx = ("OptionalGetElement",)
-    operands = ("input",)
+    onnx = "OptionalGetElement"
+    operands = "input"
 
     def infer(self, ins: Inputs) -> Types:
         match type_of(ins, 0):
@@ -71,8 +71,8 @@ class OptionalHasElement(Container):
     """
 
     mnemonic = "optional_has_element"
-    onnx = ("OptionalHasElement",)
-    operands = ("input?",)
+    onnx = "OptionalHasElement"
+    operands = "input?"
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(DType.BOOL, ()),)

@@ -51,8 +51,8 @@ class SplitToSequence(Op):
     """
 
     mnemonic = "split_to_sequence"
-    onnx = ("SplitToSequence",)
-    operands = ("input", "split?")
+    onnx = "SplitToSequence"
+    operands = "input split?"
     kind = Kind.CONTAINER
     axis: int = 0
     keepdims: int = 1
@@ -139,8 +139,8 @@ class ConcatFromSequence(Op):
     """
 
     mnemonic = "concat_from_sequence"
-    onnx = ("ConcatFromSequence",)
-    operands = ("input_sequence",)
+    onnx = "ConcatFromSequence"
+    operands = "input_sequence"
     kind = Kind.MOVEMENT
     axis: int = 0
     new_axis: int = 0

@@ -51,8 +51,8 @@ class ReorderInput(Op):
     """
 
     mnemonic = "reorder_input"
-    onnx = ("com.microsoft.nchwc::ReorderInput",)
-    operands = ("X",)
+    onnx = "com.microsoft.nchwc::ReorderInput"
+    operands = "X"
     kind = Kind.MOVEMENT
 
     channels_last: int = 0
@@ -77,8 +77,8 @@ class ReorderOutput(Op):
     """
 
     mnemonic = "reorder_output"
-    onnx = ("com.microsoft.nchwc::ReorderOutput",)
-    operands = ("X",)
+    onnx = "com.microsoft.nchwc::ReorderOutput"
+    operands = "X"
     kind = Kind.MOVEMENT
 
     channels: Positive = 1
@@ -105,8 +105,8 @@ class BlockedConv(FusedConv):
     """
 
     mnemonic = "blocked_conv"
-    onnx = ("com.microsoft.nchwc::Conv",)
-    operands = ("X", "W", "B?", "Sum?")
+    onnx = "com.microsoft.nchwc::Conv"
+    operands = "X W B? Sum?"
 
 
 @frozen
@@ -118,8 +118,8 @@ class BlockedUpsample(Resampling):
     """
 
     mnemonic = "blocked_upsample"
-    onnx = ("com.microsoft.nchwc::Upsample",)
-    operands = ("X",)
+    onnx = "com.microsoft.nchwc::Upsample"
+    operands = "X"
 
     coordinate_transformation_mode: str = "asymmetric"
     mode: str = "nearest"

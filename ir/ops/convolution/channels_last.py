@@ -54,49 +54,49 @@ class NhwcBatchNormalization(ChannelsLast, BatchNormalization):
     """BatchNormalization with channels last."""
 
     mnemonic = "nhwc_batch_norm"
-    onnx = ("com.ms.internal.nhwc::BatchNormalization",)
+    onnx = "com.ms.internal.nhwc::BatchNormalization"
 
 
 class NhwcInstanceNormalization(ChannelsLast, InstanceNormalization):
     """InstanceNormalization with channels last."""
 
     mnemonic = "nhwc_instance_norm"
-    onnx = ("com.ms.internal.nhwc::InstanceNormalization",)
+    onnx = "com.ms.internal.nhwc::InstanceNormalization"
 
 
 class NhwcLRN(ChannelsLast, LRN):
     """LRN with channels last."""
 
     mnemonic = "nhwc_lrn"
-    onnx = ("com.ms.internal.nhwc::LRN",)
+    onnx = "com.ms.internal.nhwc::LRN"
 
 
 class NhwcDepthToSpace(ChannelsLast, DepthToSpace):
     """DepthToSpace with channels last."""
 
     mnemonic = "nhwc_depth_to_space"
-    onnx = ("com.ms.internal.nhwc::DepthToSpace",)
+    onnx = "com.ms.internal.nhwc::DepthToSpace"
 
 
 class NhwcSpaceToDepth(ChannelsLast, SpaceToDepth):
     """SpaceToDepth with channels last."""
 
     mnemonic = "nhwc_space_to_depth"
-    onnx = ("com.ms.internal.nhwc::SpaceToDepth",)
+    onnx = "com.ms.internal.nhwc::SpaceToDepth"
 
 
 class NhwcGridSample(ChannelsLast, GridSample):
     """GridSample with channels last."""
 
     mnemonic = "nhwc_grid_sample"
-    onnx = ("com.ms.internal.nhwc::GridSample",)
+    onnx = "com.ms.internal.nhwc::GridSample"
 
 
 class NhwcMaxUnpool(ChannelsLast, MaxUnpool):
     """MaxUnpool with channels last."""
 
     mnemonic = "nhwc_max_unpool"
-    onnx = ("com.ms.internal.nhwc::MaxUnpool",)
+    onnx = "com.ms.internal.nhwc::MaxUnpool"
     maps = (0, 1)
 
 
@@ -104,7 +104,7 @@ class NhwcLpPool(LpPool):
     """``p``-norm of each window; channels are the last axis."""
 
     mnemonic = "nhwc_lp_pool"
-    onnx = ("com.ms.internal.nhwc::LpPool",)
+    onnx = "com.ms.internal.nhwc::LpPool"
     is_nhwc = True
 
 
@@ -112,5 +112,5 @@ class NhwcGlobalLpPool(GlobalLpPool):
     """``p``-norm of each channel; channels are the last axis."""
 
     mnemonic = "nhwc_global_lp_pool"
-    onnx = ("com.ms.internal.nhwc::GlobalLpPool",)
+    onnx = "com.ms.internal.nhwc::GlobalLpPool"
     is_nhwc = True

@@ -91,8 +91,8 @@ class Conv(Epilogue, InLayout):
     """
 
     mnemonic = "conv"
-    onnx: ClassVar[tuple[str, ...]] = ("Conv",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B?")
+    onnx = "Conv"
+    operands = "X W B?"
     kind = Kind.CONV
     formulas: ClassVar[Mapping[str, str]] = {
         "mac": "n*k*p*q*(c//g)*r*s",
@@ -235,8 +235,8 @@ class FusedConv(Conv):
     """
 
     mnemonic = "fused_conv"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::FusedConv",)
-    operands = ("X", "W", "B?", "Z?")
+    onnx = "com.microsoft::FusedConv"
+    operands = "X W B? Z?"
     added_at = (2, 3)
 
     activation: str = ""
@@ -256,7 +256,7 @@ class NhwcConv(Conv):
     """
 
     mnemonic = "nhwc_conv"
-    onnx = ("com.microsoft::NhwcConv",)
+    onnx = "com.microsoft::NhwcConv"
     is_nhwc = True
 
     def filters(self, ins: Inputs) -> Shape | None:
@@ -275,7 +275,7 @@ class NhwcFusedConv(FusedConv):
     """
 
     mnemonic = "nhwc_fused_conv"
-    onnx = ("com.microsoft::NhwcFusedConv", "com.ms.internal.nhwc::Conv")
+    onnx = "com.microsoft::NhwcFusedConv com.ms.internal.nhwc::Conv"
     is_nhwc = True
 
 
@@ -293,8 +293,8 @@ class DeformConv(Conv):
     """
 
     mnemonic = "deform_conv"
-    onnx = ("DeformConv",)
-    operands = ("X", "W", "offset", "B?", "mask?")
+    onnx = "DeformConv"
+    operands = "X W offset B? mask?"
     formulas = {"mac": "n*k*p*q*(c//g)*r*s", "alu": "n*c*p*q*r*s*x + n*k*p*q*y"}
 
     offset_group: Positive = 1

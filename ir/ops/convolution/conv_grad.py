@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import Extents, Inputs, Results, Shape, TensorType, Traffic, Types, frozen, tensor
 from ...problem import SlidingWindow
@@ -33,7 +33,7 @@ class ConvGrad(Conv):
     Traffic: both operands once, the result once.
     """
 
-    operands: ClassVar[tuple[str, ...]] = ("dY", "other", "shape")
+    operands = "dY other shape"
     formulas = {"mac": "n*k*p*q*(c//g)*r*s"}
     added_at = ()
 
@@ -92,7 +92,7 @@ class ConvDataGrad(ConvGrad):
     """
 
     mnemonic = "conv_data_grad"
-    operands = ("dY", "W", "shape", "X")
+    operands = "dY W shape X"
 
     def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
         x = outs[0].shape if isinstance(outs[0], TensorType) else None
@@ -142,7 +142,7 @@ class ConvFilterGrad(ConvGrad):
     """
 
     mnemonic = "conv_filter_grad"
-    operands = ("dY", "X", "shape")
+    operands = "dY X shape"
 
     def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
         w = outs[0].shape if isinstance(outs[0], TensorType) else None

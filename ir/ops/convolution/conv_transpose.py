@@ -47,8 +47,8 @@ class ConvTranspose(Epilogue, InLayout):
     """
 
     mnemonic = "conv_transpose"
-    onnx: ClassVar[tuple[str, ...]] = ("ConvTranspose",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "W", "B?")
+    onnx = "ConvTranspose"
+    operands = "X W B?"
     kind = Kind.CONV
     formulas = {"mac": "n*c*h*w*(k//g)*r*s", "alu": "n*k*p*q*x"}
     at: ClassVar[tuple[int, int]] = (0, 1)
@@ -165,7 +165,7 @@ class NhwcConvTranspose(ConvTranspose):
     """
 
     mnemonic = "nhwc_conv_transpose"
-    onnx = ("com.ms.internal.nhwc::ConvTranspose",)
+    onnx = "com.ms.internal.nhwc::ConvTranspose"
     is_nhwc = True
 
 
@@ -179,8 +179,8 @@ class ConvTransposeWithDynamicPads(ConvTranspose):
     """
 
     mnemonic = "conv_transpose_with_dynamic_pads"
-    onnx = ("com.microsoft::ConvTransposeWithDynamicPads",)
-    operands = ("X", "W", "Pads?", "B?")
+    onnx = "com.microsoft::ConvTransposeWithDynamicPads"
+    operands = "X W Pads? B?"
     added_at = (3,)
 
     def pad_totals(self, ins: Inputs, rank: int) -> tuple[Dim, ...] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ... import Extents, Inputs, Kind, Shape, TensorType, Types, dim_max, frozen, tensor
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
@@ -21,7 +19,7 @@ class GlobalPool(InLayout):
     """
 
     kind = Kind.POOL
-    operands: ClassVar[tuple[str, ...]] = ("X",)
+    operands = "X"
     formulas = {"alu": "n*c*(t*x + y)", "sfu": "n*c*(t*z + v)"}
 
     def per_channel(self) -> tuple[int, int, int, int]:
@@ -54,10 +52,7 @@ class GlobalAveragePool(GlobalPool):
     """
 
     mnemonic = "global_average_pool"
-    onnx: ClassVar[tuple[str, ...]] = (
-        "GlobalAveragePool",
-        "com.microsoft.nchwc::GlobalAveragePool",
-    )
+    onnx = "GlobalAveragePool com.microsoft.nchwc::GlobalAveragePool"
 
 
 class NhwcGlobalAveragePool(GlobalAveragePool):
@@ -67,7 +62,7 @@ class NhwcGlobalAveragePool(GlobalAveragePool):
     """
 
     mnemonic = "nhwc_global_average_pool"
-    onnx = ("com.ms.internal.nhwc::GlobalAveragePool",)
+    onnx = "com.ms.internal.nhwc::GlobalAveragePool"
     is_nhwc = True
 
 
@@ -79,7 +74,7 @@ class GlobalMaxPool(GlobalPool):
     """
 
     mnemonic = "global_max_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("GlobalMaxPool", "com.microsoft.nchwc::GlobalMaxPool")
+    onnx = "GlobalMaxPool com.microsoft.nchwc::GlobalMaxPool"
 
     def per_channel(self) -> tuple[int, int, int, int]:
         return 1, -1, 0, 0
@@ -92,7 +87,7 @@ class NhwcGlobalMaxPool(GlobalMaxPool):
     """
 
     mnemonic = "nhwc_global_max_pool"
-    onnx = ("com.ms.internal.nhwc::GlobalMaxPool",)
+    onnx = "com.ms.internal.nhwc::GlobalMaxPool"
     is_nhwc = True
 
 
@@ -106,7 +101,7 @@ class GlobalLpPool(GlobalPool):
     """
 
     mnemonic = "global_lp_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("GlobalLpPool",)
+    onnx = "GlobalLpPool"
 
     p: float = 2
 
@@ -123,8 +118,8 @@ class QLinearGlobalAveragePool(GlobalPool):
     """
 
     mnemonic = "qlinear_global_average_pool"
-    onnx = ("com.microsoft::QLinearGlobalAveragePool",)
-    operands = ("X", "x_scale", "x_zero_point", "y_scale", "y_zero_point")
+    onnx = "com.microsoft::QLinearGlobalAveragePool"
+    operands = "X x_scale x_zero_point y_scale y_zero_point"
 
     channels_last: int = 0
 

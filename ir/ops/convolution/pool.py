@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from perfc.errors import ShapeError
 
 from ... import (
@@ -77,7 +75,7 @@ class Pool(InLayout):
     """
 
     kind = Kind.POOL
-    operands: ClassVar[tuple[str, ...]] = ("X",)
+    operands = "X"
     formulas = {"alu": "e*(t*x + y)", "sfu": "e*(t*z + v)"}
 
     auto_pad: str = "NOTSET"
@@ -178,7 +176,7 @@ class MaxPool(Pool):
     """
 
     mnemonic = "max_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("MaxPool", "com.microsoft.nchwc::MaxPool")
+    onnx = "MaxPool com.microsoft.nchwc::MaxPool"
 
     storage_order: int = 0
 
@@ -197,8 +195,8 @@ class NhwcMaxPool(MaxPool):
     """
 
     mnemonic = "nhwc_max_pool"
-    onnx = ("com.microsoft::NhwcMaxPool", "com.ms.internal.nhwc::MaxPool")
-    operands = ("x",)
+    onnx = "com.microsoft::NhwcMaxPool com.ms.internal.nhwc::MaxPool"
+    operands = "x"
     is_nhwc = True
 
 
@@ -212,8 +210,8 @@ class MaxpoolWithMask(MaxPool):
     """
 
     mnemonic = "max_pool_with_mask"
-    onnx = ("com.microsoft::MaxpoolWithMask",)
-    operands = ("X", "M")
+    onnx = "com.microsoft::MaxpoolWithMask"
+    operands = "X M"
 
     def per_window(self) -> tuple[int, int, int, int]:
         return 2, -1, 0, 0
@@ -230,7 +228,7 @@ class AveragePool(Pool):
     """
 
     mnemonic = "average_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("AveragePool", "com.microsoft.nchwc::AveragePool")
+    onnx = "AveragePool com.microsoft.nchwc::AveragePool"
 
     count_include_pad: int = 0
 
@@ -245,7 +243,7 @@ class NhwcAveragePool(AveragePool):
     """
 
     mnemonic = "nhwc_average_pool"
-    onnx = ("com.ms.internal.nhwc::AveragePool",)
+    onnx = "com.ms.internal.nhwc::AveragePool"
     is_nhwc = True
 
 
@@ -260,8 +258,8 @@ class QLinearAveragePool(AveragePool):
     """
 
     mnemonic = "qlinear_average_pool"
-    onnx = ("com.microsoft::QLinearAveragePool", "com.ms.internal.nhwc::QLinearAveragePool")
-    operands = ("X", "x_scale", "x_zero_point?", "y_scale", "y_zero_point?")
+    onnx = "com.microsoft::QLinearAveragePool com.ms.internal.nhwc::QLinearAveragePool"
+    operands = "X x_scale x_zero_point? y_scale y_zero_point?"
 
     channels_last: int = 0
 
@@ -285,7 +283,7 @@ class LpPool(Pool):
     """
 
     mnemonic = "lp_pool"
-    onnx: ClassVar[tuple[str, ...]] = ("LpPool",)
+    onnx = "LpPool"
 
     p: float = 2
 
@@ -305,8 +303,8 @@ class MaxUnpool(Op):
     """
 
     mnemonic = "max_unpool"
-    onnx: ClassVar[tuple[str, ...]] = ("MaxUnpool",)
-    operands = ("X", "I", "output_shape?")
+    onnx = "MaxUnpool"
+    operands = "X I output_shape?"
     kind = Kind.POOL
     formulas = {"integer": "e"}
 

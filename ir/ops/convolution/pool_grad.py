@@ -62,8 +62,8 @@ class MaxPoolGrad(PoolGrad):
     """
 
     mnemonic = "max_pool_grad"
-    onnx = ("com.microsoft::MaxPoolGrad",)
-    operands = ("dY", "Indices", "shape", "X")
+    onnx = "com.microsoft::MaxPoolGrad"
+    operands = "dY Indices shape X"
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 2)),)
@@ -95,8 +95,8 @@ class AveragePoolGrad(PoolGrad):
     """
 
     mnemonic = "average_pool_grad"
-    onnx = ("com.microsoft::AveragePoolGrad",)
-    operands = ("dY", "shape", "X")
+    onnx = "com.microsoft::AveragePoolGrad"
+    operands = "dY shape X"
     auto_pad: str = "NOTSET"
     ceil_mode: int = 0
     count_include_pad: int = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ... import Extents, Inputs, Item, TensorType, Types, count, first_dtype, frozen, has, tensor
 from ...tensors.broadcast import broadcast
 from . import exact
@@ -36,8 +34,8 @@ class PRelu(Elementwise):
     """
 
     mnemonic = "prelu"
-    onnx = ("PRelu",)
-    operands = ("X", "slope")
+    onnx = "PRelu"
+    operands = "X slope"
     alu_per_element = 2
     derivative = ("where(a > 0, 1, b)", "where(a > 0, 0, a)")
 
@@ -162,8 +160,8 @@ class SwiGLU(Elementwise):
     """``swish(A) * B`` for A and B of one shape. Source: ONNX SwiGLU-28; arXiv:2002.05202."""
 
     mnemonic = "swiglu"
-    onnx = ("SwiGLU",)
-    operands = ("A", "B")
+    onnx = "SwiGLU"
+    operands = "A B"
     alu_per_element, sfu_per_element = 4, 2
     derivative = (
         "b*sigmoid(alpha*a)*(1 + alpha*a*(1 - sigmoid(alpha*a)))",
@@ -187,8 +185,8 @@ class Shrink(Elementwise):
     """
 
     mnemonic = "shrink"
-    onnx = ("Shrink",)
-    operands = ("input",)
+    onnx = "Shrink"
+    operands = "input"
     alu_per_element = 3
     derivative = ("where(abs(x) > lambd, 1, 0)",)
     bias: float = 0.0
@@ -223,8 +221,8 @@ class ParametricSoftplus(Elementwise):
     """``alpha * log(exp(beta * x) + 1)``. Source: ONNX experimental before opset 8."""
 
     mnemonic = "parametric_softplus"
-    onnx = ("ParametricSoftplus",)
-    operands = ("X",)
+    onnx = "ParametricSoftplus"
+    operands = "X"
     alu_per_element, sfu_per_element = 3, 2
     derivative = ("alpha*beta*sigmoid(beta*x)",)
     alpha: float = 1.0
@@ -248,8 +246,8 @@ class Gelu(Elementwise):
     """
 
     mnemonic = "gelu"
-    onnx: ClassVar[tuple[str, ...]] = ("Gelu", "com.microsoft::Gelu")
-    operands: ClassVar[tuple[str, ...]] = ("X", "bias?")
+    onnx = "Gelu com.microsoft::Gelu"
+    operands = "X bias?"
     formulas = {"alu": "a*f", "sfu": "f"}
     approximate: str = "none"
 
@@ -266,8 +264,8 @@ class FastGelu(Gelu):
     """Gelu by tanh with an optional bias. Source: ONNX Runtime contrib FastGelu-1."""
 
     mnemonic = "fast_gelu"
-    onnx = ("com.microsoft::FastGelu",)
-    operands = ("X", "bias?")
+    onnx = "com.microsoft::FastGelu"
+    operands = "X bias?"
     approximate: str = "tanh"
 
 
@@ -275,8 +273,8 @@ class BiasGelu(Gelu):
     """Gelu of ``A + B``. Source: ONNX Runtime contrib BiasGelu-1."""
 
     mnemonic = "bias_gelu"
-    onnx = ("com.microsoft::BiasGelu",)
-    operands = ("A", "B")
+    onnx = "com.microsoft::BiasGelu"
+    operands = "A B"
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
@@ -293,8 +291,8 @@ class BiasSplitGelu(Gelu):
     """
 
     mnemonic = "bias_split_gelu"
-    onnx = ("com.microsoft::BiasSplitGelu",)
-    operands = ("X", "bias")
+    onnx = "com.microsoft::BiasSplitGelu"
+    operands = "X bias"
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from perfc.errors import ShapeError
 
 from ... import (
@@ -49,8 +47,8 @@ class Cast(Op):
     """
 
     mnemonic = "cast"
-    onnx: ClassVar[tuple[str, ...]] = ("Cast",)
-    operands: ClassVar[tuple[str, ...]] = ("input",)
+    onnx = "Cast"
+    operands = "input"
     formulas = {"alu": "f", "integer": "i"}
     to: DType = DType.UNKNOWN
     saturate: int = 1
@@ -94,8 +92,8 @@ class CastLike(Cast):
     """
 
     mnemonic = "cast_like"
-    onnx = ("CastLike",)
-    operands = ("input", "target_type")
+    onnx = "CastLike"
+    operands = "input target_type"
 
     def _target(self, ins: Inputs) -> DType:
         return tensor(ins, 1).dtype
@@ -115,8 +113,8 @@ class BitCast(Op):
     """
 
     mnemonic = "bit_cast"
-    onnx = ("BitCast",)
-    operands = ("input",)
+    onnx = "BitCast"
+    operands = "input"
     kind = Kind.VIEW
     to: DType = DType.UNKNOWN
 

@@ -34,8 +34,8 @@ class DropoutGrad(Op):
     """
 
     mnemonic = "dropout_grad"
-    onnx = ("com.microsoft::DropoutGrad",)
-    operands = ("dY", "mask", "ratio?", "training_mode?")
+    onnx = "com.microsoft::DropoutGrad"
+    operands = "dY mask ratio? training_mode?"
     kind = Kind.ELEMENTWISE
     formulas = {"alu": "2*e"}
 

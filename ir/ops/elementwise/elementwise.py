@@ -162,8 +162,8 @@ def pointwise(
         "__annotations__": dict.fromkeys(attributes, "float"),
         **attributes,
         "mnemonic": mnemonic,
-        "onnx": (onnx,),
-        "operands": tuple(operands.split()),
+        "onnx": onnx,
+        "operands": operands,
         "alu_per_element": alu,
         "sfu_per_element": sfu,
         "function": function,
@@ -203,8 +203,8 @@ class Div(Elementwise):
     """Quotient, one special function; integers truncate toward zero. Source: ONNX Div-14."""
 
     mnemonic = "div"
-    onnx = ("Div",)
-    operands = ("A", "B")
+    onnx = "Div"
+    operands = "A B"
     alu_per_element, sfu_per_element = 0, 1
     derivative = ("1/b", "-(a/(b*b))")
 
@@ -217,8 +217,8 @@ class Mod(Elementwise):
     """Remainder: quotient, product, difference. Source: ONNX Mod-13."""
 
     mnemonic = "mod"
-    onnx = ("Mod",)
-    operands = ("A", "B")
+    onnx = "Mod"
+    operands = "A B"
     alu_per_element, sfu_per_element = 2, 1
     derivative = ("1", "")
     fmod: int = 0
@@ -231,8 +231,8 @@ class Pow(Elementwise):
     """Power; the result has the base's element type. Source: ONNX Pow-15."""
 
     mnemonic = "pow"
-    onnx = ("Pow",)
-    operands = ("X", "Y")
+    onnx = "Pow"
+    operands = "X Y"
     alu_per_element, sfu_per_element = 0, 1
     function = exact.power
     derivative = ("b*a**(b - 1)", "y*log(a)")
@@ -316,8 +316,8 @@ class Clip(Elementwise):
     """
 
     mnemonic = "clip"
-    onnx = ("Clip",)
-    operands = ("input", "min?", "max?")
+    onnx = "Clip"
+    operands = "input min? max?"
     formulas = {"alu": "f*t", "integer": "i*t"}
 
     def infer(self, ins: Inputs) -> Types:

@@ -24,7 +24,7 @@ class ElementwiseGrad(Op):
     """
 
     mnemonic = "elementwise_grad"
-    operands = ("dY", "x?", "b?", "c?", "y?")
+    operands = "dY x? b? c? y?"
     kind = Kind.ELEMENTWISE
     formulas = {"alu": "e*a", "sfu": "e*s"}
     of: str = ""

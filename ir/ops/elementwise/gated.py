@@ -17,7 +17,7 @@ class GatedActivation(Op):
     """
 
     mnemonic = "gated_activation"
-    operands = ("X",)
+    operands = "X"
     formulas = {"alu": "e*(x + 1)", "sfu": "e*y"}
 
     activation: str = "silu"

@@ -25,7 +25,7 @@ class GatedActivationGrad(Op):
     """
 
     mnemonic = "gated_activation_grad"
-    operands = ("dY", "X")
+    operands = "dY X"
     formulas = {"alu": "e*(x + 3)", "sfu": "e*y"}
 
     activation: str = "silu"
@@ -66,7 +66,7 @@ class GatedRMSNormGrad(NormalizationGrad):
     """
 
     mnemonic = "gated_rms_norm_grad"
-    operands = ("dY", "X", "scale", "gate")
+    operands = "dY X scale gate"
     formulas = {"alu": "a*e", "sfu": "r + 2*e"}
     epsilon: float = 1e-5
     activation: str = "silu"

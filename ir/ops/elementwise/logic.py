@@ -59,8 +59,8 @@ class IsInf(Elementwise):
     """True for infinite elements. Source: ONNX IsInf-20."""
 
     mnemonic = "is_inf"
-    onnx = ("IsInf",)
-    operands = ("X",)
+    onnx = "IsInf"
+    operands = "X"
     result = DType.BOOL
     detect_negative: int = 1
     detect_positive: int = 1
@@ -89,8 +89,8 @@ class BitShift(Elementwise):
     """X shifted by Y bits. Source: ONNX BitShift-11."""
 
     mnemonic = "bit_shift"
-    onnx = ("BitShift",)
-    operands = ("X", "Y")
+    onnx = "BitShift"
+    operands = "X Y"
     direction: str = "LEFT"
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
@@ -114,8 +114,8 @@ class Where(Elementwise):
     """
 
     mnemonic = "where"
-    onnx = ("Where",)
-    operands = ("condition", "X", "Y")
+    onnx = "Where"
+    operands = "condition X Y"
     derivative = ("", "where(a, 1, 0)", "where(a, 0, 1)")
 
     def infer(self, ins: Inputs) -> Types:

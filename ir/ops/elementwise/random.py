@@ -81,7 +81,7 @@ class RandomNormal(Random):
     """Normal draws of a fixed shape. Source: ONNX RandomNormal-22."""
 
     mnemonic = "random_normal"
-    onnx = ("RandomNormal",)
+    onnx = "RandomNormal"
     dtype: DType = DType.F32
     mean: float = 0.0
     scale: float = 1.0
@@ -98,7 +98,7 @@ class RandomUniform(Random):
     """Uniform draws of a fixed shape. Source: ONNX RandomUniform-22."""
 
     mnemonic = "random_uniform"
-    onnx = ("RandomUniform",)
+    onnx = "RandomUniform"
     dtype: DType = DType.F32
     low: float = 0.0
     high: float = 1.0
@@ -113,8 +113,8 @@ class RandomNormalLike(Random):
     """Normal draws of the input's shape. Source: ONNX RandomNormalLike-22."""
 
     mnemonic = "random_normal_like"
-    onnx = ("RandomNormalLike",)
-    operands = ("input",)
+    onnx = "RandomNormalLike"
+    operands = "input"
     mean: float = 0.0
     scale: float = 1.0
 
@@ -124,8 +124,8 @@ class RandomUniformLike(Random):
     """Uniform draws of the input's shape. Source: ONNX RandomUniformLike-22."""
 
     mnemonic = "random_uniform_like"
-    onnx = ("RandomUniformLike",)
-    operands = ("input",)
+    onnx = "RandomUniformLike"
+    operands = "input"
     low: float = 0.0
     high: float = 1.0
 
@@ -140,8 +140,8 @@ class Bernoulli(Random):
     """
 
     mnemonic = "bernoulli"
-    onnx = ("Bernoulli",)
-    operands = ("input",)
+    onnx = "Bernoulli"
+    operands = "input"
 
     traffic = Op.traffic
 
@@ -158,8 +158,8 @@ class Multinomial(Random):
     """
 
     mnemonic = "multinomial"
-    onnx = ("Multinomial",)
-    operands = ("input",)
+    onnx = "Multinomial"
+    operands = "input"
     formulas = {"integer": "e", "sfu": "x"}
     dtype: DType = DType.I32
     sample_size: Positive = 1
@@ -187,8 +187,8 @@ class Dropout(Op):
     """
 
     mnemonic = "dropout"
-    onnx: ClassVar[tuple[str, ...]] = ("Dropout",)
-    operands = ("data", "ratio?", "training_mode?")
+    onnx = "Dropout"
+    operands = "data ratio? training_mode?"
     kind = Kind.VIEW
     formulas = {"alu": "2*f", "integer": "f"}
     seed: int | None = None
@@ -234,7 +234,7 @@ class NativeDropout(Dropout):
     """
 
     mnemonic = "native_dropout"
-    onnx = ()
+    onnx = ""
     kind = Kind.ELEMENTWISE
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
@@ -252,8 +252,8 @@ class BiasDropout(Op):
     """
 
     mnemonic = "bias_dropout"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::BiasDropout",)
-    operands = ("data", "bias", "residual?", "ratio?", "training_mode?")
+    onnx = "com.microsoft::BiasDropout"
+    operands = "data bias residual? ratio? training_mode?"
     formulas = {"alu": "a*e"}
     seed: int | None = None
 
@@ -276,7 +276,7 @@ class BitmaskDropout(Dropout):
     """
 
     mnemonic = "bitmask_dropout"
-    onnx = ("com.microsoft::BitmaskDropout",)
+    onnx = "com.microsoft::BitmaskDropout"
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
@@ -292,7 +292,7 @@ class BitmaskBiasDropout(BiasDropout):
     """
 
     mnemonic = "bitmask_bias_dropout"
-    onnx = ("com.microsoft::BitmaskBiasDropout",)
+    onnx = "com.microsoft::BitmaskBiasDropout"
 
     def infer(self, ins: Inputs) -> Types:
         y, _ = super().infer(ins)
@@ -311,8 +311,8 @@ class EyeLike(Op):
     """
 
     mnemonic = "eye_like"
-    onnx = ("EyeLike",)
-    operands = ("input",)
+    onnx = "EyeLike"
+    operands = "input"
     kind = Kind.MOVEMENT
     dtype: DType = DType.UNKNOWN
     k: int = 0

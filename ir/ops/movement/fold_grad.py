@@ -25,7 +25,7 @@ class Col2ImGrad(Movement):
     """
 
     mnemonic = "col2im_grad"
-    operands = ("dY", "shape")
+    operands = "dY shape"
     block_shape: Positives = ()
     dilations: Positives | None = None
     pads: Naturals | None = None

@@ -71,8 +71,8 @@ class Gather(Taking):
     """
 
     mnemonic = "gather"
-    onnx = ("Gather",)
-    operands = ("data", "indices")
+    onnx = "Gather"
+    operands = "data indices"
     axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -117,8 +117,8 @@ class GatherElements(Taking):
     """
 
     mnemonic = "gather_elements"
-    onnx = ("GatherElements",)
-    operands = ("data", "indices")
+    onnx = "GatherElements"
+    operands = "data indices"
     axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -158,8 +158,8 @@ class GatherND(Taking):
     """
 
     mnemonic = "gather_nd"
-    onnx = ("GatherND", "com.microsoft::GatherND")
-    operands = ("data", "indices")
+    onnx = "GatherND com.microsoft::GatherND"
+    operands = "data indices"
     batch_dims: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -208,8 +208,8 @@ class OneHot(Op):
     """
 
     mnemonic = "one_hot"
-    onnx = ("OneHot",)
-    operands = ("indices", "depth", "values")
+    onnx = "OneHot"
+    operands = "indices depth values"
     kind = Kind.GATHER
     axis: int = -1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from perfc.errors import ShapeError
 
@@ -44,8 +44,8 @@ class GatherGrad(Op):
     """
 
     mnemonic = "gather_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GatherGrad",)
-    operands: ClassVar[tuple[str, ...]] = ("shape", "indices", "dY")
+    onnx = "com.microsoft::GatherGrad"
+    operands = "shape indices dY"
     kind = Kind.GATHER
     formulas = {"alu": "e"}
     axis: int = 0
@@ -91,8 +91,8 @@ class GatherElementsGrad(GatherGrad):
     """
 
     mnemonic = "gather_elements_grad"
-    onnx = ("com.microsoft::GatherElementsGrad",)
-    operands = ("shape", "indices", "dY", "X")
+    onnx = "com.microsoft::GatherElementsGrad"
+    operands = "shape indices dY X"
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         assert isinstance(outs[0], TensorType)
@@ -112,7 +112,7 @@ class GatherNDGrad(GatherGrad):
     """
 
     mnemonic = "gather_nd_grad"
-    onnx = ("com.microsoft::GatherNDGrad",)
+    onnx = "com.microsoft::GatherNDGrad"
     batch_dims: int = 0
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:

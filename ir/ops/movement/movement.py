@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from perfc.errors import ShapeError
 
@@ -60,7 +59,7 @@ class Contiguous(Movement):
     """
 
     mnemonic = "contiguous"
-    operands = ("input",)
+    operands = "input"
 
     def infer(self, ins: Inputs) -> Types:
         return (tensor(ins, 0),)
@@ -80,8 +79,8 @@ class Transpose(Movement):
     """
 
     mnemonic = "transpose"
-    onnx = ("Transpose",)
-    operands = ("data",)
+    onnx = "Transpose"
+    operands = "data"
     perm: tuple[int, ...] | None = None
 
     def infer(self, ins: Inputs) -> Types:
@@ -134,8 +133,8 @@ class Expand(Movement):
     """
 
     mnemonic = "expand"
-    onnx = ("Expand",)
-    operands = ("input", "shape")
+    onnx = "Expand"
+    operands = "input shape"
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -164,8 +163,8 @@ class Tile(Movement):
     """
 
     mnemonic = "tile"
-    onnx = ("Tile",)
-    operands = ("input", "repeats")
+    onnx = "Tile"
+    operands = "input repeats"
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -208,7 +207,7 @@ def _exactly(total: Dim, by: int, what: str) -> Dim:
 class _Blocks(Movement):
     """Exchange of channels and blocks of pixels."""
 
-    operands = ("input",)
+    operands = "input"
     blocksize: Positive = 1
     mode: str = "DCR"
 
@@ -232,7 +231,7 @@ class DepthToSpace(_Blocks):
     """
 
     mnemonic = "depth_to_space"
-    onnx: ClassVar[tuple[str, ...]] = ("DepthToSpace",)
+    onnx = "DepthToSpace"
 
     def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
         b = self.blocksize
@@ -248,7 +247,7 @@ class SpaceToDepth(_Blocks):
     """
 
     mnemonic = "space_to_depth"
-    onnx: ClassVar[tuple[str, ...]] = ("SpaceToDepth",)
+    onnx = "SpaceToDepth"
 
     def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
         b = self.blocksize
@@ -271,8 +270,8 @@ class ReverseSequence(_Rearranged):
     """
 
     mnemonic = "reverse_sequence"
-    onnx = ("ReverseSequence",)
-    operands = ("input", "sequence_lens")
+    onnx = "ReverseSequence"
+    operands = "input sequence_lens"
     batch_axis: int = 1
     time_axis: int = 0
 
@@ -287,8 +286,8 @@ class Trilu(_Rearranged):
     """
 
     mnemonic = "trilu"
-    onnx = ("Trilu", "com.microsoft::Trilu")
-    operands = ("input", "k?")
+    onnx = "Trilu com.microsoft::Trilu"
+    operands = "input k?"
     upper: int = 1
 
     def infer(self, ins: Inputs) -> Types:
@@ -325,8 +324,8 @@ class Col2Im(Movement):
     """
 
     mnemonic = "col2im"
-    onnx = ("Col2Im",)
-    operands = ("input", "image_shape", "block_shape")
+    onnx = "Col2Im"
+    operands = "input image_shape block_shape"
     formulas = {"alu": "e"}
     dilations: Positives | None = None
     pads: Naturals | None = None
@@ -361,8 +360,8 @@ class UnfoldTensor(Movement):
     """
 
     mnemonic = "unfold_tensor"
-    onnx = ("com.microsoft::UnfoldTensor",)
-    operands = ("input",)
+    onnx = "com.microsoft::UnfoldTensor"
+    operands = "input"
     size: Positive
     dim: int = -1
     step: Positive = 1

@@ -44,8 +44,8 @@ class Pad(Op):
     """
 
     mnemonic = "pad"
-    onnx = ("Pad", "com.microsoft::Pad")
-    operands = ("data", "pads", "constant_value?", "axes?")
+    onnx = "Pad com.microsoft::Pad"
+    operands = "data pads constant_value? axes?"
     kind = Kind.MOVEMENT
     renamed: ClassVar[Mapping[str, str]] = {"value": "constant_value", "paddings": "pads"}
     mode: str = "constant"
@@ -142,8 +142,8 @@ class CenterCropPad(Op):
     """
 
     mnemonic = "center_crop_pad"
-    onnx = ("CenterCropPad",)
-    operands = ("input_data", "shape")
+    onnx = "CenterCropPad"
+    operands = "input_data shape"
     kind = Kind.MOVEMENT
     axes: tuple[int, ...] | None = None
 

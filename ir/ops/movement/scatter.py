@@ -82,7 +82,7 @@ class Scattering(Op):
     Source:  ONNX.
     """
 
-    operands = ("data", "indices", "updates")
+    operands = "data indices updates"
     kind = Kind.GATHER
     formulas = {"read_bytes": "d + i + u", "write_bytes": "d"}
     reduction: str = "none"
@@ -111,7 +111,7 @@ class ScatterElements(Scattering):
     """One update for each index along an axis. Source: ONNX ScatterElements-18, Scatter-9."""
 
     mnemonic = "scatter_elements"
-    onnx = ("ScatterElements", "Scatter")
+    onnx = "ScatterElements Scatter"
     axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -144,7 +144,7 @@ class ScatterND(Scattering):
     """Slices updated at index vectors. Source: ONNX ScatterND-18."""
 
     mnemonic = "scatter_nd"
-    onnx = ("ScatterND",)
+    onnx = "ScatterND"
 
     def infer(self, ins: Inputs) -> Types:
         data, index = tensor(ins, 0), tensor(ins, 1)
@@ -190,8 +190,8 @@ class TensorScatter(Op):
     """
 
     mnemonic = "tensor_scatter"
-    onnx = ("TensorScatter",)
-    operands = ("past_cache", "update", "write_indices?")
+    onnx = "TensorScatter"
+    operands = "past_cache update write_indices?"
     kind = Kind.GATHER
     formulas = {"read_bytes": "u + i", "write_bytes": "u"}
     axis: int = -2

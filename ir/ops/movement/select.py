@@ -76,8 +76,8 @@ class Compress(Op):
     """
 
     mnemonic = "compress"
-    onnx = ("Compress",)
-    operands = ("input", "condition")
+    onnx = "Compress"
+    operands = "input condition"
     kind = Kind.GATHER
     axis: int | None = None
 
@@ -131,8 +131,8 @@ class NonZero(Op):
     """
 
     mnemonic = "non_zero"
-    onnx = ("NonZero",)
-    operands = ("X",)
+    onnx = "NonZero"
+    operands = "X"
     kind = Kind.SORT
     formulas = {"integer": "e"}
 
@@ -170,8 +170,8 @@ class Unique(Op):
     """
 
     mnemonic = "unique"
-    onnx = ("Unique",)
-    operands = ("X",)
+    onnx = "Unique"
+    operands = "X"
     kind = Kind.SORT
     axis: int | None = None
     sorted: int = 1
@@ -243,8 +243,8 @@ class UniqueInOrder(Unique):
     """
 
     mnemonic = "ms_unique"
-    onnx = ("com.microsoft::Unique",)
-    operands = ("x",)
+    onnx = "com.microsoft::Unique"
+    operands = "x"
     sorted: int = 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -268,8 +268,8 @@ class TopK(Op):
     """
 
     mnemonic = "top_k"
-    onnx = ("TopK",)
-    operands = ("X", "K")
+    onnx = "TopK"
+    operands = "X K"
     kind = Kind.SORT
     renamed: ClassVar[Mapping[str, str]] = {"k": "K"}
     axis: int = -1
@@ -360,14 +360,8 @@ class NonMaxSuppression(Op):
     """
 
     mnemonic = "non_max_suppression"
-    onnx = ("NonMaxSuppression",)
-    operands = (
-        "boxes",
-        "scores",
-        "max_output_boxes_per_class?",
-        "iou_threshold?",
-        "score_threshold?",
-    )
+    onnx = "NonMaxSuppression"
+    operands = "boxes scores max_output_boxes_per_class? iou_threshold? score_threshold?"
     kind = Kind.SORT
     formulas = {"alu": "s"}
     center_point_box: int = 0

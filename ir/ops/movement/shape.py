@@ -47,8 +47,8 @@ class Shape(Op):
     """
 
     mnemonic = "shape"
-    onnx = ("Shape",)
-    operands = ("data",)
+    onnx = "Shape"
+    operands = "data"
     kind = Kind.SHAPE
     start: int = 0
     end: int | None = None
@@ -84,8 +84,8 @@ class Size(Op):
     """
 
     mnemonic = "size"
-    onnx = ("Size",)
-    operands = ("data",)
+    onnx = "Size"
+    operands = "data"
     kind = Kind.SHAPE
 
     def infer(self, ins: Inputs) -> Types:
@@ -110,7 +110,7 @@ class Constant(Op):
     """
 
     mnemonic = "constant"
-    onnx = ("Constant",)
+    onnx = "Constant"
     kind = Kind.SHAPE
     value: Known | None = None
     value_dtype: DType = DType.UNKNOWN
@@ -171,8 +171,8 @@ class ConstantOfShape(Op):
     """
 
     mnemonic = "constant_of_shape"
-    onnx = ("ConstantOfShape",)
-    operands = ("input",)
+    onnx = "ConstantOfShape"
+    operands = "input"
     kind = Kind.MOVEMENT
     formulas = {"write_bytes": "w"}
     value: Known | None = None
@@ -217,8 +217,8 @@ class Range(Op):
     """
 
     mnemonic = "range"
-    onnx = ("Range", "com.microsoft::Range")
-    operands = ("start", "limit", "delta?")
+    onnx = "Range com.microsoft::Range"
+    operands = "start limit delta?"
     kind = Kind.MOVEMENT
     formulas = {"write_bytes": "w"}
     stash_type: int = 1

@@ -148,8 +148,8 @@ class Slice(Part):
     """
 
     mnemonic = "slice"
-    onnx = ("Slice",)
-    operands = ("data", "starts", "ends", "axes?", "steps?")
+    onnx = "Slice"
+    operands = "data starts ends axes? steps?"
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -202,8 +202,8 @@ class Split(Part):
     """
 
     mnemonic = "split"
-    onnx = ("Split",)
-    operands = ("input", "split?")
+    onnx = "Split"
+    operands = "input split?"
     axis: int = 0
     num_outputs: Natural = 0
 
@@ -263,8 +263,8 @@ class Concat(Op):
     """
 
     mnemonic = "concat"
-    onnx = ("Concat",)
-    operands = ("inputs+",)
+    onnx = "Concat"
+    operands = "inputs+"
     kind = Kind.MOVEMENT
     axis: int = 0
 

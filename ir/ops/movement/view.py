@@ -96,8 +96,8 @@ class Reshape(View):
     """
 
     mnemonic = "reshape"
-    onnx = ("Reshape",)
-    operands = ("data", "shape")
+    onnx = "Reshape"
+    operands = "data shape"
     allowzero: int = 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -139,8 +139,8 @@ class Flatten(View):
     """
 
     mnemonic = "flatten"
-    onnx = ("Flatten",)
-    operands = ("input",)
+    onnx = "Flatten"
+    operands = "input"
     axis: int = 1
 
     def infer(self, ins: Inputs) -> Types:
@@ -162,8 +162,8 @@ class Squeeze(View):
     """
 
     mnemonic = "squeeze"
-    onnx = ("Squeeze",)
-    operands = ("data", "axes?")
+    onnx = "Squeeze"
+    operands = "data axes?"
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -204,8 +204,8 @@ class Unsqueeze(View):
     """
 
     mnemonic = "unsqueeze"
-    onnx = ("Unsqueeze", "com.microsoft::ExpandDims")
-    operands = ("data", "axes")
+    onnx = "Unsqueeze com.microsoft::ExpandDims"
+    operands = "data axes"
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
@@ -230,8 +230,8 @@ class Identity(View):
     """The operand itself, of whatever type. Source: ONNX Identity-25."""
 
     mnemonic = "identity"
-    onnx = ("Identity",)
-    operands = ("input",)
+    onnx = "Identity"
+    operands = "input"
 
     def infer(self, ins: Inputs) -> Types:
         first: Type = ins[0].type if ins and ins[0] is not None else UNRANKED
@@ -249,8 +249,8 @@ class InPlace(View):
     """
 
     mnemonic = "in_place"
-    onnx = ("aten::in_place",)
-    operands = ("base", "part")
+    onnx = "aten::in_place"
+    operands = "base part"
 
     def infer(self, ins: Inputs) -> Types:
         return (tensor(ins, 0),)

@@ -37,8 +37,8 @@ class ArgMax(Op):
     """
 
     mnemonic = "argmax"
-    onnx: ClassVar[tuple[str, ...]] = ("ArgMax",)
-    operands = ("data",)
+    onnx = "ArgMax"
+    operands = "data"
     kind = Kind.REDUCTION
     formulas = {"alu": "f", "integer": "i"}
     axis: int = 0
@@ -88,5 +88,5 @@ class ArgMin(ArgMax):
     """Index of the smallest element along ``axis``. Source: ONNX ArgMin-13."""
 
     mnemonic = "argmin"
-    onnx = ("ArgMin",)
+    onnx = "ArgMin"
     better = exact.less

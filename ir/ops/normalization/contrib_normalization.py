@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ... import (
     Dim,
     DType,
@@ -46,8 +44,8 @@ class SkipLayerNormalization(Normalization):
     """
 
     mnemonic = "skip_layer_norm"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SkipLayerNormalization",)
-    operands: ClassVar[tuple[str, ...]] = ("input", "skip", "gamma", "beta?", "bias?")
+    onnx = "com.microsoft::SkipLayerNormalization"
+    operands = "input skip gamma beta? bias?"
     epsilon: float = 1e-12
 
     def infer(self, ins: Inputs) -> Types:
@@ -74,8 +72,8 @@ class SkipSimplifiedLayerNormalization(SkipLayerNormalization):
     """
 
     mnemonic = "skip_rms_norm"
-    onnx = ("com.microsoft::SkipSimplifiedLayerNormalization",)
-    operands = ("input", "skip", "gamma", "bias?")
+    onnx = "com.microsoft::SkipSimplifiedLayerNormalization"
+    operands = "input skip gamma bias?"
 
     def alu(self, ins: Inputs) -> int:
         return 1 + RMS_ALU + has(ins, 3)
@@ -92,9 +90,9 @@ class GroupNorm(Normalization):
     """
 
     mnemonic = "group_norm_nhwc"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GroupNorm",)
+    onnx = "com.microsoft::GroupNorm"
     span = Span.GROUP
-    operands: ClassVar[tuple[str, ...]] = ("X", "gamma", "beta")
+    operands = "X gamma beta"
     formulas = {"alu": "a*e", "sfu": "r + s*e"}
     activation: int = 0
     groups: Positive = 1
@@ -122,8 +120,8 @@ class SkipGroupNorm(GroupNorm):
     """
 
     mnemonic = "skip_group_norm"
-    onnx = ("com.microsoft::SkipGroupNorm",)
-    operands = ("X", "gamma", "beta", "skip", "bias?")
+    onnx = "com.microsoft::SkipGroupNorm"
+    operands = "X gamma beta skip bias?"
 
     def infer(self, ins: Inputs) -> Types:
         return super().infer(ins) * 2
@@ -145,17 +143,10 @@ class EmbedLayerNormalization(Op):
     """
 
     mnemonic = "embed_layer_norm"
-    onnx = ("com.microsoft::EmbedLayerNormalization",)
+    onnx = "com.microsoft::EmbedLayerNormalization"
     operands = (
-        "input_ids",
-        "segment_ids?",
-        "word_embedding",
-        "position_embedding",
-        "segment_embedding?",
-        "gamma",
-        "beta",
-        "mask?",
-        "position_ids?",
+        "input_ids segment_ids? word_embedding position_embedding segment_embedding? gamma beta "
+        "mask? position_ids?"
     )
     kind = Kind.NORMALIZATION
     formulas = {"alu": "a*e", "sfu": "r"}
@@ -219,8 +210,8 @@ class GatedRMSNorm(Normalization):
     """
 
     mnemonic = "gated_rms_norm"
-    onnx = ("com.microsoft::GatedRMSNorm",)
-    operands = ("X", "scale", "gate")
+    onnx = "com.microsoft::GatedRMSNorm"
+    operands = "X scale gate"
     formulas = {"alu": "a*e", "sfu": "r + 2*e"}
     epsilon: float = 1e-5
     activation: str = "silu"

@@ -38,8 +38,8 @@ class CumSum(Op):
     """
 
     mnemonic = "cumsum"
-    onnx: ClassVar[tuple[str, ...]] = ("CumSum",)
-    operands = ("x", "axis")
+    onnx = "CumSum"
+    operands = "x axis"
     kind = Kind.REDUCTION
     formulas = {"alu": "f", "integer": "i"}
     exclusive: int = 0
@@ -84,6 +84,6 @@ class CumProd(CumSum):
     """Cumulative product along an axis. Source: ONNX CumProd-26."""
 
     mnemonic = "cumprod"
-    onnx = ("CumProd",)
+    onnx = "CumProd"
     step = exact.multiply
     start = 1

@@ -98,8 +98,8 @@ class LayerNormalization(Normalization):
     """
 
     mnemonic = "layer_norm"
-    onnx: ClassVar[tuple[str, ...]] = ("LayerNormalization",)
-    operands: ClassVar[tuple[str, ...]] = ("X", "Scale", "B?")
+    onnx = "LayerNormalization"
+    operands = "X Scale B?"
     axis: int = -1
     epsilon: float = 1e-5
     stash_type: int = 1
@@ -135,11 +135,9 @@ class RMSNormalization(LayerNormalization):
 
     mnemonic = "rms_norm"
     onnx = (
-        "RMSNormalization",
-        "SimplifiedLayerNormalization",
-        "com.microsoft::SimplifiedLayerNormalization",
+        "RMSNormalization SimplifiedLayerNormalization com.microsoft::SimplifiedLayerNormalization"
     )
-    operands = ("X", "scale")
+    operands = "X scale"
 
     def infer(self, ins: Inputs) -> Types:
         return super().infer(ins)[:2]
@@ -162,8 +160,8 @@ class BatchNormalization(Normalization):
     """
 
     mnemonic = "batch_norm"
-    onnx: ClassVar[tuple[str, ...]] = ("BatchNormalization",)
-    operands = ("X", "scale", "B", "input_mean", "input_var")
+    onnx = "BatchNormalization"
+    operands = "X scale B input_mean input_var"
     span = Span.CHANNEL
     epsilon: float = 1e-5
     momentum: float = 0.9
@@ -197,8 +195,8 @@ class InstanceNormalization(Normalization):
     """
 
     mnemonic = "instance_norm"
-    onnx: ClassVar[tuple[str, ...]] = ("InstanceNormalization",)
-    operands = ("input", "scale", "B")
+    onnx = "InstanceNormalization"
+    operands = "input scale B"
     span = Span.GROUP
     epsilon: float = 1e-5
 
@@ -220,8 +218,8 @@ class GroupNormalization(Normalization):
     """
 
     mnemonic = "group_norm"
-    onnx = ("GroupNormalization",)
-    operands = ("X", "scale", "bias")
+    onnx = "GroupNormalization"
+    operands = "X scale bias"
     span = Span.GROUP
     num_groups: Positive = 1
     epsilon: float = 1e-5
@@ -245,8 +243,8 @@ class MeanVarianceNormalization(Normalization):
     """
 
     mnemonic = "mean_variance_norm"
-    onnx = ("MeanVarianceNormalization",)
-    operands = ("X",)
+    onnx = "MeanVarianceNormalization"
+    operands = "X"
     axes: tuple[int, ...] = (0, 2, 3)
 
     def alu(self, ins: Inputs) -> int:
@@ -267,8 +265,8 @@ class LpNormalization(Normalization):
     """
 
     mnemonic = "lp_norm"
-    onnx = ("LpNormalization",)
-    operands = ("input",)
+    onnx = "LpNormalization"
+    operands = "input"
     axis: int = -1
     p: Positive = 2
 
@@ -291,8 +289,8 @@ class LRN(Normalization):
     """
 
     mnemonic = "lrn"
-    onnx: ClassVar[tuple[str, ...]] = ("LRN",)
-    operands = ("X",)
+    onnx = "LRN"
+    operands = "X"
     size: Positive = 1
     alpha: float = 1e-4
     beta: float = 0.75
@@ -321,8 +319,8 @@ class Det(Op):
     """
 
     mnemonic = "det"
-    onnx = ("Det",)
-    operands = ("X",)
+    onnx = "Det"
+    operands = "X"
     kind = Kind.OPAQUE
     formulas = {"alu": "b*(m*(m - 1)*(2*m - 1)//3 + m)", "sfu": "b*(m*(m - 1)//2)"}
 

@@ -81,8 +81,8 @@ class LayerNormalizationGrad(NormalizationGrad):
     """
 
     mnemonic = "layer_norm_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::LayerNormalizationGrad",)
-    operands: ClassVar[tuple[str, ...]] = ("dY", "X", "scale", "mean", "inv_std_dev")
+    onnx = "com.microsoft::LayerNormalizationGrad"
+    operands = "dY X scale mean inv_std_dev"
     axis: int = -1
     centered: ClassVar[bool] = True
 
@@ -112,8 +112,8 @@ class SimplifiedLayerNormalizationGrad(LayerNormalizationGrad):
     """
 
     mnemonic = "rms_norm_grad"
-    onnx = ("com.microsoft::SimplifiedLayerNormalizationGrad",)
-    operands = ("dY", "X", "scale", "inv_std_var")
+    onnx = "com.microsoft::SimplifiedLayerNormalizationGrad"
+    operands = "dY X scale inv_std_var"
     centered = False
 
     def alu(self, ins: Inputs) -> int:
@@ -134,8 +134,8 @@ class BatchNormalizationGrad(NormalizationGrad):
     """
 
     mnemonic = "batch_norm_grad"
-    onnx = ("com.microsoft::BatchNormalizationGrad",)
-    operands = ("dY", "X", "scale", "saved_mean", "saved_inv_std")
+    onnx = "com.microsoft::BatchNormalizationGrad"
+    operands = "dY X scale saved_mean saved_inv_std"
     span = Span.CHANNEL
     epsilon: float = 1e-5
     is_fixed: bool = False
@@ -177,7 +177,7 @@ class GroupNormalizationGrad(NormalizationGrad):
     """
 
     mnemonic = "group_norm_grad"
-    operands = ("dY", "X", "scale")
+    operands = "dY X scale"
     span = Span.GROUP
     num_groups: Positive | None = None
     """Number of groups; None for one group per channel."""

@@ -78,7 +78,7 @@ class Reduce(Op):
     Source:  ONNX ReduceSum-13, Reduce*-18; accumulation counts one operation per element.
     """
 
-    operands = ("data", "axes?")
+    operands = "data axes?"
     kind = Kind.REDUCTION
     keepdims: int = 1
     noop_with_empty_axes: int = 0
@@ -201,7 +201,7 @@ class ReduceSum(Reduce):
     """Sum: an addition per element. Source: ONNX ReduceSum-13."""
 
     mnemonic = "reduce_sum"
-    onnx = ("ReduceSum",)
+    onnx = "ReduceSum"
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
         return _sum(items, dtype)
@@ -211,7 +211,7 @@ class ReduceMean(Reduce):
     """Mean: an addition per element, a division per result. Source: ONNX ReduceMean-18."""
 
     mnemonic = "reduce_mean"
-    onnx = ("ReduceMean",)
+    onnx = "ReduceMean"
     sfu_per_result = 1
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
@@ -224,7 +224,7 @@ class ReduceMax(Reduce):
     """Maximum: a comparison per element. Source: ONNX ReduceMax-20."""
 
     mnemonic = "reduce_max"
-    onnx = ("ReduceMax",)
+    onnx = "ReduceMax"
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
         if not items:
@@ -236,7 +236,7 @@ class ReduceMin(Reduce):
     """Minimum: a comparison per element. Source: ONNX ReduceMin-20."""
 
     mnemonic = "reduce_min"
-    onnx = ("ReduceMin",)
+    onnx = "ReduceMin"
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
         if not items:
@@ -248,7 +248,7 @@ class ReduceProd(Reduce):
     """Product: a multiplication per element. Source: ONNX ReduceProd-18."""
 
     mnemonic = "reduce_prod"
-    onnx = ("ReduceProd",)
+    onnx = "ReduceProd"
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
         return _folded(exact.multiply, items, 1.0 if dtype.is_float else 1)
@@ -258,7 +258,7 @@ class ReduceL1(Reduce):
     """Sum of magnitudes: magnitude and addition per element. Source: ONNX ReduceL1-18."""
 
     mnemonic = "reduce_l1"
-    onnx = ("ReduceL1",)
+    onnx = "ReduceL1"
     alu_per_element = 2
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
@@ -269,7 +269,7 @@ class ReduceL2(Reduce):
     """Root of the sum of squares. Source: ONNX ReduceL2-18."""
 
     mnemonic = "reduce_l2"
-    onnx = ("ReduceL2",)
+    onnx = "ReduceL2"
     alu_per_element = 2
     sfu_per_result = 1
 
@@ -284,7 +284,7 @@ class ReduceSumSquare(Reduce):
     """Sum of squares: product and addition per element. Source: ONNX ReduceSumSquare-18."""
 
     mnemonic = "reduce_sum_square"
-    onnx = ("ReduceSumSquare",)
+    onnx = "ReduceSumSquare"
     alu_per_element = 2
 
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
@@ -295,7 +295,7 @@ class ReduceLogSum(Reduce):
     """Logarithm of the sum. Source: ONNX ReduceLogSum-18."""
 
     mnemonic = "reduce_log_sum"
-    onnx = ("ReduceLogSum",)
+    onnx = "ReduceLogSum"
     sfu_per_result = 1
 
 
@@ -310,6 +310,6 @@ class ReduceLogSumExp(Reduce):
     """
 
     mnemonic = "reduce_log_sum_exp"
-    onnx = ("ReduceLogSumExp",)
+    onnx = "ReduceLogSumExp"
     alu_per_element, sfu_per_element = 3, 1
     alu_per_result, sfu_per_result = 1, 1

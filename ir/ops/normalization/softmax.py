@@ -39,8 +39,8 @@ class Softmax(Op):
     """
 
     mnemonic = "softmax"
-    onnx: ClassVar[tuple[str, ...]] = ("Softmax",)
-    operands: ClassVar[tuple[str, ...]] = ("input",)
+    onnx = "Softmax"
+    operands = "input"
     kind = Kind.SOFTMAX
     formulas: ClassVar[Mapping[str, str]] = {"alu": "4*e", "sfu": "e + r"}
     axis: int = -1
@@ -83,7 +83,7 @@ class LogSoftmax(Softmax):
     """
 
     mnemonic = "log_softmax"
-    onnx = ("LogSoftmax",)
+    onnx = "LogSoftmax"
 
 
 class Hardmax(Softmax):
@@ -96,7 +96,7 @@ class Hardmax(Softmax):
     """
 
     mnemonic = "hardmax"
-    onnx = ("Hardmax",)
+    onnx = "Hardmax"
     formulas = {"alu": "2*e"}
 
 
@@ -111,8 +111,8 @@ class BiasSoftmax(Softmax):
     """
 
     mnemonic = "bias_softmax"
-    onnx = ("com.microsoft::BiasSoftmax",)
-    operands = ("data", "bias")
+    onnx = "com.microsoft::BiasSoftmax"
+    operands = "data bias"
     formulas = {"alu": "5*e", "sfu": "e + r"}
     axis: int = 1
     flatten: bool = True
@@ -136,8 +136,8 @@ class NegativeLogLikelihoodLoss(Op):
     """
 
     mnemonic = "nll_loss"
-    onnx = ("NegativeLogLikelihoodLoss",)
-    operands = ("input", "target", "weight?")
+    onnx = "NegativeLogLikelihoodLoss"
+    operands = "input target weight?"
     kind = Kind.REDUCTION
     formulas = {"alu": "a*t"}
     reduction: str = "mean"
@@ -181,8 +181,8 @@ class SoftmaxCrossEntropyLoss(Op):
     """
 
     mnemonic = "softmax_cross_entropy_loss"
-    onnx = ("SoftmaxCrossEntropyLoss",)
-    operands = ("scores", "labels", "weights?")
+    onnx = "SoftmaxCrossEntropyLoss"
+    operands = "scores labels weights?"
     kind = Kind.SOFTMAX
     formulas = {"alu": "4*e + t*a", "sfu": "e + t"}
     reduction: str = "mean"

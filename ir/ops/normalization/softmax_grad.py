@@ -26,8 +26,8 @@ class SoftmaxGrad(Softmax):
     """
 
     mnemonic = "softmax_grad"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::SoftmaxGrad_13",)
-    operands = ("dY", "Y")
+    onnx = "com.microsoft::SoftmaxGrad_13"
+    operands = "dY Y"
     formulas: ClassVar[Mapping[str, str]] = {"alu": "4*e"}
 
     def axes(self, rank: int) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ class LogSoftmaxGrad(SoftmaxGrad):
     """
 
     mnemonic = "log_softmax_grad"
-    onnx = ("com.microsoft::LogSoftmaxGrad_13",)
+    onnx = "com.microsoft::LogSoftmaxGrad_13"
     formulas = {"alu": "3*e", "sfu": "e"}
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
@@ -77,8 +77,8 @@ class NegativeLogLikelihoodLossGrad(Softmax):
     """
 
     mnemonic = "nll_loss_grad"
-    onnx: ClassVar[tuple[str, ...]] = ()
-    operands: ClassVar[tuple[str, ...]] = ("dY", "shape", "target", "weight?")
+    onnx = ""
+    operands = "dY shape target weight?"
     formulas: ClassVar[Mapping[str, str]] = {"alu": "t"}
     reduction: str = "mean"
     ignore_index: int | None = None
@@ -126,8 +126,8 @@ class SoftmaxCrossEntropyLossGrad(NegativeLogLikelihoodLossGrad):
     """
 
     mnemonic = "softmax_cross_entropy_loss_grad"
-    onnx = ("com.microsoft::SoftmaxCrossEntropyLossGrad",)
-    operands = ("dY", "log_prob", "labels", "weights?")
+    onnx = "com.microsoft::SoftmaxCrossEntropyLossGrad"
+    operands = "dY log_prob labels weights?"
     formulas = {"alu": "2*e", "sfu": "e"}
 
     def infer(self, ins: Inputs) -> Types:

@@ -71,17 +71,14 @@ class QLinearElementwise(Op):
         return {"e": count(outs[0]), "a": a}
 
 
-BINARY = (
-    *("A", "A_scale", "A_zero_point?", "B", "B_scale", "B_zero_point?"),
-    *("C_scale", "C_zero_point?"),
-)
+BINARY = "A A_scale A_zero_point? B B_scale B_zero_point? C_scale C_zero_point?"
 
 
 class QLinearAdd(QLinearElementwise):
     """Sum of quantized operands. Source: ONNX Runtime contrib QLinearAdd-1."""
 
     mnemonic = "qlinear_add"
-    onnx = ("com.microsoft::QLinearAdd",)
+    onnx = "com.microsoft::QLinearAdd"
     operands = BINARY
     real = Add()
 
@@ -90,7 +87,7 @@ class QLinearMul(QLinearElementwise):
     """Product of quantized operands. Source: ONNX Runtime contrib QLinearMul-1."""
 
     mnemonic = "qlinear_mul"
-    onnx = ("com.microsoft::QLinearMul",)
+    onnx = "com.microsoft::QLinearMul"
     operands = BINARY
     real = Mul()
 
@@ -99,11 +96,8 @@ class QLinearWhere(QLinearElementwise):
     """Selection between quantized operands. Source: ONNX Runtime contrib QLinearWhere-1."""
 
     mnemonic = "qlinear_where"
-    onnx = ("com.microsoft::QLinearWhere",)
-    operands = (
-        *("condition", "X", "x_scale", "x_zero_point", "Y", "y_scale", "y_zero_point"),
-        *("z_scale", "z_zero_point"),
-    )
+    onnx = "com.microsoft::QLinearWhere"
+    operands = "condition X x_scale x_zero_point Y y_scale y_zero_point z_scale z_zero_point"
     data = (0, 1, 4)
     quantized = (8, 1, 4)
     real = Where()
@@ -121,7 +115,7 @@ class QLinearLookup(Op):
 
     kind = Kind.QUANTIZE
     formulas = {"integer": "e"}
-    operands = ("X", "X_scale", "X_zero_point?", "Y_scale", "Y_zero_point?")
+    operands = "X X_scale X_zero_point? Y_scale Y_zero_point?"
 
     def infer(self, ins: Inputs) -> Types:
         return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
@@ -131,7 +125,7 @@ class QLinearSigmoid(QLinearLookup):
     """Sigmoid of a quantized operand. Source: ONNX Runtime contrib QLinearSigmoid-1."""
 
     mnemonic = "qlinear_sigmoid"
-    onnx = ("com.microsoft::QLinearSigmoid",)
+    onnx = "com.microsoft::QLinearSigmoid"
 
 
 @frozen
@@ -139,7 +133,7 @@ class QLinearLeakyRelu(QLinearLookup):
     """LeakyRelu of a quantized operand. Source: ONNX Runtime contrib QLinearLeakyRelu-1."""
 
     mnemonic = "qlinear_leaky_relu"
-    onnx = ("com.microsoft::QLinearLeakyRelu",)
+    onnx = "com.microsoft::QLinearLeakyRelu"
     alpha: float = 0.01
 
 
@@ -155,8 +149,8 @@ class QLinearSoftmax(Op):
     """
 
     mnemonic = "qlinear_softmax"
-    onnx = ("com.microsoft::QLinearSoftmax",)
-    operands = ("X", "X_scale", "x_zero_point?", "y_scale", "y_zero_point")
+    onnx = "com.microsoft::QLinearSoftmax"
+    operands = "X X_scale x_zero_point? y_scale y_zero_point"
     kind = Kind.SOFTMAX
     formulas = {"alu": "6*e", "integer": "e", "sfu": "r"}
     axis: int = -1
@@ -190,11 +184,8 @@ class QLinearReduceMean(Op):
     """
 
     mnemonic = "qlinear_reduce_mean"
-    onnx = ("com.microsoft::QLinearReduceMean",)
-    operands = (
-        *("data", "data_scale", "data_zero_point?"),
-        *("reduced_scale", "reduced_zero_point?"),
-    )
+    onnx = "com.microsoft::QLinearReduceMean"
+    operands = "data data_scale data_zero_point? reduced_scale reduced_zero_point?"
     kind = Kind.REDUCTION
     formulas = {"alu": f"{DEQUANTIZE_ALU + 1}*e + {QUANTIZE_ALU}*r", "sfu": "r"}
     axes: tuple[int, ...] = ()
@@ -224,8 +215,8 @@ class QLinearConcat(Op):
     """
 
     mnemonic = "qlinear_concat"
-    onnx = ("com.microsoft::QLinearConcat",)
-    operands = ("Y_scale", "Y_zero_point", "inputs+")
+    onnx = "com.microsoft::QLinearConcat"
+    operands = "Y_scale Y_zero_point inputs+"
     kind = Kind.QUANTIZE
     formulas = {"integer": "e"}
     axis: int = 0

@@ -67,8 +67,8 @@ class QuantizeLinear(Op):
     """
 
     mnemonic = "quantize_linear"
-    onnx = ("QuantizeLinear", "com.microsoft::QuantizeLinear")
-    operands = ("x", "y_scale", "y_zero_point?")
+    onnx = "QuantizeLinear com.microsoft::QuantizeLinear"
+    operands = "x y_scale y_zero_point?"
     kind = Kind.QUANTIZE
     formulas = {"alu": f"{QUANTIZE_ALU}*e"}
     axis: int = 1
@@ -116,8 +116,8 @@ class DequantizeLinear(Op):
     """
 
     mnemonic = "dequantize_linear"
-    onnx = ("DequantizeLinear", "com.microsoft::DequantizeLinear")
-    operands = ("x", "x_scale", "x_zero_point?")
+    onnx = "DequantizeLinear com.microsoft::DequantizeLinear"
+    operands = "x x_scale x_zero_point?"
     kind = Kind.QUANTIZE
     formulas = {"alu": "a*e"}
     axis: int = 1
@@ -160,8 +160,8 @@ class DynamicQuantizeLinear(Op):
     """
 
     mnemonic = "dynamic_quantize_linear"
-    onnx = ("DynamicQuantizeLinear",)
-    operands = ("x",)
+    onnx = "DynamicQuantizeLinear"
+    operands = "x"
     kind = Kind.QUANTIZE
     formulas = {"alu": f"{2 + QUANTIZE_ALU}*e"}
 

@@ -7,10 +7,7 @@ from ..convolution.conv import Conv
 from ..convolution.conv_transpose import ConvTranspose
 from .quantized_matmul import REQUANTIZE
 
-QLINEAR_OPERANDS = (
-    *("x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point"),
-    "B?",
-)
+QLINEAR_OPERANDS = "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B?"
 
 
 class ConvInteger(Conv):
@@ -23,8 +20,8 @@ class ConvInteger(Conv):
     """
 
     mnemonic = "conv_integer"
-    onnx = ("ConvInteger",)
-    operands = ("x", "w", "x_zero_point?", "w_zero_point?")
+    onnx = "ConvInteger"
+    operands = "x w x_zero_point? w_zero_point?"
     macs_in = DType.I8
     result = DType.I32
     added_at = ()
@@ -42,7 +39,7 @@ class QLinearConv(Conv):
     """
 
     mnemonic = "qlinear_conv"
-    onnx = ("QLinearConv", "com.microsoft::QLinearConv", "com.ms.internal.nhwc::QLinearConv")
+    onnx = "QLinearConv com.microsoft::QLinearConv com.ms.internal.nhwc::QLinearConv"
     operands = QLINEAR_OPERANDS
     at = (0, 3)
     typed_by = (7, 0)
@@ -65,7 +62,7 @@ class QLinearConvTranspose(ConvTranspose):
     """
 
     mnemonic = "qlinear_conv_transpose"
-    onnx = ("com.ms.internal.nhwc::QLinearConvTranspose",)
+    onnx = "com.ms.internal.nhwc::QLinearConvTranspose"
     operands = QLINEAR_OPERANDS
     at = (0, 3)
     typed_by = (7, 0)

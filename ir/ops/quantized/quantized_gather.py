@@ -42,8 +42,8 @@ class GatherBlockQuantized(Op):
     """
 
     mnemonic = "gather_block_quantized"
-    onnx = ("com.microsoft::GatherBlockQuantized",)
-    operands = ("data", "indices", "scales", "zero_points?")
+    onnx = "com.microsoft::GatherBlockQuantized"
+    operands = "data indices scales zero_points?"
     kind = Kind.GATHER
     formulas = {"alu": "a*e"}
     bits: Positive = 4

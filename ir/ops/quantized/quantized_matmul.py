@@ -28,8 +28,8 @@ class MatMulInteger(MatMul):
     """
 
     mnemonic = "matmul_integer"
-    onnx = ("MatMulInteger",)
-    operands = ("A", "B", "a_zero_point?", "b_zero_point?")
+    onnx = "MatMulInteger"
+    operands = "A B a_zero_point? b_zero_point?"
     macs_in = DType.I8
     result = DType.I32
 
@@ -42,7 +42,7 @@ class MatMulInteger16(MatMul):
     """
 
     mnemonic = "matmul_integer16"
-    onnx = ("com.microsoft::MatMulInteger16",)
+    onnx = "com.microsoft::MatMulInteger16"
 
     def result_dtype(self, ins: Inputs) -> DType:
         unsigned = {tensor(ins, 0).dtype, tensor(ins, 1).dtype} == {DType.U16}
@@ -60,11 +60,8 @@ class QLinearMatMul(MatMul):
     """
 
     mnemonic = "qlinear_matmul"
-    onnx = ("QLinearMatMul",)
-    operands = (
-        *("a", "a_scale", "a_zero_point", "b", "b_scale", "b_zero_point", "y_scale"),
-        "y_zero_point",
-    )
+    onnx = "QLinearMatMul"
+    operands = "a a_scale a_zero_point b b_scale b_zero_point y_scale y_zero_point"
     at = (0, 3)
     typed_by = (7, 0)
     fused_alu = REQUANTIZE
@@ -85,8 +82,8 @@ class MatMulIntegerToFloat(MatMul):
     """
 
     mnemonic = "matmul_integer_to_float"
-    onnx = ("com.microsoft::MatMulIntegerToFloat",)
-    operands = ("A", "B", "a_scale", "b_scale", "a_zero_point?", "b_zero_point?", "bias?")
+    onnx = "com.microsoft::MatMulIntegerToFloat"
+    operands = "A B a_scale b_scale a_zero_point? b_zero_point? bias?"
     typed_by = (2, 3, 6)
     fused_alu, added_at = 1, (6,)
     macs_in = DType.I8
@@ -103,8 +100,8 @@ class DynamicQuantizeMatMul(MatMul):
     """
 
     mnemonic = "dynamic_quantize_matmul"
-    onnx = ("com.microsoft::DynamicQuantizeMatMul",)
-    operands = ("A", "B", "b_scale", "b_zero_point?", "bias?")
+    onnx = "com.microsoft::DynamicQuantizeMatMul"
+    operands = "A B b_scale b_zero_point? bias?"
     typed_by = (0, 2)
     fused_alu, added_at = 1, (4,)
     macs_in = DType.I8
@@ -121,8 +118,8 @@ class QOrderedMatMul(MatMul):
     """
 
     mnemonic = "qordered_matmul"
-    onnx = ("com.microsoft::QOrderedMatMul",)
-    operands = ("A", "scale_A", "B", "scale_B", "scale_Y", "bias?", "C?", "scale_C?")
+    onnx = "com.microsoft::QOrderedMatMul"
+    operands = "A scale_A B scale_B scale_Y bias? C? scale_C?"
     at = (0, 2)
     fused_alu, added_at = REQUANTIZE, (5, 6, 6)
 
@@ -142,11 +139,8 @@ class QGemm(Gemm):
     """
 
     mnemonic = "qgemm"
-    onnx = ("com.microsoft::QGemm",)
-    operands = (
-        *("A", "a_scale", "a_zero_point", "B", "b_scale", "b_zero_point", "C?", "y_scale?"),
-        "y_zero_point?",
-    )
+    onnx = "com.microsoft::QGemm"
+    operands = "A a_scale a_zero_point B b_scale b_zero_point C? y_scale? y_zero_point?"
     at = (0, 3)
     macs_in = DType.I8
 
@@ -169,8 +163,8 @@ class GemmFloat8(Gemm):
     """
 
     mnemonic = "gemm_float8"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GemmFloat8",)
-    operands = ("A", "B", "C?", "scaleA?", "scaleB?", "scaleY?")
+    onnx = "com.microsoft::GemmFloat8"
+    operands = "A B C? scaleA? scaleB? scaleY?"
 
     beta: float = 0.0
     dtype: int | DType = 1
@@ -206,7 +200,7 @@ class SparseToDenseMatMul(MatMul):
     """
 
     mnemonic = "sparse_to_dense_matmul"
-    onnx = ("com.microsoft::SparseToDenseMatMul",)
+    onnx = "com.microsoft::SparseToDenseMatMul"
     formulas: ClassVar[dict[str, str]] = {}
     is_counted = False
 

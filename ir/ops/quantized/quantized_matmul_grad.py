@@ -18,7 +18,7 @@ class GemmFloat8Grad(GemmFloat8):
     """
 
     mnemonic = "gemm_float8_grad"
-    onnx = ()
+    onnx = ""
 
     scale_block: Natural = 0
 

@@ -94,8 +94,8 @@ class MatMulNBits(WeightOnly):
     """
 
     mnemonic = "matmul_nbits"
-    onnx = ("com.microsoft::MatMulNBits",)
-    operands = ("A", "B", "scales", "zero_points?", "g_idx?", "bias?")
+    onnx = "com.microsoft::MatMulNBits"
+    operands = "A B scales zero_points? g_idx? bias?"
 
     K: Positive = 0
     N: Positive = 0
@@ -130,8 +130,8 @@ class MatMulBnb4(WeightOnly):
     """
 
     mnemonic = "matmul_bnb4"
-    onnx = ("com.microsoft::MatMulBnb4",)
-    operands = ("A", "B", "absmax")
+    onnx = "com.microsoft::MatMulBnb4"
+    operands = "A B absmax"
     unpacking = 1
 
     K: Positive = 0
@@ -158,8 +158,8 @@ class MatMulFpQ4(WeightOnly):
     """
 
     mnemonic = "matmul_fpq4"
-    onnx = ("com.microsoft::MatMulFpQ4",)
-    operands = ("A", "B", "B_shape")
+    onnx = "com.microsoft::MatMulFpQ4"
+    operands = "A B B_shape"
 
     blk_quant_type: int = 1
 
@@ -183,8 +183,8 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
     """
 
     mnemonic = "matmul_block_fp8_weight"
-    onnx = ("com.microsoft::MatMulBlockQuantizedFp8Weight",)
-    operands = ("A", "B", "b_scale", "a_scale?", "bias?")
+    onnx = "com.microsoft::MatMulBlockQuantizedFp8Weight"
+    operands = "A B b_scale a_scale? bias?"
     unpacking = 1
 
     block_size: Positive = 128
@@ -210,8 +210,8 @@ class MatMulBlockQuantizedFp4Weight(WeightOnly):
     """
 
     mnemonic = "matmul_block_fp4_weight"
-    onnx = ("com.microsoft::MatMulBlockQuantizedFp4Weight",)
-    operands = ("A", "B", "weight_scale", "weight_scale_2", "input_scale?", "bias?")
+    onnx = "com.microsoft::MatMulBlockQuantizedFp4Weight"
+    operands = "A B weight_scale weight_scale_2 input_scale? bias?"
 
     block_size: Positive = 16
 
@@ -242,11 +242,8 @@ class MatMulNBitsMlp(Op):
     """
 
     mnemonic = "matmul_nbits_mlp"
-    onnx = ("com.microsoft::MatMulNBitsMlp",)
-    operands = (
-        *("A", "skip?", "norm_scale?", "gate_B", "gate_scales", "gate_bias?", "up_B", "up_scales"),
-        "up_bias?",
-    )
+    onnx = "com.microsoft::MatMulNBitsMlp"
+    operands = "A skip? norm_scale? gate_B gate_scales gate_bias? up_B up_scales up_bias?"
     kind = Kind.MATMUL
     formulas = {"mac": "2*b*n*k", "alu": "4*n*k + b*n*x + b*k*z", "sfu": "b*n*y"}
 
@@ -288,11 +285,8 @@ class MatMulNBitsQkv(Op):
     """
 
     mnemonic = "matmul_nbits_qkv"
-    onnx = ("com.microsoft::MatMulNBitsQkv",)
-    operands = (
-        *("A", "skip?", "norm_scale", "q_B", "q_scales", "q_bias?"),
-        *("k_B", "k_scales", "k_bias?", "v_B", "v_scales", "v_bias?"),
-    )
+    onnx = "com.microsoft::MatMulNBitsQkv"
+    operands = "A skip? norm_scale q_B q_scales q_bias? k_B k_scales k_bias? v_B v_scales v_bias?"
     kind = Kind.MATMUL
     formulas = {"mac": "b*k*(n + 2*l)", "alu": "2*k*(n + 2*l) + b*k*z"}
 

@@ -42,8 +42,8 @@ class CausalConvWithState(Op):
     """
 
     mnemonic = "causal_conv_with_state"
-    onnx: ClassVar[tuple[str, ...]] = ("CausalConvWithState", "com.microsoft::CausalConvWithState")
-    operands: ClassVar[tuple[str, ...]] = ("input", "weight", "bias?", "past_state?")
+    onnx = "CausalConvWithState com.microsoft::CausalConvWithState"
+    operands = "input weight bias? past_state?"
     kind = Kind.CONV
     formulas: ClassVar[Mapping[str, str]] = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
     bias_at: ClassVar[int] = 2
@@ -117,11 +117,8 @@ class VarlenCausalConvWithState(CausalConvWithState):
     """
 
     mnemonic = "varlen_causal_conv_with_state"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::VarlenCausalConvWithState",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("input", "weight", "cumulative_sequence_length", "bias?", "initial_state"),
-        "capture_count?",
-    )
+    onnx = "com.microsoft::VarlenCausalConvWithState"
+    operands = "input weight cumulative_sequence_length bias? initial_state capture_count?"
     bias_at = 3
 
     state_update_capacity: Natural = 0

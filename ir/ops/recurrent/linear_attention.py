@@ -48,8 +48,8 @@ class LinearAttention(Op):
     """
 
     mnemonic = "linear_attention"
-    onnx = ("LinearAttention", "com.microsoft::LinearAttention")
-    operands = ("query", "key", "value", "past_state?", "decay?", "beta?")
+    onnx = "LinearAttention com.microsoft::LinearAttention"
+    operands = "query key value past_state? decay? beta?"
     kind = Kind.ATTENTION
     formulas = FORMULAS
 
@@ -116,10 +116,10 @@ class GatedDeltaNet(Op):
     """
 
     mnemonic = "gated_delta_net"
-    onnx: ClassVar[tuple[str, ...]] = ("com.microsoft::GatedDeltaNet",)
-    operands: ClassVar[tuple[str, ...]] = (
-        *("query", "key?", "value?", "cu_seqlens?", "decay?", "beta?", "initial_state?", "a_log?"),
-        *("dt_bias?", "capture_count?", "state_update_active?"),
+    onnx = "com.microsoft::GatedDeltaNet"
+    operands = (
+        "query key? value? cu_seqlens? decay? beta? initial_state? a_log? dt_bias? "
+        "capture_count? state_update_active?"
     )
     kind = Kind.ATTENTION
     formulas: ClassVar[Mapping[str, str]] = FORMULAS
@@ -182,8 +182,8 @@ class LinearAttentionGate(Op):
     """
 
     mnemonic = "linear_attention_gate"
-    onnx = ("com.microsoft::LinearAttentionGate",)
-    operands = ("a", "dt_bias", "decay_scale", "b?")
+    onnx = "com.microsoft::LinearAttentionGate"
+    operands = "a dt_bias decay_scale b?"
     formulas = {"alu": "3*e + 2*f", "sfu": "2*e + 2*f"}
 
     def infer(self, ins: Inputs) -> Types:

@@ -151,8 +151,8 @@ class RNN(Recurrent):
     """
 
     mnemonic = "rnn"
-    onnx = ("RNN",)
-    operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
+    onnx = "RNN"
+    operands = "X W R B? sequence_lens? initial_h?"
 
 
 @frozen
@@ -164,8 +164,8 @@ class GRU(Recurrent):
     """
 
     mnemonic = "gru"
-    onnx = ("GRU",)
-    operands = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")
+    onnx = "GRU"
+    operands = "X W R B? sequence_lens? initial_h?"
     gates = 3
     uses = (2, 1)
     defaults = ("Sigmoid", "Tanh")
@@ -176,7 +176,7 @@ class GRU(Recurrent):
         return 5
 
 
-LSTM_OPERANDS = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?", "initial_c?", "P?")
+LSTM_OPERANDS = "X W R B? sequence_lens? initial_h? initial_c? P?"
 
 
 @frozen
@@ -190,8 +190,8 @@ class LSTM(Recurrent):
     """
 
     mnemonic = "lstm"
-    onnx: ClassVar[tuple[str, ...]] = ("LSTM",)
-    operands: ClassVar[tuple[str, ...]] = LSTM_OPERANDS
+    onnx = "LSTM"
+    operands = LSTM_OPERANDS
     gates = 4
     uses = (3, 1, 1)
     defaults = ("Sigmoid", "Tanh", "Tanh")
@@ -213,8 +213,8 @@ class ProjectedLSTM(LSTM):
     """
 
     mnemonic = "projected_lstm"
-    onnx = ("aten::LSTM",)
-    operands = (*LSTM_OPERANDS, "projection")
+    onnx = "aten::LSTM"
+    operands = f"{LSTM_OPERANDS} projection"
     formulas = {
         **Recurrent.formulas,
         "mac": "t*b*r*(g*h*(i + p) + h*p)",
@@ -247,8 +247,8 @@ class DynamicQuantizeLSTM(LSTM):
     """
 
     mnemonic = "dynamic_quantize_lstm"
-    onnx = ("com.microsoft::DynamicQuantizeLSTM",)
-    operands = (*LSTM_OPERANDS, "W_scale", "W_zero_point", "R_scale", "R_zero_point")
+    onnx = "com.microsoft::DynamicQuantizeLSTM"
+    operands = f"{LSTM_OPERANDS} W_scale W_zero_point R_scale R_zero_point"
     macs_in = DType.I8
 
     def hidden(self, ins: Inputs) -> Dim:
@@ -264,8 +264,8 @@ class AttnLSTM(LSTM):
     """
 
     mnemonic = "attn_lstm"
-    onnx = ("com.microsoft::AttnLSTM",)
-    operands = (*LSTM_OPERANDS, "QW?", "MW?", "V?", "M?", "memory_seq_lens?", "AW?")
+    onnx = "com.microsoft::AttnLSTM"
+    operands = f"{LSTM_OPERANDS} QW? MW? V? M? memory_seq_lens? AW?"
 
     def input_width(self, ins: Inputs) -> Dim | None:
         return axis(tensor(ins, 1).shape, 2)

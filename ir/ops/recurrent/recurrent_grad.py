@@ -22,20 +22,7 @@ class RecurrentGrad(Op):
     """
 
     mnemonic = "recurrent_grad"
-    operands = (
-        "dY?",
-        "dY_h?",
-        "dY_c?",
-        "Y",
-        "X",
-        "W",
-        "R",
-        "B?",
-        "sequence_lens?",
-        "initial_h?",
-        "initial_c?",
-        "P?",
-    )
+    operands = "dY? dY_h? dY_c? Y X W R B? sequence_lens? initial_h? initial_c? P?"
     kind = Kind.RECURRENT
     least_results = 0
     formulas = {

@@ -54,7 +54,7 @@ class StateSpaceScanGrad(OfOperands, StateSpaceScan):
     """
 
     mnemonic = "state_space_scan_grad"
-    operands = (*("dY", "x", "dt", "B", "C", "lengths?", "state", "A", "D?", "dt_bias?"),)
+    operands = "dY x dt B C lengths? state A D? dt_bias?"
     formulas = {
         "mac": "5*n*h*p*s*m",
         "alu": "n*h*p*(3*s + 4 + 10*s*(1 - m))",
@@ -78,10 +78,10 @@ class GatedDeltaNetGrad(OfOperands, GatedDeltaNet):
     """
 
     mnemonic = "gated_delta_net_grad"
-    onnx = ()
+    onnx = ""
     operands = (
-        *("dY", "query", "key?", "value?", "cu_seqlens?", "decay?", "beta?", "initial_state?"),
-        *("a_log?", "dt_bias?", "capture_count?", "state_update_active?"),
+        "dY query key? value? cu_seqlens? decay? beta? initial_state? a_log? dt_bias? "
+        "capture_count? state_update_active?"
     )
     formulas = {
         "mac": "b*t*d*v*(3*g*r + 2*h)",
@@ -113,11 +113,8 @@ class VarlenCausalConvWithStateGrad(VarlenCausalConvWithState):
     """
 
     mnemonic = "varlen_causal_conv_with_state_grad"
-    onnx = ()
-    operands = (
-        *("dY", "input", "weight", "cumulative_sequence_length", "bias?", "initial_state"),
-        "capture_count?",
-    )
+    onnx = ""
+    operands = "dY input weight cumulative_sequence_length bias? initial_state capture_count?"
     formulas = {"mac": "3*e*k", "alu": "2*e*x", "sfu": "2*e*y"}
 
     def infer(self, ins: Inputs) -> Types:

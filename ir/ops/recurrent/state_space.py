@@ -25,17 +25,7 @@ class StateSpaceScan(Op):
     """
 
     mnemonic = "state_space_scan"
-    operands: ClassVar[tuple[str, ...]] = (
-        "x",
-        "dt",
-        "B",
-        "C",
-        "lengths?",
-        "state",
-        "A",
-        "D?",
-        "dt_bias?",
-    )
+    operands = "x dt B C lengths? state A D? dt_bias?"
     kind = Kind.ATTENTION
     formulas: ClassVar[Mapping[str, str]] = {
         "mac": "2*n*h*p*s*m",

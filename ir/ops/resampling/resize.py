@@ -107,8 +107,8 @@ class Resize(Resampling):
     """
 
     mnemonic = "resize"
-    onnx = ("Resize", "com.ms.internal.nhwc::Resize")
-    operands = ("X", "roi?", "scales?", "sizes?")
+    onnx = "Resize com.ms.internal.nhwc::Resize"
+    operands = "X roi? scales? sizes?"
     antialias: int = 0
     axes: tuple[int, ...] | None = None
     coordinate_transformation_mode: str = "half_pixel"
@@ -187,8 +187,8 @@ class Upsample(Resampling):
     """
 
     mnemonic = "upsample"
-    onnx = ("Upsample",)
-    operands = ("X", "scales")
+    onnx = "Upsample"
+    operands = "X scales"
     mode: str = "nearest"
 
     def infer(self, ins: Inputs) -> Types:

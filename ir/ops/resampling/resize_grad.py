@@ -39,8 +39,8 @@ class ResizeGrad(Op):
     """
 
     mnemonic = "resize_grad"
-    onnx = ("com.microsoft::ResizeGrad",)
-    operands = ("dY", "shape")
+    onnx = "com.microsoft::ResizeGrad"
+    operands = "dY shape"
     kind = Kind.POOL
     formulas = {"alu": "e*(2*t - 1)"}
     mode: str = "nearest"

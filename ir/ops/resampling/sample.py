@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from perfc.errors import ShapeError
 
 from ... import (
@@ -50,8 +48,8 @@ class GridSample(Op):
     """
 
     mnemonic = "grid_sample"
-    onnx: ClassVar[tuple[str, ...]] = ("GridSample", "com.microsoft::GridSample")
-    operands = ("X", "grid")
+    onnx = "GridSample com.microsoft::GridSample"
+    operands = "X grid"
     kind = Kind.GATHER
     formulas = {"alu": "e*o"}
     align_corners: int = 0
@@ -98,8 +96,8 @@ class AffineGrid(Op):
     """
 
     mnemonic = "affine_grid"
-    onnx = ("AffineGrid",)
-    operands = ("theta", "size")
+    onnx = "AffineGrid"
+    operands = "theta size"
     kind = Kind.MATMUL
     formulas = {"mac": "v*(k + 1)"}
     align_corners: int = 0
@@ -177,8 +175,8 @@ class RoiAlign(RegionPooling):
     """
 
     mnemonic = "roi_align"
-    onnx = ("RoiAlign",)
-    operands = ("X", "rois", "batch_indices")
+    onnx = "RoiAlign"
+    operands = "X rois batch_indices"
     coordinate_transformation_mode: str = "half_pixel"
     mode: str = "avg"
     output_height: Natural = 1
@@ -212,8 +210,8 @@ class MaxRoiPool(RegionPooling):
     """
 
     mnemonic = "max_roi_pool"
-    onnx = ("MaxRoiPool",)
-    operands = ("X", "rois")
+    onnx = "MaxRoiPool"
+    operands = "X rois"
     pooled_shape: Positives = (1, 1)
     spatial_scale: float = 1.0
 
@@ -230,8 +228,8 @@ class CropAndResize(RegionPooling):
     """
 
     mnemonic = "crop_and_resize"
-    onnx = ("com.microsoft::CropAndResize",)
-    operands = ("X", "rois", "batch_indices", "crop_size")
+    onnx = "com.microsoft::CropAndResize"
+    operands = "X rois batch_indices crop_size"
     extrapolation_value: float = 0.0
     mode: str = "bilinear"
 

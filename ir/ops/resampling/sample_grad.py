@@ -20,7 +20,7 @@ class GridSampleGrad(Op):
     """
 
     mnemonic = "grid_sample_grad"
-    operands = ("dY", "X", "grid")
+    operands = "dY X grid"
     kind = Kind.GATHER
     formulas = {"alu": "e*o"}
     align_corners: int = 0

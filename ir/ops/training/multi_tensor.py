@@ -34,7 +34,7 @@ class MultiTensor(Op):
     """
 
     mnemonic = "multi_tensor"
-    operands = ("tensors+",)
+    operands = "tensors+"
     kind = Kind.OPTIMIZER
     formulas = {"alu": "e*a", "sfu": "e*s"}
     function: str = ""

@@ -19,7 +19,7 @@ class Optimizer(Op):
     """
 
     kind = Kind.OPTIMIZER
-    operands = ("R", "T", "inputs+")
+    operands = "R T inputs+"
     formulas = {"alu": "a*e", "sfu": "s*e"}
     states: ClassVar[int] = 1
     alu: ClassVar[int] = 7
@@ -50,7 +50,7 @@ class Adagrad(Optimizer):
     """
 
     mnemonic = "adagrad"
-    onnx = ("ai.onnx.preview.training::Adagrad",)
+    onnx = "ai.onnx.preview.training::Adagrad"
     decay_factor: float = 0.0
     epsilon: float = 1e-6
     norm_coefficient: float = 0.0
@@ -67,7 +67,7 @@ class Adam(Optimizer):
     """
 
     mnemonic = "adam"
-    onnx = ("ai.onnx.preview.training::Adam",)
+    onnx = "ai.onnx.preview.training::Adam"
     states = 2
     alu = 13
     alpha: float = 0.9
@@ -88,7 +88,7 @@ class Momentum(Optimizer):
     """
 
     mnemonic = "momentum"
-    onnx = ("ai.onnx.preview.training::Momentum",)
+    onnx = "ai.onnx.preview.training::Momentum"
     sfu = 0
     alpha: float = 0.0
     beta: float = 0.0
@@ -107,8 +107,8 @@ class Gradient(Op):
     """
 
     mnemonic = "gradient"
-    onnx = ("ai.onnx.preview.training::Gradient",)
-    operands = ("Inputs+",)
+    onnx = "ai.onnx.preview.training::Gradient"
+    operands = "Inputs+"
     kind = Kind.OPAQUE
     is_counted = False
     xs: tuple[str, ...] = ()

@@ -179,7 +179,9 @@ def signature(cls: type[Op]) -> Signature:
         adapt: Callable[..., dict[str, object]] | None = getattr(cls, "adapt", None)
         sorts = {f.name: _EXPECTED.get(str(f.type).removesuffix(" | None")) for f in fields(cls)}
         expected = {name: e for name, e in sorts.items() if e is not None}
-        result = Signature(names, cls.operands, renamed, adapt, "num_outputs" in names, expected)
+        result = Signature(
+            names, cls.signature.names, renamed, adapt, "num_outputs" in names, expected
+        )
         _SIGNATURES[cls] = result
     return result
 
