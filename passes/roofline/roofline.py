@@ -117,7 +117,7 @@ class Roofline(Analysis[RooflineTable]):
     """
 
     requires: ClassVar = (Fuse,)
-    reads_files: ClassVar[bool] = True
+    reads_files = True
     target: str = "a100"
     runtime: str = DEFAULT
     tf32: Tf32 | None = None

@@ -71,7 +71,7 @@ class Streams(Analysis[Timeline]):
     """
 
     requires: ClassVar = (Fuse, Roofline)
-    reads_files: ClassVar[bool] = True
+    reads_files = True
     target: str = "a100"
     runtime: str = DEFAULT
     tf32: Tf32 | None = None

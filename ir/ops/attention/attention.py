@@ -110,7 +110,7 @@ class AttentionLike(Op):
     """
 
     kind = Kind.ATTENTION
-    formulas: ClassVar[Mapping[str, str]] = SCORES
+    formulas = SCORES
     cache_at: ClassVar[int | None] = None
     """Position of the past keys; None if fused kernels do not compute all of it, as for operators
     that project their input, or if data decide which pairs count (sparse and paged attention)."""

@@ -294,7 +294,7 @@ class MultiHeadAttention(AttentionLike):
     mask_at: ClassVar[tuple[int, int]] = (4, 5)
     past_at: ClassVar[tuple[int, int]] = (6, 7)
     cache_at = 6
-    length_at: ClassVar[int] = 8
+    length_at = 8
 
     num_heads: Positive = 1
     mask_filter_value: float = -10000.0

@@ -57,7 +57,7 @@ class GroupQueryAttention(AttentionLike):
         "sin_cache? position_ids? attention_bias? head_sink? k_scale? v_scale? q_norm_weight? "
         "k_norm_weight?"
     )
-    total_at: ClassVar[int] = 6
+    total_at = 6
     cache_at: ClassVar[int | None] = 3
 
     num_heads: Positive = 1

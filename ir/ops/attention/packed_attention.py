@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
 from ... import (
     Dim,
@@ -178,7 +177,7 @@ class LongformerAttention(AttentionLike):
     onnx = "com.microsoft::LongformerAttention"
     operands = "input weight bias mask global_weight global_bias global"
     formulas = PROJECTED_SCORES
-    weight_at: ClassVar[int] = 1
+    weight_at = 1
 
     num_heads: Positive = 1
     window: Positive = 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ... import (
     Attributes,
     Dim,
@@ -58,7 +56,7 @@ class PerFeature(Op):
     kind = Kind.CLASSICAL
     operands = "X"
     formulas = {"alu": "a*e"}
-    alu: ClassVar[int] = 1
+    alu = 1
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)

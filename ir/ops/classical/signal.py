@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from perfc.errors import ShapeError
 
 from ... import (
@@ -217,7 +215,7 @@ class Window(Op):
     formulas = {"alu": "a*n", "sfu": "c*n"}
     output_datatype: DType = DType.F32
     periodic: int = 1
-    cosines: ClassVar[int] = 1
+    cosines = 1
 
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import ClassVar
+from collections.abc import Callable
 
 from ... import DType, Inputs, Item, Kind, Op, TensorType, Types, dim_max, frozen, tensor
 from ...symbolic.fresh import data_extent
@@ -39,7 +38,7 @@ class RegexFullMatch(Elementwise):
     operands = "X"
     kind = Kind.STRING
     result = DType.BOOL
-    formulas: ClassVar[Mapping[str, str]] = {}
+    formulas = {}
     is_counted = False
     pattern: str = ""
 

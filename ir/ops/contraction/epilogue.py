@@ -41,7 +41,7 @@ contrib operators; an exponential, tanh, erf, logarithm or quotient is one speci
 class Epilogue(Op):
     """An operator with additional operations on each element of its result before it is written."""
 
-    fused_alu: ClassVar[int] = 0
+    fused_alu = 0
     """Operations per element, for any operands."""
     added_at: ClassVar[tuple[int, ...]] = ()
     """Positions of optional operands that add an operation per element."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from perfc.errors import ShapeError
@@ -63,7 +62,7 @@ def in_layout(shape: Shape, channels_last: int) -> Shape:
 class InLayout(Op):
     """An operator on feature maps whose channels are the second or the last axis."""
 
-    is_nhwc: ClassVar[bool] = False
+    is_nhwc = False
     """True if channels are always the last axis."""
 
     def layout(self) -> int:
@@ -94,7 +93,7 @@ class Conv(Epilogue, InLayout):
     onnx = "Conv"
     operands = "X W B?"
     kind = Kind.CONV
-    formulas: ClassVar[Mapping[str, str]] = {
+    formulas = {
         "mac": "n*k*p*q*(c//g)*r*s",
         "alu": "n*k*p*q*x",
         "sfu": "n*k*p*q*y",

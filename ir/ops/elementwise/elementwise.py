@@ -60,9 +60,9 @@ class Elementwise(Op):
              one special function counted once on the special-function unit.
     """
 
-    alu_per_element: ClassVar[int] = 1
-    sfu_per_element: ClassVar[int] = 0
-    variadic: ClassVar[bool] = False
+    alu_per_element = 1
+    sfu_per_element = 0
+    variadic = False
     function: ClassVar[Callable[..., Item] | None] = None
     """Function of known elements, including symbolic ones."""
     derivative: ClassVar[tuple[str, ...]] = ()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import (
     ABSENT,
@@ -56,11 +55,11 @@ class Random(Op):
     """
 
     kind = Kind.RANDOM
-    formulas: ClassVar[Mapping[str, str]] = {"integer": "e"}
+    formulas = {"integer": "e"}
     dtype: DType = DType.UNKNOWN
     seed: float | None = None
 
-    default_dtype: ClassVar[DType] = DType.UNKNOWN
+    default_dtype = DType.UNKNOWN
     """Element type if the attribute is not given; UNKNOWN uses that of the input."""
 
     @classmethod

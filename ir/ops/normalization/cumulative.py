@@ -46,7 +46,7 @@ class CumSum(Op):
     reverse: int = 0
 
     step: ClassVar[Callable[[Item, Item], Item]] = exact.add
-    start: ClassVar[int] = 0
+    start = 0
 
     infer = as_first
 

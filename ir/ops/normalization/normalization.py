@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Sequence
 
 from ... import (
     Dim,
@@ -62,8 +61,8 @@ class Normalization(Op):
     """
 
     kind = Kind.NORMALIZATION
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e", "sfu": "r"}
-    span: ClassVar[Span] = Span.AXES
+    formulas = {"alu": "a*e", "sfu": "r"}
+    span = Span.AXES
     """Part of the tensor that forms a row."""
 
     def infer(self, ins: Inputs) -> Types:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ... import (
     Dim,
@@ -41,7 +41,7 @@ class NormalizationGrad(Normalization):
     Traffic: each operand and each result once.
     """
 
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "a*e"}
+    formulas = {"alu": "a*e"}
 
     def alu(self, ins: Inputs) -> int:
         return 9
@@ -84,7 +84,7 @@ class LayerNormalizationGrad(NormalizationGrad):
     onnx = "com.microsoft::LayerNormalizationGrad"
     operands = "dY X scale mean inv_std_dev"
     axis: int = -1
-    centered: ClassVar[bool] = True
+    centered = True
 
     def rows(self, shape: Shape | None) -> Dim:
         return rows_before(shape, self.axis)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from ... import (
     Dim,
@@ -83,10 +82,10 @@ class Reduce(Op):
     keepdims: int = 1
     noop_with_empty_axes: int = 0
 
-    alu_per_element: ClassVar[int] = 1
-    sfu_per_element: ClassVar[int] = 0
-    alu_per_result: ClassVar[int] = 0
-    sfu_per_result: ClassVar[int] = 0
+    alu_per_element = 1
+    sfu_per_element = 0
+    alu_per_result = 0
+    sfu_per_result = 0
 
     def __init_subclass__(cls) -> None:
         """Derive the formulas from the counts per element and result, and register."""

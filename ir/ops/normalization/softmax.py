@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from ... import (
     Attributes,
     Dim,
@@ -42,7 +39,7 @@ class Softmax(Op):
     onnx = "Softmax"
     operands = "input"
     kind = Kind.SOFTMAX
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "4*e", "sfu": "e + r"}
+    formulas = {"alu": "4*e", "sfu": "e + r"}
     axis: int = -1
     flatten: bool = False
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from ... import Extents, Inputs, Results, TensorType, Types, count, frozen, normal_axis, tensor
 from ...problem import Rows
@@ -28,7 +27,7 @@ class SoftmaxGrad(Softmax):
     mnemonic = "softmax_grad"
     onnx = "com.microsoft::SoftmaxGrad_13"
     operands = "dY Y"
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "4*e"}
+    formulas = {"alu": "4*e"}
 
     def axes(self, rank: int) -> tuple[int, ...]:
         """Return the axes that are normalized together."""
@@ -79,7 +78,7 @@ class NegativeLogLikelihoodLossGrad(Softmax):
     mnemonic = "nll_loss_grad"
     onnx = ""
     operands = "dY shape target weight?"
-    formulas: ClassVar[Mapping[str, str]] = {"alu": "t"}
+    formulas = {"alu": "t"}
     reduction: str = "mean"
     ignore_index: int | None = None
 

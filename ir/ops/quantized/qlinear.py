@@ -53,7 +53,7 @@ class QLinearElementwise(Op):
     """Operands that are broadcast."""
     quantized: ClassVar[tuple[int, ...]] = (7, 0, 3)
     """Operands that determine the element type of the result, in order of preference."""
-    alu: ClassVar[int] = 1
+    alu = 1
     real: ClassVar[Op]
     """The operator on real numbers."""
 

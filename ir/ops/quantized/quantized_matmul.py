@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from perfc.errors import ShapeError
 
 from ... import DType, Inputs, TensorType, Types, first_dtype, frozen, has, tensor
@@ -201,7 +199,7 @@ class SparseToDenseMatMul(MatMul):
 
     mnemonic = "sparse_to_dense_matmul"
     onnx = "com.microsoft::SparseToDenseMatMul"
-    formulas: ClassVar[dict[str, str]] = {}
+    formulas = {}
     is_counted = False
 
     alpha: float = 1.0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ... import (
     Dim,
     DType,
@@ -42,7 +40,7 @@ class WeightOnly(Op):
 
     kind = Kind.MATMUL
     formulas = {"mac": "b*n*k", "alu": "n*k*u + b*n*x"}
-    unpacking: ClassVar[int] = 2
+    unpacking = 2
     """Operations that dequantize one stored weight."""
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:

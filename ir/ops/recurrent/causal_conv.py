@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from ... import (
     Dim,
     Extents,
@@ -45,8 +42,8 @@ class CausalConvWithState(Op):
     onnx = "CausalConvWithState com.microsoft::CausalConvWithState"
     operands = "input weight bias? past_state?"
     kind = Kind.CONV
-    formulas: ClassVar[Mapping[str, str]] = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
-    bias_at: ClassVar[int] = 2
+    formulas = {"mac": "e*k", "alu": "e*x", "sfu": "e*y"}
+    bias_at = 2
 
     activation: str = "none"
     channels_last: int = 0

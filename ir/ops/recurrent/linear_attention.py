@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from ... import (
     Dim,
     Extents,
@@ -122,7 +119,7 @@ class GatedDeltaNet(Op):
         "capture_count? state_update_active?"
     )
     kind = Kind.ATTENTION
-    formulas: ClassVar[Mapping[str, str]] = FORMULAS
+    formulas = FORMULAS
 
     beta_activation: str = "none"
     chunk_size: Positive = 64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -47,16 +46,16 @@ class Recurrent(Op):
 
     kind = Kind.RECURRENT
     least_results = 0
-    formulas: ClassVar[Mapping[str, str]] = {
+    formulas = {
         "mac": "t*b*r*g*h*(i + h)",
         "alu": "t*b*h*x",
         "sfu": "t*b*h*y",
     }
-    gates: ClassVar[int] = 1
+    gates = 1
     uses: ClassVar[tuple[int, ...]] = (1,)
     """Number of applications of each activation per step and direction."""
     defaults: ClassVar[tuple[str, ...]] = ("Tanh",)
-    states: ClassVar[int] = 1
+    states = 1
     """Number of states that the cell carries and returns."""
 
     activation_alpha: tuple[float, ...] = ()

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from ... import Extents, Inputs, Kind, Op, Positive, TensorType, Types, first_dtype, frozen, tensor
 from ...problem import LinearAttention
 from ..attention.attention import axis, either
@@ -27,7 +24,7 @@ class StateSpaceScan(Op):
     mnemonic = "state_space_scan"
     operands = "x dt B C lengths? state A D? dt_bias?"
     kind = Kind.ATTENTION
-    formulas: ClassVar[Mapping[str, str]] = {
+    formulas = {
         "mac": "2*n*h*p*s*m",
         "alu": "n*h*p*(s + 2 + 4*s*(1 - m))",
         "sfu": "n*h*(2 + e)",

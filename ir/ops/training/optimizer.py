@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from ... import Extents, Inputs, Kind, Op, Types, count, dim_sum, frozen, tensor
 
 
@@ -21,9 +19,9 @@ class Optimizer(Op):
     kind = Kind.OPTIMIZER
     operands = "R T inputs+"
     formulas = {"alu": "a*e", "sfu": "s*e"}
-    states: ClassVar[int] = 1
-    alu: ClassVar[int] = 7
-    sfu: ClassVar[int] = 2
+    states = 1
+    alu = 7
+    sfu = 2
 
     def _group(self, ins: Inputs) -> int:
         """Return the number of optimized tensors."""
