@@ -139,12 +139,15 @@ class Op:
             raise ValueError(problem)
 
     def infer(self, ins: Inputs) -> Types:
-        """Return types of all outputs the operator can have.
+        """Return types of all outputs the operator can have, by default one like operand 0.
+
+        Its element type is ``result_dtype``.
 
         Raises:
             ShapeError: the operands are incompatible.
         """
-        raise NotImplementedError(f"{type(self).__name__}.infer")
+        first, dtype = tensor(ins, 0), self.result_dtype(ins)
+        return (first if dtype is first.dtype else TensorType(dtype, first.shape),)
 
     def is_exactly(self, *classes: type[Op]) -> bool:
         """Return True if it is one of these classes, retyped or not, but not a subclass of them."""
@@ -274,11 +277,6 @@ def tensor(ins: Inputs, index: int) -> TensorType:
     if value is not None and isinstance(value.type, TensorType):
         return value.type
     return UNRANKED
-
-
-def as_first(_op: object, ins: Inputs) -> Types:
-    """Return the type of the first operand as that of the only result."""
-    return (TensorType(tensor(ins, 0).dtype, tensor(ins, 0).shape),)
 
 
 def first_dtype(ins: Inputs, *indices: int) -> DType:

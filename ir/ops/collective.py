@@ -28,9 +28,6 @@ class CollectiveOp(Op):
     ranks: Positive = 1
     nodes: Positive = 1
 
-    def infer(self, ins: Inputs) -> Types:
-        return (tensor(ins, 0),)
-
     def problem(self, ins: Inputs, outs: Types) -> Collective | None:
         sizes = [t.nbytes for t in (tensor(ins, 0), *outs) if isinstance(t, TensorType)]
         if len(sizes) < 2 or sizes[0] is None or sizes[1] is None:

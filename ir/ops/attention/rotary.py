@@ -49,9 +49,6 @@ class RotaryEmbedding(Op):
     num_heads: Natural = 0
     rotary_embedding_dim: Natural = 0
 
-    def infer(self, ins: Inputs) -> Types:
-        return (tensor(ins, 0),)
-
     def head_size(self, x: Shape) -> Dim | None:
         """Return d, None if heads share an axis and their number is unknown."""
         if len(x) == 4:

@@ -58,10 +58,6 @@ class PerFeature(Op):
     formulas = {"alu": "a*e"}
     alu = 1
 
-    def infer(self, ins: Inputs) -> Types:
-        x = tensor(ins, 0)
-        return (TensorType(self.result_dtype(ins), x.shape),)
-
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": self.alu}
 
@@ -121,10 +117,9 @@ class Encoder(Op):
     operands = "X"
     formulas = {"integer": "e"}
 
-    def infer(self, ins: Inputs) -> Types:
+    def result_dtype(self, ins: Inputs) -> DType:
         other = {DType.STR: DType.I64, DType.I64: DType.STR}
-        x = tensor(ins, 0)
-        return (TensorType(other.get(x.dtype, DType.UNKNOWN), x.shape),)
+        return other.get(tensor(ins, 0).dtype, DType.UNKNOWN)
 
 
 class CategoryMapper(Encoder):
@@ -157,11 +152,9 @@ class LabelEncoder(Encoder):
         given = [dtype for name, dtype in VALUES.items() if attrs.get(name)]
         return {**attrs, "values": given[0]} if given else attrs
 
-    def infer(self, ins: Inputs) -> Types:
-        for dtype in (self.values, self.values_tensor_dtype):
-            if dtype is not DType.UNKNOWN:
-                return (TensorType(dtype, tensor(ins, 0).shape),)
-        return super().infer(ins)
+    def result_dtype(self, ins: Inputs) -> DType:
+        given = (self.values, self.values_tensor_dtype, super().result_dtype(ins))
+        return next((d for d in given if d is not DType.UNKNOWN), DType.UNKNOWN)
 
 
 @frozen

@@ -16,7 +16,6 @@ from ... import (
     TensorType,
     Types,
     Work,
-    as_first,
     count,
     element_count,
     first_dtype,
@@ -50,8 +49,6 @@ class Inverse(Op):
     operands = "X"
     kind = Kind.OPAQUE
     formulas = {"alu": "2*b*m*m*m", "sfu": "b*m"}
-
-    infer = as_first
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
@@ -275,7 +272,7 @@ class ScaledSiLU(Elementwise):
     alu_per_element, sfu_per_element = 4, 2
     alpha: float = 1.0
 
-    infer = as_first
+    infer = Op.infer
 
 
 @frozen
@@ -296,8 +293,8 @@ class MurmurHash3(Op):
     positive: int = 1
     seed: int = 0
 
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(DType.U32 if self.positive else DType.I32, tensor(ins, 0).shape),)
+    def result_dtype(self, ins: Inputs) -> DType:
+        return DType.U32 if self.positive else DType.I32
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         done = super().work(ins, outs)

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from ... import Extents, Inputs, Item, TensorType, Types, count, first_dtype, frozen, has, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Item,
+    Op,
+    TensorType,
+    Types,
+    count,
+    first_dtype,
+    frozen,
+    has,
+    tensor,
+)
 from ...tensors.broadcast import broadcast
 from . import exact
 from .elementwise import Elementwise, pointwise
@@ -38,9 +50,7 @@ class PRelu(Elementwise):
     operands = "X slope"
     alu_per_element = 2
     derivative = ("where(a > 0, 1, b)", "where(a > 0, 0, a)")
-
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(first_dtype(ins, 0, 1), tensor(ins, 0).shape),)
+    infer, typed_by = Op.infer, (0, 1)
 
 
 ThresholdedRelu = pointwise(
@@ -249,10 +259,8 @@ class Gelu(Elementwise):
     onnx = "Gelu com.microsoft::Gelu"
     operands = "X bias?"
     formulas = {"alu": "a*f", "sfu": "f"}
+    infer, typed_by = Op.infer, (0, 1)
     approximate: str = "none"
-
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(first_dtype(ins, 0, 1), tensor(ins, 0).shape),)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         alu = GELU_TANH_ALU if self.approximate == "tanh" else GELU_ALU

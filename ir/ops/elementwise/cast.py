@@ -59,14 +59,11 @@ class Cast(Op):
         """Convert the number of the target type to the type."""
         return {**attrs, "to": dtype_of(attrs.get("to"))}
 
-    def _target(self, ins: Inputs) -> DType:
+    def result_dtype(self, ins: Inputs) -> DType:
         return self.to
 
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(self._target(ins), tensor(ins, 0).shape),)
-
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        content, source, target = known(ins, 0), tensor(ins, 0).dtype, self._target(ins)
+        content, source, target = known(ins, 0), tensor(ins, 0).dtype, self.result_dtype(ins)
         if content is None:
             return ()
 
@@ -77,7 +74,7 @@ class Cast(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         e = count(outs[0])
-        integral = is_integral(tensor(ins, 0).dtype) and is_integral(self._target(ins))
+        integral = is_integral(tensor(ins, 0).dtype) and is_integral(self.result_dtype(ins))
         return {"f": 0 if integral else e, "i": e if integral else 0}
 
 
@@ -95,7 +92,7 @@ class CastLike(Cast):
     onnx = "CastLike"
     operands = "input target_type"
 
-    def _target(self, ins: Inputs) -> DType:
+    def result_dtype(self, ins: Inputs) -> DType:
         return tensor(ins, 1).dtype
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import (
-    Extents,
     Inputs,
     Kind,
     Op,
     Results,
     Types,
-    as_first,
-    count,
     frozen,
     known,
     tensor,
@@ -38,11 +35,6 @@ class DropoutGrad(Op):
     operands = "dY mask ratio? training_mode?"
     kind = Kind.ELEMENTWISE
     formulas = {"alu": "2*e"}
-
-    infer = as_first
-
-    def extents(self, ins: Inputs, outs: Types) -> Extents:
-        return {"e": count(outs[0])}
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         content = known(ins, 2)

@@ -319,9 +319,7 @@ class Clip(Elementwise):
     onnx = "Clip"
     operands = "input min? max?"
     formulas = {"alu": "f*t", "integer": "i*t"}
-
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(first_dtype(ins, 0, 1, 2), tensor(ins, 0).shape),)
+    infer, typed_by = Op.infer, (0, 1, 2)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content, dtype = known(ins, 0), tensor(ins, 0).dtype

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Extents, Inputs, Kind, Op, Results, TensorType, Types, count, frozen, tensor
+from ... import Extents, Inputs, Kind, Op, Results, Types, count, frozen
 
 if TYPE_CHECKING:
     from ...gradients.tape import Tape
@@ -35,10 +35,6 @@ class ElementwiseGrad(Op):
         from ...gradients.derivative import parsed
 
         parsed(self.derivative)
-
-    def infer(self, ins: Inputs) -> Types:
-        dy = tensor(ins, 0)
-        return (TensorType(dy.dtype, dy.shape),)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         from ...gradients.derivative import operations

@@ -67,9 +67,8 @@ class Random(Op):
         """Convert the number of the result's type to the type."""
         return _typed(attrs, cls.default_dtype)
 
-    def infer(self, ins: Inputs) -> Types:
-        x = tensor(ins, 0)
-        return (TensorType(x.dtype if self.dtype is DType.UNKNOWN else self.dtype, x.shape),)
+    def result_dtype(self, ins: Inputs) -> DType:
+        return tensor(ins, 0).dtype if self.dtype is DType.UNKNOWN else self.dtype
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once((), outs)
@@ -321,9 +320,7 @@ class EyeLike(Op):
         """Convert the number of the result's type to the type."""
         return _typed(attrs, DType.UNKNOWN)
 
-    def infer(self, ins: Inputs) -> Types:
-        x = tensor(ins, 0)
-        return (TensorType(x.dtype if self.dtype is DType.UNKNOWN else self.dtype, x.shape),)
+    result_dtype = Random.result_dtype
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         out = outs[0]

@@ -61,9 +61,6 @@ class Contiguous(Movement):
     mnemonic = "contiguous"
     operands = "input"
 
-    def infer(self, ins: Inputs) -> Types:
-        return (tensor(ins, 0),)
-
 
 def unknown_extents(rank: int) -> Shape:
     """Return extents of which only the number is known."""
@@ -256,9 +253,6 @@ class SpaceToDepth(_Blocks):
 
 class _Rearranged(Movement):
     """A result with the operand's type."""
-
-    def infer(self, ins: Inputs) -> Types:
-        return (tensor(ins, 0),)
 
 
 @frozen

@@ -87,9 +87,6 @@ class Scattering(Op):
     formulas = {"read_bytes": "d + i + u", "write_bytes": "d"}
     reduction: str = "none"
 
-    def infer(self, ins: Inputs) -> Types:
-        return (tensor(ins, 0),)
-
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         if self.reduction == "none":
             return NO_WORK

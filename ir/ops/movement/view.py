@@ -252,8 +252,5 @@ class InPlace(View):
     onnx = "aten::in_place"
     operands = "base part"
 
-    def infer(self, ins: Inputs) -> Types:
-        return (tensor(ins, 0),)
-
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         return ()

@@ -14,7 +14,6 @@ from ... import (
     Known,
     Op,
     Types,
-    as_first,
     frozen,
     indices,
     known,
@@ -47,8 +46,6 @@ class CumSum(Op):
 
     step: ClassVar[Callable[[Item, Item], Item]] = exact.add
     start = 0
-
-    infer = as_first
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content, axis = known(ins, 0), known_ints(ins, 1)

@@ -65,9 +65,6 @@ class Normalization(Op):
     span = Span.AXES
     """Part of the tensor that forms a row."""
 
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(first_dtype(ins, 0), tensor(ins, 0).shape),)
-
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
         return {"e": count(tensor(ins, 0)), "a": self.alu(ins), "r": self.rows(shape)}

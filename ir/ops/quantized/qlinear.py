@@ -114,11 +114,9 @@ class QLinearLookup(Op):
     """
 
     kind = Kind.QUANTIZE
+    typed_by = (4, 0)
     formulas = {"integer": "e"}
     operands = "X X_scale X_zero_point? Y_scale Y_zero_point?"
-
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
 
 
 class QLinearSigmoid(QLinearLookup):
@@ -152,12 +150,10 @@ class QLinearSoftmax(Op):
     onnx = "com.microsoft::QLinearSoftmax"
     operands = "X X_scale x_zero_point? y_scale y_zero_point"
     kind = Kind.SOFTMAX
+    typed_by = (4, 0)
     formulas = {"alu": "6*e", "integer": "e", "sfu": "r"}
     axis: int = -1
     opset: int = 13
-
-    def infer(self, ins: Inputs) -> Types:
-        return (TensorType(first_dtype(ins, 4, 0), tensor(ins, 0).shape),)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape

@@ -82,11 +82,10 @@ class QuantizeLinear(Op):
         """Convert the number of the result's type to the type; 0 means not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
-    def infer(self, ins: Inputs) -> Types:
-        dtype = self.output_dtype
-        if dtype is DType.UNKNOWN:
-            dtype = tensor(ins, 2).dtype if has(ins, 2) else DType.U8
-        return (TensorType(dtype, tensor(ins, 0).shape),)
+    def result_dtype(self, ins: Inputs) -> DType:
+        if self.output_dtype is not DType.UNKNOWN:
+            return self.output_dtype
+        return tensor(ins, 2).dtype if has(ins, 2) else DType.U8
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         """Quantize known contents: shapes that a model computes in floats are quantized too."""
@@ -129,11 +128,9 @@ class DequantizeLinear(Op):
         """Convert the number of the result's type to the type; 0 means not given."""
         return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
-    def infer(self, ins: Inputs) -> Types:
-        dtype = self.output_dtype
-        if dtype is DType.UNKNOWN:
-            dtype = tensor(ins, 1).dtype
-        return (TensorType(dtype, tensor(ins, 0).shape),)
+    def result_dtype(self, ins: Inputs) -> DType:
+        given = self.output_dtype
+        return tensor(ins, 1).dtype if given is DType.UNKNOWN else given
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         contents, target = _by_tensor(ins), outs[0]
