@@ -49,6 +49,7 @@ from .op import (
     known,
     known_ints,
     normal_axis,
+    single,
     tensor,
 )
 from .record import cached_entity, entity, frozen, mutable, record
@@ -154,6 +155,7 @@ __all__ = [
     "normal_axis",
     "record",
     "same",
+    "single",
     "storage_bytes",
     "strides_of",
     "substitute",

@@ -14,7 +14,7 @@ from .graph import Inputs, Results
 from .record import frozen
 from .symbolic.dim import Dim
 from .tensors.known import Known
-from .tensors.types import DType, SequenceType, TensorType, Type, element_count
+from .tensors.types import DType, SequenceType, Shape, TensorType, Type, element_count
 
 if TYPE_CHECKING:
     from .gradients.adjoint import Adjoint, Gradients
@@ -277,6 +277,11 @@ def tensor(ins: Inputs, index: int) -> TensorType:
     if value is not None and isinstance(value.type, TensorType):
         return value.type
     return UNRANKED
+
+
+def single(dtype: DType, shape: Shape | None) -> Types:
+    """Return the types of an operator with one result, a tensor."""
+    return (TensorType(dtype, shape),)
 
 
 def first_dtype(ins: Inputs, *indices: int) -> DType:

@@ -33,6 +33,7 @@ from ... import (
     known,
     record,
     same,
+    single,
     storage_bytes,
     tensor,
 )
@@ -377,7 +378,7 @@ class FlexAttention(AttentionLike):
         q, k, v = (ranked(ins, i, 4) for i in range(3))
         b = either(axis(q, 0), axis(k, 0), axis(v, 0))
         shape = (b, either(axis(q, 1)), either(axis(q, 2)), either(axis(v, 3)))
-        return (TensorType(first_dtype(ins, 0, 1), shape),)
+        return single(first_dtype(ins, 0, 1), shape)
 
     def scores(self, ins: Inputs) -> Scores | None:
         q, k, v = (ranked(ins, i, 4) for i in range(3))

@@ -11,11 +11,11 @@ from ... import (
     Positive,
     Positives,
     Shape,
-    TensorType,
     Types,
     first_dtype,
     frozen,
     has,
+    single,
     tensor,
 )
 from ...problem import Attention as Problem
@@ -81,7 +81,7 @@ class PackedMultiHeadAttention(Packed):
 
     def infer(self, ins: Inputs) -> Types:
         n = either(axis(ranked(ins, 0, 2, 4), 0))
-        return (TensorType(first_dtype(ins, 0, 1), (n, self._widths(ins)[1])),)
+        return single(first_dtype(ins, 0, 1), (n, self._widths(ins)[1]))
 
     def scores(self, ins: Inputs) -> Scores | None:
         q, offsets = tensor(ins, 0).shape, self._offsets(ins)
@@ -126,7 +126,7 @@ class PackedAttention(Packed):
 
     def infer(self, ins: Inputs) -> Types:
         n = either(axis(ranked(ins, 0, 2), 0))
-        return (TensorType(first_dtype(ins, 0, 1), (n, self._widths(ins)[1])),)
+        return single(first_dtype(ins, 0, 1), (n, self._widths(ins)[1]))
 
     def scores(self, ins: Inputs) -> Scores | None:
         x, offsets = ranked(ins, 0, 2), self._offsets(ins)
@@ -184,7 +184,7 @@ class LongformerAttention(AttentionLike):
 
     def infer(self, ins: Inputs) -> Types:
         x = ranked(ins, 0, 3)
-        return (TensorType(tensor(ins, 0).dtype, x or (either(), either(), either())),)
+        return single(tensor(ins, 0).dtype, x or (either(), either(), either()))
 
     def scores(self, ins: Inputs) -> Scores | None:
         x, w = ranked(ins, 0, 3), tensor(ins, self.weight_at).shape

@@ -17,6 +17,7 @@ from ... import (
     first_dtype,
     frozen,
     has,
+    single,
     tensor,
 )
 from ..convolution.window import result_shape
@@ -47,7 +48,7 @@ class RelativePositionBias(Op):
     def infer(self, ins: Inputs) -> Types:
         heads = either(axis(ranked(ins, 0, 2), 1))
         s, t = either(known_extent(ins, 1)), either(known_extent(ins, 2))
-        return (TensorType(tensor(ins, 0).dtype, (1, heads, s, t)),)
+        return single(tensor(ins, 0).dtype, (1, heads, s, t))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = result_shape(outs)
@@ -86,7 +87,7 @@ class GatedRelativePositionBias(Op):
         of_batch = ranked(ins, 6, 2) if has(ins, 6) else q
         b, s = either(axis(of_batch, 0)), either(axis(of_batch, 1), axis(table, 2))
         dtype = first_dtype(ins, 0, 2)
-        return (TensorType(dtype, (b, self.num_heads, s, s)),)
+        return single(dtype, (b, self.num_heads, s, s))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape, w = result_shape(outs), ranked(ins, 3, 2)

@@ -24,6 +24,7 @@ from ... import (
     each_once,
     element_count,
     frozen,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -183,11 +184,8 @@ class OneHotEncoder(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
-        return (
-            TensorType(
-                DType.F32,
-                None if shape is None else (*shape, checked(self.categories, "categories")),
-            ),
+        return single(
+            DType.F32, None if shape is None else (*shape, checked(self.categories, "categories"))
         )
 
 
@@ -214,10 +212,10 @@ class ArrayFeatureExtractor(Op):
     def infer(self, ins: Inputs) -> Types:
         x, y = tensor(ins, 0), tensor(ins, 1)
         if x.shape is None:
-            return (TensorType(x.dtype, None),)
+            return single(x.dtype, None)
         selected = data_extent() if y.shape is None else element_count(y.shape)
         lead = x.shape[:-1] if len(x.shape) > 1 else (1,)
-        return (TensorType(x.dtype, (*lead, selected)),)
+        return single(x.dtype, (*lead, selected))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         indices, result = each_once(ins[1:], ()), each_once((), outs)
@@ -245,7 +243,7 @@ class FeatureVectorizer(Op):
         columns: Dim = data_extent()
         if self.inputdimensions:
             columns = checked(sum(self.inputdimensions), "inputdimensions")
-        return (TensorType(DType.F32, (row_count(tensor(ins, 0).shape), columns)),)
+        return single(DType.F32, (row_count(tensor(ins, 0).shape), columns))
 
 
 @frozen
@@ -272,7 +270,7 @@ class DictVectorizer(Op):
         return {**attrs, "vocabulary": length(given)}
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(map_value(ins), (1, checked(self.vocabulary, "vocabulary"))),)
+        return single(map_value(ins), (1, checked(self.vocabulary, "vocabulary")))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"v": self.vocabulary}
@@ -310,7 +308,7 @@ class CastMap(Op):
 
     def infer(self, ins: Inputs) -> Types:
         columns: Dim = self.max_map if self.map_form == "SPARSE" else data_extent()
-        return (TensorType(CAST_TO.get(self.cast_to, DType.UNKNOWN), (1, columns)),)
+        return single(CAST_TO.get(self.cast_to, DType.UNKNOWN), (1, columns))
 
 
 @frozen

@@ -17,6 +17,7 @@ from ... import (
     TensorType,
     Types,
     frozen,
+    single,
     tensor,
 )
 from ..elementwise.exact import checked
@@ -256,7 +257,7 @@ class TreeEnsemble(Model):
 
     def infer(self, ins: Inputs) -> Types:
         dtype = tensor(ins, 0).dtype
-        return (TensorType(dtype, self.scored(ins, self.n_targets).shape),)
+        return single(dtype, self.scored(ins, self.n_targets).shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"n": self.rows(ins), "c": self.comparisons}

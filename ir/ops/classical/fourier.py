@@ -17,6 +17,7 @@ from ... import (
     element_count,
     frozen,
     normal_axis,
+    single,
     tensor,
 )
 from ..movement.view import View
@@ -37,7 +38,7 @@ class ViewAsReal(View):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         shape = None if x.shape is None else (*x.shape, 2)
-        return (TensorType(PARTS.get(x.dtype, x.dtype), shape),)
+        return single(PARTS.get(x.dtype, x.dtype), shape)
 
 
 class ViewAsComplex(View):
@@ -50,7 +51,7 @@ class ViewAsComplex(View):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         shape = None if x.shape is None else x.shape[:-1]
-        return (TensorType(WHOLE.get(x.dtype, x.dtype), shape),)
+        return single(WHOLE.get(x.dtype, x.dtype), shape)
 
 
 @frozen
@@ -80,11 +81,11 @@ class Fourier(Op):
         is_real = self.inverse and self.onesided
         dtype = PARTS.get(x.dtype, x.dtype) if is_real else WHOLE.get(x.dtype, x.dtype)
         if x.shape is None:
-            return (TensorType(dtype, None),)
+            return single(dtype, None)
         shape: list[Dim] = list(x.shape)
         for axis, size in zip(self.axes, self.sizes, strict=False):
             shape[normal_axis(axis, len(shape))] = size
-        return (TensorType(dtype, tuple(shape)),)
+        return single(dtype, tuple(shape))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         signal = outs[0] if self.inverse else tensor(ins, 0)

@@ -24,6 +24,7 @@ from ... import (
     known,
     known_ints,
     normal_axis,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -102,10 +103,10 @@ class DFT(Op):
         if at is None:
             keeps_length = not has(ins, 1) and not self.onesided
             free = x.shape[:-1] if keeps_length else (data_extent() for _ in x.shape[:-1])
-            return (TensorType(x.dtype, (*free, parts)),)
+            return single(x.dtype, (*free, parts))
         n = self._length(ins, x.shape[at])
         m = n // 2 + 1 if self.onesided and not self.inverse else n
-        return (TensorType(x.dtype, (*x.shape[:at], m, *x.shape[at + 1 : -1], parts)),)
+        return single(x.dtype, (*x.shape[:at], m, *x.shape[at + 1 : -1], parts))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape
@@ -162,7 +163,7 @@ class STFT(Op):
             bins: Dim = data_extent()
         else:
             bins = frame // 2 + 1 if self.onesided else frame
-        return (TensorType(x.dtype, (batch, frames, bins, 2)),)
+        return single(x.dtype, (batch, frames, bins, 2))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         out = outs[0]
@@ -197,7 +198,7 @@ class MelWeightMatrix(Op):
         bins, length = extent_of(ins, 0), extent_of(ins, 1)
         rows = data_extent() if length is None else length // 2 + 1
         columns = data_extent() if bins is None else bins
-        return (TensorType(self.output_datatype, (rows, columns)),)
+        return single(self.output_datatype, (rows, columns))
 
 
 @frozen
@@ -224,7 +225,7 @@ class Window(Op):
 
     def infer(self, ins: Inputs) -> Types:
         size = extent_of(ins, 0)
-        return (TensorType(self.output_datatype, (data_extent() if size is None else size,)),)
+        return single(self.output_datatype, (data_extent() if size is None else size,))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return each_once((), outs)
@@ -274,4 +275,4 @@ class ImageDecoder(Op):
 
     def infer(self, ins: Inputs) -> Types:
         channels = 1 if self.pixel_format == "Grayscale" else 3
-        return (TensorType(DType.U8, (data_extent(), data_extent(), channels)),)
+        return single(DType.U8, (data_extent(), data_extent(), channels))

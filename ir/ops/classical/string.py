@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ... import DType, Inputs, Item, Kind, Op, TensorType, Types, dim_max, frozen, tensor
+from ... import DType, Inputs, Item, Kind, Op, TensorType, Types, dim_max, frozen, single, tensor
 from ...symbolic.fresh import data_extent
 from ..elementwise.elementwise import Elementwise
 from ..elementwise.exact import checked
@@ -92,9 +92,9 @@ class StringNormalizer(Op):
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
         if not shape or not self.stopwords:
-            return (TensorType(DType.STR, shape),)
+            return single(DType.STR, shape)
         stay = data_extent(dim_max(shape[-1], 1), 1)
-        return (TensorType(DType.STR, (*shape[:-1], stay)),)
+        return single(DType.STR, (*shape[:-1], stay))
 
 
 @frozen
@@ -119,5 +119,5 @@ class TfIdfVectorizer(Op):
         shape = tensor(ins, 0).shape
         columns = checked(max(self.ngram_indexes, default=-1) + 1, "vector length")
         if shape is None:
-            return (TensorType(DType.F32, None),)
-        return (TensorType(DType.F32, (*shape[:-1], columns)),)
+            return single(DType.F32, None)
+        return single(DType.F32, (*shape[:-1], columns))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.errors import ShapeError
 
-from ... import Inputs, Kind, Op, TensorType, Traffic, Types, frozen, same, tensor
+from ... import Inputs, Kind, Op, Traffic, Types, frozen, same, single, tensor
 from ...symbolic.fresh import data_extent
 from ...traffic import moved, stored
 
@@ -39,7 +39,7 @@ class WordConvEmbedding(Op):
         if w and c and same(w[3], c[1]) is False:
             raise ShapeError(f"filters over {w[3]} numbers a character, the table has {c[1]}")
         s = words.shape[0] if words.shape else data_extent()
-        return (TensorType(filters.dtype, (s, w[0] if w else data_extent())),)
+        return single(filters.dtype, (s, w[0] if w else data_extent()))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([*(stored(tensor(ins, i)) for i in range(3)), None], [stored(outs[0])])

@@ -14,12 +14,12 @@ from ... import (
     Kind,
     Op,
     Shape,
-    TensorType,
     Types,
     Work,
     dim_min,
     first_dtype,
     frozen,
+    single,
     tensor,
     total_work,
 )
@@ -131,9 +131,9 @@ class Einsum(Op):
         dtype = first_dtype(ins, *range(len(ins)))
         resolved = self._resolved(ins)
         if resolved is None:
-            return (TensorType(dtype, None),)
+            return single(dtype, None)
         extents, axes = resolved
-        return (TensorType(dtype, tuple(extents[a] for a in axes)),)
+        return single(dtype, tuple(extents[a] for a in axes))
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
         resolved = self._resolved(ins)

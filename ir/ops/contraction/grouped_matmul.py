@@ -12,7 +12,6 @@ from ... import (
     Op,
     Parts,
     Positive,
-    TensorType,
     Traffic,
     Types,
     dim_min,
@@ -21,6 +20,7 @@ from ... import (
     frozen,
     has,
     same,
+    single,
     tensor,
 )
 from ...problem import Product
@@ -55,7 +55,7 @@ class GroupedGemm(Op):
         if a.shape and b and same(a.shape[1], b[2] * self.slices) is False:
             raise ShapeError(f"contracted extents differ: {a.shape[1]} and {b[2] * self.slices}")
         rows = a.shape[0] if a.shape else data_extent()
-        return (TensorType(a.dtype, (rows, b[1] if b else data_extent())),)
+        return single(a.dtype, (rows, b[1] if b else data_extent()))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         a, b = tensor(ins, 0).shape, tensor(ins, 1).shape

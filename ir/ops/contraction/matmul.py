@@ -6,7 +6,20 @@ from typing import ClassVar
 
 from perfc.errors import ShapeError
 
-from ... import Dim, Extents, Inputs, Kind, Op, Shape, TensorType, Types, frozen, has, same, tensor
+from ... import (
+    Dim,
+    Extents,
+    Inputs,
+    Kind,
+    Op,
+    Shape,
+    Types,
+    frozen,
+    has,
+    same,
+    single,
+    tensor,
+)
 from ...problem import Product
 from ...symbolic.fresh import data_extent
 from ...tensors.broadcast import broadcast
@@ -79,8 +92,8 @@ class MatMul(Epilogue):
     def infer(self, ins: Inputs) -> Types:
         a, b = self.factors(ins)
         if a is None or b is None:
-            return (TensorType(self.result_dtype(ins), None),)
-        return (TensorType(self.result_dtype(ins), matmul_shape(a, b)[0]),)
+            return single(self.result_dtype(ins), None)
+        return single(self.result_dtype(ins), matmul_shape(a, b)[0])
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         a, b = self.factors(ins)
@@ -219,7 +232,7 @@ class Gemm(Op):
     def infer(self, ins: Inputs) -> Types:
         m, n, _ = self.mnk(ins)
         shape = (data_extent() if m is None else m, data_extent() if n is None else n)
-        return (TensorType(self.result_dtype(ins), shape),)
+        return single(self.result_dtype(ins), shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         m, n, k = self.mnk(ins)

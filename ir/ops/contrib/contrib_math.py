@@ -21,6 +21,7 @@ from ... import (
     first_dtype,
     frozen,
     has,
+    single,
     tensor,
 )
 from ...problem import Product
@@ -83,9 +84,9 @@ class CDist(Op):
     def infer(self, ins: Inputs) -> Types:
         a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
         if not (a and b and a[1:] and b[1:]):
-            return (TensorType(first_dtype(ins, 0, 1), None),)
+            return single(first_dtype(ins, 0, 1), None)
         lead = broadcast([a[:-2], b[:-2]]) or ()
-        return (TensorType(first_dtype(ins, 0, 1), (*lead, a[-2], b[-2])),)
+        return single(first_dtype(ins, 0, 1), (*lead, a[-2], b[-2]))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape, a = outs[0], tensor(ins, 0).shape
@@ -123,7 +124,7 @@ class ComplexMul(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
-        return (TensorType(first_dtype(ins, 0, 1), shape),)
+        return single(first_dtype(ins, 0, 1), shape)
 
 
 class ComplexMulConj(ComplexMul):
@@ -156,7 +157,7 @@ class Rfft(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         shape = (*x.shape[:-1], x.shape[-1] // 2 + 1, 2) if x.shape else None
-        return (TensorType(x.dtype, shape),)
+        return single(x.dtype, shape)
 
     def signal(self, ins: Inputs, outs: Types) -> Shape | None:
         """Return the shape of the real signal."""
@@ -187,7 +188,7 @@ class Irfft(Rfft):
         shape = None
         if x.shape is not None and len(x.shape) > 1:
             shape = (*x.shape[:-2], checked((x.shape[-2] - 1) * 2, "length"))
-        return (TensorType(x.dtype, shape),)
+        return single(x.dtype, shape)
 
     def signal(self, ins: Inputs, outs: Types) -> Shape | None:
         out = outs[0]
@@ -216,9 +217,9 @@ class ReduceSumInteger(Op):
         data = tensor(ins, 0)
         wide = {DType.I8: DType.I32, DType.U8: DType.U32}.get(data.dtype, DType.UNKNOWN)
         if data.shape is None:
-            return (TensorType(wide, None),)
+            return single(wide, None)
         axes = reduced_axes(self.axes or range(len(data.shape)), len(data.shape))
-        return (TensorType(wide, reduced_shape(data.shape, axes, self.keepdims)),)
+        return single(wide, reduced_shape(data.shape, axes, self.keepdims))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0))}
@@ -240,7 +241,7 @@ class MulInteger(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 2).shape])
-        return (TensorType(DType.I32, shape),)
+        return single(DType.I32, shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": 1 + has(ins, 1) + has(ins, 3)}
@@ -325,12 +326,12 @@ class HyperConnectionPreMix(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         if x.shape is None or len(x.shape) < (1 if self.num_branches else 2):
-            return (TensorType(x.dtype, None),)
+            return single(x.dtype, None)
         if self.num_branches:
             shape = (*x.shape[:-1], x.shape[-1] // self.num_branches)
         else:
             shape = (*x.shape[:-2], x.shape[-1])
-        return (TensorType(x.dtype, shape),)
+        return single(x.dtype, shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0))} if tensor(ins, 0).shape is not None else {}

@@ -26,6 +26,7 @@ from ... import (
     has,
     interval,
     known,
+    single,
 )
 from ...symbolic.fresh import data_extent
 from ...tensors.join import (
@@ -210,7 +211,7 @@ class SequenceAt(Container):
             data_extent(upper(d), max(interval(d)[0] or 0, 0)) if is_data_dependent(d) else d
             for d in elem.shape
         )
-        return (TensorType(elem.dtype, dims),)
+        return single(elem.dtype, dims)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         held, at = contents_of(ins, 0), place(ins, 1, sequence(ins).length)
@@ -225,7 +226,7 @@ class SequenceLength(Container):
     operands = "input_sequence"
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(DType.I64, ()),)
+        return single(DType.I64, ())
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         length = sequence(ins).length

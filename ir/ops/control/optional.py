@@ -18,6 +18,7 @@ from ... import (
     frozen,
     has,
     known,
+    single,
 )
 from .container import Container, type_of
 
@@ -75,7 +76,7 @@ class OptionalHasElement(Container):
     operands = "input?"
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(DType.BOOL, ()),)
+        return single(DType.BOOL, ())
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         match type_of(ins, 0):

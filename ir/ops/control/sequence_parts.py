@@ -28,6 +28,7 @@ from ... import (
     interval,
     known,
     normal_axis,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -154,20 +155,20 @@ class ConcatFromSequence(Op):
             if joined is not None:
                 return (joined,)
         if not isinstance(elem, TensorType):
-            return (TensorType(DType.UNKNOWN, None),)
+            return single(DType.UNKNOWN, None)
         if elem.shape is None:
-            return (TensorType(elem.dtype, None),)
+            return single(elem.dtype, None)
         if self.new_axis:
             axis = normal_axis(self.axis, len(elem.shape) + 1)
             shape = (*elem.shape[:axis], or_data(length), *elem.shape[axis:])
-            return (TensorType(elem.dtype, shape),)
+            return single(elem.dtype, shape)
         axis = normal_axis(self.axis, len(elem.shape))
         shape = (
             *elem.shape[:axis],
             self._together(elem.shape[axis], length),
             *elem.shape[axis + 1 :],
         )
-        return (TensorType(elem.dtype, shape),)
+        return single(elem.dtype, shape)
 
     def _joined(self, items: Sequence[Type]) -> TensorType | None:
         """Return the result type from the individual elements, None if the rank of one is unknown.

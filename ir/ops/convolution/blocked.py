@@ -15,12 +15,12 @@ from ... import (
     Op,
     Positive,
     Positives,
-    TensorType,
     Types,
     at_most,
     ceil_div,
     frozen,
     interval,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -62,7 +62,7 @@ class ReorderInput(Op):
         shape = channels_first(x.shape, self.channels_last)
         if shape is not None:
             shape = (shape[0], in_blocks(shape[1]), *shape[2:])
-        return (TensorType(x.dtype, shape),)
+        return single(x.dtype, shape)
 
 
 @frozen
@@ -87,11 +87,11 @@ class ReorderOutput(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         if x.shape is None or len(x.shape) < 2:
-            return (TensorType(x.dtype, None),)
+            return single(x.dtype, None)
         if at_most(self.channels, x.shape[1]) is False:
             raise ShapeError(f"{self.channels} channels out of {x.shape[1]}")
         shape = (x.shape[0], self.channels, *x.shape[2:])
-        return (TensorType(x.dtype, in_layout(shape, self.channels_last)),)
+        return single(x.dtype, in_layout(shape, self.channels_last))
 
     traffic = first_taken
 
@@ -132,4 +132,4 @@ class BlockedUpsample(Resampling):
         if len(self.scales) != len(x.shape):
             raise ShapeError(f"{len(self.scales)} scales for rank {len(x.shape)}")
         axes = zip(x.shape, self.scales, strict=True)
-        return (TensorType(x.dtype, tuple(d * s for d, s in axes)),)
+        return single(x.dtype, tuple(d * s for d, s in axes))

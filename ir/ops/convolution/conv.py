@@ -17,7 +17,6 @@ from ... import (
     Positive,
     Positives,
     Shape,
-    TensorType,
     Traffic,
     Types,
     dim_sum,
@@ -25,6 +24,7 @@ from ... import (
     frozen,
     has,
     same,
+    single,
     storage_bytes,
     tensor,
 )
@@ -166,7 +166,7 @@ class Conv(Epilogue, InLayout):
     def infer(self, ins: Inputs) -> Types:
         shape = self._result(ins)
         laid = None if shape is None else in_layout(shape, self.layout())
-        return (TensorType(self.result_dtype(ins), laid),)
+        return single(self.result_dtype(ins), laid)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)

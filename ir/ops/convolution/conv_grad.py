@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Extents, Inputs, Results, Shape, TensorType, Traffic, Types, frozen, tensor
+from ... import Extents, Inputs, Results, Shape, TensorType, Traffic, Types, frozen, single, tensor
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
 from ...tensors.contents import elements
@@ -38,7 +38,7 @@ class ConvGrad(Conv):
     added_at = ()
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(self.result_dtype(ins), declared_shape(ins, 2)),)
+        return single(self.result_dtype(ins), declared_shape(ins, 2))
 
     def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
         """Return the shapes of the feature maps and of the filters."""

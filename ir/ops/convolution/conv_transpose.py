@@ -15,13 +15,13 @@ from ... import (
     Positive,
     Positives,
     Shape,
-    TensorType,
     Types,
     dim_max,
     frozen,
     has,
     known,
     same,
+    single,
     tensor,
 )
 from ...problem import SlidingWindow
@@ -118,13 +118,13 @@ class ConvTranspose(Epilogue, InLayout):
         k = w[1] * self.group if w else data_extent()
         if x is None:
             if kernel is None:
-                return (TensorType(dtype, None),)
+                return single(dtype, None)
             shape: Shape = (data_extent(), k, *unknown_extents(len(kernel)))
         elif kernel is None:
             shape = (x[0], k, *unknown_extents(len(x) - 2))
         else:
             shape = (x[0], k, *self._spatial(ins, x, kernel))
-        return (TensorType(dtype, in_layout(shape, self.layout())),)
+        return single(dtype, in_layout(shape, self.layout()))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, _, kernel = self._operands(ins)

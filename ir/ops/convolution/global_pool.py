@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import Extents, Inputs, Kind, Shape, TensorType, Types, dim_max, frozen, tensor
+from ... import Extents, Inputs, Kind, Shape, Types, dim_max, frozen, single, tensor
 from ..quantized.quantized_matmul import REQUANTIZE
 from .conv import InLayout, channels_first, in_layout
 from .window import product
@@ -33,7 +33,7 @@ class GlobalPool(InLayout):
         last = self.layout()
         n, c, *rest = channels_first(x.shape, last) or x.shape
         pooled: Shape = (n, c, *(1 for _ in rest))
-        return (TensorType(x.dtype, in_layout(pooled, last)),)
+        return single(x.dtype, in_layout(pooled, last))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = channels_first(tensor(ins, 0).shape, self.layout())

@@ -24,6 +24,7 @@ from ... import (
     frozen,
     has,
     known,
+    single,
     storage_bytes,
     tensor,
 )
@@ -114,7 +115,7 @@ class Pool(InLayout):
     def infer(self, ins: Inputs) -> Types:
         source = tensor(ins, 0).shape
         shape = self._result(channels_first(source, self.layout()))
-        return (TensorType(self.result_dtype(ins), in_layout(shape, self.layout())),)
+        return single(self.result_dtype(ins), in_layout(shape, self.layout()))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = result_shape(outs)
@@ -319,16 +320,16 @@ class MaxUnpool(Op):
             content = known(ins, 2)
             known_extents = (None,) * (rank + 2) if content is None else content.dims
             dims = tuple(data_extent() if d is None else d for d in known_extents)
-            return (TensorType(dtype, dims),)
+            return single(dtype, dims)
         if x is None:
-            return (TensorType(dtype, unknown_extents(rank + 2)),)
+            return single(dtype, unknown_extents(rank + 2))
         if len(x) != rank + 2:
             raise ShapeError(f"kernel_shape {list(self.kernel_shape)} on an input of rank {len(x)}")
         strides = per_axis(self.strides, rank, 1, "strides")
         pads = pad_pairs(self.pads, rank)
         axes = zip(x[2:], strides, pads, self.kernel_shape, strict=True)
         spatial = ((d - 1) * stride - sum(pad) + r for d, stride, pad, r in axes)
-        return (TensorType(dtype, (*x[:2], *spatial)),)
+        return single(dtype, (*x[:2], *spatial))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         x = tensor(ins, 0).shape

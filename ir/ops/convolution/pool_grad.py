@@ -22,6 +22,7 @@ from ... import (
     count,
     element_count,
     frozen,
+    single,
     tensor,
 )
 from ...traffic import first_once, moved, stored
@@ -66,7 +67,7 @@ class MaxPoolGrad(PoolGrad):
     operands = "dY Indices shape X"
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 2)),)
+        return single(tensor(ins, 0).dtype, declared_shape(ins, 2))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, 0)), stored(tensor(ins, 1))], [stored(outs[0])])
@@ -106,7 +107,7 @@ class AveragePoolGrad(PoolGrad):
     strides: Positives = ()
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
+        return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0)), "t": prod(self.kernel_shape)}

@@ -7,12 +7,12 @@ from ... import (
     Inputs,
     Item,
     Op,
-    TensorType,
     Types,
     count,
     first_dtype,
     frozen,
     has,
+    single,
     tensor,
 )
 from ...tensors.broadcast import broadcast
@@ -181,7 +181,7 @@ class SwiGLU(Elementwise):
 
     def infer(self, ins: Inputs) -> Types:
         a, b = tensor(ins, 0), tensor(ins, 1)
-        return (TensorType(first_dtype(ins, 0, 1), b.shape if a.shape is None else a.shape),)
+        return single(first_dtype(ins, 0, 1), b.shape if a.shape is None else a.shape)
 
 
 @frozen
@@ -286,7 +286,7 @@ class BiasGelu(Gelu):
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
-        return (TensorType(first_dtype(ins, 0, 1), shape),)
+        return single(first_dtype(ins, 0, 1), shape)
 
 
 class BiasSplitGelu(Gelu):
@@ -305,7 +305,7 @@ class BiasSplitGelu(Gelu):
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
         half = (*shape[:-1], shape[-1] // 2) if shape else None
-        return (TensorType(first_dtype(ins, 0, 1), half),)
+        return single(first_dtype(ins, 0, 1), half)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"f": count(outs[0]), "a": GELU_ALU + 3}

@@ -14,13 +14,13 @@ from ... import (
     Item,
     Kind,
     Op,
-    TensorType,
     Traffic,
     Types,
     Work,
     count,
     frozen,
     known,
+    single,
     tensor,
 )
 from ...tensors.known import elementwise
@@ -127,7 +127,7 @@ class BitCast(Op):
                 f"{source.dtype.bits} bits of {source.dtype.code} are not {self.to.bits} of "
                 f"{self.to.code}"
             )
-        return (TensorType(self.to, source.shape),)
+        return single(self.to, source.shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content, source = known(ins, 0), tensor(ins, 0).dtype

@@ -24,6 +24,7 @@ from ... import (
     first_dtype,
     frozen,
     known,
+    single,
     tensor,
 )
 from ...op import UNRANKED
@@ -78,7 +79,7 @@ class Elementwise(Op):
         present = [i for i, v in enumerate(ins) if v is not None]
         types = [tensor(ins, i) for i in present] or [UNRANKED]
         dtype = self.result or first_dtype(ins, *present)
-        return (TensorType(dtype, broadcast([t.shape for t in types])),)
+        return single(dtype, broadcast([t.shape for t in types]))
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
         """Return the function for known elements of type ``dtype``, None if there is none."""
@@ -239,7 +240,7 @@ class Pow(Elementwise):
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
-        return (TensorType(tensor(ins, 0).dtype, shape),)
+        return single(tensor(ins, 0).dtype, shape)
 
     def fold_elements(self, ins: Inputs, outs: Types, contents: list[Known]) -> Folded:
         base, exponent = tensor(ins, 0).dtype, tensor(ins, 1).dtype

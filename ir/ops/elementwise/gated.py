@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ... import Extents, Inputs, Op, TensorType, Types, count, frozen, tensor
+from ... import Extents, Inputs, Op, Types, count, frozen, single, tensor
 from ..contraction.epilogue import activation_cost
 
 
@@ -25,8 +25,8 @@ class GatedActivation(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         if not x.shape:
-            return (TensorType(x.dtype, None),)
-        return (TensorType(x.dtype, (*x.shape[:-1], x.shape[-1] // 2)),)
+            return single(x.dtype, None)
+        return single(x.dtype, (*x.shape[:-1], x.shape[-1] // 2))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         alu, sfu = activation_cost(self.activation)

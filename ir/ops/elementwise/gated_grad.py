@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Dim, Extents, Inputs, Op, Results, Shape, TensorType, Types, count, frozen, tensor
+from ... import (
+    Dim,
+    Extents,
+    Inputs,
+    Op,
+    Results,
+    Shape,
+    Types,
+    count,
+    frozen,
+    single,
+    tensor,
+)
 from ..contraction.epilogue import activation_cost
 from ..normalization.normalization import rows_before
 from ..normalization.normalization_grad import NormalizationGrad, combined, inverse_root
@@ -31,7 +43,7 @@ class GatedActivationGrad(Op):
     activation: str = "silu"
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, tensor(ins, 1).shape),)
+        return single(tensor(ins, 0).dtype, tensor(ins, 1).shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         from ...gradients.derivative import operations

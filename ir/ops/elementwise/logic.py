@@ -18,6 +18,7 @@ from ... import (
     first_dtype,
     frozen,
     known,
+    single,
     tensor,
 )
 from ...tensors.broadcast import broadcast
@@ -120,7 +121,7 @@ class Where(Elementwise):
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, i).shape for i in range(3)])
-        return (TensorType(first_dtype(ins, 1, 2), shape),)
+        return single(first_dtype(ins, 1, 2), shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         out = outs[0]

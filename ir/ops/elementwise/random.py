@@ -27,6 +27,7 @@ from ... import (
     has,
     known,
     known_ints,
+    single,
     tensor,
 )
 from ...tensors.broadcast import broadcast
@@ -88,7 +89,7 @@ class RandomNormal(Random):
 
     def infer(self, ins: Inputs) -> Types:
         shape = tuple(checked(d, "extent") for d in self.shape)
-        return (TensorType(self.dtype, shape),)
+        return single(self.dtype, shape)
 
 
 @frozen
@@ -166,7 +167,7 @@ class Multinomial(Random):
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
         drawn = None if shape is None else (*shape[:1], checked(self.sample_size, "sample_size"))
-        return (TensorType(self.dtype, drawn),)
+        return single(self.dtype, drawn)
 
     traffic = Op.traffic
 

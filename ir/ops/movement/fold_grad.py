@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from ... import Inputs, Naturals, Positives, Results, TensorType, Types, frozen, tensor
+from ... import Inputs, Naturals, Positives, Results, TensorType, Types, frozen, single, tensor
 from ..convolution.conv import Conv
 from ..convolution.conv_grad import declared_shape
 from .movement import Movement
@@ -32,7 +32,7 @@ class Col2ImGrad(Movement):
     strides: Positives | None = None
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
+        return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         """Return a convolution with a filter per position of a patch, for each channel alone."""

@@ -22,6 +22,7 @@ from ... import (
     indices,
     known,
     normal_axis,
+    single,
     strides_of,
     tensor,
 )
@@ -78,10 +79,10 @@ class Gather(Taking):
     def infer(self, ins: Inputs) -> Types:
         data, index = tensor(ins, 0), tensor(ins, 1)
         if data.shape is None or index.shape is None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         axis = normal_axis(self.axis, len(data.shape))
         shape = (*data.shape[:axis], *index.shape, *data.shape[axis + 1 :])
-        return (TensorType(data.dtype, shape),)
+        return single(data.dtype, shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data, index = known(ins, 0), known(ins, 1)
@@ -128,8 +129,8 @@ class GatherElements(Taking):
                 raise ShapeError(f"ranks {len(data.shape)} and {len(index.shape)} differ")
             normal_axis(self.axis, len(data.shape))
         elif index.shape is None and data.shape is not None:
-            return (TensorType(data.dtype, tuple(data_extent() for _ in data.shape)),)
-        return (TensorType(data.dtype, index.shape),)
+            return single(data.dtype, tuple(data_extent() for _ in data.shape))
+        return single(data.dtype, index.shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data, index = known(ins, 0), known(ins, 1)
@@ -165,10 +166,10 @@ class GatherND(Taking):
     def infer(self, ins: Inputs) -> Types:
         data, index = tensor(ins, 0), tensor(ins, 1)
         if data.shape is None or not index.shape:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         k, b = index.shape[-1], self.batch_dims
         if not isinstance(k, int):
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         if b + k > len(data.shape) or b >= len(index.shape):
             raise ShapeError(f"index vectors of {k} after {b} batch axes, rank {len(data.shape)}")
         batch: list[Dim] = []
@@ -178,7 +179,7 @@ class GatherND(Taking):
                 raise ShapeError(f"batch extents {mine} and {theirs} differ")
             batch.append(common)
         shape = (*batch, *index.shape[b:-1], *data.shape[b + k :])
-        return (TensorType(data.dtype, shape),)
+        return single(data.dtype, shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data, index = known(ins, 0), known(ins, 1)
@@ -216,14 +217,14 @@ class OneHot(Op):
     def infer(self, ins: Inputs) -> Types:
         index, values = tensor(ins, 0), tensor(ins, 2)
         if index.shape is None:
-            return (TensorType(values.dtype, None),)
+            return single(values.dtype, None)
         depth_known = known(ins, 1)
         depth = None if depth_known is None else depth_known.item
         extent = int(depth) if isinstance(depth, float) else depth
         new = extent if isinstance(extent, int | Poly) else None
         axis = normal_axis(self.axis, len(index.shape) + 1)
         shape = (*index.shape[:axis], or_data(new), *index.shape[axis:])
-        return (TensorType(values.dtype, shape),)
+        return single(values.dtype, shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         index, values = known(ins, 0), known(ins, 2)

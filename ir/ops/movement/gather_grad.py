@@ -21,6 +21,7 @@ from ... import (
     count,
     frozen,
     normal_axis,
+    single,
     tensor,
 )
 from ...traffic import moved, stored
@@ -51,7 +52,7 @@ class GatherGrad(Op):
     axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 2).dtype, declared_shape(ins, 0)),)
+        return single(tensor(ins, 2).dtype, declared_shape(ins, 0))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 2))}

@@ -28,6 +28,7 @@ from ... import (
     interval,
     known,
     normal_axis,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -84,9 +85,9 @@ class Transpose(Movement):
         data = tensor(ins, 0)
         if data.shape is None:
             rank = None if self.perm is None else len(self.perm)
-            return (TensorType(data.dtype, None if rank is None else unknown_extents(rank)),)
+            return single(data.dtype, None if rank is None else unknown_extents(rank))
         order = self._order(len(data.shape))
-        return (TensorType(data.dtype, tuple(data.shape[a] for a in order)),)
+        return single(data.dtype, tuple(data.shape[a] for a in order))
 
     def _order(self, rank: int) -> Sequence[int]:
         if self.perm is None:
@@ -137,12 +138,12 @@ class Expand(Movement):
         data = tensor(ins, 0)
         wanted = elements(ins, 1)
         if data.shape is None or wanted is None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         rank = max(len(data.shape), len(wanted))
         padded: Shape = (1,) * (rank - len(data.shape)) + data.shape
         to: tuple[int | Poly | None, ...] = (1,) * (rank - len(wanted)) + wanted
         dims = tuple(expanded_extent(d, w) for d, w in zip(padded, to, strict=True))
-        return (TensorType(data.dtype, dims),)
+        return single(data.dtype, dims)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data, shape = known(ins, 0), small_shape(outs[0])
@@ -168,7 +169,7 @@ class Tile(Movement):
         repeats = elements(ins, 1)
         if data.shape is None:
             shape = None if repeats is None else unknown_extents(len(repeats))
-            return (TensorType(data.dtype, shape),)
+            return single(data.dtype, shape)
         if repeats is None:
             repeats = (None,) * len(data.shape)
         if len(repeats) != len(data.shape):
@@ -177,7 +178,7 @@ class Tile(Movement):
             or_data(0 if d == 0 else None if r is None else d * r)
             for d, r in zip(data.shape, repeats, strict=True)
         )
-        return (TensorType(data.dtype, dims),)
+        return single(data.dtype, dims)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data, shape = known(ins, 0), small_shape(outs[0])
@@ -211,8 +212,8 @@ class _Blocks(Movement):
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
         if data.shape is None:
-            return (TensorType(data.dtype, unknown_extents(4)),)
-        return (TensorType(data.dtype, self.moved(*_four(self, data.shape))),)
+            return single(data.dtype, unknown_extents(4))
+        return single(data.dtype, self.moved(*_four(self, data.shape)))
 
     def moved(self, n: Dim, c: Dim, h: Dim, w: Dim) -> tuple[Dim, ...]:
         """Return the extents of the result."""
@@ -329,7 +330,7 @@ class Col2Im(Movement):
         data = tensor(ins, 0)
         image, block = elements(ins, 1), elements(ins, 2)
         if image is None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         if data.shape is not None and len(data.shape) != 3:
             raise ShapeError(f"col2im needs rank 3, not {len(data.shape)}")
         batch, rows = data.shape[:2] if data.shape is not None else (None, None)
@@ -337,7 +338,7 @@ class Col2Im(Movement):
         if rows is not None and block is not None and None not in block:
             channels = rows // element_count(tuple(b for b in block if b is not None))
         dims = (or_data(batch), or_data(channels, rows), *(or_data(d) for d in image))
-        return (TensorType(data.dtype, dims),)
+        return single(data.dtype, dims)
 
     def extents(self, ins: Inputs, outs: Types) -> dict[str, Dim]:
         return {"e": count(tensor(ins, 0))}
@@ -363,14 +364,14 @@ class UnfoldTensor(Movement):
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
         if data.shape is None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         at = normal_axis(self.dim, len(data.shape), "dim")
         extent = data.shape[at]
         if (interval(extent - self.size)[1] or 0) < 0:
             raise ShapeError(f"windows of {self.size} do not fit {extent} along axis {at}")
         windows = (extent - self.size) // self.step + 1
         shape = (*data.shape[:at], windows, *data.shape[at + 1 :], self.size)
-        return (TensorType(data.dtype, shape),)
+        return single(data.dtype, shape)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         data, out = tensor(ins, 0), outs[0]

@@ -15,7 +15,6 @@ from ... import (
     Kind,
     Known,
     Op,
-    TensorType,
     Types,
     frozen,
     has,
@@ -23,6 +22,7 @@ from ... import (
     interval,
     known,
     normal_axis,
+    single,
     strides_of,
     tensor,
 )
@@ -56,10 +56,10 @@ class Pad(Op):
         if data.shape is None:
             ranked = pads is not None and not has(ins, 3)
             shape = unknown_extents(len(pads) // 2) if ranked and pads is not None else None
-            return (TensorType(data.dtype, shape),)
+            return single(data.dtype, shape)
         axes = self._axes(ins, len(data.shape))
         if axes is None:
-            return (TensorType(data.dtype, unknown_extents(len(data.shape))),)
+            return single(data.dtype, unknown_extents(len(data.shape)))
         if pads is None:
             pads = (None,) * (2 * len(axes))
         if len(pads) != 2 * len(axes):
@@ -72,7 +72,7 @@ class Pad(Op):
             if hi is not None and hi < 0:
                 raise ShapeError(f"pads {begin} and {end} leave less than nothing of {dims[axis]}")
             dims[axis] = or_data(extent)
-        return (TensorType(data.dtype, tuple(dims)),)
+        return single(data.dtype, tuple(dims))
 
     def _axes(self, ins: Inputs, rank: int) -> list[int] | None:
         if not has(ins, 3):
@@ -152,7 +152,7 @@ class CenterCropPad(Op):
         wanted = elements(ins, 1)
         if data.shape is None:
             shape = unknown_extents(len(wanted)) if wanted and self.axes is None else None
-            return (TensorType(data.dtype, shape),)
+            return single(data.dtype, shape)
         rank = len(data.shape)
         axes = range(rank) if self.axes is None else [normal_axis(a, rank) for a in self.axes]
         if wanted is None:
@@ -162,6 +162,6 @@ class CenterCropPad(Op):
         dims = list(data.shape)
         for axis, extent in zip(axes, wanted, strict=True):
             dims[axis] = or_data(extent)
-        return (TensorType(data.dtype, tuple(dims)),)
+        return single(data.dtype, tuple(dims))
 
     traffic = first_taken

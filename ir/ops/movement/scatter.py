@@ -18,7 +18,6 @@ from ... import (
     Known,
     Op,
     Poly,
-    TensorType,
     Traffic,
     Types,
     Work,
@@ -27,6 +26,7 @@ from ... import (
     indices,
     known,
     normal_axis,
+    single,
     strides_of,
     tensor,
 )
@@ -207,7 +207,7 @@ class TensorScatter(Op):
             if common is None:
                 raise ShapeError(f"extents {mine} and {theirs} of axis {i} differ")
             dims.append(mine if isinstance(mine, Poly) and isinstance(common, Poly) else common)
-        return (TensorType(cache.dtype, tuple(dims)),)
+        return single(cache.dtype, tuple(dims))
 
     def _bytes(self, ins: Inputs) -> tuple[Dim | None, Dim | None]:
         given = len(ins) > 2 and ins[2] is not None

@@ -31,6 +31,7 @@ from ... import (
     known,
     normal_axis,
     same,
+    single,
     strides_of,
     tensor,
 )
@@ -84,16 +85,16 @@ class Compress(Op):
     def infer(self, ins: Inputs) -> Types:
         data, condition = tensor(ins, 0), tensor(ins, 1)
         if data.shape is None and self.axis is not None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         axis = 0 if self.axis is None else normal_axis(self.axis, len(data.shape or ()))
         extent = data.numel if self.axis is None or data.shape is None else data.shape[axis]
         positions = self._taken(ins, extent)
         hi = lesser(condition.numel, extent)
         taken_extent = or_data(None if positions is None else len(positions), hi)
         if self.axis is None or data.shape is None:
-            return (TensorType(data.dtype, (taken_extent,)),)
+            return single(data.dtype, (taken_extent,))
         shape = (*data.shape[:axis], taken_extent, *data.shape[axis + 1 :])
-        return (TensorType(data.dtype, shape),)
+        return single(data.dtype, shape)
 
     def _taken(self, ins: Inputs, extent: Dim | None) -> list[int] | None:
         """Return the selected positions; a condition may be longer than the axis."""
@@ -141,7 +142,7 @@ class NonZero(Op):
         at = _true_positions(known(ins, 0))
         nonzeros = or_data(None if at is None else len(at), x.numel)
         rank = data_extent() if x.shape is None else len(x.shape) or data_extent(1)
-        return (TensorType(I64, (rank, nonzeros)),)
+        return single(I64, (rank, nonzeros))
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         x = known(ins, 0)
@@ -371,13 +372,13 @@ class NonMaxSuppression(Op):
         limit = known(ins, 2)
         most = 0 if len(ins) < 3 or ins[2] is None else None if limit is None else limit.item
         if isinstance(most, int) and most <= 0:
-            return (TensorType(I64, (0, 3)),)
+            return single(I64, (0, 3))
         if scores is None:
-            return (TensorType(I64, (data_extent(), 3)),)
+            return single(I64, (data_extent(), 3))
         if len(scores) != 3:
             raise ShapeError(f"scores need rank 3, not {len(scores)}")
         each = dim_min(scores[2], most) if isinstance(most, int | Poly) else scores[2]
-        return (TensorType(I64, (data_extent(scores[0] * scores[1] * each), 3)),)
+        return single(I64, (data_extent(scores[0] * scores[1] * each), 3))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         return moved([stored(tensor(ins, i)) for i in range(2)], [stored(outs[0])])

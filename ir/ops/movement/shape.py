@@ -18,7 +18,6 @@ from ... import (
     Known,
     Op,
     Poly,
-    TensorType,
     Traffic,
     Types,
     Work,
@@ -28,6 +27,7 @@ from ... import (
     frozen,
     interval,
     known,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -64,7 +64,7 @@ class Shape(Op):
 
     def infer(self, ins: Inputs) -> Types:
         extents = self._extents(ins)
-        return (TensorType(DType.I64, (data_extent() if extents is None else len(extents),)),)
+        return single(DType.I64, (data_extent() if extents is None else len(extents),))
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         extents = self._extents(ins)
@@ -89,7 +89,7 @@ class Size(Op):
     kind = Kind.SHAPE
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(DType.I64, ()),)
+        return single(DType.I64, ())
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         total = tensor(ins, 0).numel
@@ -151,7 +151,7 @@ class Constant(Op):
 
     def infer(self, ins: Inputs) -> Types:
         dtype, content = self._content()
-        return (TensorType(dtype, None if content is None else content.shape),)
+        return single(dtype, None if content is None else content.shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         return (self._content()[1],)
@@ -181,10 +181,10 @@ class ConstantOfShape(Op):
     def infer(self, ins: Inputs) -> Types:
         wanted = elements(ins, 0)
         if wanted is None:
-            return (TensorType(self.value_dtype, None),)
+            return single(self.value_dtype, None)
         if any(isinstance(w, int) and w < 0 for w in wanted):
             raise ShapeError(f"shape {list(wanted)} has a negative extent")
-        return (TensorType(self.value_dtype, tuple(or_data(w) for w in wanted)),)
+        return single(self.value_dtype, tuple(or_data(w) for w in wanted))
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         shape = small_shape(outs[0])
@@ -227,7 +227,7 @@ class Range(Op):
         dtype = tensor(ins, 0).dtype
         start, limit, delta = self._numbers(ins)
         extent = self._extent(start, limit, delta, dtype)
-        return (TensorType(dtype, (or_data(extent),)),)
+        return single(dtype, (or_data(extent),))
 
     def _numbers(self, ins: Inputs) -> tuple[Item, Item, Item]:
         contents = [known(ins, i) for i in range(3)]

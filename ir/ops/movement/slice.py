@@ -30,6 +30,7 @@ from ... import (
     known,
     normal_axis,
     same,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -154,14 +155,14 @@ class Slice(Part):
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
         if data.shape is None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         ranges = self.ranges(ins, len(data.shape))
         if ranges is None:
-            return (TensorType(data.dtype, tuple(data_extent(d) for d in data.shape)),)
+            return single(data.dtype, tuple(data_extent(d) for d in data.shape))
         dims = list(data.shape)
         for axis, (start, end, step) in ranges.items():
             dims[axis] = sliced_extent(dims[axis], start, end, step)
-        return (TensorType(data.dtype, tuple(dims)),)
+        return single(data.dtype, tuple(dims))
 
     def ranges(self, ins: Inputs, rank: int) -> dict[int, tuple[Bound, Bound, Bound]] | None:
         """Return start, end and step by axis; None if the axes are unknown."""
@@ -273,7 +274,7 @@ class Concat(Op):
         dtype = types[0].dtype if types else tensor(ins, 0).dtype
         shapes = [t.shape for t in types if t.shape is not None]
         if not shapes:
-            return (TensorType(dtype, None),)
+            return single(dtype, None)
         axis = normal_axis(self.axis, len(shapes[0]))
         # runtimes ignore the other extents of an empty operand
         telling = [s for s in shapes if 0 not in s] or shapes[:1]
@@ -290,7 +291,7 @@ class Concat(Op):
         dims[axis] = sum((s[axis] for s in shapes), start=0)
         if len(shapes) < len(types):
             dims[axis] = data_extent(None, max(interval(dims[axis])[0] or 0, 0))
-        return (TensorType(dtype, tuple(dims)),)
+        return single(dtype, tuple(dims))
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         if all(v is None or v.known is None for v in ins) or small_shape(outs[0]) is None:

@@ -14,7 +14,6 @@ from ... import (
     Op,
     Poly,
     Shape,
-    TensorType,
     Type,
     Types,
     dim_max,
@@ -24,6 +23,7 @@ from ... import (
     known,
     normal_axis,
     same,
+    single,
     tensor,
 )
 from ...op import UNRANKED
@@ -104,7 +104,7 @@ class Reshape(View):
         data = tensor(ins, 0)
         wanted = elements(ins, 1)
         if wanted is None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         if sum(w == -1 for w in wanted) > 1:
             raise ShapeError(f"shape {list(wanted)} has more than one -1")
         dims = [self._extent(w, axis, data.shape) for axis, w in enumerate(wanted)]
@@ -114,7 +114,7 @@ class Reshape(View):
         )
         if total is not None and same(total, element_count(shape)) is False:
             raise ShapeError(f"{total} elements do not fit shape [{', '.join(map(str, wanted))}]")
-        return (TensorType(data.dtype, shape),)
+        return single(data.dtype, shape)
 
     def _extent(self, wanted: int | Poly | None, axis: int, data: Shape | None) -> Dim | None:
         if wanted == -1 or wanted is None:
@@ -146,11 +146,11 @@ class Flatten(View):
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
         if data.shape is None:
-            return (TensorType(data.dtype, (data_extent(), data_extent())),)
+            return single(data.dtype, (data_extent(), data_extent()))
         rank = len(data.shape)
         at = rank if self.axis == rank else normal_axis(self.axis, rank) if rank else 0
         rows, columns = element_count(data.shape[:at]), element_count(data.shape[at:])
-        return (TensorType(data.dtype, (rows, columns)),)
+        return single(data.dtype, (rows, columns))
 
 
 class Squeeze(View):
@@ -169,24 +169,24 @@ class Squeeze(View):
         data = tensor(ins, 0)
         given = elements(ins, 1) if len(ins) > 1 and ins[1] is not None else ()
         if data.shape is None or given is None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         if not given:
             ones = [same(d, 1) for d in data.shape]
             if None in ones:
-                return (TensorType(data.dtype, None),)
+                return single(data.dtype, None)
             remaining = tuple(d for d, one in zip(data.shape, ones, strict=True) if not one)
-            return (TensorType(data.dtype, remaining),)
+            return single(data.dtype, remaining)
         rank = len(data.shape)
         if not all(isinstance(a, int) for a in given):
             # runtimes accept an axis named twice, so the number of removed axes may be smaller
             some = self._any_of(data.shape) if len(given) == 1 else None
-            return (TensorType(data.dtype, some),)
+            return single(data.dtype, some)
         axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
         for axis in axes:
             if same(data.shape[axis], 1) is False:
                 raise ShapeError(f"axis {axis} has extent {data.shape[axis]}, not 1")
         remaining = tuple(d for i, d in enumerate(data.shape) if i not in axes)
-        return (TensorType(data.dtype, remaining),)
+        return single(data.dtype, remaining)
 
     def _any_of(self, shape: Shape) -> Shape:
         """Return extents if the removed axis is unknown."""
@@ -211,7 +211,7 @@ class Unsqueeze(View):
         data = tensor(ins, 0)
         given = elements(ins, 1)
         if data.shape is None or given is None:
-            return (TensorType(data.dtype, None),)
+            return single(data.dtype, None)
         rank = len(data.shape) + len(given)
         axes = {normal_axis(a, rank) for a in given if isinstance(a, int)}
         if len(axes) < len(given):
@@ -221,9 +221,9 @@ class Unsqueeze(View):
             if any(d != 1 for d in data.shape):
                 hi, lo = dim_max(1, *data.shape), min(1, *map(_lowest, data.shape))
                 shape = tuple(data_extent(hi, lo) for _ in range(rank))
-            return (TensorType(data.dtype, shape),)
+            return single(data.dtype, shape)
         rest = iter(data.shape)
-        return (TensorType(data.dtype, tuple(1 if i in axes else next(rest) for i in range(rank))),)
+        return single(data.dtype, tuple(1 if i in axes else next(rest) for i in range(rank)))
 
 
 class Identity(View):

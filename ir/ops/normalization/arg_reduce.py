@@ -14,11 +14,11 @@ from ... import (
     Kind,
     Known,
     Op,
-    TensorType,
     Types,
     count,
     frozen,
     known,
+    single,
     tensor,
 )
 from ..elementwise import exact
@@ -50,9 +50,9 @@ class ArgMax(Op):
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
         if shape is None:
-            return (TensorType(DType.I64, None),)
+            return single(DType.I64, None)
         axes = reduced_axes([self.axis], len(shape))
-        return (TensorType(DType.I64, reduced_shape(shape, axes, self.keepdims)),)
+        return single(DType.I64, reduced_shape(shape, axes, self.keepdims))
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content = known(ins, 0)

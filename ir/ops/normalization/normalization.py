@@ -20,6 +20,7 @@ from ... import (
     frozen,
     has,
     normal_axis,
+    single,
     tensor,
 )
 from ...problem.rows import Rows, Span
@@ -322,7 +323,7 @@ class Det(Op):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
-        return (TensorType(x.dtype, None if x.shape is None else x.shape[:-2]),)
+        return single(x.dtype, None if x.shape is None else x.shape[:-2])
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = tensor(ins, 0).shape

@@ -27,6 +27,7 @@ from ... import (
     known,
     known_ints,
     normal_axis,
+    single,
     strides_of,
     tensor,
 )
@@ -109,7 +110,7 @@ class Reduce(Op):
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
-        return (TensorType(data.dtype, self._shape(data.shape, ins)),)
+        return single(data.dtype, self._shape(data.shape, ins))
 
     def _shape(self, shape: Shape | None, ins: Inputs) -> Shape | None:
         if shape is None:

@@ -16,6 +16,7 @@ from ... import (
     frozen,
     has,
     normal_axis,
+    single,
     tensor,
 )
 from ...problem import Rows
@@ -52,7 +53,7 @@ class Softmax(Op):
         x = tensor(ins, 0)
         if x.shape:
             normal_axis(self.axis, len(x.shape) + self.flatten)
-        return (TensorType(x.dtype, x.shape),)
+        return single(x.dtype, x.shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "r": self.rows(outs)}
@@ -142,7 +143,7 @@ class NegativeLogLikelihoodLoss(Op):
 
     def infer(self, ins: Inputs) -> Types:
         scores = tensor(ins, 0)
-        return (TensorType(scores.dtype, loss_shape(ins, self.reduction)),)
+        return single(scores.dtype, loss_shape(ins, self.reduction))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"t": _labels(ins), "a": 1 + has(ins, 2) + (self.reduction != "none")}

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Extents, Inputs, Results, TensorType, Types, count, frozen, normal_axis, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Results,
+    TensorType,
+    Types,
+    count,
+    frozen,
+    normal_axis,
+    single,
+    tensor,
+)
 from ...problem import Rows
 from ..elementwise.rounding import Exp
 from ..movement.gather_grad import one_hot
@@ -85,7 +96,7 @@ class NegativeLogLikelihoodLossGrad(Softmax):
     def infer(self, ins: Inputs) -> Types:
         from ..convolution.conv_grad import declared_shape
 
-        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
+        return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"t": count(tensor(ins, 2))}

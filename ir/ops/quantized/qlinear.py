@@ -15,7 +15,6 @@ from ... import (
     Op,
     Poly,
     Shape,
-    TensorType,
     Types,
     count,
     dim_sum,
@@ -23,6 +22,7 @@ from ... import (
     first_dtype,
     frozen,
     normal_axis,
+    single,
     tensor,
 )
 from ...problem import Rows
@@ -64,7 +64,7 @@ class QLinearElementwise(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = broadcast([tensor(ins, i).shape for i in self.data])
-        return (TensorType(first_dtype(ins, *self.quantized), shape),)
+        return single(first_dtype(ins, *self.quantized), shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         a = DEQUANTIZE_ALU * len(self.quantized[1:]) + self.alu + QUANTIZE_ALU
@@ -194,7 +194,7 @@ class QLinearReduceMean(Op):
             shape = reduced_shape(shape, axes, self.keepdims)
         elif not self.axes and not self.keepdims:
             shape = ()
-        return (TensorType(first_dtype(ins, 4, 0), shape),)
+        return single(first_dtype(ins, 4, 0), shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0)), "r": count(outs[0])}
@@ -219,7 +219,7 @@ class QLinearConcat(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shapes = [tensor(ins, i).shape for i in range(2, len(ins), 3)]
-        return (TensorType(first_dtype(ins, 1, 2), joined(shapes, self.axis)),)
+        return single(first_dtype(ins, 1, 2), joined(shapes, self.axis))
 
     def operand_name(self, index: int) -> str:
         if index < 2:

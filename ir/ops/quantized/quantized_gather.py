@@ -23,6 +23,7 @@ from ... import (
     frozen,
     has,
     normal_axis,
+    single,
     storage_bytes,
     tensor,
 )
@@ -55,12 +56,12 @@ class GatherBlockQuantized(Op):
     def infer(self, ins: Inputs) -> Types:
         data, indices, dtype = tensor(ins, 0), tensor(ins, 1).shape, tensor(ins, 2).dtype
         if data.shape is None or indices is None:
-            return (TensorType(dtype, None),)
+            return single(dtype, None)
         at = normal_axis(self.gather_axis, len(data.shape), "gather_axis")
         rest = data.shape[at + 1 :]
         if rest:
             rest = (*rest[:-1], self.columns or rest[-1] * self._packed(data))
-        return (TensorType(dtype, (*data.shape[:at], *indices, *rest)),)
+        return single(dtype, (*data.shape[:at], *indices, *rest))
 
     def _packed(self, data: TensorType) -> int:
         """Return the logical elements per stored element."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.errors import ShapeError
 
-from ... import DType, Inputs, TensorType, Types, first_dtype, frozen, has, tensor
+from ... import DType, Inputs, Types, first_dtype, frozen, has, single, tensor
 from ...problem import Product
 from ...tensors.types import BY_ONNX
 from ..contraction.epilogue import activation_cost
@@ -209,8 +209,8 @@ class SparseToDenseMatMul(MatMul):
     def infer(self, ins: Inputs) -> Types:
         a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
         if a is None or b is None:
-            return (TensorType(first_dtype(ins, 1, 0), None),)
+            return single(first_dtype(ins, 1, 0), None)
         if len(a) != 2 or len(b) != 2:
             raise ShapeError(f"sparse product needs matrices, got ranks {len(a)} and {len(b)}")
         rows, columns = a[1 if self.transA else 0], b[0 if self.transB else 1]
-        return (TensorType(first_dtype(ins, 1, 0), (rows, columns)),)
+        return single(first_dtype(ins, 1, 0), (rows, columns))

@@ -19,6 +19,7 @@ from ... import (
     frozen,
     has,
     known,
+    single,
     tensor,
 )
 from ...problem import Product
@@ -54,9 +55,9 @@ class WeightOnly(Op):
     def infer(self, ins: Inputs) -> Types:
         a, weight = tensor(ins, 0), self.weight(ins)
         if a.shape is None or weight is None or not a.shape:
-            return (TensorType(a.dtype, None),)
+            return single(a.dtype, None)
         contract(a.shape[-1], weight[0])
-        return (TensorType(a.dtype, (*a.shape[:-1], weight[1])),)
+        return single(a.dtype, (*a.shape[:-1], weight[1]))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         a, weight = tensor(ins, 0).shape, self.weight(ins)

@@ -25,6 +25,7 @@ from ... import (
     has,
     known,
     normal_axis,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -132,7 +133,7 @@ class Resize(Resampling):
         if x.shape is None:
             given = next((e for i in (scales, sizes) if (e := self._given(ins, i))), None)
             ranked = given is not None and self.axes is None
-            return (TensorType(x.dtype, unknown_extents(len(given or ())) if ranked else None),)
+            return single(x.dtype, unknown_extents(len(given or ())) if ranked else None)
         rank = len(x.shape)
         axes = range(rank) if self.axes is None else [normal_axis(a, rank) for a in self.axes]
         extents = [x.shape[a] for a in axes]
@@ -140,7 +141,7 @@ class Resize(Resampling):
         dims = list(x.shape)
         for axis, extent in zip(axes, new, strict=True):
             dims[axis] = extent
-        return (TensorType(x.dtype, tuple(dims)),)
+        return single(x.dtype, tuple(dims))
 
     def _given(self, ins: Inputs, index: int) -> Sequence[Item] | None:
         """Return elements of scales or sizes, () if not given, None if their number is unknown."""
@@ -196,10 +197,10 @@ class Upsample(Resampling):
         scales = elements(ins, 1) if content is None else content.items
         if x.shape is None:
             shape = None if scales is None else unknown_extents(len(scales))
-            return (TensorType(x.dtype, shape),)
+            return single(x.dtype, shape)
         if scales is None:
-            return (TensorType(x.dtype, unknown_extents(len(x.shape))),)
+            return single(x.dtype, unknown_extents(len(x.shape)))
         if len(scales) != len(x.shape):
             raise ShapeError(f"{len(scales)} scales for rank {len(x.shape)}")
         dims = tuple(or_data(scaled_extent(d, s)) for d, s in zip(x.shape, scales, strict=True))
-        return (TensorType(x.dtype, dims),)
+        return single(x.dtype, dims)

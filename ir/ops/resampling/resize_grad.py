@@ -17,6 +17,7 @@ from ... import (
     Types,
     count,
     frozen,
+    single,
     tensor,
 )
 from ...traffic import first_once
@@ -51,7 +52,7 @@ class ResizeGrad(Op):
     """Scale of every axis; the quotient of the extents if not given."""
 
     def infer(self, ins: Inputs) -> Types:
-        return (TensorType(tensor(ins, 0).dtype, declared_shape(ins, 1)),)
+        return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, y = declared_shape(ins, 1) or (), tensor(ins, 0).shape or ()

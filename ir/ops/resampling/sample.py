@@ -19,6 +19,7 @@ from ... import (
     Types,
     count,
     frozen,
+    single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
@@ -59,7 +60,7 @@ class GridSample(Op):
     def infer(self, ins: Inputs) -> Types:
         x, grid = tensor(ins, 0), tensor(ins, 1)
         if x.shape is None and grid.shape is None:
-            return (TensorType(x.dtype, None),)
+            return single(x.dtype, None)
         if x.shape is not None and grid.shape is not None and len(x.shape) != len(grid.shape):
             raise ShapeError(f"ranks {len(x.shape)} and {len(grid.shape)} differ")
         rank = len(x.shape or grid.shape or ())
@@ -70,7 +71,7 @@ class GridSample(Op):
         batch = agreed(extents[0], points[0])
         if batch is None:
             raise ShapeError(f"batches {extents[0]} and {points[0]} differ")
-        return (TensorType(x.dtype, (batch, extents[1], *points[1:-1])),)
+        return single(x.dtype, (batch, extents[1], *points[1:-1]))
 
     def _taps(self, outs: Types) -> int:
         y = outs[0]
@@ -107,13 +108,13 @@ class AffineGrid(Op):
         axes = theta.shape[1] if theta.shape is not None and len(theta.shape) == 3 else None
         if size is None:
             if not isinstance(axes, int):
-                return (TensorType(theta.dtype, None),)
+                return single(theta.dtype, None)
             size = (None,) * (axes + 2)
         if len(size) not in (4, 5):
             raise ShapeError(f"size has {len(size)} extents, not 4 or 5")
         batch = size[0] if size[0] is not None or theta.shape is None else theta.shape[0]
         dims = (or_data(batch), *(or_data(d) for d in size[2:]), len(size) - 2)
-        return (TensorType(theta.dtype, dims),)
+        return single(theta.dtype, dims)
 
     traffic = first_once
 
@@ -154,7 +155,7 @@ class RegionPooling(Op):
         n = regions.shape[0] if regions.shape else None
         if n is None and len(ins) > 2 and tensor(ins, 2).shape:
             n = (tensor(ins, 2).shape or (None,))[0]
-        return (TensorType(x.dtype, (or_data(n), channels, *self._patch(ins))),)
+        return single(x.dtype, (or_data(n), channels, *self._patch(ins)))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         regions = [stored(v.type) for v in ins[1:3] if v is not None]
