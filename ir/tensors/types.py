@@ -82,6 +82,14 @@ class DType(Enum):
 BY_ONNX: dict[int, DType] = {d.onnx: d for d in DType if d.onnx > 0}
 BY_CODE: dict[str, DType] = {d.code: d for d in DType}
 
+
+def dtype_of(number: object) -> DType:
+    """Return the element type with this number in ``TensorProto.DataType``."""
+    if isinstance(number, DType):
+        return number
+    return BY_ONNX.get(number, DType.UNKNOWN) if isinstance(number, int) else DType.UNKNOWN
+
+
 SPELLINGS: dict[str, str] = {
     "half": "f16",
     "float": "f32",

@@ -28,7 +28,6 @@ from ... import (
     tensor,
 )
 from ...symbolic.fresh import data_extent
-from ..elementwise.cast import dtype_of
 from ..elementwise.exact import checked
 
 AXIS_IS_INPUT_FROM = 20
@@ -189,11 +188,6 @@ class MelWeightMatrix(Op):
     kind = Kind.SIGNAL
     output_datatype: DType = DType.F32
 
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Convert the number of the result's type to the type."""
-        return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
-
     def infer(self, ins: Inputs) -> Types:
         bins, length = extent_of(ins, 0), extent_of(ins, 1)
         rows = data_extent() if length is None else length // 2 + 1
@@ -217,11 +211,6 @@ class Window(Op):
     output_datatype: DType = DType.F32
     periodic: int = 1
     cosines = 1
-
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Convert the number of the result's type to the type."""
-        return {**attrs, "output_datatype": dtype_of(attrs.get("output_datatype", 1))}
 
     def infer(self, ins: Inputs) -> Types:
         size = extent_of(ins, 0)

@@ -30,8 +30,8 @@ from ... import (
 )
 from ...cost import formula_value
 from ...symbolic.fresh import data_extent
+from ...tensors.types import dtype_of
 from ..convolution.window import product
-from ..elementwise.cast import dtype_of
 
 _OPERAND = re.compile(r"(\w+)([?*+]?)(?:\[([^\]]*)\])?")
 _RESULT = re.compile(r"([^\s\[?]+)(\??)(?:\[([^\]]*)\])?")

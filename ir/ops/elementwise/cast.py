@@ -6,7 +6,6 @@ from perfc.errors import ShapeError
 
 from ... import (
     NO_WORK,
-    Attributes,
     DType,
     Extents,
     Folded,
@@ -24,16 +23,8 @@ from ... import (
     tensor,
 )
 from ...tensors.known import elementwise
-from ...tensors.types import BY_ONNX
 from . import exact
 from .elementwise import is_integral
-
-
-def dtype_of(number: object) -> DType:
-    """Return the element type with this number in ``TensorProto.DataType``."""
-    if isinstance(number, DType):
-        return number
-    return BY_ONNX.get(number, DType.UNKNOWN) if isinstance(number, int) else DType.UNKNOWN
 
 
 @frozen
@@ -53,11 +44,6 @@ class Cast(Op):
     to: DType = DType.UNKNOWN
     saturate: int = 1
     round_mode: str = "up"
-
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Convert the number of the target type to the type."""
-        return {**attrs, "to": dtype_of(attrs.get("to"))}
 
     def result_dtype(self, ins: Inputs) -> DType:
         return self.to
@@ -114,11 +100,6 @@ class BitCast(Op):
     operands = "input"
     kind = Kind.VIEW
     to: DType = DType.UNKNOWN
-
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Convert the number of the target type to the type."""
-        return {**attrs, "to": dtype_of(attrs.get("to"))}
 
     def infer(self, ins: Inputs) -> Types:
         source = tensor(ins, 0)

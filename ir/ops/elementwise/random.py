@@ -32,7 +32,6 @@ from ... import (
 )
 from ...tensors.broadcast import broadcast
 from ...tensors.known import MAX_ELEMENTS
-from .cast import dtype_of
 from .exact import checked
 
 if TYPE_CHECKING:
@@ -40,10 +39,6 @@ if TYPE_CHECKING:
 
 MASK_IS_BOOL_FROM = 10
 """Opset version since which the mask of Dropout is boolean; before, it has the type of the data."""
-
-
-def _typed(attrs: Attributes, default: DType) -> Attributes:
-    return {**attrs, "dtype": dtype_of(attrs["dtype"]) if attrs.get("dtype") else default}
 
 
 @frozen
@@ -58,15 +53,8 @@ class Random(Op):
     kind = Kind.RANDOM
     formulas = {"integer": "e"}
     dtype: DType = DType.UNKNOWN
+    """Element type of the draws; UNKNOWN for that of the input."""
     seed: float | None = None
-
-    default_dtype = DType.UNKNOWN
-    """Element type if the attribute is not given; UNKNOWN uses that of the input."""
-
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Convert the number of the result's type to the type."""
-        return _typed(attrs, cls.default_dtype)
 
     def result_dtype(self, ins: Inputs) -> DType:
         return tensor(ins, 0).dtype if self.dtype is DType.UNKNOWN else self.dtype
@@ -85,7 +73,6 @@ class RandomNormal(Random):
     mean: float = 0.0
     scale: float = 1.0
     shape: Naturals = ()
-    default_dtype = DType.F32
 
     def infer(self, ins: Inputs) -> Types:
         shape = tuple(checked(d, "extent") for d in self.shape)
@@ -102,7 +89,6 @@ class RandomUniform(Random):
     low: float = 0.0
     high: float = 1.0
     shape: Naturals = ()
-    default_dtype = DType.F32
 
     infer = RandomNormal.infer
 
@@ -162,7 +148,6 @@ class Multinomial(Random):
     formulas = {"integer": "e", "sfu": "x"}
     dtype: DType = DType.I32
     sample_size: Positive = 1
-    default_dtype = DType.I32
 
     def infer(self, ins: Inputs) -> Types:
         shape = tensor(ins, 0).shape
@@ -315,11 +300,6 @@ class EyeLike(Op):
     kind = Kind.MOVEMENT
     dtype: DType = DType.UNKNOWN
     k: int = 0
-
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Convert the number of the result's type to the type."""
-        return _typed(attrs, DType.UNKNOWN)
 
     result_dtype = Random.result_dtype
 

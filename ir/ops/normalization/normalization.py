@@ -25,7 +25,7 @@ from ... import (
 )
 from ...problem.rows import Rows, Span
 from ...symbolic.fresh import data_extent
-from ..elementwise.cast import dtype_of
+from ...tensors.types import dtype_of
 
 STATISTICS_ALU = 4
 """Operations per element for mean and variance: addition; difference, product, addition."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ... import (
-    Attributes,
     DType,
     Extents,
     Folded,
@@ -26,7 +25,6 @@ from ... import (
 )
 from ...tensors.known import elementwise
 from ..elementwise import exact
-from ..elementwise.cast import dtype_of
 
 QUANTIZE_ALU = 4
 """Product with the reciprocal of the scale, rounding, addition of the zero point, clamping."""
@@ -77,11 +75,6 @@ class QuantizeLinear(Op):
     output_dtype: DType = DType.UNKNOWN
     precision: int = 0
 
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Convert the number of the result's type to the type; 0 means not given."""
-        return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
-
     def result_dtype(self, ins: Inputs) -> DType:
         if self.output_dtype is not DType.UNKNOWN:
             return self.output_dtype
@@ -122,11 +115,6 @@ class DequantizeLinear(Op):
     axis: int = 1
     block_size: Natural = 0
     output_dtype: DType = DType.UNKNOWN
-
-    @classmethod
-    def adapt(cls, attrs: Attributes, version: int) -> Attributes:
-        """Convert the number of the result's type to the type; 0 means not given."""
-        return {**attrs, "output_dtype": dtype_of(attrs.get("output_dtype", 0))}
 
     def result_dtype(self, ins: Inputs) -> DType:
         given = self.output_dtype

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 from perfc.errors import ModelError
 from perfc.ir import DType, Item, Known, Op, TensorType, record
 from perfc.ir.tensors.known import MAX_ELEMENTS
-from perfc.ir.tensors.types import BY_ONNX
+from perfc.ir.tensors.types import BY_ONNX, dtype_of
 
 from ..reading.proto import Attribute, AttributeType, ProtoTensor, SparseTensor
 from .elements import DataType
@@ -154,12 +154,13 @@ class Expected:
 
 _INTEGER = Expected("an integer", (int,))
 _INTEGERS = Expected("a list of integers", (int,), is_list=True)
+_ELEMENT = Expected("an element type", (int, DType))
 _EXPECTED: Mapping[str, Expected] = {
     **dict.fromkeys(("int", "bool", "Positive", "Natural"), _INTEGER),
     **dict.fromkeys(("tuple[int, ...]", "Positives", "Naturals"), _INTEGERS),
     "float": Expected("a number", (int, float)),
     "str": Expected("a text", (str,)),
-    "DType": Expected("an element type", (int, DType)),
+    "DType": _ELEMENT,
     "int | DType": Expected("an element type", (int, DType)),
     "tuple[float, ...]": Expected("a list of numbers", (int, float), is_list=True),
     "tuple[str, ...]": Expected("a list of texts", (str,), is_list=True),
@@ -236,6 +237,10 @@ def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int
     fields_given: dict[str, Any] = {}
     for name, value in attrs.items():
         expected = sig.expected.get(name)
+        if expected is _ELEMENT:
+            if not value:
+                continue
+            value = dtype_of(value)
         if expected is not None and value is not None and not expected.takes(value):
             shown = "a tensor" if isinstance(value, Content) else f"{value!r:.60}"
             raise TypeError(f"{name} is {shown}, not {expected.words}")
