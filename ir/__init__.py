@@ -49,6 +49,7 @@ from .op import (
     known,
     known_ints,
     normal_axis,
+    shape_at,
     single,
     tensor,
 )
@@ -155,6 +156,7 @@ __all__ = [
     "normal_axis",
     "record",
     "same",
+    "shape_at",
     "single",
     "storage_bytes",
     "strides_of",

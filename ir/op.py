@@ -279,6 +279,11 @@ def tensor(ins: Inputs, index: int) -> TensorType:
     return UNRANKED
 
 
+def shape_at(ins: Inputs, index: int) -> Shape | None:
+    """Return the shape of input ``index``, None if its rank is unknown or it is no tensor."""
+    return tensor(ins, index).shape
+
+
 def single(dtype: DType, shape: Shape | None) -> Types:
     """Return the types of an operator with one result, a tensor."""
     return (TensorType(dtype, shape),)

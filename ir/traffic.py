@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .cost import Traffic, dim_sum
 from .graph import Inputs
-from .op import ABSENT, Types, tensor
+from .op import ABSENT, Types, each_once, tensor
 from .symbolic.dim import Dim, dim_min
 from .tensors.types import DType, TensorType, Type, element_count, storage_bytes
 
@@ -46,6 +46,11 @@ def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:
         dim_sum(w for w in writes if w is not None),
         None in reads or None in writes,
     )
+
+
+def result_once(_op: object, _ins: Inputs, outs: Types) -> Traffic:
+    """Return the traffic of an operator that only writes."""
+    return each_once((), outs)
 
 
 def first_once(_op: object, ins: Inputs, outs: Types) -> Traffic:

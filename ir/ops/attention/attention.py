@@ -33,6 +33,7 @@ from ... import (
     known,
     record,
     same,
+    shape_at,
     single,
     storage_bytes,
     tensor,
@@ -181,7 +182,7 @@ def ranked(ins: Inputs, index: int, *ranks: int) -> Shape | None:
     Raises:
         ShapeError: it has another rank.
     """
-    shape = tensor(ins, index).shape
+    shape = shape_at(ins, index)
     if shape is not None and len(shape) not in ranks:
         wanted = " or ".join(map(str, ranks))
         raise ShapeError(f"operand {index} of an attention has rank {len(shape)}, not {wanted}")
@@ -300,9 +301,9 @@ class Attention(AttentionLike):
 
     def infer(self, ins: Inputs) -> Types:
         rank, e = self._extents(ins)
-        same_head = same(e.d, either(axis(tensor(ins, 1).shape, 3), e.d)) if rank == 4 else True
+        same_head = same(e.d, either(axis(shape_at(ins, 1), 3), e.d)) if rank == 4 else True
         if same_head is False:
-            raise ShapeError(f"head sizes of Q and K differ: {e.d} and {tensor(ins, 1).shape}")
+            raise ShapeError(f"head sizes of Q and K differ: {e.d} and {shape_at(ins, 1)}")
         dtype, v_dtype = first_dtype(ins, 0, 1), first_dtype(ins, 2, 5, 0)
         y: Shape | None = None
         if rank is not None:
@@ -326,7 +327,7 @@ class Attention(AttentionLike):
         return left, 0 if self.is_causal else right
 
     def scores(self, ins: Inputs) -> Scores | None:
-        if any(tensor(ins, i).shape is None for i in range(3)):
+        if any(shape_at(ins, i) is None for i in range(3)):
             return None
         e = self._extents(ins)[1]
         x = SOFTMAX_ALU + int(has(ins, 3)) + 2 * int(bool(self.softcap))

@@ -23,7 +23,7 @@ from ... import (
     has,
     known,
     record,
-    tensor,
+    shape_at,
 )
 from ...symbolic.fresh import data_extent
 from .attention import (
@@ -336,7 +336,7 @@ class MultiHeadAttention(AttentionLike):
         return Past(known_extent(ins, self.length_at) if self.shares_buffer(ins) else held, held)
 
     def infer(self, ins: Inputs) -> Types:
-        q = tensor(ins, 0).shape
+        q = shape_at(ins, 0)
         if q is not None and len(q) == 3 and isinstance(q[2], int) and q[2] % self.num_heads:
             raise ShapeError(f"width {q[2]} does not divide into {self.num_heads} heads")
         b, s, new, d, v = self._sizes(ins)
@@ -352,8 +352,8 @@ class MultiHeadAttention(AttentionLike):
         )
 
     def scores(self, ins: Inputs) -> Scores | None:
-        if tensor(ins, 0).shape is None or any(
-            has(ins, i) and tensor(ins, i).shape is None for i in (1, 2)
+        if shape_at(ins, 0) is None or any(
+            has(ins, i) and shape_at(ins, i) is None for i in (1, 2)
         ):
             return None
         b, s, new, d, v = self._sizes(ins)

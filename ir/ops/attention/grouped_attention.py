@@ -21,6 +21,7 @@ from ... import (
     frozen,
     has,
     interval,
+    shape_at,
     storage_bytes,
     tensor,
 )
@@ -82,7 +83,7 @@ class GroupQueryAttention(AttentionLike):
         heads = self.num_heads if has(ins, 1) else self.num_heads + 2 * self.kv_num_heads
         if width is not None:
             return width // heads
-        of_key = axis(tensor(ins, 1).shape, 2)
+        of_key = axis(shape_at(ins, 1), 2)
         return either(None if of_key is None else of_key // self.kv_num_heads)
 
     def past(self, ins: Inputs) -> Dim:
@@ -161,7 +162,7 @@ class GroupQueryAttention(AttentionLike):
 
     def _old_and_new(self, ins: Inputs) -> tuple[Dim | None, Dim]:
         """Return the rows of the cache that are read, None if data dependent, and those written."""
-        s, total = axis(tensor(ins, 0).shape, 1), self.total(ins)
+        s, total = axis(shape_at(ins, 0), 1), self.total(ins)
         if s is None:
             return None, 0
         return (None if total is None else dim_max(total - s, 0)), s
@@ -288,7 +289,7 @@ class PagedAttention(AttentionLike):
         return out, tensor(ins, 3), tensor(ins, 4)
 
     def scores(self, ins: Inputs) -> Scores | None:
-        if tensor(ins, 0).shape is None:
+        if shape_at(ins, 0) is None:
             return None
         n, d, v = self._sizes(ins)
         z = ROTARY_ALU * bool(self.do_rotary) * (self.num_heads + self.kv_num_heads) * d
@@ -298,7 +299,7 @@ class PagedAttention(AttentionLike):
         without_caches = tuple(None if i in (3, 4) else v for i, v in enumerate(ins))
         whole = each_once(without_caches, outs[:1])
         written: list[Dim] = [whole.write_bytes]
-        n = axis(tensor(ins, 0).shape, 0)
+        n = axis(shape_at(ins, 0), 0)
         for cache in (tensor(ins, 3), tensor(ins, 4)):
             if n is not None and cache.shape is not None and cache.dtype is not DType.UNKNOWN:
                 heads, size = cache.shape[-2:]

@@ -22,6 +22,7 @@ from ... import (
     frozen,
     has,
     record,
+    shape_at,
     tensor,
     total_work,
 )
@@ -86,7 +87,7 @@ class RaggedAttention(Op):
     softcap: int = 0
 
     def infer(self, ins: Inputs) -> Types:
-        n = axis(tensor(ins, QUERY).shape, 0)
+        n = axis(shape_at(ins, QUERY), 0)
         is_open = n is None
 
         def rows(dtype: DType, count: Dim, width: int) -> TensorType:
@@ -105,20 +106,20 @@ class RaggedAttention(Op):
     def new_keys(self, ins: Inputs) -> Dim:
         """Return the keys of all sequences that are not in a cache."""
         if has(ins, KEY):
-            return axis(tensor(ins, KEY).shape, 0) or 0
-        width = axis(tensor(ins, QUERY).shape, 1)
+            return axis(shape_at(ins, KEY), 0) or 0
+        width = axis(shape_at(ins, QUERY), 1)
         if width == self.num_heads * self.head_dim:
             return 0
-        return axis(tensor(ins, QUERY).shape, 0) or 0
+        return axis(shape_at(ins, QUERY), 0) or 0
 
     def groups(self, ins: Inputs) -> tuple[SequenceGroup | None, SequenceGroup | None]:
         """Return prefill and decode groups, None if the operands have none."""
-        queries, keys = axis(tensor(ins, QUERY).shape, 0), self.new_keys(ins)
+        queries, keys = axis(shape_at(ins, QUERY), 0), self.new_keys(ins)
         if queries is None:
             return None, None
         decodes: SequenceGroup | None = None
         if has(ins, DECODE_KEY):
-            cache = tensor(ins, DECODE_KEY).shape
+            cache = shape_at(ins, DECODE_KEY)
             sequences, past = axis(cache, 0) or 0, axis(cache, 2) or 0
             # without new keys, as in cross-attention to an encoder, all keys are cached
             new = self.decode_tokens if has(ins, KEY) or keys != 0 else 0
@@ -127,8 +128,8 @@ class RaggedAttention(Op):
             keys = keys - sequences * new
         if not has(ins, LENGTHS):
             return None, decodes
-        prompts = axis(tensor(ins, LENGTHS).shape, 0) or 1
-        past = axis(tensor(ins, PAST_KEY).shape, 2) or 0
+        prompts = axis(shape_at(ins, LENGTHS), 0) or 1
+        past = axis(shape_at(ins, PAST_KEY), 2) or 0
         return SequenceGroup(prompts, queries // prompts, keys // prompts, past), decodes
 
     def scores(self, group: SequenceGroup, *, is_biased: bool) -> Scores:

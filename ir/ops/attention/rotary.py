@@ -22,6 +22,7 @@ from ... import (
     each_once,
     frozen,
     has,
+    shape_at,
     storage_bytes,
     tensor,
 )
@@ -56,7 +57,7 @@ class RotaryEmbedding(Op):
         return x[-1] // self.num_heads if self.num_heads and x else None
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        x, cos = tensor(ins, 0).shape, tensor(ins, self.caches[0]).shape
+        x, cos = shape_at(ins, 0), shape_at(ins, self.caches[0])
         if x is None:
             return {}
         d = self.head_size(x)
@@ -71,7 +72,7 @@ class RotaryEmbedding(Op):
         return {"e": product(x), "r": rotated, "d": d}
 
     def read_parts(self, ins: Inputs) -> Parts:
-        x = tensor(ins, 0).shape
+        x = shape_at(ins, 0)
         if x is None or len(x) < 2:
             return {}
         positions = x[0] if len(x) == 2 else x[0] * x[2 if len(x) == 4 else 1]
@@ -143,6 +144,6 @@ class GemmaRotaryEmbedding(Op):
         return tensor(ins, 1), tensor(ins, 3)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        if not has(ins, 0) or any(tensor(ins, i).shape is None for i in (0, 1, 3)):
+        if not has(ins, 0) or any(shape_at(ins, i) is None for i in (0, 1, 3)):
             return {}
         return {"e": count(outs[0]) + count(outs[1]), "a": count(tensor(ins, 0))}

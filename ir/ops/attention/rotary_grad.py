@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Dim, Inputs, Results, Shape, Types, Value, frozen, has, tensor
+from ... import Dim, Inputs, Results, Shape, Types, Value, frozen, has, shape_at
 from ..movement.gather import Gather
 from .rotary import RotaryEmbedding
 
@@ -28,7 +28,7 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
     operands = "dY cos_cache sin_cache position_ids?"
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results | None:
-        dy, shape = ins[0], tensor(ins, 0).shape
+        dy, shape = ins[0], shape_at(ins, 0)
         d = None if shape is None else self.head_size(shape)
         cos, sin = (self.at_positions(tape, ins, i) for i in (1, 2))
         if dy is None or not shape or not isinstance(d, int) or cos is None or sin is None:
@@ -49,7 +49,7 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
 
     def at_positions(self, tape: Tape, ins: Inputs, index: int) -> Value | None:
         """Return cosines or sines per token, with an axis for heads; None for unknown rank."""
-        cache, x = ins[index], tensor(ins, 0).shape
+        cache, x = ins[index], shape_at(ins, 0)
         if cache is None or not x or not shape_of(cache):
             return None
         rows = tape.apply(Gather(axis=0), cache, ins[3]) if has(ins, 3) else cache

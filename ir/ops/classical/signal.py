@@ -13,10 +13,8 @@ from ... import (
     Kind,
     Op,
     TensorType,
-    Traffic,
     Types,
     count,
-    each_once,
     element_count,
     frozen,
     has,
@@ -24,10 +22,12 @@ from ... import (
     known,
     known_ints,
     normal_axis,
+    shape_at,
     single,
     tensor,
 )
 from ...symbolic.fresh import data_extent
+from ...traffic import result_once
 from ..elementwise.exact import checked
 
 AXIS_IS_INPUT_FROM = 20
@@ -108,7 +108,7 @@ class DFT(Op):
         return single(x.dtype, (*x.shape[:at], m, *x.shape[at + 1 : -1], parts))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         at = None if shape is None else self._axis(ins, len(shape))
         if shape is None or at is None:
             return {"b": 0, "n": 0, "l": 0, "d": 1}
@@ -143,9 +143,9 @@ class STFT(Op):
             if length is not None:
                 return length
         if has(ins, 2):
-            window = tensor(ins, 2).shape
+            window = shape_at(ins, 2)
             return window[0] if window else None
-        signal = tensor(ins, 0).shape
+        signal = shape_at(ins, 0)
         return None if has(ins, 3) or signal is None or len(signal) < 2 else signal[1]
 
     def infer(self, ins: Inputs) -> Types:
@@ -216,8 +216,7 @@ class Window(Op):
         size = extent_of(ins, 0)
         return single(self.output_datatype, (data_extent() if size is None else size,))
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return each_once((), outs)
+    traffic = result_once
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"n": count(outs[0]), "a": 3 * self.cosines, "c": self.cosines}

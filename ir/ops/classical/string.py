@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ... import DType, Inputs, Item, Kind, Op, TensorType, Types, dim_max, frozen, single, tensor
+from ... import (
+    DType,
+    Inputs,
+    Item,
+    Kind,
+    Op,
+    TensorType,
+    Types,
+    dim_max,
+    frozen,
+    shape_at,
+    single,
+)
 from ...symbolic.fresh import data_extent
 from ..elementwise.elementwise import Elementwise
 from ..elementwise.exact import checked
@@ -62,7 +74,7 @@ class StringSplit(Op):
     maxsplit: int | None = None
 
     def infer(self, ins: Inputs) -> Types:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         limit = None if self.maxsplit is None or self.maxsplit < 0 else self.maxsplit + 1
         pieces = data_extent(limit)
         split = TensorType(DType.STR, None if shape is None else (*shape, pieces))
@@ -90,7 +102,7 @@ class StringNormalizer(Op):
     stopwords: tuple[str, ...] = ()
 
     def infer(self, ins: Inputs) -> Types:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         if not shape or not self.stopwords:
             return single(DType.STR, shape)
         stay = data_extent(dim_max(shape[-1], 1), 1)
@@ -116,7 +128,7 @@ class TfIdfVectorizer(Op):
     mode: str = "TF"
 
     def infer(self, ins: Inputs) -> Types:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         columns = checked(max(self.ngram_indexes, default=-1) + 1, "vector length")
         if shape is None:
             return single(DType.F32, None)

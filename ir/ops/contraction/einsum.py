@@ -19,8 +19,8 @@ from ... import (
     dim_min,
     first_dtype,
     frozen,
+    shape_at,
     single,
-    tensor,
     total_work,
 )
 from ...tensors.broadcast import broadcast_extent
@@ -118,7 +118,7 @@ class Einsum(Op):
 
     def _resolved(self, ins: Inputs) -> tuple[dict[str, Dim], list[str]] | None:
         terms, result = parse(self.equation, len(ins))
-        shapes = [tensor(ins, i).shape for i in range(len(ins))]
+        shapes = [shape_at(ins, i) for i in range(len(ins))]
         ranked = [s for s in shapes if s is not None]
         if len(ranked) < len(shapes):
             return None
@@ -154,5 +154,5 @@ class Einsum(Op):
     def _letters(self, ins: Inputs, index: int) -> frozenset[str]:
         """Return letters of an operand, without those along which it is broadcast."""
         term = parse(self.equation, len(ins))[0][index]
-        shape = tensor(ins, index).shape or ()
+        shape = shape_at(ins, index) or ()
         return frozenset(x for x, d in zip(_axes(term, len(shape)), shape, strict=True) if d != 1)

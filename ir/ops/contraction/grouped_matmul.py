@@ -20,6 +20,7 @@ from ... import (
     frozen,
     has,
     same,
+    shape_at,
     single,
     tensor,
 )
@@ -47,7 +48,7 @@ class GroupedGemm(Op):
     slices: Positive = 1
 
     def infer(self, ins: Inputs) -> Types:
-        a, b = tensor(ins, 0), tensor(ins, 1).shape
+        a, b = tensor(ins, 0), shape_at(ins, 1)
         if a.shape is not None and len(a.shape) != 2:
             raise ShapeError(f"grouped_gemm needs rows, got rank {len(a.shape)}")
         if b is not None and len(b) != 3:
@@ -58,7 +59,7 @@ class GroupedGemm(Op):
         return single(a.dtype, (rows, b[1] if b else data_extent()))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
+        a, b = shape_at(ins, 0), shape_at(ins, 1)
         if not a or not b:
             return {}
         return {"m": a[0], "n": b[1], "k": b[2], "g": b[0], "x": int(has(ins, 3))}

@@ -17,8 +17,8 @@ from ... import (
     frozen,
     has,
     same,
+    shape_at,
     single,
-    tensor,
 )
 from ...problem import Product
 from ...symbolic.fresh import data_extent
@@ -87,7 +87,7 @@ class MatMul(Epilogue):
     def factors(self, ins: Inputs) -> tuple[Shape | None, Shape | None]:
         """Return the shapes of the factors as they are multiplied."""
         left, right = self.at
-        return tensor(ins, left).shape, tensor(ins, right).shape
+        return shape_at(ins, left), shape_at(ins, right)
 
     def infer(self, ins: Inputs) -> Types:
         a, b = self.factors(ins)
@@ -135,8 +135,8 @@ class FusedMatMul(MatMul):
 
     def factors(self, ins: Inputs) -> tuple[Shape | None, Shape | None]:
         return (
-            transposed(tensor(ins, 0).shape, self.transA, self.transBatchA),
-            transposed(tensor(ins, 1).shape, self.transB, self.transBatchB),
+            transposed(shape_at(ins, 0), self.transA, self.transBatchA),
+            transposed(shape_at(ins, 1), self.transB, self.transBatchB),
         )
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
@@ -221,8 +221,8 @@ class Gemm(Op):
             ShapeError: an operand is not a matrix, or the contracted extents differ.
         """
         first, second = self.at
-        a = transposed(tensor(ins, first).shape, self.transA)
-        b = transposed(tensor(ins, second).shape, self.transB)
+        a = transposed(shape_at(ins, first), self.transA)
+        b = transposed(shape_at(ins, second), self.transB)
         for s in (a, b):
             if s is not None and len(s) != 2:
                 raise ShapeError(f"gemm needs matrices, got rank {len(s)}")

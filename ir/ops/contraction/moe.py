@@ -23,6 +23,7 @@ from ... import (
     frozen,
     has,
     same,
+    shape_at,
     tensor,
 )
 from ...problem import Experts
@@ -108,14 +109,14 @@ class MoE(Op):
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
         """Return experts, f and m; None if fc1 is unknown."""
-        fc1, fc2 = (tensor(ins, index).shape for index in self.fc_at[:2])
+        fc1, fc2 = (shape_at(ins, index) for index in self.fc_at[:2])
         if fc1 is None or len(fc1) != 3:
             return None
         inner = fc2[2] if fc2 is not None and len(fc2) == 3 else fc1[1]
         return fc1[0], fc1[1], inner
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        x, widths = tensor(ins, 0).shape, self.widths(ins)
+        x, widths = shape_at(ins, 0), self.widths(ins)
         if not x or widths is None:
             return {}
         e, f, m = widths
@@ -218,7 +219,7 @@ class QMoE(MoE):
         elements: dict[int, Dim] = {}
         for layer, i in enumerate(self.fc_at, 1):
             bits, stored = getattr(self, f"fc{layer}_expert_weight_bits"), tensor(ins, i)
-            widths, x = self.widths(ins), tensor(ins, 0).shape
+            widths, x = self.widths(ins), shape_at(ins, 0)
             if self.stored_bits and has(ins, i) and widths is not None and x:
                 count, first, inner = widths
                 elements[i] = count * x[-1] * (inner if layer == 2 else first)
@@ -228,7 +229,7 @@ class QMoE(MoE):
         return elements
 
     def widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim] | None:
-        fc1 = tensor(ins, self.fc_at[0]).shape
+        fc1 = shape_at(ins, self.fc_at[0])
         if fc1 is None or len(fc1) != 3:
             return None
         fused = 2 if self.activation_type == "swiglu" and not has(ins, self.fc_at[2]) else 1

@@ -20,6 +20,7 @@ from ... import (
     element_count,
     frozen,
     has,
+    shape_at,
     tensor,
 )
 from ...problem import Backward
@@ -125,7 +126,7 @@ class MoEWeightGrad(MoEGrad):
     def infer(self, ins: Inputs) -> Types:
         half = tensor(ins, 0).dtype
         return tuple(
-            TensorType(half, tensor(ins, i).shape) if has(ins, i) else ABSENT for i in range(3, 9)
+            TensorType(half, shape_at(ins, i)) if has(ins, i) else ABSENT for i in range(3, 9)
         )
 
     def read_parts(self, ins: Inputs) -> Parts:
@@ -164,9 +165,9 @@ class Dense:
         self.tape, self.op, self.ins = tape, op, ins
         name = "silu" if op.activation_type == "swiglu" else op.activation_type
         x, scores = self.given(1), self.given(2)
-        width = tensor(ins, 1).shape or ()
+        width = shape_at(ins, 1) or ()
         tokens = tape.reshape(x, (1, *_rows(width)))
-        experts = (tensor(ins, 3).shape or ())[0]
+        experts = (shape_at(ins, 3) or ())[0]
         self.tokens = tape.expand(tokens, (experts, *_rows(width)))
         self.probabilities = tape.apply(Softmax(), scores)
         best, _ = tape.several(TopK(), (self.probabilities, tape.ints((op.k,))), 2)
@@ -199,7 +200,7 @@ class Dense:
         """Return a product plus the bias of each expert, if there is one."""
         if not has(self.ins, at):
             return v
-        experts, columns = tensor(self.ins, at).shape or ()
+        experts, columns = shape_at(self.ins, at) or ()
         return self.tape.add(v, self.tape.reshape(self.given(at), (experts, 1, columns)))
 
     def turned(self, v: Value) -> Value:

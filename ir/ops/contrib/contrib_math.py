@@ -21,6 +21,7 @@ from ... import (
     first_dtype,
     frozen,
     has,
+    shape_at,
     single,
     tensor,
 )
@@ -52,7 +53,7 @@ class Inverse(Op):
     formulas = {"alu": "2*b*m*m*m", "sfu": "b*m"}
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         if not shape:
             return {"b": 0, "m": 0}
         return {"b": element_count(shape[:-2]), "m": shape[-1]}
@@ -82,14 +83,14 @@ class CDist(Op):
     metric: str = "sqeuclidean"
 
     def infer(self, ins: Inputs) -> Types:
-        a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
+        a, b = shape_at(ins, 0), shape_at(ins, 1)
         if not (a and b and a[1:] and b[1:]):
             return single(first_dtype(ins, 0, 1), None)
         lead = broadcast([a[:-2], b[:-2]]) or ()
         return single(first_dtype(ins, 0, 1), (*lead, a[-2], b[-2]))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        shape, a = outs[0], tensor(ins, 0).shape
+        shape, a = outs[0], shape_at(ins, 0)
         if not a or not isinstance(shape, TensorType) or not shape.shape:
             return {"b": 0, "m": 0, "n": 0, "k": 0, "q": 0, "r": 0}
         *lead, m, n = shape.shape
@@ -123,7 +124,7 @@ class ComplexMul(Op):
     formulas = {"alu": "3*e"}
 
     def infer(self, ins: Inputs) -> Types:
-        shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
+        shape = broadcast([shape_at(ins, 0), shape_at(ins, 1)])
         return single(first_dtype(ins, 0, 1), shape)
 
 
@@ -161,7 +162,7 @@ class Rfft(Op):
 
     def signal(self, ins: Inputs, outs: Types) -> Shape | None:
         """Return the shape of the real signal."""
-        return tensor(ins, 0).shape
+        return shape_at(ins, 0)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         shape = self.signal(ins, outs)
@@ -240,7 +241,7 @@ class MulInteger(Op):
     formulas = {"integer": "a*e"}
 
     def infer(self, ins: Inputs) -> Types:
-        shape = broadcast([tensor(ins, 0).shape, tensor(ins, 2).shape])
+        shape = broadcast([shape_at(ins, 0), shape_at(ins, 2)])
         return single(DType.I32, shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
@@ -334,4 +335,4 @@ class HyperConnectionPreMix(Op):
         return single(x.dtype, shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        return {"e": count(tensor(ins, 0))} if tensor(ins, 0).shape is not None else {}
+        return {"e": count(tensor(ins, 0))} if shape_at(ins, 0) is not None else {}

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ... import Extents, Inputs, Results, Shape, TensorType, Traffic, Types, frozen, single, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Results,
+    Shape,
+    TensorType,
+    Traffic,
+    Types,
+    frozen,
+    shape_at,
+    single,
+    tensor,
+)
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
 from ...tensors.contents import elements
@@ -46,7 +58,7 @@ class ConvGrad(Conv):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, w = self.sides(ins, outs)
-        y = tensor(ins, 0).shape
+        y = shape_at(ins, 0)
         if x is None or w is None or y is None:
             return {}
         (p, q), (r, s) = folded(y[2:]), folded(w[2:])
@@ -55,7 +67,7 @@ class ConvGrad(Conv):
 
     def window(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         """Return the window of the forward convolution."""
-        e, (x, w), y = self.extents(ins, outs), self.sides(ins, outs), tensor(ins, 0).shape
+        e, (x, w), y = self.extents(ins, outs), self.sides(ins, outs), shape_at(ins, 0)
         if not e or x is None or w is None or y is None:
             return None
         rank = len(w) - 2
@@ -96,7 +108,7 @@ class ConvDataGrad(ConvGrad):
 
     def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
         x = outs[0].shape if isinstance(outs[0], TensorType) else None
-        return x, tensor(ins, 1).shape
+        return x, shape_at(ins, 1)
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         forward = self.window(ins, outs)
@@ -146,7 +158,7 @@ class ConvFilterGrad(ConvGrad):
 
     def sides(self, ins: Inputs, outs: Types) -> tuple[Shape | None, Shape | None]:
         w = outs[0].shape if isinstance(outs[0], TensorType) else None
-        return tensor(ins, 1).shape, w
+        return shape_at(ins, 1), w
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         window = self.window(ins, outs)

@@ -21,8 +21,8 @@ from ... import (
     has,
     known,
     same,
+    shape_at,
     single,
-    tensor,
 )
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
@@ -70,8 +70,8 @@ class ConvTranspose(Epilogue, InLayout):
         return tuple(a + b for a, b in pad_pairs(self.pads, rank))
 
     def _operands(self, ins: Inputs) -> tuple[Shape | None, Shape | None, Shape | None]:
-        x = channels_first(tensor(ins, self.at[0]).shape, self.layout())
-        w = tensor(ins, self.at[1]).shape
+        x = channels_first(shape_at(ins, self.at[0]), self.layout())
+        w = shape_at(ins, self.at[1])
         w = None if w is None or len(w) < 2 else w
         return x, w, kernel_extents(self.kernel_shape, w, 2)
 

@@ -24,6 +24,7 @@ from ... import (
     frozen,
     has,
     known,
+    shape_at,
     single,
     storage_bytes,
     tensor,
@@ -113,7 +114,7 @@ class Pool(InLayout):
         return tuple(out)
 
     def infer(self, ins: Inputs) -> Types:
-        source = tensor(ins, 0).shape
+        source = shape_at(ins, 0)
         shape = self._result(channels_first(source, self.layout()))
         return single(self.result_dtype(ins), in_layout(shape, self.layout()))
 
@@ -126,7 +127,7 @@ class Pool(InLayout):
         return {"e": product(shape), "t": taps, "x": x, "y": y, "z": z, "v": v}
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
-        x = channels_first(tensor(ins, 0).shape, self.layout())
+        x = channels_first(shape_at(ins, 0), self.layout())
         y = channels_first(result_shape(outs), self.layout())
         if x is None or y is None:
             return None
@@ -314,7 +315,7 @@ class MaxUnpool(Op):
     strides: Positives = ()
 
     def infer(self, ins: Inputs) -> Types:
-        x, dtype = tensor(ins, 0).shape or tensor(ins, 1).shape, first_dtype(ins, 0)
+        x, dtype = shape_at(ins, 0) or shape_at(ins, 1), first_dtype(ins, 0)
         rank = len(self.kernel_shape)
         if has(ins, 2):
             content = known(ins, 2)
@@ -332,5 +333,5 @@ class MaxUnpool(Op):
         return single(dtype, (*x[:2], *spatial))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        x = tensor(ins, 0).shape
+        x = shape_at(ins, 0)
         return {} if x is None else {"e": product(x)}

@@ -12,6 +12,7 @@ from ... import (
     first_dtype,
     frozen,
     has,
+    shape_at,
     single,
     tensor,
 )
@@ -285,7 +286,7 @@ class BiasGelu(Gelu):
     operands = "A B"
 
     def infer(self, ins: Inputs) -> Types:
-        shape = broadcast([tensor(ins, 0).shape, tensor(ins, 1).shape])
+        shape = broadcast([shape_at(ins, 0), shape_at(ins, 1)])
         return single(first_dtype(ins, 0, 1), shape)
 
 
@@ -303,7 +304,7 @@ class BiasSplitGelu(Gelu):
     operands = "X bias"
 
     def infer(self, ins: Inputs) -> Types:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         half = (*shape[:-1], shape[-1] // 2) if shape else None
         return single(first_dtype(ins, 0, 1), half)
 

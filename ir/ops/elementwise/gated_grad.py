@@ -14,6 +14,7 @@ from ... import (
     Types,
     count,
     frozen,
+    shape_at,
     single,
     tensor,
 )
@@ -43,7 +44,7 @@ class GatedActivationGrad(Op):
     activation: str = "silu"
 
     def infer(self, ins: Inputs) -> Types:
-        return single(tensor(ins, 0).dtype, tensor(ins, 1).shape)
+        return single(tensor(ins, 0).dtype, shape_at(ins, 1))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         from ...gradients.derivative import operations
@@ -58,7 +59,7 @@ class GatedActivationGrad(Op):
         from ...gradients.elementwise.activation import activated, slope
 
         dy, x = (v for v in ins if v is not None)
-        shape = tensor(ins, 1).shape or ()
+        shape = shape_at(ins, 1) or ()
         last, width = len(shape) - 1, shape[-1] // 2
         gate = tape.part(x, {last: (0, width)})
         up = tape.part(x, {last: (width, shape[-1])})
@@ -98,12 +99,12 @@ class GatedRMSNormGrad(NormalizationGrad):
         from ...gradients.elementwise.activation import activated, slope
 
         dy, x, scale, gate = (v for v in ins if v is not None)
-        axes = (len(tensor(ins, 1).shape or ()) - 1,)
+        axes = (len(shape_at(ins, 1) or ()) - 1,)
         squares = tape.mean(tape.mul(x, x), axes)
         inverse = inverse_root(tape, squares, self.epsilon, tensor(ins, 1).dtype)
         x_hat = tape.mul(x, inverse)
         of_norm = tape.mul(dy, activated(tape, gate, self.activation))
         dx = combined(tape, tape.mul(of_norm, scale), x_hat, inverse, axes, centered=False)
-        of_scale = tape.sum_to(tape.mul(of_norm, x_hat), tensor(ins, 2).shape or ())
+        of_scale = tape.sum_to(tape.mul(of_norm, x_hat), shape_at(ins, 2) or ())
         normed = tape.mul(dy, tape.mul(x_hat, scale))
         return (dx, of_scale, written(slope(self.activation), tape, normed, {"x": gate}))

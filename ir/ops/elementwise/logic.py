@@ -18,8 +18,8 @@ from ... import (
     first_dtype,
     frozen,
     known,
+    shape_at,
     single,
-    tensor,
 )
 from ...tensors.broadcast import broadcast
 from ...tensors.known import MAX_ELEMENTS, broadcast_to
@@ -120,7 +120,7 @@ class Where(Elementwise):
     derivative = ("", "where(a, 1, 0)", "where(a, 0, 1)")
 
     def infer(self, ins: Inputs) -> Types:
-        shape = broadcast([tensor(ins, i).shape for i in range(3)])
+        shape = broadcast([shape_at(ins, i) for i in range(3)])
         return single(first_dtype(ins, 1, 2), shape)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:

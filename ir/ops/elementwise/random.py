@@ -32,6 +32,7 @@ from ... import (
 )
 from ...tensors.broadcast import broadcast
 from ...tensors.known import MAX_ELEMENTS
+from ...traffic import result_once
 from .exact import checked
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ class Random(Op):
     def result_dtype(self, ins: Inputs) -> DType:
         return tensor(ins, 0).dtype if self.dtype is DType.UNKNOWN else self.dtype
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return each_once((), outs)
+    traffic = result_once
 
 
 @frozen
@@ -316,5 +316,4 @@ class EyeLike(Op):
         items = [one if j - i == self.k else zero for i in range(m) for j in range(n)]
         return (Known.of((m, n), items),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return each_once((), outs)
+    traffic = result_once

@@ -33,7 +33,7 @@ from ... import (
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import elements, or_data, rounded, small_shape
 from ...tensors.known import MAX_ELEMENTS
-from ...traffic import moved, stored
+from ...traffic import result_once, stored
 
 
 @frozen
@@ -193,8 +193,7 @@ class ConstantOfShape(Op):
             fill = self.value.item
         return () if shape is None else (Known.of(shape, (fill,) * math.prod(shape)),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([], [stored(outs[0])])
+    traffic = result_once
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"w": stored(outs[0]) or 0}
@@ -280,8 +279,7 @@ class Range(Op):
         dtype = tensor(ins, 0).dtype
         return Work(integer=e) if dtype.is_integer else Work(alu=e)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([], [stored(outs[0])])
+    traffic = result_once
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "w": stored(outs[0]) or 0}

@@ -21,6 +21,7 @@ from ... import (
     element_count,
     frozen,
     has,
+    shape_at,
     storage_bytes,
     tensor,
 )
@@ -154,8 +155,8 @@ class EmbedLayerNormalization(Op):
     mask_index_type: int = 0
 
     def infer(self, ins: Inputs) -> Types:
-        ids, words = tensor(ins, 0).shape, tensor(ins, 2)
-        hidden = words.shape[1:] if words.shape else tensor(ins, 5).shape
+        ids, words = shape_at(ins, 0), tensor(ins, 2)
+        hidden = words.shape[1:] if words.shape else shape_at(ins, 5)
         y = TensorType(words.dtype, None if ids is None or hidden is None else (*ids, *hidden))
         return y, TensorType(DType.I32, None if ids is None else ids[:1]), y
 
@@ -174,7 +175,7 @@ class EmbedLayerNormalization(Op):
 
     def _rows(self, ins: Inputs) -> dict[int, Dim | None]:
         """Return bytes of the rows read of each table, None if unknown; empty without a shape."""
-        ids = tensor(ins, 0).shape
+        ids = shape_at(ins, 0)
         if ids is None:
             return {}
         taken = element_count(ids)

@@ -20,6 +20,7 @@ from ... import (
     frozen,
     has,
     normal_axis,
+    shape_at,
     single,
     tensor,
 )
@@ -67,7 +68,7 @@ class Normalization(Op):
     """Part of the tensor that forms a row."""
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         return {"e": count(tensor(ins, 0)), "a": self.alu(ins), "r": self.rows(shape)}
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
@@ -166,7 +167,7 @@ class BatchNormalization(Normalization):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
-        statistics = next((s for s in (tensor(ins, i).shape for i in (3, 4, 1, 2)) if s), None)
+        statistics = next((s for s in (shape_at(ins, i) for i in (3, 4, 1, 2)) if s), None)
         if statistics is None:
             statistics = (data_extent(),) if x.shape is None else x.shape[1:2] or (1,)
         dtype = first_dtype(ins, 3, 4, 0)
@@ -301,7 +302,7 @@ class LRN(Normalization):
 
     def problem(self, ins: Inputs, outs: Types) -> Rows:
         # its root is per element, and its sums slide: kernels go over rows of the last axis
-        return Rows(rows_before(tensor(ins, 0).shape, -1), count(tensor(ins, 0)))
+        return Rows(rows_before(shape_at(ins, 0), -1), count(tensor(ins, 0)))
 
 
 @frozen
@@ -326,5 +327,5 @@ class Det(Op):
         return single(x.dtype, None if x.shape is None else x.shape[:-2])
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         return {"b": count(outs[0]), "m": shape[-1] if shape else 0}

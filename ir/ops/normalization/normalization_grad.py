@@ -20,6 +20,7 @@ from ... import (
     element_count,
     frozen,
     normal_axis,
+    shape_at,
     tensor,
 )
 from ...problem.rows import Span
@@ -54,7 +55,7 @@ class NormalizationGrad(Normalization):
         return {
             "e": count(tensor(ins, 1)),
             "a": self.alu(ins),
-            "r": self.rows(tensor(ins, 1).shape),
+            "r": self.rows(shape_at(ins, 1)),
         }
 
 
@@ -91,13 +92,13 @@ class LayerNormalizationGrad(NormalizationGrad):
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale, *statistics = (v for v in ins if v is not None)
-        shape = tensor(ins, 1).shape or ()
+        shape = shape_at(ins, 1) or ()
         at = normal_axis(self.axis, len(shape))
         axes = range(at, len(shape))
         moved = tape.sub(x, statistics[0]) if self.centered else x
         x_hat = tape.mul(moved, statistics[-1])
         dx = combined(tape, tape.mul(dy, scale), x_hat, statistics[-1], axes, self.centered)
-        extents = tensor(ins, 2).shape or ()
+        extents = shape_at(ins, 2) or ()
         return (dx, tape.sum_to(tape.mul(dy, x_hat), extents), tape.sum_to(dy, extents))
 
 
@@ -151,7 +152,7 @@ class BatchNormalizationGrad(NormalizationGrad):
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale, mean, spread = (v for v in ins if v is not None)
-        shape = tensor(ins, 1).shape or ()
+        shape = shape_at(ins, 1) or ()
         column = (1, shape[1], *(1 for _ in shape[2:]))
         axes = (0, *range(2, len(shape)))
         dtype = tensor(ins, 1).dtype
@@ -193,7 +194,7 @@ class GroupNormalizationGrad(NormalizationGrad):
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale = (v for v in ins if v is not None)
-        shape = tensor(ins, 1).shape or ()
+        shape = shape_at(ins, 1) or ()
         groups = self.num_groups or shape[1]
         column = (1, shape[1], *(1 for _ in shape[2:]))
         rows = (shape[0], groups, element_count((shape[1] // groups, *shape[2:])))
@@ -202,7 +203,7 @@ class GroupNormalizationGrad(NormalizationGrad):
         variance = tape.mean(tape.mul(moved, moved), (2,))
         inverse = inverse_root(tape, variance, self.epsilon, tensor(ins, 1).dtype)
         x_hat = tape.mul(moved, inverse)
-        of_channels = tensor(ins, 2).shape == (shape[1],)
+        of_channels = shape_at(ins, 2) == (shape[1],)
         spread = tape.reshape(scale, column) if of_channels else tape.reshape(scale, (1, groups, 1))
         if of_channels:
             scaled = tape.reshape(tape.mul(dy, spread), rows)

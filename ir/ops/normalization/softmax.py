@@ -16,6 +16,7 @@ from ... import (
     frozen,
     has,
     normal_axis,
+    shape_at,
     single,
     tensor,
 )
@@ -153,14 +154,14 @@ def loss_shape(ins: Inputs, reduction: str) -> tuple[Dim, ...] | None:
     """Return the shape of a loss over labels (input 1) of scores (input 0)."""
     if reduction != "none":
         return ()
-    scores, labels = tensor(ins, 0).shape, tensor(ins, 1).shape
+    scores, labels = shape_at(ins, 0), shape_at(ins, 1)
     if labels is None:
         return None if scores is None or len(scores) < 2 else (*scores[:1], *scores[2:])
     return labels
 
 
 def _labels(ins: Inputs) -> Dim:
-    labels, scores = tensor(ins, 1).shape, tensor(ins, 0).shape
+    labels, scores = shape_at(ins, 1), shape_at(ins, 0)
     if labels is None and scores is not None:
         labels = (*scores[:1], *scores[2:])
     return 0 if labels is None else element_count(labels)

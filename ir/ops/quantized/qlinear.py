@@ -22,6 +22,7 @@ from ... import (
     first_dtype,
     frozen,
     normal_axis,
+    shape_at,
     single,
     tensor,
 )
@@ -63,7 +64,7 @@ class QLinearElementwise(Op):
         return folded_as(self.real, ins, data, (last - 1, last), outs)
 
     def infer(self, ins: Inputs) -> Types:
-        shape = broadcast([tensor(ins, i).shape for i in self.data])
+        shape = broadcast([shape_at(ins, i) for i in self.data])
         return single(first_dtype(ins, *self.quantized), shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
@@ -156,7 +157,7 @@ class QLinearSoftmax(Op):
     opset: int = 13
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         if not shape:
             return {"e": count(outs[0]), "r": 0 if shape is None else 1}
         at = normal_axis(self.axis, len(shape))
@@ -188,7 +189,7 @@ class QLinearReduceMean(Op):
     keepdims: int = 1
 
     def infer(self, ins: Inputs) -> Types:
-        shape = tensor(ins, 0).shape
+        shape = shape_at(ins, 0)
         if shape is not None:
             axes = reduced_axes(self.axes or range(len(shape)), len(shape))
             shape = reduced_shape(shape, axes, self.keepdims)
@@ -218,7 +219,7 @@ class QLinearConcat(Op):
     axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
-        shapes = [tensor(ins, i).shape for i in range(2, len(ins), 3)]
+        shapes = [shape_at(ins, i) for i in range(2, len(ins), 3)]
         return single(first_dtype(ins, 1, 2), joined(shapes, self.axis))
 
     def operand_name(self, index: int) -> str:

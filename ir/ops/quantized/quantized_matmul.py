@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.errors import ShapeError
 
-from ... import DType, Inputs, Types, first_dtype, frozen, has, single, tensor
+from ... import DType, Inputs, Types, first_dtype, frozen, has, shape_at, single, tensor
 from ...problem import Product
 from ...tensors.types import BY_ONNX
 from ..contraction.epilogue import activation_cost
@@ -178,7 +178,7 @@ class GemmFloat8(Gemm):
         return super().epilogue(ins)[0] + alu + int(has(ins, 5)), sfu
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
-        product, scales = super().problem(ins, outs), tensor(ins, 4).shape
+        product, scales = super().problem(ins, outs), shape_at(ins, 4)
         if product is None or scales is None or len(scales) != 2 or not scales[1]:
             return product
         # block sizes are powers of two; the last block of a row may be shorter
@@ -207,7 +207,7 @@ class SparseToDenseMatMul(MatMul):
     transB: int = 0  # noqa: N815
 
     def infer(self, ins: Inputs) -> Types:
-        a, b = tensor(ins, 0).shape, tensor(ins, 1).shape
+        a, b = shape_at(ins, 0), shape_at(ins, 1)
         if a is None or b is None:
             return single(first_dtype(ins, 1, 0), None)
         if len(a) != 2 or len(b) != 2:

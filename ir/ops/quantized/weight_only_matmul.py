@@ -19,6 +19,7 @@ from ... import (
     frozen,
     has,
     known,
+    shape_at,
     single,
     tensor,
 )
@@ -60,7 +61,7 @@ class WeightOnly(Op):
         return single(a.dtype, (*a.shape[:-1], weight[1]))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        a, weight = tensor(ins, 0).shape, self.weight(ins)
+        a, weight = shape_at(ins, 0), self.weight(ins)
         if a is None or weight is None:
             return {}
         k, n = weight
@@ -189,7 +190,7 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
     block_size: Positive = 128
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
-        b = tensor(ins, 1).shape
+        b = shape_at(ins, 1)
         return None if b is None or len(b) != 2 else (b[1], b[0])
 
     def packing(self) -> tuple[int, int]:
@@ -215,7 +216,7 @@ class MatMulBlockQuantizedFp4Weight(WeightOnly):
     block_size: Positive = 16
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
-        b = tensor(ins, 1).shape
+        b = shape_at(ins, 1)
         return None if b is None or len(b) != 2 else (b[1] * 2, b[0])
 
     def packing(self) -> tuple[int, int]:
@@ -263,7 +264,7 @@ class MatMulNBitsMlp(Op):
         return dict.fromkeys((3, 6), self.N * self.K)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        a = tensor(ins, 0).shape
+        a = shape_at(ins, 0)
         if a is None:
             return {}
         alu, sfu = activation_cost(self.activation)
@@ -307,7 +308,7 @@ class MatMulNBitsQkv(Op):
         return {3: self.Nq * self.K, 6: self.Nkv * self.K, 9: self.Nkv * self.K}
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        a = tensor(ins, 0).shape
+        a = shape_at(ins, 0)
         if a is None:
             return {}
         z = RMS_NORM + int(has(ins, 1))

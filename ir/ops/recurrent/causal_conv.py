@@ -16,6 +16,7 @@ from ... import (
     first_dtype,
     frozen,
     has,
+    shape_at,
     tensor,
 )
 from ...problem import SlidingWindow
@@ -52,9 +53,9 @@ class CausalConvWithState(Op):
     state_window: Natural = 0
 
     def infer(self, ins: Inputs) -> Types:
-        x, w = tensor(ins, 0).shape, tensor(ins, 1).shape
+        x, w = shape_at(ins, 0), shape_at(ins, 1)
         dtype = first_dtype(ins, 0, 1)
-        state = tensor(ins, 3).shape if has(ins, 3) else None
+        state = shape_at(ins, 3) if has(ins, 3) else None
         if state is None and x is not None:
             taps = axis(w, -1)
             held = either() if taps is None else (taps - 1) * self.dilation
@@ -64,7 +65,7 @@ class CausalConvWithState(Op):
         return TensorType(dtype, x), TensorType(first_dtype(ins, 3, 0, 1), state)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        y, w = result_shape(outs), tensor(ins, 1).shape
+        y, w = result_shape(outs), shape_at(ins, 1)
         if y is None or w is None:
             return {}
         alu, sfu = activation_cost(self.activation)
@@ -73,10 +74,10 @@ class CausalConvWithState(Op):
 
     def maps(self, ins: Inputs) -> Shape | None:
         """Return the shape of the input as batch, channels, sequence."""
-        return channels_first(tensor(ins, 0).shape, self.channels_last)
+        return channels_first(shape_at(ins, 0), self.channels_last)
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
-        x, w = self.maps(ins), tensor(ins, 1).shape
+        x, w = self.maps(ins), shape_at(ins, 1)
         if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int) or not x[1]:
             return None
         window, rank = w[2:], len(w) - 2
@@ -98,7 +99,7 @@ class CausalConvWithState(Op):
 
     def sequences(self, ins: Inputs) -> Dim:
         """Return the number of carried states."""
-        x = tensor(ins, 0).shape
+        x = shape_at(ins, 0)
         return x[0] if x else 0
 
 
@@ -121,15 +122,15 @@ class VarlenCausalConvWithState(CausalConvWithState):
     state_update_capacity: Natural = 0
 
     def maps(self, ins: Inputs) -> Shape | None:
-        x = tensor(ins, 0).shape
+        x = shape_at(ins, 0)
         return None if x is None else (1, x[1], x[0])
 
     def sequences(self, ins: Inputs) -> Dim:
-        state = tensor(ins, 4).shape
+        state = shape_at(ins, 4)
         return state[0] if state else 0
 
     def infer(self, ins: Inputs) -> Types:
-        x, state, dtype = tensor(ins, 0).shape, tensor(ins, 4), first_dtype(ins, 0, 1)
+        x, state, dtype = shape_at(ins, 0), tensor(ins, 4), first_dtype(ins, 0, 1)
         b, c = either(axis(state.shape, 0)), either(axis(x, 1), axis(state.shape, 1))
         update: Shape = (b, self.state_update_capacity, c)
         return TensorType(dtype, x), state, TensorType(dtype, update)

@@ -17,6 +17,7 @@ from ... import (
     first_dtype,
     frozen,
     has,
+    shape_at,
     tensor,
 )
 from ...problem import LinearAttention as Problem
@@ -78,10 +79,10 @@ class LinearAttention(Op):
         return TensorType(dtype, (b, t, heads * width)), TensorType(state_dtype, state)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        q, v, k = (tensor(ins, i).shape for i in (0, 2, 1))
+        q, v, k = (shape_at(ins, i) for i in (0, 2, 1))
         if q is None or v is None or k is None:
             return {}
-        decay = axis(tensor(ins, 4).shape, 2)
+        decay = axis(shape_at(ins, 4), 2)
         delta = int("delta" in self.update_rule)
         gated = int("gated" in self.update_rule)
         heads = max(self.q_num_heads, self.kv_num_heads)
@@ -130,7 +131,7 @@ class GatedDeltaNet(Op):
     update_rule: str = "gated_delta"
 
     def infer(self, ins: Inputs) -> Types:
-        q, k, v, state = (tensor(ins, i).shape for i in (0, 1, 2, 6))
+        q, k, v, state = (shape_at(ins, i) for i in (0, 1, 2, 6))
         dtype, state_dtype = first_dtype(ins, 0, 1), first_dtype(ins, 6, 4, 5)
         if q is None or k is None or v is None or len(q) < 3:
             # packed queries: the division of the width into heads is unknown here
@@ -145,14 +146,14 @@ class GatedDeltaNet(Op):
         )
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        q, v = tensor(ins, 0).shape, tensor(ins, 2).shape
+        q, v = shape_at(ins, 0), shape_at(ins, 2)
         if q is None or v is None or len(q) < 3 or len(v) < 3:
             return {}
         tokens: Dim = 1
         for extent in q[:-2]:
             tokens = tokens * extent
         delta, gated = int("delta" in self.update_rule), int("gated" in self.update_rule)
-        decay = tensor(ins, 4).shape
+        decay = shape_at(ins, 4)
         per_head = q[-1] if decay is not None and len(decay) == len(q) else 1
         return {
             **{"b": 1, "t": tokens, "d": q[-1], "v": v[-1], "g": v[-2]},
@@ -161,7 +162,7 @@ class GatedDeltaNet(Op):
         }
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
-        n, k, state = self.extents(ins, outs), tensor(ins, 1).shape, tensor(ins, 6).shape
+        n, k, state = self.extents(ins, outs), shape_at(ins, 1), shape_at(ins, 6)
         sequences = axis(state, 0)
         if not n or k is None or len(k) < 3 or sequences is None:
             return None
@@ -188,6 +189,6 @@ class LinearAttentionGate(Op):
         return a, TensorType(tensor(ins, 3).dtype if has(ins, 3) else a.dtype, a.shape)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        if tensor(ins, 0).shape is None:
+        if shape_at(ins, 0) is None:
             return {}
         return {"e": count(tensor(ins, 0)), "f": count(tensor(ins, 0)) if has(ins, 3) else 0}

@@ -22,7 +22,7 @@ from ... import (
     frozen,
     has,
     known,
-    tensor,
+    shape_at,
 )
 from ...cost import work_of
 from ...problem import Recurrence
@@ -83,7 +83,7 @@ class Recurrent(Op):
         """Return h, the elements of a state."""
         if self.hidden_size:
             return self.hidden_size
-        return either(axis(tensor(ins, 2).shape, 2))
+        return either(axis(shape_at(ins, 2), 2))
 
     def _sizes(self, ins: Inputs) -> tuple[Dim, Dim]:
         x = ranked(ins, 0, 3)
@@ -109,7 +109,7 @@ class Recurrent(Op):
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         i = self.input_width(ins)
-        if i is None or tensor(ins, 0).shape is None:
+        if i is None or shape_at(ins, 0) is None:
             return {}
         (t, b), r, g = self._sizes(ins), self.directions, self.gates
         t = 1 if self._lengths(ins) is None else t
@@ -220,11 +220,11 @@ class ProjectedLSTM(LSTM):
     }
 
     def hidden(self, ins: Inputs) -> Dim:
-        return either(axis(tensor(ins, 8).shape, 2))
+        return either(axis(shape_at(ins, 8), 2))
 
     def width(self, ins: Inputs) -> Dim:
         """Return p, the elements of a state."""
-        return either(axis(tensor(ins, 8).shape, 1))
+        return either(axis(shape_at(ins, 8), 1))
 
     def infer(self, ins: Inputs) -> Types:
         *states, cell = super().infer(ins)
@@ -251,7 +251,7 @@ class DynamicQuantizeLSTM(LSTM):
     macs_in = DType.I8
 
     def hidden(self, ins: Inputs) -> Dim:
-        return self.hidden_size or either(axis(tensor(ins, 2).shape, 1))
+        return self.hidden_size or either(axis(shape_at(ins, 2), 1))
 
 
 class AttnLSTM(LSTM):
@@ -267,4 +267,4 @@ class AttnLSTM(LSTM):
     operands = f"{LSTM_OPERANDS} QW? MW? V? M? memory_seq_lens? AW?"
 
     def input_width(self, ins: Inputs) -> Dim | None:
-        return axis(tensor(ins, 1).shape, 2)
+        return axis(shape_at(ins, 1), 2)

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from ... import Extents, Inputs, Kind, Op, Positive, TensorType, Types, first_dtype, frozen, tensor
+from ... import (
+    Extents,
+    Inputs,
+    Kind,
+    Op,
+    Positive,
+    TensorType,
+    Types,
+    first_dtype,
+    frozen,
+    shape_at,
+    tensor,
+)
 from ...problem import LinearAttention
 from ..attention.attention import axis, either
 
@@ -33,10 +45,10 @@ class StateSpaceScan(Op):
     heads: Positive = 1
 
     def infer(self, ins: Inputs) -> Types:
-        return TensorType(first_dtype(ins, 0), tensor(ins, 0).shape), tensor(ins, 5)
+        return TensorType(first_dtype(ins, 0), shape_at(ins, 0)), tensor(ins, 5)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
-        x, state, decay = (tensor(ins, i).shape for i in (0, 5, 6))
+        x, state, decay = (shape_at(ins, i) for i in (0, 5, 6))
         if x is None or state is None or decay is None:
             return {}
         s = either(axis(state, 3))
@@ -48,8 +60,8 @@ class StateSpaceScan(Op):
 
     def problem(self, ins: Inputs, outs: Types) -> LinearAttention | None:
         """Return the problem of Mamba-2 (one decay per head); Mamba has no matrix products."""
-        n, before = self.extents(ins, outs), axis(tensor(ins, 2).shape, 1)
-        sequences = axis(tensor(ins, 5).shape, 0)
+        n, before = self.extents(ins, outs), axis(shape_at(ins, 2), 1)
+        sequences = axis(shape_at(ins, 5), 0)
         if not n or not n["m"] or before is None or sequences is None:
             return None
         groups = before // n["s"]
