@@ -338,6 +338,11 @@ def each_once(ins: Inputs, outs: Types) -> Traffic:
     return Traffic(dim_sum(sizes), dim_sum(written), is_bound)
 
 
+def first_counted(_op: object, ins: Inputs, outs: Types) -> Extents:
+    """Return ``e``, the elements of the first operand."""
+    return {"e": count(tensor(ins, 0))}
+
+
 def normal_axis(axis: int, rank: int, what: str = "axis") -> int:
     """Return ``axis`` counted from the front.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .cost import Traffic, dim_sum
+from .cost import NO_TRAFFIC, Traffic, dim_sum
 from .graph import Inputs
 from .op import ABSENT, Types, each_once, tensor
 from .symbolic.dim import Dim, dim_min
@@ -48,7 +48,12 @@ def moved(read: Iterable[Dim | None], written: Iterable[Dim | None]) -> Traffic:
     )
 
 
-def result_once(_op: object, _ins: Inputs, outs: Types) -> Traffic:
+def unmoved(_op: object, ins: Inputs, outs: Types) -> Traffic:
+    """Return the traffic of an operator that reads and writes nothing in device memory."""
+    return NO_TRAFFIC
+
+
+def result_once(_op: object, ins: Inputs, outs: Types) -> Traffic:
     """Return the traffic of an operator that only writes."""
     return each_once((), outs)
 

@@ -18,6 +18,7 @@ from ... import (
     Work,
     count,
     element_count,
+    first_counted,
     first_dtype,
     frozen,
     has,
@@ -222,8 +223,7 @@ class ReduceSumInteger(Op):
         axes = reduced_axes(self.axes or range(len(data.shape)), len(data.shape))
         return single(wide, reduced_shape(data.shape, axes, self.keepdims))
 
-    def extents(self, ins: Inputs, outs: Types) -> Extents:
-        return {"e": count(tensor(ins, 0))}
+    extents = first_counted
 
 
 class MulInteger(Op):

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from perfc.errors import ShapeError
 
 from ... import (
-    NO_TRAFFIC,
     UNKNOWN,
     Dim,
     DType,
@@ -19,7 +18,6 @@ from ... import (
     OptionalType,
     SequenceType,
     TensorType,
-    Traffic,
     Type,
     Types,
     frozen,
@@ -40,6 +38,7 @@ from ...tensors.join import (
 )
 from ...tensors.known import MAX_ELEMENTS
 from ...tensors.types import MAX_ITEMS
+from ...traffic import unmoved
 
 
 def type_of(ins: Inputs, index: int) -> Type:
@@ -96,8 +95,7 @@ class Container(Op):
 
     kind = Kind.CONTAINER
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return NO_TRAFFIC
+    traffic = unmoved
 
 
 class SequenceConstruct(Container):

@@ -16,7 +16,6 @@ from ... import (
     Positives,
     Results,
     TensorType,
-    Traffic,
     Types,
     Value,
     count,
@@ -25,9 +24,9 @@ from ... import (
     single,
     tensor,
 )
-from ...traffic import first_once, moved, stored
+from ...traffic import first_once
 from ..movement.scatter import ScatterElements
-from .conv_grad import declared_shape, explicit_pads
+from .conv_grad import ConvGrad, declared_shape, explicit_pads
 from .conv_transpose import ConvTranspose
 from .pool import AveragePool
 
@@ -69,8 +68,7 @@ class MaxPoolGrad(PoolGrad):
     def infer(self, ins: Inputs) -> Types:
         return single(tensor(ins, 0).dtype, declared_shape(ins, 2))
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return moved([stored(tensor(ins, 0)), stored(tensor(ins, 1))], [stored(outs[0])])
+    traffic = ConvGrad.traffic
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, indices = ins[0], ins[1]

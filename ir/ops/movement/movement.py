@@ -21,8 +21,8 @@ from ... import (
     TensorType,
     Traffic,
     Types,
-    count,
     element_count,
+    first_counted,
     frozen,
     has,
     interval,
@@ -340,8 +340,7 @@ class Col2Im(Movement):
         dims = (or_data(batch), or_data(channels, rows), *(or_data(d) for d in image))
         return single(data.dtype, dims)
 
-    def extents(self, ins: Inputs, outs: Types) -> dict[str, Dim]:
-        return {"e": count(tensor(ins, 0))}
+    extents = first_counted
 
 
 @frozen

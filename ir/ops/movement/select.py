@@ -25,6 +25,7 @@ from ... import (
     Work,
     count,
     dim_min,
+    first_counted,
     frozen,
     indices,
     interval,
@@ -154,8 +155,7 @@ class NonZero(Op):
         items = [flat // stride % extent for stride, extent in axes for flat in at]
         return (Known.of((len(x.shape), len(at)), items),)
 
-    def extents(self, ins: Inputs, outs: Types) -> Extents:
-        return {"e": count(tensor(ins, 0))}
+    extents = first_counted
 
 
 @frozen

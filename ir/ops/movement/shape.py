@@ -7,7 +7,6 @@ import math
 from perfc.errors import ShapeError
 
 from ... import (
-    NO_TRAFFIC,
     Dim,
     DType,
     Extents,
@@ -18,7 +17,6 @@ from ... import (
     Known,
     Op,
     Poly,
-    Traffic,
     Types,
     Work,
     ceil_div,
@@ -33,7 +31,7 @@ from ... import (
 from ...symbolic.fresh import data_extent
 from ...tensors.contents import elements, or_data, rounded, small_shape
 from ...tensors.known import MAX_ELEMENTS
-from ...traffic import result_once, stored
+from ...traffic import result_once, stored, unmoved
 
 
 @frozen
@@ -70,8 +68,7 @@ class Shape(Op):
         extents = self._extents(ins)
         return () if extents is None else (Known.of((len(extents),), extents),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return NO_TRAFFIC
+    traffic = unmoved
 
 
 class Size(Op):
@@ -95,8 +92,7 @@ class Size(Op):
         total = tensor(ins, 0).numel
         return () if total is None else (Known.of((), (total,)),)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return NO_TRAFFIC
+    traffic = unmoved
 
 
 @frozen
@@ -156,8 +152,7 @@ class Constant(Op):
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         return (self._content()[1],)
 
-    def traffic(self, ins: Inputs, outs: Types) -> Traffic:
-        return NO_TRAFFIC
+    traffic = unmoved
 
 
 @frozen
