@@ -151,7 +151,7 @@ def explain(report: Report, wanted: str) -> Explanation:
         doc=documentation(cls),
         attributes=_attributes(shown),
         symbols=_symbols(report, shown, cost),
-        operands=tuple(_tensors(cls.operands, shown.inputs, report.env)),
+        operands=tuple(_tensors(cls.signature.names, shown.inputs, report.env)),
         results=tuple(_tensors((), shown.outputs, report.env)),
         extents=extents,
         counts=tuple(_counts(shown, cost, extents, report.env)) if cost else (),
