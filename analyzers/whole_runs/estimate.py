@@ -152,27 +152,23 @@ def estimate(
         TargetError: no such machine.
     """
     name = shipped.known_name(target)
-    if card is None:
-        card = shipped.covering(name, setting, quantity) or shipped.named("", quantity)
+    card = card or shipped.covering(name, setting, quantity) or shipped.named("", quantity)
     made, weights_card = shipped.loaded(card)
     size = batch_size(module, batch, dims or {})
-    start = time.perf_counter()
-    graph = encode_module("model", module, [setting], dims)
+    start, graph = time.perf_counter(), encode_module("model", module, [setting], dims)
     (row,) = with_floors(graph, [GraphRow("model", "model", setting, name, size, math.nan)])
     data = Measurements("model", {"model": graph}, (row,))
     ready = time.perf_counter()
-    numbers, row = made.estimates(data), replace(row, floor_s=max(row.floor_s, floor_s))
-    other = {q: float(values[0]) for q, values in made.other_quantities(data).items()}
-    end = time.perf_counter()
-    is_strange = row.target not in weights_card.targets
-    inner = tuple(reasons(weights_card, row, Extent.of(graph, size), by_launch=made.reads_launches))
-    if not inner and bool(numbers.far[0]):
-        inner = ("features are outside the training range",)
+    numbers, other = made.estimates(data), made.other_quantities(data)
+    end, row = time.perf_counter(), replace(row, floor_s=max(row.floor_s, floor_s))
+    is_strange, extent = row.target not in weights_card.targets, Extent.of(graph, size)
+    inner = tuple(reasons(weights_card, row, extent, by_launch=made.reads_launches))
+    inner = inner or ("features are outside the training range",) * bool(numbers.far[0])
     outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
     is_wide = bool(inner) or (is_strange and not made.reaches_machines)
     limits = PhysicalLimits.of(graph, row, launches_of(graph, row))
     run, notes = limited(_interval(numbers, card, is_wide=is_wide), made, limits)
-    others, late = limits.others(other, run.mid)
+    others, late = limits.others({q: float(v[0]) for q, v in other.items()}, run.mid)
     return WholeRunEstimate(
         made.quantity,
         run.mid,

@@ -6,27 +6,25 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, product
-from typing import ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, TypeVar
 
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
 from perfc.ir import record
 from perfc.machine import NOTHING, Machine, Reserve
-from perfc.passes.runtimes import SERVING_DEFAULT, Batching, EngineKind
+from perfc.passes.runtimes import SERVING_DEFAULT, EngineKind
 from perfc.study.expenses import Prices
 
-from .cost.program import rooflines_of
 from .engine import Engine, kind_of, lacks
 from .fleets import FLEETS, Slo, fleet_cost, fleets, holds
 from .output.notes import beyond_positions
 from .output.report import ServingReport
 from .power import price_per_million
 from .service import engine_for, llm
+from .simulation.closed_loop import StepSeconds, by_rooflines, closed_loop
 from .simulation.load import Load
-from .simulation.scheduler import Chunk
 
 T = TypeVar("T")
-StepSeconds: TypeAlias = Callable[[Sequence[Chunk], int, float], float]
 RANKS = (1, 2, 4, 8)
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 MOST_CHECKED = 48
@@ -132,8 +130,7 @@ def search(
         machines: machines to choose from.
         load: request lengths; the search chooses the concurrency.
         slo: latency limits.
-        dtypes: formats of weights to choose from, "" for the published one; empty for that and
-            the narrower ones that a machine multiplies.
+        dtypes: formats of weights, "" for the published one; by default that and narrower ones.
         runtime: serving runtime.
         ranks: engine sizes to choose from.
         budgets: token budgets of a step to choose from; empty for the runtime's default.
@@ -152,12 +149,9 @@ def search(
         (engine, [*_settings(engine, dtype, query, by_rooflines(engine))])
         for engine, dtype in _engines(query, dtypes, ranks, budgets)
     ]
-    each = list(_estimated(least, query, slo))
-    candidates, looked = list(chain.from_iterable(each)), len(USERS) * len(least)
+    each, looked = list(_estimated(least, query, slo)), len(USERS) * len(least)
+    candidates = list(chain.from_iterable(each))
     fitting = sum([len(settings) for _, settings in least])
-    fronts = list(map(_front, each))
-    points = min(OF_ENGINE, math.ceil(MOST_DRAWN / max(1, len(fronts))))
-    some = [s for front in fronts for s in front[:: max(1, math.ceil(len(front) / points))]]
     within = [s for s in candidates if slo.holds(*_times(s, load))]
     held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(
@@ -171,9 +165,16 @@ def search(
         tuple([name for name, price in each_price.items() if price is None]),
         held[0] if held else None,
         tuple(held if load.rate else _faster(held, _tpot_s)),
-        () if load.rate else tuple(map(query.simulated, some[:MOST_DRAWN])),
+        () if load.rate else tuple(map(query.simulated, _drawn([*map(_front, each)]))),
         beyond_positions(model, sum(load.longest)),
     )
+
+
+def _drawn(fronts: Sequence[Sequence[ServingSetting]]) -> Sequence[ServingSetting]:
+    """Return some settings of each engine's front, spread evenly, for the chart."""
+    points = min(OF_ENGINE, math.ceil(MOST_DRAWN / max(1, len(fronts))))
+    some = [s for front in fronts for s in front[:: max(1, math.ceil(len(front) / points))]]
+    return some[:MOST_DRAWN]
 
 
 def _within(candidates: Sequence[ServingSetting], query: _Query, slo: Slo) -> list[ServingReport]:
@@ -296,7 +297,7 @@ def _settings(
     for users in USERS:
         if users > min(seats, engine.kind.max_num_seqs) or budget <= users:
             continue
-        ttft_s, tpot_s = steady(engine.kind, step_s, load, users, budget)
+        ttft_s, tpot_s = closed_loop(engine.kind, step_s, load, users, budget)
         rate = users * load.osl / (ttft_s + tpot_s * (load.osl - 1))
         each = rate / engine.ranks
         spent = None if price is None else price_per_million(price, each)
@@ -340,51 +341,6 @@ def beats(one: ServingSetting, other: ServingSetting, load: Load) -> bool:
     if load.rate:
         return fleet_cost(one, load) <= fleet_cost(other, load)
     return one.cost <= other.cost and one.tpot_s <= other.tpot_s
-
-
-def by_rooflines(engine: Engine) -> StepSeconds:
-    """Return the seconds of an engine's steps where each kernel takes its roofline."""
-    passes, machine, law = engine.cost.stages[0][0].passes, engine.machine, engine.cost.law
-
-    def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        sizes, program = {"decodes": decodes, "context": int(context)}, passes.decode
-        if chunks:
-            tokens, past = int(chunks[0].tokens), int(chunks[0].context)
-            sizes, program = {"batch": len(chunks), "seq": tokens, "past": past}, passes.prefill
-        return law.step(*rooflines_of(program, sizes, machine), len(chunks), decodes)
-
-    return step_s
-
-
-def steady(
-    kind: EngineKind, step_s: StepSeconds, load: Load, users: int, budget: int
-) -> tuple[float, float]:
-    """Return mean TTFT and TPOT of users who send the next request at once.
-
-    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes. More
-    than one for each token of an answer share steps.
-    """
-    context = load.isl + load.osl / 2
-    decode_s = step_s((), users, context)
-    held = load.mean_cached_tokens
-    prompt = load.isl - held
-    is_prompts_first = kind.batching is Batching.PROMPTS_FIRST
-    free_tokens = budget if is_prompts_first else max(budget - users, 1)
-    chunk = min(prompt, free_tokens)
-    chunks = prompt / chunk
-    # while one request generates its answer, every user sends one request
-    steps = max(users - 1, 0) * chunks
-    together = max(1, min(math.ceil(steps / load.osl), int(free_tokens // chunk)))
-    steps /= together
-    one = Chunk(chunk, held + (prompt - chunk) // 2)
-    mixed_s = step_s((one,) * together, 0 if is_prompts_first else users, context)
-    if is_prompts_first:
-        cycle_s = load.osl * decode_s + steps * mixed_s
-    else:
-        cycle_s = max(load.osl - steps, 0) * decode_s + steps * mixed_s
-    tpot_s = cycle_s / load.osl
-    load_share = min(steps * mixed_s / cycle_s, 0.95) if cycle_s else 0.0
-    return chunks * mixed_s * (1 + load_share / (2 * (1 - load_share)) / together), tpot_s
 
 
 def _times(setting: ServingSetting, load: Load) -> tuple[float, float, float]:

@@ -1,0 +1,61 @@
+"""Times of a closed loop in its steady state, by the mean of its steps, without simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from perfc.passes.runtimes import Batching, EngineKind
+
+from ..cost.program import rooflines_of
+from ..engine import Engine
+from .load import Load
+from .scheduler import Chunk
+
+StepSeconds: TypeAlias = Callable[[Sequence[Chunk], int, float], float]
+
+
+def by_rooflines(engine: Engine) -> StepSeconds:
+    """Return the seconds of an engine's steps where each kernel takes its roofline."""
+    passes, machine, law = engine.cost.stages[0][0].passes, engine.machine, engine.cost.law
+
+    def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        sizes, program = {"decodes": decodes, "context": int(context)}, passes.decode
+        if chunks:
+            tokens, past = int(chunks[0].tokens), int(chunks[0].context)
+            sizes, program = {"batch": len(chunks), "seq": tokens, "past": past}, passes.prefill
+        return law.step(*rooflines_of(program, sizes, machine), len(chunks), decodes)
+
+    return step_s
+
+
+def closed_loop(
+    kind: EngineKind, step_s: StepSeconds, load: Load, users: int, budget: int
+) -> tuple[float, float]:
+    """Return mean TTFT and TPOT of users who send the next request at once.
+
+    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes. More
+    than one for each token of an answer share steps.
+    """
+    context = load.isl + load.osl / 2
+    decode_s = step_s((), users, context)
+    held = load.mean_cached_tokens
+    prompt = load.isl - held
+    is_prompts_first = kind.batching is Batching.PROMPTS_FIRST
+    free_tokens = budget if is_prompts_first else max(budget - users, 1)
+    chunk = min(prompt, free_tokens)
+    chunks = prompt / chunk
+    # while one request generates its answer, every user sends one request
+    steps = max(users - 1, 0) * chunks
+    together = max(1, min(math.ceil(steps / load.osl), int(free_tokens // chunk)))
+    steps /= together
+    one = Chunk(chunk, held + (prompt - chunk) // 2)
+    mixed_s = step_s((one,) * together, 0 if is_prompts_first else users, context)
+    if is_prompts_first:
+        cycle_s = load.osl * decode_s + steps * mixed_s
+    else:
+        cycle_s = max(load.osl - steps, 0) * decode_s + steps * mixed_s
+    tpot_s = cycle_s / load.osl
+    load_share = min(steps * mixed_s / cycle_s, 0.95) if cycle_s else 0.0
+    return chunks * mixed_s * (1 + load_share / (2 * (1 - load_share)) / together), tpot_s
