@@ -9,9 +9,9 @@ import pytest
 from .sources import LABORATORY, PRODUCT, ROOT, sources, text_of
 
 BUDGETS = {
-    PRODUCT: 1_037_650,
-    LABORATORY: 242_640,
-    ("benchmarks",): 77_135,
+    PRODUCT: 1_037_000,
+    LABORATORY: 242_000,
+    ("benchmarks",): 76_500,
 }
 """Folders, with the most tokens of code that they may have."""
 SLACK = 2_000

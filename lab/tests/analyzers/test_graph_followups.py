@@ -50,9 +50,9 @@ def predicted(*arguments: str) -> dict[str, Any]:
         "--output-format",
         "json",
     )
-    found = CliRunner().invoke(analyze_command, ["-q", MODEL, *given, *arguments])
-    assert found.exit_code == 0, found.output
-    return dict(json.loads(found.stdout))
+    answer = CliRunner().invoke(analyze_command, ["-q", MODEL, *given, *arguments])
+    assert answer.exit_code == 0, answer.output
+    return dict(json.loads(answer.stdout))
 
 
 def test_a_predicted_memory_names_a_slice(tmp_path: Path) -> None:
@@ -63,9 +63,9 @@ def test_a_predicted_memory_names_a_slice(tmp_path: Path) -> None:
 
 
 def test_slices_are_those_of_the_target() -> None:
-    found = profiles("a100-pcie-80gb")
+    answer = profiles("a100-pcie-80gb")
     names = ["1g.10gb", "2g.20gb", "3g.40gb", "7g.80gb"]
-    assert [(p.name, p.capacity_bytes) for p in found] == [
+    assert [(p.name, p.capacity_bytes) for p in answer] == [
         (n, int(n.split(".")[1][:-2]) * GB) for n in names
     ]
     assert [p.name for p in profiles("a100-sxm4-40gb")][::3] == ["1g.5gb", "7g.40gb"]
