@@ -15,6 +15,7 @@ from perfc.ir import Kind, Numbers, Op, TensorType, Value, record
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvGrad
 from perfc.ir.problem import SlidingWindow
 from perfc.ir.problem.window import WindowOperation
+from perfc.passes.layout.blocks import LAST
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
@@ -62,6 +63,7 @@ class KernelSubject:
         attributes: attributes of the operator, those that differ from the default.
         operands: operands of the operator; None for what is missing.
         results: results of the kernel.
+        is_last: whether channels are the last axis of what is reduced.
         launches: in one run.
     """
 
@@ -79,6 +81,7 @@ class KernelSubject:
     read_bytes: float
     write_bytes: float
     words: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_last: bool = False
 
     @property
     def nbytes(self) -> float:
@@ -181,6 +184,7 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
         n.read_bytes,
         n.write_bytes,
         words,
+        kernel.pattern == LAST,
     )
 
 

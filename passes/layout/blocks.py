@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfc.ir import DType, Kind, TensorType, Value
+from perfc.ir import DType, Kind, Value
 from perfc.ir.ops.convolution.conv import Conv, DeformConv
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool, GlobalMaxPool
 from perfc.ir.ops.convolution.pool import AveragePool, MaxPool
@@ -30,8 +30,10 @@ REORDERS = {True: "layout nchw→nchwc", False: "layout nchwc→nchw"}
 """Names of the copies into blocks, and out of them."""
 ALIGNMENT = 4
 """Copies into blocks take multiples of so many channels."""
+LAST = "channels last"
+"""Pattern of reductions of what quantized convolutions make."""
 _POOLS = (MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool)
-_PASSING = (Relu, Sigmoid, Tanh, BatchNormalization)
+_PASSING = (Relu, Sigmoid, Tanh, BatchNormalization, Resize, Upsample)
 """Operators of one tensor that work on either form and keep it."""
 _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
 """Patterns that do."""
@@ -70,11 +72,13 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
             reads = tuple([copied.get(v, v) for v in k.reads])
             key = "reordered", k.identity, *[v in copied for v in k.reads]
             k = replace(k, reads=reads, identity=helpers.number(key))
+        if takes and k.kind is Kind.REDUCTION:
+            k = replace(k, pattern=LAST, identity=helpers.number((LAST, k.identity)))
         kernels.append(k)
         if takes:
             blocked.update(k.writes)
-            outputs = [v for v in k.writes if v not in read]
-            kernels += [Around(helpers, k).reordered(v, REORDERS[False]) for v in outputs]
+            out = Around(helpers, k)
+            kernels += [out.reordered(v, REORDERS[False]) for v in k.writes if v not in read]
     begins.append(len(kernels))
     others = [replace(a, first=begins[a.first], last=begins[a.last]) for a in table.alternatives]
     return replace(table, kernels=tuple(kernels), alternatives=tuple(others), memo={})
@@ -85,7 +89,7 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
     node = kernel.anchor
     activations = [v for v in kernel.reads if v.weight is None]
     if kernel.pattern == "quantized" and kernel.kind is not Kind.POOL:
-        takes_any = kernel.kind is not Kind.NORMALIZATION and blocked.issuperset(activations)
+        takes_any = blocked.issuperset(activations) and kernel.kind is not Kind.NORMALIZATION
         return takes_any or kernel.kind is Kind.CONV
     if kernel.pattern in _UNITS:
         return len(activations) == 1 and activations[0] in blocked
@@ -100,42 +104,41 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
                 and channels(activations[0]) % BLOCK == 0
                 and len(node.results) == 1
             )
+        case Resize(mode="nearest", coordinate_transformation_mode=form) if form != "asymmetric":
+            return False
         case op if isinstance(op, _PASSING):
             return bool(activations) and activations[0] in blocked
         case op if isinstance(op, _JOINING):
-            shapes = {v.type.shape for v in activations if isinstance(v.type, TensorType)}
             return (
                 len(activations) == len(node.inputs)
-                and len(shapes) == 1
+                and len({v.shape for v in activations}) == 1
                 and blocked.issuperset(activations)
             )
         case Concat(axis=1):
             aligned = all(channels(v) % BLOCK == 0 for v in activations)
             return aligned and blocked.issuperset(activations)
-        case Resize(mode="nearest", coordinate_transformation_mode=form):
-            return activations[0] in blocked and form == "asymmetric"
-        case Resize() | Upsample():
-            return activations[0] in blocked
         case _:
             return False
 
 
 def channels(v: Value) -> int:
     """Return the extent of the second of four axes; 1 where there is none, or nobody knows."""
-    shape = v.shape
-    if shape is None or len(shape) != 4 or not isinstance(shape[1], int):
-        return 1
-    return shape[1]
+    match v.shape:
+        case (_, int(extent), _, _):
+            return extent
+        case _:
+            return 1
 
 
 def is_data(kernel: Kernel, v: Value) -> bool:
     """Return True if a convolution reads ``v`` in blocks; with few channels it reads plain ones."""
     if not isinstance(kernel.anchor.op, Conv) or kernel.pattern == "quantized":
         return True
-    problem = kernel.problem
-    if kernel.anchor.inputs[0] is not v or not isinstance(problem, SlidingWindow):
-        return True
-    return not (problem.groups == 1 and isinstance(problem.depth, int) and problem.depth < BLOCK)
+    match kernel.problem:
+        case SlidingWindow(groups=1, depth=int(depth)) if kernel.anchor.inputs[0] is v:
+            return depth >= BLOCK
+        case _:
+            return True
 
 
 def is_blocked_conv(kernel: Kernel) -> bool:
@@ -150,8 +153,6 @@ def is_blocked_conv(kernel: Kernel) -> bool:
         return False
     if problem.groups == 1:
         return depth < BLOCK or depth % ALIGNMENT == 0
-    if filters % ALIGNMENT:
-        return False
     if problem.is_depthwise and filters == problem.groups:
-        return True
+        return filters % ALIGNMENT == 0
     return depth % BLOCK == 0 and (filters // problem.groups) % BLOCK == 0

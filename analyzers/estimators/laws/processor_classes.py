@@ -148,8 +148,8 @@ def _conv(s: KernelSubject) -> Class:
         return Class(("conv.vector", "conv"), terms)
     if window == 1:
         terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * (-(-depth // POINTWISE_DEPTH) - 1)
-        name = "conv.pointwise" if problem.stride == 1 else ""
-        return Class((name or "conv.pointwise.strided", "conv.pointwise", "conv"), terms)
+        strided = ["conv.pointwise.strided"] * (problem.stride != 1)
+        return Class((*strided, "conv.pointwise", "conv"), terms)
     terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * -(-depth // BLOCK)
     terms[Term.ROW] = rows * -(-padded(filters) // (4 * BLOCK)) * -(-depth // BLOCK)
     return Class(("conv.direct", "conv"), terms)
@@ -185,7 +185,6 @@ def _matmul(s: KernelSubject) -> Class:
 
 
 def _elementwise(s: KernelSubject) -> Class:
-    name = s.name
     form, spans = broadcast(s)
     terms = {
         Term.ELEMENT: s.elements,
@@ -193,7 +192,7 @@ def _elementwise(s: KernelSubject) -> Class:
         Term.ROW: spans if form != "same" else 0.0,
         **traffic(s.nbytes),
     }
-    names = (f"elementwise.{name}.{form}", f"elementwise.{name}", f"elementwise.{form}")
+    names = (f"elementwise.{s.name}.{form}", f"elementwise.{s.name}", f"elementwise.{form}")
     return Class((*names, "elementwise", "memory"), terms)
 
 
@@ -228,19 +227,20 @@ def _rows(s: KernelSubject, name: str) -> Class:
     elements = float(x.numel) if x is not None else s.read_bytes / 4
     # batches are normalized by channel, which lie apart
     start = 2 if s.op.startswith("batch_norm") and is_of_step(s) else -1
-    inner = math.prod(x.shape[start:]) if x is not None and x.shape else 1
+    inner = math.prod(x.shape[start:]) if x is not None else 1
     y = s.result
     terms = {
         Term.ELEMENT: elements,
         Term.ROW: elements / max(inner, 1),
         **traffic(s.nbytes),
     }
-    op = s.name
     if name != "reduction":
-        short = [f"{name}.{op}.short"] * (start == 2 and inner < BLOCK)
-        return Class((*short, f"{name}.{op}", name, "memory"), terms)
-    form = reduced(x.shape, y.shape) if x is not None and y is not None else "r"
-    return Class((f"{name}.{op}.{form}", f"{name}.{form}", name, "memory"), terms)
+        short = [f"{name}.{s.name}.short"] * (start == 2 and inner < BLOCK)
+        return Class((*short, f"{name}.{s.name}", name, "memory"), terms)
+    form = reduced(x.shape, y.shape) if x and y else "r"
+    if s.is_last and x:
+        form = "k" * (x.shape[0] > 1) + "rk"
+    return Class((f"{name}.{s.name}.{form}", f"{name}.{form}", name, "memory"), terms)
 
 
 def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
@@ -264,7 +264,7 @@ def _pool(s: KernelSubject) -> Class:
     x, y = s.operand(0), s.result
     window = math.prod(s.attributes.get("kernel_shape", (1,)))
     elements = float(y.numel) if y is not None else 0.0
-    terms: Terms = {**traffic(s.nbytes)}
+    terms = traffic(s.nbytes)
     name = f"pool.{s.op}" + (f".{s.words['mode']}" if "mode" in s.words else "")
     names = [name, "pool", "memory"]
     if y is not None and len(y.shape) > 2 and s.op != "resize":
