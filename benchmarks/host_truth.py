@@ -198,16 +198,16 @@ def scored(setting: Setting, path: Path, target: str, files: Path) -> Scored:
 def class_ratios(measured: Sequence[rows.KernelRow], report: Report) -> dict[str, list[float]]:
     """Return predicted over measured times by class, where both divide nodes in the same way."""
     bounds, estimates = report.roofline.kernels, report.prediction.kernels
-    home = {n.name: i for i, b in enumerate(bounds) for n in b.kernel.nodes}
+    # a copy into blocks has the nodes of its maker
+    each = [{n.name for n in b.kernel.nodes} for b in bounds]
     parts: dict[int, list[rows.KernelRow]] = defaultdict(list)
     for row in measured:
         parts[row.part].append(row)
     ratios: dict[str, list[float]] = defaultdict(list)
     for part in parts.values():
         names = {n for row in part for n in row.nodes.split()}
-        indices = {home[n] for n in names if n in home}
-        inside = {n.name for i in indices for n in bounds[i].kernel.nodes}
-        if indices and inside <= names and part[0].part_s > 0:
+        indices = [i for i, nodes in enumerate(each) if nodes & names]
+        if indices and all(each[i] <= names for i in indices) and part[0].part_s > 0:
             longest = max(indices, key=lambda i: bounds[i].time_s)
             predicted_s = sum(estimates[i].time_s for i in indices)
             row = part[0]
