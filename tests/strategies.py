@@ -31,6 +31,7 @@ from perfc.ir import (
 from perfc.ir.attributes import field_types
 from perfc.ir.definition import least_of
 from perfc.ir.ops import operator
+from perfc.ir.symbolic.dim import Poly
 
 N = symbol("N", 1, 256)
 ODD = symbol("past seq`", 0)
@@ -240,6 +241,8 @@ def values_of(hint: object, least: int | None = None) -> st.SearchStrategy[objec
         tensors = st.builds(TensorType, st.sampled_from(DType), st.none() | st.just((N, 2)))
         wrap = {OptionalType: OptionalType, SequenceType: SequenceType}.get(hint)
         return tensors.map(wrap) if wrap else tensors
+    if hint is Poly:
+        return st.sampled_from((N, N + 1, 2 * N))
     if hint is float:
         return st.floats()
     if hint is str:

@@ -146,6 +146,7 @@ class EngineKind:
         pool_of: what the share is of.
         static: how it chooses the share where nobody states one; None where ``utilization`` is it.
         assumed: version whose rules hold where none is given.
+        rewritten: first version with another engine; hosts of older ones say nothing of newer ones.
         budgets: GiB of a GPU at least, tokens of a step and sequences under way, descending.
         small: GPUs that have the last of ``budgets``, by how their names begin.
         items: tokens of the largest image or video by family of models, if a step must hold it
@@ -204,6 +205,7 @@ class EngineKind:
     pool_of: PoolOf = PoolOf.DEVICE
     static: StaticShare | None = None
     assumed: str = ""
+    rewritten: str = "0"
     budgets: Sequence[tuple[float, int, int]] = ()
     small: Sequence[str] = ()
     items: Mapping[str, tuple[int, int]] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from pathlib import Path
 from perfc.common.fitted import read_records
 from perfc.errors import ParseError
 from perfc.ir import record
+from perfc.passes.runtimes import EngineKind
 
 FILE = Path(__file__).with_suffix(".toml")
 COMMENT = "What hosts of serving engines take; `perfc train serving` wrote this file."
@@ -29,9 +30,6 @@ ENOUGH_ROWS = 100
 """Runs with disaggregated prefill below which the host model of servers is used instead."""
 VERSION = re.compile(r"[vb]?(\d{1,6})(?:\.(\d{1,6}))?")
 """Major and minor number at the start of a version."""
-REWRITTEN = {"vllm": (0, 8), "trtllm": (1, 0)}
-"""First versions with another engine: vLLM's V1, and TensorRT-LLM's PyTorch backend as the default
-(release notes). Hosts of older versions say nothing of newer ones."""
 FEW = 64
 """Number of sequences that each cost ``few_s`` more; later ones share loops and kernels."""
 
@@ -169,9 +167,9 @@ def named_host_model(
 
     On AMD GPUs that is one measured there, if there is any. The version is the newest measured
     one that is not newer, else the oldest that was measured; for "" the newest; with the same
-    engine, by `REWRITTEN`. Servers and offline benchmarks have one order of versions: where one of
-    them alone was measured, it counts for both, behind the connection of the runtime's servers
-    or without any. A runtime that nobody measured has no host overhead.
+    engine, by `EngineKind.rewritten`. Servers and offline benchmarks have one order of versions:
+    where one of them alone was measured, it counts for both, behind the connection of the runtime's
+    servers or without any. A runtime that nobody measured has no host overhead.
 
     Args:
         runtime: served or benchmarked runtime.
@@ -204,8 +202,8 @@ def named_host_model(
 
 def _is_rewritten(name: str, numbers: tuple[int, ...]) -> bool:
     """Return True for a version of a host model's runtime since which it has another engine."""
-    first = REWRITTEN.get(re.split("[- ]", name)[0], (0, 0))
-    return (*numbers, 0) >= first
+    engine = EngineKind.of(re.split("[- ]", name)[0])
+    return (*numbers, 0) >= numbers_of(engine.rewritten)
 
 
 def _nearest(names: Iterable[str], version: str) -> str:

@@ -88,6 +88,6 @@ def test_what_the_page_of_predictions_shows_is_what_perfc_prints(
     assert len(lines) > 5
     result = printed(commands(page)[0].split()[1:], capsys)
     assert not [line for line in lines if line not in result]
-    part = page.read_text(encoding="utf-8").partition("## A prediction in a few lines\n")[2]
+    part = page.read_text(encoding="utf-8").partition("## A prediction in one line\n")[2]
     command, lines = (block.strip().splitlines() for block in part.split("```")[1:4:2])
     assert set(lines) == printed(command[1].split()[1:], capsys)

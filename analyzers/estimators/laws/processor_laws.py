@@ -26,7 +26,8 @@ WHOLE = Path(__file__).with_name("whole_run_laws.toml")
 """Laws that were fitted to whole runs; lab/perfc_lab/fits/whole_run_laws.py writes it."""
 UNRATED = 2.0
 """Logarithmic width of intervals at the rates of a data sheet over those at measured ones."""
-XNNPACK = "litert"
+XNNPACK = "xnnpack"
+"""Start of the names of its laws."""
 RUNTIMES = Path(__file__).with_name("processor_runtimes.toml")
 
 

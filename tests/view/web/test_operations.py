@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from perfc.analyzers.graph import predictor
+from perfc.analyzers.whole_runs import shipped
 from perfc.common import plugins
 from perfc.errors import ParseError
 from perfc.view.web import operations, session
@@ -153,6 +155,9 @@ def test_predictors_of_plug_ins_say_what_to_install(
     with_lab = predictor_of(operation, is_local=True)
     assert with_lab is not None
     assert with_lab["lacking"] == ""
+    for read in (predictor.files, predictor.predictors, shipped.folders):
+        # later tests see the plug-ins that are there
+        read.cache_clear()
 
 
 def test_whole_run_predictors_answer_one_at_a_time_and_together(
