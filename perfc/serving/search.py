@@ -21,7 +21,7 @@ from .output.notes import beyond_positions
 from .output.report import ServingReport
 from .power import price_per_million
 from .service import engine_for, llm
-from .simulation.closed_loop import StepSeconds, by_rooflines, closed_loop
+from .simulation.closed_loop import StepSeconds, by_rooflines, steady_times
 from .simulation.load import Load
 
 T = TypeVar("T")
@@ -297,7 +297,7 @@ def _settings(
     for users in USERS:
         if users > min(seats, engine.kind.max_num_seqs) or budget <= users:
             continue
-        ttft_s, tpot_s = closed_loop(engine.kind, step_s, load, users, budget)
+        ttft_s, tpot_s = steady_times(engine.kind, step_s, load, users, budget)
         rate = users * load.osl / (ttft_s + tpot_s * (load.osl - 1))
         each = rate / engine.ranks
         spent = None if price is None else price_per_million(price, each)

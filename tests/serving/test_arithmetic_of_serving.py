@@ -26,11 +26,11 @@ from perfc.serving.search import (
     _tpot_s,
     cost_of,
     holds,
-    steady,
 )
 from perfc.serving.service import _interval_factors
 from perfc.serving.simulation import disaggregated
 from perfc.serving.simulation.arrivals import Request, closed_loop, poisson
+from perfc.serving.simulation.closed_loop import steady_times
 from perfc.serving.simulation.disaggregated import Prefill, simulate_disaggregated
 from perfc.serving.simulation.metrics import (
     LoadThroughput,
@@ -348,22 +348,22 @@ def test_a_steady_state_by_hand() -> None:
     engine: Any = Parts()
     load = Load(isl=100, osl=20, concurrency=4)
     # 60 tokens a step beside four decodes: 5/3 chunks a prompt, of 60 ms and a decode of 14 ms
-    ttft_s, tpot_s = steady(engine.kind, engine.cost.step_s, load, 4, 64)
+    ttft_s, tpot_s = steady_times(engine.kind, engine.cost.step_s, load, 4, 64)
     mixed_s, steps = 74e-3, 3 * 100 / 60
     cycle_s = (20 - steps) * 14e-3 + steps * mixed_s
     busy = steps * mixed_s / cycle_s
     assert tpot_s == pytest.approx(cycle_s / 20)
     assert ttft_s == pytest.approx(100 / 60 * mixed_s * (1 + busy / (2 * (1 - busy))))
-    alone, each = steady(engine.kind, engine.cost.step_s, load, 1, 1000)
+    alone, each = steady_times(engine.kind, engine.cost.step_s, load, 1, 1000)
     assert (alone, each) == (pytest.approx(111e-3), pytest.approx(11e-3))
-    cached = steady(engine.kind, engine.cost.step_s, replace(load, cached_tokens=60), 1, 1000)
+    cached = steady_times(engine.kind, engine.cost.step_s, replace(load, cached_tokens=60), 1, 1000)
     assert cached[0] == pytest.approx(51e-3)
 
 
 def test_a_steady_state_of_prompts_first() -> None:
     engine: Any = Parts()
     engine.kind = SimpleNamespace(batching=Batching.PROMPTS_FIRST)
-    ttft_s, tpot_s = steady(engine.kind, engine.cost.step_s, Load(isl=100, osl=20), 4, 64)
+    ttft_s, tpot_s = steady_times(engine.kind, engine.cost.step_s, Load(isl=100, osl=20), 4, 64)
     # 64 tokens a step, decodes wait: 3 · 100 / 64 steps of 64 ms
     waits = 3 * 100 / 64 * 64e-3
     cycle_s = 20 * 14e-3 + waits

@@ -30,7 +30,7 @@ def by_rooflines(engine: Engine) -> StepSeconds:
     return step_s
 
 
-def closed_loop(
+def steady_times(
     kind: EngineKind, step_s: StepSeconds, load: Load, users: int, budget: int
 ) -> tuple[float, float]:
     """Return mean TTFT and TPOT of users who send the next request at once.
