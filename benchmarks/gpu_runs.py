@@ -52,7 +52,8 @@ def scored(row: dict[str, str], path: Path, predictor: str) -> Iterator[tuple[st
             continue
         given = {**SETTINGS[row["prec"]], **({"train": "adamw"} if is_step else {})}
         given |= {"runtime": runtime, "batch": int(row["batch"]), "predictor": predictor}
-        report, measured_s = perfc.analyze(path, TARGET, **given), float(row[column]) / 1e3
+        report = perfc.analyze(path, TARGET, **given)
+        measured_s = float(row[column]) / 1e3
         try:
             time = report.prediction.total
         except perfc.PerfcError:

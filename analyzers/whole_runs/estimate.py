@@ -23,7 +23,6 @@ from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.weights import GraphCard, read_card
 from ..runs.host import host_gap
 from ..runs.run_table import stored_element
-from ..steps.launch_kind import LaunchKind
 from ..steps.setting import Setting
 from . import shipped
 from .physical import MEMORY, PhysicalLimits, moved, raised
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.machine import Machine
 
-    from ..graph.model_graph import ModelGraph
     from ..graph.predictor import GraphEstimates, GraphPredictor
 
 WIDENING = constants_next_to(__file__)["outside_widening"].number
@@ -53,8 +51,7 @@ class WholeRunEstimate:
         floor_s: lower bound of a time.
         outside: reasons why it extrapolates, as text.
         card: card of the weights.
-        represent_s: time from the module to arrays.
-        predict_s: time from arrays to the prediction.
+        taken_s: time that the prediction took.
         setting: how the model is run.
         batch: images or sequences.
         other_quantities: those that the predictor gives, without intervals.
@@ -67,8 +64,7 @@ class WholeRunEstimate:
     floor_s: float
     outside: tuple[str, ...]
     card: GraphCard = field(repr=False)
-    represent_s: float
-    predict_s: float
+    taken_s: float
     setting: Setting
     batch: int
     other_quantities: tuple[tuple[Quantity, float], ...] = ()
@@ -155,33 +151,35 @@ def estimate(
     card = card or shipped.covering(name, setting, quantity) or shipped.named("", quantity)
     made, weights_card = shipped.loaded(card)
     size = batch_size(module, batch, dims or {})
-    start, graph = time.perf_counter(), encode_module("model", module, [setting], dims)
+    start = time.perf_counter()
+    graph = encode_module("model", module, [setting], dims)
     (row,) = with_floors(graph, [GraphRow("model", "model", setting, name, size, math.nan)])
+    row = replace(row, floor_s=max(row.floor_s, floor_s))
     data = Measurements("model", {"model": graph}, (row,))
-    ready = time.perf_counter()
-    numbers, other = made.estimates(data), made.other_quantities(data)
-    end, row = time.perf_counter(), replace(row, floor_s=max(row.floor_s, floor_s))
-    is_strange, extent = row.target not in weights_card.targets, Extent.of(graph, size)
-    inner = tuple(reasons(weights_card, row, extent, by_launch=made.reads_launches))
-    inner = inner or ("features are outside the training range",) * bool(numbers.far[0])
+    numbers = made.estimates(data)
+    other = {q: float(values[0]) for q, values in made.other_quantities(data).items()}
+    taken_s = time.perf_counter() - start
+    is_strange = row.target not in weights_card.targets
+    inner = tuple(reasons(weights_card, row, Extent.of(graph, size), by_launch=made.reads_launches))
+    if not inner and bool(numbers.far[0]):
+        inner = ("features are outside the training range",)
     outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
     is_wide = bool(inner) or (is_strange and not made.reaches_machines)
-    limits = PhysicalLimits.of(graph, row, launches_of(graph, row))
+    limits = PhysicalLimits.of(graph, row)
     run, notes = limited(_interval(numbers, card, is_wide=is_wide), made, limits)
-    others, late = limits.others({q: float(v[0]) for q, v in other.items()}, run.mid)
+    other, other_notes = limits.others(other, run.mid)
     return WholeRunEstimate(
         made.quantity,
         run.mid,
         run.low,
         run.high,
         row.floor_s,
-        (*outside, *notes, *late, *waiting(graph, row, run), *unlike(numbers)),
+        (*outside, *notes, *other_notes, *unrecorded(row, limits, run), *unlike(numbers)),
         weights_card,
-        ready - start,
-        end - ready,
+        taken_s,
         setting,
         size,
-        tuple(others.items()),
+        tuple(other.items()),
     )
 
 
@@ -206,23 +204,22 @@ def limited(
     """
     match made.quantity:
         case Quantity.TIME:
-            return limits.time(run, has_host=made.reads_launches)
+            return limits.time(run, is_device_alone=made.reads_launches)
         case Quantity.MEMORY:
             return raised(run, Interval.exactly(limits.memory_bytes), "memory", MEMORY)
         case Quantity.POWER:
-            right = limits.power_w(run.mid)
-            note = moved(Quantity.POWER, run.mid, right)
-            return run * (right / run.mid), tuple(note)
+            power_w = limits.power_w(run.mid)
+            return run * (power_w / run.mid), tuple(moved(Quantity.POWER, run.mid, power_w))
         case _:
             return run, ()
 
 
-def waiting(graph: ModelGraph, row: GraphRow, run: Interval) -> Iterator[str]:
+def unrecorded(row: GraphRow, limits: PhysicalLimits, run: Interval) -> Iterator[str]:
     """Yield a note with the host time of a CUDA graph without recording, if that is longer."""
     machine, setting = load_machine(row.target), row.setting
     is_recorded = machine.kind != "cpu" and setting.compiled and setting.host_launch_s == 0
     gap = host_gap(machine, replace(setting, host_launch_s=None))
-    longest_s = gap.high * launches_of(graph, row)
+    longest_s = gap.high * limits.launches
     if is_recorded and longest_s > run.high:
         yield f"launches not recorded take its host up to {1e3 * longest_s:.2g} ms"
 
@@ -230,13 +227,6 @@ def waiting(graph: ModelGraph, row: GraphRow, run: Interval) -> Iterator[str]:
 def unlike(numbers: GraphEstimates) -> tuple[str, ...]:
     """Return the note that no training graph is similar, which the interval already includes."""
     return (UNFAMILIAR,) if numbers.unfamiliar is not None and bool(numbers.unfamiliar[0]) else ()
-
-
-def launches_of(graph: ModelGraph, row: GraphRow) -> float:
-    """Return the number of launches of a run, with each cast of a weight."""
-    columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
-    casts = columns.traits["operands"][columns.kind == LaunchKind.WEIGHT_CAST.number]
-    return float(columns.times.sum()) + float(casts.sum())
 
 
 def batch_size(module: Module, batch: int | None, dims: Mapping[str, int]) -> int:

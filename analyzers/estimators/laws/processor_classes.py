@@ -225,7 +225,7 @@ def broadcast(s: KernelSubject) -> tuple[str, float]:
 def _rows(s: KernelSubject, name: str) -> Class:
     x = s.operand(0)
     elements = float(x.numel) if x is not None else s.read_bytes / 4
-    # batches are normalized by channel, which lie apart
+    # batch normalization in training runs over one channel of one image at a time
     start = 2 if s.op.startswith("batch_norm") and is_of_step(s) else -1
     inner = math.prod(x.shape[start:]) if x is not None else 1
     y = s.result

@@ -84,7 +84,7 @@ def scored_as_shipped(
     value, low, high = (
         np.array([getattr(one, name) for _, one in pairs]) for name in ("value", "low", "high")
     )
-    row_s = sum(one.represent_s + one.predict_s for _, one in pairs) / max(len(pairs), 1)
+    row_s = sum(one.taken_s for _, one in pairs) / max(len(pairs), 1)
     measured = fold.test.of(rows).values(quantity)
     inside = float(((measured >= low) & (measured <= high)).mean())
     say(f"{name}, {fold.protocol.value}, {fold.name}: {inside:.1%} of {len(rows):,} rows inside")

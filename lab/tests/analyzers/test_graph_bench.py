@@ -174,8 +174,8 @@ def test_a_predictor_that_knows_the_rule_makes_no_error(monkeypatch: pytest.Monk
 def test_an_estimate_is_never_below_its_floor() -> None:
     data = measurements(3)
     for row in data.rows:
-        limits = PhysicalLimits.of(data.graph(row), row, 1.0)
-        time, notes = limits.time(Interval.exactly(1e-12), has_host=False)
+        limits = PhysicalLimits.of(data.graph(row), row)
+        time, notes = limits.time(Interval.exactly(1e-12), is_device_alone=False)
         assert time.low >= row.floor_s
         assert time.mid >= max(row.floor_s, limits.host.mid)
         assert notes
