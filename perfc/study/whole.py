@@ -106,18 +106,14 @@ def predict_as(
     return whole_run(report, predictor, member(Quantity, quantity, "quantity"))
 
 
-def quantity_of(predictor: str, default: Quantity = Quantity.TIME) -> Quantity:
-    """Return the quantity of a predictor's card file; ``default`` of other predictors."""
-    return Quantity(read_card(Path(predictor)).quantity) if predictor.endswith(".json") else default
-
-
 def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME) -> WholeRun:
     """Return the time that an analysis reports, or another quantity of its predictor.
 
     Raises:
         WeightsError: the predictor does not give the quantity.
     """
-    quantity = quantity_of(predictor, quantity)
+    if predictor.endswith(".json"):
+        quantity = Quantity(read_card(Path(predictor)).quantity)
     if quantity is Quantity.TIME:
         table, total = report.prediction, report.prediction.total
         return WholeRun(
@@ -237,11 +233,12 @@ class WholeRun:
     @property
     def mig_slice(self) -> str | None:
         """Return the smallest MIG slice with the predicted memory, None if that is not known."""
-        memory = {**self.other_quantities, self.quantity.value: self.value}.get("memory_bytes")
+        quantities = {**self.other_quantities, self.quantity.value: self.value}
+        memory_bytes = quantities.get(Quantity.MEMORY.value)
         target = known_name(self.deployment.target)
-        if memory is None or not profiles(target):
+        if memory_bytes is None or not profiles(target):
             return None
-        profile = mig_profile(memory, target)
+        profile = mig_profile(memory_bytes, target)
         return profile.name if profile else "none"
 
     @property

@@ -171,6 +171,9 @@ def test_incomplete_analysis_is_three_only_when_strict(
     assert strict.out == lax.out
     assert strict.err.startswith("incomplete: ")
     assert "Mystery" in strict.err
+    short = ["-q", "--output-format", "json"], ["-o", str(mystery.with_name("timed.onnx"))]
+    for more in short:
+        assert cli.run(["analyze", str(mystery), "--strict", *more]) == 3
     assert cli.run(["analyze", str(RESNET), "--strict"]) == 0
 
 

@@ -45,9 +45,11 @@ LONGEST_INPUT_BYTES = 2 << 30
 HTML = "html"
 """Format that also shows the graph and therefore needs more than the views."""
 ONNX = "onnx"
-DOCUMENT = ("report", "perfc.view.report.views:Views")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("predict", "perfc.study.whole:WholeRunView"),)
+DOCUMENTS = {
+    "report": "perfc.view.report.views:Views",
+    "predict": "perfc.study.whole:WholeRunView",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 
 
 @grouped_command("analyze")
@@ -97,8 +99,8 @@ def command(
     """
     from perfc.passes.manager import Timing
 
-    if quiet and form not in ("text", "json"):
-        raise click.UsageError("--quiet is one line of text, or json")
+    if quiet and form not in (("text",) if no_predict else ("text", "json")):
+        raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
         if views or full or all_views or print_ir_after or predictor or count_as or node_data:
             raise click.UsageError("views, predictors and the IR are of one target at a time")
@@ -108,20 +110,17 @@ def command(
     limit = UNSET if top is None else parse_top(top)
     with ProgressBar() as progress:
         from perfc.view.report import Format, collect
-        from perfc.view.report.formats import screen
 
         instruments: list[Instrument] = [timing := Timing(), progress, *printing(print_ir_after)]
         report = analyzed(options, model, predictor, instruments)
-        if node_data is not None or form == ONNX:
-            annotate(report, model, metric, node_data, output if form == ONNX else None)
-        if form == ONNX or (quiet and (form == "json" or is_of_quantity(predictor))):
-            return 0 if form == ONNX else answer(report, predictor, form, output)
-        collected = collect(report, predict=not no_predict, count_as=count_as)
+    collected = collect(report, predict=not no_predict, count_as=count_as)
+    if node_data is not None or form == ONNX:
+        annotate(report, model, metric, node_data, output if form == ONNX else None)
     if quiet:
-        emit(f"{screen.verdict_line(collected.verdict)}\n", output)
+        emit(answer(report, collected, predictor, form), output)
     elif form == HTML:
         deliver_page(report, collected, output, has_what_if=not no_what_if)
-    else:
+    elif form != ONNX:
         show(collected, Format(form), shown, limit, output)
     for line in str(timing).splitlines() if time_passes else ():
         say(line, is_error=True)
@@ -152,36 +151,32 @@ def annotate(
     import json
 
     from perfc.frontend.reading.onnx_file import read_model, write_model
-    from perfc.view import annotate
+    from perfc.view import annotate as properties
 
     message = read_model(model)
     if node_data is not None:
-        data = annotate.node_data(message, report, metric)
+        data = properties.node_data(message, report, metric)
         write_output(node_data, json.dumps(data, indent=2) + "\n")
     if output is not None:
-        annotate.annotate(message, report)
+        properties.annotate(message, report)
         write_model(message, output)
 
 
-def is_of_quantity(predictor: str) -> bool:
-    """Return True if a predictor is the card of a quantity other than the time."""
-    from perfc.analyzers.graph.rows import Quantity
-    from perfc.study.whole import quantity_of
-
-    return predictor.endswith(".json") and quantity_of(predictor) is not Quantity.TIME
-
-
-def answer(report: Report, predictor: str, form: str, output: Path | None) -> int:
-    """Write the answer of a whole run: its value with interval, or a short document."""
-    from perfc.study import whole
+def answer(report: Report, views: Views, predictor: str, form: str) -> str:
+    """Return the answer of a whole run: one line, or a short document."""
+    from perfc.view.report.formats import screen
     from perfc.view.report.formats.json_form import document_text
 
-    run = whole.whole_run(report, predictor)
-    if form == "json":
-        emit(document_text(whole.SCHEMA, whole.WholeRunView.of(run)), output)
-    else:
-        emit(f"{run.answer}\n", output)
-    return 0
+    if predictor or form == "json":
+        from perfc.analyzers.graph.rows import Quantity
+        from perfc.study import whole
+
+        run = whole.whole_run(report, predictor)
+        if form == "json":
+            return document_text(whole.SCHEMA, whole.WholeRunView.of(run))
+        if run.quantity is not Quantity.TIME:
+            return f"{run.answer}\n"
+    return f"{screen.verdict_line(views.verdict)}\n"
 
 
 def shown_views(
