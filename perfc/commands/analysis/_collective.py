@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from perfc.study.collective import CollectiveView
     from perfc.view.report.formats.document import Document
 
-DOCUMENT = ("collective", "perfc.study.collective:CollectiveView")
+DOCUMENTS = {"collective": "perfc.study.collective:CollectiveView"}
 """JSON document of the command, and the type that defines its schema."""
 
 

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
 FINDINGS = 1
 ALL = "all"
 FORMATS = ("text", "json", "csv", "markdown", "html")
-DOCUMENT = ("compare", "perfc.study.comparison.data_form:ComparisonView")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("cost", "perfc.study.comparison.bills:CostsView"),)
+DOCUMENTS = {
+    "compare": "perfc.study.comparison.data_form:ComparisonView",
+    "cost": "perfc.study.comparison.bills:CostsView",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 
 
 @grouped_command("compare")

@@ -17,7 +17,7 @@ from ..shared.prelude import (
     model_options,
 )
 
-DOCUMENT = ("explain", "perfc.study.explain.text:Explanation")
+DOCUMENTS = {"explain": "perfc.study.explain.text:Explanation"}
 """JSON document of the command, and the type that defines its schema."""
 
 

@@ -22,7 +22,7 @@ from ..shared.prelude import (
 from ..shared.table import table_options
 
 FINDINGS = 1
-DOCUMENT = ("fit", "perfc.study.fit.views:FitView")
+DOCUMENTS = {"fit": "perfc.study.fit.views:FitView"}
 """JSON document of the command, and the type that defines its schema."""
 
 

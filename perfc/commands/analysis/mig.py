@@ -21,7 +21,7 @@ from ..shared.prelude import (
 from ..shared.table import table_options
 
 FINDINGS = 1
-DOCUMENT = ("mig", "perfc.study.comparison.slices:SlicingView")
+DOCUMENTS = {"mig": "perfc.study.comparison.slices:SlicingView"}
 """JSON document of the command, and the type that defines its schema."""
 
 

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from perfc.view.report.formats.document import Document, Note
 
 FLAG = "--{}"
-DOCUMENT = ("op", "perfc.study.comparison.single:KernelView")
-"""JSON document of the command, and the type that defines its schema."""
-
-
-DOCUMENTS = (_collective.DOCUMENT,)
+DOCUMENTS = {
+    "op": "perfc.study.comparison.single:KernelView",
+    **_collective.DOCUMENTS,
+}
+"""JSON documents of the command, and the types that define their schemas."""
 
 
 class Kinds(click.Group):

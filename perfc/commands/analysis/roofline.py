@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FINDINGS = 1
 
 
-DOCUMENT = ("roofline", "perfc.view.chart.json_form:RooflineView")
+DOCUMENTS = {"roofline": "perfc.view.chart.json_form:RooflineView"}
 """JSON document of the command, and the type that defines its schema."""
 
 

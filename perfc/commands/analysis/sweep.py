@@ -17,7 +17,7 @@ from ..shared.prelude import (
 )
 from ..shared.table import table_options
 
-DOCUMENT = ("sweep", "perfc.study.sweep.data_form:SweepView")
+DOCUMENTS = {"sweep": "perfc.study.sweep.data_form:SweepView"}
 """JSON document of the command, and the type that defines its schema."""
 
 

@@ -15,11 +15,11 @@ from ..shared.options import names_in
 from ..shared.output import emit, format_options
 
 formats = format_options("text", "json", "markdown")
-DOCUMENTS = (
-    ("target", "perfc.view.pages.target_views:TargetView"),
-    ("targets", "perfc.view.pages.target_views:TargetsView"),
-    ("target-list", "perfc.view.pages.target_views:TargetListView"),
-)
+DOCUMENTS = {
+    "target": "perfc.view.pages.target_views:TargetView",
+    "targets": "perfc.view.pages.target_views:TargetsView",
+    "target-list": "perfc.view.pages.target_views:TargetListView",
+}
 """JSON documents of ``show`` (one and several targets) and ``list``, and their types."""
 
 

@@ -13,7 +13,7 @@ from ..shared.output import format_options
 from ..shared.report import color_option, parse_top
 from ..shared.table import table_options
 
-DOCUMENT = ("fusion", "perfc.study.fusion_oracle.output:FusionView")
+DOCUMENTS = {"fusion": "perfc.study.fusion_oracle.output:FusionView"}
 """JSON document of the command, and the type that defines its schema."""
 
 

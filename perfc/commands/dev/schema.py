@@ -21,10 +21,7 @@ def documents() -> dict[str, str]:
     paths = {name: path for modules in folders for name, path in modules.items()}
     types: dict[str, str] = {}
     for name in sorted(paths):
-        m = import_module(paths[name])
-        types |= dict(getattr(m, "DOCUMENTS", ()))
-        if hasattr(m, "DOCUMENT"):
-            types |= dict([m.DOCUMENT])
+        types |= getattr(import_module(paths[name]), "DOCUMENTS", {})
     return types
 
 

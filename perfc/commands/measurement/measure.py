@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from perfc.passes.runtimes import Framework
 
 
-DOCUMENT = ("measure", "perfc.measuring.measure.json_form:MeasurementView")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("replay", "perfc.measuring.trace.analyses.replay:ReplayedOperator"),)
+DOCUMENTS = {
+    "measure": "perfc.measuring.measure.json_form:MeasurementView",
+    "replay": "perfc.measuring.trace.analyses.replay:ReplayedOperator",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 
 
 @grouped_command("measure")

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 PAGES = ("html", "trace")
 """Formats with a time line."""
-DOCUMENT = ("trace", "perfc.measuring.trace.views:TraceView")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (
-    ("trace-ranks", "perfc.measuring.trace.analyses.ranks:RanksView"),
-    ("ncu", "perfc.measuring.ncu.json_form:NcuView"),
-)
+DOCUMENTS = {
+    "trace": "perfc.measuring.trace.views:TraceView",
+    "trace-ranks": "perfc.measuring.trace.analyses.ranks:RanksView",
+    "ncu": "perfc.measuring.ncu.json_form:NcuView",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 
 
 @grouped_command("trace")

@@ -40,9 +40,11 @@ ACCENTS = {
     r"^ *intended\?": "bold",
 }
 """Highlighted words, with their styles."""
-DOCUMENT = ("check", "perfc.review.check.views:CheckViews")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("baseline", "perfc.review.check.lock.lock_view:BaselineView"),)
+DOCUMENTS = {
+    "check": "perfc.review.check.views:CheckViews",
+    "baseline": "perfc.review.check.lock.lock_view:BaselineView",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 
 
 @grouped_command("check")

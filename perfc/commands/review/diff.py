@@ -41,9 +41,11 @@ INCOMPLETE = 3
 MOST_TRACES = 26
 """Traces that letters number."""
 TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
-DOCUMENT = ("diff", "perfc.review.diff.views:DiffViews")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("trace-diff", "perfc.measuring.trace.difference:TraceDifference"),)
+DOCUMENTS = {
+    "diff": "perfc.review.diff.views:DiffViews",
+    "trace-diff": "perfc.measuring.trace.difference:TraceDifference",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 
 
 @grouped_command("diff")

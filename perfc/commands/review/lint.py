@@ -33,10 +33,11 @@ FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "juni
 EXPLAINED = ("text", "json", "markdown")
 """Formats of `--explain`."""
 UNREADABLE = 2
-DOCUMENT = ("lint", "perfc.review.lint.formats.data_form:LintView")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("rule", "perfc.review.lint.formats.rule_pages:RulesView"),)
-"""JSON document of `--explain`, and the type that defines its schema."""
+DOCUMENTS = {
+    "lint": "perfc.review.lint.formats.data_form:LintView",
+    "rule": "perfc.review.lint.formats.rule_pages:RulesView",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 EVERY = "all"
 """Code that stands for every rule."""
 

@@ -14,7 +14,7 @@ from ..shared.output import format_options
 from ..shared.report import color_option
 from ..shared.table import table_options
 
-DOCUMENT = ("diffusion", "perfc.serving.generation.service:GenerationReport")
+DOCUMENTS = {"diffusion": "perfc.serving.generation.service:GenerationReport"}
 """JSON document of the command, and the type that defines its schema."""
 FINDINGS = 1
 

@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from perfc.machine.parallel import Parallel
     from perfc.study.expenses import Prices
 
-DOCUMENT = ("llm", "perfc.serving.output.report:ServingReport")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (
-    ("llm-search", "perfc.serving.search:SearchResult"),
-    ("llm-published", "perfc.serving.output.published:PublishedPrediction"),
-)
+DOCUMENTS = {
+    "llm": "perfc.serving.output.report:ServingReport",
+    "llm-search": "perfc.serving.search:SearchResult",
+    "llm-published": "perfc.serving.output.published:PublishedPrediction",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Defaults."""
 KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}

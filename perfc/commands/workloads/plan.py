@@ -16,10 +16,11 @@ from ..shared.table import table_options
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DOCUMENT = ("plan", "perfc.distributed.plan:PlanView")
-"""JSON document of the command, and the type that defines its schema."""
-DOCUMENTS = (("scale", "perfc.distributed.scale:ScaleView"),)
-"""JSON document of `--curve`, and the type that defines its schema."""
+DOCUMENTS = {
+    "plan": "perfc.distributed.plan:PlanView",
+    "scale": "perfc.distributed.scale:ScaleView",
+}
+"""JSON documents of the command, and the types that define their schemas."""
 FINDINGS = 1
 GLOBAL_BATCH = 256
 """Default global batch size of a plan."""

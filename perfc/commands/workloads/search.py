@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perfc.study.search import Limits, Objective
 
 FINDINGS = 1
-DOCUMENT = ("search", "perfc.study.search.views:SpaceSearchView")
+DOCUMENTS = {"search": "perfc.study.search.views:SpaceSearchView"}
 """JSON document of the command, and the type that defines its schema."""
 
 
