@@ -418,6 +418,9 @@ def test_the_command_reads_and_prints(capsys: pytest.CaptureFixture[str]) -> Non
     out = capsys.readouterr().out
     assert "4 launches of 3 kernels, 880 µs, sm_80" in out
     assert "optimiser" in out
+    for more, words in ((["--by", "module"], "of one trace"), (["--batch", "4"], "need --model")):
+        assert cli.run(["trace", str(A100), *more]) == 2
+        assert words in capsys.readouterr().err
     assert cli.run(["trace", "--command", "train.py", "--arch", "sm_75"]) == 0
     assert "ncu --csv --page raw" in capsys.readouterr().out
     assert cli.run(["trace"]) == 2

@@ -14,11 +14,7 @@ from ..shared.prelude import emit, output_format, show_view
 
 FINDINGS = 1
 SUFFIXES = (".csv", ".csv.gz", ".ncu-rep")
-
-
-def is_report(files: Sequence[str]) -> bool:
-    """Return True if the first file is a report of Nsight Compute, by its suffix."""
-    return bool(files) and files[0].lower().endswith(SUFFIXES)
+"""Suffixes of reports of Nsight Compute; other files are traces."""
 
 
 def print_command(
@@ -48,14 +44,14 @@ def show(
     """Write time, FLOPs, bytes and ceiling utilization of each kernel; 1 if one exceeds a ceiling.
 
     Raises:
-        UsageError: more than one file, or a format with a time line.
+        UsageError: more than one file.
     """
     from perfc.machine import load_machine
     from perfc.measuring.ncu.output import document, shown, to_csv, to_json
     from perfc.measuring.ncu.report import load
 
-    if len(files) != 1 or form in ("html", "trace"):
-        raise click.UsageError("give one REPORT.csv, for text, json, csv or markdown")
+    if len(files) != 1:
+        raise click.UsageError("give one REPORT.csv")
     machine = load_machine(target) if target else None
     result = shown(load(Path(files[0]), arch=architecture(arch), process=process), machine)
     show_view(

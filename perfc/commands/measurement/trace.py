@@ -86,11 +86,20 @@ def command(
     target = options.target or ""
     if prints:
         return _ncu.print_command(traces, target, arch, output, is_marked=marked)
-    if _ncu.is_report(traces):
-        return _ncu.show(traces, target, arch, process, form=form, output=output, top=limit)
-    machine = load_machine(target) if target else None
     trace, *others = traces
     is_job = bool(others) or Path(trace).is_dir()
+    has_counters = trace.lower().endswith(_ncu.SUFFIXES)
+    has_lines = bool(by or form in PAGES)
+    check_together(
+        options,
+        model,
+        is_one=not (is_job or has_counters),
+        has_lines=has_lines,
+        has_more=bool(layers or capture),
+    )
+    if has_counters:
+        return _ncu.show(traces, target, arch, process, form=form, output=output, top=limit)
+    machine = load_machine(target) if target else None
     # the median step may be another one on each rank
     is_whole = is_all or (is_job and step is None)
 
@@ -99,8 +108,6 @@ def command(
             whole = read_trace(path, layers, capture, has_frames=by is not None)
         return selected(whole, step, is_all=is_whole)
 
-    of_one = bool(by or form in PAGES)
-    check_together(options, model, has_more=bool(layers or capture), is_job=is_job, of_one=of_one)
     if is_job:
         show_ranks(traces, read, machine, form=form, output=output, top=limit)
         return 0
@@ -113,7 +120,7 @@ def command(
 def view_of(
     options: DeploymentOptions, model: str, by: str | None, summary: TraceSummary, trace: str
 ) -> TraceView:
-    """Return the view of a trace, with its breakdown and its gap to a prediction if asked."""
+    """Return the view of a trace, with its breakdown by ``by`` and its gap to the prediction of a model."""
     from perfc.measuring.trace.analyses.breakdown import breakdown_of
     from perfc.measuring.trace.views import TraceView
 
@@ -126,20 +133,21 @@ def view_of(
 
 
 def check_together(
-    options: DeploymentOptions, model: str, *, has_more: bool, is_job: bool, of_one: bool
+    options: DeploymentOptions, model: str, *, is_one: bool, has_lines: bool, has_more: bool
 ) -> None:
     """Reject options that do not go together.
 
     Raises:
         UsageError: a deployment without a model, or a model of several traces.
-        ParseError: options of one trace for the ranks of a job.
+        ParseError: options of one trace for the ranks of a job, or for counters.
     """
     if not model and options.typed().keys() - {"target"}:
         raise click.UsageError("options of a deployment need --model")
-    if model and (is_job or of_one):
+    if model and (has_lines or not is_one):
         raise click.UsageError("--model is for one trace, without --by and pages")
-    if is_job and (has_more or of_one):
-        raise ParseError("--layers, --capture, --by and pages are of one trace, not of ranks")
+    if not is_one and (has_lines or has_more):
+        which = "--layers, --capture, --by and pages"
+        raise ParseError(f"{which} are of one trace, not of ranks or counters")
 
 
 def show_trace(
