@@ -44,6 +44,7 @@ def completions(line: str) -> list[str]:
         ("compare model.onnx --sort thr", ["throughput"]),
         ("analyze model.onnx --dtype amp-", ["amp-f16", "amp-bf16"]),
         ("diff model.onnx --to dtype=amp-b", ["dtype=amp-bf16"]),
+        ("diff model.onnx --to b", ["batch="]),
         ("analyze model.onnx --layout channels-l", ["channels-last"]),
         ("analyze model.onnx --mode t", ["training"]),
         ("analyze model.onnx --view mem", ["memory"]),

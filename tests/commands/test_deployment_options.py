@@ -192,6 +192,7 @@ def test_a_whole_run_is_said_alike_too(
 
 OURS = ("--predictor", "physics-residual")
 EAGER = ("--runtime", "eager")
+LORA = ("--to", "train=sgd", "--to", "lora-rank=4")
 
 
 @pytest.mark.parametrize(
@@ -208,6 +209,7 @@ EAGER = ("--runtime", "eager")
         ("measure", ["--framework", "vllm"], "--framework: a model is measured as it is stored"),
         ("explain", ["--streams", "0"], "--streams: no number of streams: '0' (1 to 128)"),
         ("diff", ["--to", "runtime=x"], "--to runtime: no runtime 'x'"),
+        ("diff", [*LORA, "--to", "lora=a", "--to", "lora=b"], "a matrix called a, b"),
         ("diff", ["--to", "mode=training"], "--to mode: a training step needs an optimiser"),
         ("analyze", ["--mode", "training"], "--mode: a training step needs an optimiser (--train"),
         ("analyze", ["--runtime", "tvm", "--runtime-version", "2.4"], "versions of tvm were not"),

@@ -120,7 +120,7 @@ def command(
 def view_of(
     options: DeploymentOptions, model: str, by: str | None, summary: TraceSummary, trace: str
 ) -> TraceView:
-    """Return the view of a trace, with its breakdown by ``by`` and its gap to the prediction of a model."""
+    """Return the view of a trace, its breakdown, and its gap to the prediction of a model."""
     from perfc.measuring.trace.analyses.breakdown import breakdown_of
     from perfc.measuring.trace.views import TraceView
 

@@ -13,7 +13,7 @@ from perfc.errors import ParseError
 from perfc.ir import Module, frozen
 
 from . import options as _options
-from .deployment_option import FIELDS, DeploymentOption
+from .deployment_option import FIELDS, SWITCHES, DeploymentOption
 from .names import Names, completed
 from .options import axis_text, dim_option, names_in, names_of, parse_dims
 
@@ -88,7 +88,7 @@ class NewValue(click.ParamType[str]):
         """Return the keys, or the names that complete the value of one."""
         key, equals, _ = incomplete.partition("=")
         if not equals:
-            return completed((f"{flag_of(f)[2:]}=" for f in FIELDS), incomplete)
+            return completed((f"{flag_of(f)[2:]}=" for f in (*_AXES, *FIELDS)), incomplete)
         kind = FIELDS.get(key.replace("-", "_"), ((), {}))[1].get("type")
         names = kind.known() if isinstance(kind, Names) else ()
         return completed((f"{key}={n}" for n in names), incomplete)
@@ -121,8 +121,10 @@ def new_values(bindings: Iterable[str]) -> dict[str, object]:
         if field not in FIELDS:
             # any other key is an extent, whatever the model calls it
             sizes.append(binding)
-        elif "/" in FIELDS[field][0][-1]:
+        elif field in SWITCHES:
             fields[field] = SWITCH.get(value, value)
+        elif field in fields and FIELDS[field][1].get("multiple"):
+            fields[field] = f"{fields[field]},{value}"
         else:
             fields[field] = value
     return {**fields, "dims": parse_dims(sizes, "--to")}

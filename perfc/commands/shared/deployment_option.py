@@ -68,6 +68,8 @@ TRAINING = frozenset(_TABLES["training"])
 """Fields of training steps."""
 FIELDS = {name: _arguments(**entry) for part in _TABLES.values() for name, entry in part.items()}
 """Flags and `click.option` arguments of each deployment field except the extents."""
+SWITCHES = frozenset(name for name, (flags, _) in FIELDS.items() if "/" in flags[-1])
+"""Fields that are switched on or off by two flags without a value."""
 
 
 def by_default(usual: Usual) -> Callable[[F], F]:

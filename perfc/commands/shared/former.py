@@ -31,9 +31,6 @@ OPTIONS: Mapping[str, str] = {
 """Replacement of each removed option, as its error suggests."""
 
 
-SWITCHES = ("tf32", "master-weights")
-
-
 def former_of(args: Sequence[str]) -> str:
     """Return the former name that a command line starts with, "" if there is none."""
     two, one = " ".join(args[:2]), args[0]
@@ -65,6 +62,8 @@ def new_sides(args: Sequence[str]) -> list[str]:
     >>> new_sides(["diff", "a.onnx", "--to-batch", "8", "--to-no-tf32", "--to-dim=n=4"])
     ['diff', 'a.onnx', '--to', 'batch=8', '--to', 'tf32=no', '--to', 'n=4']
     """
+    from .deployment_option import SWITCHES
+
     result: list[str] = []
     words = iter(args)
     for word in words:
@@ -73,9 +72,10 @@ def new_sides(args: Sequence[str]) -> list[str]:
             continue
         key, equals, value = word.removeprefix("--to-").partition("=")
         bare = key.removeprefix("no-")
-        if bare in SWITCHES:
+        if bare.replace("-", "_") in SWITCHES:
             result += ["--to", f"{bare}={'yes' if bare == key else 'no'}"]
             continue
-        value = value if equals else next(words, "")
+        if not equals:
+            value = next(words, "")
         result += ["--to", value if key == "dim" else f"{key}={value}"]
     return result
