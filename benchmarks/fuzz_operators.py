@@ -29,7 +29,7 @@ GRAPHS = ("If", "Loop", "Scan", "SequenceMap")
 @cache
 def operators() -> tuple[tuple[str, type[Op]], ...]:
     """Return every ONNX name an operator stands for, with its class."""
-    by_name = {name: cls for cls in load_all().values() for name in cls.onnx}
+    by_name = {name: cls for cls in load_all().values() for name in cls.onnx.split()}
     return tuple(sorted(by_name.items()))
 
 
@@ -128,7 +128,7 @@ def set_attribute(r: random.Random, node: onnx.NodeProto, field: Field[Any]) -> 
 def arbitrary(r: random.Random, name: str, cls: type[Op]) -> bytes:
     """Return a model of one node of the operator ``name``, operands and attributes by chance."""
     domain, _, op = name.rpartition("::")
-    wanted = len(cls.operands)
+    wanted = len(cls.signature.names)
     count = r.choice((wanted, wanted, wanted, 0, 1, 2, max(wanted - 1, 0), wanted + 1, wanted + 9))
     names: list[str] = []
     infos: list[Any] = []

@@ -49,12 +49,13 @@ class Operands:
     repeats: bool = False
 
     @staticmethod
-    def of(marked: Sequence[str]) -> Operands:
+    def of(text: str) -> Operands:
         """Parse names with marks: ``?`` is optional, ``*`` any number, ``+`` at least one.
 
-        >>> Operands.of(("X", "W", "B?")).required
+        >>> Operands.of("X W B?").required
         (0, 1)
         """
+        marked = text.split()
         required = tuple(i for i, name in enumerate(marked) if name[-1] not in "?*")
         names = tuple(name.rstrip("?*+") for name in marked)
         return Operands(names, required, bool(marked) and marked[-1][-1] in "*+")

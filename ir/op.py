@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
@@ -73,13 +73,13 @@ class Op:
 
     mnemonic: ClassVar[str] = ""
     """Name in the text form, unique."""
-    onnx: ClassVar[Sequence[str]] = ()
-    """ONNX operators it represents, with ``domain::`` before those outside the default domain.
-    A class body gives them as one text with blanks between."""
-    operands: ClassVar[Sequence[str]] = ()
-    """Names of the inputs. An attribute of the same name (older opsets) becomes a constant input.
-    In a class body, one text: a name ending in ``?`` is optional, one in ``*`` stands for any
-    number of inputs, in ``+`` for at least one; the class stores a tuple without these marks."""
+    onnx: ClassVar[str] = ""
+    """ONNX operators it represents, with blanks between, and ``domain::`` before those outside the
+    default domain."""
+    operands: ClassVar[str] = ""
+    """Names of the inputs, with blanks between. An attribute of the same name (older opsets)
+    becomes a constant input. A name ending in ``?`` is optional, one in ``*`` stands for any number
+    of inputs, in ``+`` for at least one."""
     signature: ClassVar[Operands] = Operands()
     """The operands with their marks parsed."""
     least_results: ClassVar[int] = 1
@@ -114,18 +114,16 @@ class Op:
             for unit, formula in cls.formulas.items():
                 cls.__doc__ = cls.__doc__.replace(f"{{{unit}}}", f"{unit} = {formula}")
         if "operands" in cls.__dict__:
-            cls.signature = Operands.of(_words(cls.operands))
-            cls.operands = cls.signature.names
+            cls.signature = Operands.of(cls.operands)
         if "onnx" in cls.__dict__:
-            cls.onnx = _words(cls.onnx)
-            in_standard = any(not name.startswith("com.") for name in cls.onnx)
+            in_standard = any(not name.startswith("com.") for name in cls.onnx.split())
             cls.is_closed = in_standard or not cls.onnx
         if "mnemonic" in cls.__dict__:
             known = REGISTRY.setdefault(cls.mnemonic, cls)
             # `dataclass(slots=True)` and reloads create the class again with the same name
             if known.__qualname__ != cls.__qualname__ or known.__module__ != cls.__module__:
                 raise TypeError(f"operator {cls.mnemonic!r} is defined twice")
-            for name in cls.__dict__.get("onnx", ()):
+            for name in cls.__dict__.get("onnx", "").split():
                 BY_ONNX[name] = cls
 
     def __post_init__(self) -> None:
@@ -193,7 +191,7 @@ class Op:
 
     def operand_name(self, index: int) -> str:
         """Return the name of an operand; repeated operands have the name of the last one."""
-        names = self.operands
+        names = self.signature.names
         return names[min(index, len(names) - 1)] if names else ""
 
     def logical_elements(self, ins: Inputs) -> Parts:
@@ -230,10 +228,6 @@ class Op:
             if getattr(self, f.name) != f.default
         )
         return f"{self.mnemonic} {{{shown}}}" if shown else self.mnemonic
-
-
-def _words(names: Sequence[str]) -> Sequence[str]:
-    return tuple(names.split()) if isinstance(names, str) else names
 
 
 def attribute_text(value: object) -> str:

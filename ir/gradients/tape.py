@@ -46,7 +46,7 @@ def title_of(op: Op) -> str:
     of = getattr(op, "of", "")
     if of in REGISTRY:
         return f"{title_of(REGISTRY[of]())}Grad"
-    return op.onnx[0].rpartition("::")[2] if op.onnx else type(op).__name__
+    return op.onnx.split()[0].rpartition("::")[2] if op.onnx else type(op).__name__
 
 
 class Tape:

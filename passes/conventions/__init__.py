@@ -127,7 +127,7 @@ class _Counter:
         is_attention = mac != 0 and not any(self.is_stored(v) for v in operands)
         count = self.operations(node, mac, is_attention=is_attention) * cost.repeat
         if count != 0:
-            name = node.op.onnx[0] if node.op.onnx else node.op.mnemonic
+            name = (node.op.onnx or node.op.mnemonic).split()[0]
             self.by_operator[name] = self.by_operator.get(name, 0) + count
         if mac != 0:
             self.products.update(v for v in node.outputs if v is not None)
@@ -153,7 +153,7 @@ class _Counter:
             return formula_value(rules.formula(names, node.op), letters)
         if is_attention:
             return formula_value(rules.activation_product or rules.product, letters)
-        formula = rules.formula(node.op.onnx, node.op)
+        formula = rules.formula(node.op.onnx.split(), node.op)
         count = formula_value(rules.product if formula == NOTHING else formula, letters)
         if len(node.inputs) > 2 and node.inputs[2] is not None:
             match node.op.kind:
@@ -189,7 +189,7 @@ def _names(node: Node) -> Sequence[str]:
         case ReduceMean() as op, (Value(type=TensorType(shape=(_, _, _, _, *_) as shape)), *_):
             if op.axes(node.inputs, len(shape)) == tuple(range(2, len(shape))):
                 return ("GlobalAveragePool",)
-    return node.op.onnx
+    return node.op.onnx.split()
 
 
 def _elements(values: Inputs) -> Dim:

@@ -21,7 +21,7 @@ def projected(node: Node) -> tuple[Node, ...]:
     op = node.op
     if not isinstance(op, AttentionLike) or (rest := op.after_projection()) is None:
         return ()
-    given = dict(zip(op.operands, node.inputs, strict=False))
+    given = dict(zip(op.signature.names, node.inputs, strict=False))
     product, operands = MatMul(), (given["input"], given["weights"])
     try:
         type_ = product.infer(operands)[0]
@@ -30,7 +30,7 @@ def projected(node: Node) -> tuple[Node, ...]:
     # both have the name of the node in the file, whose numbers are their sums
     loc = replace(node.loc, name=node.name, op_type="MatMul", is_expanded=True)
     qkv = Value(f"{node.name}.qkv", type_)
-    others = tuple([given.get(operand) for operand in rest.operands[1:]])
+    others = tuple([given.get(operand) for operand in rest.signature.names[1:]])
     attention = rest(**{f.name: getattr(op, f.name) for f in fields(rest)})
     return (
         Node(product, operands, (qkv,), (), loc),

@@ -217,7 +217,7 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
         return None
     # the scale of a normalization is learned
     learned = "scale" if op.kind is Kind.NORMALIZATION else ""
-    is_quantised = any(o != learned and QUANTIZATION.search(o) for o in op.operands)
+    is_quantised = any(o != learned and QUANTIZATION.search(o) for o in op.signature.names)
     match op:
         case BatchNormalization() if name in STATISTICS:
             return Role.STATISTIC

@@ -75,5 +75,5 @@ def test_a_row_says_what_a_class_would() -> None:
     assert activation.QuickGelu.__doc__ == (
         "``x * sigmoid(alpha * x)``. Source: ONNX Runtime contrib QuickGelu-1."
     )
-    assert activation.QuickGelu.onnx == ("com.microsoft::QuickGelu",)
+    assert activation.QuickGelu.onnx == "com.microsoft::QuickGelu"
     assert dict(activation.QuickGelu.formulas) == {"alu": "3*f", "sfu": "2*f", "integer": "5*i"}

@@ -120,7 +120,7 @@ def model_of(graph: Graph, stored: Mapping[str, np.ndarray] | None = None) -> on
     nodes, constants = expanded(graph)
     protos = []
     for node in nodes:
-        name = node.op.onnx[0].rpartition("::")[2]
+        name = node.op.onnx.split()[0].rpartition("::")[2]
         name = RENAMED.get(name, name)
         domain = CONTRIB.get(name, "")
         attrs = attributes_of(node.op, name, domain)

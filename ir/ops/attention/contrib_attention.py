@@ -97,11 +97,11 @@ class ProjectedAttention(AttentionLike):
     unidirectional: int = 0
 
     def after_projection(self) -> type[AttentionLike] | None:
-        return QkvAttention if "weights" in self.operands else None
+        return QkvAttention if "weights" in self.signature.names else None
 
     def given(self, ins: Inputs, name: str) -> int | None:
         """Return the position of an optional operand of this variant, None if it is not given."""
-        index = self.operands.index(name) if name in self.operands else None
+        index = self.signature.names.index(name) if name in self.signature.names else None
         return index if index is not None and has(ins, index) else None
 
     def has_bias(self, ins: Inputs) -> bool:

@@ -41,7 +41,7 @@ class Packed(AttentionLike):
     """Attention of tokens packed without padding, whose sequences are in ``token_offset``."""
 
     def _offsets(self, ins: Inputs) -> Shape | None:
-        return ranked(ins, self.operands.index("token_offset"), 2)
+        return ranked(ins, self.signature.names.index("token_offset"), 2)
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
         """Return the extents with sequences of equal lengths; None before a projection."""
@@ -112,14 +112,16 @@ class PackedAttention(Packed):
     scale: float | None = None
 
     def after_projection(self) -> type[AttentionLike] | None:
-        return PackedQkvAttention if "weights" in self.operands else None
+        return PackedQkvAttention if "weights" in self.signature.names else None
 
     def _joint(self, ins: Inputs) -> Dim | None:
         """Return the width of queries, keys and values together."""
         return axis(ranked(ins, 1, 2), 1)
 
     def _widths(self, ins: Inputs) -> tuple[Dim, Dim, Dim]:
-        joint = either(self._joint(ins), axis(ranked(ins, self.operands.index("bias"), 1), 0))
+        joint = either(
+            self._joint(ins), axis(ranked(ins, self.signature.names.index("bias"), 1), 0)
+        )
         if len(self.qkv_hidden_sizes) == 3:
             return self.qkv_hidden_sizes[0], self.qkv_hidden_sizes[2], joint
         return joint // 3, joint // 3, joint
@@ -133,7 +135,7 @@ class PackedAttention(Packed):
         if x is None or offsets is None or self._joint(ins) is None:
             return None
         (q, v, joint), h, (n, i), b = self._widths(ins), self.num_heads, x, offsets[0]
-        ops = SOFTMAX_ALU + int(has(ins, self.operands.index("attention_bias")))
+        ops = SOFTMAX_ALU + int(has(ins, self.signature.names.index("attention_bias")))
         t = fewest_keys(n, b)
         return Scores(1, h, n, t, q // h, v // h, n * t, ops, 1, joint, i, joint, b != 1)
 

@@ -68,7 +68,7 @@ class Described(Op):
     def bound(self, ins: Inputs) -> tuple[dict[str, Dim], Shape | None]:
         """Return variables with their extents, and the axes of ``...``."""
         letters: dict[str, Dim] = {
-            f"has_{n}": int(has(ins, i)) for i, n in enumerate(self.operands)
+            f"has_{n}": int(has(ins, i)) for i, n in enumerate(self.signature.names)
         }
         letters |= {n: v for n in type(self).numbers if isinstance(v := getattr(self, n), int)}
         leading: Shape | None = None
@@ -195,7 +195,7 @@ def described(
         **attributes,
         "mnemonic": mnemonic,
         "onnx": source,
-        "operands": tuple(name + mark for name, mark, _ in terms),
+        "operands": " ".join(name + mark for name, mark, _ in terms),
         "patterns": tuple(axes for _, _, axes in terms),
         "made": tuple(_RESULT.findall(results)),
         "numbers": tuple(attributes),

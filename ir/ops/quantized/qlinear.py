@@ -224,7 +224,7 @@ class QLinearConcat(Op):
 
     def operand_name(self, index: int) -> str:
         if index < 2:
-            return self.operands[index]
+            return self.signature.names[index]
         return ("X", "X_scale", "X_zero_point")[(index - 2) % 3]
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:

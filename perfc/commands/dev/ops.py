@@ -43,7 +43,7 @@ def _listing() -> str:
 
     width = max(len(cls.mnemonic) for cls in operators())
     lines = (
-        f"{cls.mnemonic:{width}}  {cls.kind.value:13}  {', '.join(cls.onnx)}\n"
+        f"{cls.mnemonic:{width}}  {cls.kind.value:13}  {', '.join(cls.onnx.split())}\n"
         for cls in operators()
     )
     return "".join(lines)
@@ -62,7 +62,7 @@ def _described(name: str, form: str) -> str:
 
     operator = find_operator(name)
     if operator is None:
-        names = [n for cls in operators() for n in (cls.mnemonic, *cls.onnx)]
+        names = [n for cls in operators() for n in (cls.mnemonic, *cls.onnx.split())]
         close = get_close_matches(name, names, 3)
         guess = f"; did you mean {' or '.join(close)}?" if close else ""
         raise click.UsageError(f"no operator {name!r}{guess}")

@@ -155,7 +155,7 @@ def operators() -> Iterable[str]:
     """Return the ONNX names of the operators."""
     from perfc.view.pages.catalogue import operators as known
 
-    return (name for cls in known() for name in cls.onnx)
+    return (name for cls in known() for name in cls.onnx.split())
 
 
 def predictors() -> Iterable[str]:

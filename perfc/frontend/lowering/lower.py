@@ -223,7 +223,7 @@ class Lowering:
         for index, content in built.extra_inputs:
             inputs += [None] * (index + 1 - len(inputs))
             if inputs[index] is None:
-                name = f"{label(source)}.{cls.operands[index]}"
+                name = f"{label(source)}.{cls.signature.names[index]}"
                 inputs[index] = self._store(name, content, scope, is_parameter=False)
                 weights.append(inputs[index])  # type: ignore[arg-type]
         problem = arity_problem(cls, inputs, len(source.output))

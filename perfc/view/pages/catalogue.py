@@ -73,10 +73,10 @@ def find_operator(name: str) -> type[Op] | None:
     """Return the operator of a mnemonic or an ONNX name, with or without its domain."""
     wanted = name.lower()
     for cls in operators():
-        if wanted == cls.mnemonic or wanted in (n.lower() for n in cls.onnx):
+        if wanted == cls.mnemonic or wanted in (n.lower() for n in cls.onnx.split()):
             return cls
     for cls in operators():
-        if wanted in (n.rpartition("::")[2].lower() for n in cls.onnx):
+        if wanted in (n.rpartition("::")[2].lower() for n in cls.onnx.split()):
             return cls
     return None
 

@@ -53,15 +53,15 @@ def _operands(cls: type[Op], shapes: str) -> Iterator[dict[str, tuple[Dim, ...]]
     for names, text in _OPERANDS.findall(shapes.partition("->")[0]):
         extents = _extents(text, fixed)
         for name in re.split(r",\s*", names):
-            if extents is not None and name in cls.operands:
+            if extents is not None and name in cls.signature.names:
                 operands[name] = extents
     if operands:
         yield operands
     n, c, d = symbol("n"), symbol("c"), symbol("d")
-    if not cls.operands:
+    if not cls.signature.names:
         return
-    yield dict.fromkeys(cls.operands, (n, c, d)) if issubclass(cls, Elementwise) else {}
-    yield {cls.operands[0]: (n, c, d)}
+    yield dict.fromkeys(cls.signature.names, (n, c, d)) if issubclass(cls, Elementwise) else {}
+    yield {cls.signature.names[0]: (n, c, d)}
 
 
 def _extents(text: str, fixed: Mapping[str, Dim]) -> tuple[Dim, ...] | None:
@@ -97,10 +97,10 @@ def _dim(tree: ast.expr, fixed: Mapping[str, Dim]) -> Dim | None:
 
 
 def _apply(cls: type[Op], shapes: Mapping[str, tuple[Dim, ...]]) -> Example | None:
-    last = max((i for i, name in enumerate(cls.operands) if name in shapes), default=-1)
+    last = max((i for i, name in enumerate(cls.signature.names) if name in shapes), default=-1)
     ins = tuple(
         Value(name, TensorType(DType.F32, shapes[name])) if name in shapes else None
-        for name in cls.operands[: last + 1]
+        for name in cls.signature.names[: last + 1]
     )
     # extents stay readable where padding keeps them
     given = {"auto_pad": "SAME_UPPER"} if "auto_pad" in cls.__dataclass_fields__ else {}
@@ -133,7 +133,7 @@ def describe(cls: type[Op]) -> Iterator[str]:
     yield ""
     yield f"{doc.summary}".replace("``", "`")
     yield ""
-    yield f"- **ONNX**: {', '.join(f'`{name}`' for name in cls.onnx)}"
+    yield f"- **ONNX**: {', '.join(f'`{name}`' for name in cls.onnx.split())}"
     yield f"- **Kind**: {cls.kind.value}, in `{module_file(cls)}`"
     for name, text in doc.sections.items():
         yield f"- **{name}**: {text}".replace("``", "`")
@@ -167,7 +167,7 @@ def page() -> str:
     lines = [_INTRODUCTION]
     lines += ["| operator | ONNX | kind |", "| --- | --- | --- |"]
     for cls in operators():
-        names = ", ".join(cls.onnx)
+        names = ", ".join(cls.onnx.split())
         lines.append(f"| [{cls.mnemonic}](#{cls.mnemonic}) | {names} | {cls.kind.value} |")
     lines.append("")
     for cls in operators():

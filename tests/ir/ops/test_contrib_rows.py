@@ -82,7 +82,7 @@ def test_what_no_operand_says_is_unknown_and_not_zero() -> None:
 
 def results(name: str, operands: dict[int, Value], **attributes: float) -> list[str]:
     op = operator(name, **attributes)
-    ins = tuple(operands.get(i) for i in range(len(op.operands)))
+    ins = tuple(operands.get(i) for i in range(len(op.signature.names)))
     outs = op.infer(ins)
     assert op.traffic(ins, outs).is_bound
     return [str(t) for t in outs]

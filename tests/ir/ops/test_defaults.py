@@ -54,7 +54,7 @@ def defaults() -> Iterator[tuple[str, str, object, onnx.AttributeProto]]:
     """Operator, attribute, our default, and the one of a schema."""
     schemas = of_runtime() | of_onnx()
     for cls in load_all().values():
-        for whole in vars(cls).get("onnx", ()):
+        for whole in vars(cls).get("onnx", "").split():
             domain, _, name = whole.rpartition("::")
             attributes = schemas.get((domain, name), {})
             for field in fields(cls):

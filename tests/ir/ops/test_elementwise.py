@@ -50,7 +50,7 @@ def test_extents_give_the_letters_of_the_formulas(cls: type[Op]) -> None:
         pytest.skip("work is not counted")
     letters = set(re.findall(r"[a-z]", " ".join(cls.formulas.values())))
     for shape, dtype in product(SHAPES, (DType.F32, DType.I64)):
-        ins = tuple(of(dtype, *shape) for _ in cls.operands)
+        ins = tuple(of(dtype, *shape) for _ in cls.signature.names)
         try:
             outs = cls().infer(ins)
         except ShapeError:
@@ -62,8 +62,8 @@ def test_extents_give_the_letters_of_the_formulas(cls: type[Op]) -> None:
 @pytest.mark.parametrize("cls", operators(), ids=lambda c: c.mnemonic)
 def test_nothing_known_about_the_inputs_is_no_error(cls: type[Op]) -> None:
     for ins in (
-        tuple(unranked(DType.UNKNOWN) for _ in cls.operands),
-        tuple(None for _ in cls.operands),
+        tuple(unranked(DType.UNKNOWN) for _ in cls.signature.names),
+        tuple(None for _ in cls.signature.names),
         (),
     ):
         op = cls()

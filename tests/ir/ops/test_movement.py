@@ -50,7 +50,7 @@ def executed(op: Op, arrays: Sequence[Any], outputs: int) -> list[Any]:
     if isinstance(op, Split) and arrays[1] is None:
         attrs["num_outputs"] = op.num_outputs
     names = ["" if a is None else f"i{k}" for k, a in enumerate(arrays)]
-    node = helper.make_node(op.onnx[0], names, [f"o{k}" for k in range(outputs)], **attrs)
+    node = helper.make_node(op.onnx.split()[0], names, [f"o{k}" for k in range(outputs)], **attrs)
     infos = [
         helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
         for n, a in zip(names, arrays, strict=True)
