@@ -188,6 +188,12 @@ def test_an_agent_searches_among_patches_where_code_may_run(tmp_path: Path) -> N
             ({"patches": [wide], "module": "../net.py:Net"}, "leaves the root"),
             ({"patches": [wide], "module": "net.onnx"}, "as in net.py:Net"),
             ({"patches": [wide], "output": "x"}, "no argument 'output'"),
+            ({"patches": wide}, "must be of type array"),
+            ({"patches": [7]}, "must be of type string"),
+            ({"patches": [wide], "module": None}, "as in net.py:Net"),
+            ({"patches": [wide], "input": 7}, "must be of type array"),
+            ({"patches": [wide], "input": ["4\0"]}, "has a zero byte"),
+            ({"patches": [wide], "kwargs": {"width": 8}}, "must be of type string"),
         ):
             refused = await client.call_tool("price", given | wrong)
             assert refused.is_error

@@ -13,15 +13,17 @@ from perfc.frontend.reading.module_name import is_named
 
 from . import _tools
 
-TOOLS: Mapping[str, tuple[str, int]] = {
-    "propose": ("Propose edits of a module's code that save time, as patches with prices.", 0),
-    "price": ("Price a patch: bounds, predictions with intervals, and causes with lines.", 1),
-    "compare_patches": ("Price several patches of one module, the fastest first.", 8),
+TOOLS: Mapping[str, str] = {
+    "propose": "Propose edits of a module's code that save time, as patches with prices.",
+    "price": "Price a patch: bounds, predictions with intervals, and causes with lines.",
+    "compare_patches": "Price several patches of one module, the fastest first.",
 }
-"""Summaries of the tools, with the most patches that each takes."""
+"""Summaries of the tools."""
+MOST_PATCHES: Mapping[str, int] = {"price": 1, "compare_patches": 8}
+"""Largest number of patches of each tool that takes some; its answer is JSON."""
 OPTIONS = ("target", "runtime", "dtype", "batch", "seq")
 LONGEST_PATCH = 100_000
-"""Characters of a patch."""
+"""Characters of all patches of a call."""
 
 
 def schema(tool: str) -> dict[str, Any]:
@@ -31,11 +33,16 @@ def schema(tool: str) -> dict[str, Any]:
     properties["module"] = text | {"description": "package.module:Name or path.py:Name"}
     properties["input"] = {"type": "array", "items": text, "description": "8x3x224x224"}
     properties["kwargs"] = text | {"description": "JSON object of arguments of the class"}
-    required, most = ["module"], TOOLS[tool][1]
-    if most:
+    required = ["module"]
+    if most := MOST_PATCHES.get(tool):
         properties["patches"] = {"type": "array", "items": text, "minItems": 1, "maxItems": most}
         required.append("patches")
-    return {"type": "object", "properties": properties, "required": required}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
 
 
 async def answer(
@@ -43,31 +50,41 @@ async def answer(
 ) -> str:
     """Return patches as text, or prices as JSON.
 
+    Args:
+        tool: name of the tool.
+        arguments: arguments as the client sends them.
+        root: folder of the module.
+        run: runs the words after ``perfc`` and returns the output.
+
     Raises:
         PerfcError: wrong arguments, or the only patch cannot be priced.
     """
-    given, most = dict(arguments), TOOLS[tool][1]
-    module, inputs, kwargs, patches = (
-        given.pop(name, "") for name in ("module", "input", "kwargs", "patches")
-    )
-    if not is_named(str(module)):
-        raise PerfcError(f"module: {str(module)[:64]!r} is none", hint="as in net.py:Net")
-    if bool(patches) != bool(most) or len(patches) > most or len(str(patches)) > LONGEST_PATCH:
+    properties = schema(tool)["properties"]
+    for name, value in arguments.items():
+        if name not in properties:
+            hint = f"there are {', '.join(properties)}"
+            raise PerfcError(f"no argument {name[:64]!r} of {tool}", hint=hint)
+        _tools.check_type(name, value, properties[name])
+    module = arguments.get("module") or ""
+    if not is_named(module):
+        raise PerfcError(f"module: {module[:64]!r} is none", hint="as in net.py:Net")
+    call = [f"--input={_tools.confined('input', i, root)}" for i in arguments.get("input") or ()]
+    if kwargs := arguments.get("kwargs"):
+        call.append(f"--kwargs={_tools.confined('kwargs', kwargs, root)}")
+    options = {name: arguments[name] for name in OPTIONS if name in arguments}
+    most = MOST_PATCHES.get(tool)
+    if most is None:
+        options |= {"files": [module], "patch": True}
+        command, *line = _tools.command_line("lint", options, root, is_code=True)
+        return await run([command, *call, *line])
+    patches = arguments.get("patches") or []
+    if not 0 < len(patches) <= most or sum(map(len, patches)) > LONGEST_PATCH:
         limit = f"{most} of {LONGEST_PATCH:,} characters together"
         raise PerfcError(f"patches: {tool} takes at most {limit}")
-    line = (
-        _tools.command_line(
-            "diff", given | {"old": module, "output_format": "json"}, root, is_code=True
-        )
-        if most
-        else _tools.command_line(
-            "lint", given | {"files": [module], "patch": True}, root, is_code=True
-        )
-    )
-    line[1:1] = [f"--input={shape}" for shape in inputs] + [f"--kwargs={kwargs}"] * bool(kwargs)
-    if not most:
-        return await run(line)
-    made = [await priced(k, str(p), line, run) for k, p in enumerate(patches)]
+    options |= {"old": module, "output_format": "json"}
+    command, *line = _tools.command_line("diff", options, root, is_code=True)
+    line = [command, *call, *line]
+    made = [await priced(k, patch, line, run) for k, patch in enumerate(patches)]
     if len(made) == 1 and "error" in made[0]:
         raise PerfcError(made[0]["error"])
     made.sort(key=lambda m: m["totals"]["time"]["new"] if "totals" in m else float("inf"))

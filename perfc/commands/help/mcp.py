@@ -73,24 +73,24 @@ async def serve(root: Path, *, is_code: bool) -> None:
     ]
     listed += [
         Tool(name=n, description=text, input_schema=_patches.schema(n))
-        for n, (text, _) in (_patches.TOOLS if is_code else {}).items()
+        for n, text in (_patches.TOOLS if is_code else {}).items()
     ]
 
     async def list_tools(context: Any, params: Any) -> Any:
         return ListToolsResult(tools=listed)
 
     async def call_tool(context: Any, params: Any) -> Any:
+        arguments = params.arguments or {}
         try:
             async with slots:
-                text = await answer(params.name, params.arguments or {}, root, is_code=is_code)
+                text = await answer(params.name, arguments, root, is_code=is_code)
         except PerfcError as error:
             return CallToolResult(
                 content=[TextContent(type="text", text=f"error: {error}")], is_error=True
             )
-        is_document = text.startswith("{")
         return CallToolResult(
             content=[TextContent(type="text", text=text)],
-            structured_content=json.loads(text) if is_document else None,
+            structured_content=json.loads(text) if is_json(params.name, arguments) else None,
         )
 
     server: Any = Server(
@@ -119,11 +119,16 @@ async def answer(
         text = await ran(root, _tools.command_line(tool, arguments, root), {NO_CODE: "1"})
     if len(text) <= MOST_CHARACTERS:
         return text
-    if text.startswith("{"):
+    if is_json(tool, arguments):
         hint = "use the text format or fewer views"
         raise PerfcError(f"the answer has {len(text):,} characters", hint=hint)
     rest = len(text) - MOST_CHARACTERS
     return f"{text[:MOST_CHARACTERS]}\n… {rest:,} more characters"
+
+
+def is_json(tool: str, arguments: Mapping[str, Any]) -> bool:
+    """Return True if the answer of a tool is a JSON document."""
+    return tool in _patches.MOST_PATCHES or arguments.get("output_format") == "json"
 
 
 async def ran(root: Path, line: list[str], more: Mapping[str, str] | None = None) -> str:

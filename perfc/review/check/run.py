@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from perfc.errors import PerfcError
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import record
 
@@ -165,8 +166,9 @@ def compared(
         is_new = of.old is None and not of.note and lineage.against.path is not None
         if is_new and any(r.limit.is_relative for r in rules):
             name = config.shown(p.case.model)
-            update = f"perfc check --write-baseline {shlex.quote(name)}"
-            unchecked.append(f"{name}: new, limits with + are not checked ({update})")
+            why = lineage.against.absent.get(p.case)
+            why = why or f"perfc check --write-baseline {shlex.quote(name)}"
+            unchecked.append(f"{name}: new, limits with + are not checked ({why})")
     return results, errors, unchecked, list(dict.fromkeys(successions))
 
 
@@ -259,9 +261,14 @@ def at_base(config: Config, files: Sequence[str], revision: str) -> Baseline:
     """
     commit_of(config.root, revision)
     plan, _ = planned(config, models_of(config, files) if files else config.models())
-    made = {p.case: lineages.entry_at(config.root, p, p.case.model, revision) for p in plan}
-    entries = {case: entry for case, entry in made.items() if entry}
-    return Baseline(digests.predictor(), entries, Path(revision))
+    entries: dict[BaselineCase, Entry] = {}
+    absent: dict[BaselineCase, str] = {}
+    for p in plan:
+        try:
+            entries[p.case] = lineages.entry_at(config.root, p, p.case.model, revision)
+        except PerfcError as error:
+            absent[p.case] = str(error)
+    return Baseline(digests.predictor(), entries, Path(revision), absent)
 
 
 def renewed(

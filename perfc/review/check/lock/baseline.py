@@ -133,12 +133,14 @@ class Baseline:
     Args:
         predictor: digest of the code and weights that computed the figures.
         entries: figures by case.
-        path: lock file; None if there is none.
+        path: lock file, or revision whose models are analyzed now; None if there is none.
+        absent: why a case has no entry, if it is known.
     """
 
     predictor: str = ""
     entries: Mapping[BaselineCase, Entry] = field(default_factory=dict[BaselineCase, Entry])
     path: Path | None = None
+    absent: Mapping[BaselineCase, str] = field(default_factory=dict[BaselineCase, str])
 
 
 def rounded(value: float) -> float:

@@ -228,14 +228,21 @@ def committed(
 
     digests_of_it = {e.digest for c, e in against.entries.items() if c.model == model}
     for at in dict.fromkeys((revision, last_commit(config.lock))):
-        entry = entry_at(config.root, p, model, at) if at else None
+        try:
+            entry = entry_at(config.root, p, model, at) if at else None
+        except PerfcError:
+            continue
         if entry and any(entry.digest.startswith(digest) for digest in digests_of_it):
             return entry
     return None
 
 
-def entry_at(root: Path, p: PlannedCheck, model: str, revision: str) -> Entry | None:
-    """Return the entry of a model under the setting of ``p`` at a revision; None without one."""
+def entry_at(root: Path, p: PlannedCheck, model: str, revision: str) -> Entry:
+    """Return the entry of a model under the setting of ``p`` at a revision.
+
+    Raises:
+        PerfcError: git does not have the model there, or it cannot be analyzed.
+    """
     from perfc.machine import load_machine
     from perfc.review.diff.revision import opened
 
@@ -243,13 +250,10 @@ def entry_at(root: Path, p: PlannedCheck, model: str, revision: str) -> Entry | 
 
     target = digests.of_target(load_machine(p.budget.target))
     then = at_revision(root, p.budget.module, model, revision)
-    try:
-        if isinstance(then, CodeModel):
-            return planning.analysed(replace(p, path=then), target)[0]
-        with opened(then) as file:
-            return planning.analysed(replace(p, path=Path(file)), target)[0]
-    except PerfcError:
-        return None
+    if isinstance(then, CodeModel):
+        return planning.analysed(replace(p, path=then), target)[0]
+    with opened(then) as file:
+        return planning.analysed(replace(p, path=Path(file)), target)[0]
 
 
 def at_revision(
