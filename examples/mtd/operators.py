@@ -214,8 +214,8 @@ def main() -> None:
     tables.say(
         f"{agreed} of {every} follow from counts and ceilings alone. The others are choices "
         "of cuDNN (algorithm, tile, split) and its cache misses: a static analysis has L1 and L2 "
-        "pass the compulsory bytes, so their points coincide. `perfc trace` reads the counters "
-        "that tell them apart."
+        "pass the compulsory bytes, so their points coincide. `perfc trace` reads counters of "
+        "each level."
     )
     if folder is not None:
         draw(folder)

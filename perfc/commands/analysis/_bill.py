@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -41,8 +41,8 @@ class BillOptions:
 
     @property
     def is_wanted(self) -> bool:
-        """Return True if a bill is to be printed: with `--price`, or an amount to price."""
-        return self.price or self.steps is not None or self.items is not None
+        """Return True if a bill is to be printed: one of its options is given."""
+        return any(astuple(self))
 
 
 def bill_options(function: Callable[P, R]) -> Callable[P, R]:
@@ -70,7 +70,7 @@ def show_bill(
     """Write the bill of all runs, with the price of each known offer.
 
     Raises:
-        UsageError: runs and items are given, or rows of CSV are wanted.
+        UsageError: runs and items are given.
     """
     from perfc.study.comparison import Order, compare
     from perfc.study.comparison.bill_views import document
@@ -80,16 +80,14 @@ def show_bill(
 
     if bill.steps is not None and bill.items is not None:
         raise click.UsageError("--runs and --items say the same: give one of them")
-    if form == "csv":
-        raise click.UsageError("csv has a row per machine, without a bill")
     prices = replace(
         Prices.read(options.file),
-        terms=member(RentalTerms, bill.terms, "--terms"),
+        terms=member(RentalTerms, bill.terms or "on-demand", "--terms"),
         cloud=bill.cloud,
     )
-    host, power = HOST, bill.host_power
-    if power is not None:
-        host = Host(power, power, power, "as given")
+    host = HOST
+    if bill.host_power is not None:
+        host = Host(bill.host_power, bill.host_power, bill.host_power, "as given")
     where = region_named(region or "world")
     comparison = compare(
         settings, machines, order=Order.GIVEN, prices=prices, region=where, predict=predict

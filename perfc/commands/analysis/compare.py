@@ -67,11 +67,13 @@ def command(
     is every target. With --slo the exit code is 1 if no row meets it. Prices are those of
     perfc.toml ([prices]) or a target file ([price]), else of dated tables.
 
-    --price, --runs and --items print time, energy, CO2 and price of all runs, with 90 % intervals,
-    and the price of each known offer. A language model that generates has the prices of input and
-    output tokens of `perfc llm`, with --batch users and prompts of --seq tokens.
+    --price, and any option of a bill, prints time, energy, CO2 and price of all runs, with 90 %
+    intervals, and the price of each known offer. A language model that generates has the prices of
+    input and output tokens of `perfc llm`, with --batch users and prompts of --seq tokens.
     """
     if bill.is_wanted:
+        if slo or sort != "time" or form == "csv":
+            raise click.UsageError("--slo, --sort and csv are of rows of machines, not of a bill")
         settings = list(settings_of(options, [options.named(m) for m in models], predictors))
         machines = machines_of(options, settings)
         predict = not no_predict

@@ -119,7 +119,7 @@ def checked(
     why: bool,
     is_cached: bool,
 ) -> Sequence[CheckResult]:
-    """Return the result of each project, with the operators behind its changes if asked."""
+    """Return the result of each project; ``why`` adds the operators behind its changes."""
     from perfc.review.check import run
     from perfc.review.check.lock.lineage import with_moved
 
