@@ -44,6 +44,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("analyze", {"model": MODEL, "values": ["x=@../secret.json"]}, "no argument 'values'"),
     ("analyze", {"model": MODEL, "value": ["x=@../secret.json"]}, "leaves the root"),
     ("analyze", {"model": MODEL, "output": "x.html"}, "no argument 'output'"),
+    ("analyze", {"model": MODEL, "model_explorer": "x.json"}, "no argument 'model_explorer'"),
+    ("diff", {"old": MODEL, "to": ["target=/absent/machine.toml"]}, "outside of the root"),
     (
         "analyze",
         {"model": MODEL, "target": 100},

@@ -19,12 +19,12 @@ from perfc.ir import frozen
 from ..shared import listing
 from ..shared.deployment_option import DeploymentOption
 from ..shared.names import Names, Nodes
+from ..shared.output import OutputFile
 
 TOOLS: Mapping[str, list[str]] = data_next_to(__file__)
 """Commands that are tools; of groups also their subcommands, ``*`` for all."""
 HIDDEN = frozenset(
     {
-        "output",
         "color",
         "help_all",
         "inputs",
@@ -36,10 +36,11 @@ HIDDEN = frozenset(
         "exit_code",
         "exit_zero",
         "engine_args",
+        "metric",
     }
 )
-"""Parameters that write files, change only the display, belong to PyTorch modules, or read files
-that other files name."""
+"""Parameters that write models, change only the display, belong to PyTorch modules, or read files
+that other files name; output files are hidden by their type."""
 NOT_FILES = frozenset({"node", "freeze", "lora"})
 """Parameters whose values are names of nodes, which may begin with a slash."""
 FORMATS = ("text", "json")
@@ -64,7 +65,8 @@ class ToolCommand:
     def parameters(self) -> Iterator[tuple[str, click.Parameter]]:
         """Yield the visible parameters by the name of their property."""
         for parameter in self.command.params:
-            if parameter.name not in HIDDEN and not getattr(parameter, "hidden", False):
+            is_hidden = parameter.name in HIDDEN or getattr(parameter, "hidden", False)
+            if not is_hidden and not isinstance(parameter.type, OutputFile):
                 yield property_name(parameter), parameter
 
 
