@@ -255,7 +255,7 @@ class Launching:
         key = kernel.identity, self.is_reordered(kernel)
         if key not in self.rules:
             traits, arithmetic = self.traits(kernel, is_reordered=key[1]), self.arithmetic(kernel)
-            # libraries on processors copy as the makers of the rules' framework do on theirs
+            # TorchInductor copies on processors as on NVIDIA's GPUs
             maker = "NVIDIA" if self.machine.kind == "cpu" else self.machine.vendor
             rules = rules_of(self.table.runtime, operation, maker, arithmetic)
             self.rules[key] = next((r for r in rules if r.matches(traits)), None)

@@ -19,6 +19,7 @@ from ._engine_kind import EngineKind as EngineKind
 from ._engine_kind import PoolOf as PoolOf
 from ._engine_kind import RecordedSteps as RecordedSteps
 from ._engine_kind import StaticShare as StaticShare
+from ._engine_kind import changes as changes
 from ._launch_rules import Arithmetic as Arithmetic
 from ._launch_rules import KernelTraits as KernelTraits
 from ._launch_rules import LaunchRule as LaunchRule

@@ -146,7 +146,7 @@ class EngineKind:
         pool_of: what the share is of.
         static: how it chooses the share where nobody states one; None where ``utilization`` is it.
         assumed: version whose rules hold where none is given.
-        rewritten: first version with another engine; hosts of older ones say nothing of newer ones.
+        rewritten: first version with another engine, for which hosts of older ones do not count.
         budgets: GiB of a GPU at least, tokens of a step and sequences under way, descending.
         small: GPUs that have the last of ``budgets``, by how their names begin.
         items: tokens of the largest image or video by family of models, if a step must hold it
@@ -299,9 +299,10 @@ def release(version: str) -> tuple[float, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", version)[:3])
 
 
-def changes(name: str) -> list[str]:
-    """Return the versions of a runtime from which some rule differs, oldest first."""
-    return [later["from"] for later in _RULES[name].get("versions", ())]
+def changes(name: str, newest: str) -> list[str]:
+    """Return the versions of a runtime up to one from which some rule differs, oldest first."""
+    each = [later["from"] for later in _RULES[name].get("versions", ())]
+    return [version for version in each if release(version) <= release(newest)]
 
 
 _RULES = data_next_to(__file__)

@@ -82,11 +82,13 @@ class ListOptimizer:
         for letter, name in self.states.items():
             lists[letter] = [state_like(tape, p, name) for p, _ in trained]
             stored += lists[letter]
-        steps, size = self.foreach, len(trained)
+        steps = self.foreach
+        size = len(trained)
         if how is OptimizerLaunch.FUSED and self.fused:
             steps = (self.fused,)
         elif how is OptimizerLaunch.SINGLE:
-            steps, size = self.alone or steps, 1
+            steps = self.alone or steps
+            size = 1
         each = [
             {letter: many[i : i + size] for letter, many in lists.items()}
             for i in range(0, len(trained), size)

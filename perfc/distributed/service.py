@@ -158,7 +158,8 @@ def plan(
         PerfcError: the model, the target or a value is invalid, or no setting is possible.
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq, lora_rank=lora_rank)
-    work.reserve, work.recipe = Reserve.parse(reserve), work.recipe.of_trainer(trained_by)
+    work.reserve = Reserve.parse(reserve)
+    work.recipe = work.recipe.of_trainer(trained_by)
     training = sizes(batch, work.tokens(seq), train, recipe=work.recipe)
     again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     fixed = given_degrees(parallel)
@@ -230,7 +231,8 @@ def scale(
         PerfcError: as `plan`.
     """
     work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq, lora_rank=lora_rank)
-    work.reserve, work.recipe = Reserve.parse(reserve), work.recipe.of_trainer(trained_by)
+    work.reserve = Reserve.parse(reserve)
+    work.recipe = work.recipe.of_trainer(trained_by)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     again, tokens = named(checkpointing), work.tokens(seq)
     training = sizes(batch or MOST_BATCH, tokens, train, micro_batch or 1, again, work.recipe)

@@ -26,6 +26,7 @@ from .cost.drafts import DraftedCost, Speculation
 from .cost.images import ImagedCost, tower_cost
 from .cost.kv_groups import check_blocks, is_sparse, padding_bytes
 from .cost.memory import BLOCK_TOKENS, COLLECTIVE_BYTES, GRAPH_BYTES, MemoryPlan
+from .cost.stage import KernelRules
 from .cost.step import StepCost
 from .host import HostModel, host_model_of, numbers_of
 from .simulation.scheduler import Limits
@@ -197,21 +198,23 @@ class Engine:
         """Return the cost of the language model in its steps, without the vision tower."""
         drafts = self.speculation
         if not drafts.tokens:
-            return self._cost_of(self.model, self.parallel)
+            return self._cost_of(self.model, self.parallel, self.offloaded_s)
         # every rank of the last stage holds the drafter
         alone = replace(self.parallel, pipeline=1)
         return DraftedCost(
-            self._cost_of(verifying(self.model, drafts.tokens), self.parallel),
+            self._cost_of(verifying(self.model, drafts.tokens), self.parallel, self.offloaded_s),
             self._cost_of(drafts.drafter_of(self.model), alone),
             drafts.tokens,
             is_own=drafts.drafter is None,
         )
 
-    def _cost_of(self, model: LanguageModel, parallel: Parallel) -> StepCost:
+    def _cost_of(
+        self, model: LanguageModel, parallel: Parallel, offloaded_s: float = 0.0
+    ) -> StepCost:
         if self.kind.recording is not None:
             check_blocks(model, self.precision, parallel)
         serving = table_of(self.runtime).serving.value
-        more_s = self._extra_launches_s(model) + self.offloaded_s * (parallel is self.parallel)
+        more_s = self._extra_launches_s(model) + offloaded_s
         law = replace(self.law, step_s=self.law.step_s + more_s)
         return StepCost(
             model,
@@ -225,7 +228,7 @@ class Engine:
             self.kind.most_recorded(model.family, model.drafted),
             self.kind.longest,
             overlaps=self.kind.overlaps_prompts,
-            rules=(self.kind.fuses_attention, self.kind.widens_beyond),
+            rules=KernelRules(self.kind.fuses_attention, self.kind.widens_beyond),
         )
 
     @property
@@ -235,11 +238,15 @@ class Engine:
         Raises:
             ParseError: the machine has no link to its host.
         """
-        link, held = self.machine.link("host"), self.kind.offloaded_bytes
-        if held and link is None:
-            message = f"{self.machine.name} has no link to a host"
-            raise ParseError(message, where="--cpu-offload-gb", hint="leave it out")
-        return held / link.value if link else 0.0
+        link = self.machine.link("host")
+        nbytes = self.kind.offloaded_bytes
+        if nbytes and link is None:
+            raise ParseError(
+                f"{self.machine.name} has no link to a host",
+                where="--cpu-offload-gb",
+                hint="leave it out",
+            )
+        return nbytes / link.value if link else 0.0
 
     def _extra_launches_s(self, model: LanguageModel) -> float:
         """Return the launch time of a step's kernels that perfc does not model one by one."""

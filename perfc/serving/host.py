@@ -192,7 +192,7 @@ def named_host_model(
     ]
     # of one version the last ones count: those of the same kind, and of experts
     named = [*benchmarks, *servers] if is_served else [*servers, *benchmarks]
-    name = _nearest(named, version) or [*servers, runtime][0]
+    name = _nearest(named, version) or next(iter(servers), runtime)
     law = every.get(name, HostModel())
     if is_served and name not in benchmarks:
         return name, law
@@ -201,13 +201,13 @@ def named_host_model(
 
 
 def _is_rewritten(name: str, numbers: tuple[int, ...]) -> bool:
-    """Return True for a version of a host model's runtime since which it has another engine."""
+    """Return True if a version of a host model's runtime has its later, rewritten engine."""
     engine = EngineKind.of(re.split("[- ]", name)[0])
     return (*numbers, 0) >= numbers_of(engine.rewritten)
 
 
 def _nearest(names: Iterable[str], version: str) -> str:
-    """Return the name whose measured versions are nearest to one, as in `host_model_of`.
+    """Return the name whose measured versions are nearest to one, as in `named_host_model`.
 
     Of several names with the same version the last one wins; "" if none was measured.
     """

@@ -224,15 +224,15 @@ def benchmarked(engine: Engine, load: Load, users: int, name: str, law: HostMode
         kind = replace(engine.kind, longest=load.isl + load.osl)
         host = replace(engine.law, request_s=0.0, token_s=0.0)
         engine = replace(engine, law=host, kind=kind)
-    is_other = BENCH in name and engine.law.source != law.source
-    bare = replace(engine, law=law) if is_other else engine
+    has_both = BENCH in name and engine.law.source != law.source
+    bare = replace(engine, law=law) if has_both else engine
     process = processes().get(kind_of_benchmark(name))
     # no published benchmark had images or drafted tokens
     if process is not None and not (bare.images or bare.speculation.tokens):
         batch = sequences(bare, load.isl, load.osl, users)
         point = features_of(bare, name, load.isl, load.osl, batch)
         bare = replace(bare, law=slowed(bare.law, math.exp(log_slowdown(process, [point])[0])))
-    if not is_other:
+    if not has_both:
         return bare
     step = (), sequences(bare, load.isl, load.osl, users), load.isl + load.osl / 2
     return min(bare, engine, key=lambda e: e.cost.step_s(*step))

@@ -30,7 +30,7 @@ USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1
 MOST_CHECKED = 48
 """Settings within the limits that are simulated, preselected by a steady-state model."""
 OF_ENGINE, MOST_DRAWN = 4, 32
-"""Settings of each engine's front, and of all, that are simulated for the chart."""
+"""Settings of each engine's front, and of all fronts, that are simulated for the chart."""
 NARROW = (
     (WeightFormat.F8, ""),
     (WeightFormat.NVFP4, "NVIDIA"),
@@ -82,14 +82,15 @@ class SearchResult:
         slo: latency limits.
         settings: number of settings considered.
         misfits: number of those that do not fit in memory.
-        ruled_out: number of those that are not estimated: others beat their rooflines.
+        ruled_out: number of settings that fit but are not estimated, as others beat the rooflines
+            of their engine.
         cost_unit: unit of cost: money if every machine has a price in the same currency, else GPU
             time.
         unpriced: machines without a price.
         cheapest: cheapest setting within the limits; None if there is none.
         pareto: settings that no other beats in both cost and time per token.
-        others: a few settings of each machine, precision and parallelism, within the limits or
-            not.
+        others: for the chart, a few settings of each machine, precision and parallelism that is
+            estimated, within the limits or not; none of those ruled out.
         notes: what a reader must know about all of them.
     """
 
@@ -123,7 +124,8 @@ def search(
 ) -> SearchResult:
     """Return the cheapest setting and the Pareto front of cost against speed.
 
-    Every setting in the result is simulated by `llm`.
+    Every setting in the result is simulated by `llm`. An engine is left out where, with its kernels
+    at their rooflines, no setting within the limits is cheaper or faster than estimated ones.
 
     Args:
         model: model to serve.
@@ -145,27 +147,28 @@ def search(
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
     query = _Query(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
-    least = [
+    bounds = [
         (engine, [*_settings(engine, dtype, query, by_rooflines(engine))])
         for engine, dtype in _engines(query, dtypes, ranks, budgets)
     ]
-    each, looked = list(_estimated(least, query, slo)), len(USERS) * len(least)
-    candidates = list(chain.from_iterable(each))
-    fitting = sum([len(settings) for _, settings in least])
-    within = [s for s in candidates if slo.holds(*_times(s, load))]
+    considered = len(USERS) * len(bounds)
+    fitting = sum([len(settings) for _, settings in bounds])
+    estimated = list(_estimated(bounds, query, slo))
+    candidates = list(chain.from_iterable(estimated))
+    within = _holding(candidates, load, slo)
     held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(
         model.name,
         load,
         slo,
-        looked,
-        looked - fitting,
+        considered,
+        considered - fitting,
         fitting - len(candidates),
         MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),
         held[0] if held else None,
         tuple(held if load.rate else _faster(held, _tpot_s)),
-        () if load.rate else tuple(map(query.simulated, _drawn([*map(_front, each)]))),
+        () if load.rate else tuple(map(query.simulated, _drawn([*map(_front, estimated)]))),
         beyond_positions(model, sum(load.longest)),
     )
 
@@ -318,18 +321,25 @@ def _settings(
 
 
 def _estimated(
-    least: Iterable[tuple[Engine, Sequence[ServingSetting]]], query: _Query, slo: Slo
+    bounds: Iterable[tuple[Engine, Sequence[ServingSetting]]], query: _Query, slo: Slo
 ) -> Iterator[list[ServingSetting]]:
-    """Yield the settings of each engine whose rooflines not enough estimated settings beat."""
-    load, best = query.load, list[ServingSetting]()
-    for engine, bounds in sorted(least, key=lambda pair: min((s.cost for s in pair[1]), default=0)):
-        hopeful = [s for s in bounds if slo.holds(*_times(s, load))]
-        enough = FLEETS if load.rate else 1
+    """Yield the settings of each engine whose rooflines not enough estimated settings beat.
+
+    Args:
+        bounds: engines with their settings at rooflines.
+        query: inputs of the search.
+        slo: latency limits.
+    """
+    load = query.load
+    enough = FLEETS if load.rate else 1
+    best: list[ServingSetting] = []
+    for engine, least in sorted(bounds, key=lambda pair: min((s.cost for s in pair[1]), default=0)):
+        hopeful = _holding(least, load, slo)
         if all(sum([beats(b, s, load) for b in best]) >= enough for s in hopeful):
             continue
-        settings = [*_settings(engine, bounds[0].weights, query, engine.cost.step_s)]
+        settings = [*_settings(engine, least[0].weights, query, engine.cost.step_s)]
         yield settings
-        within = [s for s in settings if slo.holds(*_times(s, load))]
+        within = _holding(settings, load, slo)
         if not load.rate:
             best = _front([*best, *within])
         elif within:
@@ -337,15 +347,17 @@ def _estimated(
 
 
 def beats(one: ServingSetting, other: ServingSetting, load: Load) -> bool:
-    """Return True if another setting is neither cheaper nor faster, or its fleet not cheaper."""
+    """Return True if the other is neither cheaper nor faster; of fleets, if it is not cheaper."""
     if load.rate:
         return fleet_cost(one, load) <= fleet_cost(other, load)
     return one.cost <= other.cost and one.tpot_s <= other.tpot_s
 
 
-def _times(setting: ServingSetting, load: Load) -> tuple[float, float, float]:
-    whole_s = setting.ttft_s + setting.tpot_s * (load.osl - 1)
-    return setting.ttft_s, setting.tpot_s, whole_s
+def _holding(settings: Iterable[ServingSetting], load: Load, slo: Slo) -> list[ServingSetting]:
+    """Return the settings whose mean times are within the limits."""
+    return [
+        s for s in settings if slo.holds(s.ttft_s, s.tpot_s, s.ttft_s + s.tpot_s * (load.osl - 1))
+    ]
 
 
 def _front(settings: Iterable[ServingSetting]) -> list[ServingSetting]:

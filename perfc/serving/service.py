@@ -17,8 +17,7 @@ from perfc.frontend.config import LanguageModel, precision_of, read_config
 from perfc.frontend.config.facts import parameters
 from perfc.machine import Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel
-from perfc.passes.runtimes import Batching
-from perfc.passes.runtimes._engine_kind import changes, release
+from perfc.passes.runtimes import Batching, changes
 from perfc.study.expenses import Prices, Region
 from perfc.view.report.units import plural, size_text
 
@@ -39,9 +38,12 @@ from .simulation.load import Load
 from .simulation.metrics import latencies, throughput
 from .simulation.simulate import SimulatedRun
 
-MOST_ENGINES, FAR = 1 << 12, 1.5
+MOST_ENGINES = 1 << 12
+FAR = 1.5
+"""Ratio of users in the pools of two versions beyond which a note says so."""
 DECODER_PROMPT = {"whisper": 4}
-"""Tokens a decoder behind an encoder starts with, 1 if not here: start, language, task, times."""
+"""Tokens that a family's decoder behind an encoder starts with, if not one: Whisper's start,
+language, task and times."""
 
 
 def llm(
@@ -140,8 +142,8 @@ def older_notes(
     engine = engine_of(config, target, options)
     isl, osl = options["isl"], options["osl"]
     users = engine.memory(isl, osl).sequences(isl + osl)
-    known = [v for v in changes(engine.runtime) if release(v) <= release(engine.kind.assumed)]
-    for older, newer in reversed([*pairwise(known)]):
+    versions = changes(engine.runtime, engine.kind.assumed)
+    for older, newer in reversed([*pairwise(versions)]):
         before = engine_of(config, target, {**options, "runtime_version": older})
         plan = before.memory(isl, osl)
         others = plan.sequences(isl + osl)
@@ -173,11 +175,13 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel, like: str = "") -
 def _driven(engine: Engine, load: Load, engines: int) -> Engine:
     """Return the engine behind a server or in its offline benchmark.
 
-    A server of whose version only offline benchmarks were measured is slowed as they were.
+    Where only offline benchmarks of its version were measured, a server is slowed as they were.
     """
-    machine, experts = engine.machine, engine.model.has_experts
     name, law = named_host_model(
-        engine.runtime, engine.version, machine.vendor, has_experts=experts
+        engine.runtime,
+        engine.version,
+        engine.machine.vendor,
+        has_experts=engine.model.has_experts,
     )
     is_of_benchmarks = BENCH in name and engine.law.source == law.source
     if not (load.is_batch or is_of_benchmarks):

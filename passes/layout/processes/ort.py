@@ -65,7 +65,9 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         if b.role is BufferRole.PARAMETER
     }
     filters = list[tuple[int, bool, bool]]()
-    wide, fused, key = list[int](), list[int](), WEIGHTS
+    wide = list[int]()
+    fused = list[int]()
+    key = WEIGHTS
     for k in kernels:
         nodes = (*k.nodes, *k.folded)
         for v in [n.inputs[0] for n in nodes if isinstance(n.op, DequantizeLinear)]:

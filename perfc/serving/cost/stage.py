@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
 from perfc.frontend.config.facts import cache_rates
@@ -301,6 +302,16 @@ class StageCost:
         return MemoryDemand(weight_bytes, kv_bytes / tokens, states, max(live), self.caches)
 
 
+class KernelRules(NamedTuple):
+    """What the version or an option changes of an engine's kernels, as in `EngineKind`."""
+
+    fuses_attention: bool = False
+    widens_beyond: int = 0
+
+
+USUAL = KernelRules()
+
+
 @lru_cache(maxsize=1024)
 def stage_cost(
     model: LanguageModel,
@@ -314,15 +325,12 @@ def stage_cost(
     rereads: Rereads = Rereads.NOWHERE,
     longest: int = 0,
     rates: KernelRates = ANY,
-    rules: tuple[bool, int] = (False, 0),
+    rules: KernelRules = USUAL,
 ) -> StageCost:
-    """Return the cached cost of a stage on a target, by the path of the target's file.
-
-    ``rules`` are `EngineKind.fuses_attention` and `EngineKind.widens_beyond` of the version.
-    """
+    """Return the cached cost of a stage on a target, by the path of the target's file."""
     passes = passes_of(model, precision, parallel, runtime, stage)
     kind = table_of(runtime).engine
-    kind = None if kind is None else replace(kind, fuses_attention=rules[0], widens_beyond=rules[1])
+    kind = None if kind is None else replace(kind, **rules._asdict())
     how = parallel, runtime, stage, target, framework
     wide = precision.in_halves
     is_widened = kind is not None and kind.widens_beyond and precision != wide

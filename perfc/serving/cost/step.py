@@ -18,7 +18,7 @@ from .grid import Parts
 from .grouped import attends_in_chunks, rereads_of
 from .memory import MemoryDemand
 from .rates import rates_of
-from .stage import stage_cost
+from .stage import USUAL, KernelRules, stage_cost
 
 
 class StepCost:
@@ -36,7 +36,7 @@ class StepCost:
         recorded: tokens of the largest step that the engine records as a graph.
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         overlaps: True if stages compute successive chunks of one prompt at the same time.
-        rules: what the version changes of kernels, as for `stage_cost`.
+        rules: what the version or an option changes of kernels.
     """
 
     overlaps: bool = False
@@ -55,7 +55,7 @@ class StepCost:
         longest: int = 0,
         *,
         overlaps: bool = False,
-        rules: tuple[bool, int] = (False, 0),
+        rules: KernelRules = USUAL,
     ) -> None:
         self.law, self.recorded, self.overlaps = law, recorded, overlaps
         depth = parallel.pipeline

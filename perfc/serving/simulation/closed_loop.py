@@ -17,15 +17,18 @@ StepSeconds: TypeAlias = Callable[[Sequence[Chunk], int, float], float]
 
 
 def by_rooflines(engine: Engine) -> StepSeconds:
-    """Return the seconds of an engine's steps where each kernel takes its roofline."""
+    """Return a function for the seconds of an engine's steps whose kernels take their rooflines."""
     passes, machine, law = engine.cost.stages[0][0].passes, engine.machine, engine.cost.law
 
     def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        sizes, program = {"decodes": decodes, "context": int(context)}, passes.decode
         if chunks:
-            tokens, past = int(chunks[0].tokens), int(chunks[0].context)
-            sizes, program = {"batch": len(chunks), "seq": tokens, "past": past}, passes.prefill
-        return law.step(*rooflines_of(program, sizes, machine), len(chunks), decodes)
+            seq, past = int(chunks[0].tokens), int(chunks[0].context)
+            sizes = {"batch": len(chunks), "seq": seq, "past": past}
+            times = rooflines_of(passes.prefill, sizes, machine)
+        else:
+            sizes = {"decodes": decodes, "context": int(context)}
+            times = rooflines_of(passes.decode, sizes, machine)
+        return law.step(*times, len(chunks), decodes)
 
     return step_s
 
@@ -35,8 +38,8 @@ def steady_times(
 ) -> tuple[float, float]:
     """Return mean TTFT and TPOT of users who send the next request at once.
 
-    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes. More
-    than one for each token of an answer share steps.
+    Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes. Where
+    more than one chunk comes for each token of an answer, several share a step.
     """
     context = load.isl + load.osl / 2
     decode_s = step_s((), users, context)
