@@ -127,8 +127,8 @@ def first_token(engine: Engine, load: Load, ttft_s: float) -> tuple[StepPart, ..
         "host": host_s,
         "prompt": math.fsum([step.time_s for step in steps]) - host_s,
     }
-    # shorter prompts than those of the load leave less
-    waiting_s = ttft_s - math.fsum(parts.values())
+    # shorter prompts than those of the load leave less; digits below a picosecond are of rounding
+    waiting_s = round(ttft_s - math.fsum(parts.values()), 12)
     parts["prompt"] += min(waiting_s, 0.0)
     return tuple([StepPart(*part) for part in {**parts, "wait": max(waiting_s, 0.0)}.items()])
 

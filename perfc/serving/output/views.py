@@ -165,7 +165,7 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     if r.adapters is not None:
         a = r.adapters
         yield Fact("adapters", None, f"{a.count} of rank {a.rank}, used in rotation")
-    parts = ", ".join(f"{part.what} {time_text(part.time_s)}" for part in r.first_token)
+    parts = ", ".join(f"{p.what} {time_text(p.time_s)}" for p in r.first_token if p.time_s)
     yield Fact("first token", None, parts)
     for step in r.steps:
         words = f"{step.what}; lower bound {time_text(step.floor_s)}"
