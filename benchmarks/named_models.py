@@ -5,7 +5,7 @@
     python -m benchmarks.named_models timm --names resnet18 vit_tiny_patch16_224
 
 Names are drawn from all of timm, torchvision or the classes of transformers' tasks, whose default
-configurations get four layers. Each has a process of its own.
+configurations get four layers. Each runs in a separate process.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def main() -> None:
         answers = pool.imap(partial(answered, given.library), names)
         for name, made in zip(names, answers, strict=True):
             print(f"{name:45} {made}", flush=True)
-            good += [made] if isinstance(made, tuple) else []
+            if isinstance(made, tuple):
+                good.append(made)
     modules, lines = (sum(made[i] >= MOST for made in good) for i in (0, 1))
     print(f"{len(good)} of {len(names)} answer, with modules {modules}, with lines {lines}")
 

@@ -106,9 +106,8 @@ def main() -> int:
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="perfc-precommit-"))
     try:
-        (modules if options.modules else run)(
-            Project(folder, is_installed=options.install), options
-        )
+        measure = modules if options.modules else run
+        measure(Project(folder, is_installed=options.install), options)
     finally:
         shutil.rmtree(folder)
     return 0

@@ -25,7 +25,9 @@ CLASSES = {"conv": 0, "gemm": 0, "conv.depthwise": 1, "memory": 1}
 def main() -> None:
     """Print the errors, and write the laws."""
     rows = pd.read_csv(ROOT / "cpu-genoa-2c-litert/runs.csv")
-    x, time_s, one = rows[RESOURCES].to_numpy(), rows["time_s"].to_numpy(), np.ones(len(rows))
+    x = rows[RESOURCES].to_numpy()
+    time_s = rows["time_s"].to_numpy()
+    one = np.ones(len(rows))
     ratios = one.copy()
     for mine in rows.groupby(rows["model"].str.extract(r"([a-z]+)")[0]).indices.values():
         rest = np.setdiff1d(rows.index, mine)
@@ -34,10 +36,16 @@ def main() -> None:
     print(f"{len(rows)} runs: median error {np.median(errors):.1%}, mean {errors.mean():.1%}")
     low, high = np.quantile([*ratios, *UNKNOWN], ENDS).tolist()
     each = [(n, float(f"{c:.3g}")) for n, c in zip(RESOURCES, solved(x, time_s, one), strict=True)]
-    ends, count, error = ((low, low), (high, high)), len(rows), float(np.median(errors))
     fits = {
         f"{XNNPACK} {name}": KernelLaw(
-            dict(each[first:]), 1.0, *ends, count, error, ("cpu-genoa-2c",), "datasets"
+            dict(each[first:]),
+            1.0,
+            (low, low),
+            (high, high),
+            len(rows),
+            float(np.median(errors)),
+            ("cpu-genoa-2c",),
+            "datasets",
         )
         for name, first in CLASSES.items()
     }

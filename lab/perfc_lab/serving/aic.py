@@ -31,11 +31,11 @@ OWN = "_epnone_"
 DISAGGREGATED = "disagg"
 """Name of runs with disaggregated prefill in the table."""
 MOST_OF_AN_EXPERT = {("MiniMaxAI", "fp8"): 4}
-"""Ranks that may share an expert by publisher and format, where these are fewer than the usual:
+"""Most ranks that share an expert, by publisher and format, where fewer than usual: MiniMax has
 1,536 columns in blocks of 128 (github.com/SemiAnalysisAI/InferenceX/pull/869: eight GPUs need
 ``--enable-expert-parallel``, which its rows leave out)."""
 USUAL_OF_AN_EXPERT = 16
-"""The same of DeepSeek, with 2,048 columns."""
+"""Most ranks that share an expert of other models, as of DeepSeek with 2,048 columns."""
 Figures = tuple[float, float]
 """Measured numbers: rows with the same are of one run, published again."""
 
@@ -278,8 +278,8 @@ def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
     tensor, moe_tensor, moe_expert, data = (number(getattr(row, part + n)) for n in names)
     if OWN in str(row.row_id):
         return _counted_once(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), data)
-    cell = str(row.model_path).partition("/")[0], text(row.gemm_quant_mode)
-    most = MOST_OF_AN_EXPERT.get(cell, USUAL_OF_AN_EXPERT)
+    publisher = str(row.model_path).partition("/")[0]
+    most = MOST_OF_AN_EXPERT.get((publisher, text(row.gemm_quant_mode)), USUAL_OF_AN_EXPERT)
     return _ranks(max(1, tensor), max(1, moe_tensor), max(1, moe_expert), max(1, data), most)
 
 
