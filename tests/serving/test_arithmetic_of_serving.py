@@ -1,4 +1,4 @@
-"""Arithmetic of serving by hand: latencies, memory, energy, prices, prompts apart, searches."""
+"""Arithmetic of serving by hand: latencies, memory, energy, prices, disaggregated prompts, searches."""
 
 from __future__ import annotations
 
@@ -223,15 +223,15 @@ def test_a_band_is_wider_where_kernels_are_known_less_well() -> None:
     ("engines", "said"), [(4096, ""), (4097, "4097 engines"), (0, "'0' is no degree")]
 )
 def test_engines_side_by_side_are_a_bounded_number(engines: int, said: str) -> None:
-    asked: Any = {"isl": 10, "osl": 2, "concurrency": 4096, "parallel": {"dp": engines}}
+    options: Any = {"isl": 10, "osl": 2, "concurrency": 4096, "parallel": {"dp": engines}}
     if not said:
-        assert llm("llama-3.2-1b", "h100", **asked).gpus == 4096
+        assert llm("llama-3.2-1b", "h100", **options).gpus == 4096
         return
     with pytest.raises(ParseError, match=said):
-        llm("llama-3.2-1b", "h100", **asked)
+        llm("llama-3.2-1b", "h100", **options)
 
 
-# prompts apart
+# disaggregated prompts
 
 
 def prefill(workers: int = 2, parts: int = 1, machine: Any = H100) -> Prefill:
@@ -347,7 +347,7 @@ def test_reports_hold_limits_and_make_a_front() -> None:
 def test_a_steady_state_by_hand() -> None:
     engine: Any = Parts()
     load = Load(isl=100, osl=20, concurrency=4)
-    # 60 tokens a step beside four decodes: 5/3 chunks a prompt, of 60 ms and a decode of 14 ms
+    # 60 tokens a step and four decodes: 5/3 chunks a prompt, of 60 ms and a decode of 14 ms
     ttft_s, tpot_s = steady_times(engine.kind, engine.cost.step_s, load, 4, 64)
     mixed_s, steps = 74e-3, 3 * 100 / 60
     cycle_s = (20 - steps) * 14e-3 + steps * mixed_s

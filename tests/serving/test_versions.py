@@ -60,7 +60,7 @@ def test_the_table_of_a_version(name: str, version: tuple[int, ...], table: str)
     assert of_version(runtime(name), version).name == table
 
 
-def test_compiled_engines_sum_over_ranks_apart_from_norms() -> None:
+def test_compiled_engines_sum_over_ranks_before_norms() -> None:
     assert sums("0.11.0") == {("all_reduce",)}
     assert ("all_reduce", "add", "rms_norm") in sums("1.0")
 

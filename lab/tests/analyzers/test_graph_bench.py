@@ -115,7 +115,7 @@ def test_ranks_are_compared_within_one_machine() -> None:
     assert rank_agreement(rows, measured, scaled) == pytest.approx(1.0)
 
 
-def test_batches_are_ranked_apart_where_a_graph_has_several() -> None:
+def test_batches_are_ranked_separately_where_a_graph_has_several() -> None:
     rows = measurements().rows
     batch = np.array([float(r.batch) for r in rows])
     generator = np.random.default_rng(0)

@@ -168,7 +168,7 @@ def test_train_and_eval_write_what_they_say(tmp_path: Path) -> None:
     assert len(table.splitlines()) == 2 + len(found)
 
 
-def test_a_model_is_predicted_and_told_when_it_lies_outside(
+def test_a_prediction_says_when_its_model_lies_outside(
     boosted: tuple[BoostedTotals, Measurements], tmp_path: Path
 ) -> None:
     made, test = boosted

@@ -276,11 +276,11 @@ def test_no_rows_are_no_batches() -> None:
 
 
 def test_a_training_tells_how_much_of_it_is_over() -> None:
-    told: list[float] = []
-    trained("nnlqp", replace(QUICK, progress=lambda share, what: told.append(share)))
-    assert told
-    assert told == sorted(told)
-    assert told[-1] <= 1.0
+    shares: list[float] = []
+    trained("nnlqp", replace(QUICK, progress=lambda share, what: shares.append(share)))
+    assert shares
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0
 
 
 def test_the_lines_of_table_1_add_features_until_all_are_read() -> None:

@@ -74,15 +74,15 @@ def test_pmgns_gives_time_memory_energy_and_slice_in_one_call(
     assert "by pmgns, without an interval" in text
 
 
-def test_a_quantity_that_is_learned_beside_the_time_is_an_answer_of_its_own() -> None:
-    asked = {"target": "a100", "predictor": "pmgns"}
-    both = perfc.predict(RESNET, **asked)
-    memory = perfc.predict(RESNET, quantity="memory_bytes", **asked)
+def test_a_quantity_that_is_learned_with_the_time_is_a_separate_answer() -> None:
+    options = {"target": "a100", "predictor": "pmgns"}
+    both = perfc.predict(RESNET, **options)
+    memory = perfc.predict(RESNET, quantity="memory_bytes", **options)
     assert memory.value == pytest.approx(both.other_quantities["memory_bytes"])
     assert math.isnan(memory.low)
     assert memory.mig_slice == both.mig_slice
     with pytest.raises(WeightsError, match="no weights of 'pmgns'"):
-        perfc.predict(RESNET, quantity="power_w", **asked)
+        perfc.predict(RESNET, quantity="power_w", **options)
 
 
 def test_predictors_of_gpus_refuse_a_processor() -> None:

@@ -71,19 +71,19 @@ def test_a_deeper_network_of_the_same_operators_is_kin() -> None:
 
 
 @pytest.mark.parametrize("groups", [1.0, 4.0, 64.0])
-def test_windows_and_groups_tell_convolutions_apart(groups: float) -> None:
+def test_windows_and_groups_distinguish_convolutions(groups: float) -> None:
     convolutions = ("conv",) * 8
     known = similarity_of([graph(convolutions, (3.0,) * 8, groups)])
     for windows, others in (((3.0,) * 8, (1.0, 4.0, 64.0)), ((5.0,) * 8, (groups,))):
         for one in others:
-            (apart,) = known.distance(of(graph(convolutions, windows, one)))
-            assert (apart == 0) == (windows[0] == 3.0 and one == groups)
+            (distance,) = known.distance(of(graph(convolutions, windows, one)))
+            assert (distance == 0) == (windows[0] == 3.0 and one == groups)
 
 
 def test_operators_that_nobody_saw_are_far() -> None:
     known = similarity_of([graph(BLOCK)])
-    (apart,) = known.distance(of(graph((*BLOCK, *["fold"] * 4))))
-    assert apart == pytest.approx((0.5 + 4 * (0.5 - 0.125**0.5) ** 2) ** 0.5, abs=0.01)
+    (distance,) = known.distance(of(graph((*BLOCK, *["fold"] * 4))))
+    assert distance == pytest.approx((0.5 + 4 * (0.5 - 0.125**0.5) ** 2) ** 0.5, abs=0.01)
 
 
 def test_what_is_written_is_read_back() -> None:
@@ -256,7 +256,7 @@ def test_a_predictor_that_does_not_learn_from_every_row_cannot_ship(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("target", "asked", "measured"),
+    ("target", "setting", "measured"),
     [
         # autocast to f16 was measured there, to bf16 it was not
         ("rtx3090", Setting(Precision.AMP_BF16), Precision.AMP_F16),
@@ -272,7 +272,7 @@ def test_a_predictor_that_does_not_learn_from_every_row_cannot_ship(tmp_path: Pa
     ],
 )
 def test_runs_in_one_half_stand_for_those_in_the_other(
-    target: str, asked: Setting, measured: Precision
+    target: str, setting: Setting, measured: Precision
 ) -> None:
-    found = shipped.in_measured_half(load_machine(target), asked)
-    assert found == replace(asked, precision=measured)
+    found = shipped.in_measured_half(load_machine(target), setting)
+    assert found == replace(setting, precision=measured)

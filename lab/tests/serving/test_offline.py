@@ -1,4 +1,4 @@
-"""Benchmarks without a server are told by like ones, where like ones ran."""
+"""Benchmarks without a server are slowed as similar ones were, where any ran."""
 
 from __future__ import annotations
 
@@ -200,27 +200,27 @@ def test_sequences_of_a_step() -> None:
     ],
 )
 def test_the_law_of_a_benchmark(version: str, has_experts: bool, law: str) -> None:
-    name, found = named_host_model("trtllm", version, has_experts=has_experts)
+    name, host = named_host_model("trtllm", version, has_experts=has_experts)
     assert name == law
-    assert found.rows > 0
-    is_apart = law.endswith("experts")
-    assert kind_of_benchmark(name) == ("trtllm-bench experts" if is_apart else "trtllm-bench")
+    assert host.rows > 0
+    is_of_experts = law.endswith("experts")
+    assert kind_of_benchmark(name) == ("trtllm-bench experts" if is_of_experts else "trtllm-bench")
     assert kind_of_benchmark(named_host_model("trtllm", "", has_experts=False)[0]) == ""
 
 
 def test_a_runtime_without_a_published_benchmark_has_the_host_of_its_server() -> None:
-    name, found = named_host_model("sglang", "", has_experts=False)
+    name, host = named_host_model("sglang", "", has_experts=False)
     server = host_model_of("sglang")
     assert (name, kind_of_benchmark(name)) == ("sglang", "")
     assert server.request_s > 0
-    assert found == replace(server, request_s=0.0, token_s=0.0)
+    assert host == replace(server, request_s=0.0, token_s=0.0)
 
 
 @pytest.mark.parametrize("version", ["x", "rc1", "-1", ".5", "v"])
 def test_what_begins_with_no_number_is_no_version(version: str) -> None:
-    for asked in (host_model_of, lambda *of: named_host_model(*of, has_experts=False)):
+    for law_of in (host_model_of, lambda *of: named_host_model(*of, has_experts=False)):
         with pytest.raises(ParseError, match=f"'{re.escape(version)}' is not a version"):
-            asked("trtllm", version)
+            law_of("trtllm", version)
     assert numbers_of("") == ()
     assert (
         host_model_of("trtllm", "1.0rc3")
@@ -238,10 +238,10 @@ def test_a_slower_law_takes_longer_in_all_parts() -> None:
     assert set(LEARNED) >= {"kernels", "prompts", "exchanges", "step_s"}
 
 
-def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> None:
-    asked = {"isl": 128, "osl": 128, "concurrency": 64, "runtime": "trtllm", "dtype": "fp8"}
-    served = llm("llama-3.1-8b", "h100", spread=0.0, **asked)  # type: ignore[arg-type]
-    alone = llm("llama-3.1-8b", "h100", offline=True, **asked)  # type: ignore[arg-type]
+def test_a_benchmark_without_a_server_is_slowed_as_measured_ones(process: Process) -> None:
+    options = {"isl": 128, "osl": 128, "concurrency": 64, "runtime": "trtllm", "dtype": "fp8"}
+    served = llm("llama-3.1-8b", "h100", spread=0.0, **options)  # type: ignore[arg-type]
+    alone = llm("llama-3.1-8b", "h100", offline=True, **options)  # type: ignore[arg-type]
     assert served.latencies is not None
     assert alone.latencies is not None
     assert alone.latencies.ttft.mean < served.latencies.ttft.mean, "no server in front"
@@ -249,14 +249,14 @@ def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> N
     load = Load(128, 128, 64, is_batch=True)
     name, law = named_host_model("trtllm", "0.11", has_experts=False)
     older = replace(base, version="0.11", law=host_model_of("trtllm", "0.11"))
-    told = offline.benchmarked(older, load, 64, name, law).law
+    slower = offline.benchmarked(older, load, 64, name, law).law
     at = features_of(older, name, 128, 128, 64)
     factor = math.exp(log_slowdown(offline.processes()["trtllm-bench"], [at])[0])
-    assert told.kernels == pytest.approx(law.kernels * factor, rel=1e-3)
+    assert slower.kernels == pytest.approx(law.kernels * factor, rel=1e-3)
     # a server of that version is slowed too; where both were measured, the faster counts
     assert offline.benchmarked(
         older, replace(load, is_batch=False), 64, name, law
-    ).law.kernels == pytest.approx(told.kernels)
+    ).law.kernels == pytest.approx(slower.kernels)
     name, law = named_host_model("trtllm", "1.0", has_experts=False)
     step = [
         one.step(0.01, 0.0, 0, 64)
@@ -265,7 +265,7 @@ def test_a_benchmark_without_a_server_is_told_from_python(process: Process) -> N
     assert step[0] <= step[1]
 
 
-def test_drafted_tokens_are_told_by_the_law_alone() -> None:
+def test_an_engine_that_drafts_has_the_plain_law_of_benchmarks() -> None:
     drafting = replace(engine(), speculation=Speculation(2, 0.7))
     name, law = named_host_model("trtllm", "0.11", has_experts=False)
     older = replace(drafting, version="0.11", law=host_model_of("trtllm", "0.11"))

@@ -40,10 +40,10 @@ def test_a_search_is_drawn_and_its_json_keeps_its_schema(
     assert {s["target"] for s in found["others"]} == {"h100-sxm5-80gb", "l4"}
 
 
-def test_parts_are_told_only_where_they_are_asked_for() -> None:
-    plain, told = (llm(LLAMA, "h100", isl=512, osl=64, has_parts=p) for p in (False, True))
+def test_steps_have_parts_only_on_request() -> None:
+    plain, detailed = (llm(LLAMA, "h100", isl=512, osl=64, has_parts=p) for p in (False, True))
     assert all(not s.parts for s in plain.steps)
-    for step in told.steps:
+    for step in detailed.steps:
         assert math.fsum(p.time_s for p in step.parts) == pytest.approx(step.time_s)
         assert {"products", "attention", "head"} <= {p.what for p in step.parts}
 
@@ -201,7 +201,7 @@ def test_limits_are_read_strictly(text: str) -> None:
 
 def test_no_step_is_faster_than_its_weights_are_read() -> None:
     """Each kernel alone might find its weights in the cache; the step as a whole cannot."""
-    told = llm(LLAMA, "h100", isl=128, osl=16)
+    report = llm(LLAMA, "h100", isl=128, osl=16)
     machine = load_machine("h100")
     memory, cache = machine.level("device"), machine.level("l2")
     assert memory is not None
@@ -209,9 +209,9 @@ def test_no_step_is_faster_than_its_weights_are_read() -> None:
     assert cache.capacity_bytes is not None
     # of the table of tokens a step reads a line, and its head is another matrix
     table = 128256 * 4096 * 2
-    read = told.memory.weight_bytes - table - cache.capacity_bytes
+    read = report.memory.weight_bytes - table - cache.capacity_bytes
     least = read / memory.bandwidth.value
-    for step in told.steps:
+    for step in report.steps:
         assert least * 0.99 < step.floor_s < step.time_s
 
 
@@ -224,12 +224,12 @@ def test_no_step_is_faster_than_its_weights_are_read() -> None:
         ("deepseek-v3", "jetson-orin-nano", {}, ""),
     ],
 )
-def test_what_does_not_fit_is_told_what_would(
+def test_what_does_not_fit_names_what_would(
     model: str, target: str, more: dict[str, str], said: str
 ) -> None:
-    told = llm(model, target, **more)  # type: ignore[arg-type]
-    assert not told.fits
-    assert told.notes == ((said,) if said else ())
+    report = llm(model, target, **more)  # type: ignore[arg-type]
+    assert not report.fits
+    assert report.notes == ((said,) if said else ())
     for option in said.removeprefix("would fit: ").split(" or ") if said else ():
         flag, value = option.split()
         change = {"parallel": {"tp": int(value)}} if flag == "--tp" else {"dtype": value}

@@ -192,15 +192,15 @@ def test_stages_of_a_pipeline_do_not_draw_the_energy_of_a_token_twice() -> None:
     assert each[1] == pytest.approx(each[0], rel=0.1)
 
 
-def test_prompts_computed_apart_leave_decodes_alone() -> None:
+def test_disaggregated_prompts_leave_decodes_alone() -> None:
     together = llm(LLAMA, "h100", isl=4000, osl=100, concurrency=32)
-    apart = llm(LLAMA, "h100", isl=4000, osl=100, concurrency=32, prefill_gpus=2)
-    assert apart.gpus == 3
+    split = llm(LLAMA, "h100", isl=4000, osl=100, concurrency=32, prefill_gpus=2)
+    assert split.gpus == 3
     assert together.latencies is not None
-    assert apart.latencies is not None
+    assert split.latencies is not None
     assert together.latencies.itl is not None
-    assert apart.latencies.itl is not None
-    assert apart.latencies.itl.p99 < together.latencies.itl.p99
+    assert split.latencies.itl is not None
+    assert split.latencies.itl.p99 < together.latencies.itl.p99
 
 
 def test_engines_whose_prompts_others_compute_have_a_law_where_enough_runs_taught_one() -> None:
@@ -214,9 +214,9 @@ def test_engines_whose_prompts_others_compute_have_a_law_where_enough_runs_taugh
     assert disaggregated_host_model("llamacpp") == host_model_of("llamacpp")
     with pytest.raises(ParseError, match="is not a version"):
         disaggregated_host_model("sglang", "new")
-    apart = llm(LLAMA, "h100", runtime="sglang", concurrency=16, prefill_gpus=1)
-    assert apart.tpot_band is not None
-    assert apart.tpot_band.low <= host_models()[f"sglang{DISAGGREGATED}"].tpot_low
+    split = llm(LLAMA, "h100", runtime="sglang", concurrency=16, prefill_gpus=1)
+    assert split.tpot_band is not None
+    assert split.tpot_band.low <= host_models()[f"sglang{DISAGGREGATED}"].tpot_low
 
 
 def test_what_does_not_fit_says_so_where_more_ranks_do_not_divide_its_experts() -> None:
@@ -226,9 +226,9 @@ def test_what_does_not_fit_says_so_where_more_ranks_do_not_divide_its_experts() 
 
 
 @pytest.mark.parametrize("runtime", ["vllm", "sglang", "trtllm"])
-def test_users_of_workers_apart_get_the_tokens_that_their_latencies_say(runtime: str) -> None:
-    asked = {"isl": 2000, "osl": 200, "concurrency": 64, "prefill_gpus": 2, "runtime": runtime}
-    found = llm(LLAMA, "h100", **asked)  # type: ignore[arg-type]
+def test_users_of_disaggregated_workers_get_the_tokens_that_their_latencies_say(runtime: str) -> None:
+    options = {"isl": 2000, "osl": 200, "concurrency": 64, "prefill_gpus": 2, "runtime": runtime}
+    found = llm(LLAMA, "h100", **options)  # type: ignore[arg-type]
     assert found.latencies is not None
     assert found.throughput is not None
     answer_s = found.latencies.ttft.mean + 199 * found.latencies.tpot.mean
