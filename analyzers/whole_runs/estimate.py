@@ -159,12 +159,7 @@ def estimate(
     numbers = made.estimates(data)
     other = {q: float(values[0]) for q, values in made.other_quantities(data).items()}
     taken_s = time.perf_counter() - start
-    is_strange = row.target not in weights_card.targets
-    inner = tuple(reasons(weights_card, row, Extent.of(graph, size), by_launch=made.reads_launches))
-    if not inner and bool(numbers.far[0]):
-        inner = ("features are outside the training range",)
-    outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
-    is_wide = bool(inner) or (is_strange and not made.reaches_machines)
+    outside, is_wide = reach_of(weights_card, row, graph, made, is_far=bool(numbers.far[0]))
     limits = PhysicalLimits.of(graph, row)
     run, notes = limited(_interval(numbers, card, is_wide=is_wide), made, limits)
     other, other_notes = limits.others(other, run.mid)
@@ -181,6 +176,18 @@ def estimate(
         size,
         tuple(other.items()),
     )
+
+
+def reach_of(
+    card: GraphCard, row: GraphRow, graph: ModelGraph, made: GraphPredictor, *, is_far: bool
+) -> tuple[tuple[str, ...], bool]:
+    """Return why a run is outside of what a card measured, and whether its interval is widened."""
+    is_strange = row.target not in card.targets
+    inner = tuple(reasons(card, row, Extent.of(graph, row.batch), by_launch=made.reads_launches))
+    if not inner and is_far:
+        inner = ("features are outside the training range",)
+    outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
+    return outside, bool(inner) or (is_strange and not made.reaches_machines)
 
 
 def _interval(numbers: GraphEstimates, card: Path, *, is_wide: bool) -> Interval:

@@ -1,4 +1,4 @@
-"""Arithmetic of serving by hand: latencies, memory, energy, prices, disaggregated prompts, searches."""
+"""Arithmetic of serving by hand: latencies, memory, prices, disaggregation, searches."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from perfc.analyzers.graph.rows import GraphRow, Quantity
 from perfc.analyzers.graph.weights import GraphCard, load, read_card, version_of
 from perfc.analyzers.steps.setting import Precision, Setting
 from perfc.analyzers.whole_runs import shipped
-from perfc.analyzers.whole_runs.estimate import batch_size, launches_of
+from perfc.analyzers.whole_runs.estimate import batch_size
+from perfc.analyzers.whole_runs.physical import launches_of
 from perfc.analyzers.whole_runs.reach import FAR_BELOW, Extent, is_plain, reasons, small_batch
 from perfc.errors import ModelError, PerfcError
 from perfc.frontend import load as load_model

@@ -226,7 +226,7 @@ def test_what_does_not_fit_says_so_where_more_ranks_do_not_divide_its_experts() 
 
 
 @pytest.mark.parametrize("runtime", ["vllm", "sglang", "trtllm"])
-def test_users_of_disaggregated_workers_get_the_tokens_that_their_latencies_say(runtime: str) -> None:
+def test_users_of_disaggregated_workers_get_tokens_as_their_latencies_say(runtime: str) -> None:
     options = {"isl": 2000, "osl": 200, "concurrency": 64, "prefill_gpus": 2, "runtime": runtime}
     found = llm(LLAMA, "h100", **options)  # type: ignore[arg-type]
     assert found.latencies is not None

@@ -89,12 +89,11 @@ def command(
     trace, *others = traces
     is_job = bool(others) or Path(trace).is_dir()
     has_counters = trace.lower().endswith(_ncu.SUFFIXES)
-    has_lines = bool(by or form in PAGES)
     check_together(
         options,
         model,
         is_one=not (is_job or has_counters),
-        has_lines=has_lines,
+        has_lines=bool(by or form in PAGES),
         has_more=bool(layers or capture),
     )
     if has_counters:
