@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.machine import Machine
 
+    from ..graph.model_graph import ModelGraph
     from ..graph.predictor import GraphEstimates, GraphPredictor
 
 WIDENING = constants_next_to(__file__)["outside_widening"].number

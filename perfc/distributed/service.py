@@ -157,14 +157,12 @@ def plan(
     Raises:
         PerfcError: the model, the target or a value is invalid, or no setting is possible.
     """
-    work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq, lora_rank=lora_rank)
-    work.reserve = Reserve.parse(reserve)
-    work.recipe = work.recipe.of_trainer(trained_by)
+    options = {"dtype": dtype, "runtime": runtime, "seq": seq, "lora_rank": lora_rank}
+    work = _trained_work(model, target, reserve, trained_by, **options)
     training = sizes(batch, work.tokens(seq), train, recipe=work.recipe)
     again = (named(checkpointing),) if checkpointing else CHECKPOINTINGS
     fixed = given_degrees(parallel)
-    # the number of micro-batches determines their size
-    size = 1 if fixed.get("micro_batches") else micro_batch
+    size = 1 if fixed.get("micro_batches") else micro_batch  # their number determines it
     return planned(
         work,
         gpus,
@@ -175,6 +173,16 @@ def plan(
         law=law_on(cluster_of(work).machine, work.recipe.dtype, trained_by),
         others=single_framework_laws(work, trained_by),
     )
+
+
+def _trained_work(
+    model: Any, target: str, reserve: str | int | Reserve, trained_by: str, **options: Any
+) -> TrainingWork:
+    """Return the work of `work_of` with the types of a trainer and memory held back."""
+    work = work_of(model, target, **options)
+    work.reserve = Reserve.parse(reserve)
+    work.recipe = work.recipe.of_trainer(trained_by)
+    return work
 
 
 def given_degrees(parallel: Parallel | Mapping[str, object]) -> dict[str, int | str]:
@@ -224,21 +232,20 @@ def scale(
         micro_batch: samples per micro-batch; 0 for the largest power of two that fits.
         is_weak: True for weak scaling, where the samples of a step grow with the devices.
         trained_by: framework whose published runs correct the time.
-        reserve: memory of each device to hold back, as "2GiB" or "5%".
+        reserve: memory of each device to hold back, as for `plan`.
         lora_rank: as for `plan`.
 
     Raises:
         PerfcError: as `plan`.
     """
-    work = work_of(model, target, dtype=dtype, runtime=runtime, seq=seq, lora_rank=lora_rank)
-    work.reserve = Reserve.parse(reserve)
-    work.recipe = work.recipe.of_trainer(trained_by)
+    options = {"dtype": dtype, "runtime": runtime, "seq": seq, "lora_rank": lora_rank}
+    work = _trained_work(model, target, reserve, trained_by, **options)
     fixed = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     again, tokens = named(checkpointing), work.tokens(seq)
     training = sizes(batch or MOST_BATCH, tokens, train, micro_batch or 1, again, work.recipe)
     if is_largest := not (micro_batch or fixed.micro_batches):
-        size = largest_micro_batch(work, fixed, training, gpus, is_weak=is_weak)
-        training = replace(training, micro_batch=size)
+        largest = largest_micro_batch(work, fixed, training, gpus, is_weak=is_weak)
+        training = replace(training, micro_batch=largest)
     if not batch:
         training = replace(training, batch=_fewest_samples(fixed, training, gpus))
     return scaled(

@@ -124,8 +124,8 @@ def search(
 ) -> SearchResult:
     """Return the cheapest setting and the Pareto front of cost against speed.
 
-    Every setting in the result is simulated by `llm`. An engine is left out where, with its kernels
-    at their rooflines, no setting within the limits is cheaper or faster than estimated ones.
+    Every setting in the result is simulated by `llm`. An engine is left out if estimated settings
+    are cheaper and faster than all of its settings with kernels at their rooflines.
 
     Args:
         model: model to serve.
@@ -151,18 +151,16 @@ def search(
         (engine, [*_settings(engine, dtype, query, by_rooflines(engine))])
         for engine, dtype in _engines(query, dtypes, ranks, budgets)
     ]
-    considered = len(USERS) * len(bounds)
     fitting = sum([len(settings) for _, settings in bounds])
     estimated = list(_estimated(bounds, query, slo))
-    candidates = list(chain.from_iterable(estimated))
-    within = _holding(candidates, load, slo)
+    within = _holding(candidates := [*chain.from_iterable(estimated)], load, slo)
     held = fleets(within, query, slo, MOST_CHECKED) if load.rate else _within(within, query, slo)
     return SearchResult(
         model.name,
         load,
         slo,
-        considered,
-        considered - fitting,
+        len(USERS) * len(bounds),
+        len(USERS) * len(bounds) - fitting,
         fitting - len(candidates),
         MONEY.format(currency) if currency else GPU_TIME,
         tuple([name for name, price in each_price.items() if price is None]),

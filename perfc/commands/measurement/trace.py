@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,16 +79,14 @@ def command(
     bytes and ceiling utilization of each kernel; exits with 1 if one exceeds a ceiling.
     """
     from perfc.machine import load_machine
-    from perfc.measuring.trace.formats import read_trace
-    from perfc.measuring.trace.steps import selected
     from perfc.measuring.trace.summary import summarized
 
     limit = parse_top(top)
     target = options.target or ""
     if prints:
         return _ncu.print_command(traces, target, arch, output, is_marked=marked)
-    trace, *others = traces
-    is_job = bool(others) or Path(trace).is_dir()
+    trace = traces[0]
+    is_job = len(traces) > 1 or Path(trace).is_dir()
     has_counters = trace.lower().endswith(_ncu.SUFFIXES)
     check_together(
         options,
@@ -99,14 +98,8 @@ def command(
     if has_counters:
         return _ncu.show(traces, target, arch, process, form=form, output=output, top=limit)
     machine = load_machine(target) if target else None
-    # the median step may be another one on each rank
-    is_whole = is_all or (is_job and step is None)
-
-    def read(path: str) -> DeviceTrace:
-        with reading(path):
-            whole = read_trace(path, layers, capture, has_frames=by is not None)
-        return selected(whole, step, is_all=is_whole)
-
+    is_whole = is_all or (is_job and step is None)  # the median step may differ by rank
+    read = partial(read_step, layers=layers, capture=capture, step=step, by=by, is_all=is_whole)
     if is_job:
         show_ranks(traces, read, machine, form=form, output=output, top=limit)
         return 0
@@ -114,6 +107,18 @@ def command(
     view = view_of(options, model, by, summary, trace)
     show_trace(view, summary, form=form, output=output, top=limit)
     return 0
+
+
+def read_step(
+    path: str, *, layers: str, capture: str, step: int | None, by: str | None, is_all: bool
+) -> DeviceTrace:
+    """Return the step of a trace file, or all of it."""
+    from perfc.measuring.trace.formats import read_trace
+    from perfc.measuring.trace.steps import selected
+
+    with reading(path):
+        whole = read_trace(path, layers, capture, has_frames=by is not None)
+    return selected(whole, step, is_all=is_all)
 
 
 def view_of(
