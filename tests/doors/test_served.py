@@ -41,13 +41,10 @@ def served(count: int, seed: int) -> Iterator[Served]:
     """Yield random questions on serving."""
     r = random.Random(seed)
     for _ in range(count):
-        yield Served(
-            r.choice(MODELS),
-            r.choice(TARGETS),
-            r.choice(RUNTIMES),
-            r.choice((128, 1024, 4000)),
-            r.choice((32, 128)),
-        )
+        model, target, runtime = map(r.choice, (MODELS, TARGETS, RUNTIMES))
+        if (target, runtime) == ("mi300x", "trtllm"):
+            runtime = "vllm"
+        yield Served(model, target, runtime, r.choice((128, 1024, 4000)), r.choice((32, 128)))
 
 
 def differing_settings(q: Served, most: int, *more: str) -> Iterator[str]:
