@@ -57,34 +57,35 @@ AMONG = (0, 2, 4)
 """Indices of `MACHINE` among the coordinates of a machine."""
 SHARES = ("attention", "exchanges", "prompts")
 COLUMNS = (*LOAD, *MACHINE, *SHARES)
-_CELL = (BenchmarkAspect.VERSION, BenchmarkAspect.PRECISION)
+_VERSION, _PRECISION, _MODEL, _MACHINE, _LOAD, _SHARES = BenchmarkAspect
+_CELL = (_VERSION, _PRECISION)
 FORM = SimilarityAspects(
     (
         (),
-        (BenchmarkAspect.VERSION,),
-        (BenchmarkAspect.PRECISION,),
+        (_VERSION,),
+        (_PRECISION,),
         _CELL,
-        (BenchmarkAspect.MACHINE,),
-        (*_CELL, BenchmarkAspect.MACHINE),
-        (BenchmarkAspect.LOAD,),
-        (BenchmarkAspect.VERSION, BenchmarkAspect.LOAD),
-        (*_CELL, BenchmarkAspect.LOAD),
-        (BenchmarkAspect.SHARES,),
-        (BenchmarkAspect.PRECISION, BenchmarkAspect.SHARES),
-        (BenchmarkAspect.MODEL,),
-        (BenchmarkAspect.MODEL, BenchmarkAspect.VERSION),
-        (BenchmarkAspect.MODEL, *_CELL, BenchmarkAspect.MACHINE),
-        (BenchmarkAspect.MODEL, BenchmarkAspect.LOAD),
-        (BenchmarkAspect.MODEL, *_CELL, BenchmarkAspect.LOAD),
+        (_MACHINE,),
+        (*_CELL, _MACHINE),
+        (_LOAD,),
+        (_VERSION, _LOAD),
+        (*_CELL, _LOAD),
+        (_SHARES,),
+        (_PRECISION, _SHARES),
+        (_MODEL,),
+        (_MODEL, _VERSION),
+        (_MODEL, *_CELL, _MACHINE),
+        (_MODEL, _LOAD),
+        (_MODEL, *_CELL, _LOAD),
     ),
-    {BenchmarkAspect.VERSION: (0,), BenchmarkAspect.PRECISION: (1,), BenchmarkAspect.MODEL: (2,)},
+    {_VERSION: (0,), _PRECISION: (1,), _MODEL: (2,)},
     {
-        BenchmarkAspect.LOAD: Near(slice(0, 6), has_each=True, start=1.0),
-        BenchmarkAspect.MACHINE: Near(slice(6, 9)),
-        BenchmarkAspect.SHARES: Near(slice(9, 12)),
+        _LOAD: Near(slice(0, 6), has_each=True, start=1.0),
+        _MACHINE: Near(slice(6, 9)),
+        _SHARES: Near(slice(9, 12)),
     },
     len(COLUMNS),
-    BenchmarkAspect.MODEL,
+    _MODEL,
 )
 
 
@@ -167,7 +168,7 @@ def rows_of(
 def log_slowdown(process: Process, points: Sequence[BenchmarkFeatures]) -> list[float]:
     """Return the expected ``log(measured / predicted)``; 0 on machines without benchmarks."""
     rows = rows_of(points)
-    columns = FORM.near[BenchmarkAspect.MACHINE].columns
+    columns = FORM.near[_MACHINE].columns
     width = np.where(np.isfinite(process.width), process.width, 0.0)
     known = (process.known.places * width + process.centre)[:, columns]
     distances = rows.places[:, None, columns] - known

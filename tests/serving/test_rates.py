@@ -81,6 +81,17 @@ def test_llama_cpp_decodes_by_multiprocessors_where_memory_is_faster() -> None:
     assert h100 == pytest.approx(67.8, rel=0.12)
 
 
+@pytest.mark.parametrize(("weights", "tokens_per_s"), [("q4_0", 21.24), ("q8_0", 12.28)])
+def test_metal_reads_weights_at_a_share_of_the_bandwidth(weights: str, tokens_per_s: float) -> None:
+    """Pull request 10491 of llama.cpp: llama-bench on M1 Pro, whose kernels set no constant."""
+    report = perfc.llm(
+        "llama-2-13b", "m1-pro", runtime="llamacpp", dtype=weights, isl=16, osl=8, concurrency=1
+    )
+    assert report.latencies is not None
+    assert report.latencies.tpot is not None
+    assert 1 / report.latencies.tpot.mean == pytest.approx(tokens_per_s, rel=0.1)
+
+
 def test_a_chunk_of_one_token_takes_what_a_decode_does() -> None:
     cost = engine("llama-2-7b", "a100-sxm4-40gb", "llamacpp").cost
     assert cost.step_s((Chunk(1, 600),), 0, 0.0) == cost.step_s((), 1, 600)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.ir import DType, Numbers
@@ -69,10 +69,7 @@ def context_costs(
                 replace(cost, floor_s=min(cost.floor_s, begun.floor_s))
                 for cost, begun in zip(costs, least, strict=True)
             ]
-        total = [
-            KernelCost(*(x + y for x, y in zip(astuple(a), astuple(b), strict=True)))
-            for a, b in zip(total, costs, strict=True)
-        ]
+        total = [a + b for a, b in zip(total, costs, strict=True)]
     return total
 
 

@@ -131,13 +131,10 @@ def saved_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine)
     return 2 * mac * max(wide_s - half_s, 0.0)
 
 
-def multiplies_halves(kernel: Kernel) -> bool:
-    """Return True for a matmul whose operands have 16 bits each."""
-    match kernel.problem:
-        case Product() as product:
-            return product.weight_bits in (0, 8 * HALF)
-        case _:
-            return False
+def multiplies_halves(kernel: Kernel, *, packed: bool = False) -> bool:
+    """Return True for a matmul whose operands have 16 bits each, or whose weights are packed."""
+    problem = kernel.problem
+    return isinstance(problem, Product) and (packed or problem.weight_bits in (0, 8 * HALF))
 
 
 def sooner(cost: KernelCost, less_s: float) -> KernelCost:

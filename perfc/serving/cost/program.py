@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import astuple, fields, replace
 from functools import cached_property, lru_cache
+from operator import add
 
 from perfc.analyzers.estimate.estimate import Estimate
 from perfc.analyzers.estimators import Execution
@@ -55,6 +56,10 @@ class KernelCost:
     high_s: float
     floor_s: float
     energy_j: float
+
+    def __add__(self, other: KernelCost) -> KernelCost:
+        """Return the cost of both, one after the other."""
+        return KernelCost(*map(add, astuple(self), astuple(other)))
 
 
 QUANTITIES = tuple(f.name for f in fields(KernelCost))
@@ -201,7 +206,7 @@ def estimated_parts(
     """
     wanted = sorted(i for part in parts for i in part)
     if not wanted:
-        return [[KernelCost(0.0, 0.0, 0.0, 0.0, 0.0)] * len(envs) for _ in parts]
+        return [[KernelCost(*[0.0] * 5)] * len(envs) for _ in parts]
     kernels, each = _estimates_at(program, wanted, envs, machine, framework)
     place = {index: at for at, index in enumerate(wanted)}
 

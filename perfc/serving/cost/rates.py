@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import replace
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.common.fitted import constants_next_to
@@ -17,7 +17,7 @@ from perfc.machine import Machine
 from perfc.passes.fusion.kernel import Kernel
 
 from ..host import AMD, numbers_of
-from .conversions import longer, multiplies_halves, weight_bytes
+from .conversions import longer, multiplies_halves, sooner, weight_bytes
 from .grouped import attentions, cached_elements
 from .program import Env, KernelCost, Program, estimated, estimated_parts
 
@@ -39,20 +39,27 @@ class KernelRates:
 
     Args:
         macs: multiply-accumulates of matmuls in 16 bits.
+        packed_macs: multiply-accumulates of matmuls with narrower weights.
         weight_bytes: bytes of weights that these matmuls read.
         paged_elements: cached elements of decode attention that reads each context whole, once per
             query head.
+        share: share of memory's bandwidth at which matmuls read where no kernel was measured; they
+            then take what these rates say. 0 for what is estimated.
         serial_s: seconds per cached token of a layer whose query heads share keys.
         gap_s: seconds between two kernels of a decode step.
     """
 
     macs: float = math.inf
+    packed_macs: float = math.inf
     weight_bytes: float = math.inf
     paged_elements: float = math.inf
+    share: float = 0.0
     serial_s: float = 0.0
     gap_s: float = 0.0
 
 
+PLATFORMS = {AMD: "rocm", "Apple": "metal"}
+"""Names of constants by vendor, of other vendors ``cuda``."""
 ANY = KernelRates()
 _FITTED = constants_next_to(__file__)
 
@@ -66,18 +73,17 @@ def rates_of(runtime: str, version: str, machine: Machine, positions: int) -> Ke
         machine: target machine.
         positions: longest sequence of the model in tokens; 0 if unknown.
     """
-    fitted = _FITTED.get(f"{runtime}_{'rocm' if machine.vendor == AMD else 'cuda'}")
+    fitted = _FITTED.get(f"{runtime}_{PLATFORMS.get(machine.vendor, 'cuda')}")
     if fitted is None:
         return ANY
-    result = fitted.by_name
-    if "paged_elements" not in result:
-        return KernelRates(**result)
+    result = KernelRates(**fitted.by_name)
+    if math.isinf(result.paged_elements):
+        return result
     if not () < numbers_of(version) <= EARLY:
         return ANY
     longest = min(positions or CAPTURED, CAPTURED)
     workgroups = Sheet(machine).shared_memory_bytes // (SCORE_BYTES * longest)
-    each = result["paged_elements"] * max(workgroups, 1)
-    return KernelRates(result["macs"], result["weight_bytes"], each)
+    return replace(result, paged_elements=result.paged_elements * max(workgroups, 1))
 
 
 def limited(
@@ -92,23 +98,27 @@ def limited(
     if rates is ANY:
         return estimated(program, wanted, envs, machine, framework)
     kernels = program.table.kernels
-    products = [i for i in wanted if multiplies_halves(kernels[i])]
+    products = [i for i in wanted if multiplies_halves(kernels[i], packed=rates.share > 0)]
     rest = [i for i in wanted if i not in products]
     parts = estimated_parts(program, [products, rest], envs, machine, framework)
     result: list[KernelCost] = []
     for matmuls, other, env in zip(*parts, envs, strict=True):
         each_s = [program.counts[i] * _least_s(kernels[i], env, machine, rates) for i in products]
-        slowed = longer(matmuls, math.fsum(each_s) - matmuls.time_s)
-        sums = [a + b for a, b in zip(astuple(slowed), astuple(other), strict=True)]
-        result.append(KernelCost(*sums))
+        more_s = math.fsum(each_s) - matmuls.time_s
+        slowed = longer(sooner(matmuls, -more_s if rates.share else 0.0), more_s)
+        result.append(slowed + other)
     return result
 
 
 def _least_s(kernel: Kernel, env: Env, machine: Machine, rates: KernelRates) -> float:
     """Return the least time of one matmul."""
     at, sheet = Numbers(env), Sheet(machine)
-    clocks = at(kernel.work.mac) / rates.macs, weight_bytes(kernel, at) / rates.weight_bytes
-    return max(clocks) / (sheet.clock_hz * sheet.sm_count)
+    per_s, read = sheet.clock_hz * sheet.sm_count, weight_bytes(kernel, at)
+    macs = rates.macs if multiplies_halves(kernel) else rates.packed_macs
+    rated = rates.share * sheet.device_bytes_per_s or math.inf
+    return max(
+        at(kernel.work.mac) / (macs * per_s), read / (rates.weight_bytes * per_s), read / rated
+    )
 
 
 def attended(

@@ -21,14 +21,11 @@ def by_rooflines(engine: Engine) -> StepSeconds:
     passes, machine, law = engine.cost.stages[0][0].passes, engine.machine, engine.cost.law
 
     def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        if chunks:
-            seq, past = int(chunks[0].tokens), int(chunks[0].context)
-            sizes = {"batch": len(chunks), "seq": seq, "past": past}
-            times = rooflines_of(passes.prefill, sizes, machine)
-        else:
-            sizes = {"decodes": decodes, "context": int(context)}
-            times = rooflines_of(passes.decode, sizes, machine)
-        return law.step(*times, len(chunks), decodes)
+        program, sizes = passes.decode, {"decodes": decodes, "context": int(context)}
+        for one in chunks[:1]:
+            program = passes.prefill
+            sizes = {"batch": len(chunks), "seq": int(one.tokens), "past": int(one.context)}
+        return law.step(*rooflines_of(program, sizes, machine), len(chunks), decodes)
 
     return step_s
 
