@@ -24,11 +24,11 @@ def main() -> NoReturn:
     try:
         with_byte_code()
         with_repaired_byte_code()
-        from perfc import cli
+        from perfc.commands import cli
 
         cli.main()
     except KeyboardInterrupt:
-        # 128 + SIGINT, as `perfc.cli.INTERRUPTED`, which may not have been imported
+        # 128 + SIGINT, as `perfc.commands.cli.INTERRUPTED`, which may not have been imported
         raise SystemExit(130) from None
 
 

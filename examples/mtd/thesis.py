@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perfc.study.expenses.offers import all_offers
+from perfc.deployment.prices.offers import all_offers
 
 TARGETS = {"V100": "v100-sxm2-16gb", "A100": "a100-sxm4-40gb"}
 """Section 3.3.1.1: JUWELS cluster and booster, four GPUs a node."""
@@ -110,7 +110,7 @@ MIG_PROFILES = ((0.25, "7_5GB"), (0.50, "3_10GB"), (0.75, "2_20GB"), (1.0, "1_40
 
 @dataclass(frozen=True)
 class Instance:
-    """One row of table 3.4; its price is an entry of ``perfc/study/expenses/prices``."""
+    """One row of table 3.4; its price is an entry of ``perfc/deployment/prices/prices``."""
 
     cloud: str
     name: str

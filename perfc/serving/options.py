@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import TypedDict, cast
 
+from perfc.deployment.prices import Prices, Region
 from perfc.errors import ParseError
 from perfc.frontend.config import LanguageModel
 from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT
-from perfc.study.expenses import Prices, Region
 
 from .additions import Additions
 

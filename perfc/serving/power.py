@@ -12,10 +12,10 @@ from pathlib import Path
 
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.common.fitted import read_records
+from perfc.deployment.prices import HOUR_S, Offer, Prices, Region, region_named
+from perfc.deployment.prices.regions import WORLD
 from perfc.ir import record
 from perfc.machine import Machine
-from perfc.study.expenses import HOUR_S, Offer, Prices, Region, region_named
-from perfc.study.expenses.regions import WORLD
 
 from .engine import Engine
 from .simulation.metrics import MILLION, LoadThroughput

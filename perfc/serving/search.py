@@ -8,12 +8,12 @@ from dataclasses import replace
 from itertools import chain, product
 from typing import ClassVar, TypeVar
 
+from perfc.deployment.prices import Prices
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, Parallel, WeightFormat, precision_of
 from perfc.ir import record
 from perfc.machine import NOTHING, Machine, Reserve
 from perfc.passes.runtimes import SERVING_DEFAULT, EngineKind
-from perfc.study.expenses import Prices
 
 from .engine import Engine, kind_of, lacks
 from .fleets import FLEETS, Slo, fleet_cost, fleets, holds

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Unpack
 
 from perfc.common.fitted import constants_next_to
+from perfc.deployment.prices import Prices, Region
 from perfc.errors import ModelError, ParseError
 from perfc.frontend.checkpoints.mixes import mix_named
 from perfc.frontend.config import LanguageModel, precision_of, read_config
@@ -18,7 +19,6 @@ from perfc.frontend.config.facts import parameters
 from perfc.machine import Reserve, load_machine
 from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import Batching, changes
-from perfc.study.expenses import Prices, Region
 from perfc.view.report.units import plural, size_text
 
 from .additions import longest_of, of_host, with_additions

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from perfc import cli
+from perfc.commands import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 RESNET = ROOT / "examples" / "models" / "resnet50.onnx.gz"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from perfc import cli
+from perfc.commands import cli
 
 from .invocations import prepare
 

@@ -451,7 +451,7 @@ def test_nothing_is_written_past_the_one_place() -> None:
     """Whoever prints by other means is listed here, with what it prints."""
     known = {
         "perfc/common/plain_text.py": {"echo"},  # the place
-        "perfc/cli.py": {"print"},  # of what it shields
+        "perfc/commands/cli.py": {"print"},  # of what it shields
         "perfc/__main__.py": {"print"},  # byte code in the user's cache, before perfc is there
         "perfc/commands/shared/output.py": {"write"},  # likewise; and pages of HTML and SVG
         "perfc/commands/shared/help.py": {"echo"},  # perfc's own words

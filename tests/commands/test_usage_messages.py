@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from perfc import cli
+from perfc.commands import cli
 from perfc.common.other_names import COMMANDS, OPTIONS
 
 MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"

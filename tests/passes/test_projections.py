@@ -15,7 +15,7 @@ from perfc.ir.graphs.verify import verify
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost
-from perfc.view.annotate.properties import annotate
+from perfc.study.annotate.properties import annotate
 
 F16, I32 = TensorProto.FLOAT16, TensorProto.INT32
 HEADS, WIDTH = 4, 64

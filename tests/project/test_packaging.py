@@ -36,7 +36,7 @@ def test_wheel_has_every_file_of_its_folders(tmp_path: Path) -> None:
     shipped = {n for n in zipfile.ZipFile(wheel).namelist() if not n.startswith("perfc-")}
     listed = {
         f"{name.replace('.', '/')}/{path.relative_to(ROOT / folder).as_posix()}"
-        for name, folder in {**FOLDERS, "perfc.view.web.samples": "examples/models"}.items()
+        for name, folder in {**FOLDERS, "perfc.commands.web.samples": "examples/models"}.items()
         for path in files(ROOT / folder)
     }
     assert shipped == listed

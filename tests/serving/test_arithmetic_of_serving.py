@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from perfc.deployment.prices import Offer, Prices, Region, region_named
 from perfc.errors import ParseError
 from perfc.machine import load_machine
 from perfc.machine.parallel import Parallel
@@ -41,7 +42,6 @@ from perfc.serving.simulation.metrics import (
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc.serving.simulation.simulate import Served, SimulatedRun, Stride
 from perfc.serving.simulation.steady_state import Share, Steady
-from perfc.study.expenses import Offer, Prices, Region, region_named
 
 from .by_hand import Clock
 

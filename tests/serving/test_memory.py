@@ -8,9 +8,9 @@ from perfc.frontend.config import Parallel, precision_of, read_config
 from perfc.machine import load_machine
 from perfc.serving.cost.memory import MemoryDemand
 from perfc.serving.engine import Engine
+from perfc.serving.output.serving_page import memory
 from perfc.serving.output.views import document
 from perfc.serving.service import llm
-from perfc.view.html.pages.serving_page import memory
 
 TOKENS = 8192
 

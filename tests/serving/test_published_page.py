@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 import perfc
+from perfc.deployment.prices import region_named
 from perfc.errors import ParseError
 from perfc.frontend.config import read_config
 from perfc.machine.parallel import ALONE
 from perfc.serving.output.published import ModelRun, PublishedPrediction, QuantityPrediction
+from perfc.serving.output.published_page import published_page
 from perfc.serving.output.published_view import carbon
 from perfc.serving.output.simulated import BATCHES, along_batch, simulated
-from perfc.study.expenses import region_named
-from perfc.view.html.pages.published_page import published_page
 
 WORLD = region_named("world")
 

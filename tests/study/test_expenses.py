@@ -10,10 +10,7 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.analyzers.estimate.interval import Interval
-from perfc.errors import ParseError
-from perfc.machine import load_machine
-from perfc.study.comparison.amounts import mass, span
-from perfc.study.expenses import (
+from perfc.deployment.prices import (
     HOST,
     Bill,
     Host,
@@ -24,8 +21,11 @@ from perfc.study.expenses import (
     offers_of,
     region_named,
 )
-from perfc.study.expenses.offers import all_offers
-from perfc.study.expenses.regions import J_PER_KWH, regions
+from perfc.deployment.prices.offers import all_offers
+from perfc.deployment.prices.regions import J_PER_KWH, regions
+from perfc.errors import ParseError
+from perfc.machine import load_machine
+from perfc.study.comparison.amounts import mass, span
 
 RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
 TABLE = """\
@@ -112,11 +112,11 @@ def test_tables_of_the_user_come_first(alone: Path) -> None:
     (alone / "regions" / "here.toml").write_text(
         'schema = 1\nsource = "a meter"\ndate = "2027"\n[carbon_g_per_kwh]\nworld = 1\nroof = 0\n'
     )
-    from perfc.study.expenses import offers
-    from perfc.study.expenses import regions as known
+    from perfc.deployment.prices import offers
+    from perfc.deployment.prices import regions as known
 
     offers._in.cache_clear()
-    known_in = __import__("perfc.study.expenses.regions", fromlist=["_in"])._in
+    known_in = __import__("perfc.deployment.prices.regions", fromlist=["_in"])._in
     known_in.cache_clear()
     result = Prices().of(load_machine("p4"))
     assert result is not None
@@ -144,7 +144,7 @@ def test_a_wrong_table_is_one_line(alone: Path, old: str, new: str) -> None:
     path = alone / "prices" / "ours.toml"
     assert old in TABLE
     path.write_text(TABLE.replace(old, new, 1))
-    from perfc.study.expenses import offers
+    from perfc.deployment.prices import offers
 
     offers._in.cache_clear()
     with pytest.raises(Exception, match=r"^[^\n]+$") as error:
@@ -309,7 +309,7 @@ def test_grams_end_at_a_hundred_kilograms() -> None:
     ("amount", "is_price"), [(1e-4, True), (9e-5, False), (1e6, True), (1_000_001, False)]
 )
 def test_a_price_lies_between_bounds(alone: Path, amount: float, is_price: bool) -> None:
-    from perfc.study.expenses import offers
+    from perfc.deployment.prices import offers
 
     (alone / "prices" / "ours.toml").write_text(TABLE.replace("= 2.0", f"= {amount}"))
     offers._in.cache_clear()
@@ -325,7 +325,7 @@ def test_a_price_lies_between_bounds(alone: Path, amount: float, is_price: bool)
 def test_six_offers_of_a_machine_are_shown_and_all_are_written(
     alone: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from perfc.study.expenses import offers
+    from perfc.deployment.prices import offers
 
     head, _, one = TABLE.partition("[[offer]]")
     each = "".join(

@@ -18,8 +18,8 @@ from perfc.commands.analysis.analyze import command
 from perfc.frontend.reading.onnx_file import dim_param, read_model
 from perfc.ir import Poly, symbol
 from perfc.ir.symbolic.evaluate import evaluate
-from perfc.view.annotate import annotate, node_data
-from perfc.view.annotate.properties import NodeNumbers
+from perfc.study.annotate import annotate, node_data
+from perfc.study.annotate.properties import NodeNumbers
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 RESNET = MODELS / "resnet50.onnx.gz"

@@ -10,7 +10,7 @@ import pytest
 from perfc.ir.cost import Traffic, Work
 from perfc.ir.symbolic.dim import symbol
 from perfc.passes.roofline.cost import NodeCost, Tier
-from perfc.view.annotate.properties import NodeNumbers
+from perfc.study.annotate.properties import NodeNumbers
 
 N = symbol("N")
 

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.deployment.prices import region_named
+from perfc.deployment.prices.regions import WORLD
 from perfc.ir.record import record
 from perfc.serving.simulation.metrics import MILLION
-from perfc.study.expenses import region_named
-from perfc.study.expenses.regions import WORLD
 
 from ..board import Score
 from ..serving.aic import AIC

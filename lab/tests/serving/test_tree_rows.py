@@ -13,12 +13,12 @@ import pytest
 pytest.importorskip("xgboost")
 np = pytest.importorskip("numpy")
 
+from perfc.deployment.prices import region_named
+from perfc.deployment.prices.regions import J_PER_KWH
 from perfc.frontend.config import read_config
 from perfc.frontend.config.facts import parameters
 from perfc.serving.host import HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower
-from perfc.study.expenses import region_named
-from perfc.study.expenses.regions import J_PER_KWH
 from perfc_lab.serving import ServedRow, ServingQuantity, energy
 from perfc_lab.serving.aic import AIC
 from perfc_lab.serving.replay import ReplayedNumber, Unanswered

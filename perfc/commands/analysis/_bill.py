@@ -72,11 +72,12 @@ def show_bill(
     Raises:
         UsageError: runs and items are given.
     """
+    from perfc.deployment.prices import Prices, RentalTerms, region_named
     from perfc.study.comparison import Order, compare
+    from perfc.study.comparison.bill import HOST, Host
     from perfc.study.comparison.bill_views import document
     from perfc.study.comparison.bills import SCHEMA, BilledAmount, CostsView, costs
     from perfc.study.comparison.tokens import by_tokens
-    from perfc.study.expenses import HOST, Host, Prices, RentalTerms, region_named
 
     if bill.steps is not None and bill.items is not None:
         raise click.UsageError("--runs and --items say the same: give one of them")

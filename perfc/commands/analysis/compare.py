@@ -107,8 +107,8 @@ def compared(
         PerfcError: an unreadable model, an invalid option or an unknown target.
     """
     from perfc.common.choice import member
+    from perfc.deployment.prices import Prices, region_named
     from perfc.study.comparison import Order, compare
-    from perfc.study.expenses import Prices, region_named
 
     order: Order = member(Order, sort, "--sort")
     slo_s = None if slo is None else time_of(slo)
@@ -194,7 +194,7 @@ def show(comparison: Comparison, form: str, output: Path | None) -> None:
     from perfc.study.comparison import document, to_csv, to_json
 
     if form == "html":
-        from perfc.view.html.pages.compare_page import compare_page
+        from perfc.study.comparison.page import compare_page
 
         deliver(compare_page(comparison), output)
     else:

@@ -45,10 +45,10 @@ def command(
     such slices, with the slices that two published rules would choose. The exit code is 1 if no
     slice is enough. `-t a100/3g.40gb` selects a slice in other commands.
     """
+    from perfc.deployment.prices import Prices
     from perfc.study.comparison import to_csv
     from perfc.study.comparison.slice_views import document
     from perfc.study.comparison.slices import SCHEMA, SlicingView, slicing
-    from perfc.study.expenses import Prices
     from perfc.view.report.formats.json_form import document_text
 
     from .compare import settings_of, time_of
@@ -71,7 +71,7 @@ def command(
         case "csv":
             emit(to_csv(result.comparison), output)
         case "html":
-            from perfc.view.html.pages.compare_page import compare_page
+            from perfc.study.comparison.page import compare_page
 
             deliver(compare_page(result.comparison, document(result)), output)
         case _:

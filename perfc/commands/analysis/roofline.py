@@ -86,7 +86,7 @@ def command(
     elif options.sizes or options.values:
         raise click.UsageError("sizes and --value need a --model")
     for path in measured:
-        from perfc.view.chart.overlay import read
+        from perfc.measuring.ncu.overlay import read
 
         overlay = read(path, machine, table)
         marks += overlay.marks
@@ -143,7 +143,7 @@ def _show(drawn: Chart, form: str, output: Path | None, top: int | None) -> None
 
             deliver(svg(drawn), output)
         case "html":
-            from perfc.view.html.pages.roofline_page import roofline_page
+            from perfc.view.html.roofline_page import roofline_page
 
             deliver(roofline_page(drawn), output)
         case _:

@@ -53,7 +53,7 @@ def command(
     report = options.report(model, replace(how, target=str(machines[0].path)))
     result = sweep(report, axes, machines, top=top, predict=not no_predict)
     if form == "html":
-        from perfc.view.html.pages.sweep_page import sweep_page
+        from perfc.study.sweep.page import sweep_page
 
         deliver(sweep_page(result), output)
         return

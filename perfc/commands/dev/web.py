@@ -21,7 +21,7 @@ def command(out: Path, numpy: Path | None, no_numpy: bool) -> None:
     Downloads Pyodide from npm and wheels from PyPI, as those clients are configured, and checks
     each against a pinned hash; needs Node.js. The page itself requests only files of OUT.
     """
-    from perfc.view.web.build import build
+    from perfc.commands.web.build import build
 
     build(out, numpy=numpy, has_numpy=not no_numpy, report=lambda step: say(step, is_error=True))
     size = sum(p.stat().st_size for p in out.rglob("*") if p.is_file())

@@ -39,8 +39,8 @@ def command(
         raise MissingExtraError(f"perfc ui needs {', '.join(missing)}", hint=install("ui"))
     import uvicorn
 
-    from perfc.view.web import server
-    from perfc.view.web.jobs import UiLimits
+    from perfc.commands.web import server
+    from perfc.commands.web.jobs import UiLimits
 
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -171,7 +171,7 @@ def show_trace(
         )
         return
     from perfc.measuring.trace.analyses.lanes import lanes_of, to_perfetto
-    from perfc.view.html.pages.trace_page import trace_page
+    from perfc.measuring.trace.page import trace_page
 
     line = lanes_of(summary)
     if form == "html":

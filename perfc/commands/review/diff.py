@@ -104,7 +104,7 @@ def command(
     difference = compare(*both(first, second), labels, code_change(first.model, second.model))
     views = views_of(difference)
     if form == "html":
-        from perfc.view.html import comparison_of, comparison_page
+        from perfc.review.page import comparison_of, comparison_page
 
         deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
     else:

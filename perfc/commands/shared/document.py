@@ -49,7 +49,7 @@ def show_result(
 
             emit(document_text(schema, view), output)
         case "html":
-            from perfc.view.html.pages.document_page import document_page
+            from perfc.view.html.document_page import document_page
 
             deliver(document_page(document), output)
         case _:

@@ -85,7 +85,7 @@ oracles = called("perfc.study.fusion_oracle.oracles:names")
 """The compilers that answer what they fuse."""
 serving_predictors = called("perfc.serving.output.published:names")
 """The installed published predictors of language models."""
-regions = called("perfc.study.expenses:regions")
+regions = called("perfc.deployment.prices:regions")
 """The regions with a known power grid."""
 optimizers = called("perfc.passes.training.optimizer:names")
 """The optimizers."""
@@ -101,7 +101,7 @@ orders = values("perfc.study.comparison:Order")
 """The sort keys of a comparison."""
 modes = values("perfc.deployment.fields:Mode")
 """The execution modes."""
-terms = values("perfc.study.expenses:RentalTerms")
+terms = values("perfc.deployment.prices:RentalTerms")
 """The rental terms."""
 updates = values("perfc.passes.training.implementation:OptimizerLaunch")
 """The optimizer implementations."""

@@ -11,8 +11,8 @@ from ..shared.document import show_document
 from ..shared.output import deliver, emit
 
 if TYPE_CHECKING:
+    from perfc.deployment.prices import Region
     from perfc.machine.parallel import Parallel
-    from perfc.study.expenses import Region
 
 
 def show_published(
@@ -59,7 +59,7 @@ def show_published(
         load["offline"],
     )
     if form == "html":
-        from perfc.view.html.pages.published_page import published_page
+        from perfc.serving.output.published_page import published_page
 
         deliver(published_page(predictor, run, grid), output)
         return 0

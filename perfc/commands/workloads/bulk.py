@@ -108,7 +108,7 @@ def report(folder: Path, form: str, output: Path | None) -> None:
 
     shown = document(folder, Zoo.read(folder))
     if form == "html":
-        from perfc.view.html.pages.document_page import document_page
+        from perfc.view.html.document_page import document_page
 
         deliver(document_page(shown), output)
     else:

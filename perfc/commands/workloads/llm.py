@@ -36,8 +36,8 @@ from ..shared.table import table_options
 
 if TYPE_CHECKING:
     from perfc.deployment.engine_args import EngineArgs
+    from perfc.deployment.prices import Prices
     from perfc.machine.parallel import Parallel
-    from perfc.study.expenses import Prices
 
 DOCUMENTS = {
     "llm": "perfc.serving.output.report:ServingReport",
@@ -135,10 +135,10 @@ def serve(
 ) -> int:
     """Predict latency and throughput of serving CONFIG under a load."""
     from perfc.deployment.device import usual_engine
+    from perfc.deployment.prices import region_named
     from perfc.serving import llm
     from perfc.serving.output.views import document
     from perfc.serving.service import older_notes
-    from perfc.study.expenses import region_named
 
     engine = engine_args_of(engine_args, model)
     if engine is not None:
@@ -174,7 +174,7 @@ def serve(
     if engine is not None:
         report = replace(report, notes=(*engine.notes, *report.notes))
     if form == "html":
-        from perfc.view.html.pages.serving_page import serving_page
+        from perfc.serving.output.serving_page import serving_page
 
         deliver(serving_page(report), output)
     else:
@@ -253,7 +253,7 @@ def search(
         reserve=options.held_back,
     )
     if form == "html":
-        from perfc.view.html.pages.serving_page import search_page
+        from perfc.serving.output.serving_page import search_page
 
         deliver(search_page(result), output)
     else:
@@ -298,6 +298,6 @@ def rank_of(options: DeploymentOptions) -> int:
 
 def prices(options: DeploymentOptions) -> Prices:
     """Return the prices of machines in the project file."""
-    from perfc.study.expenses import Prices
+    from perfc.deployment.prices import Prices
 
     return Prices.read(options.file)

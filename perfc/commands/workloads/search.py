@@ -68,7 +68,7 @@ def command(
     with ProgressLine() as progress:
         result = search_space(Space.load(space), evaluator, plan, progress.show)
     if form == "html":
-        from perfc.view.html.pages.front_page import front_page
+        from perfc.study.search.page import front_page
 
         deliver(front_page(result), output)
     else:

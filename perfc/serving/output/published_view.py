@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from perfc.deployment.prices import Region
 from perfc.ir import record
-from perfc.study.expenses import Region
 from perfc.view.report.formats.document import (
     Amount,
     Cell,

@@ -8,11 +8,11 @@ from hashlib import file_digest
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from perfc.deployment.prices import Prices
 from perfc.errors import PerfcError, reason_of
 from perfc.machine import load_machine
 from perfc.study.comparison import ModelSetting, Row
 from perfc.study.comparison.data_form import NESTED, RowView
-from perfc.study.expenses import Prices
 
 from .jobs import BulkSetting, ModelJob
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.study.expenses import Offer, Prices
+from perfc.deployment.prices import Offer, Prices
 
 from .data_form import ComparisonView, to_csv, to_json
 from .order import LimitStatus, Order

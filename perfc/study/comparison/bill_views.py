@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.study.expenses import Market, Offer
-from perfc.study.expenses.regions import J_PER_KWH
+from perfc.deployment.prices import Market, Offer
+from perfc.deployment.prices.regions import J_PER_KWH
 from perfc.view.report.formats.document import Cell, Column, Document, Note, Section, Table
 from perfc.view.report.sections.verdict import Item
 from perfc.view.report.units import DASH, INTERVAL, Unit

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perfc.analyzers.estimate.interval import Interval
+from perfc.deployment.prices import Offer, Prices, offers_of
 from perfc.ir import record
 from perfc.machine import Machine
-from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, offers_of
 
+from .bill import HOST, Bill, Host
 from .rows import MILLION, Comparison, Row, TokenKind
 
 SCHEMA = "perfc-cost/1"

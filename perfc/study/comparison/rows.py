@@ -12,16 +12,17 @@ from perfc.analyzers.runs.power_cap import cap_law
 from perfc.api import Model, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment.prices import Offer, Prices, Region, region_named
+from perfc.deployment.prices.regions import WORLD
 from perfc.errors import ParseError, PerfcError
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.frontend.pytorch.torch_module import graph_of
 from perfc.ir import record
 from perfc.machine import load_machine
-from perfc.study.expenses import HOST, Bill, Host, Offer, Prices, Region, region_named
-from perfc.study.expenses.regions import WORLD
 from perfc.view.presentation import WIDTH, data_frame
 from perfc.view.report import Verdict
 
+from .bill import HOST, Bill, Host
 from .order import LimitStatus, Order
 
 if TYPE_CHECKING:

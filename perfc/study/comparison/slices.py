@@ -7,11 +7,11 @@ from dataclasses import replace
 from enum import Enum
 
 from perfc.api import analyze
+from perfc.deployment.prices import Prices
 from perfc.errors import TargetError
 from perfc.ir import record
 from perfc.machine import Machine, SliceProfile, load_machine, partition_of, partitions
 from perfc.machine.mig import mig_profile, profiles
-from perfc.study.expenses import Prices
 from perfc.view.report.memory_sections.footprint import holds
 from perfc.view.report.sections.limits import HOST
 

@@ -16,10 +16,10 @@ from .rows import Comparison, ModelSetting, Row, TokenKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from perfc.deployment.prices import Prices
     from perfc.machine import Machine
     from perfc.serving.options import ServingOptions
     from perfc.serving.output.report import ServingReport
-    from perfc.study.expenses import Prices
 
 
 def by_tokens(

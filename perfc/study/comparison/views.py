@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from perfc.deployment.prices import Market
 from perfc.machine import load_machine
-from perfc.study.expenses import Market
 from perfc.view.report.formats.document import (
     Amount,
     Cell,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .comparison import ComparedSide, ComparisonContent, Pair, comparison_of
-from .page import comparison_page, page
+from .page import page
 
-__all__ = ["ComparedSide", "ComparisonContent", "Pair", "comparison_of", "comparison_page", "page"]
+__all__ = ["page"]

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from perfc.common.version import __version__
 from perfc.ir import record
 from perfc.view.report import NAMES, Views, document
-from perfc.view.report.formats.document import Document, Section
+from perfc.view.report.formats.document import Document
 from perfc.view.report.formats.json_form import strict
 from perfc.view.report.views import headline
 
 from .blocks import SectionBlock, section_block
-from .comparison import ComparisonContent, comparison_payload, ordered, pair_table
 from .payload import Json, payload, text
 from .verdict import VerdictBlock, verdict_block
 from .what_if import what_ifs
@@ -79,26 +78,6 @@ def page(
     others = what_ifs(report, targets, predict=predict) if has_what_if else None
     data: Json = {"reports": [payload(report, views)], "what_if": others}
     return rendered(headline(views), [], tables, below, data, verdict_block(views))
-
-
-def comparison_page(comparison: ComparisonContent) -> str:
-    """Return two analyses as an HTML document: charts of the new one next to the old one."""
-    shown = pair_table(comparison, list(ordered(comparison))[:PRINTED])
-    new = comparison.new.views
-    kernels = section_block(Section("kernels", "kernels", (shown,)))
-    memory = section_block(document(new, ("memory",)).sections[0])
-    sections = [s for s in comparison.document.sections if s.name not in CHARTS]
-    above, below = (
-        [section_block(s) for s in sections if (s.name == "changes") == is_below]
-        for is_below in (False, True)
-    )
-    data: Json = {
-        "reports": [payload(side.report, side.views) for side in (comparison.new, comparison.old)],
-        "comparison": comparison_payload(comparison),
-    }
-    return rendered(
-        comparison.document.title, above, Tables(kernels, memory), below, data, comparison.verdict
-    )
 
 
 @record

@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 
 from perfc.deployment import Deployment
+from perfc.deployment.prices import Market, Offer, Prices
 from perfc.errors import ParseError
 from perfc.machine import load_machine
 from perfc.study.comparison.rows import Comparison, LimitStatus, ModelSetting, Order, Row, compare
 from perfc.study.comparison.views import BAR, bar, columns, interval, memory, notes, recommendations
 from perfc.study.comparison.views import price as priced
-from perfc.study.expenses import Market, Offer, Prices
 from perfc.view.report.formats.document import Amount
 
 MODEL = Path(__file__).parents[2] / "golden" / "estimates" / "windows.onnxtxt"

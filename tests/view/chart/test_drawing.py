@@ -14,7 +14,7 @@ from perfc import cli
 from perfc.machine import Unit, load_machine
 from perfc.view.chart import Chart, Mark, RoofLevel, TimeBasis, chart, roofs_of
 from perfc.view.chart.plot import plotted
-from perfc.view.html.pages.roofline_page import roofline_page
+from perfc.view.html.roofline_page import roofline_page
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = '</script><script>alert(1)</script> "gemm<float>" & \x1b[31m \ufffe\u202e'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfc.view.html.blocks import MOST_BARS, BarsBlock, NoteBlock, bars_block, block
-from perfc.view.html.pages.document_page import document_page
+from perfc.view.html.document_page import document_page
 from perfc.view.report.formats.document import Bars, Document, Section
 from perfc.view.report.units import Unit
 

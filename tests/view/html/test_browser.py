@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import perfc
 from perfc.review.diff import compare, document, views_of
-from perfc.view.html import comparison_of, comparison_page, page
+from perfc.review.page import comparison_of, comparison_page
+from perfc.view.html import page
 from perfc.view.report import collect
 
 from .conftest import MODELS, Opened, Opener

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfc.view.html.comparison import Pair
+from perfc.review.page.comparison import Pair
 
 
 @pytest.mark.parametrize(

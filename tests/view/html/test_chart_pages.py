@@ -116,8 +116,8 @@ def drawn(page: str) -> Any:
 FUNCTION = re.compile(r"^(?:async )?function (\w+)", re.MULTILINE)
 BOUND = re.compile(r"\b(?:const|let|function) (\w+)")
 PAGES = {
-    path.stem: re.findall(r'"(\w+)"', listed)
-    for path in (HTML / "pages").glob("*.py")
+    path.relative_to(HTML.parents[1]).as_posix(): re.findall(r'"(\w+)"', listed)
+    for path in HTML.parents[1].glob("*/**/*page.py")
     for listed in re.findall(r"^SCRIPTS = \(([^)]*)\)", path.read_text("utf-8"), re.MULTILINE)
 }
 

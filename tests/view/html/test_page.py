@@ -14,7 +14,8 @@ import pytest
 import perfc
 from perfc import cli
 from perfc.review.diff import compare, document, views_of
-from perfc.view.html import comparison_of, comparison_page, page
+from perfc.review.page import comparison_of, comparison_page
+from perfc.view.html import page
 from perfc.view.html.page import ECHARTS, asset
 from perfc.view.report import Format, collect, written
 from perfc.view.report.units import Unit, quantity

@@ -207,7 +207,7 @@ def test_search_and_links_work_where_two_analyses_are_compared(
     opened: Opener, resnet: perfc.Report
 ) -> None:
     from perfc.review.diff import compare, document, views_of
-    from perfc.view.html import comparison_of, comparison_page
+    from perfc.review.page import comparison_of, comparison_page
 
     new = perfc.analyze(MODELS / "resnet50.onnx.gz", "a100", dims={"batch": 8}, runtime="eager")
     difference = compare(resnet, new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfc.review.diff.views import TotalRow
-from perfc.view.html.verdict import LESS, MORE, change, sides, tone
+from perfc.review.page.headline import LESS, MORE, change, sides, tone
 from perfc.view.report.formats.text import Style
 
 

@@ -15,8 +15,8 @@ import pytest
 
 import perfc
 from perfc.passes.runtimes import runtimes
+from perfc.study.annotate import annotate
 from perfc.study.explain import explain
-from perfc.view.annotate import annotate
 from perfc.view.html.payload import payload
 from perfc.view.report import Format, Views, collect, render
 from perfc.view.report.formats import screen

@@ -32,7 +32,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the static page; skips without Node.js, npm or their registries."""
-    from perfc.view.web.build import build
+    from perfc.commands.web.build import build
 
     for program in ("node", "npm"):
         if shutil.which(program) is None:

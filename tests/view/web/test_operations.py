@@ -11,11 +11,11 @@ import pytest
 
 from perfc.analyzers.graph import predictor
 from perfc.analyzers.whole_runs import shipped
+from perfc.commands.web import operations, session
+from perfc.commands.web.build import PageBuild, add_perfc
+from perfc.commands.web.operations import OPERATIONS, AnswerForm
 from perfc.common import plugins
 from perfc.errors import ParseError
-from perfc.view.web import operations, session
-from perfc.view.web.build import PageBuild, add_perfc
-from perfc.view.web.operations import OPERATIONS, AnswerForm
 
 ROOT = Path(__file__).resolve().parents[3]
 WITHOUT_NUMPY = """
@@ -25,8 +25,8 @@ class Blocking:
         if name.partition(".")[0] in ("numpy", "onnx", "rich", "perfc_lab"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Blocking())
-from perfc.view.web import session
-from perfc.view.web.operations import OPERATIONS
+from perfc.commands.web import session
+from perfc.commands.web.operations import OPERATIONS
 for one in OPERATIONS:
     if one.quick:
         reply = session.run_operation(one.name, "resnet50", (), {}, "quick")

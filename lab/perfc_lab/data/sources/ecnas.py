@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from perfc.study.expenses.regions import J_PER_KWH
+from perfc.deployment.prices.regions import J_PER_KWH
 
 from ..source import FetchError, PublicSource, entry, files_in, number, pandas, read_json
 

@@ -7,13 +7,16 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
-from perfc.view.report import Views
-from perfc.view.report.formats.document import Cell, Column, Document, Name, Table
+from perfc.view.html.blocks import section_block
+from perfc.view.html.page import CHARTS, PRINTED, Tables, rendered
+from perfc.view.html.payload import Json, number, payload, table, time_s
+from perfc.view.html.verdict import VerdictBlock
+from perfc.view.report import Views, collect, document
+from perfc.view.report.formats.document import Cell, Column, Document, Name, Section, Table
 from perfc.view.report.names import gathered
 from perfc.view.report.units import Unit
 
-from .payload import Json, number, table, time_s
-from .verdict import VerdictBlock, change_block
+from .headline import change_block
 
 if TYPE_CHECKING:
     from perfc.api import Report
@@ -90,10 +93,8 @@ class ComparisonContent:
     verdict: VerdictBlock
 
 
-def comparison_of(difference: Difference, document: Document) -> ComparisonContent:
+def comparison_of(difference: Difference, shown: Document) -> ComparisonContent:
     """Return the comparison of ``perfc diff``, with the times of its tables."""
-    from perfc.view.report import collect
-
     sides = [ComparedSide(r, collect(r)) for r in (difference.old, difference.new)]
     old, new = ({k: i for i, k in enumerate(s.report.kernels.kernels)} for s in sides)
     pairs = tuple(
@@ -106,8 +107,8 @@ def comparison_of(difference: Difference, document: Document) -> ComparisonConte
         )
         for p in difference.kernels
     )
-    verdict = change_block(difference, sides[1].views, document.title)
-    return ComparisonContent(sides[0], sides[1], pairs, document, verdict)
+    verdict = change_block(difference, sides[1].views, shown.title)
+    return ComparisonContent(sides[0], sides[1], pairs, shown, verdict)
 
 
 def ordered(comparison: ComparisonContent) -> list[Pair]:
@@ -167,3 +168,23 @@ def comparison_payload(comparison: ComparisonContent) -> Json:
         "delta_s": delta,
         "largest_s": max((abs(d) for d in delta if d is not None), default=0.0),
     }
+
+
+def comparison_page(comparison: ComparisonContent) -> str:
+    """Return two analyses as an HTML document: charts of the new one next to the old one."""
+    shown = pair_table(comparison, list(ordered(comparison))[:PRINTED])
+    new = comparison.new.views
+    kernels = section_block(Section("kernels", "kernels", (shown,)))
+    memory = section_block(document(new, ("memory",)).sections[0])
+    sections = [s for s in comparison.document.sections if s.name not in CHARTS]
+    above, below = (
+        [section_block(s) for s in sections if (s.name == "changes") == is_below]
+        for is_below in (False, True)
+    )
+    data: Json = {
+        "reports": [payload(side.report, side.views) for side in (comparison.new, comparison.old)],
+        "comparison": comparison_payload(comparison),
+    }
+    return rendered(
+        comparison.document.title, above, Tables(kernels, memory), below, data, comparison.verdict
+    )

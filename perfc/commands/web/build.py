@@ -30,7 +30,7 @@ LAZY = re.compile(
 LEFT_OUT = re.compile(
     r"(^|/)(__pycache__|tests?)(/|$)|\.(pyi|pxd|c|h|cu|typed|a|pc|ini)$"
     r"|^perfc/(measuring|kernels/backends|study/fusion_oracle|frontend/(openvino|stablehlo))/"
-    r"|^perfc/review/(check|rules|lint)/|^perfc/view/web/(page/|samples/README|lock|server)"
+    r"|^perfc/review/(check|rules|lint)/|^perfc/commands/web/(page/|samples/README|lock|server)"
     r"|^numpy/(f2py|random|fft|ma|polynomial|testing|distutils|doc|_pyinstaller)(/|$)"
     r"|/(RECORD|METADATA)$"
 )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from perfc.study.search.views import document, words_of
+from perfc.view.html.page import ChartBlock, chart_page
+from perfc.view.html.payload import Json, number, text
 
-from ..page import ChartBlock, chart_page
-from ..payload import Json, number, text
-from .serving_page import SCRIPTS
+from .views import document, words_of
 
 if TYPE_CHECKING:
-    from perfc.study.search import SpaceSearch
+    from . import SpaceSearch
 
 FRONT = ChartBlock(
     "front",
@@ -20,6 +19,7 @@ FRONT = ChartBlock(
     "Large dots: the Pareto front. Small dots: other candidates. Dashed: the longest time.",
     "The first objective against the second",
 )
+SCRIPTS = ("format", "theme", "canvas", "serving", "ready")
 MOST_DOTS = 2_000
 """Candidates that are drawn, without the front."""
 

@@ -68,7 +68,7 @@ export class Engine {
     this.site = this.python.runPython("import site; site.getsitepackages()[0]");
     this.python.unpackArchive(await code, "zip", { extractDir: this.site });
     for (const [path, name, size] of this.manifest.lazy) this.lazy(`${this.site}/${path}`, name, size);
-    this.session = this.python.pyimport("perfc.view.web.session");
+    this.session = this.python.pyimport("perfc.commands.web.session");
     this.session.listen((name) => this.report({ type: "stage", text: name }));
   }
 

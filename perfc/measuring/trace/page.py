@@ -6,12 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.view.html.blocks import section_block
+from perfc.view.html.page import PRINTED, filled
+from perfc.view.html.payload import Json, interned, table, text
 from perfc.view.report.formats.document import Name, Note, Section, Table
 from perfc.view.report.units import Unit, quantity, share
-
-from ..blocks import section_block
-from ..page import PRINTED, filled
-from ..payload import Json, interned, table, text
 
 if TYPE_CHECKING:
     from perfc.measuring.trace.analyses.lanes import Lane, TimeLanes

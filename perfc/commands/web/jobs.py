@@ -59,7 +59,7 @@ async def answered(
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
-        "perfc.view.web.job",
+        "perfc.commands.web.job",
         cwd=folder,
         env=environment,
         stdin=asyncio.subprocess.PIPE,

@@ -8,16 +8,12 @@ import hashlib
 
 def page_policy() -> str:
     """Return the policy: scripts of the page and of reports, connections to its server only."""
+    from perfc.serving.output import serving_page
+    from perfc.study.comparison import page as compare_page
+    from perfc.view.html import document_page, line_chart, roofline_page
     from perfc.view.html.page import SCRIPTS, asset, own_script
-    from perfc.view.html.pages import (
-        compare_page,
-        document_page,
-        roofline_page,
-        serving_page,
-        sweep_page,
-    )
 
-    pages = (compare_page, document_page, roofline_page, serving_page, sweep_page)
+    pages = (compare_page, document_page, roofline_page, serving_page, line_chart)
     texts = [asset("echarts/echarts.min.js"), own_script(tuple(SCRIPTS))]
     texts += [own_script(tuple(one.SCRIPTS)) for one in pages]
     digests = (base64.b64encode(hashlib.sha256(t.encode()).digest()).decode() for t in texts)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from perfc.study.sweep.views import interval, notes, table
+from perfc.view.html.line_chart import SCRIPTS, chart
+from perfc.view.html.page import ChartBlock, chart_page
+from perfc.view.html.payload import Json, text
 from perfc.view.report.formats.document import Document, Section
 
-from ..page import ChartBlock, chart_page
-from ..payload import Json, number, text
+from .views import interval, notes, table
 
 if TYPE_CHECKING:
-    from perfc.study.sweep import Point, Sweep
-
-ChartPoint: TypeAlias = tuple[int, tuple[float | None, ...]]
-"""Size, then value, interval and lower bound there."""
-SCRIPTS = ("format", "theme", "canvas", "sweep", "ready")
+    from . import Point, Sweep
 
 
 def sweep_page(sweep: Sweep) -> str:
@@ -64,35 +60,6 @@ def payload(sweep: Sweep, along: str) -> Json:
         "charts": [
             chart("times", "time per run", drawn, has_band=True),
             chart("each", "time per item", each, has_band=False),
-        ],
-    }
-
-
-def chart(
-    name: str,
-    title: str,
-    lines: Mapping[str, Sequence[ChartPoint]],
-    unit: str = "s",
-    *,
-    has_band: bool,
-) -> Json:
-    """Return the data of one chart.
-
-    Args:
-        name: name of the section.
-        title: title of the vertical axis.
-        lines: points by name of the line.
-        unit: unit of the values.
-        has_band: draw the interval as a band.
-    """
-    return {
-        "id": name,
-        "name": title,
-        "unit": unit,
-        "has_band": has_band,
-        "lines": [
-            {"name": text(name), "points": [[n, *map(number, values)] for n, values in points]}
-            for name, points in lines.items()
         ],
     }
 

@@ -14,10 +14,9 @@ from perfc.common.whole_file import lines_of
 from perfc.errors import ParseError
 from perfc.ir import record
 from perfc.machine import Machine, Unit
+from perfc.view.chart.marks import Mark, TimeBasis
+from perfc.view.chart.roofs import RoofLevel, listed
 from perfc.view.report.units import plural
-
-from .marks import Mark, TimeBasis
-from .roofs import RoofLevel, listed
 
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import RooflineTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from perfc.view.report.formats.document import Document
 
-from ..page import chart_page
+from .page import chart_page
 
 SCRIPTS = ("format", "theme", "ready")
 

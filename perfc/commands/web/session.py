@@ -54,7 +54,7 @@ def run_operation(
 
 def run_command(words: Sequence[str]) -> Reply:
     """Run a command line and return its ``output``, and its errors as ``error``."""
-    from perfc import cli
+    from perfc.commands import cli
 
     out, errors = io.TextIOWrapper(io.BytesIO(), encoding="utf-8"), io.StringIO()
     with redirect_stdout(out), redirect_stderr(errors):

@@ -8,10 +8,8 @@ grows with their number.
 from __future__ import annotations
 
 from perfc.analyzers.estimate.interval import Interval
+from perfc.deployment.prices import Offer, Region
 from perfc.ir import record
-
-from .offers import Offer
-from .regions import Region
 
 
 @record

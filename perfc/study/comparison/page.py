@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..page import ChartBlock, chart_page
-from ..payload import Json, number, text
+from perfc.view.html.page import ChartBlock, chart_page
+from perfc.view.html.payload import Json, number, text
 
 if TYPE_CHECKING:
     from perfc.study.comparison import Comparison, Row

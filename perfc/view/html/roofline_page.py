@@ -12,8 +12,8 @@ from perfc.view.chart.table import columns, document
 from perfc.view.chart.table import row as cells
 from perfc.view.report.formats.document import Table
 
-from ..page import ChartBlock, chart_page
-from ..payload import Json, decades, interned, lines, number, points, table, text
+from .page import ChartBlock, chart_page
+from .payload import Json, decades, interned, lines, number, points, table, text
 
 SCRIPTS = ("format", "theme", "canvas", "selection", "roofline", "ready")
 ROOFLINE = ChartBlock(

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
+from perfc.view.html.line_chart import SCRIPTS, ChartPoint, chart
+from perfc.view.html.page import ChartBlock, chart_page
+from perfc.view.html.payload import Json
 from perfc.view.report.formats.document import Document, Note, Section
 from perfc.view.report.units import Unit, quantity
 
-from ..page import ChartBlock, chart_page
-from ..payload import Json
-from .sweep_page import SCRIPTS, ChartPoint, chart
-
 if TYPE_CHECKING:
-    from perfc.serving.output.published import ModelRun, PublishedPrediction
-    from perfc.study.expenses import Region
+    from perfc.deployment.prices import Region
+
+    from .published import ModelRun, PublishedPrediction
 
 UNITS = {Unit.COUNT: "", Unit.BYTE: "B", Unit.JOULE: "J"}
 HINT = "Line: predicted. Band: 90 % interval. Large dot: the batch of the table."

@@ -1,0 +1,272 @@
+"""Command line: finds a command by its file name, runs it, prints errors in one line."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import NoReturn
+
+import click
+
+from perfc.commands.shared import listing
+from perfc.common import plugins
+from perfc.common.plugins import NO_CODE
+from perfc.common.version import __version__
+from perfc.errors import PerfcError
+
+COMPLETE = "_PERFC_COMPLETE"
+ANYWHERE = ("--debug", "--no-code")
+"""Options of all commands, which stand anywhere."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 + SIGINT, as shells expect."""
+STACK_SLOTS = 40_000
+"""Stack slots of the frame of `run`, more than all frames of any command use."""
+
+
+class Commands(click.Group):
+    """Commands: files of ``perfc/commands`` and plug-ins; one is imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, sorted."""
+        return sorted(name for modules in listing.sections().values() for name in modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the ``command`` of the module of that name, None if there is none."""
+        module = listing.module_of(cmd_name)
+        return None if module is None else listing.command_of(module)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve the command that ``args`` call; the error suggests similar names."""
+        if args[:1] == ["diff"] and any(a.startswith("--to-") for a in args):
+            from perfc.commands.shared import former
+
+            args = former.new_sides(args)
+            say(f"note: it is now perfc {' '.join(args)}")
+        if not args or args[0].startswith("-") or listing.module_of(args[0]) is not None:
+            return super().resolve_command(ctx, args)
+        from perfc.commands.shared import former
+
+        if old := former.former_of(args):
+            say(f"note: perfc {old} is now perfc {former.words_of(old)}")
+            return super().resolve_command(ctx, former.replaced(args))
+        name = args[0]
+        if name in plugins.LAB_COMMANDS:
+            ctx.fail(f"{name!r} is a command of perfc-lab; {plugins.LAB_HINT}")
+        hint = former.REMOVED.get(name) or replacement(args, self.list_commands(ctx))
+        ctx.fail(f"no command {name!r}; {hint}")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by section with their summaries, without importing them."""
+        for section, modules in listing.sections().items():
+            listing.write_section(formatter, f"Commands: {section}", modules)
+
+
+def replacement(args: Sequence[str], names: Sequence[str]) -> str:
+    """Return a suggestion for ``args``, whose first word is not a command."""
+    from perfc.common.other_names import command_for, is_model
+
+    first = args[0]
+    if is_model(first):
+        return f"name one before the model: perfc analyze {' '.join(args)}"
+    other = command_for(first)
+    return f"did you mean {other!r}?" if other else suggestion(first, names)
+
+
+def suggestion(name: str, names: Sequence[str]) -> str:
+    """Return a suggestion for an unknown ``name``."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, 1)
+    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="perfc %(version)s")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error; allowed anywhere.")
+@click.option(
+    "--no-code",
+    is_flag=True,
+    help="Refuse models given by module, whose code would run; allowed anywhere, as "
+    "PERFC_NO_CODE=1.",
+)
+def cli(debug: bool, no_code: bool) -> None:
+    """Performance compiler: what bounds a model on a machine, and why.
+
+    Exit codes: 0 fine, 1 findings, 2 usage or unreadable input, 3 incomplete under --strict.
+    """
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit the process."""
+    with_streams()
+    # A run makes few cycles and ends soon: scanning for them costs a tenth of the time.
+    gc.disable()
+    instruction = os.environ.get(COMPLETE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        sys.exit(shell_complete(cli, {}, "perfc", COMPLETE, instruction))
+    code = with_stack(run)(list(sys.argv[1:] if argv is None else argv))
+    # Nor is what is left searched for them when the process ends.
+    gc.freeze()
+    sys.exit(code)
+
+
+def with_streams() -> None:
+    """Open the null device for standard streams that the caller closed.
+
+    Otherwise the next opened file would get the descriptor of standard output.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
+def with_stack(call: Callable[[list[str]], int]) -> Callable[[list[str]], int]:
+    """Wrap a call in a frame that reserves `STACK_SLOTS`.
+
+    CPython maps frames in chunks of 16 KiB and unmaps a chunk when its first frame returns
+    (``_PyThreadState_PushFrame``, Python/pystate.c). A loop that calls across an edge pays two
+    system calls a turn, about 1,750 times in an analysis of ResNet-50. One chunk that holds the
+    largest frame holds all that follow; untouched pages take no memory.
+    """
+    assert isinstance(call, FunctionType)
+    reserved = call.__code__.replace(co_stacksize=STACK_SLOTS)
+    return FunctionType(reserved, call.__globals__, call.__name__)
+
+
+def run(args: list[str]) -> int:
+    """Run ``args`` and return the exit code; errors are one line on standard error."""
+    end = args.index("--") if "--" in args else len(args)
+    debug, no_code = (option in args[:end] for option in ANYWHERE)
+    args = [a for i, a in enumerate(args) if a not in ANYWHERE or i > end]
+    before = os.environ.get(NO_CODE)
+    try:
+        if no_code:
+            os.environ[NO_CODE] = "1"
+        return finish(invoke(list(args)))
+    except click.exceptions.Exit as stop:
+        return finish(stop.exit_code)
+    except click.exceptions.NoArgsIsHelpError as error:
+        say(error.format_message())
+        return 2
+    except BrokenPipeError:
+        from perfc.common.plain_text import discard_output
+
+        discard_output()
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except Exception as error:
+        if is_interrupted(error):
+            return INTERRUPTED
+        if debug:
+            import traceback
+
+            traceback.print_exc()
+        say(f"error: {describe(error, args)}")
+        return 2
+    finally:
+        if before is None:
+            os.environ.pop(NO_CODE, None)
+        else:
+            os.environ[NO_CODE] = before
+
+
+def invoke(args: list[str]) -> int:
+    """Call the command and return its exit code, or 0 if it returns none."""
+    with cli.make_context("perfc", args) as ctx:
+        code = cli.invoke(ctx)
+        return code if isinstance(code, int) else 0
+
+
+def finish(code: int) -> int:
+    """Flush standard output and return ``code``, even if the reader closed the pipe."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from perfc.common.plain_text import discard_output
+
+        discard_output()
+    return code
+
+
+def is_interrupted(error: BaseException | None) -> bool:
+    """Return True if Ctrl-C caused an error: an interrupted import may raise another one."""
+    seen: set[int] = set()
+    # an error that is raised again while it is handled may be its own context
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def describe(error: Exception, args: Sequence[str]) -> str:
+    """Format an error in one line: what is wrong, where, and what to do."""
+    match error:
+        case PerfcError():
+            text = str(error)
+        case click.NoSuchOption() if hint := renamed(error, args):
+            text = f"no option {error.option_name!r}: {hint}"
+        case click.UsageError():
+            path = error.ctx.command_path if error.ctx else "perfc"
+            text = f"{error.format_message().rstrip('.')}{wanted(error)} (see '{path} --help')"
+        case click.ClickException():
+            text = error.format_message()
+        case MemoryError():
+            text = "out of memory"
+        case OSError() if error.strerror:
+            text = f"{error.filename or 'standard output'}: {error.strerror}"
+        case _:
+            what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            text = f"{what} (a bug in perfc: report it with 'perfc --debug {' '.join(args)}')"
+    text = re.sub(r"\d{60,}", lambda number: f"{number[0][:20]}…", text)
+    return " ".join(text.split()).removeprefix(os.getcwd().rstrip(os.sep) + os.sep)
+
+
+def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
+    """Return a replacement for an unknown option, "" if click's message is sufficient."""
+    from perfc.commands.shared.former import OPTIONS
+    from perfc.common.other_names import option_for
+
+    if error.ctx is None or error.option_name in OPTIONS:
+        return OPTIONS.get(error.option_name, "")
+    command = error.ctx.command
+    if command is cli:
+        return f"options follow a command, as in perfc analyze {' '.join(args)}"
+    known = frozenset(flag for p in command.params for flag in (*p.opts, *p.secondary_opts))
+    spelled = option_for(error.option_name, known)
+    if not spelled:
+        return ""
+    return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
+
+
+def wanted(error: click.UsageError) -> str:
+    """Return the help of a missing option or folder, which names the command that writes it."""
+    option = getattr(error, "param", None)
+    is_missing = isinstance(error, click.MissingParameter) or "does not exist" in error.message
+    if not is_missing or not isinstance(option, click.Option) or not option.help:
+        return ""
+    return f": {option.help[:1].lower()}{option.help[1:].rstrip('.')}"
+
+
+def say(line: str) -> None:
+    """Print a line or help page to standard error, unless it is closed."""
+    from perfc.common.plain_text import shielded
+
+    try:
+        print(shielded(line), file=sys.stderr, flush=True)
+    except OSError:
+        return
+
+
+if __name__ == "__main__":
+    main()
