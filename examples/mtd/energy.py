@@ -15,10 +15,11 @@ import thesis
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs.energy import energy_of, idle_w, power_model
-from perfc.deployment.prices import Bill, region_named
+from perfc.deployment.prices import region_named
 from perfc.deployment.prices.regions import J_PER_KWH
 from perfc.machine import load_machine
 from perfc.study.comparison.amounts import figure, mass
+from perfc.study.comparison.bill import Bill
 
 REGION = "europe-west4"
 """Near the machine of the measurements, in the table of regions."""

@@ -50,6 +50,7 @@ def test_help_loads_no_analysis(args: list[str]) -> None:
         "perfc.errors",
         "perfc.common.plugins",
         "perfc.commands",
+        "perfc.commands.cli",
         "perfc.commands.shared",
         "perfc.commands.shared.listing",
         *(f"perfc.commands.{section}" for section in listing.SECTIONS),

@@ -151,7 +151,7 @@ def annotate(
     import json
 
     from perfc.frontend.reading.onnx_file import read_model, write_model
-    from perfc.view import annotate as properties
+    from perfc.study import annotate as properties
 
     message = read_model(model)
     if node_data is not None:

@@ -24,7 +24,7 @@ from .policy import page_policy
 
 PAGE = Path(__file__).parent / "page"
 LAZY = re.compile(
-    r"perfc/(analyzers/weights/.*\.npz|frontend/diffusion/graphs/.*\.gz|view/web/samples/.*\.gz)"
+    r"perfc/(analyzers/weights/.*\.npz|frontend/diffusion/graphs/.*\.gz|commands/web/samples/.*\.gz)"
 )
 """Files of perfc that are requested when they are read."""
 LEFT_OUT = re.compile(
