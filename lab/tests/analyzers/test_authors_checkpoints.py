@@ -205,7 +205,7 @@ def test_a_checkpoint_becomes_weights_that_a_command_reads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     state = {name: 0.1 * torch.randn_like(t) for name, t in dippm().state_dict().items()}
-    state["predictor.bias"] = torch.tensor([-900.0, -40.0, -700.0])
+    state["predictor.bias"] = torch.tensor([-20_000.0, -40.0, -1_500.0])
     file = saved(tmp_path / "epoch=1.ckpt", {"epoch": 1, "state_dict": state})
     assert cli.run(["train", "checkpoint", str(file), "-o", str(tmp_path / "w")]) == 0
     path = Path(capsys.readouterr().out.strip())
@@ -213,9 +213,9 @@ def test_a_checkpoint_becomes_weights_that_a_command_reads(
     assert cli.run([*arguments, "--output-format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["predictor"] == "dippm-authors"
-    assert document["value"] == pytest.approx(900e-6, rel=0.2)
+    assert document["value"] == pytest.approx(20e-3, rel=0.2)
     assert document["other_quantities"]["energy_j"] == pytest.approx(4.0, rel=0.5)
-    assert document["other_quantities"]["memory_bytes"] == pytest.approx(700e6, rel=0.2)
+    assert document["other_quantities"]["memory_bytes"] == pytest.approx(1_500e6, rel=0.2)
     assert document["mig_profile"] == "1g.5gb"
 
 

@@ -172,12 +172,6 @@ def test_pyg_reads_the_data_set() -> None:
     from perfc_lab.papers.networks.pyg import MeasuredModels
 
     data = measurements(3)
-    found = MeasuredModels.__new__(MeasuredModels)
-    found.data, found.cache, found.row_encoder = data, {}, row_features
-    from perfc_lab.papers.networks.pyg import every_fact
-
-    found.graph_encoder = every_fact
-    item = found.get(1)
+    item = MeasuredModels(data)[1]
     assert item.x.shape == (len(data.graph(data.rows[1]).ops), 41)
     assert item.y.item() == pytest.approx(data.rows[1].time_s)
-    assert item.row_attr.shape == (1, 4)

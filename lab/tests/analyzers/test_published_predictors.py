@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -67,11 +68,13 @@ def test_pmgns_gives_time_memory_energy_and_slice_in_one_call(
         )
     )
     assert {"memory_bytes", "energy_j"} <= document["other_quantities"].keys()
-    assert document["mig_profile"] in {"1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb"}
+    sliced = json.loads(printed(capsys, "mig", RESNET, "-t", "a100", "--output-format", "json"))
+    assert document["mig_profile"] == sliced["smallest"]
     report = perfc.analyze(RESNET, "a100", predictor="pmgns")
     assert dict(report.prediction.other_quantities) == pytest.approx(document["other_quantities"])
     text = printed(capsys, "analyze", RESNET, "-t", "a100", "--predictor", "pmgns", "--full")
     assert "by pmgns, without an interval" in text
+    assert f"MIG slice {document['mig_profile']}" in re.sub(r" +", " ", text)
 
 
 def test_a_quantity_that_is_learned_with_the_time_is_a_separate_answer() -> None:

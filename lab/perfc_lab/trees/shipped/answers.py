@@ -8,8 +8,14 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.runs.prediction import PredictionTable
+from perfc.api import analyze
 from perfc.errors import ParseError
+from perfc.frontend.config import ForwardStep, LanguageModel, lower
 from perfc.frontend.config.facts import parameters
+from perfc.frontend.config.lowering.step import BATCH, SEQ
 from perfc.machine import load_machine
 from perfc.machine.parallel import ALONE
 from perfc.serving.output.published import ModelRun, PublishedPrediction, QuantityPrediction
@@ -52,12 +58,18 @@ def predict(run: ModelRun) -> PublishedPrediction:
     family = TreeFamily.PASSES if encodes else TreeFamily.SERVED
     row = of_pass if encodes else served_of(run)
     rate = quantity(run, family, Target.THROUGHPUT, row)
+    if encodes:
+        most = run.batch * run.isl / eager_pass(model, run.target, run.batch, run.isl).total.floor_s
+        rate = limited(rate, 0.0, most, "the lower bound of the time")
     energy = quantity(run, family, Target.ENERGY, row)
+    if encodes and (board_w := Sheet(load_machine(run.target)).power_w) > 0:
+        energy = limited(energy, 0.0, board_w / rate.value, "the power of the board")
     is_alone = run.engines == 1 and run.parallel == ALONE
     memory = None
     if is_alone:
         held = parameters(model).resident * PARAMETER_BYTES.get(precision, LEAST_PARAMETER_BYTES)
-        memory = at_least(quantity(run, TreeFamily.PASSES, Target.MEMORY, of_pass), held)
+        memory = quantity(run, TreeFamily.PASSES, Target.MEMORY, of_pass)
+        memory = limited(memory, held, math.inf, "the weights")
     return PublishedPrediction(
         model.name,
         run.target,
@@ -72,15 +84,18 @@ def predict(run: ModelRun) -> PublishedPrediction:
     )
 
 
-def at_least(memory: QuantityPrediction, weight_bytes: float) -> QuantityPrediction:
-    """Return a prediction of memory that is not below the bytes of the weights."""
-    if memory.value >= weight_bytes:
-        return memory
-    low, high = (end and max(end, weight_bytes) for end in (memory.low, memory.high))
-    reason = f"the weights, as the trees predict less: {memory.value / 2**30:.1f} GiB"
-    return replace(
-        memory, value=weight_bytes, low=low, high=high, outside=(*memory.outside, reason)
-    )
+def limited(given: QuantityPrediction, least: float, most: float, what: str) -> QuantityPrediction:
+    """Return a prediction within limits of physics, with a reason if they moved it."""
+
+    def moved(value: float) -> float:
+        return min(max(value, least), most)
+
+    if moved(given.value) == given.value:
+        return given
+    low, high = (end and moved(end) for end in (given.low, given.high))
+    reason = f"the trees predict {given.value / moved(given.value):.3g} times the limit: {what}"
+    outside = (*given.outside, reason)
+    return replace(given, value=moved(given.value), low=low, high=high, outside=outside)
 
 
 def served_of(run: ModelRun) -> ServedRow:
@@ -112,22 +127,57 @@ def served_of(run: ModelRun) -> ServedRow:
 def quantity(
     run: ModelRun, family: TreeFamily, target: Target, row: ServedRow
 ) -> QuantityPrediction:
-    """Return a quantity with the interval of rows that were held out in the same way."""
-    trees = trees_of(family, target)
-    value = trees(trees.completed(features_of(row, run.model)))
-    unknown = []
+    """Return a quantity with the interval of rows that were held out in the same way.
+
+    Passes were measured on few machines: time and energy of another are those of a measured one,
+    times the ratio of perfc's predictions for both.
+    """
+    trees, ratio = trees_of(family, target), Interval.exactly(1.0)
+    kinds, reasons = list[HeldOutKind](), list[str]()
     if run.model.name not in trees.models:
-        unknown.append((HeldOutKind.MODEL, f"no training row of {run.model.name}"))
+        kinds.append(HeldOutKind.MODEL)
+        reasons.append(f"no training row of {run.model.name}")
     if run.target not in trees.machines:
-        unknown.append((HeldOutKind.MACHINE, f"no training row on {run.target}"))
-    kinds = [kind for kind, _ in unknown] or [HeldOutKind.RANDOM]
-    ends = [trees.ends.get(kind.value) for kind in kinds]
+        reason = f"no training row on {run.target}"
+        if family is TreeFamily.SERVED:
+            kinds.append(HeldOutKind.MACHINE)
+        else:
+            row = replace(row, target=min(trees.machines))
+        if row.target != run.target and target is not Target.MEMORY:
+            there, here = (amount_of(run, name, target) for name in (row.target, run.target))
+            ratio = here * (1 / there.mid)
+            reason += f": {ratio.mid:.3g} times that of {row.target}, by kernels and hosts"
+        reasons.append(reason)
+    value = trees(trees.completed(features_of(row, run.model)))
+    ends = [trees.ends.get(kind.value) for kind in kinds or [HeldOutKind.RANDOM]]
     low = high = None
     if all(end is not None for end in ends):
-        low = value * math.prod(end[0] for end in ends if end is not None)
-        high = value * math.prod(end[1] for end in ends if end is not None)
+        low = value * math.prod(end[0] for end in ends if end is not None) * ratio.low
+        high = value * math.prod(end[1] for end in ends if end is not None) * ratio.high
     basis = f"trained on {trees.rows:,} rows of {', '.join(trees.tables)}"
-    return QuantityPrediction(value, low, high, basis, tuple(reason for _, reason in unknown))
+    return QuantityPrediction(value * ratio.mid, low, high, basis, tuple(reasons))
+
+
+def amount_of(run: ModelRun, name: str, target: Target) -> Interval:
+    """Return passes per second of a machine, or the joules of one, by its kernels and its host.
+
+    Raises:
+        ParseError: the machine has no model of power.
+    """
+    made = eager_pass(run.model, name, run.batch, run.isl)
+    if target is Target.THROUGHPUT:
+        time = made.total
+        return Interval(1 / time.high_s, 1 / time.time_s, 1 / time.low_s)
+    if made.energy is None:
+        raise ParseError(f"no power of {name} is known", where="--target")
+    return Interval(made.energy.low_j, made.energy.energy_j, made.energy.high_j)
+
+
+@cache
+def eager_pass(model: LanguageModel, target: str, batch: int, length: int) -> PredictionTable:
+    """Return the prediction of a pass over sequences in eager PyTorch."""
+    module = lower(model, ForwardStep.PREFILL)
+    return analyze(module, target, dims={BATCH: batch, SEQ: length}, runtime="eager").prediction
 
 
 @cache
