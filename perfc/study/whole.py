@@ -13,7 +13,6 @@ from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.weights import read_card
 from perfc.analyzers.runs.run_table import leading_extent, stored_element
 from perfc.analyzers.whole_runs.estimate import WholeRunEstimate, by_card
-from perfc.analyzers.whole_runs.shipped import known_name
 from perfc.analyzers.whole_runs.whole_run import words
 from perfc.api import Report, analyze
 from perfc.common.choice import member
@@ -22,8 +21,8 @@ from perfc.deployment.extents import batch_symbol
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.ir.syntax.names import symbol_name
-from perfc.machine.mig import mig_profile, profiles
 from perfc.passes.runtimes import Layout, Tf32
+from perfc.view.report.memory_sections.footprint import mig_slice
 from perfc.view.report.sections.confidence import Confidence, confidence
 from perfc.view.report.sections.prediction import QUANTITIES
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit
@@ -129,6 +128,7 @@ def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME
             table.warnings,
             confidence(report, table),
             dict(table.other_quantities),
+            mig_slice(report) if table.other_quantities else None,
         )
     run = _by_card(report, predictor, quantity)
     return WholeRun(
@@ -141,6 +141,7 @@ def whole_run(report: Report, predictor: str, quantity: Quantity = Quantity.TIME
         run.outside,
         *conditions(report),
         quantity,
+        mig_slice=mig_slice(report),
     )
 
 
@@ -196,6 +197,7 @@ class WholeRun:
         notes: further warnings about the prediction.
         confidence: confidence in a time, with its main reason; None for other quantities.
         other_quantities: by the same predictor, ``memory_bytes`` or ``energy_j``.
+        mig_slice: smallest MIG slice that holds allocator and context, None if that is not known.
     """
 
     value: float
@@ -213,6 +215,7 @@ class WholeRun:
     notes: tuple[str, ...] = ()
     confidence: Confidence | None = None
     other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
+    mig_slice: str | None = None
 
     @property
     def unit(self) -> Unit:
@@ -229,23 +232,6 @@ class WholeRun:
     def answer(self) -> str:
         """Return the value and interval as text."""
         return ", ".join(filter(None, (written(self.value, self.unit), self.interval)))
-
-    @property
-    def mig_slice(self) -> str | None:
-        """Return the smallest MIG slice with the predicted memory, None if that is not known."""
-        quantities = {**self.other_quantities, self.quantity.value: self.value}
-        memory_bytes = quantities.get(Quantity.MEMORY.value)
-        target = known_name(self.deployment.target)
-        if memory_bytes is None or not profiles(target):
-            return None
-        profile = mig_profile(memory_bytes, target)
-        return profile.name if profile else "none"
-
-    @property
-    def further(self) -> Sequence[str]:
-        """Return the further quantities by the same predictor, each as text."""
-        named = ((*QUANTITIES[name], value) for name, value in self.other_quantities.items())
-        return [f"{title} {written(value, unit)}" for title, unit, value in named]
 
     @property
     def how(self) -> str:
@@ -314,7 +300,8 @@ class WholeRunView:
         framework: framework or runtime, with its version if that is given.
         mode: inference or training.
         deployment: how the model is run.
-        mig_profile: smallest MIG slice with enough memory; null if memory was not predicted.
+        mig_profile: smallest MIG slice that holds allocator and context; null if the predictor
+            gives no memory.
         other_quantities: by the same predictor, ``memory_bytes`` or ``energy_j``.
     """
 

@@ -10,9 +10,9 @@ from perfc.api import analyze
 from perfc.deployment.prices import Prices
 from perfc.errors import TargetError
 from perfc.ir import record
-from perfc.machine import Machine, SliceProfile, load_machine, partition_of, partitions
+from perfc.machine import SliceProfile, load_machine, partition_of, partitions
 from perfc.machine.mig import mig_profile, profiles
-from perfc.view.report.memory_sections.footprint import holds
+from perfc.view.report.memory_sections.footprint import holds, slices_of
 from perfc.view.report.sections.limits import HOST
 
 from .data_form import RowView
@@ -127,13 +127,12 @@ def slicing(
         PerfcError: as for ``perfc.analyze``.
     """
     card = load_machine(target)
-    partition = partition_of(card)
-    if partition is None or card.slice is not None:
+    partition, order = partition_of(card), slices_of(card)
+    if partition is None or not order:
         known = ", ".join(c for p in partitions() for c in p.cards)
         what = f"no known slices of {card.name}"
         raise TargetError(what, where="--target", hint=f"there are those of {known}")
-    order = sorted(partition.profiles, key=lambda p: (p.card_share, p.sm_count))
-    cut: list[Machine] = [load_machine(f"{card.path}/{p.name}") for p in order]
+    parts, cut = zip(*order, strict=True)
     comparison = compare(
         [setting], [card, *cut], order=Order.GIVEN, slo_s=slo_s, prices=prices, predict=predict
     )
@@ -142,7 +141,7 @@ def slicing(
         setting.model, str(card.path), deployment=setting.deployment, values=setting.values
     )
     fits = [holds(replace(report, machine=m), report.env) for m in cut]
-    slices = tuple(CardSlice(*each) for each in zip(rest, order, fits, strict=True))
+    slices = tuple(CardSlice(*each) for each in zip(rest, parts, fits, strict=True))
     need_bytes = report.footprint.total_bytes
     need = mig_profile(float(need_bytes), card.name)
     used = working(whole)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.ir import Phase, record
+from perfc.machine import Machine, SliceProfile, load_machine, partition_of
 from perfc.passes.layout.processes import ProcessMemory
 from perfc.passes.layout.processes.by_framework import GROWN, process_of
 from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
@@ -181,6 +182,22 @@ def _replayed(
     if workspace:
         allocator.allocate(-1, workspace)
     return replay(table.events(env), allocator, len(table.steps), RUNS)
+
+
+def slices_of(card: Machine) -> list[tuple[SliceProfile, Machine]]:
+    """Return the MIG slices of a card, smallest first; none without known slices."""
+    partition = None if card.slice else partition_of(card)
+    order = (
+        sorted(partition.profiles, key=lambda p: (p.card_share, p.sm_count)) if partition else []
+    )
+    return [(p, load_machine(f"{card.path}/{p.name}")) for p in order]
+
+
+def mig_slice(report: Report) -> str | None:
+    """Return the smallest MIG slice that serves the run of a card; None without known slices."""
+    slices = slices_of(report.machine)
+    serving = (p.name for p, m in slices if holds(replace(report, machine=m), report.env))
+    return next(serving, "none") if slices else None
 
 
 def holds(

@@ -11,6 +11,7 @@ from perfc.ir import record
 
 from ..amounts import key, ratio
 from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table, in_seconds
+from ..memory_sections.footprint import mig_slice
 from ..units import INTERVAL, LOWER_BOUND, Unit, share, span, time_text
 from .limits import held_by
 
@@ -153,6 +154,8 @@ class Prediction:
         notes: warnings about the prediction.
         others: predictions of whole-run predictors that were not used.
         other_quantities: by the whole-run predictor, ``memory_bytes`` or ``energy_j``.
+        mig_profile: smallest MIG slice that holds allocator and context, where a whole-run
+            predictor gives a memory; null without known slices.
     """
 
     floor_s: Amount
@@ -174,6 +177,7 @@ class Prediction:
     notes: tuple[str, ...]
     others: tuple[OtherRun, ...] = ()
     other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
+    mig_profile: str | None = None
 
 
 def forecast(
@@ -224,6 +228,7 @@ def collect(report: Report) -> Prediction:
         table.notes,
         tuple(map(OtherRun.of, report.other_runs)),
         dict(table.other_quantities),
+        mig_slice(report) if table.other_quantities else None,
     )
 
 
@@ -292,6 +297,9 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
     for name, value in view.other_quantities.items():
         title, unit = QUANTITIES[name]
         rows.append(Fact(title, Amount(value, unit), f"by {view.predictor}, without an interval"))
+    if view.mig_profile:
+        words = "the smallest that holds allocator and context, as by perfc mig"
+        rows.append(Fact("MIG slice", None, f"{view.mig_profile}: {words}"))
     cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
     table = (Table(COLUMNS, cells),) if cells else ()
     reason = "" if confidence is None else confidence.reason
