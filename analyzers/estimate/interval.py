@@ -6,6 +6,8 @@ import math
 
 from perfc.ir import record
 
+END = 1.6449
+"""Standard deviations from the middle of a normal distribution to the ends of its central 90 %."""
 MIDDLE_SHARE = 0.41
 """Half-width of the central 50 % of a normal distribution over that of its central 90 %."""
 
@@ -70,6 +72,18 @@ class Interval:
         if self.low <= 0 or not math.isfinite(self.high):
             return math.inf
         return math.expm1(MIDDLE_SHARE * math.log(self.high / self.low) / 2)
+
+    def share_below(self, value: float) -> float:
+        """Return the probability of values up to ``value``: log-normal on each side of the middle.
+
+        >>> round(Interval(0.8, 1.0, 1.25).share_below(1.25), 2)
+        0.95
+        """
+        end = self.high if value >= self.mid else self.low
+        if value <= 0 or end == self.mid:
+            return float(value >= self.mid)
+        distance = math.log(value / self.mid) / abs(math.log(end / self.mid))
+        return (1 + math.erf(distance * END / math.sqrt(2))) / 2
 
     def widened(self, factor: float) -> Interval:
         """Return the interval with log distances of its ends from the middle times ``factor``."""

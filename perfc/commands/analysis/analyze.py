@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from perfc.common.durations import seconds_of
 from perfc.common.plain_text import say
 from perfc.common.whole_file import write_output
 from perfc.errors import ModelError, PassError, PerfcError, VerifyError
@@ -87,6 +88,7 @@ def command(
     metric: str,
     no_what_if: bool,
     count_as: str,
+    measured: str,
     strict: bool,
     time_passes: bool,
     print_ir_after: str,
@@ -102,10 +104,12 @@ def command(
     if quiet and form not in (("text",) if no_predict else ("text", "json")):
         raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
-        if views or full or all_views or print_ir_after or predictor or count_as or node_data:
+        single = (views, full, all_views, print_ir_after, predictor, count_as, node_data, measured)
+        if any(single):
             raise click.UsageError("views, predictors and the IR are of one target at a time")
         source = standard_input() if model == STANDARD_INPUT else model
         return side_by_side(options, model, source, form, output, predict=not no_predict)
+    measured_s = seconds_of(measured, "--measured") if measured else 0.0
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     with ProgressBar() as progress:
@@ -122,12 +126,19 @@ def command(
         deliver_page(report, collected, output, has_what_if=not no_what_if)
     elif form != ONNX:
         show(collected, Format(form), shown, limit, output)
+    if measured:
+        say(collected.verdict.place_of(measured_s), is_error=form != "text")
     for line in str(timing).splitlines() if time_passes else ():
         say(line, is_error=True)
-    if strict and not collected.coverage.is_complete:
-        say(f"incomplete: {collected.coverage.line}", is_error=True)
-        return INCOMPLETE
-    return 0
+    return completeness(collected) if strict else 0
+
+
+def completeness(views: Views) -> int:
+    """Return the exit code of a report under ``--strict``, and say what is incomplete."""
+    if views.coverage.is_complete:
+        return 0
+    say(f"incomplete: {views.coverage.line}", is_error=True)
+    return INCOMPLETE
 
 
 def analyzed(

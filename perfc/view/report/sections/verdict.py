@@ -17,6 +17,7 @@ from perfc.passes.roofline.cost import Tier
 
 from ..amounts import open_symbols
 from ..names import machine_title, runtime_title
+from ..units import Unit, quantity, share, time_text
 from .confidence import Confidence, confidence
 from .limits import LimitShare, limits
 from .phases import Step, step_of
@@ -29,6 +30,8 @@ COLOUR_CHANNELS = (1, 3, 4)
 """Channels of image inputs: gray, RGB, RGBA."""
 TOKENS = re.compile(r"(^|[._])(input_?ids|tokens?|token_ids|ids)([._]?\d+)?$")
 """Names of inputs with one token per element."""
+END_SHARE = 0.95
+"""Probability of times up to the upper end of a 90 % interval."""
 CACHED = re.compile(r"(^|[._])(past|cache|caches)([._]|$)")
 """Names of cache inputs, some of which have as many axes as images."""
 
@@ -132,6 +135,22 @@ class Verdict:
     def time_s(self) -> float:
         """Return the predicted time."""
         return self.expected.mid
+
+    def place_of(self, measured_s: float) -> str:
+        """Return where a measured time lies in the prediction, and what to do if it is outside."""
+        words = f"measured {time_text(measured_s)}"
+        if measured_s < self.floor_s:
+            hint = "check sizes and precision, and that the device had finished"
+            return f"{words} is below the lower bound of {time_text(self.floor_s)}: {hint}"
+        below = self.expected.share_below(measured_s)
+        times = quantity(measured_s / self.time_s, Unit.RATIO)
+        words = f"{words}, {times} the prediction: longer than {share(below)} of such runs"
+        if below > END_SHARE:
+            return f"{words}; perfc trace TRACE --model {self.model} names the causes"
+        if below < 1 - END_SHARE:
+            return f"{words}; perfc adapt learns from measured runs"
+        largest = f", limited most by {self.limits[0].title}" if self.limits else ""
+        return f"{words}, as expected{largest}"
 
     @classmethod
     def of(cls, report: Report, *, predict: bool = True) -> Verdict:
