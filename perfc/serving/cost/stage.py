@@ -303,7 +303,7 @@ class StageCost:
 
 
 class KernelRules(NamedTuple):
-    """What the version or an option changes of an engine's kernels, as in `EngineKind`."""
+    """Rules of an engine's kernels that its version or an option changes, as in `EngineKind`."""
 
     fuses_attention: bool = False
     widens_beyond: int = 0

@@ -1,4 +1,4 @@
-"""Where a measured time lies in a prediction."""
+"""Places of measured times in a prediction."""
 
 from __future__ import annotations
 
