@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 from perfc.common.choice import text_of
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.deployment.extents import keyed, require_ranges
-from perfc.deployment.keywords import target_field
+from perfc.deployment.keywords import target_field, with_signature
 from perfc.deployment.preparing import prepared
 from perfc.deployment.reading import bound, located, lowered, read
 from perfc.deployment.step import trained_in
@@ -230,6 +230,7 @@ class Report(StoredTensors, Presentation):
         return other_runs(self.prediction, self.source, self.execution, self.deployment)
 
 
+@with_signature
 @paused_collector()
 def analyze(
     model: Model,

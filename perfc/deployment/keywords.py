@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from perfc.errors import ParseError
 from perfc.machine import HOST, Reserve
@@ -13,6 +14,8 @@ from perfc.passes.runtimes import Layout, Serving, Tf32
 from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
 
 from .fields import READERS, Mode
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class DeploymentKeywords(TypedDict, total=False):
@@ -44,6 +47,21 @@ class DeploymentKeywords(TypedDict, total=False):
     dims: Mapping[str, int] | None
     batch: int | None
     seq: int | None
+
+
+def with_signature(function: F) -> F:
+    """Give a function the fields of `DeploymentKeywords` in its signature, for completion.
+
+    Defaults are ``...``, as in stubs: those of a ``Deployment`` count.
+    """
+    signature = inspect.signature(function)
+    named = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    only = inspect.Parameter.KEYWORD_ONLY
+    for name, kind in DeploymentKeywords.__annotations__.items():
+        text = kind.__forward_arg__
+        named.append(inspect.Parameter(name, only, default=..., annotation=text))
+    function.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+    return function
 
 
 AXES = ("batch", "seq")

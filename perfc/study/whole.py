@@ -18,6 +18,7 @@ from perfc.api import Report, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.deployment.extents import batch_symbol
+from perfc.deployment.keywords import with_signature
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
 from perfc.ir.syntax.names import symbol_name
@@ -33,6 +34,7 @@ OPTIMIZER = "sgd"
 """Optimizer of a training step that names none; printed with the answer."""
 
 
+@with_signature
 def predict(
     model: Any,
     target: str | None = None,

@@ -12,6 +12,7 @@ from perfc.analyzers.runs.power_cap import cap_law
 from perfc.api import Model, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
+from perfc.deployment.keywords import with_signature
 from perfc.deployment.prices import Offer, Prices, Region, region_named
 from perfc.deployment.prices.regions import WORLD
 from perfc.errors import ParseError, PerfcError
@@ -350,6 +351,7 @@ def compare(
     return replace(result, rows=tuple(ordered))
 
 
+@with_signature
 def compare_models(
     models: Model | Sequence[Model],
     targets: Sequence[str],
