@@ -42,6 +42,18 @@ class Rule(ABC):
         """Return the name of the defining file, in kebab case."""
         return cls.__module__.rpartition(".")[2].replace("_", "-")
 
+    def rewriting(
+        self,
+        subject: Subject,
+        nodes: Sequence[Node],
+        edits: Sequence[Edit],
+        message: str,
+        advice: str,
+    ) -> Finding:
+        """Create a finding whose gain is that of its edits."""
+        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
+        return self.finding(message, advice, nodes=nodes, gain=gain, edits=edits)
+
     def finding(
         self,
         message: str,

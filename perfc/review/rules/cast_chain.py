@@ -54,7 +54,8 @@ class CastChain(Rule):
             edits: tuple[Edit, ...]
             if dtype_of(source) is to:
                 edits = (ReadInstead(node.results[0], source),)
-                yield self._finding(subject, (node,), edits, f"to {to}, the type of its operand")
+                what = f"Cast to {to}, the type of its operand"
+                yield self.rewriting(subject, (node,), edits, what, "drop it")
                 continue
             before = subject.graph.producers.get(source)
             first = operand(before) if before is not None else None
@@ -66,21 +67,13 @@ class CastChain(Rule):
             # what a float out of range becomes as an integer is up to each pair of types
             widened = between.code in HOLDS.get(old.code, "").split()
             is_exact = widened and not (old.is_float and to.is_integer)
-            if is_exact and old is to:
-                edits = (ReadInstead(node.results[0], first),)
-            elif is_exact:
-                edits = (Rewire(node, (first, *node.inputs[1:])),)
-            else:
-                edits = ()
-            if edits:
-                yield self._finding(subject, (node, before), edits, f"{old} → {between} → {to}")
-
-    def _finding(
-        self, subject: Subject, nodes: tuple[Node, ...], edits: tuple[Edit, ...], what: str
-    ) -> Finding:
-        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
-        advice = "drop it" if isinstance(edits[0], ReadInstead) else "convert once"
-        return self.finding(f"Cast {what}", advice, nodes=nodes, gain=gain, edits=edits)
+            if not is_exact:
+                continue
+            edits, advice = (ReadInstead(node.results[0], first),), "drop it"
+            if old is not to:
+                edits, advice = (Rewire(node, (first, *node.inputs[1:])),), "convert once"
+            what = f"Cast {old} → {between} → {to}"
+            yield self.rewriting(subject, (node, before), edits, what, advice)
 
 
 def operand(node: Node) -> Value | None:

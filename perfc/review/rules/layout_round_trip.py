@@ -67,11 +67,10 @@ class LayoutRoundTrip(Rule):
             ReadInstead(last.results[0], between[0].results[0]),
         )
         nodes = (last, *between, first)
-        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
         names = ", ".join(n.loc.op_type or n.op.mnemonic for n in reversed(between))
         message = f"transposed for {names} by {first.name!r} and back"
         advice = "drop both transpositions"
-        return self.finding(message, advice, nodes=nodes, gain=gain, edits=edits)
+        return self.rewriting(subject, nodes, edits, message, advice)
 
 
 def _undoes(there: tuple[int, ...], back: tuple[int, ...]) -> bool:

@@ -57,11 +57,10 @@ class RedundantReshape(Rule):
                 continue
             edits = (ReadInstead(last, source),)
             nodes = chain[: i + 1]
-            gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
             what = "does not change the shape" if i == 0 else f"and {i} before it cancel out"
             message = f"{nodes[0].loc.op_type or nodes[0].op.mnemonic} {what}: {source.type}"
             advice = "drop it" if i == 0 else "drop them"
-            return self.finding(message, advice, nodes=nodes, gain=gain, edits=edits)
+            return self.rewriting(subject, nodes, edits, message, advice)
         return None
 
     def _repeated(self, subject: Subject, chain: list[Node]) -> Finding | None:
@@ -72,10 +71,8 @@ class RedundantReshape(Rule):
         if any(subject.lone_reader(n.results[0]) is None for n in chain[1:]):
             return None
         edits = (Rewire(node, (source, target)),)
-        gain = subject.rewriting(edits, (self.code, subject.shape_key(chain)))
         message = f"Reshape of {len(chain) - 1} view{'s' if len(chain) > 2 else ''}"
-        advice = "reshape once"
-        return self.finding(message, advice, nodes=chain, gain=gain, edits=edits)
+        return self.rewriting(subject, chain, edits, message, "reshape once")
 
 
 def is_view(node: Node) -> bool:

@@ -45,9 +45,8 @@ class RedundantTranspose(Rule):
             first = permutation(before) if before is not None else None
             if perm == tuple(range(len(perm))):
                 edits: tuple[Edit, ...] = (ReadInstead(node.results[0], source),)
-                yield self._finding(
-                    subject, (node,), edits, "keeps the order of the axes", "drop it"
-                )
+                what = "Transpose keeps the order of the axes"
+                yield self.rewriting(subject, (node,), edits, what, "drop it")
             elif before is not None and first is not None and len(first) == len(perm):
                 yield self._pair(subject, before, node, tuple(first[p] for p in perm))
 
@@ -60,20 +59,8 @@ class RedundantTranspose(Rule):
         else:
             edits = (Rewire(second, (source,), {"perm": both}),)
             what, advice = "follows", f"transpose once with perm={list(both)}"
-        message = f"{what} the transposition {first.name!r}"
-        return self._finding(subject, (second, first), edits, message, advice)
-
-    def _finding(
-        self,
-        subject: Subject,
-        nodes: tuple[Node, ...],
-        edits: tuple[Edit, ...],
-        message: str,
-        advice: str,
-    ) -> Finding:
-        gain = subject.rewriting(edits, (self.code, subject.shape_key(nodes)))
-        text = f"Transpose {message}"
-        return self.finding(text, advice, nodes=nodes, gain=gain, edits=edits)
+        message = f"Transpose {what} the transposition {first.name!r}"
+        return self.rewriting(subject, (second, first), edits, message, advice)
 
 
 def permutation(node: Node) -> tuple[int, ...] | None:

@@ -9,6 +9,7 @@ from ..model import (
     Branch,
     Layer,
     Mixer,
+    Mlp,
     Norm,
     NormKind,
     Residual,
@@ -52,6 +53,12 @@ def activation(keys: Keys, *names: str, default: str) -> Activation:
         hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(ACTIVATIONS)}"
         raise keys.unsupported(f"no activation {given[:40]!r}", hint)
     return ACTIVATIONS[given]
+
+
+def biased_mlp(keys: Keys, *, width: int | None = None, usual: str = "gelu") -> Mlp:
+    """Return an MLP with biases and without a gate, of a width and function by default."""
+    function = activation(keys, "hidden_act", "activation", default=usual)
+    return Mlp(keys.whole("intermediate_size", "hidden_dim", default=width), function, False, True)
 
 
 def rms(width: int, *, is_scaled: bool = True) -> Norm:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..keys import Keys
 from ..mixers import Activation, Attention, Mlp
 from ..model import ImageScaling, PatchEmbedding, Projection, Projector, Stack, Tower
-from ._layers import activation, layer_norm, pre_norm, rms
+from ._layers import activation, biased_mlp, layer_norm, pre_norm, rms
 
 PATCHES_ALONG = 1540 // 14
 """Patches along an edge of a large image after Pixtral's processor."""
@@ -51,8 +51,7 @@ def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
     hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
     image, norm = vision.whole("image_size", default=896), layer_norm(hidden)
     along = image // patch
-    function = activation(vision, "hidden_act", default="gelu_pytorch_tanh")
-    mlp = Mlp(vision.whole("intermediate_size"), function, False, True)
+    mlp = biased_mlp(vision, usual="gelu_pytorch_tanh")
     layer = pre_norm(norm, _attention(vision, is_biased=True, is_rotated=False), mlp)
     embedding = PatchEmbedding(image, patch, 3, 0, True, has_positions=True)
     tokens = keys.whole("mm_tokens_per_image", default=256)

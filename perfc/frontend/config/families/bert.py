@@ -15,7 +15,7 @@ from ..model import (
     Stack,
     TokenEmbedding,
 )
-from ._layers import activation, layer_norm, plain, post_norm, pre_norm
+from ._layers import activation, biased_mlp, layer_norm, plain, post_norm, pre_norm
 
 
 def encoder(
@@ -30,11 +30,11 @@ def encoder(
     return (Stack("layers", hidden, embedding, layers, norm, heads),)
 
 
-def own_attention(keys: Keys, hidden: int, name: str = "num_attention_heads") -> Attention:
-    """Return attention to all tokens, with biases."""
-    heads = keys.whole(name)
+def own_attention(keys: Keys, hidden: int, *, is_biased: bool = True) -> Attention:
+    """Return attention to all tokens, with biases or without."""
+    heads = keys.whole("num_attention_heads", "n_heads")
     head_dim = keys.divided(hidden, heads, "heads")
-    return replace(plain(heads, head_dim, is_biased=True), is_causal=False)
+    return replace(plain(heads, head_dim, is_biased=is_biased), is_causal=False)
 
 
 def task(keys: Keys) -> str:
@@ -57,15 +57,7 @@ def text_heads(
             return (OutputHead(vocab, tied, True, width, True, function, layer_norm(width)),)
         case "SequenceClassification":
             labels = len(keys.get("id2label") or {}) or keys.whole("num_labels", default=2)
-            return (
-                OutputHead(
-                    labels,
-                    is_biased=True,
-                    inner=hidden,
-                    activation=Activation.TANH,
-                    is_first_token=True,
-                ),
-            )
+            return (replace(pooler, width=labels, is_biased=True),)
         case _:
             return (pooler,) if has_pooler else ()
 
@@ -77,8 +69,7 @@ def bert(keys: Keys) -> tuple[Stack, ...]:
     if keys.text("position_embedding_type", "absolute") != "absolute":
         raise keys.unsupported("BERT with relative positions is not modeled")
     attention = own_attention(keys, hidden)
-    function = activation(keys, "hidden_act", default="gelu")
-    mlp = Mlp(keys.whole("intermediate_size"), function, False, True)
+    mlp = biased_mlp(keys)
     width = keys.whole("embedding_size", default=hidden)
     embedding = TokenEmbedding(
         keys.whole("vocab_size"),
@@ -97,9 +88,8 @@ def bert(keys: Keys) -> tuple[Stack, ...]:
 def distilbert(keys: Keys) -> tuple[Stack, ...]:
     """DistilBERT: BERT without kinds of tokens."""
     hidden = keys.whole("dim")
-    attention = own_attention(keys, hidden, "n_heads")
-    function = activation(keys, "activation", default="gelu")
-    mlp = Mlp(keys.whole("hidden_dim"), function, False, True)
+    attention = own_attention(keys, hidden)
+    mlp = biased_mlp(keys)
     positions = keys.whole("max_position_embeddings", default=512)
     embedding = TokenEmbedding(keys.whole("vocab_size"), hidden, positions, norm=layer_norm(hidden))
     layers = (post_norm(layer_norm(hidden), attention, mlp),) * keys.layers("n_layers")
@@ -112,8 +102,7 @@ def mpnet(keys: Keys) -> tuple[Stack, ...]:
     hidden = keys.whole("hidden_size")
     attention = replace(own_attention(keys, hidden), is_biased=True)
     buckets = keys.whole("relative_attention_num_buckets", default=32)
-    function = activation(keys, "hidden_act", default="gelu")
-    mlp = Mlp(keys.whole("intermediate_size"), function, False, True)
+    mlp = biased_mlp(keys)
     embedding = TokenEmbedding(
         keys.whole("vocab_size"),
         hidden,
@@ -147,8 +136,7 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
     most = keys.whole("max_relative_positions", default=-1, least=-1)
     span = next((n for n in (buckets, most) if n > 0), positions)
     attention = replace(own_attention(keys, hidden), distances=2 * span)
-    function = activation(keys, "hidden_act", default="gelu")
-    mlp = Mlp(keys.whole("intermediate_size"), function, False, True)
+    mlp = biased_mlp(keys)
     width = keys.whole("embedding_size", default=hidden)
     has_positions = keys.flag("position_biased_input", default=True)
     embedding = TokenEmbedding(
@@ -166,14 +154,7 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
 def modernbert(keys: Keys) -> tuple[Stack, ...]:
     """ModernBERT: gated GELU, rotation, windows in two of three layers."""
     hidden, count = keys.whole("hidden_size"), keys.layers("num_hidden_layers")
-    is_biased = keys.flag("attention_bias")
-    attention = replace(
-        own_attention(keys, hidden),
-        query_bias=is_biased,
-        key_bias=is_biased,
-        value_bias=is_biased,
-        output_bias=is_biased,
-    )
+    attention = own_attention(keys, hidden, is_biased=keys.flag("attention_bias"))
     attention = replace(attention, rotary_dim=attention.head_dim)
     # a token sees half of the window on each side and itself
     window = keys.whole("local_attention", default=128) // 2 * 2 + 1

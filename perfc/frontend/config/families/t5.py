@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..keys import Keys
-from ..model import Attention, Layer, Mlp, Norm, OutputHead, SoundEmbedding, Stack, TokenEmbedding
+from ..model import Attention, Layer, Mixer, Mlp, OutputHead, SoundEmbedding, Stack, TokenEmbedding
 from ._layers import activation, layer_norm, plain, post_norm, pre_norm, rms
 
 
@@ -66,67 +66,65 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
 def bart(keys: Keys) -> tuple[Stack, ...]:
     """BART: normalised behind, learned positions."""
     hidden, vocab = keys.whole("d_model"), keys.whole("vocab_size")
-    function = activation(keys, "activation_function", default="gelu")
-    norm = layer_norm(hidden)
     # the first two rows of the table of positions stand for padding
     positions = keys.whole("max_position_embeddings", default=1024) + 2
-    embedding = TokenEmbedding(vocab, hidden, positions, norm=norm)
-    stacks: list[Stack] = []
-    for name in ("encoder", "decoder"):
-        heads = keys.whole(f"{name}_attention_heads")
-        attention = plain(heads, keys.divided(hidden, heads, "heads"), is_biased=True)
-        mlp = Mlp(keys.whole(f"{name}_ffn_dim"), function, False, True)
-        is_last = name == "decoder"
-        mixers = (
-            (attention, replace(attention, is_cross=True))
-            if is_last
-            else (replace(attention, is_causal=False),)
-        )
-        layer = post_norm(norm, *mixers, mlp)
-        tied = keys.flag("tie_word_embeddings", default=True)
-        stacks.append(
-            Stack(
-                name,
-                hidden,
-                embedding,
-                (layer,) * keys.layers(f"{name}_layers"),
-                None,
-                (OutputHead(vocab, tied),) if is_last else (),
-                is_decoder=is_last,
-            )
-        )
-    return tuple(stacks)
+    embedding = TokenEmbedding(vocab, hidden, positions, norm=layer_norm(hidden))
+    return translator(keys, embedding, embedding, is_before=False)
 
 
 def whisper(keys: Keys) -> tuple[Stack, ...]:
     """Whisper: a window of sound through two convolutions, then as a translator."""
-    hidden, vocab = keys.whole("d_model"), keys.whole("vocab_size")
-    function = activation(keys, "activation_function", default="gelu")
-    norm: Norm = layer_norm(hidden)
     sound = SoundEmbedding(
         keys.whole("num_mel_bins", default=80), keys.whole("max_source_positions", default=1500)
     )
-    words = TokenEmbedding(vocab, hidden, keys.whole("max_target_positions", default=448))
-    stacks: list[Stack] = []
-    for name in ("encoder", "decoder"):
+    positions = keys.whole("max_target_positions", default=448)
+    words = TokenEmbedding(keys.whole("vocab_size"), keys.whole("d_model"), positions)
+    return translator(keys, sound, words, is_before=True)
+
+
+def translator(
+    keys: Keys,
+    source: TokenEmbedding | SoundEmbedding,
+    target: TokenEmbedding,
+    *,
+    is_before: bool,
+) -> tuple[Stack, Stack]:
+    """Return an encoder and a decoder.
+
+    Args:
+        keys: keys of the model.
+        source: input of the encoder.
+        target: input of the decoder.
+        is_before: whether layers are normalized before, with keys that have no bias, or behind.
+    """
+    hidden = keys.whole("d_model")
+    function = activation(keys, "activation_function", default="gelu")
+    norm = layer_norm(hidden)
+
+    def stack(name: str, embedding: TokenEmbedding | SoundEmbedding, *, is_last: bool) -> Stack:
         heads = keys.whole(f"{name}_attention_heads")
         attention = replace(
-            plain(heads, keys.divided(hidden, heads, "heads"), is_biased=True), key_bias=False
+            plain(heads, keys.divided(hidden, heads, "heads"), is_biased=True),
+            key_bias=not is_before,
+            is_causal=is_last,
         )
+        mixers: tuple[Mixer, ...] = (attention,)
+        if is_last:
+            mixers = (attention, replace(attention, is_cross=True))
         mlp = Mlp(keys.whole(f"{name}_ffn_dim"), function, False, True)
-        is_last = name == "decoder"
-        mixers = (
-            (attention, replace(attention, is_cross=True))
-            if is_last
-            else (replace(attention, is_causal=False),)
+        layer = (pre_norm if is_before else post_norm)(norm, *mixers, mlp)
+        head = OutputHead(keys.whole("vocab_size"), keys.flag("tie_word_embeddings", default=True))
+        return Stack(
+            name,
+            hidden,
+            embedding,
+            (layer,) * keys.layers(f"{name}_layers"),
+            norm if is_before else None,
+            (head,) if is_last else (),
+            is_decoder=is_last,
         )
-        layers = (pre_norm(norm, *mixers, mlp),) * keys.layers(f"{name}_layers")
-        head = (
-            (OutputHead(vocab, keys.flag("tie_word_embeddings", default=True)),) if is_last else ()
-        )
-        embedding = words if is_last else sound
-        stacks.append(Stack(name, hidden, embedding, layers, norm, head, is_decoder=is_last))
-    return tuple(stacks)
+
+    return stack("encoder", source, is_last=False), stack("decoder", target, is_last=True)
 
 
 READERS = {

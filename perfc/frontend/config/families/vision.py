@@ -8,13 +8,12 @@ from ..keys import Keys
 from ..model import (
     Activation,
     Attention,
-    Mlp,
     OutputHead,
     PatchEmbedding,
     Stack,
     TokenEmbedding,
 )
-from ._layers import activation, layer_norm, pre_norm
+from ._layers import biased_mlp, layer_norm, pre_norm
 from .bert import own_attention, task
 
 
@@ -22,8 +21,7 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
     """Build patches, layers that are normalised before."""
     hidden = keys.whole("hidden_size", default=768)
     attention = own_attention(keys, hidden)
-    function = activation(keys, "hidden_act", default="gelu")
-    mlp = Mlp(keys.whole("intermediate_size", default=4 * hidden), function, False, True)
+    mlp = biased_mlp(keys, width=4 * hidden)
     image, patch = keys.whole("image_size", default=224), keys.whole("patch_size", default=16)
     norm = layer_norm(hidden)
     embedding = PatchEmbedding(
@@ -73,8 +71,7 @@ def clip(keys: Keys) -> tuple[Stack, ...]:
 def _text(keys: Keys, *, is_causal: bool) -> Stack:
     hidden = keys.whole("hidden_size", default=512)
     attention: Attention = replace(own_attention(keys, hidden), is_causal=is_causal)
-    function = activation(keys, "hidden_act", default="quick_gelu")
-    mlp = Mlp(keys.whole("intermediate_size", default=2048), function, False, True)
+    mlp = biased_mlp(keys, width=2048, usual="quick_gelu")
     embedding = TokenEmbedding(
         keys.whole("vocab_size", default=49408),
         hidden,

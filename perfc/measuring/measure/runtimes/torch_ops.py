@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -161,16 +161,28 @@ def _div(torch: Any, _: Attributes, a: Any, b: Any) -> Any:
 @operator("Conv")
 def _conv(torch: Any, at: Attributes, x: Any, w: Any, b: Any = None) -> Any:
     f = torch.nn.functional
-    rank = w.dim() - 2
+    x, strides, dilations, half = padded(torch, at, x, w.shape[2:])
+    call = (f.conv1d, f.conv2d, f.conv3d)[len(half) - 1]
+    return call(x, w, b, strides, half, dilations, at.get("group", 1))
+
+
+def padded(
+    torch: Any, at: Attributes, x: Any, kernel: Sequence[int], fill: float | None = None
+) -> tuple[Any, list[int], list[int], list[int]]:
+    """Pad an input where PyTorch cannot; return it with strides, dilations and the other pads.
+
+    PyTorch pads both ends equally, in a pool, which has a ``fill``, by half of the window at most.
+    """
+    rank = len(kernel)
     strides, dilations = at.get("strides", [1] * rank), at.get("dilations", [1] * rank)
     pads = at.get("pads", [0] * 2 * rank)
     if str(at.get("auto_pad", "NOTSET")).startswith("SAME"):
-        pads = _same(x.shape[2:], w.shape[2:], strides, dilations, str(at["auto_pad"]))
-    if pads[:rank] != pads[rank:]:
-        x = f.pad(x, [p for i in reversed(range(rank)) for p in (pads[i], pads[rank + i])])
-        pads = [0] * rank
-    call = (f.conv1d, f.conv2d, f.conv3d)[rank - 1]
-    return call(x, w, b, strides, list(pads[:rank]), dilations, at.get("group", 1))
+        pads = _same(x.shape[2:], kernel, strides, dilations, str(at["auto_pad"]))
+    is_wide = fill is not None and any(2 * p > k for p, k in zip(pads, kernel, strict=False))
+    if pads[:rank] != pads[rank:] or is_wide:
+        pad = [p for i in reversed(range(rank)) for p in (pads[i], pads[rank + i])]
+        x, pads = torch.nn.functional.pad(x, pad, value=fill or 0), [0] * rank
+    return x, strides, dilations, list(pads[:rank])
 
 
 def _same(x: Any, w: Any, strides: Any, dilations: Any, mode: str) -> list[int]:
@@ -226,24 +238,14 @@ def _clip(torch: Any, at: Attributes, x: Any, low: Any = None, high: Any = None)
 @operator("MaxPool", "AveragePool")
 def _pool(torch: Any, at: Attributes, x: Any) -> Any:
     f = torch.nn.functional
-    kernel = list(at["kernel_shape"])
-    rank = len(kernel)
-    strides, pads = at.get("strides", [1] * rank), at.get("pads", [0] * 2 * rank)
-    is_ceil = bool(at.get("ceil_mode", 0))
+    kernel, is_ceil = list(at["kernel_shape"]), bool(at.get("ceil_mode", 0))
     is_maximum = at["_op"] == "MaxPool"
-    if str(at.get("auto_pad", "NOTSET")).startswith("SAME"):
-        dilations = at.get("dilations", [1] * rank)
-        pads = _same(x.shape[2:], kernel, strides, dilations, str(at["auto_pad"]))
-    # PyTorch pads both ends equally, by half of the window at most
-    if pads[:rank] != pads[rank:] or any(2 * p > k for p, k in zip(pads, kernel, strict=False)):
-        pad = [p for i in reversed(range(rank)) for p in (pads[i], pads[rank + i])]
-        fill = -math.inf if is_maximum and x.is_floating_point() else 0
-        x, pads = f.pad(x, pad, value=fill), [0] * rank
-    half = list(pads[:rank])
+    fill = -math.inf if is_maximum and x.is_floating_point() else 0
+    x, strides, dilations, half = padded(torch, at, x, kernel, fill)
     if is_maximum:
-        call = (f.max_pool1d, f.max_pool2d, f.max_pool3d)[rank - 1]
-        return call(x, kernel, strides, half, at.get("dilations", 1), is_ceil)
-    call = (f.avg_pool1d, f.avg_pool2d, f.avg_pool3d)[rank - 1]
+        call = (f.max_pool1d, f.max_pool2d, f.max_pool3d)[len(kernel) - 1]
+        return call(x, kernel, strides, half, dilations, is_ceil)
+    call = (f.avg_pool1d, f.avg_pool2d, f.avg_pool3d)[len(kernel) - 1]
     return call(x, kernel, strides, half, is_ceil, bool(at.get("count_include_pad", 0)))
 
 
@@ -251,22 +253,14 @@ def _pool(torch: Any, at: Attributes, x: Any) -> Any:
 def _reduce(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
     given = at.get("axes") if axes is None else ints(axes)
     dims = tuple(given) if given else tuple(range(x.dim()))
-    keeps_dims = bool(at.get("keepdims", 1))
-    match at["_op"]:
-        case "ReduceMean":
-            return x.mean(dim=dims, keepdim=keeps_dims)
-        case "ReduceSum":
-            return x.sum(dim=dims, keepdim=keeps_dims)
-        case "ReduceMax":
-            return x.amax(dim=dims, keepdim=keeps_dims)
-        case "ReduceMin":
-            return x.amin(dim=dims, keepdim=keeps_dims)
-        case "ReduceL2":
-            return torch.linalg.vector_norm(x, dim=dims, keepdim=keeps_dims)
-        case _:
-            for axis in sorted((d % x.dim() for d in dims), reverse=True):
-                x = x.prod(dim=axis, keepdim=keeps_dims)
-            return x
+    keeps_dims, norm = bool(at.get("keepdims", 1)), partial(torch.linalg.vector_norm, x)
+    calls = {"Mean": x.mean, "Sum": x.sum, "Max": x.amax, "Min": x.amin, "L2": norm}
+    call = calls.get(at["_op"].removeprefix("Reduce"))
+    if call is not None:
+        return call(dim=dims, keepdim=keeps_dims)
+    for axis in sorted((d % x.dim() for d in dims), reverse=True):
+        x = x.prod(dim=axis, keepdim=keeps_dims)
+    return x
 
 
 @operator("Constant")
