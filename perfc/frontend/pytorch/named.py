@@ -167,6 +167,7 @@ def answered(
         longest_s=LONGEST_S,
         request=json.dumps(request, default=described),
         folder=folder,
+        is_kept=not is_jax,
     )
 
 

@@ -50,6 +50,15 @@ def main() -> None:
     reply.write_text(json.dumps(answer), encoding="utf-8")
 
 
+def prepare() -> None:
+    """Import what an export imports, by one."""
+    import torch
+
+    archive_names_as_traced()
+    given = Call((torch.zeros(2, 1),), {})
+    archive_of(torch.nn.Linear(1, 1), given, 1)
+
+
 def archive_names_as_traced() -> None:
     """Let PyTorch save programs without renaming a copy of them, half of the time that takes."""
     serialize: Any = import_module("torch._export.serde.serialize")

@@ -13,6 +13,9 @@ from typing import Any
 
 from perfc.errors import ModelError
 
+KEEP_S = "PERFC_KEEP_S"
+"""Variable with the idle seconds after which a worker ends that stays; without it none does."""
+
 
 def child_environment() -> dict[str, str]:
     """Return the environment of a process that imports this perfc from any folder.
@@ -36,6 +39,7 @@ def answer_of(
     longest_s: float,
     request: str = "",
     folder: str = "",
+    is_kept: bool = False,
 ) -> dict[str, Any]:
     """Return the answer that a process writes.
 
@@ -48,10 +52,18 @@ def answer_of(
         longest_s: maximum seconds.
         request: its standard input.
         folder: folder to run it in; "" for the current one.
+        is_kept: whether a process that stays between commands may run it.
 
     Raises:
         ModelError: it takes too long, or ends without an answer.
     """
+    environment = child_environment()
+    if is_kept and hasattr(os, "fork") and (idle_s := environment.get(KEEP_S)):
+        from .kept import is_run
+
+        given = [arguments, request, os.path.abspath(folder), int(longest_s), environment]
+        if is_run(worker, idle_s, given):
+            return dict(json.loads(reply.read_text(encoding="utf-8")))
     try:
         made = subprocess.run(
             [sys.executable, "-m", worker, *arguments],
@@ -61,7 +73,7 @@ def answer_of(
             timeout=longest_s,
             check=False,
             cwd=folder or None,
-            env=child_environment(),
+            env=environment,
         )
     except subprocess.TimeoutExpired:
         what, hint = late

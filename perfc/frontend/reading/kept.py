@@ -1,0 +1,95 @@
+"""Worker that stays between commands, with its framework imported, and forks for each request.
+
+Usage: ``python -m perfc.frontend.reading.kept SOCKET MODULE SECONDS``. It ends after so many idle
+seconds. `process.answer_of` takes it where ``PERFC_KEEP_S`` has them.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from socket import AF_UNIX, socket
+from socketserver import ForkingMixIn, StreamRequestHandler, UnixStreamServer
+from typing import Any
+
+from perfc.common.cache_folder import cache_folder
+from perfc.common.version import __version__
+
+
+class KeptServer(ForkingMixIn, UnixStreamServer):
+    """Runs every request in a fork, and ends when there is none for a while."""
+
+    def handle_timeout(self) -> None:
+        """End."""
+        raise SystemExit
+
+
+class KeptRequest(StreamRequestHandler):
+    """One request, whose process ends with it."""
+
+    def handle(self) -> None:
+        """Run the worker, then send a line."""
+        arguments, given, folder, limit_s, environment = json.loads(self.rfile.readline())
+        signal.alarm(limit_s)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(folder)
+        sys.argv[1:], sys.stdin, worker = arguments, io.StringIO(given), sys.argv[2]
+        import_module(worker).main()
+        self.wfile.write(b"\n")
+
+
+def main() -> None:
+    """Serve requests until there are none for a while."""
+    place = Path(sys.argv[1])
+    import_module(sys.argv[2]).prepare()
+    gc.freeze()
+    place.unlink(missing_ok=True)
+    with KeptServer(str(place), KeptRequest) as server:
+        server.timeout = float(sys.argv[3])
+        while True:
+            server.handle_request()
+
+
+def is_run(worker: str, idle_s: str, request: Sequence[Any]) -> bool:
+    """Return True if a worker that stays ran a request; without one, start it for the next.
+
+    Args:
+        worker: module that it runs.
+        idle_s: seconds after which it ends.
+        request: arguments, standard input, folder, maximum seconds and environment of the process.
+    """
+    installed = os.stat(sysconfig.get_path("purelib")).st_mtime_ns
+    key = repr((worker, sys.executable, request[-1]["PYTHONPATH"], __version__, installed))
+    place = cache_folder("kept") / sha256(key.encode()).hexdigest()[:16]
+    try:
+        with socket(AF_UNIX) as connection:
+            connection.connect(str(place))
+            connection.sendall(f"{json.dumps(request)}\n".encode())
+            return connection.recv(1) != b""
+    except OSError:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        subprocess.Popen(
+            [sys.executable, "-m", __name__, str(place), worker, idle_s],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=request[-1],
+            start_new_session=True,
+        )
+        return False
+
+
+if __name__ == "__main__":
+    main()
