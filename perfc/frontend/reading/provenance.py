@@ -23,7 +23,7 @@ CALL = re.compile(r"(?<=\w)_+\d*$")
 SCOPE = re.compile(r"'([^']*)'")
 FOREIGN = re.compile(
     r"/torch/(nn|_\w+|functional|utils|export)\b|/perfc/frontend/\w+/(export|worker)\.py|^<"
-    r"|-packages/(torch|jax|flax)/|^runpy\.py|/runpy\.py"
+    r"|-packages/(torch|jax|flax)/|^runpy\.py|/runpy\.py|^-$"
 )
 """Source files of PyTorch, JAX and perfc, and code without a file."""
 MOST_FRAMES = 24

@@ -49,6 +49,7 @@ def exported(request: Mapping[str, Any]) -> dict[str, Any]:
     given, kwargs = named_object(where, name), request["kwargs"]
     args, named = arguments_of(given, request["inputs"])
     made = given(**kwargs) if isinstance(given, type) else given
+    with_scopes(made)
     if kwargs and made is given:
         made = functools.partial(given, **kwargs)
     if not callable(made):
@@ -61,6 +62,34 @@ def exported(request: Mapping[str, Any]) -> dict[str, Any]:
     except Exception:
         # a function that compares its batch with a number holds for that batch only
         return program(made, args, named, has_batch=False)
+
+
+def with_scopes(module: Any) -> None:
+    """Let operations have the path of their module of NNX, as Linen does."""
+    nnx: Any = sys.modules.get("flax.nnx")
+    if nnx is None or not isinstance(module, nnx.Module):
+        return
+    scope, root = import_module("jax").named_scope, type(module).__name__
+    paths = {id(part): (root, *path) for path, part in nnx.iter_modules(module)}
+    outer: list[tuple[Any, ...]] = [()]
+
+    def scoped(call: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(call)
+        def in_scope(self: Any, *args: Any, **named: Any) -> Any:
+            path, above = paths.get(id(self), outer[-1]), len(outer[-1])
+            inner = path[above:] if path[:above] == outer[-1] else path
+            outer.append(path)
+            with scope("/".join(map(str, inner))):
+                result = call(self, *args, **named)
+            outer.pop()
+            return result
+
+        return in_scope
+
+    kinds: set[Any] = {kind for _, part in nnx.iter_modules(module) for kind in type(part).__mro__}
+    for kind in kinds:
+        if "__call__" in vars(kind):
+            kind.__call__ = scoped(kind.__call__)
 
 
 def arguments_of(given: Any, inputs: Sequence[str]) -> Shapes:

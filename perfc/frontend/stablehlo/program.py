@@ -32,7 +32,7 @@ MOST_NODES = 200_000
 DEEPEST = 32
 """Nesting of calls."""
 Frames: TypeAlias = "tuple[str, ...]"
-PLACE = re.compile(r'loc\("([^"]*)"')
+PLACE = re.compile(r'loc\("([^"]*)"(?!:)')
 STORED = re.compile(r"(params|parameters|variables|weights)\b")
 """Names of arguments that are trees of parameters."""
 FEW = 4
