@@ -37,6 +37,7 @@ COUNTS = frozenset(
         "loras",
         "lora_rank",
         "draft_tokens",
+        "looks_every",
     }
 )
 FORMATS = data_next_to(__file__)
@@ -195,7 +196,7 @@ class _FlagReader:
                 return value in HALVES
             case "flash_attention" if value != "auto":
                 self.options[option] = value not in ("off", "0", "false")
-            case "whole-prompts" | "mixed":
+            case "whole-prompts" | "mixed" if value.lower() != "false":
                 self.options["batching"] = option
             case "ep-all" | "ep-tensor" | "attention-dp" | "attention-tp":
                 if value.lower() not in ("false", "none"):

@@ -39,6 +39,7 @@ class Additions(TypedDict, total=False):
             launches each kernel from the host; by default the target's value or a prior.
         batching: whose tokens a step has, "mixed", "whole-prompts" or "prompts-first"; by default
             as the runtime does.
+        looks_every: decode steps between two looks of a busy engine for new requests; None for 1.
         flash_attention: False for llama.cpp's ``-fa off``; None for the default of its version.
         cpu_offload_gb: GiB of each GPU's weights that stay in host memory, from where every step
             reads them; None for none.
@@ -60,6 +61,7 @@ class Additions(TypedDict, total=False):
     recorded_tokens: int | None
     host_launch: str | float | None
     batching: str | Batching | None
+    looks_every: int | None
     flash_attention: bool | None
     cpu_offload_gb: float | None
     reserve: str | int | Reserve
@@ -142,6 +144,7 @@ def of_host(added: Additions) -> dict[str, Any]:
         "host_launch_s": None if given is None else seconds_of(given, "--host-launch"),
         "recorded_tokens": added.get("recorded_tokens"),
         "batching": batching,
+        "looks_every": added.get("looks_every"),
         "fuses_attention": added.get("flash_attention"),
         "offloaded_bytes": (added.get("cpu_offload_gb") or 0.0) * (1 << 30) or None,
     }

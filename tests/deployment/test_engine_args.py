@@ -64,17 +64,18 @@ LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = 
         (),
     ),
     (
-        f"sglang serve --model {LLAMA} --enable-mixed-chunk --attention-backend fa3 --ep 4 --tp 4",
+        f"sglang serve --model {LLAMA} --enable-mixed-chunk --attention-backend fa3 --ep 4 --tp 4 "
+        "--scheduler-recv-interval 30",
         "sglang",
-        {"batching": "mixed"},
+        {"batching": "mixed", "looks_every": 30},
         {"ep": 4, "tp": 4},
         ("--attention-backend fa3",),
     ),
     (
         f"trtllm-serve {LLAMA} --tp_size 4 --max_batch_size 256 --max_num_tokens 8192 "
-        "--kv_cache_free_gpu_memory_fraction 0.9 --backend pytorch",
+        "--kv_cache_free_gpu_memory_fraction 0.9 --backend pytorch --enable_chunked_prefill",
         "trtllm",
-        {"max_num_seqs": 256, "token_budget": 8192, "utilization": 0.9},
+        {"max_num_seqs": 256, "token_budget": 8192, "utilization": 0.9, "batching": "mixed"},
         {"tp": 4},
         (),
     ),
