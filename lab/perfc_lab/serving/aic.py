@@ -248,6 +248,7 @@ def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings,
         int(row.isl),
         users,
         groups,
+        text(row.backend_version),
     )
 
 

@@ -36,7 +36,14 @@ def _servers() -> dict[str, Any]:
 
 
 def together(
-    model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
+    model: str,
+    runtime: str,
+    system: str,
+    precision: str,
+    isl: int,
+    users: int,
+    groups: int,
+    version: str = "",
 ) -> tuple[ServerSettings, str]:
     """Return the settings of a run's server, and the element type of its cache, "" for the usual.
 
@@ -48,9 +55,11 @@ def together(
         isl: tokens of a prompt.
         users: number of users of the run.
         groups: number of groups of ranks that have separate sequences.
+        version: of the runtime.
     """
     for listed in _servers()["server"]:
         fits = listed["model"] in model.lower() and listed["runtime"] == runtime
+        fits = fits and version not in listed.get("without", ())
         if fits and system in listed["systems"] and precision in listed["precisions"]:
             budget = int(listed.get("token_budget", 0))
             if listed.get("holds_prompt"):
@@ -60,7 +69,9 @@ def together(
             looks = few if users < FEW_USERS else many
             if groups > 1:
                 looks = listed.get("balances_every", 0)
-            seqs = users if listed.get("seqs_of_users") else int(listed.get("max_num_seqs", 0))
+            seqs = int(listed.get("max_num_seqs", 0))
+            if listed.get("seqs_of_users"):
+                seqs = min(users, listed.get("connections", users))
             settings = ServerSettings(
                 budget, seqs, looks, recorded_tokens=int(listed.get("recorded_tokens", 0))
             )
