@@ -337,4 +337,5 @@ class Engine:
             drafted=self.speculation.tokens,
             is_ahead=kind.is_ahead,
             looks_every=kind.looks_every,
+            write_s=self.law.write_s,
         )

@@ -72,6 +72,7 @@ class HostModel:
     request_s: float = 0.0
     token_s: float = 0.0
     launch_s: float = 0.0
+    write_s: float = 0.0
     ttft_low: float = 0.5
     ttft_high: float = 2.0
     tpot_low: float = 0.7

@@ -13,21 +13,21 @@ import pytest
 from perfc.errors import ParseError
 from perfc.serving import Load
 from perfc.serving.simulation import traces
-from perfc.serving.simulation.arrivals import Request, closed_loop, poisson
+from perfc.serving.simulation.arrivals import Request, drawn_workload
 from perfc.serving.simulation.traces import traced
 
 
 def test_staggered_users_are_evenly_in_the_middle_of_their_first_answers() -> None:
-    work = closed_loop(4, 10, 80, count=6, is_staggered=True, cached=3)
+    work = drawn_workload(4, 10, 80, count=6, is_staggered=True, cached=3)
     assert [r.output_tokens for r in work.requests] == [10, 30, 50, 70, 80, 80]
     assert {(r.arrival_s, r.input_tokens, r.cached_tokens) for r in work.requests} == {(0.0, 10, 3)}
     assert work.concurrency == 4
-    short = closed_loop(4, 10, 1, count=4, is_staggered=True)
+    short = drawn_workload(4, 10, 1, count=4, is_staggered=True)
     assert [r.output_tokens for r in short.requests] == [1] * 4, "one token at least"
 
 
 def test_lengths_are_drawn_down_to_a_share_and_at_least_one() -> None:
-    work = closed_loop(1, 1000, 100, count=400, spread=0.4, cached=900, seed=5)
+    work = drawn_workload(1, 1000, 100, count=400, spread=0.4, cached=900, seed=5)
     reads, writes = (
         [getattr(r, n) for r in work.requests] for n in ("input_tokens", "output_tokens")
     )
@@ -36,7 +36,7 @@ def test_lengths_are_drawn_down_to_a_share_and_at_least_one() -> None:
     assert sum(reads) / 400 == pytest.approx(800, rel=0.03)
     assert 60 <= min(writes) < max(writes) <= 100
     assert all(r.cached_tokens == min(900, r.input_tokens - 1) for r in work.requests)
-    assert closed_loop(1, 1, 1, count=3, spread=0.9).requests == (Request(0.0, 1, 1),) * 3
+    assert drawn_workload(1, 1, 1, count=3, spread=0.9).requests == (Request(0.0, 1, 1),) * 3
 
 
 def test_a_share_of_the_prompts_is_in_the_cache() -> None:
@@ -62,13 +62,13 @@ def test_a_share_of_the_prompts_is_in_the_cache() -> None:
 
 
 def test_arrivals_are_as_far_apart_as_the_rate_says() -> None:
-    work = poisson(4.0, 10, 5, count=2000, seed=1)
+    work = drawn_workload(0, 10, 5, count=2000, seed=1, rate=4.0)
     times = [r.arrival_s for r in work.requests]
     assert times[0] == 0
     assert times == sorted(times)
     assert times[-1] / 1999 == pytest.approx(0.25, rel=0.05)
     assert work.concurrency == 0
-    assert poisson(4.0, 10, 5, count=9, seed=1).requests == work.requests[:9]
+    assert drawn_workload(0, 10, 5, count=9, seed=1, rate=4.0).requests == work.requests[:9]
 
 
 def test_a_trace_has_a_bounded_number_of_lines_and_of_tokens(

@@ -30,7 +30,7 @@ from perfc.serving.search import (
 )
 from perfc.serving.service import _interval_factors
 from perfc.serving.simulation import disaggregated
-from perfc.serving.simulation.arrivals import Request, closed_loop, poisson
+from perfc.serving.simulation.arrivals import Request, drawn_workload
 from perfc.serving.simulation.closed_loop import steady_times
 from perfc.serving.simulation.disaggregated import Prefill, simulate_disaggregated
 from perfc.serving.simulation.metrics import (
@@ -269,7 +269,7 @@ def test_requests_that_come_by_themselves_wait_for_a_worker_in_turn() -> None:
 
 
 def test_both_halves_of_a_closed_loop_pass_as_many_requests() -> None:
-    work = closed_loop(40, 64, 11, count=80)
+    work = drawn_workload(40, 64, 11, count=80)
     pool = prefill(workers=1)
     each_s = pool.prompt_s(64, 0)
     run = simulate_disaggregated(work, Limits(), Clock(), pool)
@@ -278,14 +278,16 @@ def test_both_halves_of_a_closed_loop_pass_as_many_requests() -> None:
     assert max(s.decodes for s in run.strides) == most
     passed = most / (11 * (10 + most) * 1e-3)
     assert run.served[-1].ttft_s >= (40 - most) / passed
-    begun = closed_loop(40, 64, 11, count=80, is_staggered=True)
+    begun = drawn_workload(40, 64, 11, count=80, is_staggered=True)
     middle = simulate_disaggregated(begun, Limits(), Clock(), pool)
     assert max(s.decodes for s in middle.strides) == most, "first answers are cut short, not all"
     many = simulate_disaggregated(work, Limits(), Clock(), prefill(workers=100))
     assert max(s.decodes for s in many.strides) >= 39
     with pytest.raises(ParseError, match="too few GPUs for one prefill worker"):
         simulate_disaggregated(work, Limits(), Clock(), prefill(workers=0))
-    alone = simulate_disaggregated(poisson(0.1, 64, 11, count=5), Limits(), Clock(), pool)
+    alone = simulate_disaggregated(
+        drawn_workload(0, 64, 11, count=5, rate=0.1), Limits(), Clock(), pool
+    )
     assert all(s.ttft_s >= each_s for s in alone.served)
 
 

@@ -14,7 +14,7 @@ from perfc.ir.graph import Module
 from perfc.ir.tensors.types import Type
 from perfc.serving import llm
 from perfc.serving.cost.drafts import Speculation
-from perfc.serving.simulation.arrivals import closed_loop
+from perfc.serving.simulation.arrivals import drawn_workload
 from perfc.serving.simulation.metrics import latencies, written
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc.serving.simulation.simulate import simulate
@@ -40,7 +40,7 @@ def test_a_step_writes_what_is_kept_and_one_more(
 
 @pytest.mark.parametrize("each", [1.0, 1.85, 2.533, 4.0])
 def test_requests_end_in_as_many_fewer_steps(each: float) -> None:
-    run = simulate(closed_loop(4, 100, 401, count=16), Limits(tokens_per_step=each), Fixed())
+    run = simulate(drawn_workload(4, 100, 401, count=16), Limits(tokens_per_step=each), Fixed())
     found = latencies((Share(run, 1, 0, 16, 1.0),), lambda _: 0.0)
     assert found.tpot is not None
     assert found.tpot.mean == pytest.approx(1 / each, rel=0.02)
@@ -54,7 +54,7 @@ def test_requests_end_in_as_many_fewer_steps(each: float) -> None:
 def test_room_is_kept_for_what_may_be_kept() -> None:
     tight = Limits(kv_tokens=1100, drafted=15, tokens_per_step=2.0)
     plain = Limits(kv_tokens=1100)
-    workload = closed_loop(4, 200, 60, count=8)
+    workload = drawn_workload(4, 200, 60, count=8)
     with_drafts, without = (simulate(workload, limits, Fixed()) for limits in (tight, plain))
     assert with_drafts.preempted > without.preempted
     assert all(s.last_s > 0 for s in with_drafts.served)

@@ -10,7 +10,7 @@ import pytest
 from perfc.errors import ParseError
 from perfc.passes.runtimes import Batching
 from perfc.serving.simulation import simulate as simulation
-from perfc.serving.simulation.arrivals import Request, Workload, closed_loop, poisson
+from perfc.serving.simulation.arrivals import Request, Workload, drawn_workload
 from perfc.serving.simulation.metrics import Latencies, latencies
 from perfc.serving.simulation.scheduler import Chunk, Limits, Scheduler
 from perfc.serving.simulation.simulate import SimulatedRun, simulate
@@ -37,7 +37,7 @@ def tokens_written(run: SimulatedRun) -> int:
 
 
 def test_one_user_alone_waits_for_the_prompt_and_then_a_step_a_token() -> None:
-    run = simulate(closed_loop(1, 100, 5, count=1), Limits(), Linear())
+    run = simulate(drawn_workload(1, 100, 5, count=1), Limits(), Linear())
     (one,) = run.served
     assert one.ttft_s == pytest.approx(1e-3 + 100e-5)
     assert sum(s.steps for s in run.strides) == 5
@@ -48,13 +48,13 @@ def test_one_user_alone_waits_for_the_prompt_and_then_a_step_a_token() -> None:
 @pytest.mark.parametrize("reserves", [False, True])
 def test_every_token_is_written_once(batching: Batching, reserves: bool) -> None:
     limits = Limits(8, 64, 2000, batching, reserves)
-    run = simulate(closed_loop(20, 150, 30, count=60, spread=0.5, seed=3), limits, Linear())
+    run = simulate(drawn_workload(20, 150, 30, count=60, spread=0.5, seed=3), limits, Linear())
     assert tokens_written(run) == sum(s.request.output_tokens for s in run.served) or run.preempted
     assert all(s.arrival_s < s.first_s <= s.last_s for s in run.served)
 
 
 def test_jumps_give_what_single_steps_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = closed_loop(6, 80, 300, count=24, spread=0.4, seed=1)
+    work = drawn_workload(6, 80, 300, count=24, spread=0.4, seed=1)
     jumped = simulate(work, Limits(kv_tokens=1100), Linear())
     monkeypatch.setattr(simulation, "FINEST", 1)
     stepped = simulate(work, Limits(kv_tokens=1100), Linear())
@@ -78,17 +78,17 @@ def test_decodes_come_first_and_prompts_fill_the_budget() -> None:
 
 def test_whole_prompts_wait_and_prompts_first_keep_decodes_waiting() -> None:
     whole = Limits(token_budget=100, batching=Batching.WHOLE_PROMPTS)
-    run = simulate(closed_loop(3, 60, 4, count=3), whole, Linear())
+    run = simulate(drawn_workload(3, 60, 4, count=3), whole, Linear())
     assert [len(s.chunks) for s in run.strides if s.chunks] == [1, 1] or all(
         c.tokens == 60 for s in run.strides for c in s.chunks
     )
     first = Limits(token_budget=100, batching=Batching.PROMPTS_FIRST)
-    run = simulate(closed_loop(3, 60, 4, count=9), first, Linear())
+    run = simulate(drawn_workload(3, 60, 4, count=9), first, Linear())
     assert all(s.decodes == 0 for s in run.strides if s.chunks)
 
 
 def test_reserved_room_never_preempts_and_a_full_pool_does() -> None:
-    work = closed_loop(8, 100, 100, count=16)
+    work = drawn_workload(8, 100, 100, count=16)
     full = simulate(work, Limits(kv_tokens=900), Linear())
     kept = simulate(work, Limits(kv_tokens=900, reserves_output=True), Linear())
     assert full.preempted > 0
@@ -96,7 +96,7 @@ def test_reserved_room_never_preempts_and_a_full_pool_does() -> None:
 
 
 def test_pages_that_nobody_took_are_not_computed_again() -> None:
-    work = closed_loop(8, 100, 100, count=16)
+    work = drawn_workload(8, 100, 100, count=16)
     kept = simulate(work, Limits(kv_tokens=900), Linear())
     lost = simulate(work, Limits(kv_tokens=900, keeps_prefixes=False), Linear())
     computed = [sum(c.tokens for s in run.strides for c in s.chunks) for run in (kept, lost)]
@@ -104,21 +104,21 @@ def test_pages_that_nobody_took_are_not_computed_again() -> None:
 
 
 def test_requests_that_come_by_themselves_wait_for_nobody_else() -> None:
-    slow = simulate(poisson(0.5, 100, 10, count=20, seed=2), Limits(), Linear())
+    slow = simulate(drawn_workload(0, 100, 10, count=20, seed=2, rate=0.5), Limits(), Linear())
     assert all_of(slow).ttft.p99 < 5e-3
     assert slow.time_s > 20
-    again = simulate(poisson(0.5, 100, 10, count=20, seed=2), Limits(), Linear())
+    again = simulate(drawn_workload(0, 100, 10, count=20, seed=2, rate=0.5), Limits(), Linear())
     assert again.time_s == slow.time_s
 
 
 def test_a_staggered_loop_is_steady_at_once() -> None:
-    run = simulate(closed_loop(16, 50, 200, count=64, is_staggered=True), Limits(), Linear())
+    run = simulate(drawn_workload(16, 50, 200, count=64, is_staggered=True), Limits(), Linear())
     decodes = [s.decodes for s in run.strides[16:60]]
     assert min(decodes) >= 14
 
 
 def test_both_definitions_of_a_token_are_told_apart() -> None:
-    run = simulate(closed_loop(1, 1000, 11, count=4), Limits(), Linear())
+    run = simulate(drawn_workload(1, 1000, 11, count=4), Limits(), Linear())
     found = all_of(run)
     assert found.tpot is not None
     assert found.itl is not None
@@ -130,7 +130,7 @@ def test_both_definitions_of_a_token_are_told_apart() -> None:
 
 def test_what_can_never_be_held_is_refused() -> None:
     with pytest.raises(ParseError, match="does not fit a pool of 64"):
-        simulate(closed_loop(1, 100, 5, count=1), Limits(kv_tokens=64), Linear())
+        simulate(drawn_workload(1, 100, 5, count=1), Limits(kv_tokens=64), Linear())
 
 
 def test_no_request_takes_no_time() -> None:
@@ -198,3 +198,17 @@ def test_nothing_is_left_unseen_where_all_others_end() -> None:
     work = Workload((Request(0.0, 10, 4), Request(0.002, 10, 4)))
     run = simulate(work, Limits(is_ahead=True, looks_every=30), Linear())
     assert all(math.isfinite(s.last_s) for s in run.served)
+
+
+def test_a_server_that_sends_tokens_one_by_one_makes_first_tokens_wait() -> None:
+    work = drawn_workload(8, 100, 20, count=80)
+    fast = simulate(work, Limits(), Linear())
+    each_s = 0.5 * fast.time_s / (80 * 20)
+    slow, late = (simulate(work, Limits(write_s=n * each_s), Linear()) for n in (1, 10))
+    assert fast.time_s <= max(s.last_s for s in slow.served) < 1.5 * fast.time_s
+    end_s = max(s.last_s for s in late.served)
+    assert end_s >= 80 * 20 * 10 * each_s, "no more tokens than it sends"
+    assert end_s < 1.1 * 80 * 20 * 10 * each_s, "it is never idle"
+    waits = [sum(s.ttft_s for s in run.served[8:]) / 72 for run in (fast, slow, late)]
+    assert waits[0] <= waits[1] < waits[2]
+    assert all(s.arrival_s <= s.first_s <= s.last_s for s in late.served)

@@ -235,21 +235,13 @@ def _served(
 
 def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings, str]:
     """Return the settings of the servers of InferenceX, by the lengths of its requests."""
-    settings = generated(str(row.backend), text(row.backend_version), int(row.isl), users)
+    run, model = _run(row), str(row.model_path)
+    settings = generated(run.runtime, run.version, run.isl, users)
     if _has_few_seats(row):
         return replace(settings, max_num_seqs=users - 1), ""
-    if settings.token_budget or not {int(row.isl), int(row.osl)} <= RANGE_RATIO:
-        return settings, cache_of(str(row.model_path), str(row.backend))
-    return together(
-        str(row.model_path),
-        str(row.backend),
-        str(row.system),
-        text(row.precision),
-        int(row.isl),
-        users,
-        groups,
-        text(row.backend_version),
-    )
+    if settings.token_budget or not {run.isl, run.osl} <= RANGE_RATIO:
+        return settings, cache_of(model, run.runtime)
+    return together(model, run, groups)
 
 
 def _has_few_seats(row: Any) -> bool:

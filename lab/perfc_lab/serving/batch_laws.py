@@ -15,7 +15,7 @@ from perfc.serving import host
 from perfc.serving.engine import Engine
 from perfc.serving.host import BENCH, LEARNED, ROCM, HostModel, host_models
 from perfc.serving.service import engine_for
-from perfc.serving.simulation.arrivals import closed_loop
+from perfc.serving.simulation.arrivals import drawn_workload
 
 from . import ServedRow, ServingQuantity
 from .batches import LLAMA_CPP, MACHINES, TABLE, VLLM, BatchAnswer, FixedBatch, answered
@@ -74,7 +74,7 @@ def _replayed(row: FixedBatch) -> ReplayedNumber:
         longest=2 * row.tokens,
     )
     sequences = 1 if is_single else row.batch
-    work = closed_loop(sequences, row.tokens, row.tokens, count=sequences)
+    work = drawn_workload(sequences, row.tokens, row.tokens, count=sequences)
     _, history = recorded(work, engine.limits(row.tokens, row.tokens, 1), engine)
     # rows of one sequence do not separate its cost from that of a step
     counted = [

@@ -23,7 +23,7 @@ from perfc.machine import load_machine
 from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import Engine
 from perfc.serving.host import FACTORS, LEARNED, HostModel, amounts
-from perfc.serving.simulation.arrivals import Workload, closed_loop
+from perfc.serving.simulation.arrivals import Workload, drawn_workload
 from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import written
 from perfc.serving.simulation.scheduler import Chunk, Limits
@@ -31,7 +31,7 @@ from perfc.serving.simulation.simulate import Served, SimulatedRun, Stride, simu
 from perfc.serving.simulation.steady_state import MOST_REQUESTS
 
 from . import ServedRow, ServerSettings, ServingQuantity, is_mixture
-from .hosts import LAUNCH_S, is_compiled, launch_of
+from .hosts import LAUNCH_S, is_compiled, launch_of, write_of
 from .settings import ACCEPTANCE, tasks
 from .steady import steady
 from .weights import EXPERTS_NVFP4
@@ -157,7 +157,7 @@ def engine_of_row(row: ServedRow) -> Engine:
         row.runtime,
         row.drafted,
         row.settings,
-        HostModel(launch_s=launch_of(row)),
+        HostModel(launch_s=launch_of(row), write_s=write_of(row)),
         row.version if is_compiled(row) else "",
         task and task.expert_skew,
     )
@@ -258,7 +258,7 @@ def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
     """Return a run of requests that all come at once, from the first step to the last."""
     count = math.ceil(row.requests / (row.engines * row.attention_data))
-    work = closed_loop(count, row.isl, row.osl, count=count)
+    work = drawn_workload(count, row.isl, row.osl, count=count)
     _, history = recorded(work, engine.limits(row.isl, row.osl), engine)
     value = row.requests * row.osl / row.measured[ServingQuantity.TOKENS_PER_S]
     return ReplayedNumber(row, ServingQuantity.TOKENS_PER_S, history[-1], value)

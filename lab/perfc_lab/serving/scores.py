@@ -20,7 +20,7 @@ from perfc.serving.power import BoardPower
 from ..board import Score, score
 from . import ServedRow, ServingQuantity, is_mixture
 from .energy import taught_boards
-from .hosts import is_compiled, launch_of
+from .hosts import is_compiled, launch_of, write_of
 from .learn import LEAST_ROWS, config_of, fitted, fold_of_model, is_warm, model_fold, of_other_hosts
 from .like import fitted_processes, placed, unseen_errors
 from .questions import PrintedNumber, answer, predicted, question, shipped
@@ -127,6 +127,7 @@ def trained(
         laws[name] = replace(
             law,
             launch_s=launch_of(of_law[0].row),
+            write_s=write_of(of_law[0].row),
             rows=len({s.row.name for s in of_law}),
             models=tuple(sorted({config_of(s.row.model) for s in of_law})),
             source=", ".join(sorted({s.row.source for s in of_law})),

@@ -35,47 +35,31 @@ def _servers() -> dict[str, Any]:
     return tomllib.loads(SERVERS.read_text(encoding="utf-8"))
 
 
-def together(
-    model: str,
-    runtime: str,
-    system: str,
-    precision: str,
-    isl: int,
-    users: int,
-    groups: int,
-    version: str = "",
-) -> tuple[ServerSettings, str]:
+def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, str]:
     """Return the settings of a run's server, and the element type of its cache, "" for the usual.
 
     Args:
         model: as the publisher calls it.
-        runtime: that serves.
-        system: as the table calls the machine.
-        precision: as the table has it.
-        isl: tokens of a prompt.
-        users: number of users of the run.
+        run: what its row says.
         groups: number of groups of ranks that have separate sequences.
-        version: of the runtime.
     """
     for listed in _servers()["server"]:
-        fits = listed["model"] in model.lower() and listed["runtime"] == runtime
-        fits = fits and version not in listed.get("without", ())
-        if fits and system in listed["systems"] and precision in listed["precisions"]:
-            budget = int(listed.get("token_budget", 0))
+        if listed["model"] in model.lower() and _has_run(listed, run):
+            users, budget = run.users, listed.get("token_budget", 0)
             if listed.get("holds_prompt"):
-                whole = -(-(isl + users + MARGIN) // MULTIPLE) * MULTIPLE
+                whole = -(-(run.isl + users + MARGIN) // MULTIPLE) * MULTIPLE
                 budget = max(budget, whole)
             few, many = listed.get("looks_every", (0, 0))
             looks = few if users < FEW_USERS else many
             if groups > 1:
                 looks = listed.get("balances_every", 0)
-            seqs = int(listed.get("max_num_seqs", 0))
+            seqs = listed.get("max_num_seqs", 0)
             if listed.get("seqs_of_users"):
                 seqs = min(users, listed.get("connections", users))
             settings = ServerSettings(
-                budget, seqs, looks, recorded_tokens=int(listed.get("recorded_tokens", 0))
+                budget, seqs, looks, recorded_tokens=listed.get("recorded_tokens", 0)
             )
-            return settings, str(listed.get("cache", ""))
+            return settings, listed.get("cache", "")
     return ServerSettings(), ""
 
 
@@ -104,7 +88,7 @@ def _has_run(listed: Mapping[str, Any], run: ServedRun) -> bool:
     return (
         listed["runtime"] == run.runtime
         and run.system in listed["systems"]
-        and run.version in listed["versions"]
+        and run.version in listed.get("versions", (run.version,))
         and run.precision in listed.get("precisions", (run.precision,))
         and run.day in listed.get("days", (run.day,))
     )

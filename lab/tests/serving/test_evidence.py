@@ -243,11 +243,11 @@ def test_users_of_a_closed_loop_ask_as_often_as_a_steady_state_needs(
 ) -> None:
     requested: list[tuple[Any, ...]] = []
 
-    def closed_loop(*sizes: int, **how: Any) -> None:
+    def drawn_workload(*sizes: int, **how: Any) -> None:
         requested.append((*sizes, how["count"], how["is_staggered"]))
         raise PerfcError("asked")
 
-    monkeypatch.setattr("perfc.serving.simulation.load.closed_loop", closed_loop)
+    monkeypatch.setattr("perfc.serving.simulation.load.drawn_workload", drawn_workload)
     samples(row(concurrency=300))
     samples(row(concurrency=301))
     assert requested == [(300, 100, 11, 3000, False), (301, 100, 11, 3010, False)]

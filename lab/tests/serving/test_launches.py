@@ -18,6 +18,7 @@ from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import Engine, kind_of
 from perfc.serving.host import HostModel
 from perfc.serving.simulation.scheduler import Chunk
+from perfc_lab.serving.inferencex import ServedRun
 from perfc_lab.serving.settings import together
 
 LAUNCH_S = 1e-3
@@ -144,7 +145,15 @@ def test_a_runtime_that_records_nothing_is_told_no_largest_step() -> None:
         llm("llama-3.2-1b", runtime="transformers", recorded_tokens=64)
 
 
+def asked_of(
+    model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
+) -> tuple[Any, str]:
+    """Return the settings of a run of InferenceX, which its lists leave out."""
+    run = ServedRun(system, runtime, precision, "0.19.0", "", isl, 1024, users, 8, ())
+    return together(model, run, groups)
+
+
 def test_published_servers_were_told_their_largest_recorded_step() -> None:
     asked = "vllm", "b200_sxm", "fp4", 1024, 64, 1
-    assert together("openai/gpt-oss-120b", *asked)[0].recorded_tokens == 2048
-    assert together("openai/gpt-oss-120b", "trtllm", *asked[1:])[0].recorded_tokens == 0
+    assert asked_of("openai/gpt-oss-120b", *asked)[0].recorded_tokens == 2048
+    assert asked_of("openai/gpt-oss-120b", "trtllm", *asked[1:])[0].recorded_tokens == 0

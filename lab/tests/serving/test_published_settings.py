@@ -18,6 +18,7 @@ from perfc.serving.host import HostModel
 from perfc.serving.simulation.scheduler import Chunk, Limits
 from perfc_lab.serving import ServedRow, ServerSettings, ServingQuantity, replay, scores
 from perfc_lab.serving.checks import _prompt_s
+from perfc_lab.serving.inferencex import ServedRun
 from perfc_lab.serving.overviews import cache, groups, is_of_nvidia, settings_of
 from perfc_lab.serving.settings import cache_of, distinct_prompts, generated, together
 
@@ -83,15 +84,23 @@ def test_a_checkpoint_names_the_type_of_its_cache() -> None:
     assert cache_of("meta-llama/Llama-3.1-8B-Instruct", "vllm") == ""
 
 
+def asked_of(
+    model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
+) -> tuple[ServerSettings, str]:
+    """Return the settings of a run of InferenceX, which its lists leave out."""
+    run = ServedRun(system, runtime, precision, "0.19.0", "", isl, 1024, users, 8, ())
+    return together(model, run, groups)
+
+
 @pytest.mark.parametrize(("model", "waits"), [("deepseek-r1", 60), ("openai/gpt-oss-120b", 50)])
 def test_ranks_with_sequences_of_their_own_wait_for_each_other(model: str, waits: int) -> None:
     asked = model, "trtllm", "b200_sxm", "fp4", 1024, 256
-    assert together(*asked, 8)[0].looks_every == waits
-    assert together(*asked, 1)[0].looks_every == 0
+    assert asked_of(*asked, 8)[0].looks_every == waits
+    assert asked_of(*asked, 1)[0].looks_every == 0
 
 
 def test_other_servers_do_not_wait_for_each_other() -> None:
-    assert together("deepseek-r1", "sglang", "b200_sxm", "fp8", 1024, 256, 8)[0].looks_every == 0
+    assert asked_of("deepseek-r1", "sglang", "b200_sxm", "fp8", 1024, 256, 8)[0].looks_every == 0
 
 
 def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPatch) -> None:

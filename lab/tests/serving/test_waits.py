@@ -14,12 +14,13 @@ from perfc.machine import load_machine
 from perfc.serving import power
 from perfc.serving.engine import Engine
 from perfc.serving.host import HostModel, amounts
-from perfc.serving.simulation.arrivals import closed_loop
+from perfc.serving.simulation.arrivals import drawn_workload
 from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import latencies
 from perfc.serving.simulation.simulate import simulate
 from perfc.serving.simulation.steady_state import Share
 from perfc_lab.serving import ServedRow, ServerSettings, ServingQuantity
+from perfc_lab.serving.inferencex import ServedRun
 from perfc_lab.serving.learn import USUAL_REQUEST_S, fitted, predicted
 from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.serving.settings import together
@@ -39,7 +40,7 @@ def engine() -> Engine:
 
 
 def test_a_server_and_its_tokenizer_delay_the_first_token_alone(engine: Engine) -> None:
-    run = simulate(closed_loop(1, 256, 16, count=1), engine.limits(256, 16), engine.cost)
+    run = simulate(drawn_workload(1, 256, 16, count=1), engine.limits(256, 16), engine.cost)
     share = Share(run, 1, 0, 1, 1.0)
     before, after = (
         latencies((share,), law.before_s)
@@ -55,7 +56,7 @@ def test_energy_of_prompts_takes_the_factor_of_prompts(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(power, "boards", lambda: {power.ANY_BOARD: power.BoardPower(1.2, 0.0)})
-    run = simulate(closed_loop(1, 512, 1, count=2), engine.limits(512, 1), engine.cost)
+    run = simulate(drawn_workload(1, 512, 1, count=2), engine.limits(512, 1), engine.cost)
     assert all(s.chunks for s in run.strides)
 
     def joules(**law: float) -> float:
@@ -97,20 +98,32 @@ def test_users_of_an_engine_that_computes_prompts_first_are_not_in_step() -> Non
     assert {r.output_tokens for r in load.workload(1).requests} == {100}
 
 
+def asked_of(
+    model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
+) -> tuple[ServerSettings, str]:
+    """Return the settings of a run of InferenceX, which its lists leave out."""
+    run = ServedRun(system, runtime, precision, "0.19.0", "", isl, 1024, users, 8, ())
+    return together(model, run, groups)
+
+
 def test_servers_are_told_what_their_publisher_says() -> None:
-    fp8 = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 4, 1)
+    fp8 = asked_of("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 4, 1)
     assert fp8 == (ServerSettings(32768, 0, 10), "f8e4m3")
-    many = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 16, 1)
+    many = asked_of("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 16, 1)
     assert many[0].looks_every == 30
-    own = together("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp4", 8192, 16, 8)
+    own = asked_of("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp4", 8192, 16, 8)
     assert own[0].looks_every == 0, "ranks with sequences of their own look each step"
-    whole = together("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 8192, 64, 1)
+    whole = asked_of("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 8192, 64, 1)
     assert whole[0].token_budget == 8320
-    short = together("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 1024, 64, 1)
+    short = asked_of("deepseek-ai/DeepSeek-R1", "trtllm", "h200_sxm", "fp8", 1024, 64, 1)
     assert short[0].token_budget == 8192
-    few = together("openai/gpt-oss-120b", "vllm", "h100_sxm", "fp4", 1024, 32, 1)
+    few = asked_of("openai/gpt-oss-120b", "vllm", "h100_sxm", "fp4", 1024, 32, 1)
     assert few == (ServerSettings(8192, 32, 0, recorded_tokens=2048), "")
-    unlisted = together("Qwen/Qwen3-8B", "vllm", "h100_sxm", "fp8", 1024, 32, 1)
+    many = asked_of("openai/gpt-oss-120b", "vllm", "h100_sxm", "fp4", 1024, 512, 1)
+    assert many[0].max_num_seqs == 100, "its client has so many connections"
+    short = asked_of("MiniMaxAI/MiniMax-M2.5", "vllm", "b200_sxm", "fp8", 1024, 64, 1)
+    assert short == (ServerSettings(), "f8e4m3")
+    unlisted = asked_of("Qwen/Qwen3-8B", "vllm", "h100_sxm", "fp8", 1024, 32, 1)
     assert unlisted == (ServerSettings(), "")
 
 

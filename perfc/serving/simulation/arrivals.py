@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
@@ -55,12 +54,13 @@ class Workload:
     concurrency: int = 0
 
 
-def closed_loop(
+def drawn_workload(
     concurrency: int,
     isl: int,
     osl: int,
     *,
     count: int,
+    rate: float = 0.0,
     spread: float = 0.0,
     cached: int = 0,
     cached_share: float = 1.0,
@@ -68,13 +68,14 @@ def closed_loop(
     lengths: RequestLengths | None = None,
     is_staggered: bool = False,
 ) -> Workload:
-    """Return the requests of users who send the next one as soon as they have their answer.
+    """Return requests of drawn lengths: of users who ask again at once, or of a Poisson process.
 
     Args:
-        concurrency: number of users.
+        concurrency: number of users; 0 for a Poisson process.
         isl: tokens of a prompt.
         osl: tokens of an answer.
         count: total number of requests.
+        rate: requests per second of the Poisson process.
         spread: lengths are drawn uniformly from ``(1 − spread)`` to 1 times the given ones.
         cached: prompt tokens that the prefix cache holds.
         cached_share: share of the requests that hit the prefix cache.
@@ -83,58 +84,23 @@ def closed_loop(
         is_staggered: True to start users in the middle of their first answers, so that the loop
             is steady from the start; else all start at once, as in benchmarks.
     """
-    held = cached, cached_share
-    drawn = _drawn(0.0, (isl, osl), count, spread, held, seed, lengths)
-    if is_staggered:
-        for i, r in enumerate(drawn[:concurrency]):
-            left = max(1, round(r.output_tokens * (i + 0.5) / concurrency))
-            drawn[i] = replace(r, arrival_s=0.0, output_tokens=left)
-    return Workload(tuple(drawn), concurrency)
-
-
-def poisson(
-    rate: float,
-    isl: int,
-    osl: int,
-    *,
-    count: int,
-    spread: float = 0.0,
-    cached: int = 0,
-    cached_share: float = 1.0,
-    seed: int = 0,
-    lengths: RequestLengths | None = None,
-) -> Workload:
-    """Return requests of a Poisson process, ``rate`` per second; else as ``closed_loop``."""
-    held = cached, cached_share
-    return Workload(tuple(_drawn(rate, (isl, osl), count, spread, held, seed, lengths)))
-
-
-def _drawn(
-    rate: float,
-    mean: tuple[int, int],
-    count: int,
-    spread: float,
-    held: tuple[int, float],
-    seed: int,
-    lengths: RequestLengths | None,
-) -> list[Request]:
-    """Return requests of drawn lengths; with rate 0 all arrive at once."""
     draw, hits = random.Random(seed), random.Random(seed + 1)
-    cached, share = held
     counted = lengths.drawn(count, seed) if lengths else ()
     requests: list[Request] = []
     at_s = 0.0
-    for index in range(count):
+    for i in range(count):
         read, wrote = (
-            counted[index]
+            counted[i]
             if counted
             else (
                 max(1, round(length * (1 - spread * draw.random()))) if spread else length
-                for length in mean
+                for length in (isl, osl)
             )
         )
-        held_tokens = min(cached, read - 1) if hits.random() < share else 0
+        if is_staggered and i < concurrency:
+            wrote = max(1, round(wrote * (i + 0.5) / concurrency))
+        held_tokens = min(cached, read - 1) if hits.random() < cached_share else 0
         prefix = PREFIX if held_tokens else None
         requests.append(Request(at_s, read, wrote, held_tokens, prefix, held_tokens))
         at_s += draw.expovariate(rate) if rate else 0.0
-    return requests
+    return Workload(tuple(requests), concurrency)

@@ -9,7 +9,7 @@ from pathlib import Path
 from perfc.errors import ParseError
 from perfc.ir import record
 
-from .arrivals import MOST_REQUESTS, Workload, closed_loop, poisson
+from .arrivals import MOST_REQUESTS, Workload, drawn_workload
 from .exposition import RequestLengths
 from .traces import lengths_of, traced
 
@@ -171,28 +171,17 @@ class Load:
         if self.trace:
             whole = traced(Path(self.trace))
             return Workload(whole.requests[::engines])
-        sizes = {
-            "spread": self.length_spread,
-            "cached": self.cached_tokens,
-            "cached_share": self.cached_share,
-            "seed": self.seed,
-            "lengths": self.lengths,
-        }
         count = self.requests or SOME_REQUESTS
-        if self.rate:
-            return poisson(
-                self.rate / engines,
-                self.isl,
-                self.osl,
-                count=-(-count // engines),
-                **sizes,  # type: ignore[arg-type]
-            )
-        users = -(-self.concurrency // engines)
-        return closed_loop(
-            users,
+        return drawn_workload(
+            0 if self.rate else -(-self.concurrency // engines),
             self.isl,
             self.osl,
-            count=count,
+            count=-(-count // engines) if self.rate else count,
+            rate=self.rate / engines,
+            spread=self.length_spread,
+            cached=self.cached_tokens,
+            cached_share=self.cached_share,
+            seed=self.seed,
+            lengths=self.lengths,
             is_staggered=is_staggered,
-            **sizes,  # type: ignore[arg-type]
         )

@@ -32,6 +32,7 @@ class Limits:
         is_ahead: True if a step is scheduled while the one before it runs, so that a request that
             arrives at a busy engine misses the next step.
         looks_every: decode steps after which a busy engine polls for new requests.
+        write_s: seconds of the server for each token that it sends, one after another.
     """
 
     max_num_seqs: int = 256
@@ -46,6 +47,7 @@ class Limits:
     drafted: int = 0
     is_ahead: bool = False
     looks_every: int = 1
+    write_s: float = 0.0
 
 
 @mutable

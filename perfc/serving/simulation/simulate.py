@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence as Sized
 from dataclasses import replace
 from typing import Protocol
@@ -48,17 +49,6 @@ class Served:
     first_s: float = math.nan
     last_s: float = math.nan
     spans: tuple[int, int, int] = (0, 0, 0)
-
-    def wrote_first(self, now_s: float, strides: int) -> None:
-        """Record the first token; a preempted sequence keeps its earlier one."""
-        if math.isnan(self.first_s):
-            self.first_s = now_s
-            self.spans = (self.spans[0], strides, strides)
-
-    def wrote_last(self, now_s: float, strides: int) -> None:
-        """Record the last token."""
-        self.last_s = now_s
-        self.spans = (*self.spans[:2], strides)
 
     @property
     def answer_s(self) -> float:
@@ -127,16 +117,35 @@ def come_earlier(run: SimulatedRun, wait_s: float) -> SimulatedRun:
 
 
 class _Feed:
-    """Requests that have not come yet."""
+    """Requests that have not come yet, and the server's process that sends tokens one by one."""
 
-    def __init__(self, workload: Workload) -> None:
+    def __init__(self, workload: Workload, write_s: float) -> None:
         self.served = [Served(r, r.arrival_s) for r in workload.requests]
         self.is_closed = workload.concurrency > 0
         self.next = 0
         self.allowed = workload.concurrency or len(self.served)
+        self.write_s, self.sent_s = write_s, 0.0
+        self.sending: deque[tuple[float, list[Sequence], list[Sequence]]] = deque()
+
+    def write(
+        self, now_s: float, stride: Stride, first: list[Sequence], last: list[Sequence]
+    ) -> None:
+        """Send the tokens of equal steps, in the last of which requests begin or end."""
+        step_s = self.write_s * (stride.decodes * stride.tokens_per_step + len(first))
+        self.sent_s = max(self.sent_s + stride.steps * step_s, now_s + step_s)
+        self.sending.append((self.sent_s, first, last))
 
     def due(self, now_s: float, strides: int, scheduler: Scheduler) -> None:
-        """Hand over what has come."""
+        """Record what was sent, and hand over what has come."""
+        while self.sending and self.sending[0][0] <= now_s:
+            sent_s, first, last = self.sending.popleft()
+            for one in [self.served[sequence.index] for sequence in first]:
+                # a preempted sequence keeps its earlier first token
+                if math.isnan(one.first_s):
+                    one.first_s, one.spans = sent_s, (one.spans[0], strides, strides)
+            for one in [self.served[sequence.index] for sequence in last]:
+                one.last_s, one.spans = sent_s, (*one.spans[:2], strides)
+            self.allowed += len(last) * self.is_closed
         while self.next < min(self.allowed, len(self.served)):
             one = self.served[self.next]
             if not self.is_closed and one.arrival_s > now_s:
@@ -148,10 +157,11 @@ class _Feed:
             self.next += 1
 
     def until_s(self) -> float:
-        """When the next one comes by itself."""
-        if self.is_closed or self.next >= len(self.served):
-            return math.inf
-        return self.served[self.next].arrival_s
+        """When the next one comes by itself, or something is sent; infinite for neither."""
+        times = [self.sending[0][0]] if self.sending else []
+        if not self.is_closed and self.next < len(self.served):
+            times.append(self.served[self.next].arrival_s)
+        return min(times, default=math.inf)
 
 
 def simulate(workload: Workload, limits: Limits, clock: Clock) -> SimulatedRun:
@@ -166,14 +176,15 @@ def simulate(workload: Workload, limits: Limits, clock: Clock) -> SimulatedRun:
         ParseError: a request that the pool of keys and values can never hold, or too many.
     """
     check(workload, limits)
-    feed, scheduler = _Feed(workload), Scheduler(limits)
+    feed, scheduler = _Feed(workload, limits.write_s), Scheduler(limits)
     now_s = owed = 0.0
     strides: list[Stride] = []
     feed.due(now_s, 0, scheduler)
-    while scheduler.running or scheduler.waiting or feed.next < len(feed.served):
+    while scheduler.running or scheduler.waiting or feed.sending or feed.next < len(feed.served):
         if not scheduler.running and not scheduler.waiting:
             now_s = max(now_s, feed.until_s())
             feed.due(now_s, len(strides), scheduler)
+            continue
         stride = _next(scheduler, clock, feed.until_s() - now_s)
         strides.append(stride)
         now_s += stride.steps * stride.step_s
@@ -184,12 +195,8 @@ def simulate(workload: Workload, limits: Limits, clock: Clock) -> SimulatedRun:
             owed = accepted % 1.0
             ended = scheduler.advance(round(accepted - owed))
         ready, over = scheduler.finish_prompts()
-        for sequence in ready:
-            feed.served[sequence.index].wrote_first(now_s, len(strides))
-        for sequence in (*ended, *over):
-            feed.served[sequence.index].wrote_last(now_s, len(strides))
+        feed.write(now_s, stride, ready, ended + over)
         scheduler.look(stride.steps, has_prompts=bool(stride.chunks))
-        feed.allowed += (len(ended) + len(over)) if feed.is_closed else 0
         feed.due(now_s, len(strides), scheduler)
     return SimulatedRun(tuple(feed.served), tuple(strides), now_s, scheduler.preempted)
 
