@@ -157,7 +157,7 @@ class _Feed:
             self.next += 1
 
     def until_s(self) -> float:
-        """When the next one comes by itself, or something is sent; infinite for neither."""
+        """Return when the next one comes by itself, or tokens are sent; infinity for neither."""
         times = [self.sending[0][0]] if self.sending else []
         if not self.is_closed and self.next < len(self.served):
             times.append(self.served[self.next].arrival_s)
