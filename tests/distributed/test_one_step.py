@@ -123,4 +123,4 @@ def test_the_bound_of_a_published_step_is_below_it(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(settings))
     report = perfc.analyze(str(tmp_path), TARGET, train="adamw", batch=32, seq=2048)
     assert report.roofline.floor_s < 1.115
-    assert report.prediction.total.time_s == pytest.approx(1.115, rel=0.06)
+    assert report.prediction.total.time_s == pytest.approx(1.115, rel=0.07)

@@ -199,7 +199,9 @@ def _torchtitan(r: Any) -> RunRow | None:
     elif "local batch size 2" not in words.lower():
         return None
     data = gpus // (tp * cp)
-    parallel = Parallel(tp, data=data, context=cp, zero=3, sequence=int(tp > 1))
+    # ranks that do not divide the sequence hide nothing, as without asynchronous tensor parallelism
+    is_hidden = tp > 1 and "Vanilla" not in words.rpartition("|")[2]
+    parallel = Parallel(tp, data=data, context=cp, zero=3, sequence=int(is_hidden))
     gbs = local * data
     return RunRow(
         "torchtitan",

@@ -20,24 +20,14 @@ class Loss:
     Args:
         exposed_s: time that the step waits for.
         exchanged_s: time of all communication, overlapped one included.
-        nbytes: bytes of all messages.
     """
 
     exposed_s: float = 0.0
     exchanged_s: float = 0.0
-    nbytes: float = 0.0
 
     def __add__(self, other: Loss) -> Loss:
         """Return the sum of two losses."""
-        return Loss(
-            self.exposed_s + other.exposed_s,
-            self.exchanged_s + other.exchanged_s,
-            self.nbytes + other.nbytes,
-        )
-
-    def __mul__(self, times: float) -> Loss:
-        """Return the loss of several repetitions."""
-        return Loss(self.exposed_s * times, self.exchanged_s * times, self.nbytes * times)
+        return Loss(self.exposed_s + other.exposed_s, self.exchanged_s + other.exchanged_s)
 
 
 @record

@@ -28,7 +28,7 @@ def of_micro_batch(work: StageWork) -> Loss:
         hop_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
         time_s = 3 * (size - 1) * hop_s
         hidden_s = ATTENTION_SHARE * (part.forward_s + part.backward_s)
-        loss += Loss(max(time_s - hidden_s, hop_s), time_s, 3 * (size - 1) * nbytes)
+        loss += Loss(max(time_s - hidden_s, hop_s), time_s)
     return loss
 
 

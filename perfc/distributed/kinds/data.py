@@ -37,8 +37,7 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> L
     A bucket starts when its gradients are computed and the one before it is done. The step waits
     for those that end after the backward pass.
     """
-    clock = stream = waiting = total_s = total_bytes = 0.0
-    experts = 0.0
+    clock = stream = waiting = total_s = experts = 0.0
     for part in reversed(work.every_part):
         clock += work.backward_s(part)
         waiting += part.parameters * work.training.recipe.sent_bytes
@@ -49,10 +48,10 @@ def beside_backward(work: StageWork, exchange: Exchange, copies: RankGroup) -> L
             time_s += work.fabric.time_s(exchange, experts, work.expert_copies)
             start = max(stream, clock) if work.training.overlap else stream
             stream = start + time_s
-            total_s, total_bytes = total_s + time_s, total_bytes + waiting + experts
+            total_s += time_s
             waiting = experts = 0.0
     exposed_s = max(stream - clock, 0.0) if work.training.overlap else total_s
-    return Loss(exposed_s, total_s, total_bytes)
+    return Loss(exposed_s, total_s)
 
 
 def gathered(work: StageWork, copies: RankGroup) -> Loss:
@@ -62,7 +61,7 @@ def gathered(work: StageWork, copies: RankGroup) -> Loss:
     time_s = work.fabric.time_s(Exchange.ALL_GATHER, nbytes, copies)
     time_s += work.fabric.time_s(Exchange.ALL_GATHER, experts, work.expert_copies)
     hidden_s = work.forward_s if work.training.overlap else 0.0
-    return Loss(max(time_s - hidden_s, 0.0), time_s, nbytes + experts)
+    return Loss(max(time_s - hidden_s, 0.0), time_s)
 
 
 KIND = Parallelism("data parallel", of_step=of_step)

@@ -1,5 +1,7 @@
 """Expert parallelism: every token is sent to the ranks of its experts, and results come back.
 
+A token crosses to a node, or within one to a rank, once for all of its experts there (DeepEP).
+
 Source: D. Lepikhin et al., "GShard", 2020; tokens are assumed to spread evenly.
 """
 
@@ -20,15 +22,15 @@ def of_micro_batch(work: StageWork) -> Loss:
         return Loss()
     group = RankGroup(size, 1)
     passes = 6 if work.training.checkpointing is RecomputePolicy.BLOCK else 4
-    loss = Loss()
+    nodes = group.nodes(work.fabric.cluster.gpus_per_node)
+    places, loss = nodes if nodes > 1 else size, Loss()
     for number, part in work.layers:
-        routed = work.model.routed(number)
-        if not routed:
-            continue
-        # each rank of a group that shares products sends its part of the tokens
-        nbytes = part.boundary_bytes * routed / work.parallel.tensor
-        time_s = work.fabric.time_s(Exchange.ALL_TO_ALL, nbytes, group)
-        loss += Loss(passes * time_s, passes * time_s, passes * nbytes)
+        if routed := work.model.routed(number):
+            sent = places * (1 - (1 - 1 / places) ** routed)
+            # each rank of a group that shares products sends its part of the tokens
+            nbytes = part.boundary_bytes * sent / work.parallel.tensor
+            time_s = passes * work.fabric.time_s(Exchange.ALL_TO_ALL, nbytes, group)
+            loss += Loss(time_s, time_s)
     return loss
 
 

@@ -19,7 +19,7 @@ def of_step(work: StageWork) -> Loss:
     time_s = work.fabric.time_s(Exchange.SEND_RECEIVE, nbytes, group)
     waits = work.schedule.hand_overs(work.pipeline)
     messages = 2.0 * work.micro_batches * work.pipeline.virtual
-    return Loss(waits * time_s, messages * time_s, messages * nbytes)
+    return Loss(waits * time_s, messages * time_s)
 
 
 KIND = Parallelism("pipeline hand-over", of_step=of_step)

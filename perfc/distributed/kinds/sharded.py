@@ -23,8 +23,7 @@ def of_micro_batch(work: StageWork) -> Loss:
     if work.parallel.zero < 3 or copies.size < 2:
         return Loss()
     recipe = work.training.recipe
-    exposed = total = nbytes = 0.0
-    first_s = 0.0
+    exposed = total = first_s = 0.0
     for part in work.every_part:
         gather_s = exchanged_s(work, part, recipe.weight_bytes, Exchange.ALL_GATHER, copies)
         if part.frozen_bytes:
@@ -38,9 +37,7 @@ def of_micro_batch(work: StageWork) -> Loss:
         else:
             exposed += 2 * gather_s + scatter_s
         total += 2 * gather_s + scatter_s
-        held = part.parameters + part.expert_parameters
-        nbytes += held * (2 * recipe.weight_bytes + recipe.sent_bytes) + 2 * part.frozen_bytes
-    return Loss(max(exposed, first_s), total, nbytes)
+    return Loss(max(exposed, first_s), total)
 
 
 def exchanged_s(

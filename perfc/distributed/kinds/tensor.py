@@ -1,7 +1,8 @@
 """Tensor parallelism: partial products are summed over the ranks that share a layer.
 
 With sequence parallelism a reduce-scatter and an all-gather replace each all-reduce, with as many
-bytes; operators between products are divided then, too.
+bytes; operators between products are divided then, too. Chunks move beside the products that make
+or read them (``tp_comm_overlap`` of Megatron's published recipes): one of them waits.
 
 Source: M. Shoeybi et al., "Megatron-LM", 2019; V. Korthikanti et al., "Reducing activation
 recomputation in large transformer models", 2022.
@@ -22,22 +23,16 @@ def of_micro_batch(work: StageWork) -> Loss:
     size = work.parallel.tensor
     if size < 2:
         return Loss()
-    group = RankGroup(size, 1)
+    group, sequence = RankGroup(size, 1), work.parallel.sequence
+    halves = (Exchange.REDUCE_SCATTER, Exchange.ALL_GATHER) if sequence else (Exchange.ALL_REDUCE,)
+    share = 1 / size if sequence and work.training.overlap else 1.0
+    passes = 3 if work.training.checkpointing is RecomputePolicy.BLOCK else 2
     loss = Loss()
     for part in work.every_part:
-        if not part.tensor.count:
-            continue
-        nbytes = part.tensor.nbytes / part.tensor.count
-        if work.parallel.sequence:
-            time_s = sum(
-                work.fabric.time_s(e, nbytes, group)
-                for e in (Exchange.REDUCE_SCATTER, Exchange.ALL_GATHER)
-            )
-        else:
-            time_s = work.fabric.time_s(Exchange.ALL_REDUCE, nbytes, group)
-        passes = 3 if work.training.checkpointing is RecomputePolicy.BLOCK else 2
-        times = passes * part.tensor.count
-        loss += Loss(times * time_s, times * time_s, times * nbytes)
+        if times := passes * part.tensor.count:
+            nbytes = part.tensor.nbytes / part.tensor.count
+            time_s = times * sum([work.fabric.time_s(e, nbytes, group) for e in halves])
+            loss += Loss(share * time_s, time_s)
     return loss
 
 
