@@ -21,7 +21,6 @@ class RunRow:
         training: sizes of its step.
         step_s: measured.
         is_sparse: whether the model has experts.
-        compiled: whether its pointwise kernels were generated.
         config: configuration of the model, where the source states it.
     """
 
@@ -34,5 +33,4 @@ class RunRow:
     training: Training
     step_s: float
     is_sparse: bool = False
-    compiled: bool = False
     config: str = ""

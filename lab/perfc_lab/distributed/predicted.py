@@ -12,7 +12,7 @@ from perfc.frontend.config import ServingPrecision, WeightFormat, precision_of
 from perfc.frontend.config.reader import described
 from perfc.ir.tensors.types import DType
 from perfc.machine import load_machine
-from perfc.passes.runtimes import TRAINER, Steps, Tf32, of_steps
+from perfc.passes.runtimes import TRAINER, Tf32
 
 from . import RunRow
 from .models import model_of
@@ -22,9 +22,7 @@ PHYSICS = RunLaw(1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @cache
-def work_of(
-    model: str, seq: int, weights: str, cluster: str, runtime: str, config: str = ""
-) -> LanguageWork:
+def work_of(model: str, seq: int, weights: str, cluster: str, config: str = "") -> LanguageWork:
     """Return a model of a row on its machine."""
     described_model = (
         described(json.loads(config), model, model) if config else model_of(model, seq)
@@ -32,15 +30,14 @@ def work_of(
     if weights == "f32":
         exact = ServingPrecision(WeightFormat.HALF, DType.F32)
         return LanguageWork(
-            described_model, exact, runtime, str(load_machine(cluster).path), tf32=Tf32.NONE
+            described_model, exact, TRAINER, str(load_machine(cluster).path), tf32=Tf32.NONE
         )
     stored = "float16" if weights == "f16" else "bfloat16"
     precision = precision_of(stored, None, weights)
-    return LanguageWork(described_model, precision, runtime, str(load_machine(cluster).path))
+    return LanguageWork(described_model, precision, TRAINER, str(load_machine(cluster).path))
 
 
 def cost_of(row: RunRow, law: RunLaw = PHYSICS) -> DividedStepCost:
     """Return a step of a run."""
-    runtime = of_steps(Steps.COMPILED).name if row.compiled else TRAINER
-    work = work_of(row.model, row.training.seq, row.weights, row.cluster, runtime, row.config)
+    work = work_of(row.model, row.training.seq, row.weights, row.cluster, row.config)
     return step_cost(work, row.parallel, row.training, law=law)

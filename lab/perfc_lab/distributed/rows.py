@@ -176,7 +176,6 @@ def _megatron(r: Any) -> RunRow | None:
         Training(seq, gbs, int(r.mbs), is_frozen=is_frozen),
         gbs * seq / (r.tokens_per_s_per_gpu * gpus),
         model.startswith(SPARSE),
-        True,
     )
 
 
@@ -189,13 +188,12 @@ def _torchtitan(r: Any) -> RunRow | None:
     weights = "f8" if "loat8" in words.rpartition("|")[2] or "=float8" in words else "bf16"
     again = RecomputePolicy.SELECTIVE
     local, cp, tp = 2, 1, 1
-    compiled = "torch.compile" in words.rpartition("|")[2]
     if match := re.search(r"FSDP=8, TP=8", words):
-        local, tp, compiled = 12, 8, True
+        local, tp = 12, 8
     elif match := re.search(r"CP (\d)", words):
         if r.tokens_per_s_per_gpu < 200:
             return None  # of another model: its caption is that of the table before
-        local, cp, again, weights, compiled = 1, int(match[1]), RecomputePolicy.BLOCK, "f8", True
+        local, cp, again, weights = 1, int(match[1]), RecomputePolicy.BLOCK, "f8"
     elif "local batch size 2" not in words.lower():
         return None
     data = gpus // (tp * cp)
@@ -212,8 +210,6 @@ def _torchtitan(r: Any) -> RunRow | None:
         parallel,
         Training(seq, gbs, local, "adamw", again),
         gbs * seq / (r.tokens_per_s_per_gpu * gpus),
-        False,
-        compiled,
     )
 
 

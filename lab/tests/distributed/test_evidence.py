@@ -76,12 +76,12 @@ def test_a_row_is_predicted_in_its_own_precision_and_by_its_law() -> None:
             "n_positions": 512,
         }
     )
-    exact = work_of("tiny", 512, "f32", "dgx-h100", "eager", stated)
+    exact = work_of("tiny", 512, "f32", "dgx-h100", stated)
     assert (exact.tf32, exact.model.stacks[0].hidden) == (Tf32.NONE, 64)
     assert exact.precision.half.code == "f32"
-    half = work_of("125m", 512, "f16", "dgx-h100", "eager")
+    half = work_of("125m", 512, "f16", "dgx-h100")
     assert (half.tf32, half.precision.half.code) == (None, "f16")
-    assert work_of("125m", 512, "bf16", "dgx-h100", "eager").precision.half.code == "bf16"
+    assert work_of("125m", 512, "bf16", "dgx-h100").precision.half.code == "bf16"
 
 
 def test_rows_that_cannot_be_predicted_are_named() -> None:

@@ -25,7 +25,6 @@ RUN = RunRow(
     Parallel(2, data=4, sequence=1, zero=1),
     Training(8192, 128, 1),
     1.0,
-    compiled=True,
 )
 
 
