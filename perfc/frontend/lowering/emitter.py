@@ -185,6 +185,23 @@ class Emitter:
             raise ValueError("several unknown extents")
         return self.ints(*shape)
 
+    def extents(self, sizes: Sequence[Size]) -> str:
+        """Return extents as a tensor of one axis.
+
+        Raises:
+            LookupError: one that no input has.
+        """
+        numbers = [s for s in sizes if isinstance(s, int)]
+        if len(numbers) == len(sizes):
+            return self.ints(*numbers)
+        parts = [self.builder.extent(s) for s in sizes]
+        return parts[0] if len(parts) == 1 else self.emit("Concat", *parts, axis=0)
+
+    def cast(self, value: str, given: int, wanted: int) -> str:
+        """Return a value with another element type; 0 wants none."""
+        is_same = given == wanted or not wanted
+        return value if is_same else self.emit("Cast", value, to=int(wanted))
+
     def reduced(
         self, operator: str, value: str, dtype: int, axes: Iterable[int], *, keepdims: int = 0
     ) -> str:

@@ -242,9 +242,7 @@ class LayerCall(Emitter):
             return (
                 self.scalar(made[0], DataType.INT64) if not stored.meta.rank else self.ints(*made)
             )
-        value = self.value(at)
-        is_wide = self.meta(at).dtype == DataType.INT64
-        return value if is_wide else self.emit("Cast", value, to=int(DataType.INT64))
+        return self.cast(self.value(at), self.meta(at).dtype, DataType.INT64)
 
     def vector(self, at: int) -> str:
         """Return an operand of whole numbers with one axis."""

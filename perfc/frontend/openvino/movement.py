@@ -137,8 +137,7 @@ def _expand(c: LayerCall) -> str:
 
 @lowers("ShapeOf")
 def _shape_of(c: LayerCall) -> str:
-    made, to = c.emit("Shape", c.x), c.result().dtype
-    return made if to == DataType.INT64 else c.emit("Cast", made, to=to)
+    return c.cast(c.emit("Shape", c.x), DataType.INT64, c.result().dtype)
 
 
 @lowers("Range")
@@ -157,7 +156,7 @@ def _topk(c: LayerCall) -> list[str]:
         sorted=int(c.text("sort") != "none"),
     )
     to = c.result(1).dtype if len(c.layer.outputs) > 1 else DataType.INT64
-    return [values, indices if to == DataType.INT64 else c.emit("Cast", indices, to=int(to))]
+    return [values, c.cast(indices, DataType.INT64, to)]
 
 
 @lowers("OneHot")

@@ -72,8 +72,7 @@ def _composite(c: LayerCall) -> str:
 
 @lowers("Convert")
 def _convert(c: LayerCall) -> str:
-    to = c.result().dtype
-    return c.x if to == c.given.dtype else c.emit("Cast", c.x, to=to)
+    return c.cast(c.x, c.given.dtype, c.result().dtype)
 
 
 @lowers(*REDUCTIONS)

@@ -282,13 +282,6 @@ class AtenCall(Emitter):
         listed = self.integers(name, range(rank))
         return [a + rank if a < 0 else a for a in listed]
 
-    def extents(self, sizes: Sequence[Size]) -> str:
-        """Return sizes as a tensor of one axis."""
-        if all(isinstance(s, int) for s in sizes):
-            return self.ints(*(s for s in sizes if isinstance(s, int)))
-        parts = [self.scope.builder.extent(s) for s in sizes]
-        return parts[0] if len(parts) == 1 else self.emit("Concat", *parts, axis=0)
-
     def size(self, size: Size) -> str:
         """Return a size as a scalar."""
         if isinstance(size, int):
@@ -305,12 +298,6 @@ class AtenCall(Emitter):
             is_complex = dtype in (DataType.COMPLEX64, DataType.COMPLEX128)
             return self.scalar(value, DataType.FLOAT if is_complex else dtype)
         return self.cast(self.size(value), DataType.INT64, dtype)
-
-    def cast(self, value: str, given: int, wanted: int) -> str:
-        """Return a value with another element type."""
-        if given == wanted or not wanted:
-            return value
-        return self.emit("Cast", value, to=wanted)
 
     def reshaped(self, value: str, before: Sequence[Size], after: Sequence[Size]) -> str:
         """Return a value with other extents."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, TypeAlias
 
@@ -151,19 +151,6 @@ class RelaxCall(Emitter):
         """Return an operand of extents that is written in the program."""
         return self.scope.document.sizes(self.args[at])
 
-    def extents(self, sizes: Iterable[Size]) -> str:
-        """Return extents as a tensor of one axis.
-
-        Raises:
-            LookupError: one that no input has.
-        """
-        parts = list(sizes)
-        numbers = [s for s in parts if isinstance(s, int)]
-        if len(numbers) == len(parts):
-            return self.ints(*numbers)
-        made = [self.builder.extent(s) for s in parts]
-        return made[0] if len(made) == 1 else self.emit("Concat", *made, axis=0)
-
     def reshaped(self, value: str, sizes: Sequence[Size]) -> str:
         """Return a value with other extents."""
         is_known = sum(not isinstance(s, int) for s in sizes) <= 1
@@ -173,11 +160,6 @@ class RelaxCall(Emitter):
     def expanded(self, value: str) -> str:
         """Return a value that is repeated to the extents of the result."""
         return self.emit("Expand", value, self.extents(self.result.sizes))
-
-    def cast(self, value: str, given: int, wanted: int) -> str:
-        """Return a value with another element type."""
-        is_same = given == wanted or not wanted
-        return value if is_same else self.emit("Cast", value, to=int(wanted))
 
     def reordered(self, value: str, given: str, wanted: str) -> str:
         """Return a value whose axes have the order of another layout, as in NHWC and NCHW."""

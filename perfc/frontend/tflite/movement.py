@@ -199,8 +199,7 @@ def _shape(c: FlatCall) -> None:
     # extents are in the order of the file, also of a channels-first map
     made = c.emit("Shape", c.value(0, first=c.is_first, real=False))
     made = c.emit("Gather", made, c.ints(0, 2, 3, 1), axis=0) if c.is_first else made
-    dtype = c.result().meta.dtype
-    c.bind(c.emit("Cast", made, to=int(dtype)) if dtype != DataType.INT64 else made, real=False)
+    c.bind(c.cast(made, DataType.INT64, c.result().meta.dtype), real=False)
 
 
 @lowers("RANK")

@@ -132,9 +132,7 @@ def _reduce(c: FlatCall) -> None:
 def _arg(c: FlatCall) -> None:
     operator = "ArgMax" if c.operator == "ARG_MAX" else "ArgMin"
     made = c.emit(operator, c.value(0, real=False), axis=c.axes(1)[0], keepdims=0)
-    if c.result().meta.dtype != DataType.INT64:
-        made = c.emit("Cast", made, to=int(c.result().meta.dtype))
-    c.bind(made, real=False)
+    c.bind(c.cast(made, DataType.INT64, c.result().meta.dtype), real=False)
 
 
 @lowers("CUMSUM")
