@@ -55,4 +55,6 @@ def option(key: str, flags: Sequence[str] = (), **entry: Any) -> Callable[[F], F
     """Return the option of an entry; its flag is the key unless it has others."""
     if made := next((make(entry.pop(kind)) for kind, make in KINDS.items() if kind in entry), None):
         entry["type"] = made
+    if any("/" in flag for flag in flags):  # neither of two flags is no answer
+        entry.setdefault("default", None)
     return click.option(*(flags or (f"--{key}",)), **entry)

@@ -139,6 +139,14 @@ def test_command(
         assert found["time_s"] == pytest.approx(sum(p["time_s"] for p in found["parts"]))
 
 
+def test_a_pipeline_is_guided_as_it_ships(
+    pipeline: DiffusionPipeline, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["diffusion", str(TINY), "-t", "h100", "--size", f"{EDGE}x{EDGE}", "--steps", "3"]
+    assert cli.run([*words, "--output-format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["is_guided"] is True
+
+
 def test_it_is_public() -> None:
     assert perfc.diffusion is diffusion
 
