@@ -14,7 +14,7 @@ from importlib import import_module
 from math import inf, nan
 from pathlib import Path
 
-from perfc.errors import ParseError
+from perfc.errors import ParseError, suggestion
 from perfc.ir import DType, Module, Poly, record
 from perfc.ir.attributes import build
 
@@ -206,14 +206,7 @@ def make(name: str, options: dict[str, object], fail: Callable[[str, str], Parse
     """Return the pass ``name`` with its options."""
     cls = find(name)
     if cls is None:
-        from difflib import get_close_matches
-
-        names = [p.name for p in list_passes()]
-        close = get_close_matches(name, names, 1)
-        raise fail(
-            f"no pass {name}",
-            f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}",
-        )
+        raise fail(f"no pass {name}", suggestion(name, [p.name for p in list_passes()]))
     built: Pass = build(cls, options, lambda m, hint: fail(f"{name}: {m}", hint))
     return built
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 LONGEST_PART = 2000
 """Maximum characters of a message, place or hint: names in files may be very long."""
 
@@ -39,6 +41,34 @@ def reason_of(error: Exception) -> str:
     if "integer string conversion" in said:
         return "a whole number of more than 4,300 digits"
     return said.splitlines()[0][:200]
+
+
+def suggestion(
+    name: str,
+    known: Iterable[str],
+    otherwise: str | None = None,
+    *,
+    count: int = 1,
+    cutoff: float = 0.6,
+) -> str:
+    """Return a hint for an unknown name: the nearest known names, or else all of them.
+
+    Args:
+        name: the unknown name.
+        known: names that there are.
+        otherwise: hint if none is near.
+        count: number of names at most.
+        cutoff: least similarity, 0 to 1.
+
+    >>> suggestion("analyse", ["analyze", "compare"]), suggestion("x", ["analyze", "compare"])
+    ('did you mean analyze?', 'there are analyze, compare')
+    """
+    from difflib import get_close_matches
+
+    names = [*known]
+    if close := get_close_matches(name, names, count, cutoff):
+        return f"did you mean {' or '.join(close)}?"
+    return f"there are {', '.join(names)}" if otherwise is None else otherwise
 
 
 class ModelError(PerfcError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from perfc.errors import ModelError, ParseError
+from perfc.errors import ModelError, ParseError, suggestion
 
 from .. import (
     NOWHERE,
@@ -261,7 +261,9 @@ class _Parser:
         try:
             cls = operator(mnemonic)
         except KeyError:
-            raise lex.error(f"no operator {mnemonic}", start, _near(mnemonic)) from None
+            raise lex.error(
+                f"no operator {mnemonic}", start, suggestion(mnemonic, mnemonics(), "")
+            ) from None
         lex.expect("(")
         inputs: list[Value | None] = []
         while not lex.eat(")"):
@@ -313,10 +315,3 @@ class _Parser:
             phase = later or phase
         lex.expect(")")
         return Loc(name, op_type, is_expanded, phase, tuple(frames), in_file)
-
-
-def _near(mnemonic: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(mnemonic, mnemonics(), 1)
-    return f"did you mean {close[0]}?" if close else ""

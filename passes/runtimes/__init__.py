@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from functools import cache
 from importlib import import_module
 
-from perfc.errors import PassError
+from perfc.errors import PassError, suggestion
 from perfc.ir import DType, Kind, Node, Numbers, record
 from perfc.machine import Machine
 
@@ -305,10 +305,7 @@ def canonical(name: str, where: str = "") -> str:
     known = {alias: table.name for table in tables() for alias in (table.name, *table.aliases)}
     if name in known:
         return known[name]
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, known, 1)
-    hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(runtimes())}"
+    hint = suggestion(name, known, f"choose one of {', '.join(runtimes())}")
     raise PassError(f"no runtime {name[:32]!r}", hint=hint, where=where)
 
 

@@ -16,7 +16,7 @@ from perfc.commands.shared import listing
 from perfc.common import plugins
 from perfc.common.plugins import NO_CODE
 from perfc.common.version import __version__
-from perfc.errors import PerfcError
+from perfc.errors import PerfcError, suggestion
 
 COMPLETE = "_PERFC_COMPLETE"
 ANYWHERE = ("--debug", "--no-code")
@@ -75,15 +75,7 @@ def replacement(args: Sequence[str], names: Sequence[str]) -> str:
     if is_model(first):
         return f"name one before the model: perfc analyze {' '.join(args)}"
     other = command_for(first)
-    return f"did you mean {other!r}?" if other else suggestion(first, names)
-
-
-def suggestion(name: str, names: Sequence[str]) -> str:
-    """Return a suggestion for an unknown ``name``."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names, 1)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names)}"
+    return f"did you mean {other}?" if other else suggestion(first, names)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,7 +12,7 @@ from perfc.deployment.device import usual_engine, usual_runtime
 from perfc.deployment.fields import ANY_RUNTIME, READERS, VERSION, Mode
 from perfc.deployment.keywords import KEYS, with_axes
 from perfc.deployment.keywords import DeploymentKeywords as DeploymentKeywords
-from perfc.errors import ParseError
+from perfc.errors import ParseError, suggestion
 from perfc.frontend import is_configuration
 from perfc.ir import DType, Env, Module, record
 from perfc.machine import NOTHING, Capacity, Machine, Reserve, capacity_of, load_machine
@@ -357,7 +357,7 @@ class Deployment:
         values = with_axes(values, where)
         for name in values:
             if name not in READERS:
-                raise ParseError(f"no {name!r}", hint=f"there are {', '.join(KEYS)}")
+                raise ParseError(f"no {name!r}", hint=suggestion(name, KEYS))
         fields: dict[str, Any] = {}
         for name, read in READERS.items():
             if name in values:

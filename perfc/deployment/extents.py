@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 
-from perfc.errors import ParseError, ShapeError
+from perfc.errors import ParseError, ShapeError, suggestion
 from perfc.frontend.lowering.roles import Roles, SymbolPlace
 from perfc.ir import (
     UNKNOWN,
@@ -297,12 +297,9 @@ def no_symbol(module: Module, name: str) -> ParseError:
     words = AXES[name][0] if name in AXES else ""
     what = f"no {words} in the inputs of the model" if words else f"no symbol {name!r} in the model"
     there = [n for n in AXES if n not in known and axis_of(module, n).is_there]
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, [*known, *there], 1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
     shown = described(module)
-    return ParseError(what, hint=f"{hint}its inputs: {shown}" if shown else "it has no inputs")
+    hint = f"{suggestion(name, [*known, *there], '')} its inputs: {shown}".lstrip()
+    return ParseError(what, hint=hint if shown else "it has no inputs")
 
 
 def described(module: Module) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from perfc.common.toml_file import line_of, parse, read_text
 from perfc.deployment.keywords import with_axes
-from perfc.errors import ParseError
+from perfc.errors import ParseError, suggestion
 from perfc.ir import record
 
 NAME = "perfc.toml"
@@ -100,7 +100,7 @@ def deployment_in(path: Path, known: tuple[str, ...]) -> ProjectValues:
         name = key.replace("-", "_")
         if name not in known or "_" in key:
             written = [k.replace("_", "-") for k in known]
-            hint = suggestion(key, written)
+            hint = suggestion(key.replace("_", "-"), written)
             raise ParseError(f"no key {key!r} in {TABLE}", where=place(key), hint=hint)
         values[name] = value
     values = with_axes(values, place)
@@ -119,15 +119,9 @@ def check_top(tree: Mapping[str, object], path: Path, text: str) -> None:
     for key in tree:
         if key not in TABLES:
             where = f"{path}:{line_of(text, key)}"
-            raise ParseError(f"no key {key!r}", where=where, hint=suggestion(key, TABLES))
-
-
-def suggestion(key: str, known: Sequence[str]) -> str:
-    """Return a suggestion for an unknown ``key``."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(key.replace("_", "-"), known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            raise ParseError(
+                f"no key {key!r}", where=where, hint=suggestion(key.replace("_", "-"), TABLES)
+            )
 
 
 def target_of(name: str, path: Path) -> str:

@@ -243,7 +243,7 @@ def test_what_does_not_go_together_is_one_line(
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        ('targt = "a100"', "perfc.toml:2: no key 'targt' in deployment (did you mean 'target'?)"),
+        ('targt = "a100"', "perfc.toml:2: no key 'targt' in deployment (did you mean target?)"),
         ('runtime_version = "2.4"', "perfc.toml:2: no key 'runtime_version' in deployment ("),
         ('runtime = "x"', "perfc.toml:2: no runtime 'x'"),
         ('framework = "tgi"', "perfc.toml:2: no 'tgi' (there are trtllm, vllm, sglang"),

@@ -130,7 +130,7 @@ def test_dim_batch_means_the_batch_where_no_symbol_is_called_so(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("--dim", "bacth=8"), "did you mean 'batch'? its inputs: input_ids[s72, s70]"),
+        (("--dim", "bacth=8"), "did you mean batch? its inputs: input_ids[s72, s70]"),
         (("--dim", "s71=8"), "batch s72, sequence s70"),
         (("--batch", "x"), "'x' is not a number"),
         (("--batch", ""), "is not a number"),
@@ -167,12 +167,12 @@ def test_a_file_says_them_too_and_a_misspelt_one_is_an_error(
     file.write_text("[deployment]\ndims = { bacth = 8 }\n")
     code, _, err = said(capsys, "analyze", model)
     assert code == 2
-    assert "did you mean 'batch'?" in err
+    assert "did you mean batch?" in err
     assert "perfc.toml:2" in err
     file.write_text("[deployment]\nbatch = 8\ndims = { batch = 4 }\n")
     assert "batch is given as 8 and as 4" in said(capsys, "analyze", model)[2]
     file.write_text("[deployment]\nbacth = 8\n")
-    assert "did you mean 'batch'?" in said(capsys, "analyze", model)[2]
+    assert "did you mean batch?" in said(capsys, "analyze", model)[2]
 
 
 def test_budgets_are_checked_at_their_batch(

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from perfc.errors import suggestion
+
 from ..shared import names as _names
 from ..shared.help import grouped_command
 from ..shared.names import Names
@@ -55,17 +57,14 @@ def _described(name: str, form: str) -> str:
     Raises:
         UsageError: an unknown operator.
     """
-    from difflib import get_close_matches
-
     from perfc.view.pages.catalogue import find_operator, operators
     from perfc.view.pages.operators import describe
 
     operator = find_operator(name)
     if operator is None:
         names = [n for cls in operators() for n in (cls.mnemonic, *cls.onnx.split())]
-        close = get_close_matches(name, names, 3)
-        guess = f"; did you mean {' or '.join(close)}?" if close else ""
-        raise click.UsageError(f"no operator {name!r}{guess}")
+        guess = suggestion(name, names, "", count=3)
+        raise click.UsageError(f"no operator {name!r}{guess and f'; {guess}'}")
     text = "\n".join(describe(operator))
     if form == "text":
         text = text.replace("**", "").removeprefix("## ")

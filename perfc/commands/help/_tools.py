@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import click
 
 from perfc.common.fitted import data_next_to
-from perfc.errors import PerfcError
+from perfc.errors import PerfcError, suggestion
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import frozen
 
@@ -195,9 +194,8 @@ def command_line(
             raise PerfcError(f"{' '.join(chosen.path)} needs {name!r}")
     for name, value in given.items():
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-            raise PerfcError(f"no argument {name[:64]!r} of {' '.join(chosen.path)}", hint=hint)
+            what = f"no argument {name[:64]!r} of {' '.join(chosen.path)}"
+            raise PerfcError(what, hint=suggestion(name, known))
         check_type(name, value, parameter_schema(known[name]))
         (positional if isinstance(known[name], click.Argument) else options).append((name, value))
     positional.sort(key=lambda pair: list(known).index(pair[0]))

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
-from perfc.errors import ModelError
+from perfc.errors import ModelError, suggestion
 
 from ..checkpoints.sources import ModelSource, read_source
 from .families import _rows
@@ -322,10 +322,7 @@ def _file(name: str) -> ModuleType:
 
 def _unknown(family: str, where: str) -> ModelError:
     """Return the error for a family that nothing reads; names the nearest."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(family.lower(), families(), 1)
-    hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(families()))}"
+    hint = suggestion(family.lower(), sorted(families()))
     return ModelError(f"no family {family[:64]!r}", where=where, hint=hint)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from perfc.errors import ModelError
+from perfc.errors import ModelError, suggestion
 from perfc.frontend.checkpoints.json_file import loaded
 from perfc.frontend.checkpoints.sources import FILE
 
@@ -48,8 +47,8 @@ def read_pipeline(source: str | os.PathLike[str]) -> DiffusionPipeline:
     name = os.fspath(source)
     if name.lower() in shipped():
         return described(name.lower(), loaded(str(HERE / f"{name.lower()}.json")))
-    near = get_close_matches(name.lower(), shipped(), 1, 0.4)
-    hint = f"did you mean {near[0]}?" if near else "give a folder with a model_index.json"
+    folder = "give a folder with a model_index.json"
+    hint = suggestion(name.lower(), shipped(), folder, cutoff=0.4)
     raise ModelError(f"no pipeline {name[:64]!r}", hint=hint)
 
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from enum import Enum
 from itertools import product
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,7 @@ from perfc.common.repository import from_here
 from perfc.common.toml_file import line_of, parse, read_text
 from perfc.deployment import Deployment, project_file
 from perfc.deployment.keywords import KEYS, with_axes
-from perfc.errors import ParseError
+from perfc.errors import ParseError, suggestion
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record
 from perfc.ir.symbolic.sizes import sizes_of
@@ -379,8 +378,7 @@ class BudgetReader:
     ) -> ParseError:
         """Return the error for a key, with its line."""
         if known and not hint:
-            close = get_close_matches(key, known, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+            hint = suggestion(key, known)
         return ParseError(message, where=f"{self.path}:{self.line(key, index)}", hint=hint)
 
     def line(self, key: str | None, index: int | None) -> int:

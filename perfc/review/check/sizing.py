@@ -8,11 +8,10 @@ model of a budget has is an error.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from perfc.deployment.extents import AXES, stood_for
-from perfc.errors import ModelError
+from perfc.errors import ModelError, suggestion
 from perfc.ir import Module, OptionalType, SequenceType, TensorType, Type, evaluate, symbols
 from perfc.ir.syntax.names import symbol_key
 from perfc.view.report.units import plural
@@ -50,8 +49,8 @@ def fitting(module: Module, dims: Mapping[str, int], where: str, path: str) -> d
 
 def guess(name: str, known: Sequence[str]) -> str:
     """Return a suggestion for an unknown ``name``."""
-    close = get_close_matches(name, known, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    hint = suggestion(name, known, "")
+    return hint and f"; {hint}"
 
 
 def sizes_of(report: Report) -> tuple[tuple[str, int], ...]:

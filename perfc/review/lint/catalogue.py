@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfc.errors import ParseError
+from perfc.errors import ParseError, suggestion
 from perfc.ir import record
 
 if TYPE_CHECKING:
@@ -107,10 +107,7 @@ def find(name: str) -> RuleInfo:
     for info in infos():
         if wanted.upper() == info.code or wanted.lower() == info.name:
             return info
-    from difflib import get_close_matches
-
     names = [n for i in infos() for n in (i.code, i.name)]
-    close = get_close_matches(wanted, names, 3, 0.5)
     listed = "`perfc lint --explain all` lists them"
-    hint = f"did you mean {' or '.join(close)}?" if close else listed
+    hint = suggestion(wanted, names, listed, count=3, cutoff=0.5)
     raise ParseError(f"no rule {name!r}", hint=hint)

@@ -197,7 +197,7 @@ def test_a_size_that_no_model_has_is_said_with_a_guess() -> None:
     line = said(config, budget, "bach", sizes, lacking, is_error=True)
     assert line == (
         "perfc.toml:3: dims.bach is not a symbol of any model of the budget "
-        "(their symbols: batch; did you mean 'batch'?)"
+        "(their symbols: batch; did you mean batch?)"
     )
     line = said(config, budget, "x", {"m": set()}, ["m"], is_error=True)
     assert line.endswith("(their symbols: none)")
@@ -207,4 +207,4 @@ def test_a_size_that_no_model_has_is_said_with_a_guess() -> None:
     )
     line = said(config, budget, "x", sizes, lacking[:SHOWN], is_error=False)
     assert line.endswith("3 of 5 models, whose sizes are all given: m0.onnx, m1.onnx, m2.onnx")
-    assert (guess("zzz", ["batch"]), guess("seg", ["seq"])) == ("", "; did you mean 'seq'?")
+    assert (guess("zzz", ["batch"]), guess("seg", ["seq"])) == ("", "; did you mean seq?")

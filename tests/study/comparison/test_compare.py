@@ -177,7 +177,7 @@ def test_prices_are_those_that_somebody_states(
         ("a100 = 2", "a1000 = 2", "perfc.toml:6: no such target 'a1000': did you mean"),
         ("a100 = 2", "a100 = true", "is not a price"),
         ("a100 = 2", "a100 = inf", "is not a price"),
-        ("[prices]", "[price]", "did you mean 'prices'?"),
+        ("[prices]", "[price]", "did you mean prices?"),
     ],
 )
 def test_a_wrong_price_is_one_line(

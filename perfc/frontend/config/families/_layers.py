@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from perfc.errors import suggestion
+
 from ..keys import Keys
 from ..model import (
     Activation,
@@ -47,11 +49,7 @@ def activation(keys: Keys, *names: str, default: str) -> Activation:
     """Return the activation under the first of these names that is present."""
     given = next(filter(None, [keys.text(n) for n in names]), default)
     if given not in ACTIVATIONS:
-        from difflib import get_close_matches
-
-        close = get_close_matches(given, ACTIVATIONS, 1)
-        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(ACTIVATIONS)}"
-        raise keys.unsupported(f"no activation {given[:40]!r}", hint)
+        raise keys.unsupported(f"no activation {given[:40]!r}", suggestion(given, ACTIVATIONS))
     return ACTIVATIONS[given]
 
 

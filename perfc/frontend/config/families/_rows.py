@@ -13,6 +13,8 @@ from dataclasses import MISSING, fields, replace
 from functools import cache, partial
 from typing import Any
 
+from perfc.errors import suggestion
+
 from ..keys import LARGEST, MOST_LAYERS, Keys
 from ..model import (
     Attention,
@@ -313,11 +315,8 @@ class _RowReader:
         result = self.scope.of(entry)
         if isinstance(result, str) and result in table:
             return table[result]
-        from difflib import get_close_matches
-
-        close = get_close_matches(str(result), table, 1)
-        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(table)}"
-        raise self.keys.unsupported(f"no activation {str(result)[:40]!r}", hint)
+        what = f"no activation {str(result)[:40]!r}"
+        raise self.keys.unsupported(what, suggestion(str(result), table))
 
     def whole(self, entry: object, least: int = 1, default: int | None = None) -> int:
         """Return a whole number of ``least`` or more.
