@@ -25,6 +25,9 @@ from perfc.ir.tensors.types import SequenceType, TensorType
 from .. import Analysis
 from ..manager import Analyses
 
+FLOP_PER_BYTE = 150
+"""Operations that take as long as a byte of device memory, near the balance of an A100 and H100."""
+
 
 class Tier(Enum):
     """Certainty of a node's cost, most certain first."""
@@ -57,7 +60,7 @@ class CostTable:
     """Costs by node, including nodes of subgraphs; totals are sums over nodes.
 
     Args:
-        nodes: nodes that run in any case; of an undecided branch the cheaper side.
+        nodes: nodes that run in any case; of an undecided branch the dearer side.
         weights: the stored tensors that those nodes read.
         others: the sides of undecided branches that are not in ``nodes``.
         undecided: nodes with such branches, or with an unknown number of iterations, and the
@@ -95,7 +98,9 @@ class CostTable:
     @cached_property
     def is_bound(self) -> bool:
         """Return True if totals are lower bounds, because something depends on data."""
-        if self.undecided or any(c.tier in (Tier.BYTES, Tier.UNKNOWN) for c in self.nodes.values()):
+        if any(c.tier in (Tier.BYTES, Tier.UNKNOWN) for c in self.nodes.values()):
+            return True
+        if any(not isinstance(node.op, If) for node in self.undecided):
             return True
         w, t = self.work, self.traffic
         totals = (w.mac, w.alu, w.sfu, w.integer, t.read_bytes, t.write_bytes)
@@ -208,33 +213,32 @@ class Counting:
         self.nodes[node] = NodeCost(NO_WORK, NO_TRAFFIC, Tier.EXACT, repeat)
         runs = executions(node)
         if runs.is_choice:
-            self.cheaper(node, repeat)
+            self.dearer(node, repeat)
             return
         if not runs.is_certain:
             self.undecided[node] = 0
         for region in runs.regions:
             self.graph(region, repeat * runs.count)
 
-    def cheaper(self, node: Node, repeat: Dim) -> None:
-        """Count the branch with less arithmetic, then with less traffic, at the default extents."""
+    def dearer(self, node: Node, repeat: Dim) -> None:
+        """Count the branch that takes longer at the default extents."""
         sides = [Counting(self.defaults, self.memo) for _ in node.regions]
         for side, region in zip(sides, node.regions, strict=True):
             side.graph(region, repeat)
-        least = min(range(len(sides)), key=lambda i: sides[i].price())
-        self.undecided[node] = least
+        most = max(range(len(sides)), key=lambda i: sides[i].price())
+        self.undecided[node] = most
         for i, side in enumerate(sides):
-            (self.nodes if i == least else self.others).update(side.nodes)
+            (self.nodes if i == most else self.others).update(side.nodes)
             self.others.update(side.others)
             self.undecided.update(side.undecided)
-            if i == least:
+            if i == most:
                 self.weights.update(side.weights)
 
-    def price(self) -> tuple[float, float]:
-        """Return arithmetic and traffic so far, to compare branches."""
-        work = total_work(_repeated(c) for c in self.nodes.values())
-        traffic = total_traffic(c.traffic.times(c.repeat) for c in self.nodes.values())
+    def price(self) -> float:
+        """Return the bytes of traffic that take as long as what is counted so far."""
         at = Numbers(self.defaults)
-        return at(work.flop) + at(work.integer), at(traffic.nbytes)
+        pairs = ((_repeated(c), c.traffic.times(c.repeat)) for c in self.nodes.values())
+        return sum(max(at(t.nbytes), at(w.flop + w.integer) / FLOP_PER_BYTE) for w, t in pairs)
 
     def node(self, node: Node, repeat: Dim) -> NodeCost:
         """Return the counts of one node; equal applications share one object."""

@@ -8,13 +8,12 @@ from dataclasses import replace
 from perfc.ir import Env, Kind, Node, Phase, Value, entity, evaluate, record
 from perfc.ir.gradients.tape import Tape
 
+from ..roofline.cost import FLOP_PER_BYTE
 from .blocks import Block, blocks_of, makers_of
 from .differentiate import active
 from .implementation import RecomputePolicy
 
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
-FLOP_PER_BYTE = 150
-"""Operations that take as long as a byte of device memory, near the balance of an A100 and H100."""
 LEVELS = 512
 """Number of sizes that the search distinguishes."""
 

@@ -55,11 +55,11 @@ def test_a_known_condition_counts_its_branch_exactly() -> None:
         assert not table.is_bound
 
 
-def test_an_unknown_condition_counts_the_cheaper_branch_as_a_bound() -> None:
+def test_an_unknown_condition_counts_the_dearer_branch() -> None:
     for then, otherwise in ((5, 2), (2, 5)):
         table = cost(branching(flag(None), then, otherwise))
-        assert table.work.mac == 2 * PRODUCT
-        assert table.is_bound
+        assert table.work.mac == 5 * PRODUCT
+        assert not table.is_bound
 
 
 def test_an_undecided_branch_has_no_floor_above_either_side() -> None:
@@ -74,7 +74,7 @@ def test_an_undecided_branch_has_no_floor_above_either_side() -> None:
             for known in (True, False)
         )
         assert bounds(table, machine, {}).floor_s <= least * (1 + 1e-12)
-        assert len(table.kernels) == 2 or then == otherwise
+        assert len(table.kernels) == max(then, otherwise)
         assert len(table.alternatives) == 1
 
 

@@ -65,6 +65,7 @@ class GraphBuilder:
         axes: an input and its axis for every symbol that is a size of one.
         root: folder that files of sources are named from.
         calls: how many calls of the program had a name so far.
+        parameters: names of the parameters.
     """
 
     symbols: dict[str, str] = field(default_factory=dict[str, str])
@@ -77,6 +78,7 @@ class GraphBuilder:
     count: int = 0
     root: str = ""
     calls: Counter[str] = field(default_factory=Counter[str])
+    parameters: set[str] = field(default_factory=set[str])
 
     def fresh(self, stem: str) -> str:
         """Return a name that no value has."""
@@ -135,6 +137,8 @@ class GraphBuilder:
         nbytes = None if payload is None else len(payload)
         self.graph.initializer.append(ProtoTensor(name, dims, meta.dtype, payload, nbytes))
         kind = "PARAMETER" if is_parameter else "BUFFER"
+        if is_parameter:
+            self.parameters.add(name)
         self.graph.value_info.append(ValueInfo(name, self.type(meta), {KIND: kind}))
 
     def filled(self, sizes: Sequence[int], dtype: int) -> str:

@@ -67,6 +67,7 @@ class ProgramScope(ValueScope):
         views: the tensor that a view is of, by name.
         reduced: element type of a region of it that the file has switched off; 0 for none.
         frames: lines of the program that call the operator of the graph, outermost first.
+        path: path of the module of nodes without one.
     """
 
     tensors: Mapping[str, Any]
@@ -78,6 +79,7 @@ class ProgramScope(ValueScope):
     views: dict[str, str] = field(default_factory=dict[str, str])
     metas: dict[str, Meta] = field(default_factory=dict[str, Meta])
     frames: tuple[str, ...] = ()
+    path: str = ""
 
     def meta(self, name: str) -> Meta:
         """Return the type of a tensor of the graph."""

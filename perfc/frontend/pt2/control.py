@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from os.path import commonprefix
 from typing import Any
 
 from ..lowering.builder import Meta
@@ -66,9 +67,18 @@ def results_of(
     scope = c.scope.inner(content, name, given, c.frames)
     formal = [raw for each in content["inputs"] for raw in names_of(each)]
     scope.values.update(zip(formal, values, strict=False))
+    scope.path = module_of(c, scope, content["nodes"])
     lower(scope, content["nodes"])
     results = [raw for each in content["outputs"] for raw in names_of(each)]
     return [c.emit("Identity", scope.values[raw]) for raw in results]
+
+
+def module_of(c: AtenCall, scope: ProgramScope, nodes: Sequence[Mapping[str, Any]]) -> str:
+    """Return the path of the module that holds those whose parameters a graph reads."""
+    raws = (raw for node in nodes for given in node["inputs"] for raw in names_of(given["arg"]))
+    read = (scope.values.get(raw, "") for raw in raws)
+    holders = [v.split(".")[:-2] for v in read if v in c.builder.parameters]
+    return max("/".join(commonprefix(holders)), c.path.rpartition("/")[0], key=len)
 
 
 def ended(c: AtenCall, outer: Any, name: str, results: Sequence[str]) -> ProtoGraph:

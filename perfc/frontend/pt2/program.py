@@ -234,8 +234,10 @@ def lower_node(
     called = plain
     if "nn_module_stack" not in metadata:
         # a branch or a body: its parameters tell its modules
-        stored = next((v for raw in raws if "." in (v := scope.values.get(raw, ""))), scope.prefix)
-        called = f"{stored.rpartition('.')[0].replace('.', '/')}/{plain}".lstrip("/")
+        read = (scope.values.get(raw, "") for raw in raws)
+        stored = next((v for v in read if v in scope.builder.parameters), "")
+        owner = stored.rpartition(".")[0].replace(".", "/") if stored else scope.path
+        called = f"{owner}/{plain}".lstrip("/")
     path, frames = place_of(metadata, called, scope.builder.root)
     path = numbered(scope.builder.calls, path)
     retype(scope, plain, args, raws, outputs)

@@ -35,27 +35,27 @@ kernel 1: Greater (elementwise)
   1 alu; f32
   reads %mx %zero: 8 bytes
   writes %cond: 1 bytes
-kernel 2: MatMul (matmul)
-  nodes %t
+kernel 2: Relu (elementwise)
+  nodes %e0
+  64*n alu; f32
+  reads %x: 256*n bytes
+  writes %e0: 256*n bytes
+kernel 3: MatMul (matmul)
+  nodes %e
   4096*n mac; f32
-  reads %x %wa: 256*n + 16384 bytes
-  writes %t: 256*n bytes
-kernel 3: Relu (elementwise)
+  reads %e0 %wb: 256*n + 16384 bytes
+  writes %e: 256*n bytes
+kernel 4: Relu (elementwise)
   nodes %y
   64*n alu; f32
   reads %i: 256*n bytes
   writes %y: 256*n bytes
-alternative to kernels from 2 up to 3:
-  kernel 0: Relu (elementwise)
-    nodes %e0
-    64*n alu; f32
-    reads %x: 256*n bytes
-    writes %e0: 256*n bytes
-  kernel 1: MatMul (matmul)
-    nodes %e
+alternative to kernels from 2 up to 4:
+  kernel 0: MatMul (matmul)
+    nodes %t
     4096*n mac; f32
-    reads %e0 %wb: 256*n + 16384 bytes
-    writes %e: 256*n bytes
+    reads %x %wa: 256*n + 16384 bytes
+    writes %t: 256*n bytes
 
 ## inductor, inductor-cudagraph, ort-tensorrt, paddle-trt, tensorrt, tensorrt-unfused, xla
 kernel 0: ReduceMax + Greater (reduction)
@@ -63,24 +63,24 @@ kernel 0: ReduceMax + Greater (reduction)
   64*n + 1 alu; f32
   reads %x %zero: 256*n + 4 bytes
   writes %cond: 1 bytes
-kernel 1: MatMul (matmul)
-  nodes %t
+kernel 1: Relu (elementwise)
+  nodes %e0
+  64*n alu; f32
+  reads %x: 256*n bytes
+  writes %e0: 256*n bytes
+kernel 2: MatMul (matmul)
+  nodes %e
   4096*n mac; f32
-  reads %x %wa: 256*n + 16384 bytes
-  writes %t: 256*n bytes
-kernel 2: Relu (elementwise)
+  reads %e0 %wb: 256*n + 16384 bytes
+  writes %e: 256*n bytes
+kernel 3: Relu (elementwise)
   nodes %y
   64*n alu; f32
   reads %i: 256*n bytes
   writes %y: 256*n bytes
-alternative to kernels from 1 up to 2:
-  kernel 0: Relu (elementwise)
-    nodes %e0
-    64*n alu; f32
-    reads %x: 256*n bytes
-    writes %e0: 256*n bytes
-  kernel 1: MatMul (matmul)
-    nodes %e
+alternative to kernels from 1 up to 3:
+  kernel 0: MatMul (matmul)
+    nodes %t
     4096*n mac; f32
-    reads %e0 %wb: 256*n + 16384 bytes
-    writes %e: 256*n bytes
+    reads %x %wa: 256*n + 16384 bytes
+    writes %t: 256*n bytes

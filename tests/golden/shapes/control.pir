@@ -1458,11 +1458,11 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   %o80_0 = if(%c) : f32[u198, 3] {
     graph @then_branch() {
       %a80 = relu(%x) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
       return %a80
     }
     graph @else_branch() {
       %b80 = abs(%one) : f32[1, 3]
-        ! cost {alu=3, read_bytes=12, write_bytes=12}
       return %b80
     }
   }
@@ -1470,11 +1470,11 @@ graph @main(%t3: i64[] = 3, %t0: i64[] = 0, %many: i64[] = 100000, %t: i64[], %n
   %o81_0 = if(%c) : ? {
     graph @then_branch() {
       %a81 = relu(%x) : f32[2, 3]
+        ! cost {alu=6, read_bytes=24, write_bytes=24}
       return %a81
     }
     graph @else_branch() {
       %b81 = cast(%x) {to="f16"} : f16[2, 3]
-        ! cost {alu=6, read_bytes=24, write_bytes=12}
       return %b81
     }
   }

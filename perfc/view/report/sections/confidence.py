@@ -72,6 +72,8 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
         return Confidence(Grade.LOW, report.module.origin.assumed)
     if report.cost.is_bound:
         return Confidence(Grade.LOW, uncounted(report))
+    if report.kernels.alternatives:
+        return Confidence(Grade.LOW, "data decide between branches: the dearer one is counted")
     if not table.kernels:
         return Confidence(Grade.HIGH, "no kernel is launched")
     stranger = runs_elsewhere(report.kernels.runtime, report.machine) or emulated(
