@@ -101,6 +101,10 @@ class Phase(Enum):
     __hash__ = object.__hash__
 
 
+CHECKPOINTED = "torch/utils/checkpoint.py"
+"""File of the first frame of what activation checkpointing runs again; its line counts calls."""
+
+
 @record
 class Loc:
     """Origin of a node: its name and operator in the model file.
@@ -123,6 +127,12 @@ class Loc:
     def source(self) -> str:
         """Return the innermost line of code that the node comes from; "" if unknown."""
         return self.frames[-1] if self.frames else ""
+
+    @property
+    def checkpoint(self) -> str:
+        """Return the call of activation checkpointing that the node is in; "" for none."""
+        first = self.frames[0] if self.frames else ""
+        return first if first.startswith(CHECKPOINTED) else ""
 
     @property
     def stored_name(self) -> str:

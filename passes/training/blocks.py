@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from perfc.ir import Node, Value, entity
+from perfc.ir.graph import CHECKPOINTED
 
 NUMBERED = re.compile(r"(^|[._])\d+$")
 """The last part of a repeated module's name in a path: ``layer.3``, ``blocks.0``, ``layer1.2``."""
@@ -31,8 +32,11 @@ class Block:
 def module_of(node: Node) -> str | None:
     """Return the repeated module that a node is in, "" for none, None where no name says it.
 
-    By the name of a parameter that it reads, else by its own where that is a path.
+    By its call of checkpointing, the name of a parameter that it reads, or its own if that is a
+    path.
     """
+    if node.loc.checkpoint:
+        return node.loc.checkpoint
     for v in node.inputs:
         if v is not None and v.weight is not None and (match := OF_PARAMETER.match(v.name)):
             return match[1]
@@ -41,7 +45,7 @@ def module_of(node: Node) -> str | None:
     parts = node.name.strip("/").split("/")
     for i, part in enumerate(parts):
         if NUMBERED.search(part):
-            return "/".join(parts[: i + 1])
+            return ".".join(parts[: i + 1])
     return ""
 
 
@@ -83,7 +87,8 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
         inside, boundary = tuple(nodes[start : i + 1]), singles.get(i)
         name = name_of(inside)
         start = i + 1
-        if blocks and (name is None or blocks[-1].name == name):
+        joins = name is None and blocks and not blocks[-1].name.startswith(CHECKPOINTED)
+        if blocks and (joins or blocks[-1].name == name):
             before = blocks.pop()
             inside, name = (*before.nodes, *inside), before.name
         blocks.append(Block(name or "", inside, boundary))

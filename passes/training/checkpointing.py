@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from perfc.ir import Env, Kind, Node, Phase, Value, entity, evaluate, record
 from perfc.ir.gradients.tape import Tape
+from perfc.ir.graph import CHECKPOINTED
 
 from ..roofline.cost import FLOP_PER_BYTE
 from .blocks import Block, blocks_of, makers_of
@@ -143,7 +144,13 @@ class Checkpoints:
         return sorted(best.values(), key=lambda p: p.kept_bytes)
 
     def policies(self, policy: RecomputePolicy, share: float) -> tuple[RecomputePolicy, ...]:
-        """The policy of each block; what is no repeated block is checkpointed by a search alone."""
+        """The policy of each block; what is no repeated block is checkpointed by a search alone.
+
+        Without a policy the calls of checkpointing in the program are followed.
+        """
+        if policy is RecomputePolicy.NONE:
+            marks = (b.name.startswith(CHECKPOINTED) for b in self.blocks)
+            return tuple(RecomputePolicy.BLOCK if is_marked else policy for is_marked in marks)
         if policy is not RecomputePolicy.OPTIMAL:
             named = [b.name != "" for b in self.blocks]
             chosen = named if any(named) else [b.boundary is not None for b in self.blocks]

@@ -157,7 +157,7 @@ class Train(Transform):
     ) -> list[Node]:
         """Return the backward pass on the tape, with recomputation as the policy requires."""
         policy = RecomputePolicy(self.checkpointing)
-        if policy is RecomputePolicy.NONE:
+        if policy is RecomputePolicy.NONE and not any(n.loc.checkpoint for n in forward):
             return tape.nodes
         points = Checkpoints.of(forward, tape.nodes, trained, module.defaults())
         plan = points, points.policies(policy, self.keep)

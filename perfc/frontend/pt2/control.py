@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from os.path import commonprefix
+from os.path import commonpath
 from typing import Any
 
 from ..lowering.builder import Meta
@@ -77,8 +77,8 @@ def module_of(c: AtenCall, scope: ProgramScope, nodes: Sequence[Mapping[str, Any
     """Return the path of the module that holds those whose parameters a graph reads."""
     raws = (raw for node in nodes for given in node["inputs"] for raw in names_of(given["arg"]))
     read = (scope.values.get(raw, "") for raw in raws)
-    holders = [v.split(".")[:-2] for v in read if v in c.builder.parameters]
-    return max("/".join(commonprefix(holders)), c.path.rpartition("/")[0], key=len)
+    holders = ["/".join(v.split(".")[:-2]) for v in read if v in c.builder.parameters]
+    return max(commonpath(holders or [""]), c.path.rpartition("/")[0], key=len)
 
 
 def ended(c: AtenCall, outer: Any, name: str, results: Sequence[str]) -> ProtoGraph:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from perfc.errors import ModelError
+from perfc.ir.graph import CHECKPOINTED
 
 from ..lowering.builder import GraphBuilder, text_of
 from ..lowering.elements import is_small, stored_bytes
@@ -239,6 +240,9 @@ def lower_node(
         owner = stored.rpartition(".")[0].replace(".", "/") if stored else scope.path
         called = f"{owner}/{plain}".lstrip("/")
     path, frames = place_of(metadata, called, scope.builder.root)
+    custom = json.loads(metadata.get("custom", "{}"))
+    if CHECKPOINTED in custom:
+        frames = (f"{CHECKPOINTED}:{custom[CHECKPOINTED]}", *frames)
     path = numbered(scope.builder.calls, path)
     retype(scope, plain, args, raws, outputs)
     call = AtenCall(scope, stem, path, frames or scope.frames, plain, args, outputs)
@@ -257,7 +261,7 @@ def lower_node(
             follow_mutation(scope, name, node, outputs)
             return
     values = [scope.values[raw] for raw in raws if raw in scope.values]
-    flop = json.loads(metadata.get("custom", "{}")).get(FLOP)
+    flop = custom.get(FLOP)
     work = None if flop is None else text_of(parsed(flop), scope.builder.symbols)
     kind = f"{name}.{overload}".rstrip(".")
     made = call.several(kind, values, len(outputs), domain=space, flop=work)

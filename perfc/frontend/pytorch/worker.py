@@ -11,13 +11,16 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib import import_module, util
+from itertools import count
 from pathlib import Path
 from traceback import StackSummary
 from typing import Any
 
 from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
+from perfc.ir.graph import CHECKPOINTED
 
 from ..reading.module_name import SOURCE_FOLDERS
 from .constructions import foreign_files, record_constructions
@@ -101,6 +104,7 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     import torch
 
     with_helpers()
+    with_checkpoints()
     constructed = record_constructions()
     where, _, name = str(request["name"]).rpartition(":")
     dims = request["dims"]
@@ -143,6 +147,21 @@ def with_helpers() -> None:
 
     if hasattr(tracer, "_filter_traceback_frames"):
         tracer._filter_traceback_frames = user_frames
+
+
+def with_checkpoints() -> None:
+    """Number the calls of activation checkpointing, which exports forget, in the nodes inside."""
+    module: Any = import_module("torch.utils.checkpoint")
+    original, numbers = module.checkpoint, count(1)
+    traceback: Any = import_module("torch.fx.traceback")
+
+    @wraps(original)
+    def numbered(*args: Any, **kwargs: Any) -> Any:
+        with traceback.preserve_node_meta(), traceback.annotate({CHECKPOINTED: next(numbers)}):
+            return original(*args, **kwargs)
+
+    if hasattr(traceback, "annotate"):
+        module.checkpoint = numbered
 
 
 def with_plain_masks() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import perfc
 from perfc.frontend.pytorch import op_costs
+from perfc.ir import Phase
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.syntax.parse import parse_module
 from perfc.ir.syntax.text import print_module
@@ -148,3 +149,10 @@ def test_work_is_counted_with_modules_and_lines(people: Any, name: str) -> None:
         assert evaluate(scale.traffic.nbytes, report.env) == 2 * 8 * 64 * 4
         text = print_module(report.source)
         assert print_module(parse_module(text)) == text
+
+
+def test_a_step_recomputes_the_checkpoints_of_the_program(people: Any) -> None:
+    step = perfc.analyze("people.py:Checkpointed", "a100", (64,), batch=8, train="adamw")
+    again = [n for n in step.module.graph.nodes if n.loc.phase is Phase.RECOMPUTE]
+    assert {n.name for n in again} == {"b/0/linear.again"}
+    assert all(n.loc.frames[-1].startswith("people.py") for n in again)

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from perfc.ir import record
+from perfc.ir.graph import CHECKPOINTED
 from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from .. import names
@@ -144,7 +145,9 @@ def collect(report: Report, *, predict: bool = False) -> tuple[KernelRow, ...]:
 
 def names_and_frames(kernel: Kernel) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     """Return names of the nodes, name of the heaviest one, and lines of code of all."""
-    frames = dict.fromkeys(frame for n in kernel.nodes for frame in n.loc.frames)
+    frames = dict.fromkeys(
+        f for n in kernel.nodes for f in n.loc.frames if not f.startswith(CHECKPOINTED)
+    )
     return tuple([n.name for n in kernel.nodes]), kernel.anchor.name, tuple(frames)
 
 
