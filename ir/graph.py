@@ -290,6 +290,7 @@ class ModelOrigin:
         opsets: operator sets, with their versions.
         side_files: other files that small contents were read from.
         assumed: how a model was read that nothing here reads exactly; "" for any other.
+        trainer: fields of the deployment that the trainer of a program configures.
     """
 
     path: str = ""
@@ -299,6 +300,7 @@ class ModelOrigin:
     opsets: tuple[tuple[str, int], ...] = ()
     side_files: tuple[str, ...] = ()
     assumed: str = ""
+    trainer: tuple[tuple[str, str | int], ...] = ()
 
 
 @cached_entity

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perfc.common.choice import E, member, text_of
 from perfc.errors import ParseError
 from perfc.machine import load_machine
-from perfc.passes.runtimes import TRAINER, runtime
+from perfc.passes.runtimes import TRAINER, TRAINING_DEFAULT, runtime
 from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolicy
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SCALED = ("f16", "amp-f16")
 """Precisions that require loss scaling."""
+PROGRAM = "trainer"
+"""Optimizer that stands for what the trainer that is the model configures."""
 MOST_BATCHES = 64
 """Maximum micro-batches of one step; each adds its own nodes."""
 MOST_RANK = 1 << 14
@@ -34,7 +36,7 @@ def one_of(kind: type[E], value: object, where: str) -> E:
 def _train(value: object, where: str) -> str:
     from perfc.passes.training.optimizer import names
 
-    return _named(value, where, "train", names())
+    return _named(value, where, "train", (*names(), PROGRAM))
 
 
 def _loss(value: object, where: str) -> str:
@@ -141,6 +143,21 @@ def of_configuration(how: Deployment) -> Deployment:
     fields = ("runtime", "dtype", "master_weights")
     chosen = [n for n in fields if getattr(how, n) != getattr(step, n)]
     return replace(step, usual=how.usual.union(chosen))
+
+
+def as_configured(how: Deployment, fields: Mapping[str, Any]) -> Deployment:
+    """Return the training step that a trainer configures, with its fields unless they are given.
+
+    Raises:
+        ParseError: the model is no trainer.
+    """
+    if not fields:
+        hint = "the name of a Trainer, or a function that returns (trainer, module) of Lightning"
+        raise ParseError("the model is no trainer", where="--train", hint=hint)
+    usual = replace(type(how)(), train=PROGRAM, runtime=TRAINING_DEFAULT)
+    return how.with_values(
+        {k: v for k, v in fields.items() if getattr(how, k) == getattr(usual, k)}
+    )
 
 
 def changed(how: Deployment, fields: Mapping[str, Any]) -> Deployment:

@@ -61,7 +61,9 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
             module = relax_of(path.read_bytes(), model.name)
         else:
             module = module_of(path.read_bytes(), name, batch, model.folder)
-    return replace(module, origin=replace(module.origin, path=model.name, digest=digest_of(module)))
+    step = tuple(answer.get("step", {}).items())
+    origin = replace(module.origin, path=model.name, digest=digest_of(module), trainer=step)
+    return replace(module, origin=origin)
 
 
 def arguments_of(kwargs: str) -> dict[str, Any]:

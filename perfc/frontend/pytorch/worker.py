@@ -27,6 +27,7 @@ from .constructions import foreign_files, record_constructions
 from .named import TENSOR
 from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
 from .torch_module import archive_of, is_torch_module, why, with_autocast
+from .trainers import trained
 
 MOST_FRAMES = 8
 """Innermost frames of the user in a stack trace."""
@@ -110,13 +111,14 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
     dims = request["dims"]
     with torch.device("meta"), with_autocast():
         try:
-            model = made(where, name, request["kwargs"])
+            model, step = trained(made(where, name, request["kwargs"]))
         except (NotImplementedError, RuntimeError) as error:
             if "meta" not in str(error):
                 raise
             # elements of a tensor decide what it has, as widths do that are drawn up by tensors
             with torch.device("cpu"):
-                model = made(where, name, request["kwargs"]).to("meta")
+                model, step = trained(made(where, name, request["kwargs"]))
+                model = model.to("meta")
         with_plain_masks()
         if is_relax(model):
             archive.write_text(import_module("tvm").ir.save_json(model), encoding="utf-8")
@@ -126,10 +128,11 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
         given = given_call(request["inputs"]) or call_of(request["input"], request["examples"])
         call = given or default_call(model, where, dims)
         call.bound(model)
-        wanted = max(int(dims.get("batch", 1)), 1)
+        usual = step.pop("batch", None)
+        wanted = max(int(dims.get("batch", usual or 1)), 1)
         data, batch = archive_of(model, call, wanted, has_lengths=True, constructed=constructed)
     archive.write_bytes(data)
-    return {"batch": batch}
+    return {"batch": batch or usual, "step": {k: v for k, v in step.items() if v}}
 
 
 def with_helpers() -> None:
@@ -369,7 +372,7 @@ def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:
     Raises:
         ModelError: its inputs are unknown.
     """
-    examples = getattr(model, "example_inputs", None)
+    examples = getattr(model, "example_inputs", getattr(model, "example_input_array", None))
     if examples is not None:
         given = examples() if callable(examples) else examples
         call = call_of(None, given)
