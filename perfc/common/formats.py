@@ -19,8 +19,6 @@ SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "gitlab": (".json",),
     "trace": (".json", ".perfetto.json"),
     "ir": (".pir", *TEXT),
-    "graphml": (".graphml", ".xml"),
-    "dot": (".dot", ".gv"),
     "onnx": (".onnx", ".onnx.gz"),
     "target": (".toml",),
 }

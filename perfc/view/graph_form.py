@@ -1,4 +1,4 @@
-"""Graph of a model for other programs: GraphML, DOT and networkx."""
+"""Graph of a report for networkx, which writes GraphML and DOT."""
 
 from __future__ import annotations
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 Attributes = Mapping[str, "str | int | float | bool"]
 NodeFacts = Callable[[Node], Attributes]
-GRAPHML = "http://graphml.graphdrawing.org/xmlns"
-KINDS = {str: "string", int: "long", float: "double", bool: "boolean"}
-"""Types of attributes in GraphML."""
 
 
 @record
@@ -51,14 +48,12 @@ class GraphForm:
     edges: tuple[GraphEdge, ...]
 
 
-def graph_of(
-    module: Module, env: Mapping[str, int] | None = None, facts: NodeFacts | None = None
-) -> GraphForm:
+def graph_of(module: Module, env: Mapping[str, int], facts: NodeFacts) -> GraphForm:
     """Return the graph of a module; nodes in regions are nodes of the same graph.
 
     Args:
         module: module; weights are no nodes.
-        env: values of symbols; without it, shapes stay formulas.
+        env: values of symbols.
         facts: further attributes of a node.
     """
     graph = module.graph
@@ -68,8 +63,7 @@ def graph_of(
     every = list(walk(graph))
     for node in every:
         key = keys.of(node)
-        more = facts(node) if facts else {}
-        nodes.append(GraphNode(key, {**node_attributes(node), **more}))
+        nodes.append(GraphNode(key, {**node_attributes(node), **facts(node)}))
         makers.update(dict.fromkeys(node.results, key))
     for node in every:
         for region in node.regions:
@@ -120,15 +114,14 @@ def node_attributes(node: Node) -> Attributes:
     }
 
 
-def value_attributes(v: Value, env: Mapping[str, int] | None) -> Attributes:
+def value_attributes(v: Value, env: Mapping[str, int]) -> Attributes:
     """Return name, element type, shape and bytes of a value."""
     made: dict[str, str | int | float | bool] = {"value": printable(v.name)}
     if isinstance(v.type, TensorType):
         made["dtype"] = v.type.dtype.value[0]
         if v.type.shape is not None:
-            shape = [d if env is None else int(evaluate(d, env)) for d in v.type.shape]
-            made["shape"] = ", ".join(map(str, shape))
-            if env is not None and v.type.nbytes is not None:
+            made["shape"] = ", ".join(str(int(evaluate(d, env))) for d in v.type.shape)
+            if v.type.nbytes is not None:
                 made["bytes"] = int(evaluate(v.type.nbytes, env))
     return made
 
@@ -180,52 +173,3 @@ def to_networkx(report: Report) -> networkx.MultiDiGraph:
     made.add_nodes_from((n.key, dict(n.attributes)) for n in form.nodes)
     made.add_edges_from((e.source, e.target, dict(e.attributes)) for e in form.edges)
     return made
-
-
-def to_graphml(form: GraphForm) -> str:
-    """Return a graph as GraphML, which networkx, Gephi and yEd read."""
-    from xml.sax.saxutils import escape, quoteattr
-
-    keys: dict[tuple[str, str], str] = {}
-    lines: list[str] = []
-
-    def data(owner: str, attributes: Attributes) -> Iterator[str]:
-        for name, value in attributes.items():
-            key = keys.setdefault((owner, name), f"d{len(keys)}")
-            types.setdefault(key, KINDS[type(value)])
-            text = str(value).lower() if isinstance(value, bool) else str(value)
-            yield f'<data key="{key}">{escape(text)}</data>'
-
-    types: dict[str, str] = {}
-    for n in form.nodes:
-        lines.append(f"<node id={quoteattr(n.key)}>{''.join(data('node', n.attributes))}</node>")
-    for e in form.edges:
-        ends = f"source={quoteattr(e.source)} target={quoteattr(e.target)}"
-        lines.append(f"<edge {ends}>{''.join(data('edge', e.attributes))}</edge>")
-    declared = [
-        f'<key id="{key}" for="{owner}" attr.name="{name}" attr.type="{types[key]}"/>'
-        for (owner, name), key in keys.items()
-    ]
-    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="{GRAPHML}">'
-    graph = f'<graph id={quoteattr(form.name)} edgedefault="directed">'
-    return "\n".join([head, *declared, graph, *lines, "</graph>", "</graphml>", ""])
-
-
-def to_dot(form: GraphForm) -> str:
-    """Return a graph in the language of Graphviz."""
-
-    def quoted(text: str) -> str:
-        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-    def listed(attributes: Attributes) -> str:
-        return ", ".join(f"{name}={quoted(str(value))}" for name, value in attributes.items())
-
-    nodes = (
-        f"  {quoted(n.key)} [label={quoted(str(n.attributes['operator']))}, "
-        f"{listed(n.attributes)}];"
-        for n in form.nodes
-    )
-    edges = (
-        f"  {quoted(e.source)} -> {quoted(e.target)} [{listed(e.attributes)}];" for e in form.edges
-    )
-    return "\n".join([f"digraph {quoted(form.name)} {{", *nodes, *edges, "}", ""])

@@ -107,10 +107,6 @@ def holds(form: str, content: bytes) -> bool:
             return any(line.startswith(("#", "|", "<!--")) for line in text.splitlines())
         case "ir":
             return text.startswith("perfir 1")
-        case "graphml":
-            return text.startswith("<?xml") and text.endswith("</graphml>\n")
-        case "dot":
-            return text.startswith("digraph ")
         case "target":
             return "name" in tomllib.loads(text)
         case "onnx":

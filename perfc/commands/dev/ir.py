@@ -19,7 +19,7 @@ from ..shared.options import (
     parse_dims,
     sized_model,
 )
-from ..shared.output import emit, format_options
+from ..shared.output import emit, output_option
 
 
 @grouped_command("ir")
@@ -36,7 +36,7 @@ from ..shared.output import emit, format_options
     help="Pipeline to run first; '' prints the lowered model.",
 )
 @facts_option
-@format_options("ir", "graphml", "dot")
+@output_option("ir")
 def command(
     model: str,
     dims: tuple[str, ...],
@@ -45,13 +45,11 @@ def command(
     is_jax: bool,
     passes: str,
     facts: str,
-    form: str,
     output: Path | None,
 ) -> None:
-    """Print MODEL as IR text with the type of every value, or as a graph.
+    """Print MODEL as IR text with the type of every value.
 
-    IR text parses back: `perfc dev opt` runs passes on it. GraphML is for networkx, Gephi and yEd,
-    `dot` for Graphviz.
+    It parses back: `perfc dev opt` runs passes on it.
     """
     from perfc.ir.syntax.text import print_module
     from perfc.passes.manager import Analyses
@@ -62,9 +60,4 @@ def command(
     module = pipeline.run(
         sized_model(named_model(model, inputs, kwargs, is_jax=is_jax), parse_dims(dims)), am
     )
-    if form != "ir":
-        from perfc.view.graph_form import graph_of, to_dot, to_graphml
-
-        emit((to_dot if form == "dot" else to_graphml)(graph_of(module)), output)
-        return
     emit(print_module(module, facts=facts_of(names_in(facts), pipeline, module, am)), output)
