@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,7 +17,7 @@ from perfc.commands.analysis.analyze import command
 from perfc.frontend.reading.onnx_file import dim_param, read_model
 from perfc.ir import Poly, symbol
 from perfc.ir.symbolic.evaluate import evaluate
-from perfc.study.annotate import annotate, node_data
+from perfc.study.annotate import annotate
 from perfc.study.annotate.properties import NodeNumbers
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
@@ -169,30 +168,6 @@ def test_a_compressed_output_is_read_back(tmp_path: Path) -> None:
     model = onnx.ModelProto.FromString(gzip.decompress(out.read_bytes()))
     assert analyze(out).cost.work.mac == analyze(RESNET).cost.work.mac
     assert len(model.graph.node) == 175
-
-
-def test_node_data_for_model_explorer_has_its_schema(tmp_path: Path) -> None:
-    out = tmp_path / "data.json"
-    arguments = [str(RESNET), "--annotate", str(out), "--metric", "flop"]
-    assert CliRunner().invoke(command, arguments).exit_code == 0
-    data = json.loads(out.read_text())
-    (graph,) = data.values()
-    assert graph["results"]["/conv1/Conv"] == {"value": 2 * 64 * 112 * 112 * 3 * 7 * 7}
-    assert [g["stop"] for g in graph["gradient"]] == [0.0, 0.5, 1.0]
-    assert all(g["bgColor"].startswith("#") for g in graph["gradient"])
-
-
-@pytest.mark.parametrize("metric", ["time_us", "sustained_us"])
-def test_times_in_node_data_stand_once_per_kernel(metric: str) -> None:
-    report = analyze(RESNET, "a100", dims={"batch": 8})
-    data = node_data(read_model(RESNET), report, metric)
-    (graph,) = json.loads(json.dumps(data)).values()
-    total = sum(r["value"] for r in graph["results"].values())
-    times = {
-        "time_us": sum(k.time_s for k in report.prediction.kernels),
-        "sustained_us": report.roofline.time_s,
-    }
-    assert total == pytest.approx(times[metric] * 1e6, rel=1e-3)
 
 
 def test_an_extent_is_named_as_onnx_names_it() -> None:

@@ -9,14 +9,12 @@ import click
 
 from perfc.common.durations import seconds_of
 from perfc.common.plain_text import say
-from perfc.common.whole_file import write_output
 from perfc.errors import ModelError, PassError, PerfcError, VerifyError
 from perfc.view.presentation import FORMATS
 
 from ..shared.prelude import (
     UNSET,
     DeploymentOptions,
-    OutputFile,
     color_option,
     deliver,
     emit,
@@ -64,13 +62,6 @@ DOCUMENTS = {
 )
 @table_options("analyze")
 @color_option
-@click.option(
-    "--annotate",
-    "--model-explorer",
-    "node_data",
-    type=OutputFile("json"),
-    help="Also write node data for Model Explorer to this file.",
-)
 @print_after_option
 def command(
     options: DeploymentOptions,
@@ -84,8 +75,7 @@ def command(
     quiet: bool,
     predictor: str,
     no_predict: bool,
-    node_data: Path | None,
-    metric: str,
+    annotated_file: str | None,
     no_what_if: bool,
     count_as: str,
     measured: str,
@@ -104,7 +94,16 @@ def command(
     if quiet and form not in (("text",) if no_predict else ("text", "json")):
         raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
-        single = (views, full, all_views, print_ir_after, predictor, count_as, node_data, measured)
+        single = (
+            views,
+            full,
+            all_views,
+            print_ir_after,
+            predictor,
+            count_as,
+            annotated_file,
+            measured,
+        )
         if any(single):
             raise click.UsageError("views, predictors and the IR are of one target at a time")
         source = standard_input() if model == STANDARD_INPUT else model
@@ -118,9 +117,13 @@ def command(
         instruments: list[Instrument] = [timing := Timing(), progress, *printing(print_ir_after)]
         report = analyzed(options, model, predictor, instruments)
     collected = collect(report, predict=not no_predict, count_as=count_as)
-    if node_data is not None or form == ONNX:
-        annotate(report, model, metric, node_data, output if form == ONNX else None)
-    if quiet:
+    if form == ONNX and output is not None:
+        annotate(report, model, output)
+    if annotated_file:
+        from perfc.view.report.sections.source import with_margin
+
+        emit(with_margin(collected.kernels, annotated_file), output)
+    elif quiet:
         emit(answer(report, collected, predictor, form), output)
     elif form == HTML:
         deliver_page(report, collected, output, has_what_if=not no_what_if)
@@ -152,25 +155,17 @@ def analyzed(
         raise located(error, model) from error
 
 
-def annotate(
-    report: Report, model: str, metric: str, node_data: Path | None, output: Path | None
-) -> None:
+def annotate(report: Report, model: str, output: Path) -> None:
     """Write counts, times, bounds and inferred shapes into the model, as properties of its nodes.
 
     Netron shows them next to each node's attributes. External weights are not read or moved.
     """
-    import json
-
     from perfc.frontend.reading.onnx_file import read_model, write_model
     from perfc.study import annotate as properties
 
     message = read_model(model)
-    if node_data is not None:
-        data = properties.node_data(message, report, metric)
-        write_output(node_data, json.dumps(data, indent=2) + "\n")
-    if output is not None:
-        properties.annotate(message, report)
-        write_model(message, output)
+    properties.annotate(message, report)
+    write_model(message, output)
 
 
 def answer(report: Report, views: Views, predictor: str, form: str) -> str:

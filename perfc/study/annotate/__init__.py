@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .model_explorer import node_data
 from .properties import annotate
 
-__all__ = ["annotate", "node_data"]
+__all__ = ["annotate"]

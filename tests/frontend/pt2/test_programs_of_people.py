@@ -14,6 +14,9 @@ from perfc.ir import Phase
 from perfc.ir.symbolic.evaluate import evaluate
 from perfc.ir.syntax.parse import parse_module
 from perfc.ir.syntax.text import print_module
+from perfc.view.report.sections.kernels import collect as kernel_rows
+from perfc.view.report.sections.source import sums, with_margin
+from perfc.view.report.units import time_text
 
 torch = pytest.importorskip("torch")
 
@@ -153,6 +156,13 @@ def test_work_is_counted_with_modules_and_lines(people: Any, name: str) -> None:
 
 def test_a_step_recomputes_the_checkpoints_of_the_program(people: Any) -> None:
     step = perfc.analyze("people.py:Checkpointed", "a100", (64,), batch=8, train="adamw")
+    kernels = kernel_rows(step)
+    margin = with_margin(kernels, "people.py").splitlines()
+    number, call = next((i, t) for i, t in enumerate(margin) if "checkpoint(self.b" in t)
+    of_call = [r for r in kernels if f"people.py:{number}" in r.frames]
+    assert of_call
+    assert time_text(sums(of_call)[1]) in call
+    assert len(margin) == 1 + len(SOURCE.splitlines())
     again = [n for n in step.module.graph.nodes if n.loc.phase is Phase.RECOMPUTE]
     assert {n.name for n in again} == {"b/0/linear.again"}
     assert all(n.loc.frames[-1].startswith("people.py") for n in again)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..formats.document import Amount, Column, Note, Section, Table
-from ..units import Unit
+from ..units import Unit, share, time_text
 from .kernels import KernelRow
 
 MOST_BYTES = 1 << 22
@@ -27,24 +27,46 @@ def section(rows: Sequence[KernelRow]) -> Section:
 
     As in a profiler's cumulative column, the lines of callers include those of what they call.
     """
-    by_line: dict[tuple[str, int], list[KernelRow]] = {}
-    for r in rows:
-        for frame in r.frames:
-            file, _, line = frame.rpartition(":")
-            by_line.setdefault((file, int(line) if line.isdecimal() else 0), []).append(r)
     cells = tuple(
-        (
-            sum(r.predicted.share if r.predicted else r.roofline_share for r in of_line),
-            sum(r.predicted.time_s if r.predicted else r.roofline_time_s for r in of_line),
-            traffic(of_line),
-            len(of_line),
-            f"{file}:{line}",
-            code(file, line),
-        )
-        for (file, line), of_line in sorted(by_line.items())
+        (*sums(of_line), len(of_line), f"{file}:{line}", code(file, line))
+        for (file, line), of_line in sorted(by_line(rows).items())
     )
     note = Note("no line of code is known: give a module by name, a .pt2 or a dynamo export")
     return Section("source", "lines of code", (Table(COLUMNS, cells) if cells else note,))
+
+
+def with_margin(rows: Sequence[KernelRow], path: str) -> str:
+    """Return a source file with share, time and traffic of its kernels before each line."""
+    sizes = {k: sums(of_line) for k, of_line in by_line(rows).items()}
+    place = Path(path).resolve().as_posix()
+    name = max((f for f, _ in sizes if place.endswith(f"/{f}")), default="")
+    rows_of_text = [("share", "time", "traffic", "")]
+    for i, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        of_line = sizes.get((name, i))
+        cells = (
+            (share(of_line[0]), time_text(of_line[1]), str(of_line[2])) if of_line else ("",) * 3
+        )
+        rows_of_text.append((*cells, f"| {text}"))
+    return "".join(
+        f"{a:>7}  {b:>8}  {c:>8}  {text}".rstrip() + "\n" for a, b, c, text in rows_of_text
+    )
+
+
+def by_line(rows: Sequence[KernelRow]) -> dict[tuple[str, int], list[KernelRow]]:
+    """Return the kernels of each line of code, by file and number."""
+    made: dict[tuple[str, int], list[KernelRow]] = {}
+    for r in rows:
+        for frame in r.frames:
+            file, _, line = frame.rpartition(":")
+            made.setdefault((file, int(line) if line.isdecimal() else 0), []).append(r)
+    return made
+
+
+def sums(rows: Sequence[KernelRow]) -> tuple[float, float, Amount]:
+    """Return share, time and compulsory bytes of kernels."""
+    parts = [r.predicted.share if r.predicted else r.roofline_share for r in rows]
+    times = [r.predicted.time_s if r.predicted else r.roofline_time_s for r in rows]
+    return sum(parts), sum(times), traffic(rows)
 
 
 def traffic(rows: Sequence[KernelRow]) -> Amount:
