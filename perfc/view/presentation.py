@@ -12,7 +12,6 @@ from perfc.common.formats import fitting, misnamed
 from perfc.errors import MissingExtraError, ParseError, PerfcError
 
 if TYPE_CHECKING:
-    import networkx
     import pandas
 
     from perfc.api import Report
@@ -132,21 +131,6 @@ class Presentation:
         from perfc.view.report.formats import comma
 
         return data_frame(comma.HEADER, [[*comma.fields(row)] for row in self.views.kernels])
-
-    def to_networkx(self) -> networkx.MultiDiGraph:
-        """Return the executed graph: operators, inputs and outputs, with values as edges.
-
-        Nodes have ``operator``, ``kind``, ``phase`` and ``kernel``, the number of the kernel; the
-        node that names a kernel has its ``flop``, ``bytes``, ``floor_s`` and ``time_s``. Edges
-        have ``value``, ``dtype``, ``shape`` and ``bytes``.
-
-        Raises:
-            MissingExtraError: networkx is not installed.
-            PerfcError: no prediction is possible.
-        """
-        from perfc.view.graph_form import to_networkx
-
-        return to_networkx(self._report)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the report in the format of the suffix, as with ``--output``.
