@@ -32,7 +32,7 @@ SEED = 79
 LONGEST_S = 300
 """Processor time of one network."""
 MOST = 0.98
-DEPTH = re.compile(r"(num_(hidden_)?|n_|_)layers?|depth")
+DEPTH = re.compile(r"(num_(hidden_)?|n_|_)layers?|depth(?!wise)")
 
 
 def names_of(library: str) -> list[str]:
@@ -49,7 +49,8 @@ def names_of(library: str) -> list[str]:
 def shallow(config: Any) -> dict[str, Any]:
     """Return the attributes of a configuration that make it four layers deep."""
     made: dict[str, Any] = {}
-    for key, value in vars(config).items():
+    # layers that are read by number have to be there
+    for key, value in vars(config).items() if not hasattr(config, "out_indices") else ():
         if isinstance(value, int) and DEPTH.search(key):
             made[key] = min(value, 4)
         elif hasattr(value, "to_diff_dict"):

@@ -18,10 +18,13 @@ MOST_TYPES = 16
 """Assignments of element types to shapes that are tried."""
 KNOWN_INPUTS = ("input_ids", "decoder_input_ids", "pixel_values", "input_features", "input_values")
 """Inputs of models of transformers whose shapes follow from their configurations."""
+KNOWN_ENDS = ("input_ids", "_mask", *KNOWN_INPUTS)
+"""Ends of the names of such inputs that a model may need."""
 MERGED = re.compile(r"image_\w*(id|index)")
 """Keys of models whose tokens make place for images, which are optional."""
 FEATURES = ("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim")
 """Keys of the number of features of a frame of audio."""
+MOST_POSITIONS = 1 << 20
 SAMPLES = 16_000
 """Samples of a second of audio."""
 CHOICES = 2
@@ -246,7 +249,7 @@ def inferred(model: Any, dims: Mapping[str, int]) -> Call:
             "a module says nothing of its input", hint="input=(3, 224, 224), or inputs= for several"
         )
     takes = inspect.signature(model.forward).parameters
-    needed = [n for n, p in takes.items() if p.default is p.empty and n in KNOWN_INPUTS]
+    needed = [n for n, p in takes.items() if p.default is p.empty and n.endswith(KNOWN_ENDS)]
     names = dict.fromkeys([main, *needed])
     if getattr(config, "is_encoder_decoder", False) and main != "pixel_values":
         names["decoder_input_ids"] = None
@@ -263,13 +266,13 @@ def inferred(model: Any, dims: Mapping[str, int]) -> Call:
 
 def example_of(config: Any, name: str, seq: int) -> tuple[Any, ...]:
     """Returns the shape of one example of an input of a model of transformers, with its type."""
-    parts = [config, *(v for v in vars(config).values() if hasattr(v, "to_diff_dict"))]
+    if name.endswith("_mask"):
+        return (example_of(config, name.removesuffix("_mask"), seq)[0], "i64")
 
     def look(default: Any, *keys: str) -> Any:
-        values = (getattr(part, key, None) for key in keys for part in parts)
-        return next((v for v in values if v), default)
+        return next(values_of(config, keys), default)
 
-    mels = look(80, *FEATURES)
+    mels = look(80, *FEATURES) * look(1, "num_stacked_frames")
     match name:
         case "pixel_values":
             size, frames = look(224, "image_size"), look(0, "num_frames")
@@ -286,6 +289,19 @@ def example_of(config: Any, name: str, seq: int) -> tuple[Any, ...]:
         case "input_values":
             return (SAMPLES, "f32")
     return (seq, "i64")
+
+
+def values_of(config: Any, keys: Sequence[str]) -> Iterator[Any]:
+    """Yields the values of keys of a configuration of transformers and of its parts."""
+    parts = [config, *(v for v in vars(config).values() if hasattr(v, "to_diff_dict"))]
+    yield from filter(None, (getattr(part, key, None) for key in keys for part in parts))
+
+
+def positions_of(model: Any) -> int:
+    """Returns the fewest positions that a part of a model has; many where it has no such limit."""
+    config = getattr(model, "config", None)
+    known = values_of(config, ("max_position_embeddings",)) if config is not None else ()
+    return min(known, default=MOST_POSITIONS)
 
 
 def leaves_of(tree: Any) -> Iterator[Any]:

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import wraps
 from importlib import import_module, util
 from itertools import count
@@ -25,7 +26,7 @@ from perfc.ir.graph import CHECKPOINTED
 from ..reading.module_name import SOURCE_FOLDERS
 from .constructions import foreign_files, record_constructions
 from .named import TENSOR
-from .torch_inputs import Call, Extents, call_of, dtype_of, inferred
+from .torch_inputs import Call, Extents, call_of, dtype_of, inferred, positions_of
 from .torch_module import archive_of, is_torch_module, why, with_autocast
 from .trainers import trained
 
@@ -55,10 +56,13 @@ def main() -> None:
 
 
 def prepare() -> None:
-    """Import what an export imports, by one."""
+    """Import what an export imports, by one, and the libraries with catalogs."""
     import torch
 
     archive_names_as_traced()
+    for library in CATALOGS:
+        with suppress(Exception):  # it is not installed, or does not fit another one
+            getattr(import_module(library), "PreTrainedModel", None)
     given = Call((torch.zeros(2, 1),), {})
     archive_of(torch.nn.Linear(1, 1), given, 1)
 
@@ -102,23 +106,28 @@ def exported(request: Mapping[str, Any], archive: Path) -> dict[str, Any]:
         ModelError: no such module, or PyTorch cannot export it.
         ImportError: PyTorch or the module is not installed.
     """
-    import torch
-
     with_helpers()
     with_checkpoints()
     constructed = record_constructions()
+    try:
+        return exported_on("meta", request, archive, constructed)
+    except (ModelError, NotImplementedError, RuntimeError) as error:
+        if "meta" not in str(error):
+            raise
+        # elements of a tensor decide what it has, as widths do that are drawn up by tensors
+        return exported_on("cpu", request, archive, constructed)
+
+
+def exported_on(
+    device: str, request: Mapping[str, Any], archive: Path, constructed: Mapping[int, str]
+) -> dict[str, Any]:
+    """Write the archive of a module that is made on a device, and return its batch."""
+    import torch
+
     where, _, name = str(request["name"]).rpartition(":")
     dims = request["dims"]
-    with torch.device("meta"), with_autocast():
-        try:
-            model, step = trained(made(where, name, request["kwargs"]))
-        except (NotImplementedError, RuntimeError) as error:
-            if "meta" not in str(error):
-                raise
-            # elements of a tensor decide what it has, as widths do that are drawn up by tensors
-            with torch.device("cpu"):
-                model, step = trained(made(where, name, request["kwargs"]))
-                model = model.to("meta")
+    with torch.device(device), with_autocast():
+        model, step = trained(made(where, name, request["kwargs"]))
         with_plain_masks()
         if is_relax(model):
             archive.write_text(import_module("tvm").ir.save_json(model), encoding="utf-8")
@@ -383,7 +392,7 @@ def default_call(model: Any, where: str, dims: Mapping[str, int]) -> Call:
         frames = (FRAMES,) if ".video." in type(model).__module__ else ()
         return Call((Extents(tuple(shape or (3, *frames, 224, 224))),), {})
     try:
-        return inferred(model, {"seq": SEQUENCE, **dims})
+        return inferred(model, {"seq": min(SEQUENCE, positions_of(model)), **dims})
     except ModelError as error:
         hint = "--input 8x3x224x224, or a method example_inputs()"
         raise ModelError(error.message, hint=hint) from None
