@@ -44,6 +44,12 @@ class Amounts:
     integer: float = 0.0
 
 
+def of_products(mac: Array, floor_mac: Array, read_bytes: Array, write_bytes: Array) -> Amounts:
+    """Return the counts of kernels that only multiply and accumulate."""
+    nothing = np.zeros_like(mac)
+    return Amounts(mac, floor_mac, nothing, nothing, read_bytes, write_bytes)
+
+
 class KernelClass(ABC):
     """One class of kernels: its shape parameters, what it does, and what its speed depends on.
 

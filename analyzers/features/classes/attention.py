@@ -131,12 +131,12 @@ def memory_s(nbytes: Array, sheet: Sheet) -> Array:
     return nbytes * (share / sheet.device_bytes_per_s + (1 - share) * 2 / sheet.l2_bytes_per_s)
 
 
-def kernel_features(rows: Columns) -> dict[str, Array]:
+def kernel_features(kernel: Array, families: type[IntEnum]) -> dict[str, Array]:
     """Return one 0/1 column per kernel family; all are 0 if the family is unknown."""
     return {
-        f"kernel={one.name.lower()}": (rows["kernel"] == one).astype(float)
-        for one in AttentionKernel
-        if one is not AttentionKernel.UNKNOWN
+        f"kernel={one.name.lower()}": (kernel == one).astype(float)
+        for one in families
+        if one.name not in ("UNKNOWN", "UNTUNED_CUTLASS")
     }
 
 

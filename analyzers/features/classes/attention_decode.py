@@ -8,9 +8,10 @@ import numpy as np
 
 from perfc.ir import bits_of
 
-from . import Amounts
+from . import Amounts, of_products
 from .attention import (
     NO_WINDOW,
+    AttentionKernel,
     FusedAttention,
     cache_bytes,
     kernel_features,
@@ -57,12 +58,9 @@ class AttentionDecode(FusedAttention):
         seen = length_of(rows)
         queries = rows["batch"] * rows["heads"]
         mac = queries * seen * width
-        nothing = np.zeros_like(mac)
-        return Amounts(
+        return of_products(
             mac,
             least_mac(mac, cached, dtype),
-            nothing,
-            nothing,
             rows["batch"] * rows["kv_heads"] * seen * width * cached
             + queries * rows["head_dim"] * element_bytes,
             queries * value_dim(rows) * element_bytes,
@@ -102,7 +100,7 @@ class AttentionDecode(FusedAttention):
         features |= wave_features("kv_head", blocks, sheet)
         features |= wave_features("split_64", blocks * np.ceil(seen / 64), sheet)
         features |= wave_features("split_128", blocks * np.ceil(seen / 128), sheet)
-        return features | kernel_features(rows)
+        return features | kernel_features(rows["kernel"], AttentionKernel)
 
 
 def length_of(rows: Columns) -> Array:

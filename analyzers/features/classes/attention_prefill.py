@@ -10,11 +10,12 @@ from perfc.ir import bits_of
 
 from .. import physics
 from ..rows import Protocol
-from . import Amounts
+from . import Amounts, of_products
 from .attention import (
     BLOCK_QUERIES,
     NO_WINDOW,
     START_S,
+    AttentionKernel,
     FusedAttention,
     cache_bytes,
     kernel_features,
@@ -83,12 +84,9 @@ class AttentionPrefill(FusedAttention):
         seen = np.minimum(cached_len(rows), reach(rows) - 1) * cached
         # new keys and values come as activations, whatever the cache holds them in later
         new = (rows["kv_len"] - cached_len(rows)) * np.minimum(cached, element_bytes)
-        nothing = np.zeros_like(mac)
-        return Amounts(
+        return of_products(
             mac,
             least_mac(mac, cached, dtype),
-            nothing,
-            nothing,
             rowwise * rows["head_dim"] * element_bytes
             + rows["batch"] * rows["kv_heads"] * width * (seen + new),
             rowwise * value_dim(rows) * element_bytes,
@@ -131,7 +129,11 @@ class AttentionPrefill(FusedAttention):
             features |= wave_features(str(tile), blocks * tiles, sheet)
             features[f"pad_{tile}"] = rows["query_len"] / (tiles * tile)
         tiles = np.ceil(packed / TILE) * rows["batch"] * rows["kv_heads"]
-        return features | wave_features("packed", tiles, sheet) | kernel_features(rows)
+        return (
+            features
+            | wave_features("packed", tiles, sheet)
+            | kernel_features(rows["kernel"], AttentionKernel)
+        )
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Return the products, traffic or the longest walk, whichever takes longest, and a launch.

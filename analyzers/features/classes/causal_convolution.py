@@ -9,7 +9,7 @@ import numpy as np
 from perfc.ir import bits_of
 
 from .. import physics
-from . import Amounts, KernelClass
+from . import Amounts, KernelClass, of_products
 from .attention import memory_s, wave_features
 
 if TYPE_CHECKING:
@@ -48,11 +48,10 @@ class CausalConvolution(KernelClass):
         """Return inputs and results once; of the cached inputs those that single tokens read."""
         elements = rows["batch"] * rows["query_len"] * rows["channels"]
         mac = elements * rows["taps"]
-        nothing = np.zeros_like(mac)
         cached = rows["batch"] * rows["channels"] * (rows["taps"] - 1)
         read = np.where(rows["query_len"] == 1, cached, 0.0)
         nbytes = bits_of(dtype) / 8
-        return Amounts(mac, mac, nothing, nothing, (elements + read) * nbytes, elements * nbytes)
+        return of_products(mac, mac, (elements + read) * nbytes, elements * nbytes)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Return the traffic against caches, blocks against multiprocessors, and lengths."""

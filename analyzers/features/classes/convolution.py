@@ -10,7 +10,7 @@ from perfc.ir import bits_of
 
 from .. import reach
 from ..rows import Protocol
-from . import Amounts
+from . import Amounts, of_products
 from .called import Called
 
 if TYPE_CHECKING:
@@ -68,13 +68,10 @@ class Convolution(Called):
             outputs * window,
         )
         item = bits_of(dtype) / 8
-        nothing = np.zeros_like(mac)
         weights = rows["out_channels"] * window
         seen = rows["batch"] * rows["in_channels"] * touched(rows, "h") * touched(rows, "w")
         read = np.where(rows["transposed"] > 0, inputs, seen)
-        return Amounts(
-            mac, mac / gain(rows), nothing, nothing, item * (read + weights), item * outputs
-        )
+        return of_products(mac, mac / gain(rows), item * (read + weights), item * outputs)
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol

@@ -11,7 +11,8 @@ import numpy as np
 from perfc.ir import bits_of, entity
 
 from .. import physics
-from . import Amounts, KernelClass
+from . import Amounts, KernelClass, of_products
+from .attention import kernel_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,10 +92,9 @@ class Experts(KernelClass):
         mac = routed(rows) * expert_elements(rows)
         touched = np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
         weights = touched * expert_elements(rows) * weight_bytes(rows, dtype)
-        nothing = np.zeros_like(mac)
         tokens = rows["tokens"] * share * rows["hidden"]
         narrowest = min(bits_of(dtype), 16) / 8
-        return Amounts(mac, mac, nothing, nothing, weights + tokens * narrowest, tokens * 2)
+        return of_products(mac, mac, weights + tokens * narrowest, tokens * 2)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Touched weights against memory, tiles against multiprocessors, and their balance."""
@@ -145,10 +145,7 @@ class Experts(KernelClass):
         # the framework tells trees which of CUTLASS's kernels were not tuned
         is_untuned = rows["kernel"] == ExpertsKernel.UNTUNED_CUTLASS
         kernel = np.where(is_untuned, ExpertsKernel.CUTLASS, rows["kernel"])
-        for family in ExpertsKernel:
-            if family not in (ExpertsKernel.UNKNOWN, ExpertsKernel.UNTUNED_CUTLASS):
-                features[f"kernel={family.name.lower()}"] = (kernel == family).astype(float)
-        return features
+        return features | kernel_features(kernel, ExpertsKernel)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Return touched weights or padded products, whichever takes longer; tokens; launches."""

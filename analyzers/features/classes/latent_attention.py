@@ -11,8 +11,8 @@ from perfc.ir import bits_of
 
 from .. import physics
 from ..rows import Protocol
-from . import Amounts, KernelClass
-from .attention import cache_bytes, memory_s, wave_features
+from . import Amounts, KernelClass, of_products
+from .attention import cache_bytes, kernel_features, memory_s, wave_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,12 +85,9 @@ class LatentAttention(KernelClass):
         mac = pairs(rows) * (rows["head_dim"] + rows["value_dim"])
         queries = rows["batch"] * rows["query_len"] * rows["heads"]
         latents = np.where(is_latent(rows), rows["kv_len"], 0.0) * rows["batch"] * (RANK + ROPE)
-        nothing = np.zeros_like(mac)
-        return Amounts(
+        return of_products(
             mac,
             np.where(8 * cached < bits_of(dtype), mac / 2, mac),
-            nothing,
-            nothing,
             latents * cached + queries * rows["head_dim"] * np.minimum(computed, cached),
             queries * rows["value_dim"] * np.minimum(computed, cached),
         )
@@ -123,10 +120,7 @@ class LatentAttention(KernelClass):
             **wave_features("split", tiles * np.ceil(rows["kv_len"] / 128), sheet),
             **wave_features("sequence", rows["batch"] * rows["heads"], sheet),
         }
-        for family in LatentKernel:
-            if family is not LatentKernel.UNKNOWN:
-                features[f"kernel={family.name.lower()}"] = (rows["kernel"] == family).astype(float)
-        return features
+        return features | kernel_features(rows["kernel"], LatentKernel)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Return the products, traffic or, of a prompt, the longest walk; and a launch."""

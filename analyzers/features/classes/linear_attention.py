@@ -10,8 +10,8 @@ import numpy as np
 from perfc.ir import bits_of, entity
 
 from .. import physics
-from . import Amounts, KernelClass
-from .attention import memory_s, wave_features
+from . import Amounts, KernelClass, of_products
+from .attention import kernel_features, memory_s, wave_features
 from .causal_convolution import by_token
 
 if TYPE_CHECKING:
@@ -74,12 +74,11 @@ class LinearAttention(KernelClass):
         tokens = rows["batch"] * rows["query_len"]
         state = rows["heads"] * rows["key_dim"] * rows["value_dim"]
         mac = tokens * state * (2 + rows["delta"])
-        nothing = np.zeros_like(mac)
         states = rows["batch"] * state * LEAST_STATE_BYTES
         value_bytes = tokens * rows["heads"] * rows["value_dim"] * bits_of(dtype) / 8
         # kernels start from no state where a prompt has none
         read = np.where(rows["query_len"] == 1, states, 0.0)
-        return Amounts(mac, mac, nothing, nothing, read + value_bytes, states + value_bytes)
+        return of_products(mac, mac, read + value_bytes, states + value_bytes)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Return traffic, products and the walk over chunks, against each other and the machine."""
@@ -112,10 +111,7 @@ class LinearAttention(KernelClass):
             **wave_features("walk", parts.blocks, sheet),
             **wave_features("chunk", parts.chunks * rows["heads"], sheet),
         }
-        for family in LinearKernel:
-            if family is not LinearKernel.UNKNOWN:
-                features[f"kernel={family.name.lower()}"] = (rows["kernel"] == family).astype(float)
-        return features
+        return features | kernel_features(rows["kernel"], LinearKernel)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Return the states of single tokens; of prompts the longest of three, and launches."""

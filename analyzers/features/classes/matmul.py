@@ -10,7 +10,7 @@ from perfc.ir import bits_of
 
 from .. import physics, power_limit, tiling
 from ..rows import Protocol
-from . import Amounts, KernelClass
+from . import Amounts, KernelClass, of_products
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,9 +56,8 @@ class Matmul(KernelClass):
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
         """Return each operand once."""
         mac = rows["batch"] * rows["m"] * rows["n"] * rows["k"]
-        nothing = np.zeros_like(mac)
         x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
-        return Amounts(mac, mac, nothing, nothing, x_bytes + w_bytes, y_bytes)
+        return of_products(mac, mac, x_bytes + w_bytes, y_bytes)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
         """Waves of tiles, the quantisation of the input, and the launch of an eager call."""

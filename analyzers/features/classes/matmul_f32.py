@@ -12,7 +12,7 @@ from perfc.common.fitted import FILE_NAME, read_constants
 from .. import lanes, reach
 from ..lanes import ITEM
 from ..rows import Protocol
-from . import Amounts
+from . import Amounts, of_products
 from .called import Called
 
 if TYPE_CHECKING:
@@ -43,10 +43,7 @@ class MatmulF32(Called):
         """Return each operand once."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         mac = batch * m * n * k
-        nothing = np.zeros_like(mac)
-        return Amounts(
-            mac, mac, nothing, nothing, ITEM * batch * (m * k + k * n), ITEM * batch * m * n
-        )
+        return of_products(mac, mac, ITEM * batch * (m * k + k * n), ITEM * batch * m * n)
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
