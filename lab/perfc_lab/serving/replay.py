@@ -245,13 +245,11 @@ def _served(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
         limits = engine.limits(row.isl, row.osl)
         users = min(limits.max_num_seqs, limits.kv_tokens // (row.isl + row.osl))
         users = max(users, 1)
-    # who waits for a seat begins alone
-    is_first = 0 < row.settings.max_num_seqs < users
     held, found_by = cached(row, engine.limits(row.isl, row.osl))
     load = Load(
         row.isl, row.osl, users, spread=spread_of(row), cached_tokens=held, cached_share=found_by
     )
-    counted = _loop(engine, load, is_first)
+    counted = _loop(engine, load)
     return [ReplayedNumber(row, q, counted[q], value) for q, value in row.measured.items()]
 
 
@@ -265,17 +263,14 @@ def _whole(row: ServedRow, engine: Engine) -> ReplayedNumber:
 
 
 @lru_cache(maxsize=4096)
-def _loop(engine: Engine, load: Load, is_first: bool) -> dict[ServingQuantity, tuple[float, ...]]:
+def _loop(engine: Engine, load: Load) -> dict[ServingQuantity, tuple[float, ...]]:
     """Return the amounts of a closed loop."""
     users = load.concurrency
     whole = replace(load, requests=max(min(ROUNDS * users, MOST_REQUESTS), 3))
-    workload = whole.workload(1, is_staggered=is_first)
-    run, history = recorded(workload, engine.limits(load.isl, load.osl), engine)
-    # answers that users are in the middle of at first are cut short
-    served = run.served[users:] if is_first else run.served
+    run, history = recorded(whole.workload(1), engine.limits(load.isl, load.osl), engine)
     return {
-        ServingQuantity.TPOT_S: _mean_tpot(served, history),
-        ServingQuantity.TTFT_S: _mean_ttft(served, history),
+        ServingQuantity.TPOT_S: _mean_tpot(run.served, history),
+        ServingQuantity.TTFT_S: _mean_ttft(run.served, history),
     }
 
 

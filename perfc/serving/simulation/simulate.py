@@ -41,7 +41,8 @@ class Served:
         arrival_s: when it came.
         first_s: end of the step with its first token.
         last_s: end of the step with its last token.
-        spans: strides that had ended when it came, when its first and when its last token did.
+        spans: strides that had ended when it came, when its first and when its last token did, to
+            the nearest.
     """
 
     request: Request
@@ -124,7 +125,7 @@ class _Feed:
         self.is_closed = workload.concurrency > 0
         self.next = 0
         self.allowed = workload.concurrency or len(self.served)
-        self.write_s, self.sent_s = write_s, 0.0
+        self.write_s, self.sent_s, self.due_s = write_s, 0.0, 0.0
         self.sending: deque[tuple[float, list[Sequence], list[Sequence]]] = deque()
 
     def write(
@@ -139,13 +140,15 @@ class _Feed:
         """Record what was sent, and hand over what has come."""
         while self.sending and self.sending[0][0] <= now_s:
             sent_s, first, last = self.sending.popleft()
+            ended = strides - (2 * sent_s < self.due_s + now_s)
             for one in [self.served[sequence.index] for sequence in first]:
                 # a preempted sequence keeps its earlier first token
                 if math.isnan(one.first_s):
-                    one.first_s, one.spans = sent_s, (one.spans[0], strides, strides)
+                    one.first_s, one.spans = sent_s, (one.spans[0], ended, ended)
             for one in [self.served[sequence.index] for sequence in last]:
-                one.last_s, one.spans = sent_s, (*one.spans[:2], strides)
+                one.last_s, one.spans = sent_s, (*one.spans[:2], ended)
             self.allowed += len(last) * self.is_closed
+        self.due_s = now_s
         while self.next < min(self.allowed, len(self.served)):
             one = self.served[self.next]
             if not self.is_closed and one.arrival_s > now_s:
