@@ -163,7 +163,8 @@ class EngineKind:
         state: element type of states; "" for that of the model.
         states: the same by family of models; "config" for what its configuration says.
         checks_longest: whether it starts only if one sequence of all positions has room.
-        sparse_cache: type of caches of sparse attention by default; "" for that of activations.
+        caches: type of caches by default, by formats of weights whose files name one, and of sparse
+            attention; that of activations for others.
         fuses_attention: whether prompts attend in one kernel where ``converts`` has two products.
         evicts: whether it starts requests all the same, when their prompts have room, and puts the
             last ones back where the pool is full: those start again.
@@ -220,7 +221,7 @@ class EngineKind:
     state: str = ""
     states: Mapping[str, str] = field(default_factory=dict)
     checks_longest: bool = False
-    sparse_cache: str = ""
+    caches: Mapping[str, str] = field(default_factory=dict)
     fuses_attention: bool = False
     evicts: bool = False
     attends_jointly: bool = False

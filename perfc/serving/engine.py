@@ -69,9 +69,12 @@ def run_in(precision: ServingPrecision, machine: Machine, kind: EngineKind) -> S
 def with_states(
     precision: ServingPrecision, model: LanguageModel, kind: EngineKind
 ) -> ServingPrecision:
-    """Return the precision with the engine's types of states and of sparse caches for a family."""
-    if kind.sparse_cache and precision.cache is None and is_sparse(model):
-        precision = replace(precision, cache=dtype_named(kind.sparse_cache))
+    """Return the precision with the engine's types of states and of caches for a model."""
+    caches = kind.caches
+    by_model = "sparse" if caches and is_sparse(model) else ""
+    usual = caches.get(precision.weights.value) or caches.get(by_model)
+    if usual and precision.cache is None:
+        precision = replace(precision, cache=dtype_named(usual))
     rule = kind.states.get(model.family, kind.state)
     named = rule.removeprefix("config")
     name = (model.state_type if named != rule else "") or named.strip()
