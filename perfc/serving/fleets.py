@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 FLEETS = 5
 """Fleets of a rate that are listed."""
 FIRST_SHARE, GROWTH = 0.8, 1.1
-"""Engines that are simulated first, of those that a rate takes in a steady state, and growth."""
+"""Engines that are simulated first, of those that a rate takes in a steady state, and growth; and
+the time of engines that compute prompts alone that these take."""
 LIMITS = ("ttft", "tpot", "e2e")
 """Latencies that `Slo.parse` limits."""
 
@@ -92,27 +93,33 @@ def fleets(
 ) -> list[ServingReport]:
     """Return the cheapest fleets that serve the rate of the load within limits, cheapest first.
 
-    Of each engine the batch counts that delivers most within the limits. A fleet begins below the
-    engines that this takes and grows until its simulated tails hold. ``most`` limits simulations.
+    Of each engine the batch counts that delivers most within the limits, once more behind engines
+    that compute prompts alone. A fleet begins below the engines that this takes and grows until its
+    simulated tails hold. ``most`` limits simulations.
     """
     rate = query.load.rate
-    best: dict[tuple[object, ...], tuple[float, ServingSetting]] = {}
+    batches_of: dict[tuple[object, ...], list[ServingSetting]] = {}
     for s in settings:
         if slo.tpot_p99_s is None or s.tpot_s <= slo.tpot_p99_s:
             key = s.target, s.weights, s.tensor, s.expert, s.token_budget
-            each = s.tokens_per_s_per_gpu * s.tensor / query.load.osl
-            best[key] = max(best.get(key, (0.0, s)), (each, s), key=lambda pair: pair[0])
+            batches_of.setdefault(key, []).append(s)
+    chosen: list[tuple[ServingSetting, float, int]] = []
+    for batches in batches_of.values():
+        s = max(batches, key=lambda s: s.tokens_per_s_per_gpu)
+        each = s.tokens_per_s_per_gpu * s.tensor / query.load.osl
+        prompt_s = min([s.ttft_s for s in batches])
+        prefill = s.tensor * math.ceil(rate * prompt_s / FIRST_SHARE)
+        chosen += (s, each, 0), (s, each, prefill)
     heap: list[tuple[float, int, int]] = []
-    chosen = list(best.values())
 
     def push(index: int, engines: int) -> None:
-        s = chosen[index][1]
-        gpus, per_million = engines * s.tensor, s.price_per_million
-        hour = (per_million or 0.0) * s.tokens_per_s_per_gpu * 3.6e-3 * gpus
+        s, _, prefill = chosen[index]
+        gpus = engines * s.tensor + prefill
+        hour = (s.price_per_million or 0.0) * s.tokens_per_s_per_gpu * 3.6e-3 * gpus
         if gpus <= (slo.gpus or math.inf) and hour <= (slo.price_per_h or math.inf):
             heappush(heap, (hour if query.is_priced else gpus, engines, index))
 
-    for index, (each, _) in enumerate(chosen):
+    for index, (_, each, _) in enumerate(chosen):
         push(index, max(1, math.ceil(FIRST_SHARE * rate / each)))
     held: list[ServingReport] = []
     least = [1] * len(chosen)
@@ -120,7 +127,8 @@ def fleets(
         if not heap or len(held) == FLEETS:
             break
         _, engines, index = heappop(heap)
-        report = query(chosen[index][1], engines)
+        s, _, prefill = chosen[index]
+        report = query(s, engines, prefill)
         run = report.simulated
         if run is None or run.is_late or not holds(report, slo):
             least[index] = engines + 1

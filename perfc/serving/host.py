@@ -8,9 +8,10 @@ fits these numbers together to published runs of serving engines; none was measu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 from perfc.common.fitted import read_records
@@ -102,21 +103,13 @@ class HostModel:
     def step(self, kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> float:
         """Return the seconds of one step."""
         each = amounts(kernels_s, exchanges_s, prompts, decodes)
-        factors = (
-            self.kernels,
-            self.prompts,
-            self.exchanges,
-            self.step_s,
-            self.prompt_s,
-            self.sequence_s,
-            self.few_s,
-        )
-        return sum([a * b for a, b in zip(factors, each, strict=True)])
+        return sum([a * b for a, b in zip(learned_of(self), each, strict=True)])
 
 
 FACTORS = ("kernels", "prompts", "exchanges")
 LEARNED = ("kernels", "prompts", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
 """Fitted numbers, in the order of the amounts that they multiply."""
+learned_of: Callable[[HostModel], tuple[float, ...]] = attrgetter(*LEARNED)
 
 
 def amounts(kernels_s: float, exchanges_s: float, prompts: int, decodes: int) -> tuple[float, ...]:

@@ -37,6 +37,8 @@ NARROW = (
     (WeightFormat.MXFP4_A4, "AMD"),
 )
 """Formats to try in addition to the published one, each for one vendor's boards or for all."""
+OF_LOAD = ("isl", "osl", "rate", "spread", "cached_tokens", "cached_share", "seed", "opening_burst")
+"""Fields of a load that are options of `llm`, too."""
 MONEY, GPU_TIME = "{} a million tokens", "GPU seconds a token"
 """Units of cost."""
 
@@ -211,25 +213,18 @@ class _Query:
     reserve: Reserve
     is_priced: bool
 
-    def __call__(self, s: ServingSetting, engines: int = 1) -> ServingReport:
+    def __call__(self, s: ServingSetting, engines: int = 1, prefill: int = 0) -> ServingReport:
         """Return the report of `llm` for a setting, under its users or the rate of the load."""
-        load = self.load
         (target,) = [str(m.path) for m in self.machines if m.name == s.target]
         return llm(
             self.model,
             target,
-            isl=load.isl,
-            osl=load.osl,
+            **{name: getattr(self.load, name) for name in OF_LOAD},
             concurrency=s.users,
-            rate=load.rate,
-            spread=load.spread,
-            cached_tokens=load.cached_tokens,
-            cached_share=load.cached_share,
-            seed=load.seed,
-            opening_burst=load.opening_burst,
             dtype=s.weights,
             parallel={"tp": s.tensor, "ep": s.expert, "dp": engines},
             runtime=self.runtime,
+            prefill_gpus=prefill,
             token_budget=s.token_budget,
             prices=self.prices,
             reserve=self.reserve,

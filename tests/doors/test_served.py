@@ -85,6 +85,8 @@ def differing_fleets(q: Served, rate: float) -> Iterator[str]:
         how = report["parallel"]
         words = ["--rate", str(rate), "--dp", str(report["engines"]), "--tp", str(how["tensor"])]
         words += ["--ep", str(how["expert"]), "--token-budget", str(report["token_budget"])]
+        if prefill := report["gpus"] - report["engines"] * how["tensor"]:
+            words += ["--prefill-gpus", str(prefill)]
         if report["weights"] != "half" and not report["experts"]:
             words += ["--dtype", report["weights"]]
         same = answer("llm", q.model, *q.words(), *words, codes=(0, 1))

@@ -170,7 +170,7 @@ class ServingReport:
     @property
     def prompt(self) -> StepView | None:
         """Step of a prompt alone; None if the ranks of an engine have more to do meanwhile."""
-        is_whole = self.gpus == self.engines * self.parallel.tensor
+        is_whole = self.parallel.pipeline == self.parallel.attention_data == 1
         return next((s for s in self.steps if s.tokens and not s.decodes and is_whole), None)
 
     @property

@@ -104,7 +104,9 @@ def latencies(report: ServingReport) -> list[Json]:
 
 
 def _range(mean_s: float, band: IntervalFactors | None) -> list[float | None]:
-    return [] if band is None else [number(mean_s * band.low), number(mean_s * band.high)]
+    if band is None or band.is_unknown:
+        return []
+    return [number(mean_s * band.low), number(mean_s * band.high)]
 
 
 def memory(m: MemoryView) -> list[list[object]]:

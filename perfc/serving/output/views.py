@@ -31,7 +31,7 @@ PRINTED = {"norms and elements": "norms and elementwise", "half": "16-bit"}
 LEAST_SHARE = 0.02
 """Share of a step below which text leaves a part out."""
 FLEET = (
-    *("target", "weights", "tp · ep · dp", "GPUs"),
+    *("target", "weights", "tp · ep · dp + prefill", "GPUs"),
     *("TTFT p50, p90, p99, upper end", "TPOT p50, p90, p99, upper end"),
     *("capacity over rate", "per hour", "per million, of prompts", "J per token"),
 )
@@ -134,6 +134,11 @@ def _range(mean_s: float, band: IntervalFactors) -> str:
     if band.is_unknown:
         return f"unknown, {time_text(mean_s * band.low)} or more"
     return time_range(mean_s * band.low, mean_s * band.high)
+
+
+def _upper(time_s: float, band: IntervalFactors) -> str:
+    """Return the upper end of an interval, if it is known."""
+    return "unknown" if band.is_unknown else time_text(time_s * band.high)
 
 
 def _delivered(r: ServingReport) -> Iterator[Fact]:
@@ -271,7 +276,10 @@ def search_document(result: SearchResult) -> Document:
         notes.append(Note("no setting is within the limits", is_warning=True))
     name, table = "cost against speed", Table(columns, rows)
     if result.load.rate:
-        name, table = f"fleets for {result.load.rate:g} requests/s", _fleets(result)
+        runtimes = ", ".join(
+            dict.fromkeys(f" under {r.runtime} {r.version}" for r in result.pareto)
+        )
+        name, table = f"fleets for {result.load.rate:g} requests/s{runtimes}", _fleets(result)
     return Document(title, (Section("search", name, (table, *notes)),))
 
 
@@ -280,20 +288,21 @@ def _fleets(result: SearchResult) -> Table:
     rows: list[tuple[str, ...]] = []
     for r in result.pareto:
         rate, times, spent = r.throughput, r.latencies, r.expenses
-        if rate is None or times is None or r.simulated is None:
+        if rate is None or times is None or spent is None or r.simulated is None:
             continue
         of_tokens = (times.ttft, r.ttft_band), (times.tpot, r.tpot_band)
         tails = [
-            ", ".join(map(time_text, (q.p50, q.p90, q.p99, q.p99 * band.high)))
+            ", ".join([*map(time_text, (q.p50, q.p90, q.p99)), _upper(q.p99, band)])
             for q, band in of_tokens
             if q and band
         ]
-        price = spent.price_per_million if spent is not None else None
+        price, each_j = spent.price_per_million, spent.energy_j_per_token
         million = "" if price is None else f"{price:.3g}, {r.input_price_per_million:.3g}"
         hour = "" if price is None else f"{price * rate.output_tokens_per_s * 3.6e-3:.3g}"
-        each_j = spent.energy_j_per_token if spent is not None else None
         capacity = (r.simulated.capacity_requests_per_s or 0.0) / result.load.rate
+        prefill = r.gpus - r.engines * r.parallel.tensor
         degrees = f"{r.parallel.tensor} · {r.parallel.expert} · {r.engines}"
+        degrees += f" + {prefill}" if prefill else ""
         one = r.target, r.weights + _of_experts(r), degrees, str(r.gpus), *tails
         joules = "" if each_j is None else f"{each_j:.3g}"
         rows.append((*one, f"{capacity:.2f} ×", hour, million, joules))

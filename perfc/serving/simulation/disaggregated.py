@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from perfc.errors import ParseError
 from perfc.ir import record
@@ -11,7 +12,7 @@ from perfc.ir import record
 from ..engine import Engine
 from .arrivals import Workload
 from .scheduler import Chunk, Limits
-from .simulate import Clock, Served, SimulatedRun, Stride, come_earlier, simulate
+from .simulate import Clock, Served, SimulatedRun, come_earlier, simulate
 
 LINK_BYTES_PER_S = 25e9
 """Bandwidth between workers if a target gives no link: 200 Gbit/s InfiniBand; assumed."""
@@ -139,12 +140,9 @@ def _delayed(run: SimulatedRun, each_s: float, rate: float) -> SimulatedRun:
     """Return the run with open-loop requests delayed until a prefill worker is free."""
     free_s = 0.0
     served: list[Served] = []
-    strides: tuple[Stride, ...] = run.strides
     for s in run.served:
         start_s = max(s.arrival_s, free_s)
         free_s = start_s + 1 / rate
         wait_s = start_s - s.arrival_s + each_s
-        served.append(
-            Served(s.request, s.arrival_s, s.first_s + wait_s, s.last_s + wait_s, s.spans)
-        )
-    return SimulatedRun(tuple(served), strides, max(s.last_s for s in served), run.preempted)
+        served.append(replace(s, first_s=s.first_s + wait_s, last_s=s.last_s + wait_s))
+    return replace(run, served=tuple(served), time_s=max(s.last_s for s in served))
