@@ -15,16 +15,18 @@ from pathlib import Path
 from typing import ClassVar
 
 from perfc.analyzers.features.rows import DataError
-from perfc.analyzers.graph.dataset import GraphDataset
+from perfc.analyzers.graph.dataset import GraphDataset, file_digest
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
+from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.machine import load_machine
 
 from ..tables import target_of
 from .timm import encoded_file
 
-FILES = ("h200/vision*.csv", "h200/vision*.csv.gz")
+FILES = "h200/vision*.csv*"
 MAX_BYTES = 64 << 20
 PRECISIONS: Mapping[str, Precision] = {
     "fp32": Precision.F32,
@@ -43,7 +45,7 @@ class H200(GraphDataset):
 
     name: ClassVar[str] = "h200"
     title: ClassVar[str] = "campaigns on one GPU: time, memory, energy of vision models"
-    files: ClassVar[tuple[str, ...]] = FILES
+    files: ClassVar[tuple[str, ...]] = (FILES,)
 
     def rows(self, folder: Path) -> list[GraphRow]:
         """Return the rows without an error.
@@ -51,7 +53,7 @@ class H200(GraphDataset):
         Raises:
             DataError: no campaign, or files that are none.
         """
-        paths = sorted(p for pattern in FILES for p in folder.glob(pattern))
+        paths = sorted(folder.glob(FILES))
         if not paths:
             raise DataError(
                 "no campaign", where=str(folder / "h200"), hint="vision*.csv or vision*.csv.gz"
@@ -60,10 +62,7 @@ class H200(GraphDataset):
 
     def digests(self, folder: Path) -> dict[str, str]:
         """Return SHA-256 of every file."""
-        from perfc.analyzers.graph.dataset import file_digest
-
-        paths = sorted(p for pattern in FILES for p in folder.glob(pattern))
-        return {p.name: file_digest(p) for p in paths}
+        return {p.name: file_digest(p) for p in sorted(folder.glob(FILES))}
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
         """Return the exported graph; None where a model ran at a size that was not exported."""
@@ -99,7 +98,15 @@ def settings_and_rows(path: Path) -> tuple[dict[str, str], list[str]]:
     """
     head: dict[str, str] = {}
     lines: list[str] = []
-    for line in text(path).splitlines():
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8", errors="replace") as file:
+            content = str(file.read(MAX_BYTES + 1))
+    except (OSError, EOFError) as error:
+        raise DataError(f"cannot read: {error}", where=str(path)) from None
+    if len(content) > MAX_BYTES:
+        raise DataError(f"such files end at {MAX_BYTES} bytes", where=str(path))
+    for line in content.splitlines():
         match = re.match(r"#\s*([\w ]+?):\s*(.*)", line)
         if match:
             head[match[1]] = match[2]
@@ -118,35 +125,32 @@ def one(cells: Mapping[str, str], target: str, version: tuple[int, int]) -> Grap
         return None
     if cells["impl"] == "autocast":
         precision = Precision.AMP_F16 if precision is Precision.F16 else Precision.AMP_BF16
+    time_s, spent_j = float(cells["eager_ms"]) / 1e3, energy_j(cells, target)
     return GraphRow(
         SOURCES[source].format(name, cells["size"]),
         name,
         Setting(precision, version=version, training=cells["mode"] == "train"),
         target,
         int(cells["batch"]),
-        float(cells["eager_ms"]) / 1e3,
+        time_s,
         memory_bytes=number(cells["peak_alloc"]),
-        energy_j=number(cells["eager_energy_mj"] or cells["energy_mj"]) / 1e3,
-        power_w=number(cells["eager_power_w"] or cells["power_w"]),
+        energy_j=spent_j,
+        power_w=spent_j / time_s,
     )
+
+
+def energy_j(cells: Mapping[str, str], target: str) -> float:
+    """Return the energy of an eager run in its time; NaN if none was measured.
+
+    To that of a replayed CUDA graph comes the idle board, while the device waits for the host.
+    """
+    time_s = float(cells["eager_ms"]) / 1e3
+    if cells["eager_power_w"] or cells.get("e_mode") != "graph":
+        return number(cells["eager_power_w"] or cells["power_w"]) * time_s
+    wait_s = max(time_s - float(cells["graph_ms"]) / 1e3, 0.0)
+    return number(cells["energy_mj"]) / 1e3 + idle_w(load_machine(target), power_model()) * wait_s
 
 
 def number(cell: str) -> float:
     """Return a cell's number; NaN where it is empty."""
     return float(cell) if cell else nan
-
-
-def text(path: Path) -> str:
-    """Return a file's text, unpacked.
-
-    Raises:
-        DataError: unreadable, or too large.
-    """
-    try:
-        with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as unpacked:
-            content = (unpacked if path.suffix == ".gz" else raw).read(MAX_BYTES + 1)
-    except (OSError, EOFError) as error:
-        raise DataError(f"cannot read: {error}", where=str(path)) from None
-    if len(content) > MAX_BYTES:
-        raise DataError(f"such files end at {MAX_BYTES} bytes", where=str(path))
-    return content.decode("utf-8", "replace")

@@ -14,7 +14,7 @@ from pathlib import Path
 from perfc.analyzers.features.rows import DataError
 from perfc.frontend.config import LanguageModel, read_config
 
-from ...datasets.h200 import number, settings_and_rows
+from ...datasets.h200 import energy_j, number, settings_and_rows
 from ...serving import ServedRow, ServingQuantity
 from ...serving.replay import model_of
 from ...serving.tables import TABLES
@@ -79,9 +79,9 @@ def _of_pass(cells: Mapping[str, str], target: str, version: str) -> Iterator[Tr
         return
     tokens = int(cells["batch"]) * int(cells["size"])
     yield replace(row, target=Target.THROUGHPUT, value=1e3 * tokens / float(cells["eager_ms"]))
-    energy_mj = number(cells["eager_energy_mj"] or cells["energy_mj"])
-    if math.isfinite(energy_mj):
-        yield replace(row, target=Target.ENERGY, value=energy_mj / 1e3 / tokens)
+    spent_j = energy_j(cells, target)
+    if math.isfinite(spent_j):
+        yield replace(row, target=Target.ENERGY, value=spent_j / tokens)
 
 
 def pass_of(
