@@ -35,8 +35,11 @@ if TYPE_CHECKING:
     from ..graph.model_graph import ModelGraph
     from ..graph.predictor import GraphEstimates, GraphPredictor
 
-WIDENING = constants_next_to(__file__)["outside_widening"].number
-"""Factor of the half-width, in the logarithm, of an extrapolated run."""
+WIDENING, STRANGE_WIDENING = (
+    constants_next_to(__file__)[f"{name}_widening"].number for name in ("outside", "machine")
+)
+"""Factors of the half-width, in the logarithm, of an extrapolated run: outside of the rows, and on
+a machine without rows."""
 UNFAMILIAR = "no training graph has a similar structure"
 
 
@@ -160,9 +163,9 @@ def estimate(
     numbers = made.estimates(data)
     other = {q: float(values[0]) for q, values in made.other_quantities(data).items()}
     taken_s = time.perf_counter() - start
-    outside, is_wide = reach_of(weights_card, row, graph, made, is_far=bool(numbers.far[0]))
+    outside, widening = reach_of(weights_card, row, graph, made, is_far=bool(numbers.far[0]))
     limits = PhysicalLimits.of(graph, row)
-    run, notes = limited(_interval(numbers, card, is_wide=is_wide), made, limits)
+    run, notes = limited(_interval(numbers, card, widening), made, limits)
     other, other_notes = limits.others(other, run.mid)
     return WholeRunEstimate(
         made.quantity,
@@ -181,17 +184,18 @@ def estimate(
 
 def reach_of(
     card: GraphCard, row: GraphRow, graph: ModelGraph, made: GraphPredictor, *, is_far: bool
-) -> tuple[tuple[str, ...], bool]:
-    """Return why a run is outside of what a card measured, and whether its interval is widened."""
+) -> tuple[tuple[str, ...], float]:
+    """Return why a run is outside of what a card measured, and how its interval is widened."""
     is_strange = row.target not in card.targets
     inner = tuple(reasons(card, row, Extent.of(graph, row.batch), by_launch=made.reads_launches))
     if not inner and is_far:
         inner = ("features are outside the training range",)
     outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
-    return outside, bool(inner) or (is_strange and not made.reaches_machines)
+    widening = WIDENING if inner else 1.0
+    return outside, STRANGE_WIDENING if is_strange and not made.reaches_machines else widening
 
 
-def _interval(numbers: GraphEstimates, card: Path, *, is_wide: bool) -> Interval:
+def _interval(numbers: GraphEstimates, card: Path, widening: float) -> Interval:
     """Return the interval of the one run, widened beyond what was measured.
 
     Raises:
@@ -200,7 +204,7 @@ def _interval(numbers: GraphEstimates, card: Path, *, is_wide: bool) -> Interval
     run = Interval(*(float(x[0]) for x in (numbers.low, numbers.value, numbers.high)))
     if not math.isfinite(run.mid) or run.mid <= 0:
         raise WeightsError(f"a predictor that gives {run.mid}", where=str(card))
-    return run.widened(WIDENING) if is_wide else run
+    return run.widened(widening)
 
 
 def limited(
