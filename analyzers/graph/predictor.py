@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from perfc.common import plugins
-from perfc.common.extras import install
 from perfc.common.plugins import LAB_HINT
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.ir import cached_entity, record
@@ -251,9 +250,8 @@ def predictor(
     try:
         module = importlib.import_module(shipped or files()[stem])
     except ImportError as error:
-        raise MissingExtraError(
-            f"{name} needs {error.name}", hint=install("gnn", "train")
-        ) from None
+        hint = "pip install 'perfc-lab[gnn]'"
+        raise MissingExtraError(f"{name} needs {error.name}", hint=hint) from None
     made = module.PREDICTOR(variant, quantity)
     assert isinstance(made, GraphPredictor)
     return made

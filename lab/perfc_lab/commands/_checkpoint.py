@@ -39,13 +39,11 @@ def command(files: tuple[Path, ...], output: Path) -> None:
     ends in Train_Step_Time, Train_Gpu_Memory_Mb or Train_Gpu_Power_W.
     """
     from perfc.analyzers.graph.weights import save
-    from perfc.common.extras import install
     from perfc.errors import MissingExtraError
 
     try:
         from perfc_lab.papers.checkpoints import read_checkpoint
     except ImportError as error:
-        raise MissingExtraError(
-            f"a checkpoint needs {error.name}", hint=install("gnn", "train")
-        ) from None
+        hint = "pip install 'perfc-lab[gnn]'"
+        raise MissingExtraError(f"a checkpoint needs {error.name}", hint=hint) from None
     say(str(save(*read_checkpoint(files), output)))
