@@ -41,6 +41,7 @@ DTYPES = frozenset(
     }
 )
 """Element types that a configuration may name."""
+PADDLE = "a program of Paddle 3: convert it to ONNX with paddle2onnx"
 HERE = os.path.dirname(__file__)
 NEUTRAL: tuple[object, ...] = (None, False, 0, 1, 0.0, 1.0, "", [], {})
 """Values under which a key changes nothing."""
@@ -105,11 +106,10 @@ def described(config: dict[str, Any], name: str, where: str, like: str = "") -> 
     if not family:
         family = _of_class(classes[0]) if classes else ""
     if not family:
-        raise ModelError(
-            "neither 'model_type' nor 'architectures' says what it is",
-            where=where,
-            hint="is this the config.json of a model?",
-        )
+        is_paddle = "base_code" in config
+        hint = PADDLE if is_paddle else "is this the config.json of a model?"
+        what = "neither 'model_type' nor 'architectures' says what it is"
+        raise ModelError(what, where=where, hint=hint)
     parts = _like(keys, family, like) if like else _parts(keys, family)
     stacks, tower, left_out = parts if isinstance(parts[0], tuple) else (parts, None, ())
     assert all(isinstance(s, Stack) for s in stacks)

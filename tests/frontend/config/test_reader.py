@@ -100,6 +100,7 @@ def test_experts_lie_where_the_configuration_says() -> None:
     ("changed", "message"),
     [
         ({"model_type": "left out", "architectures": "left out"}, "neither 'model_type' nor"),
+        ({"model_type": "left out", "architectures": "left out", "base_code": {}}, "of Paddle 3"),
         ({"hidden_size": "left out"}, "no 'hidden_size' in the configuration"),
         ({"hidden_size": -64}, "'hidden_size' is -64, not 1 to"),
         ({"hidden_size": 10**400}, "not 1 to"),
