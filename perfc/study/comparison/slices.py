@@ -167,8 +167,8 @@ def working(row: Row) -> float:
 def by_use(used: float, names: Sequence[str]) -> str:
     """Return the profile by utilization of the whole card, section 3.4.4 of the dissertation.
 
-    Below a quarter it is the smallest of four, below a half the next, and so on; empty for other
-    numbers of profiles, which the dissertation does not cover.
+    Below a quarter it is the smallest of four, below a half the next; three quarters are assumed
+    for its "likewise". Empty for other numbers of profiles, which the dissertation does not cover.
 
     >>> by_use(0.011, ["1g.5gb", "2g.10gb", "3g.20gb", "7g.40gb"])
     '1g.5gb'

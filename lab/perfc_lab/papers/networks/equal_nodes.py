@@ -3,7 +3,9 @@
 A message-passing layer distinguishes two nodes by their features and messages. The blocks of a
 network are copies, so most of its nodes have equals: of timm's, two layers leave a quarter. This is
 colour refinement (Weisfeiler and Leman, 1968) along the edges; the layers that read it give the
-same numbers as on the whole graph, up to rounding, but for dropout, which falls on equals together.
+same numbers as on the whole graph, up to rounding, with two exceptions while a network learns:
+dropout falls on equals together, and batch normalization counts a class once, so that a readout may
+differ by a factor of two. Plain sizes, as under ``--faithful``, are never merged.
 """
 
 from __future__ import annotations

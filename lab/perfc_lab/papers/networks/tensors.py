@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from torch import Tensor
 
+from perfc.analyzers.artefacts.artefact import bounded_content
 from perfc.analyzers.graph.store import write_file
 from perfc.errors import PerfcError
 
@@ -32,10 +32,8 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load
 
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise PerfcError(f"such files end at {MAX_BYTES} bytes", where=os.fspath(path))
-        return dict(load(path.read_bytes()))
-    except (OSError, SafetensorError) as error:
+        return dict(load(bounded_content(path, MAX_BYTES)))
+    except SafetensorError as error:
         raise PerfcError(
-            f"no tensors: {error}", where=os.fspath(path), hint="remove it and train again"
+            f"no tensors: {error}", where=str(path), hint="remove it and train again"
         ) from None

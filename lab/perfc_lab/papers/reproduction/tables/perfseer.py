@@ -68,7 +68,9 @@ TABLES = (
             PublishedLine("names of operators, one-hot", "seernet:one-hot"),
             PublishedLine("names of operators, frequency", "seernet:frequency"),
         ),
-        note="Heads read the row's batch in every line here, so that the last line adds nothing.",
+        note="Heads read the row's batch in every line here, so that the last line adds nothing. "
+        "The paper's main claim is not reproduced, whatever the order: features of the whole graph "
+        "take its error of training steps from 22.3 to 9.2%, ours from 16.8 to 15.3%.",
     ),
     PaperTable(
         "perfseer-table-2",
