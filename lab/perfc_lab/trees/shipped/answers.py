@@ -30,8 +30,7 @@ FOLDER = Path(__file__).with_name("forests")
 TITLE = "Trees for language models (Panner Selvam, thesis, Chapter 6)"
 USUAL = RUNTIMES[0]
 PARAMETER_BYTES: Mapping[str, float] = {"f32": 4.0, "f16": 2.0, "bf16": 2.0}
-LEAST_PARAMETER_BYTES = 0.5
-"""Bytes of a parameter in the other formats, at least."""
+"""Bytes of a parameter; in the other formats at least half a byte."""
 
 
 def predict(run: ModelRun) -> PublishedPrediction:
@@ -58,16 +57,16 @@ def predict(run: ModelRun) -> PublishedPrediction:
     family = TreeFamily.PASSES if encodes else TreeFamily.SERVED
     row = of_pass if encodes else served_of(run)
     rate = quantity(run, family, Target.THROUGHPUT, row)
+    energy = quantity(run, family, Target.ENERGY, row)
     if encodes:
         most = run.batch * run.isl / eager_pass(model, run.target, run.batch, run.isl).total.floor_s
         rate = limited(rate, 0.0, most, "the lower bound of the time")
-    energy = quantity(run, family, Target.ENERGY, row)
-    if encodes and (board_w := Sheet(load_machine(run.target)).power_w) > 0:
+        board_w = Sheet(load_machine(run.target)).power_w or math.inf
         energy = limited(energy, 0.0, board_w / rate.value, "the power of the board")
     is_alone = run.engines == 1 and run.parallel == ALONE
     memory = None
     if is_alone:
-        held = parameters(model).resident * PARAMETER_BYTES.get(precision, LEAST_PARAMETER_BYTES)
+        held = parameters(model).resident * PARAMETER_BYTES.get(precision, 0.5)
         memory = quantity(run, TreeFamily.PASSES, Target.MEMORY, of_pass)
         memory = limited(memory, held, math.inf, "the weights")
     return PublishedPrediction(
