@@ -14,7 +14,7 @@ from perfc.deployment.extents import keyed, require_ranges
 from perfc.deployment.keywords import target_field, with_signature
 from perfc.deployment.preparing import prepared
 from perfc.deployment.reading import bound, located, lowered, read
-from perfc.deployment.step import PROGRAM, as_configured, trained_in
+from perfc.deployment.step import as_configured, trained_in
 from perfc.frontend.collector import paused_collector
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.frontend.pytorch.torch_module import check_example, graph_of
@@ -271,8 +271,7 @@ def analyze(
     4089184256*batch
     """
     how = (deployment or Deployment()).with_values({**target_field(target), **keywords})
-    predictor = text_of(predictor, "predictor")
-    how = how.for_model(model, predictor)
+    how = how.for_model(model, text_of(predictor, "predictor"))
     how.require_kernels()
     how.require_device()
     given_model, model = model, graph_of(model, input, inputs, how.dims)
@@ -285,8 +284,7 @@ def analyze(
             code=how.module_code,
             trained_in=trained_in(how),
         )
-    if how.train == PROGRAM:
-        how = as_configured(how, dict(read.origin.trainer))
+    how = as_configured(how, read.origin)
     am = Analyses(tuple(instruments)) if values else Analyses.sharing(read, tuple(instruments))
     example = input if given_model is model else None
     report = partial(analyzed, read, how, am, (predictor, model, dict(values or {})), example)

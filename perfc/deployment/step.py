@@ -16,6 +16,7 @@ from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolic
 if TYPE_CHECKING:
     from perfc.deployment import Deployment
     from perfc.frontend.config import ServingPrecision
+    from perfc.ir import ModelOrigin
 
 SCALED = ("f16", "amp-f16")
 """Precisions that require loss scaling."""
@@ -145,12 +146,15 @@ def of_configuration(how: Deployment) -> Deployment:
     return replace(step, usual=how.usual.union(chosen))
 
 
-def as_configured(how: Deployment, fields: Mapping[str, Any]) -> Deployment:
+def as_configured(how: Deployment, origin: ModelOrigin) -> Deployment:
     """Return the training step that a trainer configures, with its fields unless they are given.
 
     Raises:
         ParseError: the model is no trainer.
     """
+    if how.train != PROGRAM:
+        return how
+    fields = dict(origin.trainer)
     if not fields:
         hint = "the name of a Trainer, or a function that returns (trainer, module) of Lightning"
         raise ParseError("the model is no trainer", where="--train", hint=hint)

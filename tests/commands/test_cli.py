@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from perfc import __version__, cli
+from perfc import __version__, cli, commands
 from perfc.commands.shared import listing
 from perfc.common import plugins
 
@@ -141,7 +141,7 @@ def test_bug_is_one_line_that_asks_for_a_report(
     def fail(args: list[str]) -> int:
         raise ZeroDivisionError("a surprise")
 
-    monkeypatch.setattr(cli, "invoke", fail)
+    monkeypatch.setattr(commands.cli, "invoke", fail)
     assert cli.run(["analyze", "m.onnx"]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
@@ -155,7 +155,7 @@ def test_interrupt_is_silent(
     def interrupted(args: list[str]) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "invoke", interrupted)
+    monkeypatch.setattr(commands.cli, "invoke", interrupted)
     assert cli.run(["analyze", "m.onnx"]) == 130
     assert capsys.readouterr().err == ""
 

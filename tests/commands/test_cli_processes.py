@@ -189,7 +189,9 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["perfc.cli", "click", "numpy", "perfc.commands.analysis.analyze"])
+@pytest.mark.parametrize(
+    "name", ["perfc.commands.cli", "click", "numpy", "perfc.commands.analysis.analyze"]
+)
 def test_an_interrupt_while_importing_is_no_traceback(name: str) -> None:
     code = INTERRUPTING.format(name=name, error="KeyboardInterrupt", model=str(RESNET))
     root = str(Path(__file__).parents[2])

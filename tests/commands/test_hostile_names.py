@@ -109,7 +109,6 @@ def build(trial):
 """
 CALLS: dict[str, tuple[str, ...]] = {
     "analyze": (MODEL, "--all-views", "--top", "all"),
-    "analyze --annotate explorer.json": (MODEL,),
     "analyze --quiet": (MODEL, "--target", "a100"),
     "check --show-baseline": (),
     "bulk report": ("zoo",),

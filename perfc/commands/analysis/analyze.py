@@ -94,20 +94,10 @@ def command(
     if quiet and form not in (("text",) if no_predict else ("text", "json")):
         raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
-        single = (
-            views,
-            full,
-            all_views,
-            print_ir_after,
-            predictor,
-            count_as,
-            annotated_file,
-            measured,
-        )
-        if any(single):
+        single = (views, full, all_views, print_ir_after, predictor, count_as, measured)
+        if annotated_file or any(single):
             raise click.UsageError("views, predictors and the IR are of one target at a time")
-        source = standard_input() if model == STANDARD_INPUT else model
-        return side_by_side(options, model, source, form, output, predict=not no_predict)
+        return side_by_side(options, model, form, output, predict=not no_predict)
     measured_s = seconds_of(measured, "--measured") if measured else 0.0
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
@@ -218,7 +208,6 @@ def standard_input() -> bytes:
 def side_by_side(
     options: DeploymentOptions,
     model: str,
-    source: Any,
     form: str,
     output: Path | None,
     *,
@@ -233,6 +222,7 @@ def side_by_side(
 
     if form not in compare.FORMATS:
         raise click.UsageError(f"{form} is of one target; several give one table")
+    source = standard_input() if model == STANDARD_INPUT else model
     if form == HTML and is_one_page(options):
         return beside_others(options, model, source, output, predict=predict)
     compare.show(compare.compared(options, (source,), predict=predict), form, output)

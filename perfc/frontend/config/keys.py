@@ -79,7 +79,7 @@ class Keys:
             return int(value)
         if default is None:
             raise ModelError(
-                f"no {names[0]!r} in the configuration",
+                f"no {' or '.join(map(repr, names))} in the configuration",
                 where=self.where,
                 hint="is this the config.json of a model?",
             )

@@ -51,8 +51,7 @@ def main() -> None:
         archive_names_as_traced()
         return exported(request, archive)
 
-    answer = answer_to(make)
-    reply.write_text(json.dumps(answer), encoding="utf-8")
+    reply.write_text(json.dumps(answer_to(make)), encoding="utf-8")
 
 
 def prepare() -> None:
@@ -63,8 +62,7 @@ def prepare() -> None:
     for library in CATALOGS:
         with suppress(Exception):  # it is not installed, or does not fit another one
             getattr(import_module(library), "PreTrainedModel", None)
-    given = Call((torch.zeros(2, 1),), {})
-    archive_of(torch.nn.Linear(1, 1), given, 1)
+    archive_of(torch.nn.Linear(1, 1), Call((torch.zeros(2, 1),), {}), 1)
 
 
 def archive_names_as_traced() -> None:

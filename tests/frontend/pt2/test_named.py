@@ -142,7 +142,7 @@ def test_a_class_of_a_file_is_made_with_its_arguments(net: Path, tmp_path: Path)
 
     archive = tmp_path / "net.pt2"
     answer = exported(request(f"{net}:Net", "4x3x20x20", width=5), archive)
-    assert answer == {"batch": 4}
+    assert answer == {"batch": 4, "step": {}}
     (x,) = load(archive).graph.inputs
     assert str(x.type) == "f32[batch, 3, 20, 20]"
     stored = {v.name: str(v.type) for v in load(archive).graph.weights}
@@ -178,7 +178,7 @@ def test_a_module_gives_its_example_inputs(net: Path, tmp_path: Path) -> None:
     from perfc.frontend.pytorch.worker import exported
 
     archive = tmp_path / "net.pt2"
-    assert exported(request(f"{net}:Text"), archive) == {"batch": None}
+    assert exported(request(f"{net}:Text"), archive) == {"batch": None, "step": {}}
     (ids,) = load(archive).graph.inputs
     assert str(ids.type) == "i64[batch, seq]"
 
@@ -199,7 +199,10 @@ def test_rotary_embeddings_of_transformers_are_exported(tmp_path: Path) -> None:
         "vocab_size": 100,
     }
     archive = tmp_path / "net.pt2"
-    assert exported(request("transformers:llama-3.2-1b", **small), archive) == {"batch": None}
+    assert exported(request("transformers:llama-3.2-1b", **small), archive) == {
+        "batch": None,
+        "step": {},
+    }
     (ids,) = load(archive).graph.inputs
     assert str(ids.type) == "i64[batch, seq]"
 

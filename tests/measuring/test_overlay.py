@@ -11,8 +11,8 @@ import pytest
 
 from perfc.errors import ParseError
 from perfc.machine import Unit, load_machine
+from perfc.measuring.ncu import overlay
 from perfc.measuring.ncu.overlay import Overlay, read
-from perfc.view.chart import overlay
 from perfc.view.chart.marks import TimeBasis
 from perfc.view.chart.roofs import RoofLevel
 
