@@ -89,8 +89,6 @@ def command(
     package.module:Name, path.py:Name, timm:NAME. No weights are read. Several targets, as in
     -t a100,h100, give one row each; the HTML page shows the first, with the others next to it.
     """
-    from perfc.passes.manager import Timing
-
     if quiet and form not in (("text",) if no_predict else ("text", "json")):
         raise click.UsageError("--quiet is one line of text, or a prediction as json")
     if options.has_several_targets:
@@ -102,13 +100,12 @@ def command(
     shown = shown_views(views, count_as, full=full, everything=all_views)
     limit = UNSET if top is None else parse_top(top)
     with ProgressBar() as progress:
+        from perfc.passes.manager import Timing
         from perfc.view.report import Format, collect
 
         instruments: list[Instrument] = [timing := Timing(), progress, *printing(print_ir_after)]
         report = analyzed(options, model, predictor, instruments)
     collected = collect(report, predict=not no_predict, count_as=count_as)
-    if form == ONNX and output is not None:
-        annotate(report, model, output)
     if annotated_file:
         from perfc.view.report.sections.source import with_margin
 
@@ -117,6 +114,8 @@ def command(
         emit(answer(report, collected, predictor, form), output)
     elif form == HTML:
         deliver_page(report, collected, output, has_what_if=not no_what_if)
+    elif form == ONNX and output is not None:
+        annotate(report, model, output)
     elif form != ONNX:
         show(collected, Format(form), shown, limit, output)
     if measured:
