@@ -113,7 +113,7 @@ def test_help_of_a_command_begins_with_its_usage(
         (["data", "build", "timm"], "written by `perfc data fetch`"),
         (["eval", "graph"], "written by `perfc data build`"),
         (["train", "graph", "--predictor", "pmgns"], "written by `perfc data build`"),
-        (["completion", "cmd.exe"], "cmd.exe"),
+        (["dev", "completion", "cmd.exe"], "cmd.exe"),
     ],
 )
 def test_what_a_user_gets_wrong_is_one_line_and_two(

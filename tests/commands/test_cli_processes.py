@@ -97,7 +97,7 @@ def test_terminal_gets_colour_unless_told_otherwise(colour: bool) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_script_calls_back(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["completion", shell]) == 0
+    assert cli.run(["dev", "completion", shell]) == 0
     assert cli.COMPLETE in capsys.readouterr().out
 
 

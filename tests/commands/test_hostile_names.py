@@ -141,7 +141,7 @@ NAMELESS = {
     "adapt",
     "bulk run",
     "calibrate",
-    "completion",
+    "dev completion",
     "data build",
     "data export",
     "data fetch",
@@ -454,7 +454,7 @@ def test_nothing_is_written_past_the_one_place() -> None:
         "perfc/__main__.py": {"print"},  # byte code in the user's cache, before perfc is there
         "perfc/commands/shared/output.py": {"write"},  # likewise; and pages of HTML and SVG
         "perfc/commands/shared/help.py": {"echo"},  # perfc's own words
-        "perfc/commands/help/completion.py": {"echo"},  # a script
+        "perfc/commands/dev/completion.py": {"echo"},  # a script
         "perfc/commands/analysis/roofline.py": {
             "echo"
         },  # a plot with colours, its names made printable

@@ -25,7 +25,7 @@ OPTIONAL = (
 )
 MORE = {
     "check --write-baseline": "",
-    "completion": "bash",
+    "dev completion": "bash",
     "data build": "timm --data .",
     "data fetch": "timm --url /nowhere",
     "data list": "",

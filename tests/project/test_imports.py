@@ -38,7 +38,7 @@ def test_package_loads_nothing_but_itself() -> None:
     }
 
 
-@pytest.mark.parametrize("args", [["--help"], ["--version"], ["completion", "zsh"]])
+@pytest.mark.parametrize("args", [["--help"], ["--version"], ["dev", "completion", "zsh"]])
 def test_help_loads_no_analysis(args: list[str]) -> None:
     found = loaded(f"from perfc import cli; cli.run({args})")
     allowed = {
@@ -54,7 +54,8 @@ def test_help_loads_no_analysis(args: list[str]) -> None:
         "perfc.commands.shared",
         "perfc.commands.shared.listing",
         *(f"perfc.commands.{section}" for section in listing.SECTIONS),
-        "perfc.commands.help.completion",
+        "perfc.commands.dev",
+        "perfc.commands.dev.completion",
         *("perfc_lab", "perfc_lab.commands"),  # packages of a plug-in, found for its summaries
     }
     assert found <= allowed

@@ -1,4 +1,4 @@
-"""``perfc completion``: print the shell completion script."""
+"""``perfc dev completion``: print the shell completion script."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import click
 from ..shared.listing import examples
 
 
-@click.command("completion", epilog=examples("completion bash", "completion zsh"))
+@click.command("completion", epilog=examples("dev completion bash", "dev completion zsh"))
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
     """Print the completion script of SHELL.
 
     \b
-    bash: perfc completion bash > ~/.local/share/bash-completion/completions/perfc
-    zsh:  perfc completion zsh  > ~/.zfunc/_perfc
-    fish: perfc completion fish > ~/.config/fish/completions/perfc.fish
+    bash: perfc dev completion bash > ~/.local/share/bash-completion/completions/perfc
+    zsh:  perfc dev completion zsh  > ~/.zfunc/_perfc
+    fish: perfc dev completion fish > ~/.config/fish/completions/perfc.fish
     """  # noqa: D301
     from click.shell_completion import get_completion_class
 
