@@ -114,14 +114,14 @@ class PartCost:
             nbytes: bytes of the parameters.
             dequant_s: seconds of one dequantization of all of them.
         """
-        each = [
-            replace(p, forward_s=p.forward_s + dequant_s, input_s=p.input_s + dequant_s)
-            if d is Doing.POINTWISE
-            else p
-            for d, p in zip(Doing, self.passes, strict=True)
-        ]
-        slower = replace(self, passes=tuple(each), frozen_bytes=self.frozen_bytes + nbytes)
-        return slower.timed()
+        each = self._streaming(dequant_s, dequant_s, 0.0)
+        return replace(self, passes=each, frozen_bytes=self.frozen_bytes + nbytes).timed()
+
+    def _streaming(self, *more_s: float) -> tuple[PassSeconds, ...]:
+        """Return the seconds of each `Doing`, of which pointwise kernels, the last, take more."""
+        *others, last = self.passes
+        pairs = zip((last.forward_s, last.input_s, last.weight_s), more_s, strict=True)
+        return (*others, PassSeconds(*map(sum, pairs)))
 
     def frozen(self, weight_bytes: float) -> PartCost:
         """Return the cost of a part with frozen parameters of ``weight_bytes`` each."""
@@ -143,14 +143,10 @@ class PartCost:
         if not moved or level is None:
             return self
         sum_s = moved / (level.sustained or level.nominal).value
-        each = [
-            replace(p, weight_s=p.weight_s + sum_s) if d is Doing.POINTWISE else p
-            for d, p in zip(Doing, self.passes, strict=True)
-        ]
+        each = self._streaming(0.0, 0.0, sum_s)
         least_s = self.floors.weight_s + streamed_s(machine, moved)
         floors = replace(self.floors, weight_s=least_s)
-        slower = replace(self, passes=tuple(each), floors=floors, summed_bytes=count * item)
-        return slower.timed()
+        return replace(self, passes=each, floors=floors, summed_bytes=count * item).timed()
 
     def timed(self) -> PartCost:
         """Return the cost with the sums of its kinds of kernels."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from enum import Enum
 from functools import cached_property, lru_cache
 
@@ -17,6 +18,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.roofline.cost import Cost
 from perfc.passes.roofline.roofline import KernelBound
+from perfc.passes.runtimes import LaunchMode
 from perfc.passes.training.backward import differentiated
 
 
@@ -89,7 +91,10 @@ class BothPasses:
         return cls(
             both.module,
             both.inputs,
-            KernelTable(whole.runtime, tuple(firsts.values()), ()),
+            # many kernels of a step are in flight, so that their launches are hidden
+            KernelTable(
+                replace(whole.runtime, launch=LaunchMode.GRAPH), tuple(firsts.values()), ()
+            ),
             tuple(count.values()),
             tuple([role for _, role in firsts]),
             whole.kernels,

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING
 
+from perfc.analyzers.runs.run_law import RunLaw, law_of
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, ServingPrecision, WeightFormat, usual_sequence
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
@@ -16,13 +16,10 @@ from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, m
 from perfc.ir import Module, TensorType, evaluate, record
 from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import Parallel
-from perfc.passes.runtimes import Tf32
+from perfc.passes.runtimes import TRAINER, Tf32
 
 from ..parts import PartCost, costs
 from ..recipe import MIXED, TrainingTypes
-
-if TYPE_CHECKING:
-    from perfc.analyzers.runs.run_law import RunLaw
 
 USUAL_SAMPLES = (1, 2, 4, 8)
 """Sizes of micro-batches that are estimated together, as a search needs all of them."""
@@ -196,6 +193,18 @@ class LanguageWork(TrainingWork):
         several = USUAL_SAMPLES if samples in USUAL_SAMPLES else (samples,)
         share = parallel.tensor, parallel.expert
         return parts_of(self, share, several, local, (seq - local) // 2)[several.index(samples)]
+
+    def law(self, known: RunLaw, reference: RunLaw) -> RunLaw:
+        """Return the run overhead on kernels of the runtime.
+
+        Factors on attention and pointwise kernels are of those that frameworks ran in their place.
+        A named runtime runs its own, within the interval of any framework.
+        """
+        if self.runtime == TRAINER:
+            return known
+        every = law_of()
+        low, high = min(known.low, every.low), max(known.high, every.high)
+        return replace(known, attention=1.0, pointwise=1.0, low=low, high=high)
 
     # objects of this class compare by identity
     __hash__ = object.__hash__
