@@ -234,15 +234,23 @@ class Engine:
             rules=KernelRules(self.kind.fuses_attention, self.kind.widens_beyond),
         )
 
+    @cached_property
+    def offloaded_bytes(self) -> float:
+        """Return the bytes of a rank's weights that stay in host memory."""
+        if not self.kind.offloaded_bytes:
+            return 0.0
+        held = self._cost_of(self.model, self.parallel).demand(1, 1, 1).weight_bytes
+        return min(held, self.kind.offloaded_bytes)
+
     @property
     def offloaded_s(self) -> float:
-        """Return the seconds in which a step reads the weights that stay in host memory.
+        """Return the seconds in which a step reads such weights, one stage after another.
 
         Raises:
             ParseError: the machine has no link to its host.
         """
         link = self.machine.link("host")
-        nbytes = self.kind.offloaded_bytes
+        nbytes = self.parallel.pipeline * self.offloaded_bytes
         if nbytes and link is None:
             raise ParseError(
                 f"{self.machine.name} has no link to a host",
@@ -282,7 +290,7 @@ class Engine:
             demand,
             activation_bytes=max(demand.activation_bytes, profiled) + self.extra_bytes,
             state_bytes=states * demand.state_bytes,
-            weight_bytes=max(demand.weight_bytes + padding_bytes(self) - kind.offloaded_bytes, 0.0),
+            weight_bytes=max(demand.weight_bytes + padding_bytes(self) - self.offloaded_bytes, 0.0),
         )
         context, overhead = kind.context_bytes, CONTEXT_BYTES + GRAPH_BYTES
         if kind.joins_ranks and self.ranks > 1:

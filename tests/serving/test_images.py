@@ -115,3 +115,7 @@ def test_an_encoder_runs_once_and_its_keys_are_cached() -> None:
     short, long = (llm("t5-large", "h100", isl=n, **load) for n in (128, 4096))
     assert long.steps[0].floor_s > 4 * short.steps[0].floor_s
     assert long.memory.largest_concurrency < short.memory.largest_concurrency
+    for report in (sound, bart, short, long):
+        assert report.latencies is not None
+        assert report.latencies.ttft.mean > report.steps[0].time_s > 5 * report.steps[1].time_s
+        assert all(part.time_s >= 0 for part in report.first_token)

@@ -214,6 +214,20 @@ def test_weights_in_host_memory_leave_room_and_take_time() -> None:
     assert each[0] - each[1] == pytest.approx(10 * GIB / 31.5e9, rel=1e-3)
 
 
+@pytest.mark.parametrize(("gib", "stages", "read"), [(4.0, 2, 8.0), (40.0, 1, 14.96)])
+def test_a_step_reads_what_each_stage_holds_in_host_memory(
+    gib: float, stages: int, read: float
+) -> None:
+    """Stages follow one another, and no rank holds more there than it has (14.96 GiB)."""
+    plain, held = (served(parallel={"pp": stages}, **how) for how in ({}, {"cpu_offload_gb": gib}))
+    assert plain.latencies is not None
+    assert held.latencies is not None
+    longer_s = held.latencies.itl.mean - plain.latencies.itl.mean
+    assert longer_s == pytest.approx(read * GIB / 63e9, rel=0.01)
+    taken = plain.memory.weight_bytes - held.memory.weight_bytes
+    assert taken == pytest.approx(read / stages * GIB, rel=0.01)
+
+
 LOGS = [
     # a page of logs (myoceane.fr, 2026-04): vLLM 0.19 on A100; the tower of Gemma is not counted
     ("gpt-oss-20b", "a100-sxm4-80gb", "vllm 0.19", {"utilization": 0.65}, 36.56),

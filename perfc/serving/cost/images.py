@@ -158,10 +158,19 @@ class ImagedCost(StepCost):
         self.is_whole = is_whole
         self.language, self.tower, self.images = language, tower, images
 
+    def _begun(self, chunks: Sequence[Chunk]) -> int:
+        """Return the images of a step: those of prompts that it starts."""
+        return self.images * sum([c.context == 0 for c in chunks])
+
+    def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
+        """Return the seconds of a step; a first token with images is none of a decode."""
+        one = self._step_s if self._begun(chunks) else super().step_s
+        return one(chunks, decodes, context)
+
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """Return one of ``QUANTITIES`` of a step: the language model's and the tower's."""
         parts = self.language.parts(quantity, chunks, decodes, context)
-        images = self.images * sum([c.context == 0 for c in chunks])
+        images = self._begun(chunks)
         if not images:
             return parts
         more = self.tower.at(quantity, images)
@@ -169,7 +178,7 @@ class ImagedCost(StepCost):
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
         """Return the launches of a step; a step that starts a prompt includes the tower's."""
-        begins = any(c.context == 0 for c in chunks)
+        begins = bool(self._begun(chunks))
         return super().launches(chunks, decodes) + len(self.tower.program.whole) * begins
 
     def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:

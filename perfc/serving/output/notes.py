@@ -91,7 +91,7 @@ def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[s
     kind, model = engine.kind, engine.model
     least, raised = kind.items.get(model.family, (0, 0))
     notes: tuple[str, ...] = ()
-    if held := kind.offloaded_bytes:
+    if held := engine.offloaded_bytes:
         notes += (f"{size_text(held)} in host memory: {time_text(engine.offloaded_s)} a step",)
     if least < raised == kind.token_budget:
         notes += (f"--token-budget {raised}, as an image or video of {least:,} tokens",)
