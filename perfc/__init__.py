@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfc.errors import PerfcError
     from perfc.frontend.pytorch.op_costs import op_cost
     from perfc.machine.peaks import mfu, peak
+    from perfc.measuring.watching import watch
     from perfc.serving import llm
     from perfc.serving.generation import diffusion
     from perfc.study.comparison import compare_models as compare
@@ -43,6 +44,7 @@ __all__ = [
     "predict",
     "scale",
     "step_predictor",
+    "watch",
 ]
 
 
@@ -64,6 +66,7 @@ __getattr__ = first_use(
         "op_cost": ".frontend.pytorch.op_costs",
         "predict": ".study.whole",
         "step_predictor": ".study.step_time",
+        "watch": ".measuring.watching",
         "PerfcError": ".errors",
     },
 )

@@ -29,6 +29,11 @@ class PerfcError(Exception):
         self.hint = hint
         self.where = where
 
+    @property
+    def reason(self) -> str:
+        """Return what one of several parts is left out for."""
+        return self.message
+
     def __str__(self) -> str:
         message, where, hint = (shortened(t) for t in (self.message, self.where, self.hint))
         head = f"{where}: {message}" if where else message
@@ -97,3 +102,8 @@ class PassError(PerfcError):
 
 class MissingExtraError(PerfcError):
     """A command needs an optional package that is not installed."""
+
+    @property
+    def reason(self) -> str:
+        """Return the command that installs the package."""
+        return self.hint or self.message

@@ -29,7 +29,7 @@ def seconds_of(value: object, where: str) -> float:
     >>> seconds_of("30us", "--host-launch")
     3e-05
     """
-    hint = "as in 30us, or a number of seconds"
+    hint = f"as in 30us, {'5ms' if isinstance(value, str) else 'or a number of seconds'}"
     if isinstance(value, int | float) and not isinstance(value, bool):
         seconds = float(value)
     else:

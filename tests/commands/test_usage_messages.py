@@ -28,7 +28,7 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
         ("m.onnx -t a100", "perfc analyze m.onnx -t a100"),
         ("benchmark m.onnx", "no command 'benchmark'; did you mean measure?"),
         ("analyse m.onnx", "did you mean analyze?"),
-        ("compare m.onnx --slo 4", "--slo: '4' has no unit (4ms or 4s)"),
+        ("compare m.onnx --slo 4", "--slo: '4' is no duration (as in 30us, 5ms)"),
         ("roofline a100 h100", "one TARGET and one MODEL at a time: 2 targets"),
     ],
 )
@@ -71,13 +71,15 @@ def test_a_revision_is_no_model(
         subprocess.run(["git", *words], check=True, cwd=tmp_path)
     calls = {
         ("HEAD",): "perfc diff HEAD:MODEL MODEL",
-        ("HEAD", "m.onnx.gz"): "perfc diff HEAD:m.onnx.gz m.onnx.gz",
         ("m.onnx.gz", "HEAD"): "perfc diff HEAD:m.onnx.gz m.onnx.gz",
     }
     for words, call in calls.items():
         assert cli.run(["diff", *words]) == 2
         assert f"HEAD: a revision of git, not a model (as in {call})" in capsys.readouterr().err
     assert cli.run(["diff", "HEAD:m.onnx.gz", "m.onnx.gz"]) == 0
+    whole = capsys.readouterr().out
+    assert cli.run(["diff", "HEAD", "m.onnx.gz"]) == 0
+    assert capsys.readouterr().out == whole
 
 
 def test_help_of_llm_lists_serve_and_its_options(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,7 +57,8 @@ def test_what_is_no_duration_is_refused_with_its_place(written: object) -> None:
         seconds_of(written, "--x")
     message = str(caught.value)
     assert message.startswith("--x: ")
-    assert message.endswith("is no duration (as in 30us, or a number of seconds)")
+    hint = "5ms" if isinstance(written, str) else "or a number of seconds"
+    assert message.endswith(f"is no duration (as in 30us, {hint})")
 
 
 class Colour(Enum):

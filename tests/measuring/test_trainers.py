@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+import perfc
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
@@ -220,3 +225,23 @@ def test_import_loads_no_framework() -> None:
     code = f"import sys, perfc.measuring.training; {probe}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize(("factor", "warned"), [(1.0, 0), (1e3, 1), (1e-9, 1)])
+def test_a_watched_module_warns_if_its_calls_leave_the_interval(
+    monkeypatch: pytest.MonkeyPatch, factor: float, warned: int
+) -> None:
+    net, x = a_net().eval(), torch.randn(BATCH, 64)
+    tick_s = perfc.analyze(net, CPU, inputs=(x,)).time_s * factor
+    clock = SimpleNamespace(perf_counter=count(0.0, tick_s).__next__)
+    monkeypatch.setattr("perfc.measuring.watching.time", clock)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        with perfc.watch(net, CPU) as times:
+            for _ in range(3):
+                net(x)
+    words = [str(one.message) for one in said if "measured" in str(one.message)]
+    assert len(words) == warned
+    assert times == pytest.approx([tick_s] * 3)
+    net(x)
+    assert len(times) == 3

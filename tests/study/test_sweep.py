@@ -17,7 +17,9 @@ from perfc.machine import load_machine
 from perfc.study.sweep import Regime, RegimeSpan, SizeLimit, largest, merged_spans, sweep
 from perfc.study.sweep.axes import Axis, parse_axes
 from perfc.study.sweep.data_form import render_csv, render_json
-from perfc.study.sweep.text import capacity_in_words, in_words, render_text
+from perfc.study.sweep.text import capacity_in_words, in_words, within
+from perfc.study.sweep.views import document
+from perfc.view.report.formats.text import render
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 BERT = str(MODELS / "bert-base.onnx.gz")
@@ -113,7 +115,7 @@ def test_a_point_is_predicted_as_analyze_predicts_it(
 def test_without_predictions_times_are_sustained(bert: Report) -> None:
     result = sweep(bert, parse_axes(["batch=1:4:*2"]), [bert.machine], predict=False)
     assert all(p.predicted is None and p.time_s == p.sustained_s for p in result.points)
-    assert "time is at sustained rates" in render_text(result)
+    assert "time is at sustained rates" in render(document(result), 140)
     (first, *_) = json.loads(render_json(result))["points"]
     assert first["low_s"] is None
 
@@ -186,9 +188,20 @@ def test_text_csv_and_json_hold_the_same_points(bert: Report) -> None:
     assert len(rows) == len(data["points"]) == 40
     assert [float(r["time_s"]) for r in rows] == [p["time_s"] for p in data["points"]]
     assert data["assumed"] == {"seq": bert.env["seq"]}
-    text = render_text(result)
+    text = render(document(result), 140)
     assert "compute-bound from batch" in text
     assert "of 40 points" in text
+
+
+def test_the_largest_sizes_within_a_time_are_said(bert: Report) -> None:
+    points = sweep(bert, parse_axes(["batch=1:8,seq=64"]), [bert.machine]).points
+    slo_s = next(p.time_s for p in points if p.dims["batch"] == 5)
+    (line,) = within(sweep(bert, parse_axes(["batch=1:8,seq=64"]), [bert.machine]), slo_s)
+    sure = [p.dims["batch"] for p in points if p.predicted and p.predicted.high_s <= slo_s]
+    assert ": batch 5, seq 64; with its whole interval " in line
+    assert line.endswith(f"batch {max(sure)}, seq 64" if sure else "none")
+    (line,) = within(sweep(bert, parse_axes(["batch=1,seq=64"]), [bert.machine]), 1e-6)
+    assert line.endswith("within 1.00 µs: none; with its whole interval none")
 
 
 def test_the_command_takes_several_targets() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from perfc.errors import ParseError
+from perfc.common.durations import seconds_of
 
 from ..shared import names as _names
 from ..shared.prelude import (
@@ -111,7 +111,7 @@ def compared(
     from perfc.study.comparison import Order, compare
 
     order: Order = member(Order, sort, "--sort")
-    slo_s = None if slo is None else time_of(slo)
+    slo_s = None if slo is None else seconds_of(slo, "--slo")
     models = [options.named(m) if isinstance(m, str) else m for m in models]
     settings = list(settings_of(options, models, predictors))
     machines = machines_of(options, settings)
@@ -131,31 +131,6 @@ def compared(
         predict=predict,
         skip=predictors == ALL,
     )
-
-
-def time_of(text: str, where: str = "--slo") -> float:
-    """Parse a time such as ``10ms`` into seconds.
-
-    Args:
-        text: number and unit.
-        where: option that has it.
-
-    Raises:
-        ParseError: not a time with a unit.
-    """
-    from perfc.review.check.limits import parse_limit
-    from perfc.view.report.units import Unit
-
-    if text.replace(".", "", 1).isdecimal() and float(text):
-        hint = f"{text}ms or {text}s"
-        raise ParseError(f"{text!r} has no unit", where=where, hint=hint)
-    try:
-        limit = parse_limit(text, Unit.SECOND)
-    except ValueError as error:
-        raise ParseError(str(error), where=where) from None
-    if limit.is_relative or limit.value <= 0:
-        raise ParseError(f"{text!r} is no time", where=where, hint="as in 10ms")
-    return limit.value
 
 
 def settings_of(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from perfc.common.durations import seconds_of
 from perfc.errors import ParseError
 
 from ..shared.prelude import (
@@ -51,13 +52,13 @@ def command(
     from perfc.study.comparison.slices import SCHEMA, SlicingView, slicing
     from perfc.view.report.formats.json_form import document_text
 
-    from .compare import settings_of, time_of
+    from .compare import settings_of
 
     how = options.deployment()
     settings = list(settings_of(options, [options.named(model)]))
     if len(settings) > 1:
         raise ParseError("one way of running at a time", where="--runtime, --dtype")
-    slo_s = None if slo is None else time_of(slo)
+    slo_s = None if slo is None else seconds_of(slo, "--slo")
     result = slicing(
         settings[0],
         how.target,

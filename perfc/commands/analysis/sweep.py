@@ -7,13 +7,16 @@ from pathlib import Path
 
 import click
 
+from perfc.common.durations import seconds_of
+from perfc.common.plain_text import say
+
 from ..shared.prelude import (
     DeploymentOptions,
     deliver,
-    emit,
     format_options,
     grouped_command,
     model_options,
+    show_view,
 )
 from ..shared.table import table_options
 
@@ -24,12 +27,13 @@ DOCUMENTS = {"sweep": "perfc.study.sweep.data_form:SweepView"}
 @grouped_command("sweep")
 @click.argument("model", type=click.Path(dir_okay=False))
 @table_options("sweep")
-@format_options("text", "csv", "json", "html")
+@format_options("text", "csv", "json", "markdown", "html")
 @model_options
 def command(
     options: DeploymentOptions,
     model: str,
     top: int,
+    slo: str | None,
     no_predict: bool,
     form: str,
     output: Path | None,
@@ -43,7 +47,8 @@ def command(
     from perfc.study.sweep import sweep
     from perfc.study.sweep.axes import parse_axes
     from perfc.study.sweep.data_form import render_csv, render_json
-    from perfc.study.sweep.text import render_text
+    from perfc.study.sweep.text import within
+    from perfc.study.sweep.views import document
 
     if not options.sizes:
         raise click.UsageError("give a range: --batch 1:256, --seq 128,512 or --dim NAME=1:256")
@@ -57,5 +62,12 @@ def command(
 
         deliver(sweep_page(result), output)
         return
-    render = {"text": render_text, "csv": render_csv, "json": render_json}[form]
-    emit(render(result), output)
+    for line in within(result, seconds_of(slo, "--slo")) if slo else ():
+        say(line, is_error=form != "text")
+    show_view(
+        form,
+        output,
+        lambda: render_json(result),
+        lambda: render_csv(result),
+        lambda: document(result),
+    )

@@ -243,7 +243,7 @@ def model_of(options: DeploymentOptions, name: str) -> str | CodeModel:
 
 
 def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str, str | None]:
-    """Return both sides; a revision alone is completed with its PyTorch module.
+    """Return both sides; a revision alone is completed with its model.
 
     Raises:
         ParseError: no module, or several, fit a revision.
@@ -254,7 +254,7 @@ def resolved(options: DeploymentOptions, old: str, new: str | None) -> tuple[str
     for name, other in ((old, new), (new, old)):
         if name is None or ":" in name or Path(name).exists() or not is_revision(name):
             continue
-        if other is not None and is_named(other) and name is old:
+        if other is not None and name is old and (is_named(other) or Path(other).is_file()):
             return f"{name}:{other}", other
         modules = [*options.budgets().modules] if options.file and other is None else []
         if len(modules) == 1:

@@ -124,7 +124,11 @@ def parse_dims(bindings: Iterable[str], where: str = "--dim") -> dict[str, int]:
         name, equals, value = (part.strip() for part in binding.rpartition("="))
         digits = value.removeprefix("-")
         if not equals or not name or not digits.isdecimal() or len(digits) > LONGEST:
-            raise ParseError(f"{binding[:60]!r} is not NAME=N", where=where, hint="as in batch=8")
+            raise ParseError(
+                f"{binding[:60]!r} is not NAME=N",
+                where=where,
+                hint="as in batch=8; perfc sweep takes ranges",
+            )
         if sizes.get(name, int(value)) != int(value):
             message = f"{name} is given as {sizes[name]} and as {int(value)}"
             raise ParseError(message, where=where, hint="give one of them")

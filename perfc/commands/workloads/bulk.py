@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.common.durations import seconds_of
 from perfc.errors import ParseError
 
 from ..shared.prelude import (
@@ -179,8 +180,6 @@ def runner(
     from perfc.machine import Reserve
     from perfc.study.bulk.pool import WorkerLimits, pooled
 
-    from ..analysis.compare import time_of
-
     if dask:
         from perfc.study.bulk.cluster import distributed
 
@@ -188,7 +187,7 @@ def runner(
     memory_bytes = Reserve.parse(memory, "--worker-memory").nbytes
     if not memory_bytes:
         raise ParseError(f"{memory!r} is no size", where="--worker-memory", hint="as in 4GiB")
-    limits = WorkerLimits(time_of(timeout, "--timeout"), memory_bytes)
+    limits = WorkerLimits(seconds_of(timeout, "--timeout"), memory_bytes)
     count = workers or len(processors())
     return partial(pooled, settings=settings, predict=predict, count=count, limits=limits)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from perfc.common.durations import seconds_of
 from perfc.errors import ParseError
 
 from ..shared.prelude import (
@@ -106,11 +107,9 @@ def limits_of(slo: str | None, max_memory: str | None) -> Limits:
     from perfc.machine import Reserve
     from perfc.study.search import Objective
 
-    from ..analysis.compare import time_of
-
     limits: dict[Objective, float] = {}
     if slo is not None:
-        limits[Objective.LATENCY] = time_of(slo)
+        limits[Objective.LATENCY] = seconds_of(slo, "--slo")
     if max_memory is not None:
         nbytes = Reserve.parse(max_memory, "--max-memory").nbytes
         if not nbytes:

@@ -47,9 +47,8 @@ def read_pipeline(source: str | os.PathLike[str]) -> DiffusionPipeline:
     name = os.fspath(source)
     if name.lower() in shipped():
         return described(name.lower(), loaded(str(HERE / f"{name.lower()}.json")))
-    folder = "give a folder with a model_index.json"
-    hint = suggestion(name.lower(), shipped(), folder, cutoff=0.4)
-    raise ModelError(f"no pipeline {name[:64]!r}", hint=hint)
+    hint = suggestion(name.lower(), shipped(), cutoff=0.4)
+    raise ModelError(f"no pipeline or folder {name[:64]!r}", hint=hint)
 
 
 def of_folder(folder: Path) -> DiffusionPipeline:

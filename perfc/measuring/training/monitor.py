@@ -138,7 +138,7 @@ class StepMonitor:
 
     def restart(self) -> None:
         """Begin to measure here, such as after an evaluation or a checkpoint."""
-        _synchronize()
+        synchronize()
         self._since, self._steps = time.perf_counter(), 0
 
     def metrics(self) -> dict[str, float]:
@@ -148,7 +148,7 @@ class StepMonitor:
         """
         if self._since is None or not self._steps:
             return {}
-        _synchronize()
+        synchronize()
         step_s = (time.perf_counter() - self._since) / self._steps
         used = memory_in_use()
         values = {"step_s": step_s, "memory_bytes": float(used)}
@@ -164,7 +164,8 @@ class StepMonitor:
         return {f"{PREFIX}{name}": value for name, value in values.items()}
 
 
-def _synchronize() -> None:
+def synchronize() -> None:
+    """Wait for the GPU, if this process uses one."""
     torch: Any = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -319,9 +319,8 @@ def compare(
     Raises:
         PerfcError: as for ``perfc.analyze``, or to sort by prices of several currencies.
     """
-    known = prices or Prices()
     rows: list[Row] = []
-    left_out: dict[str, None] = {}
+    left_out: dict[str, dict[str, None]] = {}
     report: Report | None = None
     for i, setting in enumerate(settings):
         if not setting.continues(settings[max(i - 1, 0)]):
@@ -329,17 +328,18 @@ def compare(
         for machine in machines:
             try:
                 report = setting.report(machine, report)
-                row = Row.of(report, known, region, predict=predict)
+                row = Row.of(report, prices or Prices(), region, predict=predict)
             except PerfcError as error:
                 if not (skip and setting.predictor):
                     raise
-                reason = error.message.removeprefix(f"{setting.predictor}: ")
-                left_out[f"{setting.predictor}: {reason}"] = None
+                reason = error.reason.removeprefix(f"{setting.predictor}: ")
+                left_out.setdefault(reason, {})[setting.predictor] = None
                 continue
             rows.append(row)
             if on_row is not None:
                 on_row(row)
-    result = Comparison(tuple(rows), order, slo_s, predict, region, tuple(left_out))
+    omitted = tuple(f"{', '.join(names)}: {reason}" for reason, names in left_out.items())
+    result = Comparison(tuple(rows), order, slo_s, predict, region, omitted)
     if order is Order.PRICE and not result.currency:
         some = any(r.price is not None for r in rows)
         what = "prices are in several currencies" if some else "no known price"

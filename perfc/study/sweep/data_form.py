@@ -51,15 +51,11 @@ class PointView:
     @classmethod
     def of(cls, p: Point) -> PointView:
         """Create the view of a point."""
-        low_s, high_s = (
-            (None, None) if p.predicted is None else (p.predicted.low_s, p.predicted.high_s)
-        )
         return cls(
             p.target,
             dict(p.dims),
             p.time_s,
-            low_s,
-            high_s,
+            *p.interval,
             p.floor_s,
             p.sustained_s,
             p.launch_s,

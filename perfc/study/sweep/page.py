@@ -10,7 +10,7 @@ from perfc.view.html.page import ChartBlock, chart_page
 from perfc.view.html.payload import Json, text
 from perfc.view.report.formats.document import Document, Section
 
-from .views import interval, notes, table
+from .views import notes, table
 
 if TYPE_CHECKING:
     from . import Point, Sweep
@@ -46,7 +46,7 @@ def payload(sweep: Sweep, along: str) -> Json:
         lines.setdefault((p.target, *several), []).append(p)
     drawn = {
         text(" · ".join(map(str, key))): [
-            (p.dims[along], (p.time_s, *interval(p), p.floor_s)) for p in points if p.dims[along]
+            (p.dims[along], (p.time_s, *p.interval, p.floor_s)) for p in points if p.dims[along]
         ]
         for key, points in lines.items()
     }

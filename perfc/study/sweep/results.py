@@ -67,6 +67,12 @@ class Point:
         """Return the predicted time of a run, or the sustained time without a prediction."""
         return self.sustained_s if self.predicted is None else self.predicted.time_s
 
+    @property
+    def interval(self) -> tuple[float | None, float | None]:
+        """Return the ends of the prediction interval; None without a prediction."""
+        run = self.predicted
+        return (None, None) if run is None else (run.low_s, run.high_s)
+
 
 @record
 class RegimeSpan:

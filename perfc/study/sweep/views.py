@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
 from perfc.view.report.formats.document import (
+    Bars,
     Column,
     Document,
     Note,
+    Part,
     Section,
     Table,
     in_bytes,
     in_seconds,
 )
-from perfc.view.report.units import LOWER_BOUND, Unit, plural, time_text
+from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, time_range, time_text
 
 from .text import capacity_in_words, in_words
 
@@ -25,12 +27,52 @@ if TYPE_CHECKING:
 
 LONGEST = 100
 """Maximum number of characters of a name."""
+MAX_ROWS = 24
+"""Points of one target on a page."""
 
 
 def document(sweep: Sweep) -> Document:
-    """Return the points as a table, with regimes and memory in words."""
-    parts: tuple[Table | Note, ...] = (table(sweep), *notes(sweep))
-    return Document(title(sweep), (Section("points", "points", parts),))
+    """Return points, their times as bars, and regimes and memory in words."""
+    shown = thinned(sweep)
+    how = "at sustained rates" if sweep.points[0].report is None else "predicted"
+    words = [f"time is {how}; 'limited by' is the largest part of the sustained time"]
+    if len(shown) < len(sweep.points):
+        words.append(f"{len(shown)} of {len(sweep.points)} points; --output-format csv has all")
+    if sweep.assumed:
+        words.append(
+            f"assumed: {', '.join(f'{sweep.label(n)} = {v}' for n, v in sweep.assumed.items())}"
+        )
+    points: tuple[Part, ...] = (
+        table(sweep, shown),
+        *(Note(printable(text)) for text in words),
+        *bars(sweep),
+    )
+    regimes = Section("regimes", "regimes and memory", tuple(notes(sweep)))
+    return Document(title(sweep), (Section("points", "points", points), regimes))
+
+
+def thinned(sweep: Sweep) -> Sequence[Point]:
+    """Return points for a page: all if they are few, else those where a regime changes."""
+    points = sorted(sweep.points, key=lambda p: (*p.dims.values(),))
+    targets = len({p.target for p in points})
+    if len(points) <= MAX_ROWS * targets:
+        return points
+    changes = [c for c in sweep.crossovers if c.what == "model"]
+    name, ends = changes[0].symbol, {v for c in changes for s in c.spans for v in (s.first, s.last)}
+    is_single = all(a.name == name or len(a.values) == 1 for a in sweep.axes)
+    selected = [
+        p for p in points if (v := p.dims[name]) in ends or (is_single and v & (v - 1) == 0)
+    ]
+    return selected[:: max(-(-len(selected) // (MAX_ROWS * targets)), 1)]
+
+
+def bars(sweep: Sweep) -> Iterator[Bars]:
+    """Yield the times of every target."""
+    for target in dict.fromkeys(p.target for p in sweep.points):
+        times = tuple(p.time_s for p in sweep.points if p.target == target)
+        if len(times) > 1:
+            ends = f"{time_text(times[0])} to {time_text(times[-1])}"
+            yield Bars(times, Unit.SECOND, f"time on {target}, {ends}")
 
 
 def title(sweep: Sweep) -> str:
@@ -76,47 +118,51 @@ def _time(point: Point) -> float:
     return point.time_s
 
 
-def table(sweep: Sweep) -> Table:
-    """Return the table of points."""
+def table(sweep: Sweep, points: Sequence[Point] | None = None) -> Table:
+    """Return the table of points, by default of all."""
     names = [a.name for a in sweep.axes]
+    first = names[0]
     columns = (
         Column("target", "target"),
         *(Column(name, printable(sweep.label(name)[:LONGEST]), Unit.COUNT) for name in names),
         Column("time_s", "time"),
-        Column("low_s", "low"),
-        Column("high_s", "high"),
+        Column("interval", INTERVAL, is_spare=True),
         Column("floor_s", LOWER_BOUND),
+        Column("each_s", printable(f"time/{sweep.label(first)[:LONGEST]}")),
+        Column("device_bytes", "device traffic", is_spare=True),
         Column("memory_bytes", "memory"),
+        Column("fits", "fits", is_spare=True),
         Column("bound", "limited by"),
     )
-
     rows = tuple(
         (
             p.target,
             *(p.dims[name] for name in names),
             in_seconds(p.time_s),
-            *map(in_seconds, interval(p)),
+            None if p.predicted is None else time_range(p.predicted.low_s, p.predicted.high_s),
             in_seconds(p.floor_s),
+            in_seconds(p.time_s / max(p.dims[first], 1)),
+            in_bytes(p.device_bytes),
             in_bytes(p.memory_bytes),
+            "yes" if p.fits else "no",
             p.regime.value,
         )
-        for p in sweep.points
+        for p in points or sweep.points
     )
     return Table(columns, rows)
 
 
-def interval(point: Point) -> tuple[float | None, float | None]:
-    """Return the ends of the prediction interval; None without a prediction."""
-    run = point.predicted
-    return (None, None) if run is None else (run.low_s, run.high_s)
-
-
 def notes(sweep: Sweep) -> Iterator[Note]:
-    """Yield notes on regimes and memory."""
+    """Yield notes on the regimes of the model and its longest kernels, and on memory."""
     for c in sweep.crossovers:
-        if c.what == "model":
-            words = in_words(c.spans, sweep.label(c.symbol))
-            yield Note(printable(f"{c.target}: {words}"))
-    for capacity in sweep.capacities:
-        words = capacity_in_words(capacity, sweep.label(capacity.symbol))
-        yield Note(printable(f"{capacity.target}: {words}"))
+        what = f"{c.target}" if c.what == "model" else f"{c.target}, {c.what} ({c.node})"
+        yield Note(
+            printable(f"{_at(sweep, what, c.fixed)}: {in_words(c.spans, sweep.label(c.symbol))}")
+        )
+    for limit in sweep.capacities:
+        words = capacity_in_words(limit, sweep.label(limit.symbol))
+        yield Note(printable(f"{_at(sweep, limit.target, limit.fixed)}: {words}"))
+
+
+def _at(sweep: Sweep, what: str, fixed: Mapping[str, int]) -> str:
+    return f"{what} at {sweep.at(fixed)}" if fixed else what

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import pytest
 
+from perfc.api import Report
 from perfc.deployment import Deployment
 from perfc.deployment.prices import Market, Offer, Prices
-from perfc.errors import ParseError
+from perfc.errors import MissingExtraError, ParseError, PerfcError
 from perfc.machine import load_machine
 from perfc.study.comparison.rows import Comparison, LimitStatus, ModelSetting, Order, Row, compare
 from perfc.study.comparison.views import BAR, bar, columns, interval, memory, notes, recommendations
@@ -63,6 +64,22 @@ def row(time_s: float = 2.0, **changes: Any) -> Row:
     )
     usual = {"runtime": "ort", "dtype": "", "sizes": {}, "labels": {}, "price": None}
     return Row(verdict, given=frozenset(), **{**usual, **changes})
+
+
+def test_predictors_that_are_left_out_share_a_line_by_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(setting: ModelSetting, *_: object) -> Report:
+        if setting.predictor == "other":
+            raise PerfcError("other: no such step")
+        raise MissingExtraError("it needs torch", hint="pip install x")
+
+    monkeypatch.setattr(ModelSetting, "report", refuse)
+    ways = [replace(settings()[0], predictor=name) for name in ("gnn", "other", "mlp")]
+    found = compare(ways, MACHINES, skip=True)
+    assert found.left_out == ("gnn, mlp: pip install x", "other: no such step")
+    with pytest.raises(MissingExtraError):
+        compare(ways, MACHINES)
 
 
 def test_a_price_is_of_a_million_items() -> None:

@@ -1,0 +1,64 @@
+"""Prediction of a PyTorch module beside its calls."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from statistics import median
+from typing import TYPE_CHECKING, Any, Unpack
+
+from perfc.api import analyze
+from perfc.deployment import DeploymentKeywords
+
+from .training.monitor import synchronize
+
+if TYPE_CHECKING:
+    import torch
+
+
+@contextmanager
+def watch(
+    model: torch.nn.Module, target: str = "host", **keywords: Unpack[DeploymentKeywords]
+) -> Iterator[list[float]]:
+    """Predict a module with the inputs of its first call; warn if its calls took another time.
+
+    Yields the seconds of each call as they are measured. The first, in which libraries choose
+    kernels, does not count if others follow.
+
+    Args:
+        model: module that is called within the context.
+        target: machine that it runs on: a name, or ``host``.
+        keywords: fields of a deployment, as in ``perfc.analyze``.
+
+    Raises:
+        PerfcError: as ``perfc.analyze``.
+    """
+    given: list[Any] = []
+    times: list[float] = []
+
+    def begin(_: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if not times:
+            given.append(named if named and not args else args)
+        synchronize()
+        times.append(-time.perf_counter())
+
+    def end(*_: Any) -> None:
+        synchronize()
+        times[-1] += time.perf_counter()
+
+    hooks = (
+        model.register_forward_pre_hook(begin, with_kwargs=True),
+        model.register_forward_hook(end),
+    )
+    try:
+        yield times
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if times:
+        verdict = analyze(model, target, inputs=given[0], **keywords).verdict
+        measured_s = median(times[1:] or times)
+        if not verdict.expected.low <= measured_s <= verdict.expected.high:
+            warnings.warn(verdict.place_of(measured_s), stacklevel=3)
