@@ -47,3 +47,15 @@ def test_a_cache_of_8_bits_is_faster_where_units_have_them() -> None:
     half, narrow = served("h100"), served("h100", kv_dtype="fp8")
     assert rate(narrow) > rate(half)
     assert not [n for n in narrow.notes if "converted" in n]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"),
+    [("nvfp4", 4.5), ("mxfp4", 4.25), ("mxfp4-a4", 4.25), ("f8-block", 8.0), ("f8", 8.0)],
+)
+@pytest.mark.parametrize("target", ["b200", "h100"])
+def test_experts_store_their_scales(target: str, dtype: str, bits: float) -> None:
+    """One of 8 bits for 16 or 32 weights of 4; tables and routers have 16 bits."""
+    found = llm("mixtral-8x7b", target, dtype=dtype, requests=2)
+    held = 8 * found.memory.weight_bytes / found.parameters
+    assert held == pytest.approx(bits, rel=0.02)

@@ -253,6 +253,16 @@ LOGS = [
         {"dtype": "i8", "kv_dtype": "f16", "token_budget": 4096, "max_num_seqs": 1},
         64.75,
     ),
+    # TensorRT-LLM: its issue 6294, docs/reference/memory.md, a report of Kimi K2.5 in NVFP4
+    (
+        "llama-3.1-8b",
+        "h100",
+        "trtllm 0.20",
+        {"dtype": "fp8", "token_budget": 23552, "max_num_seqs": 4096, "utilization": 0.8},
+        52.51,
+    ),
+    ("llama-2-7b", "h100", "trtllm 0.12", {"dtype": "fp8"}, 63.44),
+    ("kimi-k2.5", "b300", "trtllm 1.3", {"dtype": "nvfp4", "parallel": {"tp": 8}}, 166.02),
 ]
 """Model, target, runtime, options, and GiB of the pool in the log."""
 

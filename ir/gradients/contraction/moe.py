@@ -27,12 +27,12 @@ def moe(at: Adjoint) -> Gradients | None:
         return None
     op = replace(op, skew=0.0)
     at.node = replace(at.node, op=op)
-    ins = (at.dy, *at.node.inputs)
+    ins = (at.dy, *at.node.inputs[: SAVED - 1])
     gradients: dict[int, Value | None] = {}
     if at.wants(0) or at.wants(1):
         before = at.tape.several(MoEInputGrad.of(op), ins, 2 if at.wants(1) else 1)
         gradients |= dict(enumerate(before))
-    wanted = [i for i in range(WEIGHTS, len(at.node.inputs)) if at.wants(i)]
+    wanted = [i for i in range(WEIGHTS, len(ins) - 1) if at.wants(i)]
     if wanted:
         count = max(wanted) - WEIGHTS + 1
         if op.keeps_rows:

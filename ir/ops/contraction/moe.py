@@ -65,7 +65,7 @@ class MoE(Op):
     onnx = "com.microsoft::MoE"
     operands = (
         "input router_probs fc1_experts_weights fc1_experts_bias? fc2_experts_weights "
-        "fc2_experts_bias? fc3_experts_weights? fc3_experts_bias?"
+        "fc2_experts_bias? fc3_experts_weights? fc3_experts_bias? fc1_scales? fc2_scales?"
     )
     kind = Kind.MATMUL
     formulas = {

@@ -252,10 +252,12 @@ def runnable(precision: ServingPrecision, takes: Callable[[str], bool]) -> Servi
     weights = form(precision.weights)
     if precision.weights is WeightFormat.MXFP4 and takes(DType.F4E2M1.code):
         weights = WeightFormat.MXFP4_A4
-    experts = precision.experts
+    experts, block = precision.experts, precision.weights.block
     return replace(
         in_half(precision, takes),
         weights=weights,
+        # those of 16 weights stay (NVFP4 widened)
+        group=precision.group or (block if block < weights.block else 0),
         experts=None if experts is None else form(experts),
         rules=tuple([replace(rule, weights=form(rule.weights)) for rule in precision.rules]),
     )

@@ -24,7 +24,7 @@ from ...checkpoints.stored import StoredWeight
 from ..model import Activation, Experts, Mlp, Norm, NormKind
 from ..precision import WEIGHT_FORMATS, WeightFormat
 from .builder import Builder
-from .quantised import trimmed
+from .quantised import scales_of, trimmed
 from .written_out import gelu_by_tanh, quick_gelu
 
 ADD, MUL, SIGMOID = Add(), Mul(), Sigmoid()
@@ -168,7 +168,8 @@ def fused_experts(
             skew=b.expert_skew,
             keeps_rows=b.keeps_rows,
         )
-        operands = (x, routed, first[0], biases[0], second[0], biases[1])
+        operands = (x, routed, first[0], biases[0], second[0], biases[1], None, None)
+        operands = (*operands, first[1], second[1])
     return b.node(op, trimmed(*operands), f"{name}.experts")
 
 
@@ -196,15 +197,6 @@ PACKED = frozenset(
 """Formats whose weights are widened on the way into a product."""
 
 
-_SCALES = {
-    WeightFormat.MXFP4: DType.F8E8M0,
-    WeightFormat.MXFP4_F8: DType.F8E8M0,
-    WeightFormat.NF4: DType.F32,
-    WeightFormat.NF4_NESTED: DType.U8,
-}
-"""Element types of scales; those of activations elsewhere."""
-
-
 def stored(
     b: Builder, form: WeightFormat, shape: tuple[int, int, int], name: str
 ) -> tuple[Value, Value | None]:
@@ -222,11 +214,9 @@ def stored(
     if form in PACKED:
         packed = -(-contracted * form.bits // 8)
         weight = b.weight(f"{name}.weight", (count, columns, packed), DType.U8)
-        scale = _SCALES.get(form, b.half)
-        blocks = -(-contracted // b.precision.block(form, contracted, name))
-        return weight, b.scales(f"{name}.scales", (count, columns, blocks), scale)
-    assert form.multiplied is not None
-    return b.weight(f"{name}.weight", shape, form.multiplied), None
+    else:
+        weight = b.weight(f"{name}.weight", shape, form.multiplied)
+    return weight, scales_of(b, form, (contracted, columns), name, count)
 
 
 def activated(b: Builder, x: Value, activation: Activation, name: str) -> Value:

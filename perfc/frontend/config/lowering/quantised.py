@@ -55,18 +55,17 @@ def quantised_product(
             return b.node(wide, trimmed(x, packed, scales, zeros, None, bias), name)
         case WeightFormat.NF4 | WeightFormat.NF4_NESTED:
             packed = b.weight(weight, (-(-n * k // 2),), DType.U8)
-            scale = DType.F32 if form is WeightFormat.NF4 else DType.U8
-            scales = b.scales(f"{name}.absmax", (-(-n * k // form.block),), scale)
+            scales = b.scales(f"{name}.absmax", (-(-n * k // form.block),), SCALES[form])
             looked_up = MatMulBnb4(K=k, N=n, block_size=form.block, quant_type=1)
             y = b.node(looked_up, (x, packed, scales), name)
             return y if bias is None else b.node(Add(), (y, bias), f"{name}.biased")
         case WeightFormat.MXFP4 | WeightFormat.MXFP4_F8:
             block = b.precision.block(form, k, name)
             packed = b.weight(weight, (n, -(-k // 2)), DType.U8)
-            scales = b.scales(f"{name}.scales", (n, -(-k // block)), DType.F8E8M0)
+            of_blocks = scales_of(b, form, extents, name)
             one = b.buffer("scale", (1,), DType.F32)
             half_wide = MatMulBlockQuantizedFp4Weight(block_size=block)
-            return b.node(half_wide, trimmed(x, packed, scales, one, None, bias), name)
+            return b.node(half_wide, trimmed(x, packed, of_blocks, one, None, bias), name)
         case WeightFormat.I8:
             whole = b.weight(weight, (k, n), DType.I8)
             scales = b.scales(f"{name}.scales", (n,), b.half)
@@ -79,7 +78,8 @@ def quantised_product(
             whole = b.weight(weight, (n, k), form.multiplied)
             narrow = quantised(b, x, form)
             one = b.buffer("scale", (1,), DType.F32)
-            scales = _scales(b, form, (k, n), name)
+            of_blocks = scales_of(b, form, extents, name)
+            scales = of_blocks or b.scales(f"{name}.scale", (1,), DType.F32)
             float8 = GemmFloat8(transB=1, dtype=b.half)
             return b.node(float8, (narrow, whole, bias, one, scales), name)
 
@@ -117,19 +117,28 @@ def block_product(
     return b.node(op, trimmed(x, packed, one, None, None, bias), name)
 
 
-def _scales(b: Builder, form: WeightFormat, extents: tuple[int, int], name: str) -> Value:
-    """Return the scales of a weight in narrow floats: one, or one per block."""
+SCALES = {
+    WeightFormat.F8_BLOCK: DType.F32,
+    WeightFormat.NVFP4: DType.F8E4M3FN,
+    WeightFormat.MXFP4: DType.F8E8M0,
+    WeightFormat.MXFP4_F8: DType.F8E8M0,
+    WeightFormat.MXFP4_A4: DType.F8E8M0,
+    WeightFormat.NF4: DType.F32,
+    WeightFormat.NF4_NESTED: DType.U8,
+}
+"""Element types of scales; those of activations elsewhere."""
+
+
+def scales_of(
+    b: Builder, form: WeightFormat, extents: tuple[int, int], name: str, *outer: int
+) -> Value | None:
+    """Return the scales of a weight of ``extents``, contracted and columns; None for one of all."""
     k, n = extents
-    match form:
-        case WeightFormat.F8_BLOCK:
-            shape = (-(-n // form.block), -(-k // form.block))
-            return b.scales(f"{name}.scales", shape, DType.F32)
-        case WeightFormat.MXFP4_A4:
-            return b.scales(f"{name}.scales", (n, -(-k // form.block)), DType.F8E8M0)
-        case WeightFormat.NVFP4:
-            return b.scales(f"{name}.scales", (n, -(-k // form.block)), DType.F8E4M3FN)
-        case _:
-            return b.scales(f"{name}.scale", (1,), DType.F32)
+    if not form.block:
+        return None
+    block = b.precision.block(form, k, name)
+    rows = -(-n // form.block) if form is WeightFormat.F8_BLOCK else n
+    return b.scales(f"{name}.scales", (*outer, rows, -(-k // block)), SCALES.get(form, b.half))
 
 
 def quantised(b: Builder, x: Value, form: WeightFormat) -> Value:
