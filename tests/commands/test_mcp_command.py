@@ -25,9 +25,13 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "analyze": ({"model": MODEL, "target": "a100", "batch": 8}, "predicted"),
     "compare": ({"models": [MODEL], "target": ["a100", "l4"], "batch": 1}, "l4"),
     "explain": ({"model": MODEL, "node": "/conv1/Conv"}, "flop"),
+    "roofline": ({"model": MODEL, "target": "l4"}, "Tflop/s"),
+    "sweep": ({"model": MODEL, "batch": "1:8", "slo": "10ms"}, "within 10.0 ms: batch 8"),
+    "mig": ({"model": MODEL, "slo": "10ms"}, "1g.10gb"),
     "lint": ({"files": [MODEL]}, MODEL),
+    "check": ({"files": MODEL}, "all budgets met"),
     "diff": ({"old": MODEL, "new": MODEL, "to": ["dtype=f16"], "top": 5}, "lower bound"),
-    "llm": ({"command": "serve", "model": "llama-3.1-8b", "isl": 128, "osl": 16}, "tokens/s"),
+    "llm": ({"model": "llama-3.1-8b", "isl": 128, "osl": 16}, "tokens/s"),
     "plan": ({"model": "llama-3.1-8b", "gpus": "16"}, "tokens"),
     "fit": ({"model": MODEL, "target": ["t4"]}, "MiB"),
     "op": ({"command": "matmul", "m": 512, "n": 512, "k": 512, "target": ["h100"]}, "µs"),
@@ -44,6 +48,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("analyze", {"model": MODEL, "values": ["x=@../secret.json"]}, "no argument 'values'"),
     ("analyze", {"model": MODEL, "value": ["x=@../secret.json"]}, "leaves the root"),
     ("analyze", {"model": MODEL, "output": "x.html"}, "no argument 'output'"),
+    ("check", {"files": MODEL, "write_baseline": True}, "no argument 'write_baseline'"),
     ("analyze", {"model": MODEL, "model_explorer": "x.json"}, "no argument 'model_explorer'"),
     ("diff", {"old": MODEL, "to": ["target=/absent/machine.toml"]}, "outside of the root"),
     (
@@ -164,18 +169,18 @@ def patch(old: str, new: str, file: str = "net.py") -> str:
 def test_an_agent_searches_among_patches_where_code_may_run(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (tmp_path / "net.py").write_text(NET)
-    given = {"module": "net.py:Net", "input": ["4096x1024"], "target": ["a100"]}
+    given = {"model": "net.py:Net", "input": "4096x1024", "target": "a100"}
     narrow, wide = patch("4096", "512"), patch("4096", "8192")
 
     async def use(client: Any) -> None:
         listed = [tool.name for tool in (await client.list_tools()).tools]
-        assert listed[-3:] == ["propose", "price", "compare_patches"]
+        assert listed[-2:] == ["propose", "price"]
         proposed = await client.call_tool("propose", given)
         text = proposed.content[0].text
         assert "# autocast to bf16" in text or "# torch.compile" in text, text
         assert "+++ b/net.py" in text
         many = {"patches": [wide, narrow, patch("4096", "512", "../net.py"), "no patch"]}
-        made = (await client.call_tool("compare_patches", given | many)).structured_content
+        made = (await client.call_tool("price", given | many)).structured_content
         assert [p["patch"] for p in made["patches"]] == [1, 0, 2, 3]
         time = made["patches"][0]["totals"]["time"]
         assert time["delta_low"] <= time["delta"] <= time["delta_high"] < 0
@@ -183,16 +188,16 @@ def test_an_agent_searches_among_patches_where_code_may_run(tmp_path: Path) -> N
         assert {c["source"] for c in made["patches"][0]["causes"]} == {"net.py:11"}
         assert all("does not apply" in p["error"] for p in made["patches"][2:])
         for wrong, expected in (
-            ({"patches": []}, "at most 1"),
-            ({"patches": [wide, wide]}, "at most 1"),
+            ({"patches": []}, "at most 8"),
+            ({"patches": [wide] * 9}, "at most 8"),
             ({"patches": ["x" * 200_000]}, "100,000 characters"),
-            ({"patches": [wide], "module": "/etc/passwd.py:Net"}, "outside of the root"),
-            ({"patches": [wide], "module": "../net.py:Net"}, "leaves the root"),
-            ({"patches": [wide], "module": "net.onnx"}, "as in net.py:Net"),
+            ({"patches": [wide], "model": "/etc/passwd.py:Net"}, "outside of the root"),
+            ({"patches": [wide], "model": "../net.py:Net"}, "leaves the root"),
+            ({"patches": [wide], "model": "net.onnx"}, "as in net.py:Net"),
             ({"patches": [wide], "output": "x"}, "no argument 'output'"),
-            ({"patches": wide}, "must be of type array"),
+            ({"patches": "no patch"}, "does not apply"),
             ({"patches": [7]}, "must be of type string"),
-            ({"patches": [wide], "module": None}, "as in net.py:Net"),
+            ({"patches": [wide], "model": None}, "as in net.py:Net"),
             ({"patches": [wide], "input": 7}, "must be of type array"),
             ({"patches": [wide], "input": ["4\0"]}, "has a zero byte"),
             ({"patches": [wide], "kwargs": {"width": 8}}, "must be of type string"),

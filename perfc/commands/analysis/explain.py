@@ -22,7 +22,7 @@ DOCUMENTS = {"explain": "perfc.study.explain.text:Explanation"}
 
 
 @grouped_command("explain")
-@click.argument("model", type=click.Path(dir_okay=False))
+@click.argument("model", type=click.Path())
 @click.argument("node", type=Nodes())
 @format_options("text", "json")
 @model_options

@@ -25,7 +25,7 @@ DOCUMENTS = {"sweep": "perfc.study.sweep.data_form:SweepView"}
 
 
 @grouped_command("sweep")
-@click.argument("model", type=click.Path(dir_okay=False))
+@click.argument("model", type=click.Path())
 @table_options("sweep")
 @format_options("text", "csv", "json", "markdown", "html")
 @model_options

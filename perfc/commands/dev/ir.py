@@ -23,7 +23,7 @@ from ..shared.output import emit, output_option
 
 
 @grouped_command("ir")
-@click.argument("model", type=click.Path(dir_okay=False))
+@click.argument("model", type=click.Path())
 @dim_option
 @module_options
 @jax_option

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @grouped_command("opt")
-@click.argument("model", type=click.Path(dir_okay=False, allow_dash=True))
+@click.argument("model", type=click.Path(allow_dash=True))
 @table_options("opt")
 @dim_option
 @module_options

@@ -19,7 +19,7 @@ from ..shared.prelude import (
 
 
 @grouped_command("reduce")
-@click.argument("model", type=click.Path(dir_okay=False))
+@click.argument("model", type=click.Path())
 @click.option(
     "--node", type=Nodes(), metavar="NODE", help="Extract this node, by name, output or position."
 )

@@ -13,14 +13,16 @@ from perfc.frontend.reading.module_name import is_named
 
 from . import _tools
 
+PRICE = "price"
+"""Tool that takes patches; its answer is JSON."""
 TOOLS: Mapping[str, str] = {
     "propose": "Propose edits of a module's code that save time, as patches with prices.",
-    "price": "Price a patch: bounds, predictions with intervals, and causes with lines.",
-    "compare_patches": "Price several patches of one module, the fastest first.",
+    PRICE: "Price patches of one module, the fastest first: bounds, predictions with intervals, "
+    "and causes with lines; times are in seconds, energies in joules, sizes in bytes.",
 }
 """Summaries of the tools."""
-MOST_PATCHES: Mapping[str, int] = {"price": 1, "compare_patches": 8}
-"""Largest number of patches of each tool that takes some; its answer is JSON."""
+MOST_PATCHES = 8
+"""Largest number of patches of a call."""
 OPTIONS = ("target", "runtime", "dtype", "batch", "seq")
 LONGEST_PATCH = 100_000
 """Characters of all patches of a call."""
@@ -30,12 +32,13 @@ def schema(tool: str) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments."""
     options, text = _tools.schema("diff")["properties"], {"type": "string"}
     properties = {name: options[name] for name in OPTIONS}
-    properties["module"] = text | {"description": "package.module:Name or path.py:Name"}
-    properties["input"] = {"type": "array", "items": text, "description": "8x3x224x224"}
+    properties["model"] = text | {"description": "package.module:Name or path.py:Name"}
+    several = {"type": ["array", "string"], "items": text}
+    properties["input"] = several | {"description": "8x3x224x224"}
     properties["kwargs"] = text | {"description": "JSON object of arguments of the class"}
-    required = ["module"]
-    if most := MOST_PATCHES.get(tool):
-        properties["patches"] = {"type": "array", "items": text, "minItems": 1, "maxItems": most}
+    required = ["model"]
+    if tool == PRICE:
+        properties["patches"] = several | {"minItems": 1, "maxItems": MOST_PATCHES}
         required.append("patches")
     return {
         "type": "object",
@@ -65,21 +68,21 @@ async def answer(
             hint = f"there are {', '.join(properties)}"
             raise PerfcError(f"no argument {name[:64]!r} of {tool}", hint=hint)
         _tools.check_type(name, value, properties[name])
-    module = arguments.get("module") or ""
+    module = arguments.get("model") or ""
     if not is_named(module):
-        raise PerfcError(f"module: {module[:64]!r} is none", hint="as in net.py:Net")
-    call = [f"--input={_tools.confined('input', i, root)}" for i in arguments.get("input") or ()]
+        raise PerfcError(f"model: {module[:64]!r} is no module", hint="as in net.py:Net")
+    inputs = listed(arguments.get("input"))
+    call = [f"--input={_tools.confined('input', i, root)}" for i in inputs]
     if kwargs := arguments.get("kwargs"):
         call.append(f"--kwargs={_tools.confined('kwargs', kwargs, root)}")
     options = {name: arguments[name] for name in OPTIONS if name in arguments}
-    most = MOST_PATCHES.get(tool)
-    if most is None:
+    if tool != PRICE:
         options |= {"files": [module], "patch": True}
         command, *line = _tools.command_line("lint", options, root, is_code=True)
         return await run([command, *call, *line])
-    patches = arguments.get("patches") or []
-    if not 0 < len(patches) <= most or sum(map(len, patches)) > LONGEST_PATCH:
-        limit = f"{most} of {LONGEST_PATCH:,} characters together"
+    patches = listed(arguments.get("patches"))
+    if not 0 < len(patches) <= MOST_PATCHES or sum(map(len, patches)) > LONGEST_PATCH:
+        limit = f"{MOST_PATCHES} of {LONGEST_PATCH:,} characters together"
         raise PerfcError(f"patches: {tool} takes at most {limit}")
     options |= {"old": module, "output_format": "json"}
     command, *line = _tools.command_line("diff", options, root, is_code=True)
@@ -89,6 +92,11 @@ async def answer(
         raise PerfcError(made[0]["error"])
     made.sort(key=lambda m: m["totals"]["time"]["new"] if "totals" in m else float("inf"))
     return json.dumps({"patches": made}, indent=1)
+
+
+def listed(given: Any) -> list[str]:
+    """Return the values of an argument that may be one without its array."""
+    return [given] if isinstance(given, str) else given or []
 
 
 async def priced(

@@ -36,6 +36,9 @@ HIDDEN = frozenset(
         "exit_zero",
         "engine_args",
         "metric",
+        "write_baseline",
+        "comment",
+        "policy",
     }
 )
 """Parameters that write models, change only the display, belong to PyTorch modules, or read files
@@ -93,6 +96,12 @@ def commands_of(tool: str) -> list[ToolCommand]:
     return [ToolCommand((tool, name), command.commands[name]) for name in names]
 
 
+def default_of(tool: str) -> str | None:
+    """Return the subcommand that a group runs if none is named."""
+    module = listing.module_of(tool)
+    return getattr(listing.command_of(module), "default", None) if module else None
+
+
 def description(tool: str) -> str:
     """Return the summary of a command, from its file."""
     module = listing.module_of(tool)
@@ -107,7 +116,10 @@ def schema(tool: str) -> dict[str, Any]:
     required: list[str] = []
     if len(commands) > 1:
         properties[KIND] = {"type": "string", "enum": [c.path[-1] for c in commands]}
-        required.append(KIND)
+        if default := default_of(tool):
+            properties[KIND]["default"] = default
+        else:
+            required.append(KIND)
     for one in commands:
         for name, parameter in one.parameters:
             properties.setdefault(name, parameter_schema(parameter))
@@ -182,7 +194,7 @@ def command_line(
     chosen = commands[0]
     if len(commands) > 1:
         names = [c.path[-1] for c in commands]
-        name = given.pop(KIND, None)
+        name = given.pop(KIND, default_of(tool))
         if name not in names:
             raise PerfcError(f"{KIND} is {name!r}", hint=f"one of {', '.join(names)}")
         chosen = commands[names.index(name)]
@@ -199,7 +211,7 @@ def command_line(
         check_type(name, value, parameter_schema(known[name]))
         (positional if isinstance(known[name], click.Argument) else options).append((name, value))
     positional.sort(key=lambda pair: list(known).index(pair[0]))
-    line = [*chosen.path]
+    line = [*chosen.path, *(["--no-cache"] if "no_cache" in known else [])]
     for name, value in options:
         line += words(known[name], value, root)
     line.append("--")

@@ -52,8 +52,9 @@ INSTRUCTIONS = (
 def command(root: Path, allow_code: bool) -> None:
     """Serve the commands as tools over standard input and output, until the client disconnects.
 
-    Tools: analyze, compare, explain, lint, diff, llm, plan, fit, op, targets. They read files in
-    --root alone and write none. With --allow-code also propose, price and compare_patches.
+    Tools: analyze, compare, explain, roofline, sweep, mig, lint, check, diff, llm, plan, fit, op,
+    targets. They read files in --root alone and write none. With --allow-code also propose and
+    price.
     """
     if find_spec("mcp") is None:
         raise MissingExtraError("perfc mcp needs the MCP SDK", hint=install("mcp"))
@@ -128,7 +129,7 @@ async def answer(
 
 def is_json(tool: str, arguments: Mapping[str, Any]) -> bool:
     """Return True if the answer of a tool is a JSON document."""
-    return tool in _patches.MOST_PATCHES or arguments.get("output_format") == "json"
+    return tool == _patches.PRICE or arguments.get("output_format") == "json"
 
 
 async def ran(root: Path, line: list[str], more: Mapping[str, str] | None = None) -> str:
