@@ -182,7 +182,7 @@ def test_base_installation_says_in_one_line_what_mends_it(
         assert error.startswith("error: ")
         assert error.count("\n") == 1
         assert re.search(
-            r"pip install '[\w-]+[<>=]|no such|no data set|cannot|there already", error
+            r"pip install '[\w-]+(\[gnn\]'|[<>=])|no such|no data set|cannot|there already", error
         ), error
 
 

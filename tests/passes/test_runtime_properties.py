@@ -23,6 +23,8 @@ Adding = Callable[[str, str], None]
 READ = ("perfc", "passes", "analyzers", "kernels", "ir")
 NOT_OF_RUNTIMES = {
     "perfc/common/extras.py": "an extra of the package",
+    "perfc/deployment/step.py": "what a model is",
+    "perfc/frontend/pytorch/trainers.py": "what a switch of trainers asks for",
     "perfc/measuring/measure/process.py": "an extra of the package",
     "perfc/measuring/measure/worker.py": "frameworks, as requests name them",
     "perfc/deployment/engine_commands.py": "programs that start engines",

@@ -11,9 +11,6 @@ import perfc
 from perfc import cli
 from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.prices import (
-    HOST,
-    Bill,
-    Host,
     Offer,
     Prices,
     Region,
@@ -26,6 +23,7 @@ from perfc.deployment.prices.regions import J_PER_KWH, regions
 from perfc.errors import ParseError
 from perfc.machine import load_machine
 from perfc.study.comparison.amounts import mass, span
+from perfc.study.comparison.bill import HOST, Bill, Host
 
 RESNET = str(Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz")
 TABLE = """\

@@ -88,17 +88,21 @@ def test_a_file_of_a_campaign_may_be_so_long_and_not_one_byte_longer(
 ) -> None:
     assert h200.MAX_BYTES == 67_108_864
     path = tmp_path / name
-    content = b"x" * 1000
+    head = b"# gpu: H\n# torch: 2\n"
+    content = head.ljust(1000, b"x")
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     monkeypatch.setattr(h200, "MAX_BYTES", 1000)
-    assert h200.text(path) == "x" * 1000
+    assert h200.settings_and_rows(path) == (
+        {"gpu": "H", "torch": "2"},
+        ["x" * (1000 - len(head))],
+    )
     monkeypatch.setattr(h200, "MAX_BYTES", 999)
     with pytest.raises(DataError, match="such files end at 999 bytes"):
-        h200.text(path)
+        h200.settings_and_rows(path)
     monkeypatch.setattr(h200, "MAX_BYTES", 5000)
     path.write_bytes(gzip.compress(content)[:-4])
     if name.endswith(".gz"):
         with pytest.raises(DataError, match="cannot read"):
-            h200.text(path)
+            h200.settings_and_rows(path)
     assert h200.number("") != h200.number("")
     assert h200.number("2.5") == 2.5

@@ -69,6 +69,7 @@ def test_fleets_of_a_rate_are_replayed_by_a_run(capsys: pytest.CaptureFixture[st
                 "ep": plan.parallel.expert,
                 "dp": plan.engines,
             },
+            prefill_gpus=plan.gpus - plan.engines * plan.parallel.tensor,
             token_budget=plan.token_budget,
         )
         assert again.latencies == plan.latencies

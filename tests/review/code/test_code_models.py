@@ -126,7 +126,7 @@ def test_a_table_has_one_budget_per_combination_of_its_lists(project: Path) -> N
     ("text", "message"),
     [
         ('[[models]]\nsource = "net.onnx"\n', "2: source names no PyTorch module"),
-        ('[[models]]\nsource = "a:B"\nimput = 1\n', "3: no key 'imput' in a model .*'input'"),
+        ('[[models]]\nsource = "a:B"\nimput = 1\n', "3: no key 'imput' in a model .*mean input"),
         ('[[models]]\nsource = "a:B"\nkwargs = 3\n', "3: kwargs is not a table"),
         ('[[models]]\nsource = "a:B"\nbatch = []\n', "3: batch is an empty list"),
         ('[[models]]\nsource = "a:B"\ninput = 3\n', "3: input is not a shape or a list of them"),
