@@ -205,6 +205,14 @@ class Tape:
         ends = (self.ints((-1,)), self.ints((-(1 << 31),)), self.ints((axis,)), self.ints((-1,)))
         return self.apply(Slice(), v, *ends)
 
+    def repeated(self, v: Value, heads: Dim) -> Value:
+        """Return keys or values with one head for each head of the queries, shared heads copied."""
+        b, g, t, d = shape_of(v)
+        if g == heads:
+            return v
+        copies = self.expand(self.reshape(v, (b, g, 1, t, d)), (b, g, heads // g, t, d))
+        return self.reshape(copies, (b, heads, t, d))
+
     def zeros(self, shape: Shape, dtype: DType = DType.F32) -> Value:
         """Return zeros of a shape."""
         return self.expand(self.constant((0.0,), (1,) * len(shape), dtype), shape)

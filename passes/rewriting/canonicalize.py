@@ -11,6 +11,7 @@ from perfc.ir import (
     Kind,
     Module,
     Node,
+    Phase,
     TensorType,
     Value,
     Weight,
@@ -18,6 +19,7 @@ from perfc.ir import (
     entity,
     frozen,
 )
+from perfc.ir.gradients.tape import Tape
 from perfc.ir.ops.control.control import If, Loop
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Expand, Transpose
@@ -26,6 +28,7 @@ from perfc.ir.ops.movement.view import Identity, View
 
 from .. import Transform
 from ..manager import Analyses
+from .exported import exported
 
 NEVER_FOLDED = frozenset({Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER, Kind.QUANTIZE})
 
@@ -41,13 +44,18 @@ class Canonicalize(Transform):
     Args:
         keeps_parameters: keep nodes that depend on parameters alone, and tables of positions, as
             in training, where parameters change, and in modules, whose operators run each time.
+        exports: write a PyTorch program in the operators of its ONNX export.
     """
 
     keeps_parameters: bool = False
+    exports: bool = False
 
     def run(self, module: Module, am: Analyses) -> Module:
         """Return the smaller module; needs inferred types."""
-        graph = Folding({}, self.keeps_parameters).graph(module.graph)
+        exports = self.exports and module.origin.producer.startswith("torch.export")
+        graph = Folding(
+            {}, self.keeps_parameters, Tape((), Phase.FORWARD) if exports else None
+        ).graph(module.graph)
         if graph is module.graph:
             return module
         return Module(graph, module.symbols, module.origin)
@@ -64,6 +72,8 @@ class Folding:
 
     replaced: dict[Value, Value]
     keeps_parameters: bool = False
+    tape: Tape | None = None
+    """Writes the operators of an export."""
     changing: set[Value] = field(default_factory=set[Value])
     varying: set[Value] = field(default_factory=set[Value])
     """Values of iterations, of which inference leaves the contents in the last one."""
@@ -112,7 +122,13 @@ class Folding:
         regions = tuple([self.graph(r) for r in node.regions])
         if ins != node.inputs or regions != node.regions:
             node = Node(node.op, ins, node.outputs, regions, node.loc)
-        nodes += split(node) or (node,)
+        if self.tape is None or not (results := exported(node, self.tape, nodes)):
+            nodes += split(node) or (node,)
+            return
+        weights.extend(self.tape.constants.values())
+        for inner in self.tape.nodes:
+            self.node(inner, nodes, weights)
+        self.replaced.update(zip(node.results, results, strict=True))
 
     @staticmethod
     def changes_nothing(node: Node, ins: Inputs) -> bool:

@@ -220,6 +220,11 @@ class Runtime:
         return not {"attention", "sdpa"}.isdisjoint(self.patterns)
 
     @property
+    def takes_exports(self) -> bool:
+        """Return True if programs reach it as ONNX, whose attention no pattern of it fuses."""
+        return self.framework is Framework.ORT and not self.fuses_attention
+
+    @property
     def is_strided(self) -> bool:
         """Return True if views have strides, so that some operators need a copy.
 

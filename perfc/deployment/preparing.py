@@ -14,7 +14,7 @@ def prepared(source: Module, how: Deployment, am: Analyses) -> Module:
     Raises:
         PassError: an unknown precision, or an operator without a gradient.
     """
-    module = am.apply(Canonicalize(how.runs_parameters), source)
+    module = am.apply(Canonicalize(how.runs_parameters, how.table.takes_exports), source)
     if how.train:
         from perfc.passes.rewriting.untie import Untie
 

@@ -88,8 +88,8 @@ def written(
         wide = Cast(to=DType.F32)
         query, key, value = (tape.apply(wide, x) for x in (query, key, value))
     q = heads(tape, query, (b, s, h, op.head_dim))
-    k = repeated(tape, heads(tape, key, (b, t, op.kv_heads, op.head_dim)), h)
-    v = repeated(tape, heads(tape, value, (b, t, op.kv_heads, op.value_dim)), h)
+    k = tape.repeated(heads(tape, key, (b, t, op.kv_heads, op.head_dim)), h)
+    v = tape.repeated(heads(tape, value, (b, t, op.kv_heads, op.value_dim)), h)
     scores = tape.scaled(tape.apply(MatMul(), q, tape.swapped(k)), op.head_dim**-0.5)
     half = scores.dtype
     if op.softcap:
@@ -129,16 +129,6 @@ def operands(op: RaggedAttention, ins: Inputs, tape: Tape) -> tuple[Value, Value
 def heads(tape: Tape, x: Value, shape: tuple[Dim, Dim, Dim, Dim]) -> Value:
     """Return the rows of tokens as batch, heads, tokens and width."""
     return tape.transpose(tape.reshape(x, shape), (0, 2, 1, 3))
-
-
-def repeated(tape: Tape, x: Value, count: int) -> Value:
-    """Return keys or values with one head per query head, shared heads copied."""
-    b, g, t, d = shape_of(x)
-    if g == count:
-        return x
-    assert isinstance(g, int)
-    copies = tape.expand(tape.reshape(x, (b, g, 1, t, d)), (b, g, count // g, t, d))
-    return tape.reshape(copies, (b, count, t, d))
 
 
 def relative(tape: Tape, bias: Value, extents: tuple[int, Dim, Dim], dtype: DType) -> Value:

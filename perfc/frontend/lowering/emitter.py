@@ -160,11 +160,9 @@ class Emitter:
         """Return GELU in the operators of ONNX 18, which predictors of whole runs know."""
         if is_tanh:
             return self.emit("Gelu", x, approximate="tanh")
-        inner = self.emit("Erf", self.emit("Div", x, self.scalar(math.sqrt(2), dtype)))
-        half = self.emit(
-            "Mul", self.scalar(0.5, dtype), self.emit("Add", inner, self.scalar(1, dtype))
-        )
-        return self.emit("Mul", x, half)
+        erf = self.emit("Erf", self.emit("Div", x, self.scalar(math.sqrt(2), dtype)))
+        gated = self.emit("Mul", x, self.emit("Add", erf, self.scalar(1, dtype)))
+        return self.emit("Mul", gated, self.scalar(0.5, dtype))
 
     def ints(self, *values: int) -> str:
         """Return a constant of one axis."""

@@ -266,8 +266,6 @@ def _replaced(c: AtenCall) -> str:
 def _pad(c: AtenCall) -> str:
     given = c.integers("pad" if "pad" in c.args else "padding", ())
     rank = c.given.rank
-    if not any(given):
-        return c.x
     before, after = [0] * rank, [0] * rank
     for at in range(len(given) // 2):
         before[rank - 1 - at], after[rank - 1 - at] = given[2 * at], given[2 * at + 1]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.runtimes import Runtime
 
+TITLES = {"attention": "Attention", "gelu": "Gelu", "bias_gelu": "Add + Gelu"}
+"""Titles of kernels by the pattern that they match, however it is written."""
 _NUMBER = re.compile(r"\d+")
 
 
@@ -22,8 +24,8 @@ def title(kernel: Kernel) -> str:
 
     Operators folded into weights and symbolic extents are omitted.
     """
-    if kernel.pattern == "attention":
-        return "Attention"
+    if kernel.pattern in TITLES:
+        return TITLES[kernel.pattern]
     folded = {n.loc.op_type or n.op.mnemonic for n in kernel.folded}
     label = kernel.label
     for name in folded:
