@@ -124,6 +124,13 @@ class SourceSyntax:
             if isinstance(node, (ast.Name, ast.Attribute))
         ]
 
+    @cached_property
+    def variables(self) -> set[str]:
+        """Return names of variables and arguments, which are not those of other sources."""
+        nodes = [*ast.walk(self.tree)] if self.tree else []
+        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        return names | {n.arg for n in nodes if isinstance(n, ast.arg)}
+
 
 @entity
 class CodeChange:
@@ -182,7 +189,8 @@ class CodeChange:
         names = source.defined(hunk.new)
         function = source.function(hunk.new[0])
         for file, line in frames:
-            if names & self.source(file).used(line):
+            other = set[str]() if file == hunk.file else self.source(file).variables
+            if (names - other) & self.source(file).used(line):
                 best = max(best, Relation.NAME)
             if file != hunk.file:
                 continue
@@ -228,8 +236,9 @@ def code_change(old: object, new: object) -> CodeChange | None:
 
 def effective(change: CodeChange, commit: str) -> Iterator[ChangedLines]:
     """Yield changed lines since ``commit`` without comments, new names of variables and moves."""
-    used = {name for f in change.imported for _, name in change.source(f).names}
+    each = [(f, change.source(f)) for f in change.imported]
     for file, hunks in groupby(change.hunks, key=lambda h: h.file):
+        used = {n for f, s in each for _, n in s.names if f == file or n not in s.variables}
         new = change.source(file).tree if file.endswith(".py") else None
         if new is None:
             yield from hunks

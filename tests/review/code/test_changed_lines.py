@@ -156,3 +156,8 @@ def test_names_of_variables_do_not_matter(other: str, is_same: bool) -> None:
     texts = [f"def f(x):\n    {v} = x + 1\n    return {v} * x\n" for v in ("y", other)]
     first, second = (next(iter(units(ast.parse(t).body, "f")))[2] for t in texts)
     assert (first == second) == is_same
+
+
+def test_a_new_function_named_as_a_variable_of_another_source_is_no_change(project: Path) -> None:
+    new = "DEPTH = 2\n\n\ndef width(c):\n    return c\n\n"
+    assert changed(project, "pkg/sizes.py", "DEPTH = 2\n", new).nearest(CONV) == ""
