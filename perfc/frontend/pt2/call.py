@@ -310,7 +310,8 @@ class AtenCall(Emitter):
             if isinstance(size, int):
                 shape.append(size)
             else:
-                shape.append(0 if at < len(before) and before[at] == size else -1)
+                is_kept = size is not None and at < len(before) and before[at] == size
+                shape.append(0 if is_kept else -1)
         if shape.count(-1) <= 1 and all(
             s != 0 or not isinstance(a, int) for s, a in zip(shape, after, strict=True)
         ):

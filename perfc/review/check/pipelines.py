@@ -69,7 +69,8 @@ def annotated(views: CheckViews) -> Iterator[Annotation]:
             name, title = f"perfc-{CHANGE}", f"perfc: {r.model}"
             identity = "\0".join((r.model, r.setting, one.code))
             note = AnnotationLevel.NOTE
-            yield Annotation(note, file, name, title, r.setting, one.cost, identity, line)
+            parts = note, file, name, title, r.setting, one.cost, identity, line
+            yield Annotation(*parts, related=one.sites)
     yield from map(annotation.unreadable, views.errors)
 
 
@@ -103,5 +104,6 @@ def result(a: Annotation, index: int) -> dict[str, Json]:
         "level": LEVELS[a.level],
         "message": {"text": f"{a.context}: {a.message}" if a.context else a.message},
         "locations": [location(a.path, a.line)],
+        "relatedLocations": [location(*annotation.place_of(s, a.path)) for s in a.related],
         "partialFingerprints": {"perfcLimit/v1": digest},
     }

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from perfc.ir import record
 from perfc.view.report.units import Unit, time_text
 
+from .blame import frames_of
 from .figures import Metric, signed
 
 if TYPE_CHECKING:
     from ..lint.finding import Finding
     from .blame import Culprit
     from .difference import Difference
+
+MOST_SITES = 8
 
 
 @record
@@ -30,6 +33,7 @@ class LineRow:
         memory_bytes: weights, and activations that live while its kernels run.
         remedy: rule with the largest gain at its operators, or else in the whole run.
         remedy_s: time that following it saves.
+        sites: lines that make or call the changed operators, those of the first cause first.
     """
 
     source: str
@@ -39,6 +43,7 @@ class LineRow:
     memory_bytes: float
     remedy: str
     remedy_s: float
+    sites: tuple[str, ...] = ()
 
     @property
     def cost(self) -> str:
@@ -91,16 +96,18 @@ def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding])
     names = {n.name for n in nodes}
     saving = [f for f in findings if f.gain and f.gain.time_s > 0]
     near = [f for f in saving if not names.isdisjoint(f.nodes)] or saving
-    sites = [n.loc.source for side in first.nodes[::-1] for n in side]
+    sites = frames_of(n for c in culprits for side in c.nodes[::-1] for n in side)
+    site = next((n.loc.source for side in first.nodes[::-1] for n in side), "")
     count = sum(c.count for c in culprits) - 1
     assert d.blame.change is not None
     return LineRow(
         first.source,
         d.blame.change.text(first.source),
-        f"{first.what or first.op_type}{f' at {sites[0]}' if sites else ''}"
+        f"{first.what or first.op_type}{f' at {site}' if site else ''}"
         + (f" and {count} more" if count else ""),
         sum(c.delta.time_s for c in culprits),
         added + live_bytes[1] - live_bytes[0],
         f"{near[0].rule} ({near[0].code})" if near else "",
         near[0].gain.time_s if near and near[0].gain else 0.0,
+        tuple([site for site in sites if site != first.source][:MOST_SITES]),
     )

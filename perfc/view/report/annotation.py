@@ -48,6 +48,7 @@ class Annotation:
         message: one line.
         identity: key of the finding that does not depend on its numbers.
         line: line of the file.
+        related: other lines of code that it concerns.
     """
 
     level: AnnotationLevel
@@ -58,6 +59,7 @@ class Annotation:
     message: str
     identity: str
     line: int = 1
+    related: tuple[str, ...] = ()
 
 
 def place_of(source: str, model: str) -> tuple[str, int]:

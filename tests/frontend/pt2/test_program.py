@@ -140,6 +140,20 @@ def test_differences_along_an_axis_have_their_extents(tmp_path: Path) -> None:
     assert [n.loc.op_type for n in module.graph.nodes if unknown in n.outputs] == ["diff.default"]
 
 
+def test_extents_that_have_no_form_are_not_equal(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return x.new_zeros(2, min(64, x.shape[1]), 4).flatten(1)
+
+    axes = ({1: torch.export.Dim("s", max=1000)},)
+    program = torch.export.export(Net(), (torch.zeros(8, 32),), dynamic_shapes=axes)
+    torch.export.save(program, tmp_path / "net.pt2")
+    (flat,) = perfc.analyze(tmp_path / "net.pt2").module.graph.outputs
+    assert str(flat.type) == "f32[2, 4*new_zeros_d1]"
+
+
 @pytest.mark.parametrize("device", ["cpu", "meta"])
 def test_tied_parameters_count_once(tmp_path: Path, device: str) -> None:
     torch = pytest.importorskip("torch")
