@@ -191,7 +191,7 @@ def reach_of(
     if not inner and is_far:
         inner = ("features are outside the training range",)
     outside = (f"no measured whole run on {row.target}", *inner) if is_strange else inner
-    widening = WIDENING if inner else 1.0
+    widening = WIDENING if outside else 1.0
     return outside, STRANGE_WIDENING if is_strange and not made.reaches_machines else widening
 
 

@@ -82,7 +82,7 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
     if stranger:
         return Confidence(Grade.LOW, stranger)
     error = table.total.time.middle_error
-    doubt = "" if table.total.predictor else in_doubt(report, table)
+    doubt = next(iter(table.outside), "") if table.total.predictor else in_doubt(report, table)
     if error <= HIGH_ERROR and not doubt:
         return Confidence(Grade.HIGH, known(report, table), residual(table))
     grade = Grade.MEDIUM if error <= MEDIUM_ERROR else Grade.LOW
