@@ -11,6 +11,7 @@ from perfc.ir.ops.attention.rotary import RotaryEmbedding
 from perfc.ir.ops.elementwise.activation import Sigmoid
 from perfc.ir.ops.elementwise.elementwise import Mul
 from perfc.ir.ops.normalization.normalization import LayerNormalization
+from perfc.ir.ops.normalization.reduce import ReduceSumSquare
 
 from ..model import Attention, NormKind, QueryKeyNorm
 from ..precision import WeightFormat
@@ -62,7 +63,11 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
     if a.is_gated:
         merged, gate = b.cut(merged, (q + k + v, gate_width), f"{name}.gated")
     if a.norm is not QueryKeyNorm.NONE:
-        query, key, value = b.cut(merged, (q, k, v), f"{name}.heads")
+        if a.norm is QueryKeyNorm.ALL and b.parallel.tensor > 1 and not b.keeps_rows:
+            both, value = b.cut(merged, (q + k, v), f"{name}.heads")
+            query, key = b.cut(_over_ranks(b, both, name), (q, k), f"{name}.pair")
+        else:
+            query, key, value = b.cut(merged, (q, k, v), f"{name}.heads")
         query = normed(b, query, a, heads, f"{name}.q_norm")
         key = normed(b, key, a, kv_heads, f"{name}.k_norm")
         query = rotated(b, query, heads, a, run, f"{name}.q_rotary")
@@ -75,6 +80,15 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         operands = (merged, None, None)
     mixed = _scores(b, operands, a, run, name, (heads, kv_heads))
     return _gated(b, mixed, gate, name)
+
+
+def _over_ranks(b: Builder, both: Value, name: str) -> Value:
+    """Return queries and keys scaled by their squares in the heads of all ranks.
+
+    Source: vLLM, ``MiniMaxText01RMSNormTP.forward_qk``: one sum over ranks a layer.
+    """
+    squares = b.node(SQUARES, (both, b.numbers((-1,))), f"{name}.squares")
+    return b.node(MUL, (both, b.all_reduce(squares, f"{name}.squares.sum")), f"{name}.scaled")
 
 
 def _separate(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
@@ -312,3 +326,4 @@ def caches(
 
 LAYER = LayerNormalization()
 MUL, SIGMOID = Mul(), Sigmoid()
+SQUARES = ReduceSumSquare()
