@@ -212,3 +212,11 @@ def test_a_server_that_sends_tokens_one_by_one_makes_first_tokens_wait() -> None
     waits = [sum(s.ttft_s for s in run.served[8:]) / 72 for run in (fast, slow, late)]
     assert waits[0] <= waits[1] < waits[2]
     assert all(s.arrival_s <= s.first_s <= s.last_s for s in late.served)
+
+
+@pytest.mark.parametrize(("pool", "waits"), [(4_300, True), (4_400, False)])
+def test_sglang_wants_room_for_a_part_of_an_answer(pool: int, waits: bool) -> None:
+    work = Workload((Request(0.0, 100, 3), Request(0.0, 100, 4_096)))
+    limits = Limits(kv_tokens=pool, batching=Batching.PROMPTS_FIRST)
+    first, second = simulate(work, limits, Linear()).served
+    assert (second.first_s > first.last_s) is waits

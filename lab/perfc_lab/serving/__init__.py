@@ -35,6 +35,7 @@ class ServerSettings:
         evicts: whether requests may be put back for others.
         recorded_tokens: tokens of the largest step that is recorded as a graph.
         longest: tokens of the longest sequence that it is made for.
+        utilization: share of memory that it takes.
     """
 
     token_budget: int = 0
@@ -44,6 +45,7 @@ class ServerSettings:
     evicts: bool = False
     recorded_tokens: int = 0
     longest: int = 0
+    utilization: float = 0.0
 
 
 @record

@@ -12,14 +12,16 @@ VLLM_LAUNCH_S, SHARED_LAUNCH_S = 4e-5, 6e-5
 rows best."""
 
 
-WRITE_S = 1.084e-4
-"""Seconds of TensorRT-LLM 1.0's server for each token of an answer: no row on two GPUs has more
-than 9,225 tokens a second. Those on four and eight, which did not decide it, have 9,281 at most."""
+WRITE_S = {"trtllm": ("1.0.", 1.084e-4), "sglang": ("0.5.6.post2", 5.29e-5)}
+"""Seconds of a server for each token of an answer, by runtime with its version: under TensorRT-LLM
+no row on two GPUs has more than 9,225 tokens a second, under SGLang none on four more than 18,900.
+Those on more, which did not decide it, have 9,281 and 19,600 at most."""
 
 
 def write_of(row: ServedRow) -> float:
     """Return the time of a server for each token that it sends."""
-    return WRITE_S if row.runtime == "trtllm" and row.version.startswith("1.0.") else 0.0
+    version, each_s = WRITE_S.get(row.runtime, ("", 0.0))
+    return each_s * (row.version.startswith(version) and not row.prefill)
 
 
 def launch_of(row: ServedRow) -> float:

@@ -34,9 +34,8 @@ LEAST_ROWS = 8
 REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
 """Candidates of the time of a request before its first step."""
 USUAL_REQUEST_S = 0.04
-"""Seconds of a server, a tokenizer and a connection; assumed if rows do not say another."""
-REQUEST_TRUST = FACTOR_TRUST
-"""Rows that this counts for, like other numbers that rows of one model do not distinguish."""
+"""Seconds of a server, a tokenizer and a connection; assumed if rows do not say another. It counts
+for as many rows as other numbers that rows of one model do not distinguish."""
 TOKEN_S = 3e-6
 """Seconds for each token of a server that reads a prompt as text: a tokenizer took 2.3 to 3.4
 microseconds on one core."""
@@ -142,7 +141,7 @@ def _request_s(law: HostModel, first: Sequence[ReplayedNumber]) -> float:
     def error(request_s: float) -> float:
         unusual = math.log((request_s + USUAL_REQUEST_S) / (law.request_s + USUAL_REQUEST_S))
         total = float(np.abs(np.log(request_s + bare) - logs).sum())
-        return total + REQUEST_TRUST * abs(unusual)
+        return total + FACTOR_TRUST * abs(unusual)
 
     return min(REQUESTS_S, key=error)
 

@@ -114,7 +114,7 @@ def _server(row: ServedRow) -> dict[str, Any]:
     server = row.settings
     if server == ServerSettings():
         server = generated(row.runtime, row.version, row.isl, row.concurrency)
-    for name in ("token_budget", "max_num_seqs", "recorded_tokens", "looks_every"):
+    for name in ("token_budget", "max_num_seqs", "recorded_tokens", "looks_every", "utilization"):
         if value := getattr(server, name):
             options[name] = value
     options["kv_dtype"] = row.cache

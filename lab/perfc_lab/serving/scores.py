@@ -34,10 +34,11 @@ Say = Callable[[str], None]
 EDGES = 0.05, 0.95
 EAGER = "-eager"
 """Suffix of names of host models that launch kernel by kernel."""
-SEPARATE_VERSIONS = {"trtllm": "1.0."}
-"""Versions with several models, so that one can be held out; other versions are pooled."""
 SATURATED = f"vllm {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"
 """Host model of ML.ENERGY's servers; without requests also that of offline benchmarks."""
+SEPARATE_VERSIONS = {"trtllm": ("1.0.", "trtllm 1.0"), "vllm": ("0.12.", SATURATED)}
+"""Versions with several models, so that one can be held out, and their host models; other versions
+are pooled. Before 0.14 the host of vLLM does not work ahead, unless told to as by InferenceX."""
 
 
 @record
@@ -75,9 +76,8 @@ def law_name(sample: ReplayedNumber) -> str:
     compiled engines, only one mixture of experts was run.
     """
     row = sample.row
-    driven = _driven(row)
-    has_experts_law = row.source == TRTLLM and has_experts(row) and not is_compiled(row)
-    return f"{driven} {EXPERTS}" if has_experts_law else driven
+    has_experts_law = row.source == TRTLLM and is_mixture(row.model) and not is_compiled(row)
+    return _driven(row) + f" {EXPERTS}" * has_experts_law
 
 
 def _driven(row: ServedRow) -> str:
@@ -93,17 +93,8 @@ def _driven(row: ServedRow) -> str:
         return SATURATED
     if row.prefill:
         return f"{row.runtime}{DISAGGREGATED}"
-    version = SEPARATE_VERSIONS.get(row.runtime, "")
-    return (
-        f"{row.runtime} {version.rstrip('.')}"
-        if version and row.version.startswith(version)
-        else row.runtime
-    )
-
-
-def has_experts(row: ServedRow) -> bool:
-    """Return True if a row is of a mixture of experts."""
-    return is_mixture(row.model)
+    version, name = SEPARATE_VERSIONS.get(row.runtime, (" ", ""))
+    return name if row.version.startswith(version) else row.runtime
 
 
 def trained(
@@ -127,7 +118,7 @@ def trained(
         laws[name] = replace(
             law,
             launch_s=launch_of(of_law[0].row),
-            write_s=write_of(of_law[0].row),
+            write_s=max(write_of(s.row) for s in of_law),
             rows=len({s.row.name for s in of_law}),
             models=tuple(sorted({config_of(s.row.model) for s in of_law})),
             source=", ".join(sorted({s.row.source for s in of_law})),
@@ -235,7 +226,7 @@ def _ranked(share: float, values: Sequence[float]) -> float:
 # rows of one table that are scored together
 KINDS: Mapping[str, Callable[[ServedRow], bool]] = {
     "prefill on other GPUs": lambda r: bool(r.prefill),
-    "experts": has_experts,
+    "experts": lambda r: is_mixture(r.model),
     "dense": lambda r: True,
 }
 

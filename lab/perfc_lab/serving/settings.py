@@ -49,17 +49,15 @@ def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, s
             if listed.get("holds_prompt"):
                 whole = -(-(run.isl + users + MARGIN) // MULTIPLE) * MULTIPLE
                 budget = max(budget, whole)
-            few, many = listed.get("looks_every", (0, 0))
-            looks = few if users < FEW_USERS else many
+            looks = listed.get("looks_every", (0, 0))[users >= FEW_USERS]
             if groups > 1:
                 looks = listed.get("balances_every", 0)
-            seqs = listed.get("max_num_seqs", 0)
+            name = "of_short" if run.isl == run.osl else ""
+            seqs = listed.get(name, listed.get("max_num_seqs", 0))
             if listed.get("seqs_of_users"):
                 seqs = min(users, listed.get("connections", users))
-            settings = ServerSettings(
-                budget, seqs, looks, recorded_tokens=listed.get("recorded_tokens", 0)
-            )
-            return settings, listed.get("cache", "")
+            more = {n: listed[n] for n in ("recorded_tokens", "utilization") if n in listed}
+            return ServerSettings(budget, seqs, looks, **more), listed.get("cache", "")
     return ServerSettings(), ""
 
 
@@ -115,9 +113,9 @@ def cache_of(checkpoint: str, runtime: str) -> str:
 
 def _of_version(table: str, runtime: str, version: str) -> dict[str, Any]:
     """Return the generator's settings for servers or clients of a version; empty if none."""
-    wanted = (runtime, version)
-    every = (one for one in _generated()[table] if (one["runtime"], one["version"]) == wanted)
-    return next(every, {})
+    return {(o["runtime"], o["version"]): o for o in _generated()[table]}.get(
+        (runtime, version), {}
+    )
 
 
 def distinct_prompts(runtime: str, version: str) -> int:

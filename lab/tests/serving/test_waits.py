@@ -108,7 +108,9 @@ def asked_of(
 
 def test_servers_are_told_what_their_publisher_says() -> None:
     fp8 = asked_of("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 4, 1)
-    assert fp8 == (ServerSettings(32768, 0, 10), "f8e4m3")
+    assert fp8 == (ServerSettings(32768, 256, 10, utilization=0.82), "f8e4m3")
+    even = asked_of("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 1024, 4, 1)
+    assert even[0].max_num_seqs == 512
     many = asked_of("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp8", 8192, 16, 1)
     assert many[0].looks_every == 30
     own = asked_of("deepseek-ai/DeepSeek-R1", "sglang", "b200_sxm", "fp4", 8192, 16, 8)

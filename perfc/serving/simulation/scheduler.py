@@ -10,6 +10,9 @@ from perfc.passes.runtimes import Batching
 
 from .arrivals import Request
 
+MOST_AHEAD = 4096
+"""Tokens of an answer for which SGLang wants room before it starts: CLIP_MAX_NEW_TOKENS."""
+
 
 @record
 class Limits:
@@ -171,7 +174,7 @@ class Scheduler:
         elif limits.batching is Batching.MIXED:
             need = min(first.todo, limits.token_budget)
         else:
-            need = first.todo
+            need = first.todo + min(first.left, MOST_AHEAD)
         return need <= self.free_tokens
 
     def next_chunks(self) -> list[tuple[Sequence, Chunk]]:
