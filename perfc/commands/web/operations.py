@@ -172,6 +172,13 @@ OPERATIONS = (
             ),
         ),
     ),
+    PageOperation(
+        "mig",
+        ("mig",),
+        "Slice",
+        "Smallest slice of a GPU that is large enough, also by published rules.",
+        (_MACHINE, *_DEPLOYMENT),
+    ),
 )
 
 

@@ -169,6 +169,7 @@ def test_cancel_ends_the_work_and_the_next_request_is_answered(
         ("3", "fit", "vit-b16"),
         ("4", "llm serve", "qwen2.5-0.5b"),
         ("5", "plan", "qwen2.5-0.5b"),
+        ("6", "mig", "vit-b16"),
     ],
 )
 def test_each_operation_answers(
