@@ -7,6 +7,7 @@ their kernels that the table predicts exactly is printed, and below it how the o
     python benchmarks/fusion_check.py --models ../shared/models
     python benchmarks/fusion_check.py --models MODELS --quantized timm__mobilenetv2_100__224
     python benchmarks/fusion_check.py --oracle inductor
+    python -m benchmarks.fusion_check --models MODELS --oracle tvm
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -136,12 +138,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="models; a mixed list by default")
     parser.add_argument("--models", type=Path, help="folder of ONNX models; else PyTorch modules")
-    parser.add_argument("--oracle", choices=names(), default="ort")
+    parser.add_argument("--oracle", choices=[*names(), "tvm"], default="ort")
     parser.add_argument("--runtime", help="another table, such as that of blocked channels")
     parser.add_argument("--quantized", action="store_true", help="quantize the models first")
     parser.add_argument("--top", type=int, default=6, help="differences shown a model")
     args = parser.parse_args()
-    compiler = oracle_of(args.oracle)
+    is_tvm = args.oracle == "tvm"
+    compiler = import_module("tests.oracles.tvm_fusion") if is_tvm else oracle_of(args.oracle)
     table = runtime(args.runtime) if args.runtime else compiler.TABLE
     total = Counter[str]()
     print(f"{'model':44} {'theirs':>7} {'ours':>6} {'exact':>6} {'share':>7}")

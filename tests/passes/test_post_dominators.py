@@ -14,7 +14,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.tvm import TABLE
 from perfc.study.fusion_oracle import OracleRequest, compared, is_executed, operators
-from perfc.study.fusion_oracle.oracles import oracle_of
+from tests.oracles import tvm_fusion
 
 WEIGHTS = {
     "w": np.ones((16, 16), np.float32),
@@ -96,6 +96,6 @@ def test_relax_makes_these_kernels(
     steps: Steps, outputs: str, expected: list[str], tmp_path: Path
 ) -> None:
     pytest.importorskip("tvm")
-    answer = oracle_of("tvm").answer(OracleRequest(written(steps, outputs, tmp_path / "m.onnx")))
+    answer = tvm_fusion.answer(OracleRequest(written(steps, outputs, tmp_path / "m.onnx")))
     pairs = compared(answer, TABLE).pairs
     assert sorted(operators(p.group.nodes) for p in pairs) == expected

@@ -32,7 +32,6 @@ NOT_OF_RUNTIMES = {
     "perfc/frontend/pytorch/named.py": "an extra of the package",
     "perfc/frontend/reading/module_name.py": "a library of models",
     "perfc/frontend/pytorch/worker.py": "libraries of models",
-    "perfc/study/fusion_oracle/oracles/tvm.py": "an extra of the package",
     "perfc/frontend/reading/convertible.py": "extras of the package",
     "perfc/frontend/conversion/worker.py": "libraries of models",
     "lab/perfc_lab/papers/gnn_llm/extra.py": "packages of an extra",

@@ -38,8 +38,7 @@ def command(
     """Print what a compiler fuses in MODEL next to perfc's fusion table, with their agreement.
 
     `ort` optimizes an ONNX file for the CPU in a separate process. `inductor` compiles a PyTorch
-    module, given by name, up to its fusion on the CPU. `tvm` runs the default pipeline of Relax on
-    an ONNX file up to its fusion. `tensorrt` reads the layers of an engine.
+    module, given by name, up to its fusion on the CPU. `tensorrt` reads the layers of an engine.
     """
     from perfc.study.fusion_oracle import OracleRequest, compared
     from perfc.study.fusion_oracle.oracles import oracle_of

@@ -15,11 +15,10 @@ from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.tvm import TABLE as TABLE
-
-from .. import OracleAnswer, OracleGroup, OracleRequest
+from perfc.study.fusion_oracle import OracleAnswer, OracleGroup, OracleRequest
 
 LONGEST_S = 900
-WORKER = "perfc.study.fusion_oracle.tvm_worker"
+WORKER = "tests.oracles.tvm_worker"
 
 
 def answer(request: OracleRequest) -> OracleAnswer:

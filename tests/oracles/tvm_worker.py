@@ -1,6 +1,6 @@
 """Process that imports an ONNX file into TVM's Relax and fuses it; no code is made.
 
-Usage: ``python -m perfc.study.fusion_oracle.tvm_worker MODEL GROUPS``, with the shapes of inputs by
+Usage: ``python -m tests.oracles.tvm_worker MODEL GROUPS``, with the shapes of inputs by
 name on standard input, as JSON. It writes the kernels with the names of their nodes.
 """
 
