@@ -92,6 +92,16 @@ def test_metal_reads_weights_at_a_share_of_the_bandwidth(weights: str, tokens_pe
     assert 1 / report.latencies.tpot.mean == pytest.approx(tokens_per_s, rel=0.1)
 
 
+@pytest.mark.parametrize(("target", "tokens_per_s"), [("m1-max", 34.49), ("m2-ultra", 76.28)])
+def test_metal_unpacks_k_quants_by_cores(target: str, tokens_per_s: float) -> None:
+    """Llama 3 8B in Q4_K_M by llama-bench; the constant is of M1 and M3 Max."""
+    load = {"runtime": "llamacpp", "isl": 16, "osl": 1024, "concurrency": 1}
+    report = perfc.llm("llama-3-8b", target, dtype="q4_k_m", **load)
+    assert report.latencies is not None
+    assert report.latencies.tpot is not None
+    assert 1 / report.latencies.tpot.mean == pytest.approx(tokens_per_s, rel=0.1)
+
+
 def test_a_chunk_of_one_token_takes_what_a_decode_does() -> None:
     cost = engine("llama-2-7b", "a100-sxm4-40gb", "llamacpp").cost
     assert cost.step_s((Chunk(1, 600),), 0, 0.0) == cost.step_s((), 1, 600)

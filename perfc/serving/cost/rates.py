@@ -12,7 +12,9 @@ from dataclasses import replace
 
 from perfc.analyzers.features.sheet import Sheet
 from perfc.common.fitted import constants_next_to
+from perfc.frontend.config import WeightFormat
 from perfc.ir import Numbers, record
+from perfc.ir.problem import Product
 from perfc.machine import Machine
 from perfc.passes.fusion.kernel import Kernel
 
@@ -41,6 +43,7 @@ class KernelRates:
         macs: multiply-accumulates of matmuls in 16 bits.
         packed_macs: multiply-accumulates of matmuls with narrower weights.
         weight_bytes: bytes of weights that these matmuls read.
+        unpacked: weights of K-quants that they unpack, whose scales are packed as well.
         paged_elements: cached elements of decode attention that reads each context whole, once per
             query head.
         share: share of memory's bandwidth at which matmuls read where no kernel was measured; they
@@ -52,6 +55,7 @@ class KernelRates:
     macs: float = math.inf
     packed_macs: float = math.inf
     weight_bytes: float = math.inf
+    unpacked: float = math.inf
     paged_elements: float = math.inf
     share: float = 0.0
     serial_s: float = 0.0
@@ -64,7 +68,13 @@ ANY = KernelRates()
 _FITTED = constants_next_to(__file__)
 
 
-def rates_of(runtime: str, version: str, machine: Machine, positions: int) -> KernelRates:
+def rates_of(
+    runtime: str,
+    version: str,
+    machine: Machine,
+    positions: int,
+    weights: WeightFormat = WeightFormat.HALF,
+) -> KernelRates:
     """Return the rates of an engine's kernels on a machine.
 
     Args:
@@ -72,11 +82,14 @@ def rates_of(runtime: str, version: str, machine: Machine, positions: int) -> Ke
         version: its version; "" for the newest.
         machine: target machine.
         positions: longest sequence of the model in tokens; 0 if unknown.
+        weights: format of most weights.
     """
     fitted = _FITTED.get(f"{runtime}_{PLATFORMS.get(machine.vendor, 'cuda')}")
     if fitted is None:
         return ANY
     result = KernelRates(**fitted.by_name)
+    if not weights.value.endswith("_k"):
+        result = replace(result, unpacked=math.inf)
     if math.isinf(result.paged_elements):
         return result
     if not () < numbers_of(version) <= EARLY:
@@ -116,8 +129,13 @@ def _least_s(kernel: Kernel, env: Env, machine: Machine, rates: KernelRates) -> 
     per_s, read = sheet.clock_hz * sheet.sm_count, weight_bytes(kernel, at)
     macs = rates.macs if multiplies_halves(kernel) else rates.packed_macs
     rated = rates.share * sheet.device_bytes_per_s or math.inf
+    problem = kernel.problem
+    assert isinstance(problem, Product)
     return max(
-        at(kernel.work.mac) / (macs * per_s), read / (rates.weight_bytes * per_s), read / rated
+        at(kernel.work.mac) / (macs * per_s),
+        read / (rates.weight_bytes * per_s),
+        at(problem.n) * at(problem.k) / (rates.unpacked * per_s),
+        read / rated,
     )
 
 

@@ -68,7 +68,7 @@ class StepCost:
         chosen = {0: 1, **middle, **last}
         table, path = of_version(table_of(runtime), numbers_of(version)).name, str(machine.path)
         how = model, precision, parallel, table
-        rates = rates_of(runtime, version, machine, model.max_positions)
+        rates = rates_of(runtime, version, machine, model.max_positions, precision.weights)
         self.stages = tuple(
             [
                 (
