@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from perfc.ir import (
     Graph,
@@ -19,7 +20,6 @@ from perfc.ir import (
     entity,
     frozen,
 )
-from perfc.ir.gradients.tape import Tape
 from perfc.ir.ops.control.control import If, Loop
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.movement import Expand, Transpose
@@ -28,7 +28,9 @@ from perfc.ir.ops.movement.view import Identity, View
 
 from .. import Transform
 from ..manager import Analyses
-from .exported import exported
+
+if TYPE_CHECKING:
+    from perfc.ir.gradients.tape import Tape
 
 NEVER_FOLDED = frozenset({Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER, Kind.QUANTIZE})
 
@@ -52,10 +54,12 @@ class Canonicalize(Transform):
 
     def run(self, module: Module, am: Analyses) -> Module:
         """Return the smaller module; needs inferred types."""
-        exports = self.exports and module.origin.producer.startswith("torch.export")
-        graph = Folding(
-            {}, self.keeps_parameters, Tape((), Phase.FORWARD) if exports else None
-        ).graph(module.graph)
+        tape = None
+        if self.exports and module.origin.producer.startswith("torch.export"):
+            from perfc.ir.gradients.tape import Tape
+
+            tape = Tape((), Phase.FORWARD)
+        graph = Folding({}, self.keeps_parameters, tape).graph(module.graph)
         if graph is module.graph:
             return module
         return Module(graph, module.symbols, module.origin)
@@ -122,13 +126,16 @@ class Folding:
         regions = tuple([self.graph(r) for r in node.regions])
         if ins != node.inputs or regions != node.regions:
             node = Node(node.op, ins, node.outputs, regions, node.loc)
-        if self.tape is None or not (results := exported(node, self.tape, nodes)):
-            nodes += split(node) or (node,)
-            return
-        weights.extend(self.tape.constants.values())
-        for inner in self.tape.nodes:
-            self.node(inner, nodes, weights)
-        self.replaced.update(zip(node.results, results, strict=True))
+        if self.tape is not None:
+            from .exported import exported
+
+            if results := exported(node, self.tape, nodes):
+                weights.extend(self.tape.constants.values())
+                for inner in self.tape.nodes:
+                    self.node(inner, nodes, weights)
+                self.replaced.update(zip(node.results, results, strict=True))
+                return
+        nodes += split(node) or (node,)
 
     @staticmethod
     def changes_nothing(node: Node, ins: Inputs) -> bool:

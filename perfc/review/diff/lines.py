@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from perfc.ir import record
 from perfc.view.report.units import Unit, time_text
 
-from .blame import frames_of
 from .figures import Metric, signed
 
 if TYPE_CHECKING:
@@ -82,6 +81,8 @@ def source_of(culprit: Culprit) -> str:
 
 def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding]) -> LineRow:
     """Return the row of the line that causes are at."""
+    from .blame import frames_of
+
     first = culprits[0]
     nodes = {n for c in culprits for side in c.nodes for n in side}
     pairs = [p for p in d.kernels if not nodes.isdisjoint(p.nodes)]
