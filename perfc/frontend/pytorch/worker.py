@@ -139,7 +139,7 @@ def exported_on(
         wanted = max(int(dims.get("batch", usual or 1)), 1)
         data, batch = archive_of(model, call, wanted, has_lengths=True, constructed=constructed)
     archive.write_bytes(data)
-    return {"batch": batch or usual, "step": {k: v for k, v in step.items() if v}}
+    return {"batch": usual or batch, "step": {k: v for k, v in step.items() if v}}
 
 
 def with_helpers() -> None:

@@ -104,6 +104,8 @@ def result(a: Annotation, index: int) -> dict[str, Json]:
         "level": LEVELS[a.level],
         "message": {"text": f"{a.context}: {a.message}" if a.context else a.message},
         "locations": [location(a.path, a.line)],
-        "relatedLocations": [location(*annotation.place_of(s, a.path)) for s in a.related],
+        "relatedLocations": [
+            location(*place) for s in a.related if (place := annotation.place_of(s, ""))[0]
+        ],
         "partialFingerprints": {"perfcLimit/v1": digest},
     }

@@ -54,7 +54,9 @@ def test_a_step_is_as_its_trainer_configures_it(
 ) -> None:
     (tmp_path / "steps.py").write_text(SOURCE)
     monkeypatch.chdir(tmp_path)
-    how = perfc.analyze("steps.py:arguments", "a100", train="trainer").deployment
+    report = perfc.analyze("steps.py:arguments", "a100", train="trainer")
+    assert report.env["batch"] == 16
+    how = report.deployment
     assert (how.train, how.update.value, how.accumulate, how.dtype) == (
         "adamw",
         "fused",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -84,4 +85,12 @@ def test_a_pull_request_is_checked_and_annotated_at_its_lines(tmp_path: Path) ->
     assert done.returncode == 1, done.stderr
     assert f"::error file=mynet/layers.py,line={line}," in done.stdout
     assert f"at mynet/layers.py:{line}" in summary.read_text()
+    sarif = "perfc check --base origin/main --output-format sarif"
+    (run,) = json.loads(ran(tmp_path / "request", sarif).stdout)["runs"]
+    places = [
+        p["physicalLocation"]["artifactLocation"]["uri"]
+        for r in run["results"]
+        for p in r["relatedLocations"]
+    ]
+    assert {*places} == {"mynet/model.py"}, "the lines that call the changed one"
     assert ran(tmp_path / "request", "git worktree list").stdout.count("\n") == 1
