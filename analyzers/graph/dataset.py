@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.common.whole_file import file_digest
 from perfc.errors import PerfcError
 from perfc.machine import load_machine
 
@@ -265,9 +266,3 @@ def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
 def card_digest(card: Mapping[str, object]) -> str:
     """Return the digest of a card's whole content."""
     return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def file_digest(path: Path) -> str:
-    """Return SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfc.common.choice import member
+from perfc.common.whole_file import file_digest
 from perfc.errors import PerfcError, TargetError
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Framework, Layout, Steps, of_steps, runtime, standing_for
 
 from ..features.rows import DataError
 from ..steps.setting import Precision, Setting, precision_of
-from .dataset import GraphDataset, file_digest
+from .dataset import GraphDataset
 from .encode import encode_module
 from .model_graph import ModelGraph
 from .rows import GraphRow

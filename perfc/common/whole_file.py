@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -78,6 +79,12 @@ def write_output(path: Path, content: str) -> None:
         write_whole(path, content.encode())
     except OSError as error:
         raise ModelError(error.strerror or "cannot be written", where=str(path)) from None
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _umask() -> int:

@@ -168,7 +168,7 @@ def _whole(item: Item) -> Dim:
     return num
 
 
-def _plain(item: Item) -> float:
+def plain(item: Item) -> float:
     """Return ``item`` as a Python number, an integer if it is one."""
     if isinstance(item, int | float):
         return item
@@ -178,32 +178,32 @@ def _plain(item: Item) -> float:
 def add(a: Item, b: Item) -> Item:
     """Return the sum."""
     pair = _pair(a, b)
-    return quotient(pair[0] + pair[1], pair[2]) if pair else _plain(a) + _plain(b)
+    return quotient(pair[0] + pair[1], pair[2]) if pair else plain(a) + plain(b)
 
 
 def subtract(a: Item, b: Item) -> Item:
     """Return the difference."""
     pair = _pair(a, b)
-    return quotient(pair[0] - pair[1], pair[2]) if pair else _plain(a) - _plain(b)
+    return quotient(pair[0] - pair[1], pair[2]) if pair else plain(a) - plain(b)
 
 
 def multiply(a: Item, b: Item) -> Item:
     """Return the product."""
     pair = _pair(a, b)
-    return quotient(pair[0] * pair[1], pair[2] * pair[2]) if pair else _plain(a) * _plain(b)
+    return quotient(pair[0] * pair[1], pair[2] * pair[2]) if pair else plain(a) * plain(b)
 
 
 def divide(a: Item, b: Item) -> Item:
     """Return the quotient of floats."""
     pair = _pair(a, b)
-    return quotient(pair[0], pair[1]) if pair else _plain(a) / _plain(b)
+    return quotient(pair[0], pair[1]) if pair else plain(a) / plain(b)
 
 
 def divide_truncated(a: Item, b: Item) -> Item:
     """Return the quotient of integers, rounded toward zero."""
     pair = _pair(a, b)
     if pair is None:
-        x, y = _plain(a), _plain(b)
+        x, y = plain(a), plain(b)
         quotient = abs(x) // abs(y)
         return quotient if (x < 0) == (y < 0) else -quotient
     num, den = pair[0], pair[1]
@@ -225,7 +225,7 @@ def modulo(a: Item, b: Item) -> Item:
     """Return the remainder with the sign of the divisor."""
     if is_symbolic(a) or is_symbolic(b):
         return _whole(a) % _whole(b)
-    return _plain(a) % _plain(b)
+    return plain(a) % plain(b)
 
 
 def modulo_truncated(a: Item, b: Item) -> Item:
@@ -247,7 +247,7 @@ def power(a: Item, b: Item) -> Item:
         return result
     if isinstance(a, int) and isinstance(b, int) and (b < 0 or (b > MAX_POWER and abs(a) > 1)):
         raise ValueError("integer power out of range")
-    numeric: Item | complex = _plain(a) ** _plain(b)
+    numeric: Item | complex = plain(a) ** plain(b)
     if isinstance(numeric, complex):
         raise ValueError("root of a negative number")
     return numeric
@@ -262,7 +262,7 @@ def minimum(a: Item, b: Item) -> Item:
     pair = _pair(a, b)
     if pair:
         return quotient(dim_min(*pair[:2]), pair[2])
-    return math.nan if _nan(a, b) else min(_plain(a), _plain(b))
+    return math.nan if _nan(a, b) else min(plain(a), plain(b))
 
 
 def maximum(a: Item, b: Item) -> Item:
@@ -270,7 +270,7 @@ def maximum(a: Item, b: Item) -> Item:
     pair = _pair(a, b)
     if pair:
         return quotient(dim_max(*pair[:2]), pair[2])
-    return math.nan if _nan(a, b) else max(_plain(a), _plain(b))
+    return math.nan if _nan(a, b) else max(plain(a), plain(b))
 
 
 def less_or_equal(a: Item, b: Item) -> Item:
@@ -280,7 +280,7 @@ def less_or_equal(a: Item, b: Item) -> Item:
     if isinstance(a, float) and is_symbolic(b):
         return a < 0 if math.isinf(a) else _at_most(a, b, math.ceil(a))
     pair = _pair(a, b)
-    return at_most(*pair[:2]) if pair else _plain(a) <= _plain(b)
+    return at_most(*pair[:2]) if pair else plain(a) <= plain(b)
 
 
 def _at_most(a: Item, b: Item, limit: int) -> Item:
@@ -322,12 +322,12 @@ def equal(a: Item, b: Item) -> Item:
 
 def negate(a: Item) -> Item:
     """Return the negative."""
-    return subtract(0, a) if is_symbolic(a) else -_plain(a)
+    return subtract(0, a) if is_symbolic(a) else -plain(a)
 
 
 def absolute(a: Item) -> Item:
     """Return the absolute value."""
-    return maximum(a, negate(a)) if is_symbolic(a) else abs(_plain(a))
+    return maximum(a, negate(a)) if is_symbolic(a) else abs(plain(a))
 
 
 def sign(a: Item) -> Item:
@@ -343,7 +343,7 @@ def sign(a: Item) -> Item:
         if hi is not None and hi < 0:
             return -1
         raise ValueError("sign depends on the symbols")
-    result = (_plain(a) > 0) - (_plain(a) < 0)
+    result = (plain(a) > 0) - (plain(a) < 0)
     return float(result) if isinstance(a, float) else result
 
 
@@ -351,16 +351,16 @@ def floor(a: Item) -> Item:
     """Return the element rounded down to an integer; symbolic if the element is."""
     if isinstance(a, Quotient):
         return rounded_down(a)
-    return a if isinstance(a, Poly) else float(math.floor(_plain(a)))
+    return a if isinstance(a, Poly) else float(math.floor(plain(a)))
 
 
 def ceil(a: Item) -> Item:
     """Return the element rounded up to an integer; symbolic if the element is."""
     if isinstance(a, Quotient):
         return rounded_up(a)
-    return a if isinstance(a, Poly) else float(math.ceil(_plain(a)))
+    return a if isinstance(a, Poly) else float(math.ceil(plain(a)))
 
 
 def round_half_even(a: Item) -> Item:
     """Return the element rounded to the nearest integer, ties to even."""
-    return a if isinstance(a, Poly) else float(round(_plain(a)))
+    return a if isinstance(a, Poly) else float(round(plain(a)))

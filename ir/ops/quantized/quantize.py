@@ -42,17 +42,6 @@ def _by_tensor(ins: Inputs) -> tuple[Known, Known, Known] | None:
     return x, Known((), scale.items), Known((), zero_point.items)
 
 
-def _number(item: Item) -> float:
-    """Return ``item`` as a number.
-
-    Raises:
-        TypeError: it is symbolic or unknown.
-    """
-    if isinstance(item, int | float):
-        return item
-    raise TypeError("not a number")
-
-
 @frozen
 class QuantizeLinear(Op):
     """``saturate(round(x / y_scale) + y_zero_point)``, per tensor, per axis or per block.
@@ -90,8 +79,8 @@ class QuantizeLinear(Op):
             lowest = -(span >> 1)
 
         def one(x: Item, scale: Item, zero_point: Item) -> Item:
-            ratio = exact.round_to(_number(x) / _number(scale), DType.F32)
-            level = round(_number(ratio)) + int(_number(zero_point))
+            ratio = exact.round_to(exact.plain(x) / exact.plain(scale), DType.F32)
+            level = round(exact.plain(ratio)) + int(exact.plain(zero_point))
             return min(max(level, lowest), lowest + span - 1)
 
         return (elementwise(one, *contents),)
@@ -126,8 +115,8 @@ class DequantizeLinear(Op):
             return ()
 
         def one(x: Item, scale: Item, zero_point: Item) -> Item:
-            steps = exact.round_to(_number(x) - _number(zero_point), DType.F32)
-            return exact.round_to(_number(steps) * _number(scale), DType.F32)
+            steps = exact.round_to(exact.plain(x) - exact.plain(zero_point), DType.F32)
+            return exact.round_to(exact.plain(steps) * exact.plain(scale), DType.F32)
 
         return (elementwise(one, *contents),)
 
@@ -158,10 +147,10 @@ class DynamicQuantizeLinear(Op):
         x = known(ins, 0)
         if x is None or not x.is_complete or not x.items:
             return ()
-        numbers = [_number(i) for i in x.items]
+        numbers = [exact.plain(i) for i in x.items]
         low, high = min(*numbers, 0.0), max(*numbers, 0.0)
-        step = _number(exact.round_to((high - low) / 255, DType.F32)) or 1.0
-        zero = min(max(round(_number(exact.round_to(-low / step, DType.F32))), 0), 255)
+        step = exact.plain(exact.round_to((high - low) / 255, DType.F32)) or 1.0
+        zero = min(max(round(exact.plain(exact.round_to(-low / step, DType.F32))), 0), 255)
         levels = [min(max(round(n / step) + zero, 0), 255) for n in numbers]
         return Known.of(x.shape, levels), Known((), (step,)), Known((), (zero,))
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from perfc.analyzers.features.rows import DataError
-from perfc.analyzers.graph.dataset import GraphDataset, file_digest
+from perfc.analyzers.graph.dataset import GraphDataset
 from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.common.whole_file import file_digest
 from perfc.machine import load_machine
 
 from ..tables import target_of

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from perfc.common.cache_folder import cache_folder
-from perfc.common.whole_file import write_whole
+from perfc.common.whole_file import file_digest, write_whole
 from perfc.ir import Origin
 from perfc.review.diff.figures import BY_KEY, Figure
 
@@ -46,7 +46,7 @@ class FigureCache:
         known = self._files.get(str(path))
         if isinstance(known, list) and len(known) == 2 and known[0] == stamp:
             return str(known[1])
-        digest = digests.of_file(path)
+        digest = file_digest(path)
         if time.time() - stat.st_mtime > SETTLED_S:
             self._seen[str(path)] = [stamp, digest]
         return digest

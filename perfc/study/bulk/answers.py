@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from hashlib import file_digest
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from perfc.common.whole_file import file_digest
 from perfc.deployment.prices import Prices
 from perfc.errors import PerfcError, reason_of
 from perfc.machine import load_machine
@@ -76,8 +76,7 @@ def content_of(job: ModelJob) -> str:
     if not 0 <= job.file_bytes <= HASHED_BYTES:
         return ""
     try:
-        with open(job.path, "rb") as file:
-            return file_digest(file, "sha256").hexdigest()
+        return file_digest(Path(job.path))
     except OSError:
         return ""
 

@@ -36,9 +36,3 @@ def of_target(machine: Machine) -> str:
     """Return the SHA-256 of a target's file and its MIG slice."""
     cut = "" if machine.slice is None else repr(machine.slice)
     return hashlib.sha256(machine.file.read_bytes() + cut.encode()).hexdigest()
-
-
-def of_file(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
