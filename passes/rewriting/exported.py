@@ -9,16 +9,19 @@ from perfc.ir.gradients.tape import Tape, shape_of
 from perfc.ir.ops.attention.attention import Attention
 from perfc.ir.ops.contraction.matmul import MatMul
 from perfc.ir.ops.convolution.global_pool import GlobalAveragePool
+from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.elementwise.logic import IsNaN, Where
 from perfc.ir.ops.movement.slice import Split
 from perfc.ir.ops.normalization.softmax import Softmax
+
+from ..fusion.neighbourhood import number
 
 
 def exported(node: Node, tape: Tape, before: Sequence[Node]) -> Sequence[Value]:
     """Write the operators that stand for a node, and return their results; empty for itself.
 
     Source: onnxscript, function_libs/torch_lib/ops/nn.py, aten_scaled_dot_product_attention, and
-    core.py, aten_unbind.
+    core.py, aten_unbind; onnxruntime, noop_elimination.cc.
 
     Args:
         node: of the program.
@@ -35,6 +38,8 @@ def exported(node: Node, tape: Tape, before: Sequence[Node]) -> Sequence[Value]:
         case Split(axis=axis) if all(shape_of(v)[axis] == 1 for v in node.results):
             axis %= len(shape_of(ins[0]))
             return [tape.part(ins[0], {axis: (i, i + 1)}) for i in range(len(node.outputs))]
+        case Add() if number(ins[1]) == 0 and ins[0].type == node.results[0].type:
+            return ins[:1]
         case GlobalAveragePool():
             return (tape.mean(ins[0], range(2, len(shape_of(ins[0])))),)
     return ()
