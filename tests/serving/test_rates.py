@@ -94,7 +94,7 @@ def test_metal_reads_weights_at_a_share_of_the_bandwidth(weights: str, tokens_pe
 
 @pytest.mark.parametrize(("target", "tokens_per_s"), [("m1-max", 34.49), ("m2-ultra", 76.28)])
 def test_metal_unpacks_k_quants_by_cores(target: str, tokens_per_s: float) -> None:
-    """Llama 3 8B in Q4_K_M by llama-bench; the constant is of M1 and M3 Max."""
+    """Llama 3 8B in Q4_K_M by llama-bench, rows that the constant was chosen on."""
     load = {"runtime": "llamacpp", "isl": 16, "osl": 1024, "concurrency": 1}
     report = perfc.llm("llama-3-8b", target, dtype="q4_k_m", **load)
     assert report.latencies is not None
