@@ -48,7 +48,8 @@ class Epilogue(Op):
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         """Return operations per element of the result, on the vector and special-function units."""
-        return self.fused_alu + sum(has(ins, i) for i in self.added_at), 0
+        alu, sfu = activation_cost(getattr(self, "activation", ""))
+        return self.fused_alu + sum(has(ins, i) for i in self.added_at) + alu, sfu
 
 
 def activation_cost(name: str) -> PerElement:

@@ -140,7 +140,8 @@ class FusedMatMul(MatMul):
         )
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        return int(self.alpha != 1.0), 0
+        alu, sfu = super().epilogue(ins)
+        return alu + int(self.alpha != 1.0), sfu
 
 
 @frozen
@@ -159,10 +160,6 @@ class FusedMatMulActivation(FusedMatMul):
     activation_beta: float = 0.0
     activation_gamma: float = 0.0
     activation_axis: int = 0
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        alu, sfu = activation_cost(self.activation)
-        return super().epilogue(ins)[0] + alu, sfu
 
 
 class GemmFastGelu(MatMul):
@@ -212,7 +209,8 @@ class Gemm(Op):
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         """Return operations per element of the product, on the vector and special units."""
         added = int(has(ins, 2)) * (1 + int(self.beta != 1.0)) if self.beta else 0
-        return added + int(self.alpha != 1.0), 0
+        alu, sfu = activation_cost(getattr(self, "activation", ""))
+        return added + int(self.alpha != 1.0) + alu, sfu
 
     def mnk(self, ins: Inputs) -> tuple[Dim | None, Dim | None, Dim | None]:
         """Return rows, columns and the contracted extent; None for those that are unknown.
@@ -261,7 +259,3 @@ class FusedGemm(Gemm):
     activation_alpha: float = 0.0
     activation_beta: float = 0.0
     activation_gamma: float = 0.0
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        alu, sfu = activation_cost(self.activation)
-        return super().epilogue(ins)[0] + alu, sfu

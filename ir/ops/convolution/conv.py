@@ -31,7 +31,7 @@ from ... import (
 from ...problem import SlidingWindow
 from ...symbolic.dim import same_extents
 from ...symbolic.fresh import data_extent
-from ..contraction.epilogue import Epilogue, activation_cost
+from ..contraction.epilogue import Epilogue
 from .window import (
     kernel_extents,
     output_extent,
@@ -240,10 +240,6 @@ class FusedConv(Conv):
 
     activation: str = ""
     activation_params: tuple[float, ...] = ()
-
-    def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        alu, sfu = activation_cost(self.activation)
-        return super().epilogue(ins)[0] + alu, sfu
 
 
 class NhwcConv(Conv):

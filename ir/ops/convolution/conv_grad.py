@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from ...gradients.tape import Tape
 
 
+def like_gradient(_op: object, ins: Inputs) -> Types:
+    """Return the element type of the gradient in the shape that the second operand holds."""
+    return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
+
+
 def declared_shape(ins: Inputs, index: int) -> Shape | None:
     """Return the shape in the content of operand ``index``, None if unknown."""
     extents = elements(ins, index)

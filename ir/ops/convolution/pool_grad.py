@@ -26,7 +26,7 @@ from ... import (
 )
 from ...traffic import first_once
 from ..movement.scatter import ScatterElements
-from .conv_grad import ConvGrad, declared_shape, explicit_pads
+from .conv_grad import ConvGrad, declared_shape, explicit_pads, like_gradient
 from .conv_transpose import ConvTranspose
 from .pool import AveragePool
 
@@ -104,8 +104,7 @@ class AveragePoolGrad(PoolGrad):
     pads: Naturals = ()
     strides: Positives = ()
 
-    def infer(self, ins: Inputs) -> Types:
-        return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
+    infer = like_gradient
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(tensor(ins, 0)), "t": prod(self.kernel_shape)}

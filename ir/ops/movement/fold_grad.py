@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from ... import Inputs, Naturals, Positives, Results, TensorType, Types, frozen, single, tensor
+from ... import Inputs, Naturals, Positives, Results, TensorType, Types, frozen, tensor
 from ..convolution.conv import Conv
-from ..convolution.conv_grad import declared_shape
+from ..convolution.conv_grad import like_gradient
 from .movement import Movement
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ class Col2ImGrad(Movement):
     pads: Naturals | None = None
     strides: Positives | None = None
 
-    def infer(self, ins: Inputs) -> Types:
-        return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
+    infer = like_gradient
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         """Return a convolution with a filter per position of a patch, for each channel alone."""

@@ -44,6 +44,11 @@ def rows_before(shape: Shape | None, axis: int) -> Dim:
     return element_count(shape[: normal_axis(axis, len(shape))])
 
 
+def channels_of(_op: object, shape: Shape | None) -> Dim:
+    """Return the extent of the second axis, 1 without one; 0 if the rank is unknown."""
+    return 0 if shape is None else shape[1] if len(shape) > 1 else 1
+
+
 def rows_without(shape: Shape | None, axes: Sequence[int]) -> Dim:
     """Return the product of the extents that are not in ``axes``."""
     if shape is None:
@@ -176,10 +181,7 @@ class BatchNormalization(Normalization):
     def alu(self, ins: Inputs) -> int:
         return 2 + (STATISTICS_ALU if self.training_mode else 0)
 
-    def rows(self, shape: Shape | None) -> Dim:
-        if shape is None:
-            return 0
-        return shape[1] if len(shape) > 1 else 1
+    rows = channels_of
 
 
 @frozen

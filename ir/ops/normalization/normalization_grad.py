@@ -26,7 +26,7 @@ from ... import (
 from ...problem.rows import Span
 from ..elementwise.cast import Cast
 from ..elementwise.elementwise import Reciprocal, Sqrt
-from .normalization import Normalization, rows_before
+from .normalization import Normalization, channels_of, rows_before
 
 if TYPE_CHECKING:
     from ...gradients.tape import Tape
@@ -145,10 +145,7 @@ class BatchNormalizationGrad(NormalizationGrad):
     def alu(self, ins: Inputs) -> int:
         return 5 if self.is_fixed else 9
 
-    def rows(self, shape: Shape | None) -> Dim:
-        if shape is None:
-            return 0
-        return shape[1] if len(shape) > 1 else 1
+    rows = channels_of
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         dy, x, scale, mean, spread = (v for v in ins if v is not None)

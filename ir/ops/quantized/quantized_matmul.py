@@ -7,7 +7,6 @@ from perfc.errors import ShapeError
 from ... import DType, Inputs, Types, first_dtype, frozen, has, shape_at, single, tensor
 from ...problem import Product
 from ...tensors.types import BY_ONNX
-from ..contraction.epilogue import activation_cost
 from ..contraction.matmul import Gemm, MatMul
 
 SCALE_BLOCKS = (16, 32, 64, 128, 256)
@@ -174,8 +173,8 @@ class GemmFloat8(Gemm):
         return BY_ONNX.get(self.dtype, DType.UNKNOWN)
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
-        alu, sfu = activation_cost(self.activation)
-        return super().epilogue(ins)[0] + alu + int(has(ins, 5)), sfu
+        alu, sfu = super().epilogue(ins)
+        return alu + int(has(ins, 5)), sfu
 
     def problem(self, ins: Inputs, outs: Types) -> Product | None:
         product, scales = super().problem(ins, outs), shape_at(ins, 4)

@@ -17,12 +17,11 @@ from ... import (
     Types,
     count,
     frozen,
-    single,
     tensor,
 )
 from ...traffic import first_once
 from ..contraction.matmul import MatMul
-from ..convolution.conv_grad import declared_shape
+from ..convolution.conv_grad import declared_shape, like_gradient
 from .resize import TAPS
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ class ResizeGrad(Op):
     scales: tuple[float, ...] = ()
     """Scale of every axis; the quotient of the extents if not given."""
 
-    def infer(self, ins: Inputs) -> Types:
-        return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
+    infer = like_gradient
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         x, y = declared_shape(ins, 1) or (), tensor(ins, 0).shape or ()
