@@ -235,7 +235,7 @@ def test_contents_of_inputs_and_options_are_checked(models: Path, tmp_path: Path
     said = bulk(models / "bert.onnx.gz", "-t", "a100", "--value", "nothing=1", "-o", out)
     assert "1 failed" in said
     assert "nothing" in str(rows_in(out)[0]["error"])
-    with pytest.raises(ParseError, match="is not a number with a unit") as caught:
+    with pytest.raises(ParseError, match="is no duration") as caught:
         bulk(models / "bert.onnx.gz", "--timeout", "soon", "-o", out)
     assert caught.value.where == "--timeout"
 
