@@ -20,11 +20,11 @@ SECONDS: Mapping[str, float] = {
 _WRITTEN = r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(\S{1,2})\s*"
 
 
-def seconds_of(value: object, where: str) -> float:
+def seconds_of(value: object, where: str, *, is_limit: bool = False) -> float:
     """Parse a duration into seconds; plain numbers are seconds.
 
     Raises:
-        ParseError: not a duration, negative, or infinite.
+        ParseError: not a duration, negative, or infinite; a limit of zero.
 
     >>> seconds_of("30us", "--host-launch")
     3e-05
@@ -38,6 +38,6 @@ def seconds_of(value: object, where: str) -> float:
             raise ParseError(f"{str(value)[:32]!r} is no duration", where=where, hint=hint)
         # divided, so that 30us is 3e-05 and not a hair less
         seconds = float(written[1]) / round(1 / SECONDS[written[2]])
-    if not math.isfinite(seconds) or seconds < 0:
+    if not math.isfinite(seconds) or seconds < 0 or (is_limit and not seconds):
         raise ParseError(f"{str(value)[:32]!r} is no duration", where=where, hint=hint)
     return seconds

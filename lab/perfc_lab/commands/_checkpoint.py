@@ -44,6 +44,7 @@ def command(files: tuple[Path, ...], output: Path) -> None:
     try:
         from perfc_lab.papers.checkpoints import read_checkpoint
     except ImportError as error:
-        hint = "pip install 'perfc-lab[gnn]'"
-        raise MissingExtraError(f"a checkpoint needs {error.name}", hint=hint) from None
+        raise MissingExtraError(
+            f"a checkpoint needs {error.name}", hint="pip install 'perfc-lab[gnn]'"
+        ) from None
     say(str(save(*read_checkpoint(files), output)))

@@ -52,8 +52,8 @@ def together(model: str, run: ServedRun, groups: int) -> tuple[ServerSettings, s
             looks = listed.get("looks_every", (0, 0))[users >= FEW_USERS]
             if groups > 1:
                 looks = listed.get("balances_every", 0)
-            name = "of_short" if run.isl == run.osl else ""
-            seqs = listed.get(name, listed.get("max_num_seqs", 0))
+            of_short = run.isl == run.osl and listed.get("of_short")
+            seqs = of_short or listed.get("max_num_seqs", 0)
             if listed.get("seqs_of_users"):
                 seqs = min(users, listed.get("connections", users))
             more = {n: listed[n] for n in ("recorded_tokens", "utilization") if n in listed}

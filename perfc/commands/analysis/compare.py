@@ -111,7 +111,7 @@ def compared(
     from perfc.study.comparison import Order, compare
 
     order: Order = member(Order, sort, "--sort")
-    slo_s = None if slo is None else seconds_of(slo, "--slo")
+    slo_s = None if slo is None else seconds_of(slo, "--slo", is_limit=True)
     models = [options.named(m) if isinstance(m, str) else m for m in models]
     settings = list(settings_of(options, models, predictors))
     machines = machines_of(options, settings)

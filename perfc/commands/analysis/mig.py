@@ -58,7 +58,7 @@ def command(
     settings = list(settings_of(options, [options.named(model)]))
     if len(settings) > 1:
         raise ParseError("one way of running at a time", where="--runtime, --dtype")
-    slo_s = None if slo is None else seconds_of(slo, "--slo")
+    slo_s = None if slo is None else seconds_of(slo, "--slo", is_limit=True)
     result = slicing(
         settings[0],
         how.target,

@@ -62,7 +62,7 @@ def command(
 
         deliver(sweep_page(result), output)
         return
-    for line in within(result, seconds_of(slo, "--slo")) if slo else ():
+    for line in within(result, seconds_of(slo, "--slo", is_limit=True)) if slo else ():
         say(line, is_error=form != "text")
     show_view(
         form,

@@ -187,7 +187,7 @@ def runner(
     memory_bytes = Reserve.parse(memory, "--worker-memory").nbytes
     if not memory_bytes:
         raise ParseError(f"{memory!r} is no size", where="--worker-memory", hint="as in 4GiB")
-    limits = WorkerLimits(seconds_of(timeout, "--timeout"), memory_bytes)
+    limits = WorkerLimits(seconds_of(timeout, "--timeout", is_limit=True), memory_bytes)
     count = workers or len(processors())
     return partial(pooled, settings=settings, predict=predict, count=count, limits=limits)
 

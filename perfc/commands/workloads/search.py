@@ -109,7 +109,7 @@ def limits_of(slo: str | None, max_memory: str | None) -> Limits:
 
     limits: dict[Objective, float] = {}
     if slo is not None:
-        limits[Objective.LATENCY] = seconds_of(slo, "--slo")
+        limits[Objective.LATENCY] = seconds_of(slo, "--slo", is_limit=True)
     if max_memory is not None:
         nbytes = Reserve.parse(max_memory, "--max-memory").nbytes
         if not nbytes:

@@ -79,8 +79,7 @@ def _of_pass(cells: Mapping[str, str], target: str, version: str) -> Iterator[Tr
         return
     tokens = int(cells["batch"]) * int(cells["size"])
     yield replace(row, target=Target.THROUGHPUT, value=1e3 * tokens / float(cells["eager_ms"]))
-    spent_j = energy_j(cells, target)
-    if math.isfinite(spent_j):
+    if math.isfinite(spent_j := energy_j(cells, target)):
         yield replace(row, target=Target.ENERGY, value=spent_j / tokens)
 
 
