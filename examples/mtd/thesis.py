@@ -164,7 +164,7 @@ class Dippm:
     predicted_mb: int
     actual_mb: int
     share: float
-    """Of the memory of the first slice that holds it."""
+    """Share of the memory of the first slice that holds it."""
 
     @property
     def measured_mb(self) -> float:

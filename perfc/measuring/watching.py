@@ -1,4 +1,4 @@
-"""Prediction of a PyTorch module beside its calls."""
+"""Prediction of a PyTorch module compared with its measured calls."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ SATURATED = f"vllm {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"
 """Host model of ML.ENERGY's servers; without requests also that of offline benchmarks."""
 SEPARATE_VERSIONS = {"trtllm": ("1.0.", "trtllm 1.0"), "vllm": ("0.12.", SATURATED)}
 """Versions with several models, so that one can be held out, and their host models; other versions
-are pooled. Before 0.14 the host of vLLM does not work ahead, unless told to as by InferenceX."""
+are pooled. Before 0.14 the host of vLLM works ahead only where a setting says so (InferenceX)."""
 
 
 @record

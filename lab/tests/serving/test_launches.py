@@ -132,11 +132,11 @@ def test_more_recorded_steps_are_faster() -> None:
 
 
 def test_a_command_takes_the_largest_recorded_step() -> None:
-    asked = ["llama-3.2-1b", "--isl", "8", "--osl", "8", "--concurrency", "33"]
-    found = CliRunner().invoke(command, [*asked, "--recorded-tokens", "32"])
+    setting = ["llama-3.2-1b", "--isl", "8", "--osl", "8", "--concurrency", "33"]
+    found = CliRunner().invoke(command, [*setting, "--recorded-tokens", "32"])
     assert found.exit_code == 0
     assert NOTE.format(32) in " ".join(found.output.split())
-    none = CliRunner().invoke(command, [*asked, "--recorded-tokens", "0"])
+    none = CliRunner().invoke(command, [*setting, "--recorded-tokens", "0"])
     assert none.exit_code == 2
 
 
@@ -145,7 +145,7 @@ def test_a_runtime_that_records_nothing_is_told_no_largest_step() -> None:
         llm("llama-3.2-1b", runtime="transformers", recorded_tokens=64)
 
 
-def asked_of(
+def published(
     model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
 ) -> tuple[Any, str]:
     """Return the settings of a run of InferenceX, which its lists leave out."""
@@ -154,6 +154,6 @@ def asked_of(
 
 
 def test_published_servers_were_told_their_largest_recorded_step() -> None:
-    asked = "vllm", "b200_sxm", "fp4", 1024, 64, 1
-    assert asked_of("openai/gpt-oss-120b", *asked)[0].recorded_tokens == 2048
-    assert asked_of("openai/gpt-oss-120b", "trtllm", *asked[1:])[0].recorded_tokens == 0
+    setting = "vllm", "b200_sxm", "fp4", 1024, 64, 1
+    assert published("openai/gpt-oss-120b", *setting)[0].recorded_tokens == 2048
+    assert published("openai/gpt-oss-120b", "trtllm", *setting[1:])[0].recorded_tokens == 0

@@ -84,7 +84,7 @@ def test_a_checkpoint_names_the_type_of_its_cache() -> None:
     assert cache_of("meta-llama/Llama-3.1-8B-Instruct", "vllm") == ""
 
 
-def asked_of(
+def published(
     model: str, runtime: str, system: str, precision: str, isl: int, users: int, groups: int
 ) -> tuple[ServerSettings, str]:
     """Return the settings of a run of InferenceX, which its lists leave out."""
@@ -94,13 +94,13 @@ def asked_of(
 
 @pytest.mark.parametrize(("model", "waits"), [("deepseek-r1", 60), ("openai/gpt-oss-120b", 50)])
 def test_ranks_with_sequences_of_their_own_wait_for_each_other(model: str, waits: int) -> None:
-    asked = model, "trtllm", "b200_sxm", "fp4", 1024, 256
-    assert asked_of(*asked, 8)[0].looks_every == waits
-    assert asked_of(*asked, 1)[0].looks_every == 0
+    setting = model, "trtllm", "b200_sxm", "fp4", 1024, 256
+    assert published(*setting, 8)[0].looks_every == waits
+    assert published(*setting, 1)[0].looks_every == 0
 
 
 def test_other_servers_do_not_wait_for_each_other() -> None:
-    assert asked_of("deepseek-r1", "sglang", "b200_sxm", "fp8", 1024, 256, 8)[0].looks_every == 0
+    assert published("deepseek-r1", "sglang", "b200_sxm", "fp8", 1024, 256, 8)[0].looks_every == 0
 
 
 def test_a_whole_benchmark_counts_the_last_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,1 @@
-"""Commands: help and shell completion."""
+"""Commands: servers for agents and browsers."""

@@ -35,7 +35,6 @@ HIDDEN = frozenset(
         "exit_code",
         "exit_zero",
         "engine_args",
-        "metric",
         "write_baseline",
         "comment",
         "policy",

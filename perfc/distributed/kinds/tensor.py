@@ -1,7 +1,7 @@
 """Tensor parallelism: partial products are summed over the ranks that share a layer.
 
 With sequence parallelism a reduce-scatter and an all-gather replace each all-reduce, with as many
-bytes; operators between products are divided then, too. Chunks move beside the products that make
+bytes; operators between products are divided then, too. Chunks move during the products that make
 or read them (``tp_comm_overlap`` of Megatron's published recipes): one of them waits.
 
 Source: M. Shoeybi et al., "Megatron-LM", 2019; V. Korthikanti et al., "Reducing activation
