@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import Enum
 from functools import cache
 from operator import attrgetter
 from types import CodeType, FunctionType
@@ -144,6 +145,19 @@ def changed(one: T, **values: object) -> T:
 def _copied(cls: Any) -> tuple[dict[str, int], Callable[[Any], tuple[object, ...]]]:
     places = {f.name: i for i, f in enumerate(fields(cls))}
     return places, attrgetter(*places)
+
+
+def project(cls: type[T], source: object, **computed: object) -> T:
+    """Return a record with the attributes of ``source`` that have its fields' names, or computed.
+
+    A member of an enum becomes its value where the field is text.
+    """
+    values = dict(computed)
+    for f in fields(cast("Any", cls)):
+        if f.name not in computed:
+            value = getattr(source, f.name)
+            values[f.name] = value.value if f.type == "str" and isinstance(value, Enum) else value
+    return cls(**values)
 
 
 class _Initializer:

@@ -21,6 +21,7 @@ from perfc.deployment.extents import batch_symbol
 from perfc.deployment.keywords import with_signature
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.ir.syntax.names import symbol_name
 from perfc.passes.runtimes import Layout, Tf32
 from perfc.view.report.memory_sections.footprint import mig_slice
@@ -330,22 +331,12 @@ class WholeRunView:
         """Build the document from a run."""
         how = run.deployment
         framework = f"{how.table.framework.value or how.stated_runtime} {how.runtime_version}"
-        return cls(
-            run.quantity.value,
-            run.value,
-            run.low,
-            run.high,
-            run.floor_s,
-            run.outside,
-            run.notes,
-            run.confidence,
-            run.predictor,
-            run.basis,
-            run.batch,
-            run.precision,
-            framework.strip(),
-            how.mode.value,
-            how.as_json(),
-            run.mig_slice,
-            run.other_quantities,
+        return project(
+            cls,
+            run,
+            extrapolating=run.outside,
+            framework=framework.strip(),
+            mode=how.mode.value,
+            deployment=how.as_json(),
+            mig_profile=run.mig_slice,
         )

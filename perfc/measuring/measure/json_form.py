@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfc.ir import record
+from perfc.ir.record import project
 
 from .matching.compare import Compared, Measurement
 
@@ -55,7 +56,7 @@ class PartView:
     @classmethod
     def of(cls, i: int, c: Compared, *, has_target: bool) -> PartView:
         """Build the view of one row."""
-        runtime = tuple(RuntimeKernel(k.name, k.op, k.time_s) for k in c.part.runtime)
+        runtime = tuple(project(RuntimeKernel, k) for k in c.part.runtime)
         floor_s, prediction_s, residual_s, badge = (
             (c.floor_s, c.prediction_s, c.residual_s, c.badge)
             if has_target

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfc.ir import record
+from perfc.ir.record import project
 
 from .report import KernelCounters, NcuReport
 from .standing import KernelStanding
@@ -86,22 +87,9 @@ class CountersView:
         """Build the view of one kernel."""
         k, mark = s.kernel, s.kernel.mark
         levels = {x.value: LevelView(n, mark.intensity(x)) for x, n in k.nbytes.items()}
-        ceilings = tuple(
-            CeilingView(c.name, c.achieved, c.reached, c.peak, c.share, c.is_above)
-            for c in s.ceilings
-        )
+        ceilings = tuple(project(CeilingView, c, ceiling=c.reached) for c in s.ceilings)
         work = tuple(WorkView(unit.value, dtype, n) for (unit, dtype), n in k.flop.items())
-        return cls(
-            k.kernel,
-            k.phase.value,
-            k.launches,
-            k.time_s,
-            k.is_bound,
-            work,
-            achieved(k),
-            levels,
-            ceilings,
-        )
+        return project(cls, k, flop=work, flop_per_s=achieved(k), levels=levels, ceilings=ceilings)
 
 
 @record

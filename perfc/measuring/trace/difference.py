@@ -11,6 +11,7 @@ from string import ascii_uppercase
 
 from perfc.errors import ParseError
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
@@ -263,9 +264,7 @@ def changed(
         used = {ways.get(key_of(k), Match.EXACT) for _, k in group}
         match = [m for m in Match if m in used][-1]
     k = max(group, key=lambda member: member[0])[1]
-    return KernelChange(
-        k.kernel, k.operator, k.shapes, k.class_name.value, match, launches, times_ns
-    )
+    return project(KernelChange, k, match=match, launches=launches, times_ns=times_ns)
 
 
 def to_json(made: TraceDifference) -> str:

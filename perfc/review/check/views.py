@@ -10,6 +10,7 @@ from pathlib import Path
 from perfc.common.repository import from_here
 from perfc.frontend.reading.module_name import is_named
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.review.diff.figures import Metric, percent, signed
 from perfc.review.diff.lines import LineRow
 from perfc.view.report.formats import comma
@@ -150,18 +151,15 @@ def result_row(r: Result, root: Path) -> ResultRow:
                 )
             )
     findings = tuple(finding_row(f) for f in r.findings)
-    return ResultRow(
-        r.case.model if is_named(r.case.model) else from_here(root, r.case.model),
-        setting_of(r),
-        r.standing.value,
-        r.outcome.value,
-        r.was_analysed,
-        tuple(figures),
-        findings,
-        r.notes,
-        r.why,
-        from_here(root, r.source) if r.source else "",
-        tuple([replace(line, source=from_here(root, line.source)) for line in r.lines]),
+    return project(
+        ResultRow,
+        r,
+        model=r.case.model if is_named(r.case.model) else from_here(root, r.case.model),
+        setting=setting_of(r),
+        figures=tuple(figures),
+        findings=findings,
+        source=from_here(root, r.source) if r.source else "",
+        lines=tuple([replace(line, source=from_here(root, line.source)) for line in r.lines]),
     )
 
 
@@ -190,17 +188,8 @@ def finding_row(f: LimitExceeded) -> FindingRow:
     if f.reason:
         text += f"; {f.reason}"
     low, high = f.change or (None, None)
-    return FindingRow(
-        f.outcome.value,
-        f.metric.key,
-        f.value,
-        f.baseline,
-        f.limit,
-        f.text,
-        f.reason,
-        text,
-        low,
-        high,
+    return project(
+        FindingRow, f, metric=f.metric.key, message=text, change_low=low, change_high=high
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.view.report.units import share
 
 from .blame import Culprit
@@ -201,14 +202,8 @@ def collect(d: Difference, findings: Sequence[Finding] = ()) -> DiffViews:
         changed_lines(d, findings),
         tuple(kernel_row(k) for k in d.kernels),
         tuple(
-            ChangeRow(
-                c.status.value,
-                c.op_type,
-                c.node.name,
-                c.details,
-                c.is_carried,
-                cause.get(c, ""),
-                c.node.loc.source,
+            project(
+                ChangeRow, c, node=c.node.name, cause=cause.get(c, ""), source=c.node.loc.source
             )
             for c in d.changes
         ),
@@ -245,19 +240,15 @@ def total_row(metric: Metric, old: Figure | None, new: Figure | None, d: Differe
 
 def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
     """Return the row of one cause."""
-    return CulpritRow(
-        c.name,
-        c.op_type,
-        c.what,
-        c.count,
-        c.share,
-        is_named,
-        c.delta.time_s,
-        c.delta.flop,
-        c.delta.nbytes,
-        c.parameters,
-        c.delta.energy_j,
-        c.source,
+    return project(
+        CulpritRow,
+        c,
+        node=c.name,
+        is_named=is_named,
+        time_s=c.delta.time_s,
+        flop=c.delta.flop,
+        traffic_bytes=c.delta.nbytes,
+        energy_j=c.delta.energy_j,
     )
 
 

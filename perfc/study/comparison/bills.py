@@ -9,6 +9,7 @@ from dataclasses import replace
 from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.prices import Offer, Prices, offers_of
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.machine import Machine
 
 from .bill import HOST, Bill, Host
@@ -118,20 +119,6 @@ def item_of(row: Row) -> str:
 
 
 @record
-class Ranged:
-    """An amount with its 90 % prediction interval."""
-
-    low: float
-    mid: float
-    high: float
-
-
-def ranged(interval: Interval | None) -> Ranged | None:
-    """Convert an interval to data; None stays None."""
-    return None if interval is None else Ranged(interval.low, interval.mid, interval.high)
-
-
-@record
 class OfferView:
     """An offer and the price of the runs.
 
@@ -152,7 +139,7 @@ class OfferView:
     gpus: int
     terms: str
     per_hour: float
-    price: Ranged
+    price: Interval
     currency: str
     source: str
     date: str
@@ -163,17 +150,7 @@ class OfferView:
         offer, price = bill.offer, bill.price
         assert offer is not None
         assert price is not None
-        return cls(
-            offer.cloud,
-            offer.instance,
-            offer.gpus,
-            offer.terms.value,
-            offer.per_hour,
-            Ranged(price.low, price.mid, price.high),
-            offer.currency,
-            offer.source,
-            offer.date,
-        )
+        return project(cls, offer, price=price)
 
 
 @record
@@ -210,12 +187,12 @@ class CostView:
     runs: float
     items: float
     item: str
-    time_s: Ranged
-    board_j: Ranged | None
-    host_j: Ranged | None
-    energy_j: Ranged | None
-    carbon_g: Ranged | None
-    price: Ranged | None
+    time_s: Interval
+    board_j: Interval | None
+    host_j: Interval | None
+    energy_j: Interval | None
+    carbon_g: Interval | None
+    price: Interval | None
     offer: OfferView | None
     offers: tuple[OfferView, ...]
     region: str
@@ -238,12 +215,12 @@ class CostView:
             bill.runs,
             bill.runs * per_run.per_run,
             item_of(row),
-            Ranged(time.low, time.mid, time.high),
-            ranged(bill.board_j),
-            ranged(bill.host_j),
-            ranged(bill.energy_j),
-            ranged(bill.carbon_g),
-            ranged(bill.price),
+            time,
+            bill.board_j,
+            bill.host_j,
+            bill.energy_j,
+            bill.carbon_g,
+            bill.price,
             None if bill.offer is None else OfferView.of(bill),
             offers,
             bill.region.name,

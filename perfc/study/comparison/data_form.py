@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.json_form import document_text
 
@@ -173,14 +174,7 @@ class ComparisonView:
         """Create the view of a comparison."""
         holds = comparison.holds if comparison.slo_s is not None else None
         rows = tuple(RowView.of(r, comparison.slo_s) for r in comparison.rows)
-        return cls(
-            comparison.order.value,
-            comparison.slo_s,
-            holds,
-            comparison.is_predicted,
-            rows,
-            comparison.left_out,
-        )
+        return project(cls, comparison, holds=holds, rows=rows)
 
 
 def cells(comparison: Comparison) -> tuple[list[str], list[list[Any]]]:

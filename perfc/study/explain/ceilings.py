@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from perfc.api import Report
 from perfc.ir import DType, Node, Origin, record, weakest
+from perfc.ir.record import project
 from perfc.machine import Machine, Rate, Unit
 from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import LaunchMode
@@ -92,7 +93,9 @@ def kernel_part(report: Report, index: int) -> KernelPart:
     ceilings = tuple(_ceilings(report, bound))
     c = bound.counts
     total = table.time_s
-    return KernelPart(
+    return project(
+        KernelPart,
+        bound,
         index=index,
         total=len(table.kernels),
         label=bound.kernel.label,
@@ -105,14 +108,7 @@ def kernel_part(report: Report, index: int) -> KernelPart:
             "read_bytes": c.read_bytes,
             "write_bytes": c.write_bytes,
         },
-        launches=bound.launches,
-        device_bytes=bound.device_bytes,
         dtype=bound.dtype.code,
-        floor_s=bound.floor_s,
-        sustained_s=bound.sustained_s,
-        launch_gap_s=bound.launch_gap_s,
-        time_s=bound.time_s,
-        binding=bound.binding.value,
         share=bound.time_s / total if total else 0.0,
         ceilings=ceilings,
         origin=weakest(t.origin for t in ceilings if t.binds and t.line != "floor"),
@@ -185,4 +181,4 @@ def _rate(
 
 
 def _cited(machine: Machine, rate: Rate, unit: str) -> RateCite:
-    return RateCite(rate.value, unit, rate.key, machine.cite(rate), rate.origin, rate.note)
+    return project(RateCite, rate, unit=unit, source=machine.cite(rate))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.view.report.formats.document import (
     Amount,
     Cell,
@@ -57,16 +58,13 @@ class ChoiceView:
     @classmethod
     def of(cls, choice: FitChoice) -> ChoiceView:
         """Create the view of a choice."""
-        return cls(
-            choice.title,
-            choice.largest,
-            choice.fits,
-            DeviceMemory.shown(choice.footprint),
-            choice.time_s.mid,
-            choice.time_s.low,
-            choice.time_s.high,
-            choice.items_per_s,
-            choice.note,
+        return project(
+            cls,
+            choice,
+            memory=DeviceMemory.shown(choice.footprint),
+            time_s=choice.time_s.mid,
+            low_s=choice.time_s.low,
+            high_s=choice.time_s.high,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.machine import Rate
 from perfc.view.report.formats.json_form import document_text
 
@@ -132,21 +133,7 @@ class MarkView:
             for x in RoofLevel
             if x in mark.nbytes
         }
-        return cls(
-            mark.label,
-            mark.phase,
-            mark.basis.value,
-            mark.count,
-            tuple(mark.nodes),
-            mark.flop,
-            mark.is_bound,
-            mark.time_s,
-            mark.flop_per_s,
-            mark.unit.value,
-            mark.dtype,
-            mark.bound,
-            levels,
-        )
+        return project(cls, mark, nodes=tuple(mark.nodes), levels=levels)
 
 
 @record

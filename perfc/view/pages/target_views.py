@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from perfc.errors import TargetError
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.machine import Cluster, Listing, Machine, Rate, load_machine
 
 from .targets import LISTED, Listed, rows
@@ -138,20 +139,12 @@ class TargetView:
             for r in rows(machine)
         )
         sources = {
-            name: SourceView(s.name, str(s.origin), s.title, s.date, s.note)
+            name: project(SourceView, s, origin=str(s.origin))
             for name, s in machine.sources.items()
         }
         facts = {key: RateView.of_known(r) for key, r in machine.facts.items()}
-        return cls(
-            machine.name,
-            tuple(machine.aliases),
-            machine.kind,
-            machine.vendor,
-            machine.arch,
-            machine.description,
-            rates,
-            facts,
-            sources,
+        return project(
+            cls, machine, aliases=tuple(machine.aliases), rates=rates, facts=facts, sources=sources
         )
 
 

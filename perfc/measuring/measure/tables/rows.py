@@ -18,6 +18,7 @@ from perfc.analyzers.estimators.subject import (
     views,
 )
 from perfc.ir import evaluate, record
+from perfc.ir.record import project
 
 if TYPE_CHECKING:
     from ..matching.compare import Compared, Measurement
@@ -344,5 +345,5 @@ def subject_of(row: KernelRow) -> KernelSubject:
         row.dtype,
         row.operands,
         row.results,
-        LaunchAmounts(row.launches, row.mac, row.sfu, row.read_bytes, row.write_bytes),
+        project(LaunchAmounts, row),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from perfc.ir import record
+from perfc.ir.record import project
 
 from ..engine import Linted, LintOutcome
 from ..finding import Finding, Gain
@@ -29,7 +30,7 @@ class GainView:
     @classmethod
     def of(cls, gain: Gain) -> GainView:
         """Build the view of a gain."""
-        return cls(gain.time_s, gain.share, gain.floor_s, gain.basis.value)
+        return project(cls, gain)
 
 
 @record
@@ -69,20 +70,12 @@ class FindingView:
     @classmethod
     def of(cls, f: Finding) -> FindingView:
         """Build the JSON view of a finding."""
-        return cls(
-            f.code,
-            f.rule,
-            f.severity.value,
-            f.saves.value,
-            f.message,
-            f.advice,
-            tuple(f.nodes),
-            f.tensor,
-            None if f.gain is None else GainView.of(f.gain),
-            f.saved_bytes,
-            f.is_fixable,
-            f.fingerprint,
-            f.source,
+        return project(
+            cls,
+            f,
+            nodes=tuple(f.nodes),
+            gain=None if f.gain is None else GainView.of(f.gain),
+            fixable=f.is_fixable,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.view.report.formats.json_form import document_text
 
 from ..catalogue import RuleInfo, infos
@@ -112,5 +113,5 @@ class RulesView:
 
 def as_json(rules: Iterable[RuleInfo]) -> str:
     """Format rules as JSON."""
-    rows = (RuleView(i.code, i.name, i.summary, i.saves, i.is_fixable, i.sections) for i in rules)
+    rows = (project(RuleView, i, fixable=i.is_fixable) for i in rules)
     return document_text(SCHEMA, RulesView(tuple(rows)))

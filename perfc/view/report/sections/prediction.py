@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
+from perfc.ir.record import project
 
 from ..amounts import key, ratio
 from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table, in_seconds
@@ -117,9 +118,7 @@ class OtherRun:
     def of(cls, run: CandidateRun) -> OtherRun:
         """Create the view of a candidate run."""
         high_s = None if math.isinf(run.high_s) else run.high_s
-        return cls(
-            run.predictor, run.time_s, run.low_s, high_s, run.words, run.withheld, run.outside
-        )
+        return project(cls, run, high_s=high_s, reason=run.withheld)
 
     @property
     def ends(self) -> str:
@@ -184,22 +183,15 @@ def forecast(
     estimate: Estimate, energy: Energy | None, total_s: float, bound: KernelBound
 ) -> Forecast:
     """Return the prediction of one kernel."""
-    return Forecast(
-        ratio(estimate.time_s, total_s),
-        estimate.time_s,
-        estimate.low_s,
-        estimate.high_s,
-        estimate.wait_s,
-        estimate.gap_s,
-        key(held_by(bound, estimate.time_s, estimate.idle_s)),
-        estimate.predictor.value,
-        estimate.class_name,
-        estimate.is_extrapolating,
-        estimate.is_measured,
-        None if energy is None else energy.energy_j,
-        None if energy is None else energy.low_j,
-        None if energy is None else energy.high_j,
-        None if energy is None else energy.power_w,
+    return project(
+        Forecast,
+        estimate,
+        share=ratio(estimate.time_s, total_s),
+        bound=key(held_by(bound, estimate.time_s, estimate.idle_s)),
+        energy_j=None if energy is None else energy.energy_j,
+        energy_low_j=None if energy is None else energy.low_j,
+        energy_high_j=None if energy is None else energy.high_j,
+        power_w=None if energy is None else energy.power_w,
     )
 
 
