@@ -147,7 +147,7 @@ def _copied(cls: Any) -> tuple[dict[str, int], Callable[[Any], tuple[object, ...
     return places, attrgetter(*places)
 
 
-def project(cls: type[T], source: object, **computed: object) -> T:
+def project(cls: type[T], source: object, /, **computed: object) -> T:
     """Return a record with the attributes of ``source`` that have its fields' names, or computed.
 
     A member of an enum becomes its value where the field is text.
