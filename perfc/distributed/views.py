@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from perfc.passes.runtimes import TRAINER
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Fact,
@@ -17,6 +16,7 @@ from perfc.view.report.formats.document import (
     Table,
     in_bytes,
     in_seconds,
+    tabulate,
 )
 from perfc.view.report.units import Unit, plural, size_text, time_range
 
@@ -39,29 +39,27 @@ def items(seq: int) -> str:
 def columns(seq: int) -> tuple[Column, ...]:
     """Return the columns of the Pareto front for samples of so many tokens."""
     return (
-        Column("parallel", "parallel", is_name=True),
-        Column("micro_batch", "micro-batch", Unit.COUNT),
-        Column("checkpointing", "recomputed"),
+        PARALLEL,
+        Column("micro_batch", "micro-batch", Unit.COUNT, cell=lambda c: c.training.micro_batch),
+        Column("checkpointing", "recomputed", cell=lambda c: c.training.checkpointing.value),
         Column("time_s", "step"),
-        Column("tokens_per_s_per_gpu", f"{items(seq)}/s per GPU", Unit.COUNT),
-        Column("mfu", "MFU"),
-        Column("memory_bytes", "memory"),
-        Column("bottleneck", "largest overhead"),
+        Column(
+            "tokens_per_s_per_gpu",
+            f"{items(seq)}/s per GPU",
+            Unit.COUNT,
+            cell=lambda c: round(c.tokens_per_s / c.gpus),
+        ),
+        *LAST,
     )
 
 
-def row(c: DividedStepCost) -> tuple[Cell, ...]:
-    """Return a setting as a table row."""
-    return (
-        c.parallel.described(),
-        float(c.training.micro_batch),
-        c.training.checkpointing.value,
-        in_seconds(c.time_s),
-        float(round(c.tokens_per_s / c.gpus)),
-        Amount(c.mfu, Unit.SHARE),
-        in_bytes(c.memory.total),
-        c.bottleneck,
-    )
+PARALLEL = Column("parallel", "parallel", is_name=True, cell=lambda c: c.parallel.described())
+LAST = (
+    Column("mfu", "MFU", cell=lambda c: Amount(c.mfu, Unit.SHARE)),
+    Column("memory_bytes", "memory", cell=lambda c: in_bytes(c.memory.total)),
+    Column("bottleneck", "largest overhead"),
+)
+"""Last columns of costs."""
 
 
 def plan_document(view: PlanView) -> Document:
@@ -83,8 +81,7 @@ def plan_document(view: PlanView) -> Document:
     sections.append(Section("best", best.parallel.described(), (facts, *notes)))
     sections.append(Section("losses", "time of a step", (losses(best),)))
     if view.pareto:
-        rows = tuple([row(c) for c in view.pareto[:SHOWN]])
-        front = Table(columns(view.seq), rows)
+        front = tabulate(columns(view.seq), view.pareto[:SHOWN])
         sections.append(Section("pareto", "time against memory", (front,)))
     return Document(title, tuple(sections))
 
@@ -159,19 +156,18 @@ def scale_document(view: ScaleView) -> Document:
         f"samples{each} grow with the devices" if view.is_weak else f"fixed number of samples{each}"
     )
     item = items(view.seq)
+    efficiency = {id(p.cost): p.efficiency for p in view.points}
     head = (
         Column("gpus", "GPUs", Unit.COUNT),
-        Column("parallel", "parallel", is_name=True),
-        Column("batch", "samples", Unit.COUNT),
+        PARALLEL,
+        Column("batch", "samples", Unit.COUNT, cell=lambda c: c.training.batch),
         Column("time_s", "step"),
-        Column("range", "90 % interval"),
-        Column("tokens_per_s", f"{item}/s", Unit.COUNT),
-        Column("efficiency", "scaling"),
-        Column("mfu", "MFU"),
-        Column("memory_bytes", "memory"),
-        Column("bottleneck", "largest overhead"),
+        Column("range", "90 % interval", cell=lambda c: time_range(c.low_s, c.high_s)),
+        Column("tokens_per_s", f"{item}/s", Unit.COUNT, cell=lambda c: round(c.tokens_per_s)),
+        Column("efficiency", "scaling", cell=lambda c: Amount(efficiency[id(c)], Unit.SHARE)),
+        *LAST,
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[DividedStepCost] = []
     notes: list[Note] = []
     for p in view.points:
         c = p.cost
@@ -180,28 +176,14 @@ def scale_document(view: ScaleView) -> Document:
             continue
         if not c.fits:
             continue
-        ends = time_range(c.low_s, c.high_s)
-        rows.append(
-            (
-                float(p.gpus),
-                c.parallel.described(),
-                float(c.training.batch),
-                in_seconds(c.time_s),
-                ends,
-                float(round(c.tokens_per_s)),
-                Amount(p.efficiency, Unit.SHARE),
-                Amount(c.mfu, Unit.SHARE),
-                in_bytes(c.memory.total),
-                c.bottleneck,
-            )
-        )
+        rows.append(c)
     if view.is_largest and rows:
         most = f"{MOST_TOKENS} tokens" if view.seq > 1 else f"{MOST_SAMPLES}"
         chosen = f"the largest power of two that fits and divides the samples, up to {most}"
         notes.append(Note(f"micro-batch {view.micro_batch}: {chosen} (--micro-batch)"))
     notes += misfits(view)
     title = f"{view.model} on {view.target} · {how}"
-    tables = (Table(head, tuple(rows)),) if rows else ()
+    tables = (tabulate(head, rows),) if rows else ()
     return Document(title, (Section("sizes", "devices", (*tables, *notes)),))
 
 

@@ -62,12 +62,10 @@ GENERIC = "generic"
 """Vendor of fully assumed targets."""
 
 
-def shown(m: Measurement, columns: Sequence[Column], rows: Sequence[tuple[Cell, ...]]) -> Table:
+def shown(m: Measurement, columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) -> Table:
     """Return a table, without a target only of measured columns."""
     keep = [i for i, c in enumerate(columns) if m.has_target or c.name not in COMPARED]
-    return Table(
-        tuple(columns[i] for i in keep), tuple(tuple(row[i] for i in keep) for row in rows)
-    )
+    return Table(columns, rows).only(keep)
 
 
 def title(m: Measurement) -> str:
@@ -161,7 +159,7 @@ def classes(m: Measurement) -> Section:
         table.append((kind, float(len(rows)), part, floor_s, predicted_s, time_s, ratio))
     if not table:
         return Section("classes", "classes", (Note("no kernel was timed"),))
-    return Section("classes", "classes", (shown(m, CLASS_COLUMNS, table),))
+    return Section("classes", "classes", (shown(m, CLASS_COLUMNS, tuple(table)),))
 
 
 def kernels(m: Measurement, top: int | None) -> Section:

@@ -182,3 +182,13 @@ def kernel_name(kernel: str) -> Name:
     """Return the name of a kernel, in text without its namespaces and parameters."""
     short = _DECORATION.sub("", kernel) or kernel
     return Name(kernel, short[:LONGEST], HEAD)
+
+
+def called(operator: str) -> str | None:
+    """Return an operator without its namespace; None if the trace has none."""
+    return operator.removeprefix("aten::") or None
+
+
+def abbreviated(text: str) -> Name | None:
+    """Return a name that narrow text shortens in its middle; None for an empty one."""
+    return Name(text, text, HEAD) if text else None

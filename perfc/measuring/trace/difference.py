@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from string import ascii_uppercase
 
 from perfc.errors import ParseError
@@ -19,17 +20,17 @@ from perfc.view.report.formats.document import (
     Document,
     Fact,
     Facts,
-    Name,
-    Note,
     Part,
     Section,
     Table,
+    excerpt,
+    tabulate,
 )
 from perfc.view.report.formats.json_form import enveloped, strict
-from perfc.view.report.units import Unit, plural, share
+from perfc.view.report.units import Unit, share
 
 from .analyses.stack import RECORD, StackBy, chains_of
-from .classes import HEAD, kernel_name
+from .classes import abbreviated, called, kernel_name
 from .facts import DeviceTrace
 from .notes import notes_of
 from .output import noted
@@ -274,13 +275,10 @@ def to_json(made: TraceDifference) -> str:
 
 def to_csv(made: TraceDifference) -> str:
     """Return one row per kernel, in base units."""
-    columns = times(made)
-    header = ("kernel", "operator", "shapes", "class", "match", *(c.name for c in columns))
-    rows = (
-        (k.kernel, k.operator, k.shapes, k.class_name, k.match.value, *cells(k))
-        for k in made.kernels
-    )
-    return comma.records(header, rows)
+    names = ("kernel", "operator", "shapes", "match")
+    columns = [Column(name, name) for name in names]
+    columns.insert(3, Column("class", "class", cell=lambda k: k.class_name))
+    return comma.of(tabulate((*columns, *times(made)), made.kernels))
 
 
 def labels(made: TraceDifference) -> tuple[str, ...]:
@@ -322,6 +320,10 @@ def document(made: TraceDifference, top: int | None) -> Document:
 def times(made: TraceDifference) -> tuple[Column, ...]:
     """Return the columns of launches and times of each trace, and of changes."""
     names = labels(made)
+
+    def launched(k: Change, at: int) -> int:
+        return k.launches[at]
+
     launches = (
         Column(
             f"{name}_launches",
@@ -329,47 +331,36 @@ def times(made: TraceDifference) -> tuple[Column, ...]:
             Unit.COUNT,
             is_spare=True,
             pair=f"{names[at - 1]}_launches" if at else "",
+            cell=partial(launched, at=at),
         )
         for at, name in enumerate(names)
     )
-    which = {name: f"change {name}" if len(names) > 2 else "change" for name in names[1:]}
-    changes = (Column(w.replace(" ", "_") + "_s", w, Unit.SECOND) for w in which.values())
-    return *launches, *(Column(f"{name}_s", name, Unit.SECOND) for name in names), *changes
 
+    def time(at: int, name: str, less: int | None = None) -> Column:
+        def cell(k: Change) -> float:
+            return (k.times_ns[at] - (0 if less is None else k.times_ns[less])) * 1e-9
 
-def cells(change: Change) -> Iterator[int | float]:
-    """Yield the cells of those columns."""
-    yield from change.launches
-    yield from (ns * 1e-9 for ns in change.times_ns)
-    yield from ((ns - change.times_ns[0]) * 1e-9 for ns in change.times_ns[1:])
+        return Column(name.replace(" ", "_") + "_s", name, Unit.SECOND, cell=cell)
+
+    which = (f"change {name}" if len(names) > 2 else "change" for name in names[1:])
+    changes = (time(at, name, 0) for at, name in enumerate(which, 1))
+    return *launches, *(time(at, name) for at, name in enumerate(names)), *changes
 
 
 def group_table(made: TraceDifference, title: str, groups: Sequence[GroupChange]) -> Table:
     """Return one row per class, operator or module."""
-    rows = ((g.name.removeprefix("aten::") or "not recorded", *cells(g)) for g in groups)
-    return Table((Column(title, title, is_name=True), *times(made)), tuple(rows))
+    name = Column(title, title, is_name=True, cell=lambda g: called(g.name) or "not recorded")
+    return tabulate((name, *times(made)), groups)
 
 
 def kernel_parts(made: TraceDifference, top: int | None) -> Iterator[Part]:
-    """Yield the table of kernels that changed, and what it leaves out."""
+    """Return the table of kernels that changed, and what it leaves out."""
     columns = (
-        Column("kernel", "kernel", is_name=True),
-        Column("operator", "operator"),
-        Column("shapes", "shapes", is_spare=True),
+        Column("kernel", "kernel", is_name=True, cell=lambda k: kernel_name(k.kernel)),
+        Column("operator", "operator", cell=lambda k: called(k.operator)),
+        Column("shapes", "shapes", is_spare=True, cell=lambda k: abbreviated(k.shapes)),
         *times(made),
         Column("match", "matched by"),
     )
-    rows = tuple(
-        (
-            kernel_name(k.kernel),
-            k.operator.removeprefix("aten::") or None,
-            Name(k.shapes, k.shapes, HEAD) if k.shapes else None,
-            *cells(k),
-            k.match.value,
-        )
-        for k in made.kernels[:top]
-    )
-    yield Table(columns, rows)
-    hidden = len(made.kernels) - len(rows)
-    if hidden:
-        yield Note(f"and {plural(hidden, 'kernel')} with smaller changes; --top all")
+    shown = made.kernels[:top]
+    return excerpt(columns, shown, len(made.kernels), "kernel with smaller changes")

@@ -8,16 +8,16 @@ from dataclasses import fields
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Fact,
     Facts,
-    Name,
     Note,
     Part,
     Section,
     Table,
+    excerpt,
+    tabulate,
 )
 from perfc.view.report.formats.json_form import enveloped, strict
 from perfc.view.report.units import LOWER_BOUND, Unit, plural, quantity, share
@@ -29,7 +29,7 @@ from .analyses.rates import (
     ProductShape,
     rate_sections,
 )
-from .classes import HEAD, TracedClass, kernel_name
+from .classes import TracedClass, abbreviated, called, kernel_name
 from .facts import TraceSource
 from .views import SCHEMA, WITHHELD, DeviceView, TracedKernelView, TraceView
 
@@ -122,7 +122,7 @@ def class_table(view: TraceView) -> Table:
         Column("time_s", "time", Unit.SECOND),
         Column("share", "of time", Unit.SHARE),
     )
-    return Table(columns, tuple(tuple(getattr(c, n.name) for n in columns) for c in view.classes))
+    return tabulate(columns, view.classes)
 
 
 def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
@@ -130,14 +130,17 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
     bounded = [k for k in view.kernels if k.floor_s is not None]
     has_operators = any(k.operator for k in view.kernels)
     columns = [
-        Column("kernel", "kernel", is_name=True),
-        Column("class", "class", is_spare=True),
+        Column("kernel", "kernel", is_name=True, cell=lambda k: kernel_name(k.kernel)),
+        Column("class", "class", is_spare=True, cell=lambda k: k.class_name),
         Column("launches", "launches", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
         Column("share", "of time", Unit.SHARE),
     ]
     if has_operators:
-        columns[1:1] = [Column("operator", "operator"), Column("shapes", "shapes", is_spare=True)]
+        columns[1:1] = [
+            Column("operator", "operator", cell=lambda k: called(k.operator)),
+            Column("shapes", "shapes", is_spare=True, cell=lambda k: abbreviated(k.shapes)),
+        ]
     if bounded:
         columns += [
             Column("flop", "flop", Unit.FLOP, "of one execution", is_spare=True),
@@ -146,13 +149,10 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
             Column("floor_share", "floor %", Unit.SHARE, "floor over time of the operator"),
             Column("flop_per_s", "achieved", Unit.FLOP_PER_S, "by the operator", is_spare=True),
             Column("bytes_per_s", "bandwidth", Unit.BYTE_PER_S, "by the operator", is_spare=True),
-            Column("limit", "limited by", is_spare=True),
+            Column("limit", "limited by", is_spare=True, cell=lambda k: k.limit or None),
         ]
-    rows = (cells(k, has_operators, bool(bounded)) for k in view.kernels[:top])
-    yield Table(tuple(columns), tuple(rows))
-    hidden = len(view.kernels) - len(view.kernels[:top])
-    if hidden:
-        yield Note(f"and {plural(hidden, 'kernel')} with less time; --top all")
+    shown = view.kernels[:top]
+    yield from excerpt(columns, shown, len(view.kernels), "kernel with less time")
     if bounded:
         time_s = sum(k.operator_s for k in bounded)
         floor_s = sum(k.floor_s or 0.0 for k in bounded)
@@ -175,15 +175,3 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
         yield Note(f"{text}leaves packed weights out of its profile")
     if has_operators and not view.target:
         yield Note(f"the trace names no known target: --target gives a {LOWER_BOUND}")
-
-
-def cells(k: TracedKernelView, has_operators: bool, is_bounded: bool) -> tuple[Cell, ...]:
-    """Return the cells of a kernel."""
-    operator, rates = tuple[Cell, ...](), tuple[Cell, ...]()
-    if has_operators:
-        shapes = Name(k.shapes, k.shapes, HEAD) if k.shapes else None
-        operator = k.operator.removeprefix("aten::") or None, shapes
-    if is_bounded:
-        rates = k.flop, k.bytes, k.floor_s, k.floor_share, k.flop_per_s, k.bytes_per_s
-        rates = *rates, k.limit or None
-    return kernel_name(k.kernel), *operator, k.class_name, k.launches, k.time_s, k.share, *rates

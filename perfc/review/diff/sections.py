@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from operator import attrgetter
 
 from perfc.view.report.formats import comma
-from perfc.view.report.formats.document import Cell, Column, Document, Name, Note, Section, Table
+from perfc.view.report.formats.document import (
+    Column,
+    Document,
+    Name,
+    Note,
+    Section,
+    Table,
+    tabulate,
+)
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import DASH, Unit, plural, quantity
 
@@ -91,34 +100,18 @@ def blame(views: DiffViews, top: int | None) -> Section:
     )
     columns = (
         Column("share", "share", Unit.SHARE),
-        Column("time_s", "time"),
-        Column("flop", "work", is_spare=True),
-        Column("traffic_bytes", "traffic", is_spare=True),
-        Column("parameters", "parameters", is_spare=True),
-        Column("energy_j", "energy", is_spare=True),
+        delta("time_s", "time", Unit.SECOND, is_spare=False),
+        delta("flop", "work", Unit.FLOP),
+        delta("traffic_bytes", "traffic", Unit.BYTE),
+        delta("parameters", "parameters", Unit.COUNT),
+        delta("energy_j", "energy", Unit.JOULE),
         Column("count", "count", Unit.COUNT),
-        Column("op_type", "operator", is_name=True),
+        Column("op_type", "operator", is_name=True, cell=lambda r: operators(r.op_type)),
         Column("what", "what", is_name=True),
         Column("source", "source", is_name=True),
-        Column("node", "node", is_name=True),
+        Column("node", "node", is_name=True, cell=lambda r: Name(r.node, r.node)),
     )
-    rows = tuple(
-        (
-            r.share,
-            signed(r.time_s, Unit.SECOND),
-            signed(r.flop, Unit.FLOP),
-            signed(r.traffic_bytes, Unit.BYTE),
-            signed(r.parameters, Unit.COUNT),
-            signed(r.energy_j, Unit.JOULE),
-            r.count,
-            operators(r.op_type),
-            r.what,
-            r.source,
-            Name(r.node, r.node),
-        )
-        for r in views.blame[:top]
-        if r.time_s or r.flop or r.traffic_bytes or r.parameters
-    )
+    rows = (r for r in views.blame[:top] if r.time_s or r.flop or r.traffic_bytes or r.parameters)
     notes = [*map(Note, map(str, views.lines[:top])), Note(line)]
     fixed_s = views.fixed_s_new - views.fixed_s_old
     if abs(fixed_s) > ROUNDING * abs(views.fixed_s_new):
@@ -126,16 +119,28 @@ def blame(views: DiffViews, top: int | None) -> Section:
     if abs(views.factor_s) > ROUNDING * sum(k.time_s_new for k in views.kernels):
         words = "measured runs over their kernels differ"
         notes.append(Note(f"run factor: {signed(views.factor_s, Unit.SECOND)}, {words}"))
-    return Section("blame", "blame", (*notes, nonempty(columns, rows)))
+    return Section("blame", "blame", (*notes, nonempty(tabulate(columns, rows))))
 
 
-def nonempty(columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) -> Table:
+def delta(name: str, title: str, unit: Unit, *, is_spare: bool = True) -> Column:
+    """Return the column of a change, with its sign."""
+    cell = attrgetter(name)
+    return Column(name, title, is_spare=is_spare, cell=lambda r: signed(cell(r), unit))
+
+
+def grown(name: str, title: str, unit: Unit, *, is_spare: bool = True) -> Column:
+    """Return the column of the new value of a kernel less the old one."""
+    old, new = attrgetter(f"{name}_old"), attrgetter(f"{name}_new")
+    return Column(
+        f"{name}_delta", title, is_spare=is_spare, cell=lambda r: signed(new(r) - old(r), unit)
+    )
+
+
+def nonempty(table: Table) -> Table:
     """Return a table without columns that have no difference."""
     empty = ("", "0", DASH)
-    shown = [i for i in range(len(columns)) if any(row[i] not in empty for row in rows)]
-    return Table(
-        tuple(columns[i] for i in shown), tuple(tuple(row[i] for i in shown) for row in rows)
-    )
+    shown = [i for i, cells in enumerate(zip(*table.rows, strict=True)) if {*cells} - {*empty}]
+    return table.only(shown)
 
 
 def operators(label: str) -> Name:
@@ -156,16 +161,26 @@ def kernels(views: DiffViews, top: int | None) -> Section:
     moved.sort(key=lambda r: (-abs(r.time_s_new - r.time_s_old), -abs(r.flop_new - r.flop_old)))
     columns = (
         Column("status", ""),
-        Column("time_s_old", "old", Unit.SECOND),
-        Column("time_s_new", "new", Unit.SECOND),
-        Column("time_s_delta", "change"),
-        Column("flop_delta", "work", is_spare=True),
-        Column("traffic_bytes_delta", "traffic", is_spare=True),
-        Column("parameters_delta", "parameters", is_spare=True),
-        Column("energy_j_delta", "energy", is_spare=True),
-        Column("live_bytes_delta", "live", is_spare=True),
-        Column("label", "kernel", is_name=True),
-        Column("node", "node", is_name=True),
+        Column(
+            "time_s_old",
+            "old",
+            Unit.SECOND,
+            cell=lambda r: None if r.status == "added" else r.time_s_old,
+        ),
+        Column(
+            "time_s_new",
+            "new",
+            Unit.SECOND,
+            cell=lambda r: None if r.status == "removed" else r.time_s_new,
+        ),
+        grown("time_s", "change", Unit.SECOND, is_spare=False),
+        grown("flop", "work", Unit.FLOP),
+        grown("traffic_bytes", "traffic", Unit.BYTE),
+        grown("parameters", "parameters", Unit.COUNT),
+        delta("energy_j_delta", "energy", Unit.JOULE),
+        grown("live_bytes", "live", Unit.BYTE),
+        Column("label", "kernel", is_name=True, cell=lambda r: operators(r.label)),
+        Column("node", "node", is_name=True, cell=lambda r: Name(r.node, r.node)),
     )
     least = NOTICEABLE * sum(abs(r.time_s_new - r.time_s_old) for r in moved)
     noticed = [r for r in moved if is_noticeable(r, least)]
@@ -174,8 +189,7 @@ def kernels(views: DiffViews, top: int | None) -> Section:
     title = f"kernels: {len(moved)} changed, {same} unchanged"
     if len(shown) < len(moved):
         title += f" ({len(shown)} shown; --top all)"
-    rows = tuple(kernel_cells(r) for r in shown)
-    parts = (nonempty(columns, rows),) if rows else (Note("no kernel changed in cost"),)
+    parts = (nonempty(tabulate(columns, shown)),) if shown else (Note("no kernel changed in cost"),)
     return Section("kernels", title, parts)
 
 
@@ -185,23 +199,6 @@ def is_noticeable(r: KernelRow, least_s: float) -> bool:
     counts_new = (r.flop_new, r.traffic_bytes_new, r.parameters_new)
     is_gone = r.status in ("added", "removed")
     return is_gone or counts_old != counts_new or abs(r.time_s_new - r.time_s_old) > least_s
-
-
-def kernel_cells(r: KernelRow) -> tuple[Cell, ...]:
-    """Return the cells of one pair of kernels."""
-    return (
-        r.status,
-        None if r.status == "added" else r.time_s_old,
-        None if r.status == "removed" else r.time_s_new,
-        signed(r.time_s_new - r.time_s_old, Unit.SECOND),
-        signed(r.flop_new - r.flop_old, Unit.FLOP),
-        signed(r.traffic_bytes_new - r.traffic_bytes_old, Unit.BYTE),
-        signed(r.parameters_new - r.parameters_old, Unit.COUNT),
-        signed(r.energy_j_delta, Unit.JOULE),
-        signed(r.live_bytes_new - r.live_bytes_old, Unit.BYTE),
-        operators(r.label),
-        Name(r.node, r.node),
-    )
 
 
 def nodes(views: DiffViews, top: int | None) -> Section:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Fact,
@@ -16,6 +15,7 @@ from perfc.view.report.formats.document import (
     Table,
     in_bytes,
     in_seconds,
+    tabulate,
 )
 from perfc.view.report.units import (
     INTERVAL,
@@ -28,7 +28,7 @@ from perfc.view.report.units import (
     time_text,
 )
 
-from .service import GenerationReport, PartView
+from .service import GenerationReport
 
 
 def document(r: GenerationReport) -> Document:
@@ -72,29 +72,16 @@ def delivered(r: GenerationReport) -> Iterator[Fact]:
 def parts(r: GenerationReport) -> Table:
     """Return the table with one row per part."""
     columns = (
-        Column("part", ""),
-        Column("share", "share", Unit.SHARE),
+        Column("part", "", cell=lambda p: p.name),
+        Column("share", "share", Unit.SHARE, cell=lambda p: p.time_s / r.time_s),
         Column("calls", "calls", Unit.COUNT),
         Column("batch", "batch", Unit.COUNT, is_spare=True),
         Column("call_s", "each"),
-        Column("floor_s", LOWER_BOUND, is_spare=True),
+        Column(
+            "floor_s", LOWER_BOUND, is_spare=True, cell=lambda p: in_seconds(p.floor_s / p.calls)
+        ),
         Column("weight_bytes", "weights"),
         Column("activation_bytes", "activations", is_spare=True),
         Column("class_name", "class", is_spare=True),
     )
-    return Table(columns, tuple(row(p, r.time_s) for p in r.parts))
-
-
-def row(part: PartView, whole_s: float) -> tuple[Cell, ...]:
-    """Return the row of a part, with its share of the batch's time."""
-    return (
-        part.name,
-        part.time_s / whole_s,
-        part.calls,
-        part.batch,
-        in_seconds(part.call_s),
-        in_seconds(part.floor_s / part.calls),
-        in_bytes(part.weight_bytes),
-        in_bytes(part.activation_bytes),
-        part.class_name,
-    )
+    return tabulate(columns, r.parts)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.prices import Market, Offer
 from perfc.deployment.prices.regions import J_PER_KWH
-from perfc.view.report.formats.document import Cell, Column, Document, Note, Section, Table
+from perfc.view.report.formats.document import (
+    Cell,
+    Column,
+    Document,
+    Note,
+    Section,
+    Table,
+    tabulate,
+)
 from perfc.view.report.sections.verdict import Item
 from perfc.view.report.units import DASH, INTERVAL, Unit
 
@@ -43,30 +52,25 @@ def amount(billed: Costs) -> str:
 
 def bills_table(billed: Costs) -> Table:
     """Return the table of bills, one row per machine."""
-    several = len({r.row.verdict.model for r in billed.rows}) > 1
-    kinds = _has_kinds(billed)
+    has_models = len({r.row.verdict.model for r in billed.rows}) > 1
+    has_kinds = _has_kinds(billed)
+    model = Column("model", "model", is_name=True, cell=lambda r: r.row.verdict.model)
+    item = Column("item", "of", cell=lambda r: item_of(r.row))
+    million = Column("per_million", "per million", cell=_per_million)
     columns = (
-        *((Column("model", "model", is_name=True),) if several else ()),
-        *((Column("item", "of"),) if kinds else ()),
-        Column("target", "target"),
-        Column("time", "time"),
-        Column("time_range", INTERVAL, is_spare=True),
-        Column("energy", "energy, kWh"),
-        Column("carbon", "CO2"),
-        Column("price", "price"),
-        Column("price_range", INTERVAL, is_spare=True),
-        *((Column("per_million", "per million"),) if kinds else ()),
-        Column("offer", "rented"),
+        *((model,) if has_models else ()),
+        *((item,) if has_kinds else ()),
+        Column("target", "target", cell=lambda r: r.row.verdict.target),
+        Column("time", "time", cell=lambda r: span(r.bill.time_s.mid)),
+        Column("time_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.time_s, span)),
+        Column("energy", "energy, kWh", cell=_energy),
+        Column("carbon", "CO2", cell=_carbon),
+        Column("price", "price", cell=_price),
+        Column("price_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.price, figure)),
+        *((million,) if has_kinds else ()),
+        Column("offer", "rented", cell=lambda r: _offer(r.bill.offer)),
     )
-    rows: list[tuple[Cell, ...]] = []
-    for one in billed.rows:
-        cells = _cells(one)
-        million, price = one.row.bill_per_million.price, one.bill.price
-        if kinds:
-            each = DASH if price is None or million is None else figure(million.mid)
-            cells = (item_of(one.row), *cells[:-1], each, cells[-1])
-        rows.append((*((one.row.verdict.model,) if several else ()), *cells))
-    return Table(columns, tuple(rows))
+    return tabulate(columns, billed.rows)
 
 
 def _has_kinds(billed: Costs) -> bool:
@@ -74,23 +78,34 @@ def _has_kinds(billed: Costs) -> bool:
     return any(r.row.tokens is not TokenKind.ALL for r in billed.rows)
 
 
-def _cells(one: Priced) -> tuple[Cell, ...]:
-    bill, offer = one.bill, one.bill.offer
-    energy, carbon, price = bill.energy_j, bill.carbon_g, bill.price
-    return (
-        one.row.verdict.target,
-        span(bill.time_s.mid),
-        f"{span(bill.time_s.low)}–{span(bill.time_s.high)}",
-        DASH if energy is None else figure(energy.mid / J_PER_KWH),
-        DASH if carbon is None else mass(carbon.mid),
-        DASH if price is None or offer is None else f"{figure(price.mid)} {offer.currency}",
-        DASH if price is None else f"{figure(price.low)}–{figure(price.high)}",
-        DASH if offer is None else _offer(offer),
-    )
+def _ends(value: Interval | None, form: Callable[[float], str]) -> str:
+    return DASH if value is None else f"{form(value.low)}–{form(value.high)}"
 
 
-def _offer(offer: Offer) -> str:
+def _energy(one: Priced) -> str:
+    energy = one.bill.energy_j
+    return DASH if energy is None else figure(energy.mid / J_PER_KWH)
+
+
+def _carbon(one: Priced) -> str:
+    carbon = one.bill.carbon_g
+    return DASH if carbon is None else mass(carbon.mid)
+
+
+def _price(one: Priced) -> str:
+    price, offer = one.bill.price, one.bill.offer
+    return DASH if price is None or offer is None else f"{figure(price.mid)} {offer.currency}"
+
+
+def _per_million(one: Priced) -> str:
+    million = one.row.bill_per_million.price
+    return DASH if one.bill.price is None or million is None else figure(million.mid)
+
+
+def _offer(offer: Offer | None) -> str:
     """Describe an offer: provider, terms, and kind of seller if it is no list price."""
+    if offer is None:
+        return DASH
     if not offer.cloud:
         return "given price"
     is_list = offer.market is Market.LIST

@@ -10,7 +10,6 @@ from perfc.deployment.prices import Market
 from perfc.machine import load_machine
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Note,
@@ -18,6 +17,7 @@ from perfc.view.report.formats.document import (
     Section,
     Table,
     in_seconds,
+    tabulate,
 )
 from perfc.view.report.names import emulated
 from perfc.view.report.units import (
@@ -128,55 +128,50 @@ def energy(row: Row) -> str:
 
 def table(comparison: Comparison, *, has_bars: bool = False) -> Table:
     """Return the table; columns that are equal in all rows or unknown are omitted."""
-    shown = list(columns(comparison, has_bars=has_bars))
-    return Table(
-        tuple(c for c, _ in shown),
-        tuple(tuple(cell(r) for _, cell in shown) for r in comparison.rows),
-    )
+    return tabulate(columns(comparison, has_bars=has_bars), comparison.rows)
 
 
-def columns(
-    comparison: Comparison, *, has_bars: bool
-) -> Iterator[tuple[Column, Callable[[Row], Cell]]]:
-    """Yield each column with the function for its cells."""
+def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
+    """Yield the columns of known and differing values."""
     rows = comparison.rows
     longest_s = max((r.time_s for r in rows), default=0.0)
     if _differ(rows, lambda r: r.verdict.model):
-        yield Column("model", "model", is_name=True), lambda r: r.verdict.model
-    yield Column("target", "target"), lambda r: r.verdict.target
+        yield Column("model", "model", is_name=True, cell=lambda r: r.verdict.model)
+    yield Column("target", "target", cell=lambda r: r.verdict.target)
     if _differ(rows, lambda r: r.runtime):
-        yield Column("runtime", "runtime"), lambda r: r.runtime
+        yield Column("runtime", "runtime")
     if _differ(rows, lambda r: r.dtype):
-        yield Column("dtype", "type"), lambda r: r.dtype or "as stored"
+        yield Column("dtype", "type", cell=lambda r: r.dtype or "as stored")
     if comparison.has_predictors:
-        yield Column("predictor", "predictor"), lambda r: r.predictor or BEST
+        yield Column("predictor", "predictor", cell=lambda r: r.predictor or BEST)
     time = "predicted" if comparison.is_predicted else "sustained"
-    yield Column("time_s", time), lambda r: in_seconds(r.time_s)
+    yield Column("time_s", time)
     if has_bars:
-        yield Column("bar", ""), lambda r: bar(r.time_s, longest_s)
+        yield Column("bar", "", cell=lambda r: bar(r.time_s, longest_s))
     if comparison.is_predicted:
-        yield Column("interval", INTERVAL, is_spare=True), interval
-    yield (
-        Column("floor_s", LOWER_BOUND, is_spare=True),
-        lambda r: in_seconds(r.verdict.floor_s),
+        yield Column("interval", INTERVAL, is_spare=True, cell=interval)
+    yield Column(
+        "floor_s", LOWER_BOUND, is_spare=True, cell=lambda r: in_seconds(r.verdict.floor_s)
     )
     items = {r.verdict.throughput.item.value for r in rows}
     per_s = f"{items.pop()}/s" if len(items) == 1 else "items/s"
-    yield Column("items_per_s", per_s), lambda r: Amount(r.verdict.throughput.per_s, Unit.COUNT)
+    yield Column(
+        "items_per_s", per_s, cell=lambda r: Amount(r.verdict.throughput.per_s, Unit.COUNT)
+    )
     if any(r.energy_j is not None for r in rows) and not comparison.has_predictors:
-        yield Column("energy_j", "energy"), lambda r: Amount(r.energy_j, Unit.JOULE)
-    yield Column("memory_bytes", "memory", is_spare=True), memory
+        yield Column("energy_j", "energy", cell=lambda r: Amount(r.energy_j, Unit.JOULE))
+    yield Column("memory_bytes", "memory", is_spare=True, cell=memory)
     if comparison.slo_s is not None:
         limit_s = comparison.slo_s
         name = f"in {time_text(limit_s)}"
-        yield Column("in_time", name), lambda r: r.standing(limit_s).value
+        yield Column("in_time", name, cell=lambda r: r.standing(limit_s).value)
     if any(r.price is not None for r in rows) and not comparison.has_predictors:
-        yield Column("price", f"{comparison.currency or 'price'}/million".strip()), price
+        yield Column("price", f"{comparison.currency or 'price'}/million".strip(), cell=price)
     if comparison.region is not None and any(r.energy_j is not None for r in rows):
-        yield Column("carbon", "CO2/million"), carbon
+        yield Column("carbon", "CO2/million", cell=carbon)
     if comparison.is_predicted:
-        yield Column("confidence", "confidence", is_spare=True), _grade
-    yield Column("limited_by", "limited by", is_spare=True), _limit
+        yield Column("confidence", "confidence", is_spare=True, cell=_grade)
+    yield Column("limited_by", "limited by", is_spare=True, cell=_limit)
 
 
 def _differ(rows: Sequence[Row], of: Callable[[Row], object]) -> bool:

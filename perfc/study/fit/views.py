@@ -8,7 +8,6 @@ from perfc.ir import record
 from perfc.ir.record import project
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Fact,
@@ -19,6 +18,7 @@ from perfc.view.report.formats.document import (
     Table,
     in_bytes,
     in_seconds,
+    tabulate,
 )
 from perfc.view.report.memory_sections.device_memory import DeviceMemory, parts_of
 from perfc.view.report.names import emulated, machine_title, runtime_title
@@ -145,31 +145,29 @@ def facts(fit: Fit) -> Iterator[Fact]:
 def table(fit: Fit) -> Table:
     """Return the table of changes, one row each."""
     at = "" if fit.batch is None else f" at {fit.batch}"
+    first = fit.choices[0]
+
+    def slower(c: FitChoice) -> str:
+        if c is first or not first.time_s.mid:
+            return ""
+        return f"{100 * (c.time_s.mid / first.time_s.mid - 1):+.0f} %"
+
     columns = (
         Column("title", "change"),
-        Column("largest", "largest batch"),
-        Column("memory", f"memory{at}"),
-        Column("fits", "fits"),
-        Column("time_s", "time"),
-        Column("cost", "time change"),
-        Column("items_per_s", "items/s", Unit.COUNT),
+        Column(
+            "largest",
+            "largest batch",
+            cell=lambda c: DASH if c.largest is None else f"{c.largest:,}",
+        ),
+        Column("memory", f"memory{at}", cell=lambda c: in_bytes(c.footprint.total_bytes)),
+        Column("fits", "fits", cell=lambda c: "yes" if c.fits else "no"),
+        Column("time_s", "time", cell=lambda c: in_seconds(c.time_s.mid)),
+        Column("cost", "time change", cell=slower),
+        Column(
+            "items_per_s", "items/s", Unit.COUNT, cell=lambda c: Amount(c.items_per_s, Unit.COUNT)
+        ),
     )
-    first = fit.choices[0]
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            c.title,
-            DASH if c.largest is None else f"{c.largest:,}",
-            in_bytes(c.footprint.total_bytes),
-            "yes" if c.fits else "no",
-            in_seconds(c.time_s.mid),
-            ""
-            if c is first or not first.time_s.mid
-            else f"{100 * (c.time_s.mid / first.time_s.mid - 1):+.0f} %",
-            Amount(c.items_per_s, Unit.COUNT),
-        )
-        for c in fit.choices
-    )
-    return Table(columns, rows)
+    return tabulate(columns, fit.choices)
 
 
 def notes(fit: Fit) -> Iterator[Note]:

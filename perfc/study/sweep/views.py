@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,8 @@ from perfc.view.report.formats.document import (
     Part,
     Section,
     Table,
-    in_bytes,
     in_seconds,
+    tabulate,
 )
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, time_range, time_text
 
@@ -120,36 +121,41 @@ def _time(point: Point) -> float:
 
 def table(sweep: Sweep, points: Sequence[Point] | None = None) -> Table:
     """Return the table of points, by default of all."""
-    names = [a.name for a in sweep.axes]
-    first = names[0]
+    first = sweep.axes[0].name
+    sizes = (
+        Column(
+            a.name,
+            printable(sweep.label(a.name)[:LONGEST]),
+            Unit.COUNT,
+            cell=partial(size, name=a.name),
+        )
+        for a in sweep.axes
+    )
+    each = printable(f"time/{sweep.label(first)[:LONGEST]}")
     columns = (
         Column("target", "target"),
-        *(Column(name, printable(sweep.label(name)[:LONGEST]), Unit.COUNT) for name in names),
+        *sizes,
         Column("time_s", "time"),
-        Column("interval", INTERVAL, is_spare=True),
+        Column("interval", INTERVAL, is_spare=True, cell=interval),
         Column("floor_s", LOWER_BOUND),
-        Column("each_s", printable(f"time/{sweep.label(first)[:LONGEST]}")),
+        Column("each_s", each, cell=lambda p: in_seconds(p.time_s / max(p.dims[first], 1))),
         Column("device_bytes", "device traffic", is_spare=True),
         Column("memory_bytes", "memory"),
-        Column("fits", "fits", is_spare=True),
-        Column("bound", "limited by"),
+        Column("fits", "fits", is_spare=True, cell=lambda p: "yes" if p.fits else "no"),
+        Column("bound", "limited by", cell=lambda p: p.regime.value),
     )
-    rows = tuple(
-        (
-            p.target,
-            *(p.dims[name] for name in names),
-            in_seconds(p.time_s),
-            None if p.predicted is None else time_range(p.predicted.low_s, p.predicted.high_s),
-            in_seconds(p.floor_s),
-            in_seconds(p.time_s / max(p.dims[first], 1)),
-            in_bytes(p.device_bytes),
-            in_bytes(p.memory_bytes),
-            "yes" if p.fits else "no",
-            p.regime.value,
-        )
-        for p in points or sweep.points
-    )
-    return Table(columns, rows)
+    return tabulate(columns, points or sweep.points)
+
+
+def size(point: Point, name: str) -> int:
+    """Return the value of a swept symbol."""
+    return point.dims[name]
+
+
+def interval(point: Point) -> str | None:
+    """Return the prediction interval of a point as text; None without a prediction."""
+    made = point.predicted
+    return None if made is None else time_range(made.low_s, made.high_s)
 
 
 def notes(sweep: Sweep) -> Iterator[Note]:

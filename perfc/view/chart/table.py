@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import methodcaller
 
-from perfc.view.report.formats.document import Cell, Column, Document, Note, Part, Section, Table
-from perfc.view.report.units import Unit, plural, quantity
+from perfc.view.report.formats.document import (
+    Cell,
+    Column,
+    Document,
+    Note,
+    Part,
+    Section,
+    Table,
+    excerpt,
+)
+from perfc.view.report.units import Unit, quantity
 
 from .chart import Chart
 from .lines import is_float
@@ -62,10 +72,7 @@ def _source(ceiling: Roof | Slope) -> str:
 
 def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
     marks = [m for basis in TimeBasis for m in [x for x in chart.marks if x.basis is basis][:top]]
-    yield Table(columns(), tuple(row(chart, m) for m in marks))
-    hidden = len(chart.marks) - len(marks)
-    if hidden:
-        yield Note(f"and {plural(hidden, 'kernel')} that take less time; --top all")
+    yield from excerpt(columns(chart), marks, len(chart.marks), "kernel that take less time")
     for p in chart.above:
         yield Note(
             f"above the roof: {p.mark.label} at {p.level.title} reaches "
@@ -74,40 +81,38 @@ def _kernels(chart: Chart, top: int | None) -> Iterator[Part]:
         )
 
 
-def columns() -> tuple[Column, ...]:
+def columns(chart: Chart) -> tuple[Column, ...]:
     """Return the columns of kernels."""
     levels = [
         Column(
-            f"{x.value}_flop_per_byte", x.title, Unit.FLOP_PER_BYTE, f"flop per byte at {x.title}"
+            f"{x.value}_flop_per_byte",
+            x.title,
+            Unit.FLOP_PER_BYTE,
+            f"flop per byte at {x.title}",
+            cell=methodcaller("intensity", x),
         )
         for x in RoofLevel
     ]
+
+    def of_roofline(mark: Mark) -> float | None:
+        shares = (p.of_roof for p in chart.points if p.mark is mark and p.of_roof is not None)
+        return max(shares, default=None)
+
+    total = "total of equal kernels, without launch overhead"
+    lowest = "rate over the lowest measured ceiling"
     return (
-        Column("kernel", "kernel", is_name=True),
+        Column("kernel", "kernel", is_name=True, cell=name_of),
         Column("basis", "basis"),
-        Column("time_s", "time", Unit.SECOND, "total of equal kernels, without launch overhead"),
+        Column("time_s", "time", Unit.SECOND, total, cell=lambda m: m.time_s * m.count),
         Column("count", "count", Unit.COUNT, "equal kernels"),
         Column("flop_per_s", "rate", Unit.FLOP_PER_S, "flop per second in that time"),
         *levels,
-        Column("of_roofline", "of roofline", Unit.SHARE, "rate over the lowest measured ceiling"),
-        Column("roof", "roof"),
+        Column("of_roofline", "of roofline", Unit.SHARE, lowest, cell=of_roofline),
+        Column("roof", "roof", cell=lambda m: f"{m.dtype} {m.unit.value}"),
         Column("bound", "limited by"),
     )
 
 
-def row(chart: Chart, mark: Mark) -> tuple[Cell, ...]:
-    """Return the row of one kernel."""
-    shares = [p.of_roof for p in chart.points if p.mark is mark and p.of_roof is not None]
-    intensities = (mark.intensity(x) for x in RoofLevel)
-    name = f"{mark.phase}: {mark.label}" if mark.phase else mark.label
-    return (
-        name,
-        mark.basis.value,
-        mark.time_s * mark.count,
-        mark.count,
-        mark.flop_per_s,
-        *intensities,
-        max(shares, default=None),
-        f"{mark.dtype} {mark.unit.value}",
-        mark.bound,
-    )
+def name_of(mark: Mark) -> str:
+    """Return the name of a kernel, after its phase if it has one."""
+    return f"{mark.phase}: {mark.label}" if mark.phase else mark.label

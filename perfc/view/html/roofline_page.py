@@ -9,8 +9,7 @@ from dataclasses import replace
 from perfc.view.chart import Chart, Mark, TimeBasis
 from perfc.view.chart.chart import AxisLimits
 from perfc.view.chart.table import columns, document
-from perfc.view.chart.table import row as cells
-from perfc.view.report.formats.document import Table
+from perfc.view.report.formats.document import tabulate
 
 from .page import ChartBlock, chart_page
 from .payload import Json, decades, interned, lines, number, points, table, text
@@ -50,7 +49,7 @@ def report(drawn: Chart, marks: Sequence[Mark]) -> Json:
         "label": text(drawn.title),
         "kernels_s": math.fsum(m.time_s * m.count for m in marks),
         "kernels": {
-            "table": table(Table(columns(), tuple(cells(drawn, m) for m in marks))),
+            "table": table(tabulate(columns(drawn), marks)),
             "label": interned(lambda i: text(marks[i].label), len(marks)),
             "bound": interned(lambda i: marks[i].bound or "unknown", len(marks)),
             "equal_to": list(range(len(marks))),

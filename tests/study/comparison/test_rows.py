@@ -157,7 +157,7 @@ def test_a_price_and_a_bar_are_short() -> None:
 def test_columns_are_those_that_tell_something() -> None:
     def shown(*rows: Row, slo_s: float | None = None, predicted: bool = True) -> list[str]:
         made = Comparison(rows, Order.TIME, slo_s, predicted)
-        return [c.name for c, _ in columns(made, has_bars=False)]
+        return [c.name for c in columns(made, has_bars=False)]
 
     usual = [
         "target",
@@ -184,7 +184,7 @@ def test_columns_are_those_that_tell_something() -> None:
     assert cells["in_time"] == [LimitStatus.LIKELY.value] * 2
     assert cast(Amount, cells["time_s"][0]).value == 2.0
     mixed = Comparison((row(), row(item="tokens")), Order.TIME, None, True)
-    titles = {c.name: c.title for c, _ in columns(mixed, has_bars=False)}
+    titles = {c.name: c.title for c in columns(mixed, has_bars=False)}
     assert titles["items_per_s"] == "items/s"
     assert replace(made, slo_s=None).slo_s is None
 

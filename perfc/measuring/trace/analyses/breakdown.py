@@ -10,17 +10,16 @@ from perfc.ir import record
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Fact,
     Facts,
     Name,
-    Note,
     Part,
     Section,
-    Table,
+    excerpt,
+    tabulate,
 )
-from perfc.view.report.units import Unit, plural, share
+from perfc.view.report.units import Unit, share
 
 from ..classes import HEAD, LONGEST, kernel_name
 from ..facts import UNKNOWN_NS
@@ -91,25 +90,23 @@ def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:
     yield Section(made.by, TITLES[made.by], tuple(parts))
     if made.queues:
         columns = (
-            Column("stream", "stream", is_name=True),
+            Column(
+                "stream",
+                "stream",
+                is_name=True,
+                cell=lambda q: (
+                    f"device {q.device}" + (f", stream {q.stream}" if q.stream >= 0 else "")
+                ),
+            ),
             Column("launches", "launches", Unit.COUNT),
-            Column("mean", "mean"),
+            Column("mean", "mean", cell=lambda q: f"{q.mean:.1f}"),
             Column("maximum", "maximum", Unit.COUNT),
             Column("empty_share", "empty", Unit.SHARE, "time without any launch"),
             Column("full_share", "full", Unit.SHARE, "time with 1,024, the limit of the driver"),
         )
-        rows = tuple(
-            (
-                f"device {q.device}" + (f", stream {q.stream}" if q.stream >= 0 else ""),
-                q.launches,
-                f"{q.mean:.1f}",
-                q.maximum,
-                q.empty_share,
-                q.full_share,
-            )
-            for q in made.queues
+        yield Section(
+            "queues", "Launches in the queues of streams", (tabulate(columns, made.queues),)
         )
-        yield Section("queues", "Launches in the queues of streams", (Table(columns, rows),))
 
 
 def cause_parts(made: Breakdown, top: int | None) -> Iterator[Part]:
@@ -125,17 +122,15 @@ def cause_parts(made: Breakdown, top: int | None) -> Iterator[Part]:
         facts.append(Fact(cause, Amount(time_s, Unit.SECOND), f"{share(time_s / total_s)} {whole}"))
     yield Facts(tuple(facts))
     columns = (
-        Column("name", "name", is_name=True),
+        Column("name", "name", is_name=True, cell=label_of),
         Column("cause", "cause", is_spare=True),
         Column("count", "count", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
         Column("share", whole, Unit.SHARE),
     )
     named = [c for c in made.causes if c.name]
-    rows = ((label_of(c), c.cause, c.count, c.time_s, c.share) for c in named[:top])
     if named:
-        yield Table(columns, tuple(rows))
-    yield from hidden(len(named) - len(named[:top]), "name")
+        yield from excerpt(columns, named[:top], len(named), "name with less time")
 
 
 def label_of(cause: CauseTime) -> Name:
@@ -147,8 +142,13 @@ def label_of(cause: CauseTime) -> Name:
 
 def node_parts(nodes: Sequence[StackTime], top: int | None, *, is_list: bool) -> Iterator[Part]:
     """Yield the table of the first nodes of a list, or of those of a tree with the longest time."""
+
+    def indented(n: StackTime) -> Name:
+        name = "  " * n.depth + (n.name or OUTSIDE)
+        return Name(name, name[: LONGEST + 2 * n.depth], HEAD + 2 * n.depth)
+
     columns = [
-        Column("name", "name", is_name=True),
+        Column("name", "name", is_name=True, cell=indented),
         Column("launches", "launches", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND, "of all kernels launched in it"),
         Column("share", "of time", Unit.SHARE),
@@ -162,23 +162,7 @@ def node_parts(nodes: Sequence[StackTime], top: int | None, *, is_list: bool) ->
     if has_floor:
         columns.append(Column("floor_share", "floor %", Unit.SHARE, "lower bound over time"))
 
-    def cells(n: StackTime) -> Iterator[Cell]:
-        name = "  " * n.depth + (n.name or OUTSIDE)
-        yield Name(name, name[: LONGEST + 2 * n.depth], HEAD + 2 * n.depth)
-        yield from (n.launches, n.time_s, n.share, n.self_s)
-        if has_backward:
-            yield n.backward_s
-        if has_floor:
-            yield n.floor_share
-
     # a node is never longer than those around it, so that none is without them
     order = sorted(range(len(nodes)), key=lambda at: -nodes[at].time_s)[:top]
     shown = nodes[:top] if is_list else [nodes[at] for at in sorted(order)]
-    yield Table(tuple(columns), tuple(tuple(cells(n)) for n in shown))
-    yield from hidden(len(nodes) - len(shown), "node")
-
-
-def hidden(count: int, word: str) -> Iterator[Part]:
-    """Yield a note on rows that are not printed, if there are any."""
-    if count:
-        yield Note(f"and {plural(count, word)} with less time; --top all")
+    yield from excerpt(columns, shown, len(nodes), "node with less time")

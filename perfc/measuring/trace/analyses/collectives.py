@@ -13,8 +13,8 @@ from functools import cache
 from perfc.ir import bits_of, mutable, record
 from perfc.machine import Machine
 from perfc.machine.cluster import Cluster
-from perfc.view.report.formats.document import Column, Note, Part, Section, Table
-from perfc.view.report.units import Unit, plural
+from perfc.view.report.formats.document import Column, Part, Section, Table, excerpt
+from perfc.view.report.units import Unit
 
 from ...measure.runtimes.events import Event, integer, text
 from ..classes import TracedClass, class_of
@@ -371,9 +371,8 @@ def tabulated(
 
     Columns that are unknown in each record are left out.
     """
-    rows = [[getattr(r, c.name) for c in columns] for r in records[:top]]
-    shown = [at for at, cells in enumerate(zip(*rows, strict=True)) if {*cells} - {None, ""}]
-    cells = (tuple(getattr(row[at], "value", row[at]) for at in shown) for row in rows)
-    yield Table(tuple(columns[at] for at in shown), tuple(cells))
-    if len(records) > len(rows):
-        yield Note(f"and {plural(len(records) - len(rows), 'row')} more; --top all")
+    whole, *more = excerpt(columns, records[:top], len(records), "row more")
+    assert isinstance(whole, Table)
+    cells = zip(*whole.rows, strict=True)
+    yield whole.only([at for at, column in enumerate(cells) if {*column} - {None, ""}])
+    yield from more

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Iterator
+from dataclasses import fields, replace
 
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
@@ -11,18 +11,16 @@ from perfc.view.report.formats.document import (
     Column,
     Fact,
     Facts,
-    Name,
     Note,
     Part,
     Section,
-    Table,
+    excerpt,
+    tabulate,
 )
 from perfc.view.report.units import Unit, plural, quantity, share
 
+from ..classes import abbreviated
 from .prediction import KernelGap, PredictionGap
-
-HEAD = 24
-"""Characters of a name that remain in narrow text."""
 
 
 def gap_csv(gap: PredictionGap) -> str:
@@ -41,11 +39,11 @@ NUMBERS = (
     Column("launches_s", "not as predicted", Unit.SECOND, NOT_PREDICTED),
     Column("speed_s", "slower", Unit.SECOND, "launches that were predicted"),
 )
-CLASS = Column("class_name", "class", is_name=True)
+CLASS = Column("class_name", "class", is_name=True, cell=lambda k: abbreviated(k.class_name))
 NAMES = (
-    Column("kernel", "kernel", is_name=True),
-    Column("node", "node", is_spare=True),
-    Column("class_name", "class", is_spare=True),
+    Column("kernel", "kernel", is_name=True, cell=lambda k: abbreviated(k.kernel)),
+    Column("node", "node", is_spare=True, cell=lambda k: abbreviated(k.node)),
+    replace(CLASS, is_name=False, is_spare=True),
 )
 
 
@@ -56,23 +54,12 @@ def gap_sections(gap: PredictionGap, top: int | None) -> Iterator[Section]:
         text = f"products are {gap.traced_dtype} in the trace and {gap.dtype} in the prediction"
         parts.append(Note(f"{text}: --dtype"))
     yield Section("gap", f"Prediction: {gap.model}", tuple(parts))
-    yield Section("predicted-classes", "Prediction by class", (table((CLASS,), gap.classes),))
-    parts = [table(NAMES, gap.kernels[:top])]
-    if hidden := len(gap.kernels[top:] if top is not None else ()):
-        parts.append(Note(f"and {plural(hidden, 'kernel')} with a smaller gap; --top all"))
-    yield Section("predicted-kernels", "Prediction by kernel", tuple(parts))
-
-
-def table(names: Sequence[Column], rows: Iterable[KernelGap]) -> Table:
-    """Return the columns of names and numbers."""
-    cells = (
-        (
-            *(Name(text, text, HEAD) if (text := getattr(k, n.name)) else None for n in names),
-            *(getattr(k, n.name) for n in NUMBERS),
-        )
-        for k in rows
+    yield Section(
+        "predicted-classes", "Prediction by class", (tabulate((CLASS, *NUMBERS), gap.classes),)
     )
-    return Table((*names, *NUMBERS), tuple(cells))
+    columns, what = (*NAMES, *NUMBERS), "kernel with a smaller gap"
+    kernels = tuple(excerpt(columns, gap.kernels[:top], len(gap.kernels), what))
+    yield Section("predicted-kernels", "Prediction by kernel", kernels)
 
 
 def causes(gap: PredictionGap) -> Iterator[Fact]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from perfc.ir import record
-from perfc.view.report.formats.document import Column, Section, Table
+from perfc.view.report.formats.document import Column, Section, tabulate
 from perfc.view.report.units import Unit
 
 from ..floors import OperatorFloor
@@ -140,38 +141,20 @@ def rate_sections(
     if any(o.bounded_s for o in operators):
         count = Column("executions", "executions", Unit.COUNT)
         bandwidth = Column("bytes_per_s", "bandwidth", Unit.BYTE_PER_S, is_spare=True)
-        columns = Column("operator", "operator", is_name=True), count, *time, bandwidth, *rates
-        by_name = tuple(
-            (
-                o.operator.removeprefix("aten::"),
-                o.executions,
-                o.time_s,
-                o.share,
-                o.bytes_per_s,
-                o.flop_per_s,
-                o.floor_share,
-            )
-            for o in operators
+        operator = Column(
+            "operator",
+            "operator",
+            is_name=True,
+            cell=lambda o: o.operator.removeprefix("aten::"),
         )
-        yield Section("operators", "Operators", (Table(columns, by_name),))
+        table = tabulate((operator, count, *time, bandwidth, *rates), operators)
+        yield Section("operators", "Operators", (table,))
     if products:
-        extents = (Column(n, n, Unit.COUNT) for n in ("batch", "m", "n", "k", "count"))
-        shape = Column("dtype", "dtype", is_name=True), *extents
-        by_shape = tuple(
-            (
-                p.shape.dtype,
-                p.shape.batch,
-                p.shape.m,
-                p.shape.n,
-                p.shape.k,
-                p.count,
-                p.time_s,
-                p.share,
-                p.flop_per_s,
-                p.floor_share,
-            )
-            for p in products
+        shape = (
+            Column(n, n, Unit.COUNT, cell=attrgetter(f"shape.{n}"))
+            for n in ("batch", "m", "n", "k")
         )
-        yield Section(
-            "products", "Matrix products by shape", (Table((*shape, *time, *rates), by_shape),)
-        )
+        dtype = Column("dtype", "dtype", is_name=True, cell=lambda p: p.shape.dtype)
+        count = Column("count", "count", Unit.COUNT)
+        table = tabulate((dtype, *shape, count, *time, *rates), products)
+        yield Section("products", "Matrix products by shape", (table,))

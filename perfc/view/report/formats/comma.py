@@ -6,13 +6,14 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from perfc.common.fitted import data_next_to
 from perfc.common.plain_text import printable
 
 if TYPE_CHECKING:
     from ..sections.kernels import KernelRow
+    from .document import Table
 
 Field: TypeAlias = "str | float | bool | Sequence[str] | None"
 _TABLE = data_next_to(__file__)
@@ -33,6 +34,11 @@ def records(header: Sequence[str], rows: Iterable[Iterable[Field]]) -> str:
     writer.writerow(map(harmless, header))
     writer.writerows([plain(value) for value in row] for row in rows)
     return out.getvalue()
+
+
+def of(table: Table) -> str:
+    """Return a table of plain cells under the names of its columns."""
+    return records([c.name for c in table.columns], cast("Iterable[Iterable[Field]]", table.rows))
 
 
 def plain(value: Field) -> str | float | None:

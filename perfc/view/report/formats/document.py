@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import Enum
+from typing import Any, TypeAlias
 
 from perfc.ir import Dim, Poly, record
 
-from ..units import Unit, quantity
+from ..units import Unit, plural, quantity
 
 
 @record
@@ -63,6 +65,9 @@ class Name:
 Cell: TypeAlias = "str | float | Name | Amount | None"
 """Text, a number in the unit of its column, a name, a number with its unit, or None if unknown."""
 
+UNITS = {"s": Unit.SECOND, "bytes": Unit.BYTE}
+"""Units of names in data formats, by their last part."""
+
 
 @record
 class Column:
@@ -77,6 +82,7 @@ class Column:
         wraps: True to wrap long cells instead of shortening them.
         is_spare: True for a column that narrow pages omit, the last one first.
         pair: name of the preceding column that is omitted together with this one.
+        cell: cell of an item; by default its attribute of the column's name.
     """
 
     name: str
@@ -87,6 +93,16 @@ class Column:
     wraps: bool = False
     is_spare: bool = False
     pair: str = ""
+    cell: Callable[[Any], Cell] | None = None
+
+    def of(self, item: object) -> Cell:
+        """Return the cell of an item; times and sizes without a unit get that of the name."""
+        if self.cell is not None:
+            return self.cell(item)
+        value: Any = getattr(item, self.name)
+        value = getattr(value, "value", value) if isinstance(value, Enum) else value
+        unit = UNITS.get(self.name.rpartition("_")[2])
+        return Amount(value, unit) if unit and self.unit is Unit.NONE else value
 
 
 @record
@@ -95,6 +111,34 @@ class Table:
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+    def only(self, shown: Sequence[int]) -> Table:
+        """Return the table of some columns."""
+        rows = tuple([tuple([row[i] for i in shown]) for row in self.rows])
+        return Table(tuple([self.columns[i] for i in shown]), rows)
+
+
+def tabulate(columns: Iterable[Column], items: Iterable[object]) -> Table:
+    """Return the table with one row for each item."""
+    columns = tuple(columns)
+    return Table(columns, tuple([tuple([c.of(item) for c in columns]) for item in items]))
+
+
+def excerpt(
+    columns: Iterable[Column], shown: Sequence[object], total: int, what: str
+) -> Iterator[Table | Note]:
+    """Yield the table of the items that are shown, and a note on the number of others.
+
+    Args:
+        columns: columns.
+        shown: items, one row each.
+        total: number of all items.
+        what: name of an item, then how others differ: ``kernel with less time``.
+    """
+    yield tabulate(columns, shown)
+    if hidden := total - len(shown):
+        noun, space, others = what.partition(" ")
+        yield Note(f"and {plural(hidden, noun)}{space}{others}; --top all")
 
 
 @record

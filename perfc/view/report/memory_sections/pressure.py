@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
 from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from ..amounts import key, ratio, title
-from ..formats.document import Column, Section, Table
+from ..formats.document import Column, Section, tabulate
 from ..sections.kernels import KernelRow, groups, title_of
 from ..sections.prediction import Forecast
 from ..units import LOWER_BOUND, Unit
@@ -118,18 +119,16 @@ def collect(report: Report, kernels: Sequence[Repeated], verdict: Verdict) -> tu
 def section(rows: Sequence[Pressure]) -> Section:
     """Return the section of ceilings with their busy time and limited kernels."""
     columns = (
-        Column("ceiling", "limited by"),
+        Column("ceiling", "limited by", cell=lambda r: r.title),
         Column("bound_share", "share", Unit.SHARE),
         Column("bound_kernels", "kernels", Unit.COUNT),
         Column("share", "busy", Unit.SHARE),
         Column("busy_s", "busy", Unit.SECOND),
-        Column("floor_s", LOWER_BOUND, Unit.SECOND, is_spare=True),
+        Column(
+            "floor_s", LOWER_BOUND, Unit.SECOND, is_spare=True, cell=lambda r: r.floor_s or None
+        ),
     )
-    cells = tuple(
-        (r.title, r.bound_share, r.bound_kernels, r.share, r.busy_s, r.floor_s or None)
-        for r in rows
-    )
-    return Section("pressure", "resource pressure", (Table(columns, cells),))
+    return Section("pressure", "resource pressure", (tabulate(columns, rows),))
 
 
 def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | None) -> Section:
@@ -138,11 +137,13 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
     shown = list(rows) if top is None else [g.first for g in groups(rows)[:top]]
     columns = (
         Column("index", "#", Unit.COUNT),
-        *(Column(n, title(n), Unit.SHARE, is_spare=True) for n in names),
-        Column("kernel", "kernel", is_name=True),
+        *(
+            Column(n, title(n), Unit.SHARE, is_spare=True, cell=partial(busy, ceiling=n))
+            for n in names
+        ),
+        Column("kernel", "kernel", is_name=True, cell=title_of),
     )
-    cells = tuple((r.index, *(busy(r, n) for n in names), title_of(r)) for r in shown)
-    return Section("ceilings", "resource pressure by kernel", (Table(columns, cells),))
+    return Section("ceilings", "resource pressure by kernel", (tabulate(columns, shown),))
 
 
 def busy(row: KernelRow, ceiling: str) -> float | None:

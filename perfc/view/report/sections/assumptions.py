@@ -13,7 +13,7 @@ from perfc.passes.roofline.roofline import GRAPH_GAP, TILE
 from perfc.passes.runtimes import LaunchMode
 
 from ..amounts import title
-from ..formats.document import Column, Fact, Facts, Section, Table
+from ..formats.document import Column, Fact, Facts, Section, Table, tabulate
 from ..units import DASH, LOWER_BOUND, Unit, quantity, time_text
 from . import uncertainty
 from .uncertainty import UncertainRate
@@ -308,27 +308,17 @@ def dated(sources: Sequence[SourceUsed]) -> str:
 def rate_table(rates: tuple[RateUsed, ...]) -> Table:
     """Return the table of peak and sustained rates with their origins."""
     columns = (
-        Column("ceiling", "ceiling"),
-        Column("dtype", "type", is_spare=True),
-        Column("floor_per_s", "peak rate"),
+        Column("ceiling", "ceiling", cell=lambda r: title(r.ceiling)),
+        Column("dtype", "type", is_spare=True, cell=lambda r: r.dtype or DASH),
+        Column("floor_per_s", "peak rate", cell=lambda r: quantity(r.floor_per_s, unit_of(r))),
         Column("floor_origin", "origin", is_spare=True),
-        Column("sustained_per_s", "sustained"),
+        Column(
+            "sustained_per_s", "sustained", cell=lambda r: quantity(r.sustained_per_s, unit_of(r))
+        ),
         Column("sustained_origin", "origin", is_spare=True),
         Column("key", "target entry", is_name=True),
     )
-    rows = tuple(
-        (
-            title(r.ceiling),
-            r.dtype or DASH,
-            quantity(r.floor_per_s, unit_of(r)),
-            r.floor_origin,
-            quantity(r.sustained_per_s, unit_of(r)),
-            r.sustained_origin,
-            r.key,
-        )
-        for r in rates
-    )
-    return Table(columns, rows)
+    return tabulate(columns, rates)
 
 
 def unit_of(rate: RateUsed) -> Unit:

@@ -11,7 +11,7 @@ from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import LaunchMode
 
 from ..amounts import key, ratio, title
-from ..formats.document import Cell, Column, Note, Section, Table
+from ..formats.document import Column, Note, Section, tabulate
 from ..memory_sections import remedies
 from ..memory_sections.pressure import Repeated
 from ..memory_sections.remedies import Remedy
@@ -221,17 +221,19 @@ def section(view: Bottlenecks, total_s: float) -> Section:
         total_s: time of the run.
     """
     columns = (
-        Column("ceiling", "limited by"),
+        Column("ceiling", "limited by", cell=lambda b: title(b.ceiling)),
         Column("bound_share", "share", Unit.SHARE),
-        Column("saving_doubled_s", "if 2× faster", Unit.SECOND, is_spare=True),
-        Column("saving_lifted_s", "if free", Unit.SECOND),
+        Column(
+            "saving_doubled_s",
+            "if 2× faster",
+            Unit.SECOND,
+            is_spare=True,
+            cell=lambda b: -b.saving_doubled_s,
+        ),
+        Column("saving_lifted_s", "if free", Unit.SECOND, cell=lambda b: -b.saving_lifted_s),
         Column("remedy", "what helps", is_name=True, wraps=True),
     )
     shown = [b for b in view.ceilings if ratio(b.saving_lifted_s, total_s) >= LEAST]
-    cells: tuple[tuple[Cell, ...], ...] = tuple(
-        (title(b.ceiling), b.bound_share, -b.saving_doubled_s, -b.saving_lifted_s, b.remedy)
-        for b in shown
-    )
     notes = [Note(words(r, total_s)) for r in view.remedies if ratio(r.saving_s, total_s) >= LEAST]
     if not shown:
         return Section(
@@ -239,7 +241,7 @@ def section(view: Bottlenecks, total_s: float) -> Section:
             "bottlenecks",
             (Note("removing any single limit saves nothing"), *notes),
         )
-    return Section("bottlenecks", "bottlenecks", (Table(columns, cells), *notes))
+    return Section("bottlenecks", "bottlenecks", (tabulate(columns, shown), *notes))
 
 
 def words(remedy: Remedy, total_s: float) -> str:

@@ -10,7 +10,7 @@ from perfc.ir import Node, dim_sum, record, walk
 from perfc.passes.roofline.cost import NodeCost, Tier
 
 from ..amounts import amount, ratio
-from ..formats.document import Amount, Column, Note, Section, Table
+from ..formats.document import Amount, Column, Note, Section, tabulate
 from ..units import Unit, plural, share
 
 if TYPE_CHECKING:
@@ -180,19 +180,16 @@ def section(view: Coverage) -> Section:
         Column("nbytes", "traffic"),
         Column("bytes_share", "traffic", Unit.SHARE, is_spare=True),
     )
-    rows = tuple(
-        (t.tier, t.nodes, t.node_share, t.flop, t.flop_share, t.nbytes, t.bytes_share)
-        for t in view.tiers
-    )
-    unknown = Table(
+    tiers = tabulate(columns, view.tiers)
+    unknown = tabulate(
         (
             Column("op_type", "operator"),
             Column("nodes", "nodes", Unit.COUNT),
             Column("tier", "tier"),
             Column("first_node", "first node", is_name=True),
         ),
-        tuple((o.op_type, o.nodes, o.tier, o.first_node) for o in view.opaque),
+        view.opaque,
     )
     note = Note(view.line, not view.is_complete)
-    parts = (Table(columns, rows), unknown, note) if unknown.rows else (Table(columns, rows), note)
+    parts = (tiers, unknown, note) if unknown.rows else (tiers, note)
     return Section("coverage", "coverage", parts)

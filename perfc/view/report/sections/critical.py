@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from perfc.ir import record
 
 from ..amounts import title
-from ..formats.document import Column, Note, Section, Table
+from ..formats.document import Column, Note, Section, tabulate
 from ..units import Unit, plural, share, size_text, time_text
 from .kernels import KernelGroup, KernelRow, groups, title_of
 
@@ -110,24 +110,13 @@ def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
     if not view.steps:
         return Section("critical", "critical kernels", (Note("no kernel takes time"),))
     columns = (
-        Column("index", "#", Unit.COUNT),
-        Column("count", "count", Unit.COUNT),
+        Column("index", "#", Unit.COUNT, cell=lambda s: s.kernels[0]),
+        Column("count", "count", Unit.COUNT, cell=lambda s: len(s.kernels)),
         Column("time_s", "time", Unit.SECOND),
         Column("share", "share", Unit.SHARE),
-        Column("kernel", "kernel", is_name=True),
+        Column("kernel", "kernel", is_name=True, cell=lambda s: title_of(rows[s.kernels[0]])),
         Column("reason", "reason", is_name=True, wraps=True),
-    )
-    cells = tuple(
-        (
-            s.kernels[0],
-            len(s.kernels),
-            s.time_s,
-            s.share,
-            title_of(rows[s.kernels[0]]),
-            s.reason,
-        )
-        for s in view.steps
     )
     count = sum(len(s.kernels) for s in view.steps)
     heading = f"critical kernels: {plural(count, 'kernel')}, {share(view.share)} of the time"
-    return Section("critical", heading, (Table(columns, cells),))
+    return Section("critical", heading, (tabulate(columns, view.steps),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from perfc.passes.roofline.roofline import Ceiling, KernelBound
 
 from .. import names
 from ..amounts import amount, key, ratio, title
-from ..formats.document import Amount, Cell, Column, Name, Note, Section, Table
+from ..formats.document import Amount, Column, Name, Note, Section, Table, tabulate
 from ..units import INTERVAL, LOWER_BOUND, Unit, share
 from .prediction import Forecast, forecast
 
@@ -259,21 +259,41 @@ def groups(rows: Sequence[KernelRow]) -> list[KernelGroup]:
     return sorted(made, key=lambda g: (-g.predicted_s, g.first.index))
 
 
+def predicted_time(name: str) -> Callable[[KernelGroup], float | None]:
+    """Return the function for a time of the prediction of one kernel; None without one."""
+    return lambda group: getattr(group.first.predicted, name, None)
+
+
 COLUMNS = (
-    Column("index", "#", Unit.COUNT),
-    Column("share", "share", Unit.SHARE),
-    Column("count", "n", Unit.COUNT, "equal kernels"),
-    Column("time_s", "each", Unit.SECOND),
-    Column("predicted_s", "each", Unit.SECOND),
-    Column("floor_s", "bound", Unit.SECOND, LOWER_BOUND, is_spare=True),
-    Column("low_s", "low", Unit.SECOND, f"{INTERVAL}, up to high"),
-    Column("high_s", "high", Unit.SECOND, is_spare=True, pair="low_s"),
-    Column("bound", "limited by"),
-    Column("margin", "margin", Unit.RATIO, is_spare=True),
-    Column("intensity", "flop/B", Unit.COUNT, is_spare=True),
-    Column("dtype", "type", is_spare=True),
-    Column("kernel", "kernel", is_name=True),
-    Column("nodes", "<- ONNX nodes", is_name=True),
+    Column("index", "#", Unit.COUNT, cell=lambda g: g.first.index),
+    Column("share", "share", Unit.SHARE, cell=lambda g: g.predicted_share),
+    Column("count", "n", Unit.COUNT, "equal kernels", cell=lambda g: len(g.rows)),
+    Column("time_s", "each", Unit.SECOND, cell=lambda g: g.first.roofline_time_s),
+    Column("predicted_s", "each", Unit.SECOND, cell=predicted_time("time_s")),
+    Column(
+        "floor_s", "bound", Unit.SECOND, LOWER_BOUND, is_spare=True, cell=lambda g: g.first.floor_s
+    ),
+    Column("low_s", "low", Unit.SECOND, f"{INTERVAL}, up to high", cell=predicted_time("low_s")),
+    Column(
+        "high_s",
+        "high",
+        Unit.SECOND,
+        is_spare=True,
+        pair="low_s",
+        cell=predicted_time("high_s"),
+    ),
+    Column("bound", "limited by", cell=lambda g: title(g.first.held_by)),
+    Column("margin", "margin", Unit.RATIO, is_spare=True, cell=lambda g: g.first.margin),
+    Column(
+        "intensity",
+        "flop/B",
+        Unit.COUNT,
+        is_spare=True,
+        cell=lambda g: g.first.intensity_flop_per_byte,
+    ),
+    Column("dtype", "type", is_spare=True, cell=lambda g: g.first.dtype),
+    Column("kernel", "kernel", is_name=True, cell=lambda g: title_of(g.first)),
+    Column("nodes", "<- ONNX nodes", is_name=True, cell=lambda g: names_of(g.first)),
 )
 """Columns of the kernel table."""
 
@@ -296,37 +316,13 @@ def section(rows: Sequence[KernelRow], top: int | None) -> Section:
         heading += "" if count == len(rows) else " (--top all)"
     is_predicted = any(g.first.predicted is not None for g in shown)
     left_out = BOUNDED if is_predicted else PREDICTED
-    keep = [i for i, c in enumerate(COLUMNS) if c.name not in left_out]
-    columns = tuple(COLUMNS[i] for i in keep)
-    cells = tuple(tuple(cells_of(g)[i] for i in keep) for g in shown)
     if not rows:
         return Section("kernels", "kernels", (Note("no kernel is launched"),))
-    parts: list[Table | Note] = [Table(columns, cells)]
+    columns = (c for c in COLUMNS if c.name not in left_out)
+    parts: list[Table | Note] = [tabulate(columns, shown)]
     if any(g.first.is_bound for g in shown):
         parts.append(Note("≥ marks lower bounds: part of the kernel's cost is unknown", True))
     return Section("kernels", heading, tuple(parts))
-
-
-def cells_of(group: KernelGroup) -> tuple[Cell, ...]:
-    """Return the cells of one row in the order of ``COLUMNS``."""
-    r = group.first
-    p = r.predicted
-    return (
-        r.index,
-        group.predicted_share,
-        len(group.rows),
-        r.roofline_time_s,
-        None if p is None else p.time_s,
-        r.floor_s,
-        None if p is None else p.low_s,
-        None if p is None else p.high_s,
-        title(r.held_by),
-        r.margin,
-        r.intensity_flop_per_byte,
-        r.dtype,
-        title_of(r),
-        names_of(r),
-    )
 
 
 def names_of(row: KernelRow) -> Name:

@@ -11,7 +11,16 @@ from perfc.ir import record
 from perfc.ir.record import project
 
 from ..amounts import key, ratio
-from ..formats.document import Amount, Column, Fact, Facts, Note, Section, Table, in_seconds
+from ..formats.document import (
+    Amount,
+    Column,
+    Fact,
+    Facts,
+    Note,
+    Section,
+    in_seconds,
+    tabulate,
+)
 from ..memory_sections.footprint import mig_slice
 from ..units import INTERVAL, LOWER_BOUND, Unit, share, span, time_text
 from .limits import held_by
@@ -250,7 +259,7 @@ COLUMNS = (
     Column("predictor", "predictor"),
     Column("kernels", "kernels", Unit.COUNT),
     Column("share", "share", Unit.SHARE),
-    Column("classes", "kernel classes", is_name=True),
+    Column("classes", "kernel classes", is_name=True, cell=lambda p: ", ".join(p.classes)),
 )
 
 
@@ -292,8 +301,7 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
     if view.mig_profile:
         words = "the smallest that holds allocator and context, as by perfc mig"
         rows.append(Fact("MIG slice", None, f"{view.mig_profile}: {words}"))
-    cells = tuple((p.predictor, p.kernels, p.share, ", ".join(p.classes)) for p in view.predictors)
-    table = (Table(COLUMNS, cells),) if cells else ()
+    table = (tabulate(COLUMNS, view.predictors),) if view.predictors else ()
     reason = "" if confidence is None else confidence.reason
     notes = tuple(Note(n, is_warning=True) for n in view.notes if not reason or reason not in n)
     return Section("prediction", "prediction", (Facts(tuple(rows)), *table, *notes))
