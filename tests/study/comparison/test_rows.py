@@ -179,7 +179,7 @@ def test_columns_are_those_that_tell_something() -> None:
     assert "in_time" in shown(row(), slo_s=1.0)
     assert "price" in shown(row(price=price(1.0)), row())
     made = Comparison((row(), row(dtype="f16")), Order.TIME, 2.5, True)
-    cells = {c.name: [cell(r) for r in made.rows] for c, cell in columns(made, has_bars=True)}
+    cells = {c.name: [c.of(r) for r in made.rows] for c in columns(made, has_bars=True)}
     assert cells["dtype"] == ["as stored", "f16"]
     assert cells["in_time"] == [LimitStatus.LIKELY.value] * 2
     assert cast(Amount, cells["time_s"][0]).value == 2.0
