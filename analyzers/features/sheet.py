@@ -9,7 +9,7 @@ from perfc.ir import frozen
 from perfc.machine import Machine, MemoryLevel, Unit
 
 TWINNED = frozenset({"causal_convolution", "experts", "latent_attention", "linear_attention"})
-"""Classes of language models alone, of which nothing was learned on machines without bf16."""
+"""Kernel classes of language models, whose rows are all of machines with bf16."""
 
 
 @frozen
@@ -42,8 +42,8 @@ class Sheet:
     def has_equal_halves(self) -> bool:
         """Return True if products of f16 and bf16 take the same time, on the same units.
 
-        They do unless the machine has no bf16 as fast. GeForce has: its f16 is rated twice as fast
-        as it accumulates in f32, which frameworks do.
+        They do where bf16 is as fast. NVIDIA's GeForce boards are rated twice as fast in f16, with
+        sums in f16; frameworks sum in f32, which takes as long as bf16.
         """
         half, brain = (self.machine.entry(Unit.MATRIX, t).nominal.value for t in ("f16", "bf16"))
         doubled = 2.0 if self.machine.vendor == "NVIDIA" else 1.0

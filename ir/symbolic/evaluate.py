@@ -20,6 +20,7 @@ def solved(d: Dim, key: str, value: int) -> int | None:
     >>> solved(symbol("s") * 8, "s", 64), solved(symbol("s") * 8, "s", 63)
     (8, None)
     """
+    # extents are nearly always linear: two values give the line, and the solution is verified
     start, step = evaluate(d, {key: 0}), evaluate(d, {key: 1})
     size, rest = divmod(value - start, max(step - start, 1))
     is_solution = not rest and size >= 0 and evaluate(d, {key: size}) == value
@@ -54,6 +55,7 @@ def _atom(atom: Atom, env: Mapping[str, Any], upper: bool) -> Any:
         case AtomKind.FLOOR:
             den = evaluate(atom.args[1], env, upper=upper)
             num = evaluate(atom.args[0], env, upper=upper)
+            # a divisor of unknown size has the lower bound 0
             return num // den if _nonzero(den) else 0
         case AtomKind.MIN | AtomKind.MAX:
             values = [evaluate(a, env, upper=upper) for a in atom.args]

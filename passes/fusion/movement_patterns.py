@@ -13,6 +13,7 @@ from perfc.ir.ops.movement.slice import Concat, Slice
 from .neighbourhood import Neighbourhood
 
 MAX_MEMBERS = 48
+"""Maximum nodes of a match: grids of a few axes have fewer, and the search ends early in others."""
 GRID = (Range, Expand, Concat, Cast, Add, Mul, Slice, Gather)
 """Operators, other than views, that compute a grid of indices from extents alone."""
 

@@ -75,10 +75,12 @@ class Folding:
     """Rewrites a graph from its inputs to its outputs, then removes dead nodes."""
 
     replaced: dict[Value, Value]
+    """Values of the graph before, and what readers use in their place."""
     keeps_parameters: bool = False
     tape: Tape | None = None
     """Writes the operators of an export."""
     changing: set[Value] = field(default_factory=set[Value])
+    """Values computed from parameters, which training changes."""
     varying: set[Value] = field(default_factory=set[Value])
     """Values of iterations, of which inference leaves the contents in the last one."""
 
@@ -222,7 +224,10 @@ def shared(node: Node, ins: Inputs) -> str:
 
 
 def live_nodes(nodes: list[Node], outputs: tuple[Value, ...]) -> tuple[list[Node], set[Value]]:
-    """Return the nodes whose results are read, and every value that is read."""
+    """Return the nodes whose results are read, and every value that is read.
+
+    One walk from the last node back suffices, as readers come after what they read.
+    """
     needed = set(outputs)
     alive: list[Node] = []
     for node in reversed(nodes):

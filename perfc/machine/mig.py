@@ -6,6 +6,7 @@ from perfc.ir import frozen
 from perfc.machine import SliceProfile, load_machine, partition_of
 
 GB = 1e9
+"""Bytes of a ``gb`` in the name of a profile."""
 
 
 @frozen
@@ -22,16 +23,19 @@ class MigProfile:
 
 
 def profiles(target: str) -> tuple[MigProfile, ...]:
-    """Return the profiles of a target that the paper would consider; () without a file of slices.
+    """Return the profiles to choose from, from small to large; () without a file of slices.
 
-    For each number of compute slices it is the smallest memory that is larger than with fewer.
+    The paper has one profile per number of compute slices. Where a number has several, as
+    ``1g.5gb`` and ``1g.10gb``, it is the smallest that has more memory than all profiles before.
     """
     partition = partition_of(load_machine(target))
     chosen: list[MigProfile] = []
     for profile in sorted(partition.profiles if partition else (), key=_size):
         capacity_bytes = int(profile.name.partition(".")[2].removesuffix("gb")) * GB
-        is_first = not chosen or not profile.name.startswith(chosen[-1].name.partition(".")[0])
-        if is_first and (not chosen or capacity_bytes > chosen[-1].capacity_bytes):
+        has_new_slices = not chosen or not profile.name.startswith(
+            chosen[-1].name.partition(".")[0]
+        )
+        if has_new_slices and (not chosen or capacity_bytes > chosen[-1].capacity_bytes):
             chosen.append(MigProfile(profile.name, capacity_bytes))
     return tuple(chosen)
 

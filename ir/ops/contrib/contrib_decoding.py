@@ -1,4 +1,10 @@
-"""ONNX Runtime operators of token generation: search, states, selection of attended tokens."""
+"""ONNX Runtime operators of token generation: search, states, selection of attended tokens.
+
+Each row names the operands with their axes (``?`` is optional, ``[=t]`` binds the content of an
+operand to ``t``), then the results: the operand whose element type they have or a type, and axes
+over the letters of operands (``2?[=]`` is operand 2 after the attributes, updated in place).
+``parts`` are bytes that are read of an operand at least: 0 where flags or contents decide.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def like_gradient(_op: object, ins: Inputs) -> Types:
-    """Return the element type of the gradient in the shape that the second operand holds."""
+    """Return the type of a result computed from a gradient and the shape of the result."""
     return single(tensor(ins, 0).dtype, declared_shape(ins, 1))
 
 
@@ -130,20 +130,20 @@ class ConvDataGrad(ConvGrad):
         assert window is not None
         rank = len(window.extents)
         pads = explicit_pads(window)
-        extra: list[int] = []
+        uncovered: list[int] = []
         for axis in range(rank):
             stride, span = window.strides[axis], window.dilations[axis]
-            least = (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
-            short = window.in_extents[axis] + pads[axis] + pads[axis + rank] - least
-            assert isinstance(short, int)
-            extra.append(short)
-        # elements after the last window are added as padding of the result
+            reach = (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
+            rest = window.in_extents[axis] + pads[axis] + pads[axis + rank] - reach
+            assert isinstance(rest, int)
+            # where the stride does not divide, no window covers the last elements: zeros
+            uncovered.append(rest)
         op = ConvTranspose(
             group=self.group,
             dilations=window.dilations,
             strides=window.strides,
             pads=pads,
-            output_padding=tuple(extra),
+            output_padding=tuple(uncovered),
         )
         return (tape.apply(op, ins[0], ins[1]),)
 
@@ -173,6 +173,8 @@ class ConvFilterGrad(ConvGrad):
         assert x is not None
         n, c, g, rank = window.batch, window.in_channels, self.group, len(window.extents)
         space = tuple(range(3, 3 + rank))
+        # the sum is over the batch, so that batch and channels change places in X and dY; groups
+        # of channels become groups of the batch
         split = tape.reshape(x, (n, g, c // g, *window.in_extents))
         maps = tape.transpose(split, (2, 1, 0, *space))
         maps = tape.reshape(maps, (c // g, g * n, *window.in_extents))
@@ -180,9 +182,11 @@ class ConvFilterGrad(ConvGrad):
         op = Conv(
             group=g,
             pads=explicit_pads(window),
+            # dY is the filter: its taps are a stride apart, and results a dilation
             strides=window.dilations,
             dilations=window.strides,
         )
+        # elements that no window covered give taps beyond the filter: cut off
         whole = tape.transpose(tape.apply(op, maps, filters), (1, 0, *range(2, 2 + rank)))
         return (tape.part(whole, {i + 2: (0, d) for i, d in enumerate(window.extents)}),)
 
@@ -198,6 +202,6 @@ def explicit_pads(window: SlidingWindow) -> tuple[int, ...]:
             continue
         stride, span = window.strides[axis], window.dilations[axis]
         reach = (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
-        short = reach - extents[axis] - first
-        after.append(max(short, 0) if isinstance(short, int) else 0)
+        beyond = reach - extents[axis] - first
+        after.append(max(beyond, 0) if isinstance(beyond, int) else 0)
     return (*before, *after)

@@ -18,8 +18,11 @@ from perfc.common.extras import install
 from perfc.errors import MissingExtraError
 
 LAYERS = ("num_layers", "num_decoder_layers", "n_layer", "num_hidden_layers")
+"""Keys of the number of layers; which of them a configuration has depends on its architecture."""
 SPARSE_LAYERS = ("num_sparse_encoder_layers", "num_sparse_decoder_layers")
+"""Keys of the number of layers with experts, among all, in Switch Transformers."""
 RUN_ONLY = ("transformers_version", "torch_dtype", "dtype", "_name_or_path")
+"""Keys that do not change the graph."""
 
 
 def layer_units(configuration: str) -> int:
@@ -32,7 +35,7 @@ def layer_units(configuration: str) -> int:
 
 
 def every(content: dict[str, Any]) -> int:
-    """Return the period of sparse layers; 1 for models without."""
+    """Return the period of sparse layers: 2 if each second one is; 1 for models without."""
     sparse = content.get(SPARSE_LAYERS[0], 0)
     return content["num_layers"] // sparse if sparse else 1
 
@@ -92,20 +95,20 @@ def exported(
 
 
 def parsed(configuration: str) -> dict[str, Any]:
-    """Return the configuration without what only a run needs."""
+    """Return the content of a configuration without `RUN_ONLY`."""
     content: dict[str, Any] = json.loads(configuration)
     return {key: value for key, value in content.items() if key not in RUN_ONLY}
 
 
 def cut(content: dict[str, Any], units: int) -> dict[str, Any]:
-    """Return the same with fewer layers."""
+    """Return a configuration with the layers of ``units`` equal parts."""
     step = every(content)
     result = {**content, **{name: units * step for name in LAYERS if name in content}}
     return {**result, **{name: units for name in SPARSE_LAYERS if name in content}}
 
 
 def logits_of(model: Any, *, encodes: bool) -> Any:
-    """Return a module of token numbers alone; an encoder gets the same as its decoder."""
+    """Return a module whose only input is token ids; encoder and decoder get the same ids."""
     import torch
 
     class Logits(torch.nn.Module):
@@ -124,7 +127,7 @@ def logits_of(model: Any, *, encodes: bool) -> Any:
 
 
 def make_static(model: Any) -> None:
-    """Give every expert as many tokens as its capacity lets in, what overflows passes by.
+    """Give every expert the tokens of its capacity; the other tokens pass by all experts.
 
     Which tokens go where is content; how many is what time depends on, and an untrained router
     fills every expert. The router's small index kernels are left out.
@@ -154,6 +157,7 @@ def write(module: Any, seq_len: int, training: bool, path: Path) -> None:
     import torch
 
     module.train(training)
+    # with a batch of 1 the exporter would take the axis for one that broadcasts
     ids = torch.zeros((2, seq_len), dtype=torch.long)
     batch = torch.export.Dim("batch", min=1, max=1024)
     program = torch.onnx.export(
@@ -165,6 +169,7 @@ def write(module: Any, seq_len: int, training: bool, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         made = Path(scratch) / path.name
         program.save(str(made), external_data=True)
+        # the model refers to the file of weights, which must exist; its content is never read
         for data in Path(scratch).glob(f"{path.name}.data"):
             os.truncate(data, 0)
             os.replace(data, path.with_name(data.name))

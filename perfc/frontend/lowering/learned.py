@@ -96,7 +96,9 @@ class ExporterNotes:
         if FOLDED in props and depth < MOST_FOLDED:
             first, *others = re.findall(r"[^\s'\",\[\]]+", props[FOLDED]) or [""]
             sources = [first, *others]
+            # a name of the outermost module has no dot: only its form shows a parameter
             is_shown = ROOT.fullmatch(first) is not None and all(map(VECTOR.fullmatch, others))
+            # constants among names without dots: the first name alone can show a parameter
             if not any("." in s for s in sources) and any(is_made(s, None) for s in sources):
                 return is_shown and not is_made(first, None)
             return any(self.is_learned(s, None, depth + 1) for s in sources)

@@ -132,9 +132,11 @@ def archive_of(
     has_embedding = any(isinstance(part, lookups()) for part in model.modules())
     failed: Exception | None = None
     with as_run(model), silenced(), hooked(model), with_autocast():
+        # a symbolic batch first; a model that holds for one batch only has a number
         for is_symbol in (True, False):
             failed = None
             size = call.batch or (EXAMPLES if is_symbol else batch)
+            # examples of batch 1 are repeated, as exporters take 1 for an extent that broadcasts
             doubled = is_symbol and size == 1
             for typed in call.typed(floats, has_embedding=has_embedding):
                 given = typed.tensors(size, device, doubled=doubled)
@@ -147,6 +149,7 @@ def archive_of(
                     )
                     return made, call.batch
                 except Exception as error:
+                    # the first types are the likeliest, and so is the reason they are refused for
                     failed = failed or error
     raise ModelError(f"PyTorch cannot export it: {why(failed)}") from None
 

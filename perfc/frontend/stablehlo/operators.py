@@ -1,4 +1,8 @@
-"""Operations of StableHLO and CHLO."""
+"""Operations of StableHLO and CHLO as operators of ONNX.
+
+``first`` is True where an operation works on channels-first feature maps, as ONNX has them;
+``small`` are the extents of a value before it is broadcast to those of the program.
+"""
 
 from __future__ import annotations
 
@@ -195,7 +199,7 @@ def _reduce(c: HloCall) -> None:
         return
     if count != 2 or len(axes) != 1:
         raise ValueError("a reduction of several tensors")
-    # the largest element and its place
+    # JAX writes argmax as a reduction of two tensors: the elements and their positions
     c.bind(c.emit("ReduceMax", value, c.ints(*axes), keepdims=0))
     made = c.emit("ArgMax", value, axis=axes[0], keepdims=0)
     c.bind(c.emit("Cast", made, to=c.result(1).dtype), 1)

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from ..engine import Engine
 
 PADDED = frozenset({WeightFormat.MXFP4, WeightFormat.MXFP4_F8, WeightFormat.MXFP4_A4})
+"""Formats whose kernels need multiples of columns, to which vLLM pads the weights."""
 STATE = ("state", 0)
 Kind = tuple[str, int]
+"""Kind of a layer's cache, and its window in tokens; 0 for all tokens."""
 
 
 def kind_of(mixer: Mixer) -> Kind | None:
@@ -78,18 +80,22 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float, longest: int = 0) -> int |
     size = groups_of(list(counts.values()), rules.similar)
     groups = {kind: -(-count // size) for kind, count in counts.items()}
     states = counts.get(STATE, 0)
+    # blocks of attention hold as many tokens as make them as large as one layer's states
     each = state_bytes(model, precision, parallel) / states if states else 0.0
     block = max(1, -(-int(each) // int(widest * BLOCK_TOKENS))) * BLOCK_TOKENS
     page = widest * block
     blocks = int(max(0.0, pool_bytes) // (page * size))
     if not rules.prints_concurrency:
         return blocks // sum(groups.values()) * block
+    # vLLM prints how many of the longest sequences fit, from which the tokens follow
     longest = longest or model.context or block
     ahead = rules.steps_ahead * rules.token_budget
     request = 0
     for kind, count in groups.items():
         tokens = int(page // token_bytes[kind]) if token_bytes[kind] else 1
+        # within a step the window slides over its tokens: all of them are stored until its end
         window = min(kind[1] - 1 + ahead, longest) if kind[1] else longest
+        # one block more: a window may begin inside a block
         needed = -(-window // tokens) + bool(kind[1])
         if kind == STATE:
             needed = 1 + engine.speculation.tokens + rules.extra_states
@@ -108,6 +114,7 @@ def padding_bytes(engine: Engine) -> float:
     hidden, machine = engine.model.decoder.hidden, engine.machine
     names = f"sm{machine.capability // 10}", machine.vendor
     multiples = padding[next((name for name in names if name in padding), "")]
+    # the gate and up matrices, and the down matrix: two, or three if gated
     more = 0
     for layer in layers_of(engine.model, parallel):
         for e in mixers(layer):

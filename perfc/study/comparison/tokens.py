@@ -92,12 +92,14 @@ def _served(
 
 
 def _rows(row: Row, report: ServingReport) -> tuple[Row, ...]:
-    """Return the rows of input and output tokens, of which one is a run each."""
+    """Return two rows whose run is one token: GPU seconds of an input and of an output token."""
     rate, band, spent = report.throughput, report.tpot_band, report.expenses
     prompt = report.prompt
     if rate is None or band is None or spent is None or prompt is None:
         return ()
+    # engines process prompts side by side: a prompt takes one engine's share of the GPUs
     gpu_s = prompt.time_s * report.gpus / report.engines / prompt.tokens
+    # ends that are not below and above the prediction would be no interval
     input_s = Interval(
         gpu_s * min(prompt.low_s / prompt.time_s, 1),
         gpu_s,

@@ -71,11 +71,15 @@ class Scale:
 def digits_of(scaled: float) -> int:
     """Return the decimals that show three digits of ``scaled``."""
     size = abs(scaled)
+    # 9.995 is the least that two decimals round to four digits, 10.00
     return 2 if size < 9.995 else 1 if size < 99.95 else 0
 
 
 def prefixed(value: float, unit: Unit) -> tuple[float, str]:
-    """Return the factor that scales ``value`` to 1 to 1000, and the prefixed unit."""
+    """Return the factor that scales ``value`` to 1 to 1000, and the prefixed unit.
+
+    A value that would be rounded to 1000 of one prefix, as 999.5, has the next.
+    """
     if unit is Unit.BYTE:
         size, step = abs(value), 0
         while size >= 1023.5 and step < len(IEC) - 1:
@@ -106,6 +110,7 @@ def scale_of(values: Iterable[float], unit: Unit) -> Scale:
         return Scale(1.0, "", 1)
     if unit is Unit.COUNT:
         return Scale(1.0, "", 0)
+    # smaller by a prefix than `prefixed` has it, so that small values keep their digits
     step = 1024 if unit is Unit.BYTE else 1000
     if unit is Unit.SECOND and largest < 0.01:
         return Scale(1e6, "µs", 1)
@@ -160,6 +165,7 @@ def share(value: float) -> str:
     if not math.isfinite(value):
         return DASH
     percent = value * 100
+    # limits are half a unit of the only decimal
     if 0 < percent < 0.05:
         return "<0.1 %"
     if 99.95 <= percent < 100:

@@ -1,4 +1,7 @@
-"""Checkpoints of stages: a folder with a card, standards of features, weights in safetensors."""
+"""Checkpoints of training stages: a folder with a card, feature standards and weights.
+
+Stage 0 is a small decoder, stage 1 the encoder of graphs, stage 2 the adapted language model.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ from .projection import Readout
 CARD = "stages.json"
 DECODER, ENCODER, STANDARDS = "decoder", "encoder.safetensors", "standards.safetensors"
 MAX_CARD_BYTES = 1 << 16
+"""Maximum size of a card or a file of summaries that is read: both have a few short fields."""
 MOST_PATH = 4096
+"""Maximum characters of a path from a card; Linux opens no longer one."""
 TRAIN = "perfc train gnn-llm --graphs GRAPHS -o {folder} --stage {stage}"
 
 
@@ -53,11 +58,11 @@ class CheckpointCard:
 
 
 class Stages:
-    """A folder of stages.
+    """A folder with the checkpoints of stages.
 
     Args:
         folder: folder of the card.
-        card: what it says.
+        card: settings in it.
     """
 
     def __init__(self, folder: Path, card: CheckpointCard) -> None:
@@ -97,10 +102,10 @@ class Stages:
     def start(
         cls, folder: Path, preset_name: str, language_model: Path | None, seed: int
     ) -> Stages:
-        """Return a folder to learn in; one that is there must be of the same settings.
+        """Return a folder to train in; an existing one must have the same settings.
 
         Raises:
-            PerfcError: it holds stages of other settings, or the language model is none.
+            PerfcError: it holds stages of other settings.
         """
         from .features import NODES
 
@@ -138,7 +143,7 @@ class Stages:
 
     @cached_property
     def read_as(self) -> str:
-        """Return the digest of what features of graphs are standardised by."""
+        """Return the digest of the standards, a key of encoded graphs."""
         return hashlib.sha256((self.folder / STANDARDS).read_bytes()).hexdigest()[:16]
 
     def settings(self) -> str:
@@ -168,14 +173,14 @@ class Stages:
         return load_language_model(folder)
 
     def how(self, stage: str) -> str:
-        """Return the command that learns a stage."""
+        """Return the command that trains a stage."""
         return TRAIN.format(folder=self.folder, stage=stage)
 
     def need(self, name: str, stage: str) -> None:
-        """Look whether a stage was learned.
+        """Require the file of a stage.
 
         Raises:
-            PerfcError: it was not.
+            PerfcError: the stage was not trained.
         """
         if not (self.folder / name).is_file():
             raise PerfcError(
@@ -186,7 +191,7 @@ class Stages:
         """Return the weights of a file of the folder.
 
         Raises:
-            PerfcError: the stage was not learned.
+            PerfcError: the stage was not trained.
         """
         self.need(name, stage)
         place = device()
@@ -201,7 +206,7 @@ class Stages:
         return self.tensors(adapted_file(readout), f"2 --readout {readout.value}")
 
     def keep(self, name: str, tensors: dict[str, Tensor]) -> None:
-        """Write weights."""
+        """Write the weights of a stage."""
         write_tensors(self.folder / name, tensors)
 
     def standards(self) -> tuple[Standard, Standard]:
@@ -212,7 +217,7 @@ class Stages:
         )
 
     def keep_standards(self, nodes: Standard, sums: Standard) -> None:
-        """Write both."""
+        """Write the standards of operators' features and of sums."""
         named = {"nodes": nodes, "sums": sums}
         self.keep(
             STANDARDS,
@@ -226,7 +231,7 @@ class Stages:
     def keep_summaries(
         self, name: str, figures: dict[str, SummaryFigure], answers: list[str]
     ) -> None:
-        """Write how exact summaries are, with a few of them."""
+        """Write the exactness of summaries, with three examples."""
         content: dict[str, Any] = {n: asdict(f) for n, f in figures.items()}
         content["examples"] = answers[:3]
         write_file(self.folder / name, (json.dumps(content, indent=2) + "\n").encode())
@@ -241,15 +246,15 @@ class Stages:
 
 
 def adapted_file(readout: Readout) -> str:
-    """Return the weights of stage 2."""
+    """Return the name of the file of stage 2's weights."""
     return f"adapted-{readout.value}.safetensors"
 
 
 def summaries_file(readout: Readout) -> str:
-    """Return the figures of stage 2."""
+    """Return the name of the file of stage 2's summaries."""
     return f"summaries-{readout.value}.json"
 
 
 def on_device(network: torch.nn.Module) -> torch.nn.Module:
-    """Return a network where it learns."""
+    """Return a network on the device that trains it."""
     return network.to(device())

@@ -20,18 +20,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NODES_PER_BATCH = 8192
+"""Nodes of a mini-batch by default; a graph with more is a mini-batch alone."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphTensors:
-    """One graph's features.
+    """Features of one graph at one batch.
 
     Args:
-        x: ``[nodes, features]``.
+        x: features of nodes, ``[nodes, features]``.
         edge_index: ``[2, edges]``, source and target.
         edge_attr: ``[edges, features]``; None where a network reads none.
-        u: ``[features]`` of the graph whatever the row; None where there are none.
-        count: ``[nodes]``, operators that each stands for; None for one each.
+        u: features of the whole graph, ``[features]``; None where there are none.
+        count: ``[nodes]``, number of duplicate operators that a node stands for; None for one each.
     """
 
     x: Tensor
@@ -42,26 +43,26 @@ class GraphTensors:
 
     @property
     def operators(self) -> int:
-        """Return the number of operators in the graph, those that are passed once included."""
+        """Return the number of operators in the graph, duplicates included."""
         return len(self.x) if self.count is None else int(self.count.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Graphs side by side, and the rows measured on them.
+    """Several graphs as one without edges between them, and the rows measured on each.
 
     Args:
-        x: ``[nodes, features]``.
+        x: features of nodes, ``[nodes, features]``.
         edge_index: ``[2, edges]`` over all nodes.
         edge_attr: ``[edges, features]`` or None.
-        u: ``[graphs, features]`` or None.
-        graph_of_node: ``[nodes]``, sorted.
-        graph_of_row: ``[rows]``.
+        u: features of whole graphs, ``[graphs, features]``, or None.
+        graph_of_node: position of each node's graph, ``[nodes]``, sorted.
+        graph_of_row: position of each row's graph, ``[rows]``.
         row: ``[rows, features]``: batch, machine, setting.
-        y: ``[rows]``, scaled.
+        y: measured quantities, scaled, ``[rows]``.
         index: ``[rows]``, positions in the measurements.
-        graphs: how many.
-        count: ``[nodes]``, operators that each stands for; None for one each.
+        graphs: number of graphs.
+        count: ``[nodes]``, number of duplicate operators that a node stands for; None for one each.
     """
 
     x: Tensor
@@ -77,7 +78,7 @@ class Batch:
     count: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
-        """On a device."""
+        """Return the batch on a device; ``index`` stays on the host."""
         tensors = {n: t for n, t in vars(self).items() if isinstance(t, Tensor) and n != "index"}
         moved: dict[str, Any] = {n: t.to(device) for n, t in tensors.items()}
         return replace(self, **moved)
@@ -92,10 +93,11 @@ class LogScale:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> LogScale:
-        """From the rows trained on."""
+        """Return the scale of values that are trained on."""
         logs = [log(v) for v in values]
         mean = sum(logs) / len(logs)
         variance = sum((x - mean) ** 2 for x in logs) / len(logs)
+        # the deviation of equal values is 0, by which nothing can be divided
         return cls(mean, max(variance**0.5, 1e-3))
 
     def scaled(self, value: float) -> float:
@@ -103,7 +105,8 @@ class LogScale:
         return (log(value) - self.mean) / self.deviation
 
     def value(self, scaled: float) -> float:
-        """Back again."""
+        """Return the number that a network predicts as ``scaled``."""
+        # an untrained network may predict what overflows
         return exp(min(scaled * self.deviation + self.mean, 80.0))
 
 
@@ -148,21 +151,23 @@ class Standard:
 
     @classmethod
     def of(cls, parts: Sequence[Tensor]) -> Standard:
-        """From tables with the same columns, without holding them twice."""
+        """Return the standard of tables with equal columns, without concatenating them."""
         count = sum(len(p) for p in parts)
         mean = sum((p.double().sum(0) for p in parts), torch.zeros(1)) / max(count, 1)
         square = sum((((p.double() - mean) ** 2).sum(0) for p in parts), torch.zeros(1))
         deviation = (square / max(count, 1)).sqrt()
+        # divided by infinity, a constant column becomes 0
         return cls(mean.float(), torch.where(deviation < 1e-6, torch.inf, deviation).float())
 
     def __call__(self, table: Tensor) -> Tensor:
-        """Return the standardised, nothing further than ten deviations out."""
+        """Return the standardised table, clipped at ten deviations."""
         return ((table - self.mean) / self.deviation).clamp(-10.0, 10.0)
 
 
 GraphEncoder = Callable[[ModelGraph, float], GraphTensors]
 """Features of a graph at a batch."""
 RowEncoder = Callable[[Measurements, GraphRow], "NDArray[np.float64] | Sequence[float]"]
+"""Features of a row that its graph does not have."""
 
 
 GraphAtBatch = tuple[str, int]
@@ -212,6 +217,7 @@ class RowBatches:
         filled = [[*row, *[filler] * (width - len(row))] for row in encoded]
         self.row = torch.tensor(filled, dtype=torch.float32).reshape(len(encoded), width)
         values = [row.value(quantity) for row in data.rows]
+        # a row without the quantity has NaN
         known = [scale.scaled(v) if v == v and v > 0 else float("nan") for v in values]
         self.y = torch.tensor(known, dtype=torch.float32)
 
@@ -229,10 +235,11 @@ class RowBatches:
         return self.graphs[key]
 
     def epoch(self, generator: random.Random | None = None) -> Iterator[Batch]:
-        """Every row once; shuffled, graphs of about a size together, if a generator is given."""
+        """Yield mini-batches with every row once; in random order if a generator is given."""
         keys = sorted(self.members, key=lambda k: (self.sizes[k], k))
         chunks: list[list[GraphAtBatch]] = []
         if generator is not None:
+            # graphs of similar size stay together, but not the same ones in each epoch
             jitter = {k: self.sizes[k] * generator.uniform(0.5, 2.0) for k in keys}
             keys.sort(key=jitter.__getitem__)
         filled = self.most

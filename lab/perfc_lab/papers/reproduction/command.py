@@ -22,20 +22,20 @@ from .runs import REPEATED, Job, Preset, chosen_rows, is_open, jobs, run, stored
 def reproduce(
     tables: Sequence[PaperTable], wanted: Sequence[Job], folder: Path, processes: int, say: Say
 ) -> None:
-    """Train what is not there yet; each training is a process's own and is written when it ends.
+    """Train the jobs that have no result yet, each in a process that writes it at the end.
 
     Args:
-        tables: for messages.
+        tables: tables of the papers, counted in a message.
         wanted: trainings.
         folder: folder of the results.
-        processes: at once, a core each.
-        say: called with what ended.
+        processes: number of trainings at a time, on a core each.
+        say: called with a line for each training that ended.
 
     Raises:
         DataError: a data set is not built.
     """
+    # a data set that is not built is an error before hours of training, not after them
     for rows in {job.table.rows: job for job in wanted}.values():
-        # a data set that is not built is said before hours of training
         chosen_rows(rows)
     missing = [job for job in wanted if is_open(folder, job)]
     say(
@@ -69,7 +69,7 @@ def written(
     is_faithful: bool,
     has_charts: bool,
 ) -> Path:
-    """The page of what was trained, with its charts beside it; lines without a result are bare."""
+    """Write the page of all tables with its charts; cells of missing results are empty."""
     lines = []
     charts = {}
     results: dict[str, Mapping[str, Any]] = {}
@@ -108,11 +108,11 @@ def every_job(
     *,
     is_faithful: bool,
 ) -> list[Job]:
-    """Trainings of all tables, in the order that leaves the most of them whole at an early end.
+    """Return the trainings of all tables in an order of which any beginning is most useful.
 
     All tables have one seed before any has two, tables whose order can be judged come first, and
     short tables before long ones.
     """
     short = sorted(tables, key=lambda table: (not table.has_order, len(table.lines)))
     chosen = [list(jobs(short, (seed,), graphs, preset, is_faithful)) for seed in seeds]
-    return [job for of_seed in chosen for job in of_seed]
+    return [job for jobs_of_seed in chosen for job in jobs_of_seed]
