@@ -17,6 +17,7 @@ from .cache_folder import cache_folder
 from .whole_file import write_whole
 
 LARGEST_BYTES = 1 << 20
+"""Maximum bytes of a file that somebody wrote by hand; a larger one is another file."""
 MOST_PARTS = 64
 """Maximum parts of a dotted key; tomllib needs quadratic time in them."""
 LARGEST_INTEGER = (1 << 63) - 1

@@ -12,7 +12,9 @@ from typing import TextIO
 from perfc.errors import ModelError, ParseError
 
 LONGEST_LINE = 1 << 20
+"""Maximum characters of a line, so that a file without line ends is never read whole."""
 MOST_BLANK_LINES = 1_000_000
+"""Maximum blank lines: readers skip them, so that no limit of rows would end a file of them."""
 
 
 def lines_of(stream: TextIO, where: str) -> Iterator[str]:

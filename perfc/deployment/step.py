@@ -25,6 +25,7 @@ PROGRAM = "trainer"
 MOST_BATCHES = 64
 """Maximum micro-batches of one step; each adds its own nodes."""
 MOST_RANK = 1 << 14
+"""Maximum rank of an adapter; above the width of a layer it saves nothing."""
 MOST_DROPPED = 0.99
 """Maximum dropout probability."""
 

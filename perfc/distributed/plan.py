@@ -20,13 +20,19 @@ from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_co
 from .training import CHECKPOINTINGS, Training
 
 MICRO_BATCHES = (1, 2, 4, 8)
+"""Micro-batch sizes that a search tries; another one is given."""
 VIRTUAL = (2, 4)
+"""Numbers of virtual stages that are tried where a schedule has them."""
 MOST_TENSOR = 8
+"""Maximum degree of tensor parallelism: its exchanges in every layer stay within a node of 8."""
 MOST_CONTEXT = 16
+"""Maximum degree of context parallelism of a sample of at least `LONG` tokens."""
 LONG = 16384
 """Sample length in tokens from which context parallelism is considered."""
 MOST_SETTINGS = 20_000
+"""Maximum settings of a search, which bounds its time for models with many divisors."""
 SHOWN = 12
+"""Maximum rows of the Pareto front that are printed."""
 
 
 @record

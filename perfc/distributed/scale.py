@@ -16,6 +16,7 @@ from .step import DividedStepCost, capacity_bytes, cluster_of, covering, step_co
 from .training import Training
 
 MOST_GPUS = 1024
+"""Largest number of devices of a curve by default."""
 MOST_TOKENS, MOST_SAMPLES = 65536, 256
 """Limits of a micro-batch that is not given: larger ones hardly change utilization."""
 

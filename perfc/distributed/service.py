@@ -38,6 +38,7 @@ from .step import cluster_of
 from .training import CHECKPOINTINGS, Training
 
 MOST_BATCH = 1 << 24
+"""Largest batch, sequence length and micro-batch that are accepted; no training has larger ones."""
 
 
 def work_of(

@@ -237,6 +237,7 @@ def covering(
 _SCALED: dict[tuple[int, RunLaw, bool], tuple[RankParts, RankParts]] = {}
 """Cache of scaled parts by identity of the original ones: hashing them takes longer than a step."""
 MOST_SCALED = 2048
+"""Maximum entries of the cache; it refers to its parts, which would never be freed otherwise."""
 
 
 def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:

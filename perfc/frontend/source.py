@@ -22,15 +22,20 @@ from .reading.proto import NOTHING, FileOrigin, ProtoModel
 from .reading.wire import WireDecoder
 
 MEMORY_BYTES = 64 << 20
+"""Maximum unpacked bytes of a compressed model in memory; a larger one goes to a temporary file."""
 LONGEST_TEXT_BYTES = 16 << 20
+"""Maximum bytes of ONNX text, which the parser of onnx needs whole in memory."""
 LONGEST_GUNZIP_BYTES = 8 << 30
+"""Maximum unpacked bytes of a compressed model."""
 # Zeros compress 1000-fold, weights hardly: past this size so high a ratio is a bomb.
 BOMB_BYTES = 1 << 30
 BOMB_RATIO = 100
 
 _BLOCK_BYTES = 1 << 18
+"""Bytes that are read and unpacked at a time."""
 _TEXT_SUFFIXES = (".onnxtxt", ".onnxtext", ".txt")
 _DEEPEST_TEXT = 64
+"""Maximum nesting of brackets, as of graphs in the binary form."""
 # Text up to the next bracket, strings included: each byte is looked at once.
 _BRACKETS = re.compile(rb'(?:[^][(){}"]++|"(?:[^"\\]++|\\.)*+"?)*+([][(){}])?', re.DOTALL)
 _ALONE: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from perfc.view.report import Views
 
 INCOMPLETE = 3
+"""Exit code under ``--strict`` of an incomplete report."""
 STANDARD_INPUT = "-"
 LONGEST_INPUT_BYTES = 2 << 30
 """Maximum size of a protobuf message."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from perfc.study.comparison import Comparison, ModelSetting
 
 FINDINGS = 1
+"""Exit code if no row meets the SLO."""
 ALL = "all"
 FORMATS = ("text", "json", "csv", "markdown", "html")
 DOCUMENTS = {

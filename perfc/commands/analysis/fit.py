@@ -22,6 +22,7 @@ from ..shared.prelude import (
 from ..shared.table import table_options
 
 FINDINGS = 1
+"""Exit code if the model does not fit in memory."""
 DOCUMENTS = {"fit": "perfc.study.fit.views:FitView"}
 """JSON document of the command, and the type that defines its schema."""
 

@@ -22,6 +22,7 @@ from ..shared.prelude import (
 from ..shared.table import table_options
 
 FINDINGS = 1
+"""Exit code if no slice is large and fast enough."""
 DOCUMENTS = {"mig": "perfc.study.comparison.slices:SlicingView"}
 """JSON document of the command, and the type that defines its schema."""
 

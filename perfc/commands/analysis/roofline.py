@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from perfc.view.chart import Chart, Mark
 
 FINDINGS = 1
+"""Exit code if a measured kernel is above a ceiling, which no execution can be."""
 
 
 DOCUMENTS = {"roofline": "perfc.view.chart.json_form:RooflineView"}

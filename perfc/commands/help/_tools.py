@@ -48,6 +48,7 @@ FORMATS = ("text", "json")
 KIND = "command"
 """Property of the subcommand of a group."""
 LONGEST_NAME = 4096
+"""Maximum characters of the name of a file; Linux opens no longer path."""
 
 
 @frozen

@@ -13,6 +13,7 @@ from perfc.errors import ParseError
 from ..shared.prelude import emit, output_format, show_view
 
 FINDINGS = 1
+"""Exit code if a counter contradicts the hardware."""
 SUFFIXES = (".csv", ".csv.gz", ".ncu-rep")
 """Suffixes of reports of Nsight Compute; other files are traces."""
 

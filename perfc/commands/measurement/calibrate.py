@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perfc.measuring.calibrate import CalibratedTarget
 
 INCOMPLETE = 3
+"""Exit code under ``--strict`` if a figure is uncertain: no target file is written."""
 LINE_S = 5.0
 """Interval of progress lines if standard error is not a terminal."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perfc.review.check.config import Config
 
 UNREADABLE = 2
+"""Exit code if a model cannot be read, so that the baseline lacks it."""
 
 
 def show(config: Path | None, form: str, output: Path | None) -> int:

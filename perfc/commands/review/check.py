@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from perfc.review.check.views import CheckViews
 
 FINDINGS = 1
+"""Exit code if a model exceeds its budget."""
 UNREADABLE = 2
+"""Exit code if a model cannot be read; it outweighs findings, as the check is not whole."""
 FORMS = {"text", "json", "markdown"}
 """Formats of a baseline."""
 INCOMPLETE = 3
+"""Exit code under ``--strict`` of an incomplete check."""
 ACCENTS = {
     r"^ *FAIL\b": "bold red",
     r"^ *warn\b": "yellow",

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from perfc.review.diff import SideSetting
 
 FINDINGS = 1
+"""Exit code of a difference under ``--exit-code``, as of ``git diff``."""
 INCOMPLETE = 3
+"""Exit code under ``--strict`` of an incomplete difference, whose totals are lower bounds."""
 MOST_TRACES = 26
 """Traces that letters number."""
 TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")

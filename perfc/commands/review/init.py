@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfc.review.check.config import Config
 
 UNREADABLE = 2
+"""Exit code if a model cannot be read: nothing is written."""
 
 
 @grouped_command("init")

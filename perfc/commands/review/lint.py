@@ -33,6 +33,7 @@ FORMATS = ("text", "json", "csv", "markdown", "sarif", "github", "gitlab", "juni
 EXPLAINED = ("text", "json", "markdown")
 """Formats of `--explain`."""
 UNREADABLE = 2
+"""Exit code if a model cannot be read."""
 DOCUMENTS = {
     "lint": "perfc.review.lint.formats.data_form:LintView",
     "rule": "perfc.review.lint.formats.rule_pages:RulesView",

@@ -19,6 +19,7 @@ _SHOWN = "perfc.help_all"
 MOST_LINES = 25
 """Lines of ``--help``: a terminal of 24 lines and the prompt above it."""
 WIDEST_TERM = 28
+"""Maximum characters of an option in ``--help``, so that its text stays on the line."""
 FIRST = (
     *("to", "isl", "osl", "concurrency", "rate", "gpus"),
     *("target", "batch", "dtype", "runtime", "train"),

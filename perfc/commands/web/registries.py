@@ -22,6 +22,7 @@ from perfc.errors import PerfcError
 
 LOCK = Path(__file__).parent / "lock.toml"
 LONGEST_S = 600
+"""Seconds after which a download is given up: a registry that hangs must not hang the build."""
 PLATFORM = (
     "--platform",
     "manylinux2014_x86_64",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent / "page"
 MOST_FILES = 64
+"""Maximum files of a request, which are parsed before its operation checks them."""
 MOST_DISCARDED, LONGEST_DISCARDING_S = 1 << 26, 2.0
 """Bytes and seconds of a refused request that are read."""
 FIELDS = ("model", "answer", "form", "file")

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from perfc.study.bulk.run import BulkResult, Run
 
 INCOMPLETE = 3
+"""Exit code under ``--strict`` if a model has no answer."""
 FORMATS = ("text", "markdown", "html")
 
 

@@ -17,6 +17,7 @@ from ..shared.table import table_options
 DOCUMENTS = {"diffusion": "perfc.serving.generation.service:GenerationReport"}
 """JSON document of the command, and the type that defines its schema."""
 FINDINGS = 1
+"""Exit code if weights and the largest activations do not fit in memory."""
 
 
 @grouped_command("diffusion")

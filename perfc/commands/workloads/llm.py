@@ -49,6 +49,7 @@ TARGET, RUNTIME = "h100", SERVING_DEFAULT
 """Defaults."""
 KNOWN = {"runtime": _names.engines, "dtype": _names.weight_formats}
 FINDINGS = 1
+"""Exit code if the model does not fit, or no setting meets the SLO."""
 FORMATS = ("text", "json", "markdown", "html")
 
 

@@ -22,9 +22,11 @@ DOCUMENTS = {
 }
 """JSON documents of the command, and the types that define their schemas."""
 FINDINGS = 1
+"""Exit code if nothing fits in the memory of the devices."""
 GLOBAL_BATCH = 256
 """Default global batch size of a plan."""
 MOST_GPUS = 1 << 16
+"""Maximum devices of a plan, as of every degree of parallelism (`MOST_RANKS`)."""
 OF_A_STEP = ("seq", "train", "dtype", "runtime", "reserve", "lora_rank")
 """Fields of a deployment that plans and curves read."""
 

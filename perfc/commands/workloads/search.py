@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from perfc.study.search import Limits, Objective
 
 FINDINGS = 1
+"""Exit code if no candidate is within the limits."""
 DOCUMENTS = {"search": "perfc.study.search.views:SpaceSearchView"}
 """JSON document of the command, and the type that defines its schema."""
 

@@ -17,6 +17,7 @@ from perfc.machine import Machine, split
 from .tables import amount_in, places, tables_in, text_in
 
 HOUR_S = 3600.0
+"""Seconds of an hour, by which clouds rent."""
 LARGEST = 1e6
 """Maximum valid price per hour, in any currency."""
 

@@ -13,8 +13,10 @@ from perfc.ir import record
 from .tables import amount_in, places, tables_in, text_in
 
 J_PER_KWH = 3.6e6
+"""Joules of a kilowatt-hour, in which grids give their emissions."""
 WORLD = "world"
 DIRTIEST_G = 1e5
+"""Maximum grams of CO2 per kWh; coal emits about 1,000, so that more is a wrong unit."""
 
 
 @record

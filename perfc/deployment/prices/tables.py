@@ -17,6 +17,7 @@ from perfc.machine.folders import files_in, user_folder
 
 HERE = Path(__file__).parent
 LARGEST_BYTES = 131_072
+"""Maximum bytes of a table, which has a line per machine or region."""
 
 
 def places(folder: str) -> tuple[Path, Path]:

@@ -25,13 +25,17 @@ MAGIC = b"GGUF"
 MOST_HEADER_BYTES = 1 << 27
 """Maximum bytes of a header; those with a vocabulary of 260,000 tokens have about 20 MiB."""
 MOST_KEYS, MOST_TENSORS, MOST_PARTS = 1 << 14, 1 << 17, 1 << 10
+"""Maximum metadata entries, tensors and files of a model that a damaged header can make."""
 MOST_STRINGS = 1 << 22
 """Maximum strings of all arrays; the largest vocabularies with their merges have 600,000."""
 DEEPEST, MOST_AXES = 4, 4
+"""Maximum nesting of arrays, which bounds recursion, and axes. Source: ggml.h, GGML_MAX_DIMS."""
 LONGEST_TEXT, LONGEST_LIST = 1 << 12, 1 << 12
 """Longest text and list that are stored; longer ones are skipped."""
 MOST_ELEMENTS = 1 << 50
+"""Maximum elements of a tensor; the extents of a damaged header multiply to more."""
 STRING, ARRAY = 8, 9
+"""Codes of types that are not scalars. Source: ggml, docs/gguf.md, gguf_metadata_value_type."""
 SCALARS = {
     0: "<B",
     1: "<b",

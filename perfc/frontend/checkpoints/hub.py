@@ -17,6 +17,7 @@ VARIANT = re.compile(
 )
 """Parts of a name that its network does not depend on."""
 WAIT_S = 5.0
+"""Seconds until the hub counts as unreachable; its library would try for half a minute."""
 YES = ("1", "ON", "YES", "TRUE")
 """Values that set a variable of the library."""
 FILE, LIBRARY = "config.json", "huggingface_hub"

@@ -14,6 +14,7 @@ from ..source import is_deeper, one_line
 LONGEST_BYTES = 1 << 20
 """Maximum bytes of a configuration file; the longest published ones are below 100 kB."""
 DEEPEST = 32
+"""Maximum nesting, since the parser of Python calls itself for each level."""
 
 
 def content_of(path: str, most: int = LONGEST_BYTES) -> bytes:

@@ -22,11 +22,16 @@ INDEX = "model.safetensors.index.json"
 SINGLE = "model.safetensors"
 SUFFIX = ".safetensors"
 LENGTH_BYTES = 8
+"""A file begins with the length of its header, 8 bytes, little-endian. Source: safetensors,
+README."""
 MOST_HEADER_BYTES = 1 << 26
 """Maximum bytes of a header; that of a model of 1,000 tensors has about 100 KiB."""
 MOST_INDEX_BYTES = 1 << 26
+"""Maximum bytes of an index of files; it has a line per tensor, as a header has."""
 MOST_FILES = 1 << 12
+"""Maximum files of a model, each of which is opened."""
 MOST_TENSORS = 1 << 20
+"""Maximum tensors of a file: a header of 64 MiB cannot name many more."""
 BITS = data_next_to(__file__)
 """Bits of an element by type."""
 FLOATS = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}

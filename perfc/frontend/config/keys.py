@@ -11,6 +11,7 @@ from perfc.errors import ModelError
 LARGEST = 1 << 40
 """Maximum whole number in a configuration; no extent of a model is larger."""
 MOST_LAYERS = 2_000
+"""Maximum layers and items of a list; each layer is lowered, so that a billion would never end."""
 
 
 def _is_count(value: object) -> bool:

@@ -16,7 +16,9 @@ from perfc.ir import record
 LARGEST_EDGE = 1 << 13
 """Maximum pixels along an edge of a picture."""
 MOST_FRAMES = 1 << 10
+"""Maximum frames of a video, beyond those of any published pipeline."""
 MOST_STEPS = 1 << 12
+"""Maximum denoising steps; DDPM, which has the most, takes 1,000."""
 
 
 class PartRole(Enum):

@@ -29,6 +29,7 @@ from ..reading.wire import WireDecoder
 from .elements import pack_integers, typed_field
 
 _EXTERNAL = 1
+"""Weights that another file stores. Source: onnx.proto3, TensorProto.DataLocation."""
 _TYPE_OF_NUMBER = {member.value: member for member in AttributeType}
 
 

@@ -32,6 +32,7 @@ from ..reading.proto import SymbolRange, TypeKind, TypeProto
 from .roles import Assumption, Roles, SymbolPlace
 
 MAX_RANK = 64
+"""Maximum axes of a declared shape; a longer one counts as unknown, as no operator has as many."""
 EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
 """Exporters write ``past + seq`` or ``2*s0``; a name with a dash is a name."""
 

@@ -11,7 +11,9 @@ from perfc.errors import ModelError
 # the one before it, and grows while the file is read in sequence.
 FIRST_READ_BYTES = 4096
 LONGEST_READ_BYTES = 1 << 18
+"""Longest of the reads, which double from `FIRST_READ_BYTES` while they follow one another."""
 MOST_READ_BYTES = 1 << 30
+"""Maximum bytes of a graph; weights are skipped and do not count."""
 
 
 class ByteWindow:

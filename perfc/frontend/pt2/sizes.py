@@ -10,6 +10,7 @@ from typing import Any
 from ..lowering.builder import Size
 
 LONGEST_EXPRESSION = 4096
+"""Maximum characters of an expression; the size of a longer one is unknown."""
 MOST_LEAVES = 256
 """Maximum leaves of a power: each power in a power multiplies them."""
 OPERATIONS = {

@@ -25,6 +25,7 @@ MERGED = re.compile(r"image_\w*(id|index)")
 FEATURES = ("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim")
 """Keys of the number of features of a frame of audio."""
 MOST_POSITIONS = 1 << 20
+"""Maximum sequence length of a model whose configuration names no number of positions."""
 SAMPLES = 16_000
 """Samples of a second of audio."""
 CHOICES = 2

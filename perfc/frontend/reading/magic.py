@@ -8,6 +8,7 @@ from enum import Enum
 from perfc.errors import ModelError
 
 HEAD_BYTES = 512
+"""Bytes by which a file is recognized: its magic number, or the beginning of its text."""
 
 _EXPORT = "export it with torch.onnx.export(model, inputs, 'model.onnx')"
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .wire import WireDecoder
 
 PAYLOAD_CAP_BYTES = 1 << 13
+"""Longest payload of a tensor that is read: shapes, axes and scales are shorter, weights longer."""
 
 # The value of a field is of the type its kind gives; the table is what the types would repeat.
 Fields = dict[str, Any]

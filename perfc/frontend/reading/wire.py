@@ -21,13 +21,18 @@ from .table import PAYLOAD_CAP_BYTES, Field, FieldKind, Fields, MessageTable, Un
 
 INLINE_BYTES = 1 << 14
 LONGEST_LEAF_BYTES = 1 << 26
+"""Maximum bytes of a field that is neither message nor weight; a longer one is an error."""
 LONGEST_TEXT_BYTES = 1 << 20
+"""Maximum bytes of text that are stored: the beginning identifies it."""
 DEEPEST_NESTING = 64
+"""Maximum nesting of graphs and types, which bounds recursion."""
 
 # Tag and length are varints of at most ten bytes each.
 _HEAD_BYTES = 20
 _GROUP_DEPTH = 64
+"""Maximum nesting of groups, a deprecated form of messages, which are skipped recursively."""
 _MASK64 = (1 << 64) - 1
+"""Varints are 64 bits: a longer one wraps, as in every decoder of protobuf."""
 _VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)
 
 _ELEMENT_WIRE = {FieldKind.INTS: _VARINT, FieldKind.FLOATS: _FIXED32, FieldKind.DOUBLES: _FIXED64}

@@ -28,6 +28,7 @@ DEEPEST = 16
 DEEPEST_SIZE = 8
 """Nesting of the expression of an extent."""
 MOST_AXES = 64
+"""Maximum axes of a tensor; a damaged document may claim billions."""
 MOST_WRITTEN = 16384
 """Maximum characters of the elements of a tensor in base64 that are read."""
 WEIGHTS = re.compile(rb'"[A-Za-z0-9+/=\\]{%d,}+"' % MOST_WRITTEN)

@@ -14,11 +14,13 @@ from perfc.ir import frozen
 from ..source import open_file, unreadable
 
 PAGE_BYTES = 1 << 14
+"""Bytes of a page: tables lie close together, weights are many pages apart."""
 MOST_READ_BYTES = 1 << 27
 """Maximum bytes of the tables of a file, and of all vectors that are read."""
 MOST_TABLES = 1 << 20
 """Maximum tables that are read; several places of a damaged file may refer to one."""
 LONGEST_NAME_BYTES = 4096
+"""Maximum bytes of a name that are read; the length stands in the file, damaged or not."""
 
 
 class FlatFile:

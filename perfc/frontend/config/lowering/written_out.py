@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 ADD, MUL = Add(), Mul()
 EPSILON = 1e-6
+"""Addend below the root of a norm; its value changes no count."""
 WIDE = Cast(to=DType.F32)
 SCALED_IN_F32 = ("gemma", "olmo2", "olmo3", "gpt_oss", "flex_olmo")
 """Starts of families whose normalisation multiplies its scale before it narrows the result."""

@@ -10,6 +10,7 @@ from . import Decoder
 EDGE, TIME = 8, 4
 """Default upsampling factors of both classes."""
 MOST = 64
+"""Maximum upsampling factor: a damaged configuration may widen a video beyond any memory."""
 
 
 class Video(Decoder):
