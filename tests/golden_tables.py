@@ -14,7 +14,6 @@ from perfc.passes.memory.saved import SavedTable
 from perfc.passes.precision.autocast import StoredTypes
 from perfc.passes.roofline.parameters import ParameterTable
 from perfc.passes.roofline.roofline import RooflineTable
-from perfc.passes.roofline.streams import Timeline
 from perfc.passes.runtimes import runtimes
 
 
@@ -51,11 +50,6 @@ def table(result: object) -> Iterator[str]:
                     f"{second(bound.sustained_s)}, bound by {bound.binding.value}"
                 )
             yield f"run: floor {second(result.floor_s)}, sustained {second(result.sustained_s)}"
-        case Timeline():
-            for i, at in enumerate(zip(result.start_s, result.end_s, result.stream, strict=True)):
-                start, end, stream = at
-                yield f"kernel {i}: {second(start)} to {second(end)} on stream {stream}"
-            yield f"critical: {', '.join(map(str, result.critical))}"
         case StrideTable():
             for value, strides in result.strides.items():
                 yield f"%{value.name}: {list(result.shapes[value])} strides {list(strides)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from perfc.passes.roofline.streams import depends_on, timeline, use
+from perfc.passes.roofline.streams import Timeline, depends_on, use
 
 from .launch_gap import launch_gap
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def overlap(
     kernels: Sequence[Estimate], bounds: RooflineTable, table: KernelTable, module: Module
 ) -> float:
-    """Return the makespan on the streams of the runtime over that on one, both by `timeline`."""
+    """Return the makespan on the streams of the runtime over that on one, both by `Timeline`."""
     launch_s = launch_gap(bounds.machine, table.runtime.launch).mid
     times = [k.device_s for k in kernels]
     waits = [launch_s * b.launches for b in bounds.kernels]
     uses = [use(b, t, bounds.machine) for b, t in zip(bounds.kernels, times, strict=True)]
     depends = depends_on(table, module.graph)
     alone, concurrent = (
-        timeline(depends, times, uses, waits, n).makespan_s for n in (1, table.runtime.streams)
+        Timeline(depends, times, uses, waits, n).makespan_s for n in (1, table.runtime.streams)
     )
     return min(concurrent / alone, 1.0) if alone else 1.0

@@ -65,12 +65,16 @@ class LinearColumns:
         low, high = self.batches
         amounts = np.maximum(first + (second - first) * ((batch - low) / (high - low)), 0.0)
         traits = self.table[:, 2 + 2 * count :]
-        return Columns(
-            self.table[:, 0],
-            self.table[:, 1],
-            {name: amounts[:, i] for i, name in enumerate(AMOUNTS)},
-            {name: traits[:, i] for i, name in enumerate(TRAITS)},
-        )
+        return _named(self.table, amounts, traits)
+
+
+def _named(table: Array, amounts: Array, traits: Array) -> Columns:
+    return Columns(
+        table[:, 0],
+        table[:, 1],
+        {name: amounts[:, i] for i, name in enumerate(AMOUNTS)},
+        {name: traits[:, i] for i, name in enumerate(TRAITS)},
+    )
 
 
 def tabulated(launches: Sequence[Launch], environments: int) -> Array:
@@ -112,13 +116,7 @@ def merged(table: Array) -> Array:
 def columns(launches: Sequence[Launch]) -> Columns:
     """Return launches counted at one environment, one row each, in order."""
     table = tabulated(launches, 1)
-    amounts, traits = table[:, 2 : 2 + len(AMOUNTS)], table[:, 2 + len(AMOUNTS) :]
-    return Columns(
-        table[:, 0],
-        table[:, 1],
-        {name: amounts[:, i] for i, name in enumerate(AMOUNTS)},
-        {name: traits[:, i] for i, name in enumerate(TRAITS)},
-    )
+    return _named(table, table[:, 2 : 2 + len(AMOUNTS)], table[:, 2 + len(AMOUNTS) :])
 
 
 def columns_at(table: KernelTable, env: Env, at: Iterable[int]) -> Columns:

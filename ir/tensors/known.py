@@ -7,7 +7,7 @@ from itertools import product
 from typing import TypeAlias
 
 from ..record import record
-from ..symbolic.dim import Poly, dim_max, dim_min
+from ..symbolic.dim import Poly
 
 
 @record
@@ -199,21 +199,3 @@ def elementwise(function: Callable[..., Item], *operands: Known) -> Known | None
 
     columns = [broadcast_to(k, shape) for k in operands]
     return Known.of(shape, [one(*row) for row in zip(*columns, strict=True)])
-
-
-def minimum(a: Item, b: Item) -> Item:
-    """Return the smaller of two elements, symbolic if undecided."""
-    if isinstance(a, Poly | Quotient) or isinstance(b, Poly | Quotient):
-        if isinstance(a, int | Poly) and isinstance(b, int | Poly):
-            return dim_min(a, b)
-        return None
-    return min(a, b)  # type: ignore[type-var]
-
-
-def maximum(a: Item, b: Item) -> Item:
-    """Return the larger of two elements, symbolic if undecided."""
-    if isinstance(a, Poly | Quotient) or isinstance(b, Poly | Quotient):
-        if isinstance(a, int | Poly) and isinstance(b, int | Poly):
-            return dim_max(a, b)
-        return None
-    return max(a, b)  # type: ignore[type-var]

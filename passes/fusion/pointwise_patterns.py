@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from perfc.ir import Kind, Node, Value, mutable
@@ -289,13 +289,9 @@ def with_residual(
     Source: onnxruntime SkipLayerNormFusion, formats 1 to 3; operands of rank 3.
     """
     norm = find(node, near)
-    if norm is None:
+    source = _only_source(norm or (), near)
+    if norm is None or source is None:
         return None
-    inner = {v for m in norm for v in m.results}
-    sources = {v for m in norm for v in near.computed(m) if v not in inner}
-    if len(sources) != 1:
-        return None
-    source = sources.pop()
     addition = near.maker(source)
     if addition is None or not isinstance(addition.op, Add) or not _is_rows(source):
         return None
@@ -310,6 +306,13 @@ def with_residual(
         if bias is not None and near.lone(v) is addition and _adds_bias(bias, near):
             return [bias, *members]
     return members
+
+
+def _only_source(members: Iterable[Node], near: Neighbourhood) -> Value | None:
+    """Return the only computed value that nodes read and do not make."""
+    inner = {v for m in members for v in m.results}
+    sources = {v for m in members for v in near.computed(m) if v not in inner}
+    return sources.pop() if len(sources) == 1 else None
 
 
 def _escapes(v: Value, members: Nodes, near: Neighbourhood) -> bool:
@@ -339,11 +342,13 @@ def with_bias(
     Source: onnxruntime BiasGeluFusion.
     """
     members = find(node, near)
-    if members is None:
-        return None
-    inner = {v for m in members for v in m.results}
-    sources = {v for m in members for v in near.computed(m) if v not in inner}
-    bias = near.maker(sources.pop()) if len(sources) == 1 else None
-    if bias is None or not _adds_bias(bias, near) or _escapes(bias.results[0], members, near):
+    source = _only_source(members or (), near)
+    bias = near.maker(source) if source is not None else None
+    if (
+        members is None
+        or bias is None
+        or not _adds_bias(bias, near)
+        or _escapes(bias.results[0], members, near)
+    ):
         return None
     return [bias, *members]

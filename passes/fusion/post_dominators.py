@@ -12,6 +12,7 @@ from dataclasses import field
 from enum import IntEnum
 
 from perfc.ir import Kind, Node, Value, mutable
+from perfc.ir.graphs.groups import root
 from perfc.ir.ops.elementwise.random import Dropout
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.view import Identity, Squeeze, Unsqueeze
@@ -113,18 +114,11 @@ class FusionPartition:
         depth = 1 if parent is None else self.tree[parent].depth + 1
         return Dominated(parent, depth, access)
 
-    def root(self, at: int) -> int:
-        """Return the step that stands for the group of a step."""
-        while self.into[at] != at:
-            self.into[at] = self.into[self.into[at]]
-            at = self.into[at]
-        return at
-
     def fuse(self, at: int, *, is_injective: bool) -> None:
         """Fuse a step into its post-dominator if all steps between allow it."""
         access, dominated = self.access[at], self.tree[at]
         parent = dominated.parent
-        if parent is None or self.root(at) == self.root(parent):
+        if parent is None or root(self.into, at) == root(self.into, parent):
             return
         inside, last = Access.INJECTIVE, frozenset(Access) - {Access.OPAQUE}
         match access:
@@ -139,9 +133,9 @@ class FusionPartition:
             case _:
                 return
         between = self.between(at, parent) if allowed else None
-        if between is None or self.access[self.root(parent)] not in last:
+        if between is None or self.access[root(self.into, parent)] not in last:
             return
-        if all(self.access[self.root(i)] <= inside for i in between if i != at):
+        if all(self.access[root(self.into, i)] <= inside for i in between if i != at):
             for i in between:
                 self.merge(i, parent)
 
@@ -157,7 +151,7 @@ class FusionPartition:
 
     def merge(self, at: int, parent: int) -> None:
         """Put the group of a step into that of another."""
-        group, target = self.root(at), self.root(parent)
+        group, target = root(self.into, at), root(self.into, parent)
         if group == target:
             return
         self.into[group] = target
@@ -169,7 +163,7 @@ class FusionPartition:
         members: dict[int, list[Node]] = {}
         for i, step in enumerate(self.steps):
             if step.node is not None:
-                members.setdefault(self.root(i), []).append(step.node)
+                members.setdefault(root(self.into, i), []).append(step.node)
         return members
 
 

@@ -1,25 +1,28 @@
-"""When each kernel runs where several streams overlap, and which chain of kernels ends last."""
+"""When each kernel runs where several streams overlap.
+
+Kernels start in the order of the table as soon as their operands are there and a stream is free
+(list scheduling, Graham, "Bounds on multiprocessing timing anomalies", 1969), no earlier than the
+host can launch them. Those that run at once share the machine: where together they would use more
+than all of a unit, of a memory's bandwidth or of the SMs, all slow down equally. What is inside of
+regions runs alone. Left out: caches that kernels take from each other, and priorities. Checked on
+two cores of a processor, on no GPU.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from perfc.ir import Graph, Kind, Module, TensorType, Value, frozen, record
+from perfc.ir import Graph, Kind, TensorType, Value
 
-from .. import Analysis
-from ..fusion.fuse import Fuse, KernelTable
-from ..runtimes import DEFAULT, LaunchMode, Tf32
+from ..fusion.fuse import KernelTable
 from .ceilings import Ceiling, KernelBound
 from .efficiency import TILE
-from .roofline import GRAPH_GAP, Roofline
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
-
-    from ..manager import Analyses
 
 SHARED = (
     Ceiling.MATRIX,
@@ -33,66 +36,6 @@ SHARED = (
 """Resources that concurrent kernels share; the SMs come last."""
 RESIDENT_THREADS = 2048
 """Threads that one SM keeps at once where the target does not say; those of A100 and H100."""
-
-
-@record
-class Timeline:
-    """A run in time.
-
-    Args:
-        start_s: start time of each kernel, from the start of the run.
-        end_s: end time of each kernel.
-        stream: number of the stream that each runs on.
-        critical: the kernels, in order, each of which waited for the one before it to end or to
-            be launched; the last of them ends the run.
-    """
-
-    start_s: tuple[float, ...]
-    end_s: tuple[float, ...]
-    stream: tuple[int, ...]
-    critical: tuple[int, ...]
-
-    @property
-    def makespan_s(self) -> float:
-        """Return the seconds from the start of the first kernel to the end of the last."""
-        return max(self.end_s, default=0.0)
-
-
-@frozen
-class Streams(Analysis[Timeline]):
-    """Kernels on the streams of a runtime at sustained rates.
-
-    Kernels start in the order of the table as soon as their operands are there and a stream is
-    free (list scheduling, Graham, "Bounds on multiprocessing timing anomalies", 1969), no earlier
-    than the host can launch them. Those that run at once share the machine: where together they
-    would use more than all of a unit, of a memory's bandwidth or of the SMs, all slow down equally.
-    What is inside of regions runs alone. Left out: caches that kernels take from each other, and
-    priorities. Checked on two cores of a processor, on no GPU.
-    """
-
-    requires: ClassVar = (Fuse, Roofline)
-    reads_files = True
-    target: str = "a100"
-    runtime: str = DEFAULT
-    tf32: Tf32 | None = None
-
-    def run(self, module: Module, am: Analyses) -> Timeline:
-        """Return the run at the default values of the symbols."""
-        table = am.get(Fuse(self.runtime), module)
-        roof = am.get(Roofline(self.target, self.runtime, self.tf32), module)
-        times = [k.sustained_s for k in roof.kernels]
-        gap_s = launch_s(roof.machine, table.runtime.launch)
-        waits = [gap_s * k.launches for k in roof.kernels]
-        uses = [use(k, t, roof.machine) for k, t in zip(roof.kernels, times, strict=True)]
-        return timeline(depends_on(table, module.graph), times, uses, waits, table.runtime.streams)
-
-
-def launch_s(machine: Machine, launch: LaunchMode) -> float:
-    """Return the shortest time from one launch to the next; 0 where the target states none."""
-    overhead = machine.launch_overhead_s
-    if overhead is None:
-        return 0.0
-    return overhead.value * (GRAPH_GAP if launch is LaunchMode.GRAPH else 1.0)
 
 
 def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
@@ -147,14 +90,8 @@ def filled(bound: KernelBound, machine: Machine) -> float:
     return min(math.ceil(results / each) / machine.sm_count, 1.0)
 
 
-def timeline(
-    depends: Sequence[set[int]],
-    time_s: Sequence[float],
-    uses: Sequence[tuple[float, ...]],
-    wait_s: Sequence[float],
-    streams: int,
-) -> Timeline:
-    """Return the kernels on streams.
+class Timeline:
+    """Kernels on streams, simulated event by event.
 
     Args:
         depends: for each kernel those that must end before; all of them earlier ones.
@@ -163,11 +100,6 @@ def timeline(
         wait_s: time from the launch of each kernel to the next launch, at least.
         streams: that run at once, at least one.
     """
-    return _Run(depends, time_s, uses, wait_s, streams).timeline()
-
-
-class _Run:
-    """A simulation, event by event."""
 
     def __init__(
         self,
@@ -177,7 +109,7 @@ class _Run:
         wait_s: Sequence[float],
         streams: int,
     ) -> None:
-        self.depends, self.time_s, self.uses, self.wait_s = depends, time_s, uses, wait_s
+        self.time_s, self.uses, self.wait_s = time_s, uses, wait_s
         self.missing = [len(d) for d in depends]
         self.readers: list[list[int]] = [[] for _ in depends]
         for i, before in enumerate(depends):
@@ -188,44 +120,25 @@ class _Run:
         self.free = list(range(max(streams, 1)))
         self.left: dict[int, float] = {}
         self.now = self.launched = 0.0
-        self.previous: int | None = None
         count = len(depends)
         self.start_s, self.end_s = [0.0] * count, [0.0] * count
         self.stream = [0] * count
-        self.ended: list[int] = []
-        self.after: list[int | None] = [None] * count
-
-    def timeline(self) -> Timeline:
-        """Run to the end."""
         while self.ready or self.left:
             self._start()
             self._advance()
-        critical: list[int] = []
-        at = max(range(len(self.end_s)), key=self.end_s.__getitem__, default=None)
-        while at is not None:
-            critical.append(at)
-            at = self.after[at]
-        return Timeline(
-            tuple(self.start_s), tuple(self.end_s), tuple(self.stream), tuple(critical[::-1])
-        )
+
+    @property
+    def makespan_s(self) -> float:
+        """Return the seconds from the start of the first kernel to the end of the last."""
+        return max(self.end_s, default=0.0)
 
     def _start(self) -> None:
         while self.ready and self.free and self.now >= self.launched:
             i = heappop(self.ready)
             self.stream[i] = heappop(self.free)
             self.start_s[i] = self.now
-            self.after[i] = self._released_by(i)
-            self.previous = i
             self.left[i] = self.time_s[i]
             self.launched = self.now + self.wait_s[i]
-
-    def _released_by(self, i: int) -> int | None:
-        """Whom a kernel that starts now waited for: an operand, a stream, or its launch."""
-        for those in (self.depends[i], self.ended):
-            ended_now = [j for j in those if j not in self.left and self.end_s[j] == self.now]
-            if ended_now:
-                return ended_now[0]
-        return self.previous
 
     def _advance(self) -> None:
         """To the next end of a kernel, or to when the next can be launched."""
@@ -239,10 +152,10 @@ class _Run:
             self.now = self.launched
             return
         self.now = until
-        self.ended = [i for i, left in self.left.items() if left <= least]
+        ended = [i for i, left in self.left.items() if left <= least]
         for i in self.left:
             self.left[i] -= least
-        for i in self.ended:
+        for i in ended:
             self._end(i)
 
     def _end(self, i: int) -> None:

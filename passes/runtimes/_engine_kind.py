@@ -195,6 +195,8 @@ class EngineKind:
         groups_caches: whether caches of layers of several kinds share the blocks of one pool.
         joins_ranks: whether ranks communicate through NCCL, which has buffers on each.
         offloaded_bytes: weights of a rank that stay in host memory and are read in every step.
+        host: processor that attends, with the cache in its memory; "" for the device, None where an
+            engine has no such choice.
     """
 
     batching: Batching
@@ -244,6 +246,7 @@ class EngineKind:
     groups_caches: bool = False
     joins_ranks: bool = False
     offloaded_bytes: float = 0.0
+    host: str | None = None
 
     @classmethod
     @cache

@@ -13,8 +13,9 @@ from perfc.ir.syntax.text import all_values
 
 from .. import Transform
 from ..manager import Analyses
+from .checkpointing import needed
 from .differentiate import differentiate
-from .train import alive, kept_weights
+from .train import kept_weights
 
 SEED = ".seed"
 """Suffix of the name of a result's incoming gradient."""
@@ -69,13 +70,13 @@ def differentiated(module: Module) -> BothWays:
         if not gradients:
             raise PassError("nothing has a gradient", where=module.graph.name)
         # gradients may need results that the forward pass drops, such as statistics
-        nodes = alive([*derivatives.forward, *tape.nodes], [*graph.outputs, *gradients])
+        nodes = needed([*derivatives.forward, *tape.nodes], [*graph.outputs, *gradients])
         weights = kept_weights((*graph.weights, *tape.constants.values()), nodes)
         outputs = tuple(dict.fromkeys((*graph.outputs, *gradients)))
         inputs = (*graph.inputs, *seeds.values())
         both = replace(module, graph=Graph(graph.name, inputs, outputs, tuple(nodes), weights))
         given = tuple([v for v in before if v in derivatives.gradients])
-        waited = alive(tape.nodes, [derivatives.gradients[v] for v in given])
+        waited = needed(tape.nodes, [derivatives.gradients[v] for v in given])
         return BothWays(both, given, frozenset(waited))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from perfc.ir import Env, Kind, Node, Phase, Value, entity, evaluate, record
@@ -172,7 +172,9 @@ def pareto(points: Mapping[int, CurvePosition]) -> dict[int, CurvePosition]:
     return best
 
 
-def needed(nodes: Sequence[Node], wanted: set[Value], saved: set[Value]) -> list[Node]:
+def needed(
+    nodes: Sequence[Node], wanted: Iterable[Value], saved: Collection[Value] = ()
+) -> list[Node]:
     """Return the nodes that compute ``wanted`` from ``saved``, in their order."""
     open_values = set(wanted)
     nodes_needed: list[Node] = []

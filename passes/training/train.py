@@ -16,7 +16,7 @@ from perfc.ir.syntax.text import all_values
 from .. import Transform
 from ..manager import Analyses
 from .accumulation import accumulated
-from .checkpointing import Checkpoints, recomputed
+from .checkpointing import Checkpoints, needed, recomputed
 from .decomposition.dropouts import dropped
 from .decomposition.rewrites import rewritten
 from .decomposition.unfused import unfused
@@ -132,7 +132,7 @@ class Train(Transform):
         backward = self.with_recomputation(module, derivatives.forward, trained, tape)
         inputs = (*graph.inputs, *ends.inputs)
         passes = accumulated(
-            alive([*derivatives.forward, *backward], [loss, *(g for _, g in pairs)]),
+            needed([*derivatives.forward, *backward], [loss, *(g for _, g in pairs)]),
             inputs,
             [g for _, g in pairs],
             self.accumulate,
@@ -141,7 +141,7 @@ class Train(Transform):
         pairs = [(p, g) for (p, _), g in zip(pairs, passes.gradients, strict=True)]
         tape.phase, tape.nodes = Phase.OPTIMIZER, []
         updated, states = self.update(pairs, tape)
-        stepped = alive([*passes.nodes, *tape.nodes], [loss, *updated])
+        stepped = needed([*passes.nodes, *tape.nodes], [loss, *updated])
         weights = kept_weights(
             (*graph.weights, *trained, *states, *tape.constants.values()), stepped
         )
@@ -223,17 +223,6 @@ def widened(tape: Tape, g: Value) -> Value:
     """Return a gradient in f32."""
     tape.place, tape.suffix = Loc(g.name), ".f32"
     return g if g.dtype is DType.F32 else tape.apply(Cast(to=DType.F32), g)
-
-
-def alive(nodes: Sequence[Node], outputs: Sequence[Value]) -> list[Node]:
-    """Return the nodes that something needs, in their order."""
-    needed = set(outputs)
-    used: list[Node] = []
-    for node in reversed(nodes):
-        if any(v in needed for v in node.results):
-            used.append(node)
-            needed.update(v for v in node.inputs if v is not None)
-    return used[::-1]
 
 
 def kept_weights(weights: Sequence[Value], nodes: Sequence[Node]) -> tuple[Value, ...]:

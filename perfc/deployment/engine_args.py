@@ -196,6 +196,8 @@ class _FlagReader:
                 return value in HALVES
             case "flash_attention" if value != "auto":
                 self.options[option] = value not in ("off", "0", "false")
+            case "no-kv-offload":
+                self.options["kv_offload"] = False
             case "whole-prompts" | "mixed" if value.lower() != "false":
                 self.options["batching"] = option
             case "ep-all" | "ep-tensor" | "attention-dp" | "attention-tp":

@@ -71,37 +71,40 @@ class StageWork:
         ranks = p.tensor * p.data * p.context
         return RankGroup(ranks // p.expert, p.expert) if p.expert > 1 else self.copies
 
+    def _sum(self, name: str) -> float:
+        return math.fsum([getattr(p, name) for p in self.every_part])
+
     @cached_property
     def parameters(self) -> float:
         """Return the parameters of one rank without experts; a tied embedding counts once."""
-        held = math.fsum([p.parameters for p in self.every_part])
+        held = self._sum("parameters")
         return held - self.parts.tied_parameters * (self.parallel.pipeline == 1)
 
     @cached_property
     def expert_parameters(self) -> float:
         """Return the parameters of the experts of one rank."""
-        return math.fsum([p.expert_parameters for p in self.every_part])
+        return self._sum("expert_parameters")
 
     @cached_property
     def frozen_bytes(self) -> float:
         """Return the bytes of one rank's parameters that are not trained."""
-        held = math.fsum([p.frozen_bytes for p in self.every_part])
+        held = self._sum("frozen_bytes")
         return held - self.parts.tied_bytes * (self.parallel.pipeline == 1)
 
     @cached_property
     def forward_s(self) -> float:
         """Return the forward time of one micro-batch, without communication."""
-        return math.fsum([p.forward_s for p in self.every_part])
+        return self._sum("forward_s")
 
     @cached_property
     def input_s(self) -> float:
         """Return the backward time that the previous stage waits for, with recomputation."""
-        return math.fsum([p.input_s for p in self.every_part]) + self.again_s
+        return self._sum("input_s") + self.again_s
 
     @cached_property
     def weight_s(self) -> float:
         """Return the backward time of gradients of parameters."""
-        return math.fsum([p.weight_s for p in self.every_part])
+        return self._sum("weight_s")
 
     @cached_property
     def again_s(self) -> float:
@@ -111,7 +114,7 @@ class StageWork:
     @cached_property
     def floor_s(self) -> float:
         """Return the lower bound of both passes of one micro-batch, with recomputation."""
-        least_s = math.fsum([p.floor_s for p in self.every_part])
+        least_s = self._sum("floor_s")
         if self.training.is_frozen:
             least_s -= math.fsum([p.floors.weight_s for p in self.every_part])
         if self.training.checkpointing is RecomputePolicy.BLOCK:

@@ -15,6 +15,7 @@ from perfc.passes.runtimes import Batching, tables
 from .cost.images import checked
 from .engine import kind_of
 
+HOST = "generic-x86-64"
 MOST_RANK, MOST_ADAPTERS = 1024, 4096
 MOST_CACHED_BYTES = 1 << 30
 MOST_SKEW = 2.0
@@ -43,6 +44,8 @@ class Additions(TypedDict, total=False):
         flash_attention: False for llama.cpp's ``-fa off``; None for the default of its version.
         cpu_offload_gb: GiB of each GPU's weights that stay in host memory, from where every step
             reads them; None for none.
+        kv_offload: False for llama.cpp's ``--no-kv-offload``: the host attends, in its memory.
+        host_processor: target of that host, "" for `HOST`.
         reserve: memory of each device to hold back, as ``2GiB`` or ``5%``.
         like: family that the configuration is read like; "" for its own.
         kv_bytes_per_token: bytes that a token leaves in the KV cache of the whole model; 0 for
@@ -64,6 +67,8 @@ class Additions(TypedDict, total=False):
     looks_every: int | None
     flash_attention: bool | None
     cpu_offload_gb: float | None
+    kv_offload: bool | None
+    host_processor: str
     reserve: str | int | Reserve
     like: str
     kv_bytes_per_token: int
@@ -140,12 +145,16 @@ def of_host(added: Additions) -> dict[str, Any]:
     given, batching = added.get("host_launch"), added.get("batching")
     if not isinstance(batching, Batching):
         batching = member(Batching, batching, "--batching") if batching else None
+    host = (added.get("host_processor") or HOST) if added.get("kv_offload") is False else None
+    fuses = added.get("flash_attention")
     return {
+        "host": host,
         "host_launch_s": None if given is None else seconds_of(given, "--host-launch"),
         "recorded_tokens": added.get("recorded_tokens"),
         "batching": batching,
         "looks_every": added.get("looks_every"),
-        "fuses_attention": added.get("flash_attention"),
+        # its automatic choice is off where attention is not on the device: ``fa_device_mismatch``
+        "fuses_attention": False if host and fuses is None else fuses,
         "offloaded_bytes": (added.get("cpu_offload_gb") or 0.0) * (1 << 30) or None,
     }
 

@@ -18,7 +18,7 @@ from perfc.frontend.config import (
     verifying,
 )
 from perfc.ir import dtype_named, frozen
-from perfc.machine import CONTEXT_BYTES, NOTHING, Machine, Reserve, capacity_of
+from perfc.machine import CONTEXT_BYTES, NOTHING, Machine, Reserve, capacity_of, load_machine
 from perfc.passes.runtimes import EngineKind, LaunchMode, PoolOf, tables
 from perfc.passes.runtimes import runtime as table_of
 
@@ -30,6 +30,8 @@ from .cost.stage import KernelRules
 from .cost.step import StepCost
 from .host import HostModel, host_model_of, numbers_of
 from .simulation.scheduler import Limits
+
+NO_OFFLOAD = "--no-kv-offload"
 
 
 def kind_of(name: str, version: str = "") -> EngineKind:
@@ -79,6 +81,27 @@ def with_states(
     named = rule.removeprefix("config")
     name = (model.state_type if named != rule else "") or named.strip()
     return replace(precision, state=dtype_named(name) if name else precision.half)
+
+
+def host_link(machine: Machine, where: str) -> float:
+    """Return the bytes per second of the link to a host.
+
+    Raises:
+        ParseError: there is no such link; ``where`` is the option that needs it.
+    """
+    link = machine.link("host")
+    if link is None:
+        message = f"{machine.name} has no link to a host"
+        raise ParseError(message, where=where, hint="leave it out")
+    return link.value
+
+
+def check_host(kind: EngineKind, runtime: str, machine: Machine) -> None:
+    """Raise an error if no host of an engine can have keys and values."""
+    host_link(machine, NO_OFFLOAD)
+    if kind.host is None:
+        message = f"{runtime} has keys and values on its devices"
+        raise ParseError(message, where=NO_OFFLOAD, hint="--runtime llamacpp")
 
 
 def lacks(machine: Machine, kind: EngineKind, code: str) -> bool:
@@ -151,6 +174,8 @@ class Engine:
         check_machine(table_of(runtime), machine)
         if overrides.get("utilization") is not None:
             usual = replace(usual, static=None)
+        if overrides.get("host"):
+            check_host(usual, runtime, machine)
         kind = replace(usual, **{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]
         if kind.recording is None and kind.recorded_tokens:
             message = f"{runtime} does not record steps as graphs"
@@ -231,7 +256,7 @@ class Engine:
             self.kind.most_recorded(model.family, model.drafted),
             self.kind.longest,
             overlaps=self.kind.overlaps_prompts,
-            rules=KernelRules(self.kind.fuses_attention, self.kind.widens_beyond),
+            rules=KernelRules(self.kind.fuses_attention, self.kind.widens_beyond, self.kind.host),
         )
 
     @cached_property
@@ -249,15 +274,8 @@ class Engine:
         Raises:
             ParseError: the machine has no link to its host.
         """
-        link = self.machine.link("host")
         nbytes = self.parallel.pipeline * self.offloaded_bytes
-        if nbytes and link is None:
-            raise ParseError(
-                f"{self.machine.name} has no link to a host",
-                where="--cpu-offload-gb",
-                hint="leave it out",
-            )
-        return nbytes / link.value if link else 0.0
+        return nbytes / host_link(self.machine, "--cpu-offload-gb") if nbytes else 0.0
 
     def _extra_launches_s(self, model: LanguageModel) -> float:
         """Return the launch time of a step's kernels that perfc does not model one by one."""
@@ -298,6 +316,8 @@ class Engine:
         # a share of the device need not count what no engine allocates
         outside = 0.0 if kind.counts_graphs or kind.pool_of is not PoolOf.DEVICE else GRAPH_BYTES
         outside += 0.0 if context is None else CONTEXT_BYTES - context
+        there = capacity_of(load_machine(kind.host)) if kind.host else None
+        hosted = self.offloaded_bytes + demand.hosted_bytes
         return MemoryPlan(
             float(usable),
             self._share(usable),
@@ -305,6 +325,7 @@ class Engine:
             overhead,
             pool_of=kind.pool_of,
             outside_bytes=outside,
+            host_bytes=there.usable_bytes / self.ranks - hosted if there is not None else None,
         )
 
     def _share(self, usable_bytes: int) -> float:

@@ -13,7 +13,7 @@ from perfc.passes.fusion.kernel import Kernel
 from .cost.conversions import between_s, multiplied
 from .cost.drafts import DraftedCost
 from .cost.images import ImagedCost
-from .cost.program import QUANTITIES, Env, each_alone
+from .cost.program import QUANTITIES, Env
 from .cost.stage import StageCost
 from .engine import Engine
 from .simulation.load import Load
@@ -246,9 +246,7 @@ Times = list[tuple[WorkShare, float]]
 
 def _decode_times(stage: StageCost, env: Env, engine: Engine) -> Times:
     """Return the kernel times of a decode step."""
-    program = stage.passes.decode
-    costs = each_alone(program, env, engine.machine, stage.framework)
-    pairs = zip(program.table.kernels, costs, strict=True)
+    pairs = zip(stage.passes.decode.table.kernels, stage.alone(env, is_decode=True), strict=True)
     return [(share_of(kernel), cost.time_s) for kernel, cost in pairs]
 
 
@@ -259,7 +257,7 @@ def _prefill_times(stage: StageCost, env: Env, engine: Engine) -> Times:
         times.append((WorkShare.BETWEEN, stage.widening_s))
         stage = stage.widened
     program, machine, kind = stage.passes.prefill, engine.machine, stage.kind
-    costs = each_alone(program, env, machine, stage.framework)
+    costs = stage.alone(env, is_decode=False)
     for i, (kernel, cost) in enumerate(zip(program.table.kernels, costs, strict=True)):
         run = multiplied(cost, program, [i], env, machine, kind)
         times.append((share_of(kernel), run.time_s))

@@ -136,6 +136,8 @@ LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = 
         {},
         (),
     ),
+    (f"llama-server -kvo -m {LLAMA}", "llamacpp", {}, {}, ()),
+    (f"llama-server -nkvo -m {LLAMA}", "llamacpp", {"kv_offload": False}, {}, ()),
     (f"vllm serve {LLAMA} --cpu-offload-gb 10", "vllm", {"cpu_offload_gb": 10.0}, {}, ()),
 ]
 

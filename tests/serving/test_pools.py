@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfc.deployment.engine_args import read_engine_args
+from perfc.errors import ParseError
 from perfc.frontend.config import precision_of, read_config
 from perfc.machine import CONTEXT_BYTES, Reserve, load_machine
 from perfc.machine.parallel import Parallel
@@ -226,6 +227,58 @@ def test_a_step_reads_what_each_stage_holds_in_host_memory(
     assert longer_s == pytest.approx(read * GIB / 63e9, rel=0.01)
     taken = plain.memory.weight_bytes - held.memory.weight_bytes
     assert taken == pytest.approx(read / stages * GIB, rel=0.01)
+
+
+@pytest.mark.parametrize("host", ["generic-x86-64", "epyc-7742"])
+def test_a_host_with_the_cache_attends(host: str) -> None:
+    """32 layers of 7,050 tokens, 128 KiB each, at the rate of the host's memory at most."""
+    how = {"runtime": "llamacpp", "dtype": "q4_k", "isl": 7000, "target": "rtx4090"}
+    args = read_engine_args("llama-server -m llama-3.1-8b -nkvo").options
+    plain, there = (served(**how, **more) for more in ({}, {**args, "host_processor": host}))
+    memory, usable = there.memory, load_machine(host).level("device").usable_bytes
+    scores = 512 * 7100 * 32 * 4
+    assert memory.pool_bytes == pytest.approx(usable - scores)
+    assert memory.weight_bytes == plain.memory.weight_bytes
+    assert memory.activation_bytes < plain.memory.activation_bytes
+    assert plain.latencies is not None
+    assert there.latencies is not None
+    least_s = 7050 * 131_072 / load_machine(host).level("device").bandwidth.value
+    on_device_s = 7050 * 131_072 / 1.008e12
+    more_s = there.latencies.tpot.mean - plain.latencies.tpot.mean
+    assert least_s - 2 * on_device_s < more_s < 16 * least_s
+    assert there.latencies.ttft.mean > 10 * plain.latencies.ttft.mean
+    assert [s.floor_s for s in there.steps] == [s.floor_s for s in plain.steps]
+    assert there.expenses is not None
+    assert there.expenses.energy_j_per_token > plain.expenses.energy_j_per_token
+
+
+def test_a_cache_beyond_the_memory_of_the_host_does_not_fit() -> None:
+    """40,000 tokens of 8 KiB × 80 layers are 12 GiB, three of which the host does not have."""
+    how = {"runtime": "llamacpp", "target": "h100", "dtype": "q4_k", "kv_offload": False}
+    few, many = (served("llama-3.1-70b", isl=n, **how) for n in (30_000, 90_000))
+    assert few.fits
+    assert not many.fits
+    assert served("llama-3.1-70b", isl=90_000, host_processor="epyc-7742", **how).fits
+
+
+def test_attention_in_parts_of_a_hosted_step_is_that_of_the_host() -> None:
+    how = {"runtime": "llamacpp", "target": "rtx4090", "dtype": "q4_k", "has_parts": True}
+    parts = [
+        {p.what: p.time_s for p in served(kv_offload=there, isl=7000, **how).steps[-1].parts}
+        for there in (True, False)
+    ]
+    assert parts[0]["attention"] < parts[0]["products"]
+    assert parts[1]["attention"] > parts[1]["products"]
+    assert parts[1]["products"] == pytest.approx(parts[0]["products"], rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("target", "runtime", "words"),
+    [("h100", "vllm", "on its devices"), ("m2-ultra", "llamacpp", "no link to a host")],
+)
+def test_a_cache_that_cannot_be_on_a_host_is_refused(target: str, runtime: str, words: str) -> None:
+    with pytest.raises(ParseError, match=words):
+        served(target=target, runtime=runtime, kv_offload=False)
 
 
 LOGS = [

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..sheet import Sheet
     from . import Array, Columns
 
-TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128), (256, 256))
-
 
 class Matmul(KernelClass):
     """``y[batch, m, n] = x[batch, m, k] · w[batch, k, n]``.
@@ -119,7 +117,7 @@ class Matmul(KernelClass):
             "log_y_over_l2": log(y_bytes / l2),
             "log_waves": log(batch * np.ceil(m / 128) * np.ceil(n / 128) / sheet.sm_count),
         }
-        for height, width in TILES:
+        for height, width in tiling.TILES:
             tiles = batch * np.ceil(m / height) * np.ceil(n / width)
             slots = np.ceil(tiles / sheet.sm_count) * sheet.sm_count
             columns[f"fill_{height}x{width}"] = batch * m * n / (slots * height * width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import Value
 from ...ops.normalization.softmax import LogSoftmax, Softmax
 from ...ops.normalization.softmax_grad import (
     LogSoftmaxGrad,
@@ -31,16 +32,20 @@ def hardmax(at: Adjoint) -> Gradients:
 
 def nll_loss(at: Adjoint) -> Gradients:
     """Return one kernel; only the shape of the scores is used."""
-    reduction, ignored = getattr(at.op, "reduction", "mean"), getattr(at.op, "ignore_index", None)
-    op = NegativeLogLikelihoodLossGrad(reduction=reduction, ignore_index=ignored)
-    weight = (at.operand(2),) if at.has(2) else ()
-    extents = at.tape.ints(at.shape(0))
-    return {0: at.tape.apply(op, at.dy, extents, at.operand(1), *weight)}
+    return _loss(at, NegativeLogLikelihoodLossGrad, at.tape.ints(at.shape(0)))
 
 
 def softmax_cross_entropy_loss(at: Adjoint) -> Gradients:
     """Differentiate from the saved log probabilities."""
+    return _loss(at, SoftmaxCrossEntropyLossGrad, at.result(1))
+
+
+def _loss(
+    at: Adjoint,
+    made: type[NegativeLogLikelihoodLossGrad | SoftmaxCrossEntropyLossGrad],
+    scores: Value,
+) -> Gradients:
     reduction, ignored = getattr(at.op, "reduction", "mean"), getattr(at.op, "ignore_index", None)
-    op = SoftmaxCrossEntropyLossGrad(reduction=reduction, ignore_index=ignored)
+    op = made(reduction=reduction, ignore_index=ignored)
     weight = (at.operand(2),) if at.has(2) else ()
-    return {0: at.tape.apply(op, at.dy, at.result(1), at.operand(1), *weight)}
+    return {0: at.tape.apply(op, at.dy, scores, at.operand(1), *weight)}

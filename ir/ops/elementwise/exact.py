@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from typing import Final
 
 from perfc.errors import ShapeError
@@ -259,18 +260,24 @@ def _nan(a: Item, b: Item) -> bool:
 
 def minimum(a: Item, b: Item) -> Item:
     """Return the smaller element; NaN if either is NaN."""
-    pair = _pair(a, b)
-    if pair:
-        return quotient(dim_min(*pair[:2]), pair[2])
-    return math.nan if _nan(a, b) else min(plain(a), plain(b))
+    return _chosen(a, b, dim_min, min)
 
 
 def maximum(a: Item, b: Item) -> Item:
     """Return the larger element; NaN if either is NaN."""
+    return _chosen(a, b, dim_max, max)
+
+
+def _chosen(
+    a: Item,
+    b: Item,
+    of_extents: Callable[[Dim, Dim], Dim],
+    of_numbers: Callable[[float, float], float],
+) -> Item:
     pair = _pair(a, b)
     if pair:
-        return quotient(dim_max(*pair[:2]), pair[2])
-    return math.nan if _nan(a, b) else max(plain(a), plain(b))
+        return quotient(of_extents(*pair[:2]), pair[2])
+    return math.nan if _nan(a, b) else of_numbers(plain(a), plain(b))
 
 
 def less_or_equal(a: Item, b: Item) -> Item:

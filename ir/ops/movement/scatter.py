@@ -31,44 +31,25 @@ from ... import (
     tensor,
 )
 from ...tensors.contents import agreed
-from ...tensors.known import Quotient, maximum, minimum
 from ...traffic import moved, stored
+from ..elementwise import exact
 from .gather import position
 
-OPAQUE = (str, Quotient, Known, type(None))
-
-
-def _add(a: Item, b: Item) -> Item:
-    if isinstance(a, OPAQUE) or isinstance(b, OPAQUE):
-        return None
-    return a + b  # type: ignore[operator]
-
-
-def _mul(a: Item, b: Item) -> Item:
-    if isinstance(a, OPAQUE) or isinstance(b, OPAQUE):
-        return None
-    return a * b  # type: ignore[operator]
-
-
-def _replace(a: Item, b: Item) -> Item:
-    return b
-
-
 REDUCTIONS: dict[str, Callable[[Item, Item], Item]] = {
-    "none": _replace,
-    "add": _add,
-    "mul": _mul,
-    "max": maximum,
-    "min": minimum,
+    "none": lambda _, new: new,
+    "add": exact.add,
+    "mul": exact.multiply,
+    "max": exact.maximum,
+    "min": exact.minimum,
 }
 
 
 def reduced(reduction: str, old: Item, new: Item) -> Item:
-    """Return an element after an update; None if either is unknown."""
-    function = REDUCTIONS.get(reduction)
-    if function is None or (reduction != "none" and (old is None or new is None)):
+    """Return an element after an update; None if it is unknown."""
+    try:
+        return REDUCTIONS[reduction](old, new)
+    except (ArithmeticError, LookupError, TypeError, ValueError):
         return None
-    return function(old, new)
 
 
 @frozen

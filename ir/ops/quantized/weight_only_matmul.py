@@ -190,18 +190,18 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
     block_size: Positive = 128
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
-        b = shape_at(ins, 1)
-        return None if b is None or len(b) != 2 else (b[1], b[0])
+        b, bits = shape_at(ins, 1), self.packing()[0]
+        return None if b is None or len(b) != 2 else (b[1] * (8 // bits), b[0])
 
     def packing(self) -> tuple[int, int]:
         return 8, self.block_size
 
     def bias(self, ins: Inputs) -> int:
-        return int(has(ins, 4))
+        return int(has(ins, len(self.signature.names) - 1))
 
 
 @frozen
-class MatMulBlockQuantizedFp4Weight(WeightOnly):
+class MatMulBlockQuantizedFp4Weight(MatMulBlockQuantizedFp8Weight):
     """Product with a 4-bit float weight, two in a byte, scaled by blocks and as a whole.
 
     Shapes:  A[b, k], B[n, k/2] -> Y[b, n].
@@ -213,17 +213,12 @@ class MatMulBlockQuantizedFp4Weight(WeightOnly):
     onnx = "com.microsoft::MatMulBlockQuantizedFp4Weight"
     operands = "A B weight_scale weight_scale_2 input_scale? bias?"
 
-    block_size: Positive = 16
+    unpacking = 2
 
-    def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
-        b = shape_at(ins, 1)
-        return None if b is None or len(b) != 2 else (b[1] * 2, b[0])
+    block_size: Positive = 16
 
     def packing(self) -> tuple[int, int]:
         return 4, self.block_size
-
-    def bias(self, ins: Inputs) -> int:
-        return int(has(ins, 5))
 
 
 RMS_NORM = 4

@@ -8,6 +8,7 @@ from enum import Enum
 from itertools import zip_longest
 
 from perfc.ir import Kind, Node, TensorType, Type, Value
+from perfc.ir.graphs.groups import root
 from perfc.ir.op import attribute_text
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.quantized.quantize import DequantizeLinear, QuantizeLinear
@@ -232,16 +233,9 @@ class Causes:
         for n in (*alignment.added, *alignment.removed):
             self.made.update((v, n) for v in n.results)
 
-    def root(self, k: int) -> int:
-        """Return the representative of the group of ``k``."""
-        while self.parent[k] != k:
-            self.parent[k] = self.parent[self.parent[k]]
-            k = self.parent[k]
-        return k
-
     def unite(self, cause: int, k: int) -> None:
         """Add ``k`` to the group of its cause."""
-        self.parent[self.root(k)] = self.root(cause)
+        self.parent[root(self.parent, k)] = root(self.parent, cause)
 
     def makers(self, node: Node) -> Iterator[int]:
         """Yield the changes of the producers of a node's operands."""
@@ -268,7 +262,7 @@ class Causes:
         self.replacements()
         groups: dict[int, list[Change]] = {}
         for k, c in enumerate(self.changed):
-            groups.setdefault(self.root(k), []).append(c)
+            groups.setdefault(root(self.parent, k), []).append(c)
         edits = [Edit(self.head(g), tuple(g)) for g in groups.values()]
         return tuple(sorted(edits, key=lambda e: self.order.get(e.head.node, 0)))
 

@@ -16,6 +16,7 @@ from perfc.analyzers.intervals.difference import (
     difference,
 )
 from perfc.ir import Node, Numbers, record
+from perfc.ir.graphs.groups import root
 from perfc.passes.roofline.roofline import KernelBound
 
 from .align import Alignment
@@ -170,26 +171,19 @@ def kernel_pairs(
     """
     left, right = timed(old), timed(new, old if is_comparable else new)
     parent = list(range(len(left) + len(right)))
-
-    def root(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = parent[parent[k]]
-            k = parent[k]
-        return k
-
     of_old = {n: i for i, b in enumerate(left) for n in b.kernel.nodes}
     of_new = {n: i + len(left) for i, b in enumerate(right) for n in b.kernel.nodes}
     helpers_old, helpers_new = helpers(left), helpers(right)
     for a, b in alignment.pairs:
         if a in of_old and b in of_new:
-            parent[root(of_old[a])] = root(of_new[b])
+            parent[root(parent, of_old[a])] = root(parent, of_new[b])
         places = helpers_new.get(b.name, {})
         for place, i in helpers_old.get(a.name, {}).items():
             if place in places:
-                parent[root(i)] = root(len(left) + places[place])
+                parent[root(parent, i)] = root(parent, len(left) + places[place])
     groups: dict[int, tuple[list[TimedKernel], list[TimedKernel]]] = {}
     for k in (*range(len(left), len(parent)), *range(len(left))):
-        before, after = groups.setdefault(root(k), ([], []))
+        before, after = groups.setdefault(root(parent, k), ([], []))
         if k < len(left):
             before.append(left[k])
         else:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perfc.analyzers.features.sheet import Sheet
+from perfc.analyzers.runs.energy import idle_w, power_model
 from perfc.ir import DType, Numbers
 from perfc.ir.ops.attention.ragged_attention import RaggedAttention
-from perfc.machine import Machine
+from perfc.machine import Machine, Unit
 
-from .conversions import longer
+from .conversions import SUSTAINED, WIDE, longer
 from .grouped import Rereads, attentions, cached_elements, reread_s
 from .program import Env, KernelCost, Program, estimated
 
@@ -24,6 +25,8 @@ several times slower. The conversion is added to the time of reading."""
 INTEGER_LANES = 64
 """Integer instructions of a multiprocessor in a clock: CUDA C++ Programming Guide, arithmetic
 instructions, of compute capability 7 and 8; AMD's compute units have as many lanes."""
+COPIES = 4
+"""Copies between a device and its host for one attention: queries, keys, values and results."""
 STEPS = 32
 """Number of context lengths up to the longest at which chunked attention is estimated."""
 
@@ -71,6 +74,66 @@ def context_costs(
             ]
         total = [a + b for a, b in zip(total, costs, strict=True)]
     return total
+
+
+def read_on_host(program: Program, wanted: Sequence[int], env: Env, host: Machine) -> KernelCost:
+    """Return the cost of decode attention on a host, whose memory has the cache of each layer.
+
+    Query heads that share keys read them once. Nobody measured it: the interval is from the rated
+    bandwidth to one read for each query head.
+    """
+    at, spans = Numbers(env), [0.0, 0.0, 0.0]
+    rate, read = host.peak(Unit.VECTOR, "f32").value, Sheet(host).device_bytes_per_s
+    for n, p in attentions(program, wanted):
+        elements = n * cached_elements(p, at)
+        rated_s = elements * at(p.kv_heads) * p.cache_bits / 8 / read
+        reads_s = rated_s / SUSTAINED, rated_s, rated_s * at(p.heads) / at(p.kv_heads) / SUSTAINED
+        product_s = 2 * elements * at(p.heads) / rate
+        spans = [a + max(b, product_s) for a, b in zip(spans, reads_s, strict=True)]
+    mid_s, low_s, high_s = spans
+    return KernelCost(mid_s, low_s, high_s, 0.0, 0.0)
+
+
+def on_host(
+    costs: Sequence[KernelCost],
+    there: Sequence[KernelCost],
+    program: Program,
+    wanted: Sequence[int],
+    envs: Sequence[Env],
+    machine: Machine,
+    ranks: int,
+) -> list[KernelCost]:
+    """Return the costs of attention that the host computes, as it has the cache.
+
+    Queries, keys and values pass the link, one copy of each, and results come back, while the
+    device idles. Lower bounds are those of the device: its memory is the faster one.
+
+    Source: llama.cpp, llama-context.cpp, ``graph_get_cb``: nodes from the cache to the output of
+    attention run on the CPU.
+
+    Args:
+        costs: costs on the device.
+        there: costs on the host, without the link.
+        program: a pass.
+        wanted: indices of its kernels.
+        envs: values of its symbolic dimensions.
+        machine: the device.
+        ranks: ranks that attend on the host at once.
+    """
+    link, launch = machine.link("host"), machine.launch_overhead_s
+    assert link is not None
+    idle = idle_w(machine, power_model())
+    gap_s = COPIES * launch.value if launch is not None else 0.0
+    result: list[KernelCost] = []
+    for cost, hosted, env in zip(costs, there, envs, strict=True):
+        at, more_s = Numbers(env), (ranks - 1) * hosted.time_s
+        for n, p in attentions(program, wanted):
+            heads = at(p.batch * p.query_len) * at(p.heads + p.kv_heads)
+            moved = WIDE * heads * at(p.head_dim + p.value_dim)
+            more_s += n * (gap_s + moved / link.value)
+        whole = longer(hosted, more_s)
+        result.append(replace(whole, floor_s=cost.floor_s, energy_j=idle * whole.time_s))
+    return result
 
 
 def emulation_s(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 from perfc.common.fitted import constants_next_to
+from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
+from perfc.frontend.config.facts import cache_rates
 from perfc.ir import record
 from perfc.machine import CONTEXT_BYTES
-from perfc.passes.runtimes import PoolOf
+from perfc.passes.runtimes import EngineKind, PoolOf
 
 GIB = 1 << 30
 GRAPH_BYTES = constants_next_to(__file__)["graph_bytes"].number
@@ -27,6 +29,7 @@ class MemoryDemand:
         kv_bytes: KV cache of one token on one GPU.
         state_bytes: states of one sequence on one GPU, whatever its length.
         activation_bytes: activations of the largest step.
+        hosted_bytes: activations of the same in host memory.
         caches: bytes of a token by the tokens up to which they add up; empty for ``kv_bytes``
             without an end.
     """
@@ -35,6 +38,7 @@ class MemoryDemand:
     kv_bytes: float
     state_bytes: float = 0.0
     activation_bytes: float = 0.0
+    hosted_bytes: float = 0.0
     caches: tuple[tuple[float, float], ...] = ()
 
 
@@ -50,6 +54,7 @@ class MemoryPlan:
         block_tokens: tokens per page.
         pool_of: memory that the share applies to.
         outside_bytes: part of ``overhead_bytes`` that lies outside a share of the device.
+        host_bytes: host memory that is the pool of a rank; None if the device has the pool.
     """
 
     capacity_bytes: float
@@ -59,10 +64,17 @@ class MemoryPlan:
     block_tokens: int = BLOCK_TOKENS
     pool_of: PoolOf = PoolOf.DEVICE
     outside_bytes: float = 0.0
+    host_bytes: float | None = None
 
     @property
     def pool_bytes(self) -> float:
         """Return the bytes left for the KV cache and states; negative if the weights do not fit."""
+        left = self._left_bytes
+        return left if left < 0 or self.host_bytes is None else self.host_bytes
+
+    @property
+    def _left_bytes(self) -> float:
+        """Return the bytes of the device that nothing else takes; negative if too few."""
         d = self.demand
         taken = d.weight_bytes + d.activation_bytes + self.overhead_bytes
         left = self.capacity_bytes - taken
@@ -123,3 +135,21 @@ class MemoryPlan:
     def fits(self, tokens: int) -> bool:
         """Return True if the pool holds at least one sequence of so many tokens."""
         return self.sequences(tokens) >= 1
+
+
+def caches_of(
+    model: LanguageModel, precision: ServingPrecision, parallel: Parallel, stage: int
+) -> tuple[tuple[float, float], ...]:
+    """Return one rank's bytes of a token's caches, or those of --kv-bytes-per-token."""
+    if not model.cached_bytes or model.decoder is None:
+        return cache_rates(model, precision, parallel, stage)
+    layers = model.decoder.layers
+    share = len(parallel.of_stage(layers, stage)) / max(len(layers), 1)
+    return ((math.inf, model.cached_bytes * share / parallel.tensor),)
+
+
+def held_bytes(model: LanguageModel, precision: ServingPrecision, kind: EngineKind | None) -> float:
+    """Return the bytes per token that the engine holds, by `EngineKind.held`."""
+    if kind is None or model.decoder is None:
+        return 0.0
+    return kind.held * model.decoder.hidden * precision.half.bits / 8

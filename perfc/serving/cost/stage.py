@@ -14,21 +14,20 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
-from perfc.frontend.config.facts import cache_rates
 from perfc.ir import DType, evaluate
 from perfc.machine import Machine, load_machine
 from perfc.passes.runtimes import EngineKind
 from perfc.passes.runtimes import runtime as table_of
 
 from ..simulation.scheduler import Chunk
-from .context import context_costs, lengths
+from .context import context_costs, lengths, on_host, read_on_host
 from .conversions import as_run, longer, score_bytes, widening_s
 from .grid import MOST_SIZES, Grid, Parts, Surface, octaves, points
 from .grouped import Rereads
 from .joint import NEAR, layers_of, relative_to_both
 from .launches import Launches, launches_of
-from .memory import MemoryDemand
-from .program import Env, KernelCost, Passes, passes_of
+from .memory import MemoryDemand, caches_of, held_bytes
+from .program import Env, KernelCost, Passes, Program, each_alone, passes_of
 from .rates import ANY, KernelRates, attended, limited
 
 TOKENS = octaves(1, 16384, between=16)
@@ -57,6 +56,7 @@ class StageCost:
         cached: element type of the KV cache.
         rates: rates that its kernels do not exceed.
         caches: bytes of a token, as `MemoryDemand` has them.
+        tensor: ranks that a host serves at once.
     """
 
     def __init__(
@@ -73,7 +73,9 @@ class StageCost:
         cached: DType = DType.BF16,
         rates: KernelRates = ANY,
         caches: tuple[tuple[float, float], ...] = (),
+        tensor: int = 1,
     ) -> None:
+        self.tensor = tensor
         self.rates, self.caches = rates, caches
         self.passes, self.machine, self.framework = passes, machine, framework
         self.rereads, self.kind, self.widened = rereads, kind, widened
@@ -83,6 +85,11 @@ class StageCost:
     def launches(self) -> Launches:
         """Return the kernels of its steps that the host launches one by one."""
         return launches_of(self.passes, self.kind)
+
+    @cached_property
+    def host(self) -> Machine | None:
+        """Return the processor that attends in its memory, if one does."""
+        return load_machine(self.kind.host) if self.kind is not None and self.kind.host else None
 
     @cached_property
     def gaps_s(self) -> float:
@@ -193,6 +200,33 @@ class StageCost:
         rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
         return sorted(seen), sorted(program.exchanges), heads, rest
 
+    def alone(self, env: Env, *, is_decode: bool) -> list[KernelCost]:
+        """Return the cost of each kernel of a pass times its count, where it runs."""
+        program = self.passes.decode if is_decode else self.passes.prefill
+        how = self.machine, self.framework
+        costs = each_alone(program, env, *how)
+        if self.rates is not ANY:
+            costs = [limited(program, [i], [env], *how, self.rates)[0] for i in range(len(costs))]
+        for i in (self._of_decode if is_decode else self._of_prompts)[0]:
+            (costs[i],) = self._attending(program, [i], [env], [costs[i]])
+        return costs
+
+    def _attending(
+        self,
+        program: Program,
+        wanted: Sequence[int],
+        envs: Sequence[Env],
+        costs: Sequence[KernelCost],
+    ) -> Sequence[KernelCost]:
+        """Return the costs of attention: those given, or those of the host that attends."""
+        if self.host is None:
+            return costs
+        if program is self.passes.prefill:
+            there = self._prompts(wanted, envs, self.host)
+        else:
+            there = [read_on_host(program, wanted, env, self.host) for env in envs]
+        return on_host(costs, there, program, wanted, envs, self.machine, self.tensor)
+
     @cached_property
     def decode_tokens(self) -> Surface:
         """Cost of the decode kernels that do not read the cache, over the number of sequences."""
@@ -218,7 +252,7 @@ class StageCost:
         how = self.machine, self.framework, self.rereads, self.longest, self.cached
         costs = context_costs(program, wanted, envs, *how)
         costs = attended(costs, program, wanted, envs, self.machine, self.rates)
-        return Surface.of(axes, costs)
+        return Surface.of(axes, self._attending(program, wanted, envs, costs))
 
     @cached_property
     def prompt_tokens(self) -> Surface:
@@ -245,12 +279,15 @@ class StageCost:
     def _of_tokens(self, wanted: Sequence[int]) -> list[KernelCost]:
         return self._prompts(wanted, [{"batch": 1, "seq": int(n), "past": 0} for n in TOKENS])
 
-    def _prompts(self, wanted: Sequence[int], envs: Sequence[Env]) -> list[KernelCost]:
-        """Return the cost of prefill kernels, conversions included."""
-        program = self.passes.prefill
-        costs = limited(program, wanted, envs, self.machine, self.framework, self.rates)
+    def _prompts(
+        self, wanted: Sequence[int], envs: Sequence[Env], machine: Machine | None = None
+    ) -> list[KernelCost]:
+        """Return the cost of prefill kernels, conversions included, also on another machine."""
+        program, rates = self.passes.prefill, self.rates if machine is None else ANY
+        machine = machine or self.machine
+        costs = limited(program, wanted, envs, machine, self.framework, rates)
         return [
-            as_run(cost, program, wanted, env, self.machine, self.kind)
+            as_run(cost, program, wanted, env, machine, self.kind)
             for cost, env in zip(costs, envs, strict=True)
         ]
 
@@ -278,7 +315,9 @@ class StageCost:
         """Return kernels that read all tokens of a prompt, by prompts, new and cached tokens."""
         axes = (PROMPTS, LENGTHS, PASTS)
         envs = [{"batch": int(b), "seq": int(n), "past": int(p) - NEAR} for b, n, p in points(axes)]
-        return Surface.of(axes, self._prompts(self._of_prompts[0], envs))
+        program, wanted = self.passes.prefill, self._of_prompts[0]
+        costs = self._prompts(wanted, envs)
+        return Surface.of(axes, self._attending(program, wanted, envs, costs))
 
     def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory that the stage needs on one rank.
@@ -289,17 +328,19 @@ class StageCost:
             sequences: sequences in the largest decode step.
         """
         decode, prefill = self.passes.decode, self.passes.prefill
+        scores = score_bytes(prefill, tokens, min(budget, tokens), self.kind)
         live = (
             prefill.activation_bytes({"batch": 1, "seq": budget, "past": 0})
             + budget * self.held_bytes
-            + score_bytes(prefill, tokens, min(budget, tokens), self.kind),
+            + (0.0 if self.host else scores),
             decode.activation_bytes({"decodes": sequences, "context": 0})
             + sequences * self.held_bytes,
         )
         weight_bytes = float(evaluate(decode.liveness.weight_bytes, {}))
         states = decode.cached_bytes({"decodes": 1, "context": 0})
         kv_bytes = math.fsum([each * min(tokens, limit) for limit, each in self.caches])
-        return MemoryDemand(weight_bytes, kv_bytes / tokens, states, max(live), self.caches)
+        hosted = scores if self.host else 0.0
+        return MemoryDemand(weight_bytes, kv_bytes / tokens, states, max(live), hosted, self.caches)
 
 
 class KernelRules(NamedTuple):
@@ -307,6 +348,7 @@ class KernelRules(NamedTuple):
 
     fuses_attention: bool = False
     widens_beyond: int = 0
+    host: str | None = None
 
 
 USUAL = KernelRules()
@@ -346,27 +388,10 @@ def stage_cost(
         cached=precision.cached,
         rates=rates,
         caches=caches_of(model, precision, parallel, stage),
+        tensor=parallel.tensor,
     )
 
 
 def _padded(larger: KernelCost, exact: KernelCost) -> KernelCost:
     """Return the cost of a step, padded to the next larger one where that is faster."""
     return exact if exact.time_s <= larger.time_s else replace(larger, floor_s=exact.floor_s)
-
-
-def caches_of(
-    model: LanguageModel, precision: ServingPrecision, parallel: Parallel, stage: int
-) -> tuple[tuple[float, float], ...]:
-    """Return one rank's bytes of a token's caches, or those of --kv-bytes-per-token."""
-    if not model.cached_bytes or model.decoder is None:
-        return cache_rates(model, precision, parallel, stage)
-    layers = model.decoder.layers
-    share = len(parallel.of_stage(layers, stage)) / max(len(layers), 1)
-    return ((math.inf, model.cached_bytes * share / parallel.tensor),)
-
-
-def held_bytes(model: LanguageModel, precision: ServingPrecision, kind: EngineKind | None) -> float:
-    """Return the bytes per token that the engine holds, by `EngineKind.held`."""
-    if kind is None or model.decoder is None:
-        return 0.0
-    return kind.held * model.decoder.hidden * precision.half.bits / 8

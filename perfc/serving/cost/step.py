@@ -141,5 +141,5 @@ class StepCost:
         each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
         fullest = max(each, key=lambda demand: demand.kv_bytes)
         numbers = [astuple(replace(demand, caches=()))[:-1] for demand in each]
-        weights, cached, states, live = map(max, zip(*numbers, strict=True))
-        return MemoryDemand(weights, cached, states, live, fullest.caches)
+        weights, cached, states, live, hosted = map(max, zip(*numbers, strict=True))
+        return MemoryDemand(weights, cached, states, live, hosted, fullest.caches)

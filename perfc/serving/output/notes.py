@@ -93,6 +93,8 @@ def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[s
     notes: tuple[str, ...] = ()
     if held := engine.offloaded_bytes:
         notes += (f"{size_text(held)} in host memory: {time_text(engine.offloaded_s)} a step",)
+    if kind.host:
+        notes += (f"keys and values in the memory of {kind.host}, which attends",)
     if least < raised == kind.token_budget:
         notes += (f"--token-budget {raised}, as an image or video of {least:,} tokens",)
     if longest is None and kind.checks_longest and 0 < fitting < model.context:

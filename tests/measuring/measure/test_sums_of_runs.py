@@ -14,8 +14,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from perfc.errors import ModelError, ParseError
+from perfc.ir.graphs.groups import root
 from perfc.measuring.measure import session
-from perfc.measuring.measure.matching.attribute import Attribution, Union, part
+from perfc.measuring.measure.matching.attribute import Attribution, join, part
 from perfc.measuring.measure.memory import AllocatorBehavior
 from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel, Sampled
 from perfc.measuring.measure.profilers import recognise
@@ -120,10 +121,10 @@ def test_the_share_that_was_found_is_of_all_time() -> None:
 
 
 def test_a_union_is_named_after_its_smallest() -> None:
-    union = Union(5)
-    union.join(4, 2)
-    union.join(3, 4)
-    assert [union.root(i) for i in range(5)] == [0, 1, 2, 2, 2]
+    union = list(range(5))
+    join(union, 4, 2)
+    join(union, 3, 4)
+    assert [root(union, i) for i in range(5)] == [0, 1, 2, 2, 2]
 
 
 def origins(**result: How) -> dict[str, SourceNodes]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from perfc.ir.graph import Graph, Node
+from perfc.ir.graphs.groups import root
 from perfc.ir.syntax.parse import parse_module
-from perfc.measuring.measure.matching.attribute import Union
+from perfc.measuring.measure.matching.attribute import join
 from perfc.measuring.measure.profile import Profile, ProfilerKind, RuntimeKernel
 from perfc.measuring.measure.session import inlined
 from perfc.measuring.measure.trace import How, OptimisedNode, SourceNodes, trace
@@ -111,7 +112,7 @@ def test_functions_expanded_late_are_charged_to_their_calls() -> None:
 
 
 def test_union_joins_sets() -> None:
-    union = Union(5)
-    union.join(3, 1)
-    union.join(4, 3)
-    assert [union.root(i) for i in range(5)] == [0, 1, 2, 1, 1]
+    union = list(range(5))
+    join(union, 3, 1)
+    join(union, 4, 3)
+    assert [root(union, i) for i in range(5)] == [0, 1, 2, 1, 1]

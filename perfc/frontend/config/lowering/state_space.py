@@ -40,11 +40,28 @@ def mamba(b: Builder, x: Value, m: Mamba, run: Running, name: str, hidden: int) 
     state = _state(b, f"{name}.state", (run.tokens.sequences, inner, 1, m.state))
     decay = b.weight(f"{name}.A", (inner, m.state), DType.F32)
     skip = b.weight(f"{name}.D", (inner,), DType.F32)
-    op = StateSpaceScan(heads=inner)
     operands = (channels, time, before, after, run.ends, state, decay, skip)
+    return _scanned(b, inner, operands, gate, m, name, (inner, hidden))
+
+
+def _scanned(
+    b: Builder,
+    heads: int,
+    operands: tuple[Value | None, ...],
+    gate: Value,
+    m: Mamba | Mamba2,
+    name: str,
+    shape: tuple[int, int],
+) -> Value:
+    """Return the output of a scan behind its gate, summed over ranks."""
+    op = StateSpaceScan(heads=heads)
     mixed = b.several(op, operands, f"{name}.scan", ("result", "state"))[0]
-    gated = b.node(MUL, (mixed, b.node(SILU, (gate,), f"{name}.silu")), f"{name}.gate")
-    out = b.product(gated, (inner, hidden), f"{name}.out", is_biased=m.is_biased)
+    if isinstance(m, Mamba2) and m.is_normed:
+        scale = b.weight(f"{name}.norm.weight", shape[:1])
+        mixed = b.node(GATED_NORM, (mixed, scale, gate), f"{name}.norm")
+    else:
+        mixed = b.node(MUL, (mixed, b.node(SILU, (gate,), f"{name}.silu")), f"{name}.gate")
+    out = b.product(mixed, shape, f"{name}.out", is_biased=m.is_biased)
     return b.all_reduce(out, f"{name}.sum")
 
 
@@ -59,16 +76,8 @@ def mamba2(b: Builder, x: Value, m: Mamba2, run: Running, name: str, hidden: int
     values, before, after = b.cut(channels, (inner, both_states, both_states), f"{name}.bc")
     state = _state(b, f"{name}.state", (run.tokens.sequences, heads, m.head_dim, m.state))
     scalars = [b.weight(f"{name}.{what}", (heads,), DType.F32) for what in ("A", "D", "dt_bias")]
-    op = StateSpaceScan(heads=heads)
     operands = (values, time, before, after, run.ends, state, *scalars)
-    mixed = b.several(op, operands, f"{name}.scan", ("result", "state"))[0]
-    if m.is_normed:
-        scale = b.weight(f"{name}.norm.weight", (inner,))
-        mixed = b.node(GATED_NORM, (mixed, scale, gate), f"{name}.norm")
-    else:
-        mixed = b.node(MUL, (mixed, b.node(SILU, (gate,), f"{name}.silu")), f"{name}.gate")
-    out = b.product(mixed, (inner, hidden), f"{name}.out", is_biased=m.is_biased)
-    return b.all_reduce(out, f"{name}.sum")
+    return _scanned(b, heads, operands, gate, m, name, (inner, hidden))
 
 
 def delta_net(b: Builder, x: Value, d: DeltaNet, run: Running, name: str, hidden: int) -> Value:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir import Node, record, walk
+from perfc.ir.graphs.groups import root
 
 from ..profile import Profile, RuntimeKernel
 from ..runtimes.tensorrt import RANGE
@@ -102,13 +103,13 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
     """Assign each runtime kernel's time to the analyzed kernels that share nodes with it."""
     home = kernel_of(report)
     order = {n: i for i, n in enumerate(walk(report.source.graph))}
-    union = Union(len(report.kernels.kernels))
+    union = list(range(len(report.kernels.kernels)))
     analyzed = report.kernels.kernels
     owners = {a.anchor.name: i for i, a in enumerate(analyzed) if a.helper is None}
     for i, a in enumerate(analyzed):
         if a.helper is not None and a.anchor.name in owners:
             # profiles do not distinguish the copies around a kernel
-            union.join(owners[a.anchor.name], i)
+            join(union, owners[a.anchor.name], i)
     reached: list[tuple[RuntimeKernel, SourceNodes, int | None]] = []
     lost: list[RuntimeKernel] = []
     for k in profile.kernels:
@@ -118,7 +119,7 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
             continue
         homes = sorted({home[n] for n in origin.nodes if n in home})
         for other in homes[1:]:
-            union.join(homes[0], other)
+            join(union, homes[0], other)
         reached.append((k, origin, homes[0] if homes else None))
     groups: dict[int, list[tuple[RuntimeKernel, SourceNodes]]] = {}
     hosts: list[MatchedKernels] = []
@@ -126,10 +127,10 @@ def attribute(profile: Profile, origins: Mapping[str, SourceNodes], report: Repo
         if first is None:
             hosts.append(part((), [(k, origin)], order))
         else:
-            groups.setdefault(union.root(first), []).append((k, origin))
+            groups.setdefault(root(union, first), []).append((k, origin))
     members: dict[int, list[int]] = {}
-    for i in range(len(report.kernels.kernels)):
-        members.setdefault(union.root(i), []).append(i)
+    for i in range(len(union)):
+        members.setdefault(root(union, i), []).append(i)
     parts = [part(tuple(members[r]), groups.get(r, []), order) for r in sorted(members)]
     total = sum(k.time_s for k in profile.kernels)
     return Attribution((*parts, *hosts), tuple(lost), total)
@@ -163,20 +164,7 @@ def kernel_of(report: Report) -> dict[Node, int]:
     return kernels_of
 
 
-class Union:
-    """Disjoint sets of numbers. Source: Tarjan 1975."""
-
-    def __init__(self, count: int) -> None:
-        self.parent = list(range(count))
-
-    def root(self, i: int) -> int:
-        """Return the set's smallest member."""
-        while self.parent[i] != i:
-            self.parent[i] = self.parent[self.parent[i]]
-            i = self.parent[i]
-        return i
-
-    def join(self, a: int, b: int) -> None:
-        """Merge two sets."""
-        a, b = self.root(a), self.root(b)
-        self.parent[max(a, b)] = min(a, b)
+def join(parent: list[int], a: int, b: int) -> None:
+    """Merge two groups, whose root is the smallest member."""
+    least, most = sorted((root(parent, a), root(parent, b)))
+    parent[most] = least
