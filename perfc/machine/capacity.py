@@ -15,6 +15,7 @@ from perfc.ir import record
 from .machine import Machine
 
 GIB = 1 << 30
+"""Bytes of a GiB, in which tools print device memory."""
 CONTEXT_BYTES = int(0.6 * GIB)
 """Memory of a CUDA context and the libraries of one process; assumed, half a GiB is usual."""
 MARGIN = 0.02

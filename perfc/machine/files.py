@@ -25,8 +25,10 @@ from .schema import parse
 from .slices import sliced, split
 
 MAX_FILE_BYTES = 131_072
+"""Maximum bytes of a target file; those that come with perfc have less than a tenth."""
 MAX_LINE_BYTES = 1_000  # a dotted key takes tomllib quadratic time in its parts
 _HEAD_BYTES = 4_096
+"""Bytes in which a search by name looks for the names of a target: they come first."""
 CLOSE, SUGGESTED = 8, 3  # names that are close to an unknown one, and those that are suggested
 ROUNDED = 0.03
 """Share of the memory of a card that its name may leave out."""

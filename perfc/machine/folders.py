@@ -8,6 +8,7 @@ from pathlib import Path
 SHIPPED = Path(__file__).parents[1] / "targets"
 CLUSTERS = SHIPPED / "clusters"
 _MAX_FILES = 1_000
+"""Maximum target files of a folder, all of which a list opens."""
 
 
 def user_folder() -> Path:

@@ -11,6 +11,7 @@ from perfc.ir import record
 
 T = TypeVar("T")
 MOST_RANKS = 1 << 16
+"""Maximum degree of any parallelism; a larger one is a typing error."""
 SCHEDULE = "1f1b"
 """Default pipeline schedule: alternate one forward and one backward pass."""
 

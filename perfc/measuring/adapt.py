@@ -30,6 +30,7 @@ PRODUCT = 8192
 COPIED_BYTES = 1 << 28
 """Bytes read and written by the copy that represents calibrate's bandwidth."""
 MOST_ROWS = 1_000_000
+"""Maximum measured kernels; a few dozen suffice, and all are in memory at once."""
 BELOW = 0.5
 """Fraction of the lower bound below which a measured time is rejected as implausible."""
 EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"

@@ -17,7 +17,9 @@ from .engine import kind_of
 
 HOST = "generic-x86-64"
 MOST_RANK, MOST_ADAPTERS = 1024, 4096
+"""Maximum rank and number of LoRA adapters; vLLM takes ranks up to 512."""
 MOST_CACHED_BYTES = 1 << 30
+"""Maximum bytes of a token in the KV cache that are given."""
 MOST_SKEW = 2.0
 """Largest exponent accepted; the kernel measurements were drawn with exponents up to 1.2."""
 

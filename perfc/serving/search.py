@@ -26,7 +26,9 @@ from .simulation.load import Load
 
 T = TypeVar("T")
 RANKS = (1, 2, 4, 8)
+"""Tensor-parallel ranks that are searched: numbers of GPUs within a node."""
 USERS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+"""Concurrencies that are searched: powers of two, and values between the larger ones."""
 MOST_CHECKED = 48
 """Settings within the limits that are simulated, preselected by a steady-state model."""
 OF_ENGINE, MOST_DRAWN = 4, 32

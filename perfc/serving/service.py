@@ -39,6 +39,7 @@ from .simulation.metrics import latencies, throughput
 from .simulation.simulate import SimulatedRun
 
 MOST_ENGINES = 1 << 12
+"""Maximum engines of a fleet; a larger number is a typing error."""
 FAR = 1.5
 """Ratio of users in the pools of two versions beyond which a note says so."""
 DECODER_PROMPT = {"whisper": 4}

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
 
 MOST_RANKS = 1 << 20
+"""Maximum ranks and nodes; a larger number is a typing error."""
 EXTENTS = ("operation", "bytes", "ranks", "nodes")
 """Parameters of a collective, as options and as keywords."""
 USUAL_DTYPE = "bf16"

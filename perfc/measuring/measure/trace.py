@@ -67,7 +67,9 @@ BLOCKED = "_nchwc"
 SCALED = "_bn_nchwc"
 """Operator of a normalization that became a convolution."""
 MAX_MERGED = 5
+"""Maximum nodes that a kernel has merged behind its first, as a bias, an activation and a sum."""
 MAX_ROUNDS = 4
+"""Maximum walks over the graph: each finds what the one before made known, few find anything."""
 
 
 def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str]]:

@@ -20,6 +20,7 @@ from perfc.common.whole_file import write_whole
 WARM_S = 0.3
 """Seconds of warm-up runs."""
 MAX_WARM = 8
+"""Maximum runs to warm up: short runs reach it before `WARM_S`."""
 PROFILED_EVENTS = 60_000
 """Maximum recorded kernel executions; the runtime stops at a million."""
 

@@ -27,6 +27,8 @@ LEVELS = {
 }
 SECTORS = {"l1": "l1tex__t_sectors.sum", "l2": "lts__t_sectors.sum"}
 SECTOR_BYTES = 32
+"""Bytes of a sector, the unit of accesses to L1 and L2. Source: Nsight Compute, Kernel Profiling
+Guide."""
 DRAM_PARTS = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 DEVICE_NAME = "device__attribute_display_name"
 

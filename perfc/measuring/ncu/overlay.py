@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import RooflineTable
 
 MAX_BYTES = 32 << 20
+"""Maximum bytes of a file of measured kernels, which is read as a whole."""
 
 
 @record

@@ -20,8 +20,11 @@ from perfc.errors import ParseError
 from .units import NumberFormat, convention_of, factor, number
 
 MAX_BYTES = 512 << 20
+"""Maximum bytes of a report."""
 MAX_LAUNCHES = 500_000
+"""Maximum kernel launches of a report, each with its counters in memory."""
 MAX_COLUMNS = 20_000
+"""Maximum columns of a page, each of which has a cell in every row."""
 NAME, METRIC, UNIT, VALUE = "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"
 BINARY = b"NVR\0"
 """First bytes of a `.ncu-rep` file."""

@@ -23,17 +23,23 @@ if TYPE_CHECKING:
     from .timeline import HostTimeline
 
 MOST_ROWS = 6_000_000
+"""Maximum events of a trace; each has a few numbers of 64 bits in memory."""
 FEWER = "record fewer steps"
 MOST_NAMES = 200_000
+"""Maximum different names: kernels have few, damaged files one per event."""
 LONGEST_NAME = 1000
 """Maximum characters of a kernel's name; templates of CUTLASS reach 4,000."""
 LARGEST_EXTENT = 1 << 40
+"""Maximum extent of an operand; a larger one is damaged."""
 LARGEST_US = 4.5e15
 """Times and their sums fit 64 bits in nanoseconds."""
 MOST_AXES = 16
+"""Maximum axes of an operand."""
 MOST_ARGUMENTS = 64
+"""Maximum arguments of an operator."""
 _OPERATOR = re.compile(r"[A-Za-z_][\w.:<>(), /~&*-]{0,159}")
 UNKNOWN_NS = -1
+"""Time that a trace does not have, in tables of whole numbers."""
 
 
 class TraceSource(Enum):

@@ -13,6 +13,7 @@ from .facts import FEWER
 
 Fields = dict[str, Any]
 MOST_MESSAGES = 12_000_000
+"""Maximum messages of a trace, counted while it is read: a small file may unpack to many."""
 
 
 def decoded(path: str, schema: str, top: str, each: str, take: Callable[[Fields], object]) -> None:

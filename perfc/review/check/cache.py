@@ -22,6 +22,7 @@ FOLDER = ".perfc_cache"
 FORMAT = 3
 """Format version of the entries; 2 lacked the products."""
 LARGEST_BYTES = 1 << 22
+"""Bytes that are read of an entry: of a longer one they are no JSON, and it is computed again."""
 SECRET_LENGTH = 32
 """Hexadecimal digits, of 128 bits."""
 SETTLED_S = 2.0

@@ -19,6 +19,7 @@ from .views import SCHEMA, SHOWN
 MARKER = "<!-- perfc-comment -->"
 """Marker line that identifies an earlier comment to update."""
 LARGEST_BYTES = 16 << 20
+"""Bytes that are read of the JSON of a check, whose models may be many."""
 LONGEST_CHARACTERS = 60_000
 """Maximum length; GitHub rejects comments above 65,536 characters."""
 

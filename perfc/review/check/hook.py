@@ -6,6 +6,7 @@ import re
 
 FILE = ".pre-commit-config.yaml"
 LARGEST_BYTES = 1 << 20
+"""Maximum bytes of the configuration of hooks, to which an entry is added."""
 ENTRY = """\
 - repo: local
   hooks:

@@ -23,6 +23,7 @@ from .worktree import commit_of
 
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 LONGEST_TEXT = 100
+"""Maximum characters of a line of code in a report."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 

@@ -16,6 +16,7 @@ MODULE = "Module"
 EXAMPLES = "example_inputs"
 """Method of a module that gives its inputs."""
 MOST_SHOWN = 8
+"""Maximum modules that are listed, those with example inputs first."""
 
 
 @record

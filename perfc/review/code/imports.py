@@ -12,6 +12,7 @@ from pathlib import Path
 from perfc.frontend.reading.module_name import SOURCE_FOLDERS, NamedModule
 
 MOST_FILES = 5000
+"""Maximum sources of a module, and files of settings near them; each is read for the digest."""
 SETTINGS = (".json", ".yaml", ".yml", ".toml", ".ini", ".cfg")
 """Suffixes of files that a model may read its sizes from."""
 LARGEST_BYTES = 4 << 20

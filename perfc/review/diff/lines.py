@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .difference import Difference
 
 MOST_SITES = 8
+"""Maximum lines of code that are listed with a change."""
 
 
 @record

@@ -14,6 +14,7 @@ from perfc.errors import ModelError
 
 LFS_POINTER = b"version https://git-lfs"
 LARGEST_POINTER_BYTES = 1024
+"""Maximum bytes of a pointer. Source: git-lfs, docs/spec.md."""
 _OID = re.compile(rb"^oid sha256:([0-9a-f]{64})$", re.MULTILINE)
 
 

@@ -13,6 +13,7 @@ from perfc.ir import record
 from .catalogue import infos
 
 MAX_BYTES = 1 << 20
+"""Maximum bytes of ``perfc.toml`` or ``pyproject.toml``."""
 MAX_LINE_BYTES = 4_000
 """Maximum length of a line; tomllib needs quadratic time in the parts of a dotted key."""
 LEAST_GAIN = 0.01

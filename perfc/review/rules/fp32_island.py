@@ -19,6 +19,7 @@ WIDE = frozenset({DType.F32})
 WIDE_ON_PURPOSE = frozenset({Kind.REDUCTION, Kind.NORMALIZATION, Kind.SOFTMAX, Kind.SIGNAL})
 RANGE_HUNGRY = (Exp, Pow, Log, Erf, CumSum, Softplus, Reciprocal, Sqrt)
 MAX_NODES = 64
+"""Maximum operators of an island, which bounds the search from each cast."""
 
 
 class Fp32Island(Rule):

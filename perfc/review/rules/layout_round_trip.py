@@ -11,6 +11,7 @@ from perfc.review.lint.rule import Finding, Rule, Subject
 from .redundant_transpose import permutation
 
 MAX_BETWEEN = 16
+"""Maximum operators between both transpositions, which bounds the search."""
 
 
 class LayoutRoundTrip(Rule):

@@ -11,6 +11,7 @@ from perfc.review.lint.rule import Finding, Gain, GainBasis, Rule, Severity, Sub
 from perfc.view.report.units import share
 
 TIMES = 8
+"""Factor between the batches that are compared, the "eight times" of the rule's page."""
 LEAST_SHARE = 0.2
 """Minimum fraction of the time per item that a larger batch saves."""
 

@@ -15,6 +15,7 @@ from .memory import MemoryDemand
 from .step import StepCost
 
 MOST_DRAFTED = 64
+"""Maximum draft tokens of a step, all of which the large model verifies."""
 
 
 @record

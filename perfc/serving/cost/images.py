@@ -27,6 +27,7 @@ COUNTS = octaves(1, 32, between=2)
 AT_ONCE = 32
 """Images per pass of a tower; assumed. Engines limit the encoder tokens of a step."""
 MOST_IMAGES = 1024
+"""Maximum images of a prompt."""
 
 
 @record

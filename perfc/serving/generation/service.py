@@ -32,6 +32,7 @@ RUNTIME = TRAINING_DEFAULT
 """diffusers runs PyTorch operator by operator."""
 TARGET = "h100"
 MOST_PICTURES = 1 << 12
+"""Maximum pictures of a batch."""
 
 
 @record

@@ -13,6 +13,7 @@ from .simulate import Served, Stride
 from .steady_state import Share, Steady
 
 MILLION = 1e6
+"""Tokens that prices and emissions are of."""
 SHARES = 0.5, 0.9, 0.99
 """Shares below the quantiles."""
 

@@ -23,6 +23,7 @@ CLOCK_S = 1e8
 LONGEST_LINE = 1 << 24
 """Bytes of a line; the rest of a longer one is left out."""
 MOST_LINES = 4_000_000
+"""Maximum lines of a file of requests, all of which are in memory."""
 METRICS = re.compile(r"# (?:HELP|TYPE) |(?:vllm|sglang)[:_]")
 
 

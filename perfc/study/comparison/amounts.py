@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 YEAR_S, DAY_S, HOUR_S, MINUTE_S = 31_557_600.0, 86_400.0, 3600.0, 60.0
+"""Seconds of the units of long times; a year is Julian, 365.25 days."""
 
 
 def figure(value: float) -> str:

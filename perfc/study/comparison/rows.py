@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from perfc.machine import Machine
 
 MILLION = 1e6
+"""Images, tokens or runs that a bill is of."""
 USUAL = ("a100", "h100", "l4", "t4")
 """Default targets."""
 

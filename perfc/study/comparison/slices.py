@@ -21,6 +21,7 @@ from .rows import Comparison, ModelSetting, Row, compare
 
 SCHEMA = "perfc-mig/1"
 QUARTERS = 4
+"""Profiles among which the dissertation divides utilization."""
 WAITING = ("launch", HOST)
 """Keys of limits during which no kernel runs."""
 

@@ -9,6 +9,7 @@ from perfc.errors import ParseError
 from perfc.ir import record
 
 MAX_POINTS = 4096
+"""Maximum points of a sweep, each of which is analyzed."""
 
 
 @record

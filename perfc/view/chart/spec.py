@@ -18,12 +18,15 @@ from .roofs import RoofLevel
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 
 WIDTH, HEIGHT = 860, 520
+"""Pixels of the drawing without axes."""
 COLOURS = {RoofLevel.L1: "#3b6fb6", RoofLevel.L2: "#c8553d", RoofLevel.DEVICE: "#3a8f5c"}
 """Blue, red and green for L1, L2 and device memory, as in the thesis and Nsight tools."""
 ROOF_COLOUR = "#4a4a4a"
 SHAPES = {RoofLevel.L1: "circle", RoofLevel.L2: "square", RoofLevel.DEVICE: "triangle-up"}
 LABEL_HEIGHT = 11
+"""Pixels of a label, by which labels keep clear of lines and of each other."""
 LONGEST_NAME = 90
+"""Maximum characters of a kernel in the text of its point."""
 
 
 def spec(chart: Chart) -> Json:

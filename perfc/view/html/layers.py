@@ -22,6 +22,7 @@ TALLEST = 16
 ASPECT = 1.9
 """Width over height of a drawing in columns."""
 SWEEPS = 4
+"""Sweeps of the barycenter heuristic, down and up in turn; later ones change few places."""
 
 Edge = tuple[int, int]
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 LEAST_MATCHED = 0.6
 """Minimum fraction of costly kernels that must match."""
 LONGEST = 6000
+"""Maximum operators of each side: time and memory of the alignment are quadratic in them."""
 OPERANDS = 2
 """Largest tensors that identify an operator: those of a product or convolution."""
 _NAMES = {

@@ -15,11 +15,13 @@ from typing import IO, cast
 from perfc.errors import ParseError
 
 CHUNK = 1 << 20
+"""Characters that are read of a file at a time."""
 LARGEST_ITEM = 8 << 20
 """Characters of one event at most."""
 LARGEST_FILE = 4 << 30
 """Characters of a profile, unpacked, at most."""
 MOST_ITEMS = 20_000_000
+"""Maximum events of a profile, which bounds the time to read it."""
 LONGEST_KEY = 200
 """Characters of a key with the blanks and brackets behind it."""
 MOST_OTHERS = 1_000_000
@@ -30,6 +32,7 @@ of PyTorch, JAX and rocprofv3 at hand unpack to 13 to 25 times theirs."""
 BLANKS = re.compile(r"[ \t\r\n,]*")
 
 LONGEST_NUMBER = 32
+"""Maximum characters of a number in text; longer ones would be slow to convert."""
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 

@@ -16,6 +16,7 @@ SUFFIX = "_kernel_time"
 CUT_S = 0.5e-6
 """Durations are whole microseconds, cut: half of one is lost on average."""
 MOST_NAMES = 200_000
+"""Maximum different kernels of a profile, each of which has a table of times."""
 
 
 @dataclass(slots=True)

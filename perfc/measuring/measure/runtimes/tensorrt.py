@@ -13,6 +13,7 @@ from ..profile import Profile, ProfilerKind, RuntimeKernel
 from .events import Event, number, text, whole
 
 MOST_LAYERS = 200_000
+"""Layers that are read; an engine has a few thousand."""
 _ONNX = re.compile(r"\[ONNX Layer: ([^\]]+)\]")
 _FOREIGN = re.compile(r"ForeignNode\[(.+?)\.\.\.(.+?)\]")
 _WRAPPED = re.compile(r"^(?:PWN\(|\()+")

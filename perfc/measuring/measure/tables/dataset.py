@@ -19,7 +19,9 @@ from .rows import SCHEMA, KernelRow, ModelRow
 
 R = TypeVar("R", KernelRow, ModelRow)
 LARGEST_ROWS = 20_000_000
+"""Maximum rows of a data set, which is in memory as a whole."""
 LARGEST = 1e30
+"""Limit of a measured number: products and squares of several stay finite."""
 
 
 def models_file(path: Path) -> Path:

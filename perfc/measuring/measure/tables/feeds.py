@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.generic]
 
 LARGEST_BYTES = 8 << 30
+"""Maximum bytes of the inputs of a run, which are made in memory."""
 _PASSING = (Cast, Reshape, Unsqueeze, Squeeze, Identity, Flatten, Expand, Transpose)
 """Operators that hand ids on as they are."""
 

@@ -22,6 +22,7 @@ LEAST_SPREAD_NS, MOST_NARROWED = 20_000, 0.25
 """Median from the first end of a collective to the last, beyond which a constant difference of
 clocks is looked for; and the part of it that remains with aligned clocks if that is the cause."""
 UNNUMBERED = -1
+"""Position of a collective that its trace does not number; it is matched by its identity."""
 
 
 @record

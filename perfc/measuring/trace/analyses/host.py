@@ -19,7 +19,9 @@ MOST_THREADS = 8
 DEEPEST = 200
 """Events around a launch, those further inside are not looked at."""
 MOST_STACKS = 100_000
+"""Maximum different call stacks, which are all in memory."""
 BLOCK = 1 << 16
+"""Events that are converted to numbers of Python at a time."""
 NOTHING = array("q")
 Span = tuple[int, int, int]
 """Thread, begin and end of an event of the host."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MOST_SPANS = 500_000
 """Launches and operators that are drawn at most."""
 MOST_LANES = 128
+"""Maximum lanes that are drawn, those with the most spans."""
 MOST_LEVELS = 12
 """Lines of spans that overlap in a lane; deeper ones share the last."""
 FRAMES = HostKind.RANGE, HostKind.MODULE

@@ -12,7 +12,9 @@ from perfc.errors import ParseError
 from ..formats import format_of
 
 MOST_RANKS = 1024
+"""Maximum ranks of a job, each of whose traces is read."""
 MOST_FILES = 20_000
+"""Maximum files of a folder that are looked at; a wrong folder may have millions."""
 _NUMBERS = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (

@@ -21,6 +21,7 @@ from .rank_files import files_of, numbered
 
 SCHEMA = "perfc-trace-ranks/1"
 MOST_ARRIVALS = 2_000_000
+"""Maximum collectives of all ranks together, which are matched in memory."""
 MOST_NAMED = 5
 """Collectives, and names of files in a note, at most."""
 EPOCH_NS = 10**18

@@ -17,6 +17,7 @@ from ..timeline import HostKind, HostLabel, HostTimeline
 from .host import span_of, stacks
 
 MOST_NODES = 200_000
+"""Maximum calls of a tree, which is written as a whole."""
 NESTED = 16
 """Nodes of autograd before a launch that are looked through for the one around it."""
 RECORD = "record with torch.profiler.profile(with_stack=True, with_modules=True)"

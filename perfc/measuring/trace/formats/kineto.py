@@ -36,9 +36,13 @@ from ..timeline import Graph, HostKind, HostLabel, HostTimeline
 from . import ort
 
 MOST_DEVICES = 1024
+"""Maximum devices with facts; hosts have up to 16."""
 MOST_WORDS = 100_000
+"""Maximum entries of the caches of operators and frames; later ones are computed each time."""
 LONGEST_WORDS = 2000
+"""Maximum characters of a name that is a key of a cache or a group."""
 LONGEST_LITERAL = 200
+"""Maximum characters of a number, a truth value or a list in text."""
 ATEN = "aten::"
 COLLECTIVE, NCCL = "Collective name", "nccl:"
 _ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")

@@ -36,6 +36,7 @@ LONGEST_S = 120.0
 STEPS = 100_000
 """Instructions of SQLite between checks of the time."""
 MOST_DEVICES = 1024
+"""Maximum devices with facts, as of the other formats."""
 _OPERATOR = re.compile(r"([\w.]+::[\w.:]+|[\w.:]+(?=, (?:seq|op_id) = ))(?:, |$)")
 _SIZES = re.compile(r"\bsizes = (\[[\d\[\], ]{0,4000}\])(?:, [a-z]|$)")
 """Names and extents in ranges of NVTX. Source: torch/csrc/profiler/util.cpp, getNvtxStr."""

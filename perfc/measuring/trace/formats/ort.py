@@ -25,6 +25,7 @@ from ..facts import (
 
 EVENTS = ("traceEvents",)
 MOST_EVENTS = 4_000_000
+"""Maximum executed nodes, which are sorted in memory."""
 Executed = tuple[int, int, str, object, OperatorCall | None]
 """Begin, duration, name, provider and operator of an executed node."""
 

@@ -24,6 +24,8 @@ Argument 1 name_iid int 10 name text 3 count int 4 number int 6 text text
 """
 """Messages of a trace. Source: protos/perfetto/trace of Perfetto."""
 BEGIN, END = 1, 2
+"""Beginning and end of a slice. Source: protos/perfetto/trace/track_event/track_event.proto,
+Type."""
 DISPATCH, COPY = "kernel_dispatch", "memory_copy"
 WORDS = (DISPATCH, COPY, "hip_api", "hip_runtime_api", "hsa_api", "rocprof", "track_event")
 DIRECTIONS = (

@@ -26,6 +26,7 @@ from ..facts import (
 PHASES = (("H2dMs", "Memcpy HtoD"), ("ComputeMs", "inference"), ("D2hMs", "Memcpy DtoH"))
 """Parts of an inference: end of the keys and name of the part."""
 MOST_NS = 10**18
+"""Least time that is damaged: 32 years, and their sums fit 64 bits."""
 TYPES = (
     ("BF16", "bfloat16"),
     ("FP16", "float16"),

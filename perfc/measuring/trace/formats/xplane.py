@@ -27,7 +27,9 @@ from ..facts import (
 from ..wire import Fields, decoded
 
 MOST_THREADS = 100_000
+"""Maximum names of threads and processes."""
 MOST_EVENTS = 4_000_000
+"""Maximum kernels, and launches, of a trace, which are joined in memory."""
 OPERATIONS = "XLA Ops"
 _SHAPE = re.compile(r"\b(bf16|f8\w*|[fsuc]\d{1,3}|pred)\[([\d,]{0,200})\]")
 _PLANE = re.compile(r"/(?:host:(?:CPU|metadata)|device:[A-Z]+:\d)|Task Environment")

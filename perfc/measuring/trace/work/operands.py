@@ -26,6 +26,7 @@ _REAL = re.compile(
 )
 _FIRST = re.compile(r"<(?:unsigned char|signed char|long|int|short|bool)\b(?! int)")
 MOST_ELEMENTS = 1 << 40
+"""Maximum elements of an operand; extents of a damaged trace multiply to more."""
 PACKED = 2
 """Elements in one of the types whose name ends in ``x2``."""
 

@@ -17,6 +17,7 @@ OTHERS = frozenset({"framework", "host_launch", "runtime_version", "tf32", "layo
 DIGITS = 6
 """Significant digits of times; counts are written in full."""
 DIGEST_CHARACTERS = 16
+"""Hexadecimal digits of a digest in a baseline: in 64 bits, models of a project do not collide."""
 
 KEYS: Mapping[Metric, str] = {
     Metric.TIME: "time_s",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..finding import Finding
 
 MAX_ROUNDS = 32
+"""Maximum rounds of fixes: one makes room for the next, and two rules may undo each other."""
 
 
 @record

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfc.measuring.measure.tables.feeds import Input
 
 RUNS = 5
+"""Number of random inputs on which the results must be bitwise equal."""
 VARIED = 2
 """Number of runs with other extents than assumed, if the model supports it."""
 _FOLDER = "session.model_external_initializers_file_folder_path"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 RANK = 25
+"""Position among the changes: after those that add no time."""
 POLICIES = (RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK)
 """Policies, cheapest first; the optimal one is a search that `perfc analyze` offers."""
 

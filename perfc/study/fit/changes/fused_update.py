@@ -10,6 +10,7 @@ from perfc.passes.training.implementation import OptimizerLaunch
 from ..way import Way
 
 RANK = 20
+"""Position among the changes: before those that add time."""
 
 
 def ways(report: Report, gpus: int) -> Iterator[Way]:

@@ -9,6 +9,7 @@ from perfc.api import Report
 from ..way import Way
 
 RANK = 10
+"""Position among the changes: before those that add time."""
 
 
 def ways(report: Report, gpus: int) -> Iterator[Way]:

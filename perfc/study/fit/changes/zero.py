@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 RANK = 30
+"""Position among the changes: last, as it needs several GPUs."""
 STAGES = (
     (1, (BufferRole.STATE,)),
     (2, (BufferRole.STATE, BufferRole.GRADIENT)),

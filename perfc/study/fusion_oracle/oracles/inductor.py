@@ -20,6 +20,7 @@ from perfc.passes.runtimes.inductor import TABLE as TABLE
 from .. import OracleAnswer, OracleGroup, OracleRequest
 
 LONGEST_S = 900
+"""Seconds after which a compilation is given up."""
 WORKER = "perfc.study.fusion_oracle.inductor_worker"
 
 

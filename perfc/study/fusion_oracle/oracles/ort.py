@@ -18,6 +18,7 @@ from perfc.passes.runtimes.ort_cpu import TABLE as TABLE
 from .. import OracleAnswer, OracleGroup, OracleRequest, leading_to
 
 LONGEST_S = 600
+"""Seconds after which a session is given up."""
 SESSION = """
 import sys
 import onnxruntime as ort

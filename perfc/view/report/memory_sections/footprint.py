@@ -24,6 +24,7 @@ CUBLAS_BYTES = 8_519_680
 """Workspace of PyTorch's products, ``:4096:2:16:8`` KiB (aten/src/ATen/cuda/CublasHandlePool.cpp);
 32 MiB on Hopper."""
 HOPPER_CUBLAS_BYTES = 32 << 20
+"""Workspace on Hopper, by the same source."""
 RUNS = 2
 """Runs that are replayed on an allocator: the second reuses blocks that the first left."""
 

@@ -14,6 +14,7 @@ from .kernels import KernelGroup, KernelRow, groups, title_of
 CARRIED = 0.6
 """Share of the time that the critical kernels cover, in at most ``MOST`` rows."""
 MOST = 12
+"""Maximum rows of critical kernels."""
 
 
 @record
