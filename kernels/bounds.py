@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from .ceilings import MeasuredCeiling, SweepLevel
 
 COMPUTE_HEADROOM = 1.25
+"""Factor on the best sample of arithmetic: an assumption, which the note in the target states."""
 CACHE_HEADROOM = 1.25
+"""Factor on the best sample of a cache: an assumption, which the note in the target states."""
 MEMORY_HEADROOM = 1.5
+"""Factor on the best sample of device memory: an assumption, which the note in the target
+states."""
 CLOCK_HEADROOM = 1.1
+"""Factor on the best measured clock: an assumption, which the note in the target states."""
 UNKNOWN_CLOCK_HZ = 6e9
 """Clock if none could be measured: above every shipped processor's rated boost of 2025."""
 _L1_BYTES_PER_CLOCK = 192

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .reference import Inputs, ReferenceResult
 
 KIB = 1 << 10
+"""Bytes of the units of working sets."""
 MIB = 1 << 20
 GIB = 1 << 30
 

@@ -19,6 +19,7 @@ STEPS = 16
 EXTENT = 96
 """Extent of the verified product: divisible by 16 and 32, as matrix units require."""
 SLOTS = 1024
+"""Slots of the verified chase: a cycle that a wrong pointer leaves."""
 _TOLERANCES = {
     "f64": 1e-12,
     "f32": 2e-5,

@@ -20,16 +20,21 @@ if TYPE_CHECKING:
     from .backends.backend import Backend, PowerDraw
 
 FORMAT = 1
+"""Version of the file of samples; a run of another one is not resumed."""
 LARGE_BYTES = 1 << 30
+"""Larger working sets are measured in the first two rounds only, as preparing them takes time."""
 LONG_CHASE_BYTES = 64 << 20
-"""Larger working sets are measured only in the first two rounds: preparing them takes time."""
+"""The limit of chases, whose random cycles take longer to prepare."""
 LONG_S = 1.0
+"""Maximum seconds of a product; larger ones are refused, extrapolated from smaller."""
 OTHERS = 0.1
 """Share of the processors that other programs may use while long runs are measured."""
 UNDIVIDED_S = 3e-3
 """Maximum duration of runs that fit between two scheduler ticks."""
 MAX_LINE_BYTES = 1 << 16
+"""Maximum bytes of a line of the file of samples."""
 MAX_LINES = 200_000
+"""Maximum lines of the file of samples."""
 
 
 @record

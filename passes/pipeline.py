@@ -22,6 +22,7 @@ from . import Analysis, Facts, HasFacts, Pass, Transform, __path__, pass_name
 from .manager import Analyses
 
 MAX_CHARS = 10_000
+"""Maximum characters of a pipeline: a name and options per pass make a few hundred."""
 ENTRY_POINTS = "perfc.passes"
 
 _TOKEN = re.compile(

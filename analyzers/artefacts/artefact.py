@@ -29,9 +29,13 @@ SHIPPED = Path(os.environ.get("PERFC_WEIGHTS") or Path(__file__).parents[1] / "w
 Ready = Callable[[str, str], object]
 """Callback that gets name and schema before training, and raises an error to refuse them."""
 FORMAT = 5
+"""Version of the files; those of another one are refused."""
 MAX_CARD_BYTES = 1 << 18
+"""Maximum bytes of a card, which may come from elsewhere."""
 HEAD_BYTES = 4096
+"""Bytes in which the class stands, so that a list of artefacts parses no card."""
 MAX_ARRAYS_BYTES = 16 << 20
+"""Maximum bytes of the arrays of an artefact."""
 FORESTS = ("factor", "spread")
 CELL_ARRAYS = ("cells_kin", "cells_log2", "cells_count", "cells_efficiency")
 HULL = ("hull_low", "hull_high", "middle")

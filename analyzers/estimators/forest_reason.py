@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from .estimator import Execution
 
 NEAREST = 3
+"""Training rows that an explanation lists."""
 MOVES = 5
+"""Features that an explanation lists."""
 LEAST_MOVE = 0.01
+"""Least change of the logarithm that is listed: 1 % of the time."""
 
 
 @record

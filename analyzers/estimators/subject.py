@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
 
 LONGEST_OP = 400
+"""Maximum characters of an operator in a row."""
 MOST_OPERANDS = 8
+"""Operands of a node that are numbers of a subject; the rest is counted in its bytes."""
 
 # compiled when a kernel is read back, which few runs do
 _TYPE = r"([a-z0-9?]+)\[([\d,]*)\](w?)"

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from .sheet import Sheet
 
 ITEM = 4
+"""Bytes of an f32 element."""
 VOLTA, AMPERE = 7.0, 8.0
+"""Compute capabilities from which the libraries have other tiles."""
 BANKS = 32
 """Words that shared memory gives a clock, on every generation."""
 MOST_LANES = 128

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
 
 TOLERANCE = 0.01
+"""Share by which extents may miss the counted multiply-accumulates: beyond, they are not those of a
+product."""
 LATENT = (576.0, 512.0)
 """Extents of a key and a value that are one latent (DeepSeek's MLA)."""
 EXPANDED = (192.0, 128.0)

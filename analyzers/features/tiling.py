@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from .sheet import Sheet
 
 TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128), (256, 256))
+"""Rows and columns of the tiles that a library has, the least first."""
 SPLITS = (1, 2, 4, 8, 16)
+"""Blocks among which a reduction is divided."""
 STEP = 64
 """Elements of the reduction that a block stages at a time."""
 _FITTED = constants_next_to(__file__)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
 MAX_BYTES = 512 << 20
+"""Maximum bytes of either file, which are read as a whole."""
 NO_GRAPH = "no graph of "
 NAMED = 5
 """Number of models without a graph that a message names, per machine."""

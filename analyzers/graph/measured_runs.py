@@ -47,6 +47,7 @@ USUAL: Mapping[str, Any] = {
 TEXTS = {name: str for name, value in USUAL.items() if value == ""} | {"model": str}
 """Columns that are no numbers: version 1.20 is not 1.2."""
 SCHEMA = 1
+"""Version of the columns, as ``perfc measure --append`` writes them."""
 SEPARATOR = "@"
 Run = GraphRow | tuple[str, str]
 """A run, or its machine and why it can be none."""

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
     from ..steps.setting import Setting
 
 FORMAT = 4
+"""Version of the files; a predictor of another one is refused."""
 MAX_CARD_BYTES = 1 << 18
+"""Maximum bytes of a card, which may come from elsewhere."""
 MAX_ARRAYS_BYTES = 64 << 20
+"""Maximum bytes of the arrays of a predictor."""
 
 
 @record

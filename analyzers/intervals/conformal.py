@@ -25,13 +25,16 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 COVERAGE = 0.9
+"""Share of measurements that an interval holds: 90 % intervals everywhere."""
 LEAST_SPREAD = 1e-3
+"""Least expected spread, by which residuals are divided."""
 _FITTED = constants_next_to(__file__)
 LONGEST = _FITTED["longest_side"].number
 """Largest logarithm of an interval's end over its middle."""
 GROWTH = _FITTED["growth"].number
 """Exponent of the distance with which a machine's common error grows, below a distance of 1."""
 LEAST_DISTANCE = 0.1
+"""Limits of the distance between machines."""
 FURTHEST = 1e3
 """Machines of one sheet still are not the same; of those beyond the other nothing is known."""
 AT_ONCE = 1.0

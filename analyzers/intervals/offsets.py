@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 NOISES = (0.03, 0.045, 0.06, 0.09, 0.12, 0.18, 0.25, 0.35, 0.5)
+"""Standard deviations of noise in logarithms, which the evidence weighs."""
 FREEDOM = 4.0
 """Degrees of freedom of Student's t, as Lange, Little and Taylor advise."""
 TAIL = 2.132 / 1.645
 """Student's quantile at 95 % for that freedom over the normal distribution's."""
 ROUNDS = 3
+"""Rounds of reweighting; later ones change the weights of outliers little."""
 DEVIATION = 1.4826
 """Standard deviation of a Gaussian over its median absolute value."""
 NOISE_DEVIATION = 0.7

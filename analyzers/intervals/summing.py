@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
 
 TOGETHER = 1.0
+"""Correlation of errors that are one error: they add up in a sum."""
 PRODUCTS = "matmul_f32"
 _FITTED = constants_next_to(__file__)
 IN_INFERENCE, IN_TRAINING = _FITTED["correlation_in_inference"].number, TOGETHER

@@ -22,10 +22,12 @@ TILE = 128
 FRAGMENT = 8
 """Multiple to which extents are padded for tensor cores."""
 MOST_PADDING = 4.0
+"""Maximum factor of the padding, which single rows or columns would exceed."""
 TRAINING_PASSES = 3.0
 """Work of a training step over its forward pass: forward, gradient of inputs, gradient of weights.
 It scales launches of the forward pass, as gradients are not listed."""
 LAUNCH_S = 2e-6
+"""Time that a launch takes without work, so that no scale is near zero."""
 SPECIAL_COST = 4.0
 """Vector operations per exponential."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
 
 IMAGE_CHANNELS = 4
+"""Maximum channels of an image: a convolution of so few is the first of a network."""
 
 
 class Geometry(NamedTuple):

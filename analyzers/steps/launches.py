@@ -26,6 +26,7 @@ PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
 CASTS = frozenset({Policy.NARROW, Policy.WIDE})
 """Policies of autocast that cast operands."""
 NARROW_BITS, WIDE_BITS = 16, 32
+"""Bits of the types between which autocast casts: f16 or bf16, and f32."""
 
 
 def launches(

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 
 KEYS = {"unfamiliar": "kinless"}  # of bands in files
 MOST_SPREAD = 3.0
+"""Maximum logarithm of the expected spread."""
 FAR = 1.0
+"""Distance from the training range, in widths of it, from which an estimate extrapolates."""
 MOST_WIDTH = 50.0
 """Maximum logarithm of upper end over estimate."""
 MOST_BEYOND = 3.0

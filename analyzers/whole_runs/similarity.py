@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SIMILAR = constants_next_to(__file__)["similar"].number
 """Distance up to which graphs are similar; 1.41 without a common operator."""
 SCALE = 255.0
+"""Largest byte, in which square roots of shares, at most 1, are stored."""
 
 
 @entity

@@ -16,7 +16,10 @@ MAX_DEPTH = 100
 """Maximum nesting of brackets, below the recursion limit of Python."""
 
 MAX_TERMS = 4096
+"""Maximum terms of an expression: a short text of products in parentheses has exponentially
+many."""
 MAX_BITS = 1024
+"""Maximum bits of a coefficient, which nested products double."""
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
 # no possessive groups: in Python 3.11.0 to 3.11.4 they backtrack incorrectly

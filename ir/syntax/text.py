@@ -35,6 +35,7 @@ from ..tensors.known import literal
 from .names import value_key
 
 VERSION = 1
+"""Version of the text form, in its first line; a reader refuses others."""
 
 FactTable: TypeAlias = "Mapping[str, Mapping[Node, Mapping[str, object]]]"
 """Facts by the analysis that produced them, then by node, then by name."""

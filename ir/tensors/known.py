@@ -33,7 +33,9 @@ MAX_ELEMENTS = 4096
 bounded."""
 
 MAX_TERMS = 48
+"""Maximum terms of a symbolic element; a larger one counts as unknown."""
 INT64 = 1 << 63
+"""Limits of integer elements: from the least of int64 to the largest of uint64."""
 
 
 def _bounded(item: Item) -> Item:

@@ -34,12 +34,15 @@ FLAGS = (
     "-ffp-contract=fast",
 )
 TIMEOUT_S = 60
+"""Seconds after which a compiler is given up."""
 LINE = 64
+"""Bytes of a cache line of x86 and most Arm processors: one element per line of a chase."""
 PAD = 1344
 """Bytes between buffers, so that equal offsets have different addresses modulo the page size."""
 REFILLED_BYTES = 256 << 20
 """Maximum buffer size that is released after a case; larger ones take long to fill again."""
 BLOCK = 1 << 20
+"""Bytes of random numbers that fill the buffers, over and over."""
 
 
 class NativeTask(ctypes.Structure):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
 _L1_FLOATS = 2048
+"""Elements of a buffer and of its result, 8 KiB each, which an L1 cache holds."""
 _LANE_BYTES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1}
 
 

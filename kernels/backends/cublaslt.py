@@ -18,9 +18,13 @@ from perfc.ir import record
 from .backend import MeasurementError
 
 WORKSPACE_BYTES = 64 << 20
+"""Workspace of a product, above the 32 MiB that cuBLAS takes on Hopper."""
 _TRANSA, _A_SCALE, _B_SCALE, _FAST_ACCUMULATION = 3, 17, 18, 25
+"""Attributes of a product. Source: cublasLt.h, cublasLtMatmulDescAttributes_t."""
 _WORKSPACE = 1
+"""CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES. Source: cublasLt.h."""
 _TRANSPOSE = 1
+"""CUBLAS_OP_T. Source: cublas_api.h."""
 
 
 @record

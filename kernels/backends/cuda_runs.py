@@ -22,12 +22,16 @@ KERNELS = data_next_to(__file__)
 CHAINS, STEPS = 8, 16
 """Constants of ``native/arithmetic.cu``."""
 BLOCKS_PER_SM, THREADS = 4, 512
+"""Launch of arithmetic: 2,048 threads on a multiprocessor, as many as the largest hold."""
 GRAPH_NODES = 100
+"""Launches of a graph, over which its own launch is spread."""
 LINE = 128
+"""Bytes of a line of the L2 cache, so that each step of a chase is another line."""
 _COUNTS = {"f16": 2, "bf16": 2, "i8": 4}
 """Multiply–accumulates that a 32-bit lane does at once."""
 _STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
 _SPIN_CYCLES = 100_000
+"""Cycles of one count, about 50 µs: a launch is short against them."""
 
 
 def _elapsed(cuda: Cuda, enqueue: Callable[[], None]) -> float:

@@ -16,6 +16,7 @@ BLOCKS = 24
 OPERATORS = 4
 """Launches per block: convolution, normalization, activation, addition."""
 CHANNELS, EXTENT = 8, 8
+"""Channels and extent of the maps: every kernel is shorter than its launch."""
 
 
 def lacking(device: str) -> str:

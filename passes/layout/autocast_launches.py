@@ -13,6 +13,7 @@ from ..precision.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
 from ..runtimes import Steps, runtime
 
 NARROW_BITS = 16
+"""Bits of f16 and bf16, the types that autocast narrows to."""
 
 
 @record

@@ -47,7 +47,7 @@ IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
 """Most channels and elements of a window that cuDNN convolves on vector units in every type."""
 UNALIGNED = "unaligned product"
 """Class of products with an extent that vectors cannot load whole."""
-TILE = 128
+TILE = 128  # rows and columns that a block of threads computes
 BLOCKS = 8
 """Blocks of threads that run on a multiprocessor at the same time."""
 BLOCK = 32

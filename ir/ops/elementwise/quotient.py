@@ -14,6 +14,7 @@ MAX_TERM: Final = 64
 Products with extents up to 2**24 / 64 / 64 are then exact in single precision."""
 
 MAX_DEGREE: Final = 16
+"""Maximum factors of a term, which bounds the time of later arithmetic."""
 
 
 def is_symbolic(item: Item) -> bool:

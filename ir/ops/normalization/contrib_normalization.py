@@ -29,6 +29,8 @@ from ...problem.rows import Rows, Span
 from .normalization import STATISTICS_ALU, Normalization, rows_before
 
 RMS_ALU = 4
+"""Operations per element of RMSNormalization: square, sum, product with the root, one with
+gamma."""
 LAYER_NORM_ALU = STATISTICS_ALU + 2
 """Operations per element without the addition of beta."""
 

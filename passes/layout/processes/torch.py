@@ -26,6 +26,7 @@ from ..blocks import BLOCK
 from . import ProcessMemory
 
 F32_BYTES = 4
+"""Bytes of an element in the blocks of oneDNN, which are f32."""
 
 
 def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> ProcessMemory:

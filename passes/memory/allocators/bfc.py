@@ -13,10 +13,14 @@ from . import Allocator, OutOfMemoryError
 from .blocks import FreeBlocks, MemoryBlock, split
 
 MIN_CHUNK = 256
+"""``kMinAllocationSize``: sizes of chunks are its multiples."""
 FIRST_REGION = 1 << 20
+"""``initial_chunk_size_bytes``: the first region."""
 LARGEST_REGION = 1 << 30
 """``max_power_of_two_extend_bytes``: from there on as much as is needed is taken."""
 DEAD_BYTES = 128 << 20
+"""``max_dead_bytes_per_chunk``: the rest of a chunk from which it is cut even if it is not twice as
+large."""
 
 
 class BfcArena(Allocator):

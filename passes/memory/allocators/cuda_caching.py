@@ -14,11 +14,17 @@ from . import Allocator, OutOfMemoryError
 from .blocks import FreeBlocks, MemoryBlock, split
 
 MIN_BLOCK = 512
+"""``kMinBlockSize``: sizes are its multiples."""
 SMALL = 1 << 20
+"""``kSmallSize``: largest block of the pool of small ones."""
 SMALL_SEGMENT = 2 << 20
+"""``kSmallBuffer``: segment of small blocks."""
 LARGE_SEGMENT = 20 << 20
+"""``kLargeBuffer``: segment of blocks below `OWN_SEGMENT`."""
 OWN_SEGMENT = 10 << 20
+"""``kMinLargeAlloc``: from here on, a block has a segment alone."""
 ROUND_SEGMENT = 2 << 20
+"""``kRoundLarge``: segments of single blocks are its multiples."""
 
 
 def rounded(nbytes: int) -> int:

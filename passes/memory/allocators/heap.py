@@ -12,9 +12,13 @@ from . import Allocator
 from .blocks import FreeBlocks, MemoryBlock, split
 
 ALIGNMENT = 16
+"""``MALLOC_ALIGNMENT``: blocks with their header of 8 bytes are its multiples."""
 FIRST_THRESHOLD = 128 << 10
+"""``DEFAULT_MMAP_THRESHOLD_MIN``: threshold of separate pages before the first is freed."""
 LARGEST_THRESHOLD = 32 << 20
+"""``DEFAULT_MMAP_THRESHOLD_MAX``: larger blocks do not raise the threshold."""
 LEAST_REST = 32
+"""``MINSIZE``: a smaller rest stays with its block."""
 
 
 class Heap(Allocator):

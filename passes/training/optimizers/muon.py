@@ -14,6 +14,7 @@ from ..optimizer import ListKernel, ListOptimizer, apply, state_like
 from . import adamw
 
 ITERATIONS = 5
+"""Newton-Schulz iterations of an update, the default ``ns_steps`` of ``torch.optim.Muon``."""
 COEFFICIENTS = (3.4445, -4.775, 2.0315)
 """Coefficients of the Newton-Schulz iteration, which runs in bf16."""
 MOMENTUM = (
