@@ -227,6 +227,7 @@ def describe(error: Exception, args: Sequence[str]) -> str:
 def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
     """Return a replacement for an unknown option, "" if click's message is sufficient."""
     from perfc.commands.shared.former import OPTIONS
+    from perfc.commands.shared.table import TABLE
     from perfc.common.other_names import option_for
 
     if error.ctx is None or error.option_name in OPTIONS:
@@ -235,10 +236,11 @@ def renamed(error: click.NoSuchOption, args: Sequence[str]) -> str:
     if command is cli:
         return f"options follow a command, as in perfc analyze {' '.join(args)}"
     known = frozenset(flag for p in command.params for flag in (*p.opts, *p.secondary_opts))
-    spelled = option_for(error.option_name, known)
-    if not spelled:
-        return ""
-    return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
+    if spelled := option_for(error.option_name, known):
+        return f"it is {spelled} here (see '{error.ctx.command_path} --help')"
+    key, names = error.option_name.removeprefix("--"), cli.list_commands(error.ctx)
+    owners = [f"perfc {name}" for name, of in TABLE.items() if key in of and name in names]
+    return f"an option of {', '.join(owners)}" if owners else ""
 
 
 def wanted(error: click.UsageError) -> str:

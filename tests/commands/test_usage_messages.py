@@ -24,6 +24,8 @@ MODEL = Path(__file__).parents[2] / "examples" / "models" / "resnet50.onnx.gz"
         ("analyze m.onnx --bacth 8", "Did you mean '--batch'?"),
         ("llm llama-3.1-8b --request-rate 4", "it is --rate N here"),
         ("llm llama-3.1-8b --tensor-parallel-size 4", "it is --tp N here"),
+        ("analyze m.onnx --slo 4ms", "an option of perfc compare, perfc mig, perfc sweep"),
+        ("sweep m.onnx --batch 1..64", "as in --batch 8 or 1:64"),
         ("-t a100 m.onnx", "options follow a command, as in perfc analyze -t a100 m.onnx"),
         ("m.onnx -t a100", "perfc analyze m.onnx -t a100"),
         ("benchmark m.onnx", "no command 'benchmark'; did you mean measure?"),

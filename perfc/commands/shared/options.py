@@ -204,7 +204,8 @@ def axis_text(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     if value == AUTO and ctx.command.name in FINDING_BATCHES:
         return value
     if value is not None and (not value or set(value) - set("0123456789:*,")):
-        raise click.BadParameter(f"{value[:32]!r} is not a number, as in {param.opts[-1]} 8")
+        more = " or 1:64" if ctx.command.name == "sweep" else ""
+        raise click.BadParameter(f"{value[:32]!r} is not a number, as in {param.opts[-1]} 8{more}")
     if value is not None and not value.strip("0"):
         raise click.BadParameter("0 runs nothing: at least 1")
     return value
