@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 WIDTH = 420
+"""Pixels of the plot area of a chart."""
 NAMES = {"type": "nominal", "title": None}
 
 

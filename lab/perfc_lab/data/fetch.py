@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LIMIT_S = 3600
+"""Seconds after which git is given up."""
 _URL = re.compile(r"(?:https://|file:///|/)[^\s\0]+")
 
 

@@ -23,6 +23,7 @@ WHOLE_MODELS = "whole_models"
 MOST_ROWS = 10_000
 """Maximum times of a publication; the largest one read has 2,610."""
 LARGEST_COUNT = 1_000_000
+"""Maximum of a whole number in a table."""
 COLUMNS = (
     "source",
     "device",

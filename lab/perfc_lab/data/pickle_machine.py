@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from perfc.ir.record import record
 
 MAX_ELEMENTS = 1 << 27
+"""Maximum elements of a tensor that a damaged pickle can claim."""
 STORAGES = {
     "torch.FloatStorage": "<f4",
     "torch.DoubleStorage": "<f8",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_FILE_BYTES = 1 << 30
+"""Maximum bytes of a table of a source, which is read as a whole."""
 _POINTER = b"version https://git-lfs.github.com/spec/v1"
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAGIC = 0x1950A86A20F9469CFC6C
+"""First pickle of a file before PyTorch 1.6. Source: torch/serialization.py, MAGIC_NUMBER."""
 LARGEST_NUMBER = 8
 """Bytes of a number, at most."""
 RECORDS = {

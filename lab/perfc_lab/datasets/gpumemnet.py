@@ -32,7 +32,9 @@ TABLE = "gpumemnet_mlp.parquet"
 SETTING = Setting(Precision.F32, version=(2, 0), training=True)
 TARGET = "a100-sxm4-40gb"
 MIB = 1 << 20
+"""Unit of memory in its tables."""
 MOST_LAYERS = 1_000
+"""Maximum layers of an MLP that a row can claim."""
 Layers = tuple[tuple[str, int], ...]
 """Kinds and widths, from the input on."""
 

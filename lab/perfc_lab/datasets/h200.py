@@ -29,6 +29,7 @@ from .timm import encoded_file
 
 FILES = "h200/vision*.csv*"
 MAX_BYTES = 64 << 20
+"""Maximum characters of a file of a campaign."""
 PRECISIONS: Mapping[str, Precision] = {
     "fp32": Precision.F32,
     "tf32": Precision.TF32,

@@ -26,6 +26,7 @@ WEIGHT = 4.0
 ROBUST = 8
 """Rounds of weighing rows by their errors."""
 NUDGE = 0.05
+"""Step of a numeric derivative, as a share of `SCALE`."""
 SCALE: Mapping[str, float] = {
     "products": 0.15,
     "attention": 0.5,

@@ -16,6 +16,7 @@ CLUSTERS = {"a100_dgx": "p4d", "h100_dgx": "dgx-h100", "a100_pairwise_nvlink": "
 """The source states no network: ``a100_dgx`` is taken to have the one whose rate is nearest."""
 EXCHANGES = {"all_reduce": Exchange.ALL_REDUCE, "send_recv": Exchange.SEND_RECEIVE}
 LARGE_BYTES = 1 << 22
+"""Messages from 4 MiB on, whose time is bandwidth, not latency."""
 
 
 @record

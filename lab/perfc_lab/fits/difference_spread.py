@@ -54,7 +54,9 @@ EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 MOST_ROWS = 2500
 """Most rows of a machine; they are drawn."""
 POWERS = (1.0, 1.25, 1.5, 1.75, 2.0)
+"""Exponents of the exponential variogram that are tried, up to the Gaussian."""
 LEAST_PAIRS, LEAST_ROWS = 30, 20
+"""Pairs of a distance, and rows of a machine, below which a quantile says nothing."""
 PAIRS = 600
 """Pairs of each machine whose differences are checked against their intervals."""
 MOST = 3.0

@@ -41,6 +41,7 @@ from ..tables.h200_operators import module_of
 
 TRACES = Path(h200_operators.FILE).parent / "traces"
 ORDERS = (1.0, 2.0, 4.0)
+"""Exponents with which resources add up: 1 is their sum, larger ones tend to the longest."""
 QUANTILES = (0.03, 0.97)
 """Quantiles of rows left out: wide, as terms and norms were chosen on these rows."""
 PRIOR_ROWS, PRIOR_SPREAD = 3, 0.15
@@ -48,6 +49,7 @@ PRIOR_ROWS, PRIOR_SPREAD = 3, 0.15
 DRAWN, OF_ONE_NETWORK = "datasets/h200/operators", 0.2
 """Source of operators drawn at random, and the weight of others in the spreads of all classes."""
 MOST_PARTS = 25
+"""Maximum fits of a class for rows left out."""
 LEAST_RAMP = 0.8
 """Time in microseconds that no launch is shorter than: a memory fill takes 0.85."""
 ALSO: Mapping[tuple[str, ...], str] = {("convolution", "f32"): "image convolution"}
@@ -96,6 +98,8 @@ CALLS = {"mul": ("binary", "mul"), "relu": ("unary", "relu6")}
 """Operators of NeuSight's table, and what they are here."""
 CALLED = "NeuSight"
 LONG_US, LAUNCH_S, MOST_CALLS = 120.0, 8e-6, 4
+"""Least time of NeuSight's rows that are read, the launch in it, and maximum rows of an
+operator."""
 
 
 @record

@@ -73,7 +73,9 @@ RARE = 30
 OUTLIER = 0.15
 """Relative error from which a row counts less."""
 ENDS = (0.05, 0.95)
+"""Quantiles of a 90 % interval."""
 COVERAGE = 0.9
+"""Share of rows that an interval holds."""
 UNKNOWN = (0.5, 1.0, 2.0)
 """Ratios that count among those of each class."""
 INTEGER_PARTS = re.compile("Quant|Integer")

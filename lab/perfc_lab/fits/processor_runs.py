@@ -55,6 +55,7 @@ LAUNCHES_S = np.linspace(0, 500e-6, 501)
 NONE = np.zeros(1)
 GROUPS_S = np.linspace(0, 20e-6, 81)
 COVERAGE = 0.9
+"""Share of runs that an interval holds."""
 
 
 class Run(NamedTuple):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LAYERS = 4
+"""Graph convolutions of the predictor in the paper."""
 DROPOUT = 0.2
 OPERATORS = Schema("Eagle nodes", indicators(VOCABULARY))
 ONE_HOT, PMGNS = "one-hot", "pmgns"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 FEATURES = Schema("GBoost", (*STATIC.columns, *ROW.columns))
 """The six of TraPPM, and what stands for its one machine and way of running."""
 LEAST_TREES = 50
+"""Least trees of a scaled-down training."""
 GRID = "grid"
 
 

@@ -19,10 +19,15 @@ from .networks.message_passing import sage
 from .networks.train import clock_s, short_products
 
 EPSILON = 1e-15
+"""Addend below a logarithm, as in torch_geometric, GAE."""
 EPOCHS = 400
+"""Passes over the graphs. Source: thesis, Section 5.5.3."""
 LEARNING_RATE = 5e-4
+"""Rate of Adam. Source: thesis, Section 5.5.3."""
 DROPOUT = 0.5
+"""Dropout after each layer but the last. Source: thesis, Section 5.4.2."""
 NODES_PER_STEP = 8192
+"""Nodes of a step where the recipe is not followed, which takes one graph."""
 
 
 class GraphEncoder(nn.Module):

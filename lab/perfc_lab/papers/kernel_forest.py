@@ -30,12 +30,15 @@ FEATURES = Schema(
 )
 """Hyper-parameters, work and traffic of a kernel, and the machine; sizes by their logarithm."""
 TREES = 40
+"""Trees of a forest."""
 ROUNDS = 3
+"""Rounds that share a measured run among its kernels by the forests of the round before."""
 MOST_KERNELS = 60_000
 """Most kernels of each kind, drawn at random."""
 MOST_LAUNCHES = 400_000
 """Most launches of all kinds; whole rows are drawn at random until there are as many."""
 LAUNCH_S = 2e-6
+"""Time of an empty launch, so that no kernel is predicted near zero."""
 PARAMETERS: Mapping[str, Any] = {
     "learning_rate": 1.0,
     "num_parallel_tree": TREES,

@@ -76,6 +76,7 @@ PER_INPUT = {
 }
 POOLS = ("average_pool", "max_pool")
 F32_BYTES = 4
+"""Bytes of an element: the profile counts in f32 whatever the precision."""
 
 
 def profile(graph: ModelGraph, batch: float) -> dict[str, Array]:

@@ -69,6 +69,7 @@ normalisation have their places. Other operators have sixteen zeros, as in the a
 Since version 2 of the columns, a mean over an image is a pool; version 1 gave it zeros.
 """
 IMAGE_RANK = 4
+"""Axes of feature maps: batch, channels, height and width."""
 STATIC = Schema("PMGNS static", ("mac", "batch", "convolutions", "dense", "relu"))
 """``F_s`` of Eq. 4.1."""
 CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {

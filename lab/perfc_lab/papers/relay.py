@@ -40,6 +40,8 @@ CODES: Mapping[str, int] = {
 VECTORS = ("batch_norm", "layer_norm", "group_norm", "instance_norm", "prelu", "add", "mul", "div")
 """Operators whose stored vectors are parameters; those of others are axes and sizes."""
 KINDS, ATTRIBUTES, SHAPE = 16, 12, 4
+"""Columns of the authors' feature matrix: kinds of operators, attributes, extents of a
+parameter."""
 ONE_HOT = [[float(0 < i == place) for i in range(KINDS)] for place in range(KINDS)]
 """By place; that of 0 is zero."""
 UNITS: Mapping[Quantity, float] = {

@@ -46,6 +46,8 @@ NODES = Schema("TraPPM nodes", (*indicators(VOCABULARY), *SHAPES, "mac", "parame
 PRETRAINING_SHARE = 0.35
 """Share of the time for pretraining; the paper's took 25.6 hours against 1.3 hours a fold."""
 FINE_TUNING_PASSES = 60
+"""Passes over the rows of a second GPU, at a tenth of the learning rate; the thesis states
+neither."""
 RANDOM, WITHOUT, SUPERVISED, SCRATCH = "random", "without-embedding", "supervised", "scratch"
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 """Batches of unmeasured graphs, one drawn for each."""

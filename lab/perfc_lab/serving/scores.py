@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 EDGES = 0.05, 0.95
+"""Quantiles of a 90 % interval."""
 EAGER = "-eager"
 """Suffix of names of host models that launch kernel by kernel."""
 SATURATED = f"vllm {'.'.join(map(str, numbers_of(ML_ENERGY_VLLM)))}"

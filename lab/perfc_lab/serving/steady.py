@@ -11,6 +11,7 @@ from perfc.ir.record import entity, frozen
 BUSIEST = 0.95
 """Maximum utilization of a prefill worker: prompts do not arrive evenly."""
 ROUNDS = 30
+"""Maximum iterations; they end at `CLOSE`."""
 CLOSE = 1e-3
 """Relative change of the number of users in decode at which the iteration ends."""
 REQUESTS = 10

@@ -57,6 +57,7 @@ AUTOTUNED = "flashinfer_cutlass"
 made, and FlashInfer knows good tactics of Blackwell alone. On Hopper the first of them takes three
 to six times what TensorRT-LLM's tuned ones take; products in blocks have one kernel there."""
 HOPPER = 9
+"""Major compute capability of Hopper."""
 
 
 class AicMoe(TableSource):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 HALF_BYTES = 2
+"""Bytes of an element of bf16 and f16."""
 COMPUTED = "bf16"
 """Type that f16 stands for: one unit multiplies both at one rate; nearly all rows are bf16."""
 SHARDS, IN_BLOCK = "shards", "in_block"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 HEAD_DIM = 128.0
+"""Extent of a head in all its models."""
 TARGETS = {"A6000": "rtx-a6000"}
 """Devices whose names are no target's."""
 OLD = "v0_torch_profiler"

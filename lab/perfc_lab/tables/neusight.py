@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 ITEM = 4
+"""Bytes of an element of f32."""
 PUBLISHED_TEST = "published_test"
 """Column that is 1 for rows of NeuSight's own test folder: shapes beyond those it trains on."""
 LAYOUTS: Mapping[str, str] = {"bmm": "nn", "linear": "tn"}

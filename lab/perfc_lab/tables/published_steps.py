@@ -61,6 +61,7 @@ PYTORCH = (1, 13)
 MOST_SCALING = 1.1
 """Eight cards over eight times one card; beyond it one of the two rows is wrong."""
 CARDS = 8
+"""GPUs of the rows that are compared with those of one GPU."""
 
 
 class SkipReason(Enum):

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 UNITS = ("matrix16", "matrix8", "matrix4", "device", "l2", "special", "duration")
 SHORT_S = 10e-6
 SAMPLE = 3000
+"""Maximum rows of a block."""
 MOST_RATE = 20.0
+"""Upper limit of the coefficients of the fit."""
 
 
 @dataclass(frozen=True, eq=False)

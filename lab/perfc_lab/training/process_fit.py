@@ -38,9 +38,11 @@ REACH, REACH_SPREAD = 1.5, 1.0
 """The same of the logarithm of a column's reach, in its standard deviations. Where columns share
 one, its middle is 0 and its deviation `SPREAD`."""
 JITTER = 1e-6
+"""Addend of the diagonal, without which the covariance of equal rows is singular."""
 UNLIKELY = 1e10
 """In place of minus the logarithm of a likelihood that cannot be computed: searches step back."""
 LEAST_WIDTH = 1e-6
+"""Deviation up to which a column counts as constant."""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FOLDS = 5
+"""Folds of unseen shapes, each of which is tested once."""
 TWINS: tuple[frozenset[str], ...] = (
     frozenset({"h100-sxm5-80gb", "h200-sxm-141gb"}),
     frozenset({"b200-sxm-180gb", "gb200"}),

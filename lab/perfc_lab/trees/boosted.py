@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 UNKNOWN = -1.0
+"""Number in place of NaN."""
 NUMBERS = (100, 500, 1000, 2000)
+"""Numbers of trees in the grid of the thesis."""
 
 
 @frozen

@@ -36,7 +36,9 @@ PLAIN, SUM, RESIDUAL, GNN = "trees", "kernel sum", "trees on the kernel sum", "g
 ABLATED = ForestSettings(trees=100)
 """The thesis's best with fewer trees, whose order of feature sets is the same."""
 SPEED_ROWS = 256
+"""Rows of one call whose speed is measured."""
 SHORT_S = 2.0
+"""Training before the speed of a network is measured."""
 
 
 @record

@@ -9,6 +9,7 @@ from enum import Enum
 from .rows import TreeRow
 
 FOLDS = 5
+"""Folds: a fifth of the rows is tested at a time."""
 
 
 class HeldOutKind(Enum):

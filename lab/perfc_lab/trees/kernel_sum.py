@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SMALLEST = 1e-12
+"""Least time or share whose logarithm is taken, or that divides."""
 SHARES = (
     "time of a token",
     "prompts",

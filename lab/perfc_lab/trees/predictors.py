@@ -42,6 +42,7 @@ RESIDUAL = (
 """Features of the error of a kernel sum; those that identify a model or machine, and lengths of
 prompts and answers, are left out: few models have several settings."""
 MOST_INNER_FOLDS = 3
+"""Folds within a fold, by which the trees learn from answers of the kernel sum to unseen rows."""
 MOST_TOGETHER = 12
 """Answers whose mean is taken."""
 MOST_CHOICE_ROWS = 500

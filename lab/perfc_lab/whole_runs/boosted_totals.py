@@ -58,7 +58,9 @@ TOTALS = Schema(
     ),
 )
 ROUNDS = 2000
+"""Maximum trees; validation rows stop earlier."""
 PATIENCE = 50
+"""Trees without progress on validation rows after which training stops."""
 PARAMETERS: Mapping[str, float | int] = {
     "eta": 0.04,
     "max_depth": 6,

@@ -28,7 +28,9 @@ DOUBLINGS = tuple(float(x) for x in range(-19, -3, 2))
 INTENSITIES = tuple(float(x) for x in range(-4, 10, 2))
 """Knots of the logarithm of operations a byte."""
 OPERANDS = (0, 1, 2, 3)
+"""Numbers of operands with a column each."""
 WINDOWS = (1, 9, 25)
+"""Elements of windows with a column each: 1×1, 3×3 and 5×5."""
 LAUNCH = (
     "one",
     "host",

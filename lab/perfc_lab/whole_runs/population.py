@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 NOISES = (0.001, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25)
+"""Relative deviations of a row from its machine that are tried; the likeliest one counts."""
 FREEDOMS = (0.01, 0.03, 0.1, 0.3)
 """Deviation of a weight from what the population says."""
 SHARED = 0.5

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.graph.model_graph import OpGraph
 
 PARTS = 3
+"""Parts of the rows, each of which is left out once."""
 RECIPE = SumRecipe(trees=250, depth=7, knee=0.1)
 TRAINING_WEIGHT = 3.0
 """Weight of a training step, of which far fewer are measured."""
@@ -56,6 +57,7 @@ RESIDUAL: Mapping[str, object] = {
     "max_bin": 32,
 }
 ROUNDS, PATIENCE = 600, 40
+"""Maximum trees of the residual, and those without progress after which training stops."""
 UNWATCHED = 100
 """Trees where no rows are kept for stopping early."""
 SPREAD: Mapping[str, object] = {
@@ -68,6 +70,7 @@ SPREAD: Mapping[str, object] = {
     "max_bin": 64,
 }
 SPREAD_ROUNDS = 60
+"""Trees of the expected spread."""
 PULL = 1.0
 """Number of rows that the mean of the level above an offset counts as."""
 MACHINE_FEATURES = frozenset(

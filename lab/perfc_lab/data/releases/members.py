@@ -15,9 +15,11 @@ from perfc.ir.record import record
 from ..source import FetchError
 
 MOST_MEMBERS = 500_000
+"""Maximum files of a release."""
 MOST_BYTES = 64 << 20
 """Size of a member, at most."""
 MOST_TOTAL_BYTES = 256 << 30
+"""Maximum bytes of all members: an archive of zeros would unpack for hours."""
 
 
 @record

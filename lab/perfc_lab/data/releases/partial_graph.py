@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 MOST_NODES = 1 << 18
+"""Maximum operators of a network."""
 MOST_NUMBERS = 1 << 24
+"""Maximum numbers of a table of features, counted before an array is made of them."""
 LARGEST = 1e24
 """Largest number; sizes of no network are near."""
 

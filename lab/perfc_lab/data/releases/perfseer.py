@@ -36,8 +36,11 @@ SETTINGS = {
 FIELDS = 7
 """Time, mean use of multiprocessors and memory, mean memory; highest of the last three."""
 MOST_LABELS = 1 << 16
+"""Maximum bytes of a text of labels, which has a few numbers."""
 MOST_EDGES = 1 << 20
+"""Maximum tensors of a network."""
 MOST_OF_A_NAME = 40
+"""Maximum characters of the kind of an operator."""
 ARGUMENTS = {
     "kernel": ("conv_kernel_size", "pool_kernel_size"),
     "stride": ("conv_stride", "pool_stride"),

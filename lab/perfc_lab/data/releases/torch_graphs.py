@@ -91,11 +91,14 @@ MNEMONICS = {
     "QLinearMatMul": "qlinear_matmul",
 }
 DIPPM_WIDTH, TRAPPM_WIDTH = 32, 113
+"""Features of a node in each release."""
 DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))
 TRAPPM_SETTING = Setting(Precision.F32, version=(2, 0), training=True)
 A100, V100 = "a100-sxm4-40gb", "v100-sxm2-16gb"
 MB = 1e6
+"""Unit of memory in labels of DIPPM."""
 MIB = 1 << 20
+"""Unit of memory in labels of TraPPM."""
 
 
 def torch_graph(member: ReleaseMember) -> tuple[str, GraphRow, PartialGraph]:

@@ -76,7 +76,9 @@ CORRECTED = STATES | {
 }
 MESSAGES = {"num_gpus": "num_gpus", "message_size": "message_elements"}
 US_PER_MS = 1000
+"""Its tables have milliseconds, ours microseconds."""
 MAX_SHEET_BYTES = 1 << 20
+"""Maximum bytes of a data sheet of a system."""
 RENAMED = {"TRTLLM": "trtllm", "VLLM": "vllm", "SGLang": "sglang", "SGLANG": "sglang"}
 MISFILED = {"NVIDIA GB300": "gb300"}
 """Rows that lie in the folder of another system."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 NEW = "profiler/perf"
 OLD = ("profiler/v0/perf_models", "llm_profile/perf_models")
 NS_PER_US = 1000
+"""Tables of layers have nanoseconds, ours microseconds."""
 US_PER_MS = 1000
+"""Tables of attention have milliseconds."""
 BATCHES = {name: name for name in ("prefill_chunk", "kv_prefill", "n_decode", "kv_decode")}
 
 

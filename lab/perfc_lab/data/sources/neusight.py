@@ -71,8 +71,11 @@ NODE = {
     "acc_latency": "grad_accumulate_latency_us",
 }
 US_PER_MS = 1000
+"""Its tables have milliseconds, ours microseconds."""
 NAME_LENGTH = 160
+"""Characters of the names of kernels that are stored: templates of CUTLASS have thousands."""
 F32_BYTES = 4
+"""Bytes of an element: all operators were measured in f32."""
 
 
 class NeuSight(PublicSource):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 STATISTICS = ("min", "max", "mean", "median", "std")
 CONSTANTS = ("n_head", "n_kv_head", "n_embd", "n_expanded_embd", "vocab_size", "use_gated_mlp")
 US_PER_MS = 1000
+"""Its tables have milliseconds, ours microseconds."""
 
 
 NETWORK = {

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
 
 CLASSES = (10, 100, 1000)
+"""Numbers of classes, of CIFAR-10, CIFAR-100 and ImageNet."""
 SIZES = (96, 128, 160, 192, 224, 256, 288, 320)
+"""Edges of images: multiples of 32, by which families reduce them."""
 Family = Callable[[NetworkBuilder, random.Random], "Value"]
 
 

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
 
 STEM, HEAD, CLASSES = 16, 1504, 100
+"""Channels of the first and last convolution, and classes of CIFAR-100."""
 IMAGE = (3, 32, 32)
+"""Image of CIFAR-100."""
 LAYERS = (1, 4, 4, 4, 4, 4, 1)
+"""Blocks of each stage, with their channels and the stride of the first."""
 CHANNELS = (16, 24, 32, 64, 112, 184, 352)
 STRIDES = (1, 1, 2, 2, 1, 2, 1)
 SKIP = 8
+"""Number of the operator that passes its input on."""
 
 
 @record

@@ -36,6 +36,7 @@ TARGETS: Mapping[str, str] = {
 }
 """Graphics processors; times of ``titanx`` beside those of ``1080ti`` fit Pascal, not Maxwell."""
 MOST_ARCHITECTURES = 1500
+"""Architectures of a space that are lowered."""
 
 
 class SearchSpace(GraphDataset):

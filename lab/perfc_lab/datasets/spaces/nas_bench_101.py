@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
 
 CHANNELS = 128
+"""Channels of the first stack; each further one has twice as many."""
 STACKS = CELLS = 3
 IMAGE = (3, 32, 32)
+"""Image and classes of CIFAR-10."""
 CLASSES = 10
 MOST_VERTICES = 7
+"""Maximum vertices of a cell, of which two are input and output."""
 INPUT, OUTPUT, CONV3, CONV1, POOL = -1, -2, 0, 1, 2
+"""Labels of vertices in the tables."""
 
 Matrix = tuple[tuple[int, ...], ...]
 

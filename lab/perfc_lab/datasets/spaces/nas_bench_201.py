@@ -18,9 +18,13 @@ if TYPE_CHECKING:
     from perfc.ir.graph import Module, Value
 
 CHANNELS = 16
+"""Channels of the first stage; each further one has twice as many."""
 CELLS = 5
+"""Equal cells of each of three stages."""
 NODES = 4
+"""Nodes of a cell."""
 IMAGE = (3, 32, 32)
+"""Image and classes of CIFAR-10."""
 CLASSES = 10
 OPERATORS = ("none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3", "avg_pool_3x3")
 

@@ -32,11 +32,13 @@ Summed = Callable[[GraphSummary], Tensor]
 TOKENS_PER_STEP = 2048
 """Approximate tokens of questions, answers and graphs in one step."""
 GRAPH_TOKENS = 48
+"""Tokens of a graph, about, in the size of a step."""
 GRAPHS_AT_ONCE = 16
 """Whose summaries are written together."""
 SHORT = 3
 """Kinds of layer at most, of a summary whose graph's tokens stop there."""
 LONGEST_ANSWER = 480
+"""Maximum tokens of a summary: a model that never ends is cut."""
 
 
 @dataclass(frozen=True, eq=False)

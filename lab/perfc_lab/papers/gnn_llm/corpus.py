@@ -16,10 +16,13 @@ from .lessons import drawn_setting, drawn_summary
 from .numbers import latency_text
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+"""Batches that texts speak of: powers of two, as in measurements."""
 JSON_NODES = 16
 """Nodes of a graph that are written as JSON, a run of them."""
 LEAST_S, MOST_S = 1e-4, 10.0
+"""Ends of drawn latencies: 0.1 ms to 10 s, evenly in their logarithm."""
 LATENCIES = 24
+"""Questions on latencies in one text."""
 
 
 def drawn_batch(name: str, seed: int = 0) -> int:

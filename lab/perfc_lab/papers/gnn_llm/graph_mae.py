@@ -15,14 +15,21 @@ from ..networks.batches import GraphTensors
 from ..networks.message_passing import incoming
 
 MASK_RATE = 0.5
+"""Share of the operators that are hidden. Source: thesis, Table 7.7."""
 REPLACE_RATE = 0.1
 """Share of the hidden operators that get the features of another in place of the mask."""
 ALPHA = 2.0
+"""Exponent of the scaled cosine error. Source: thesis, Table 7.7."""
 LAYERS = 5
+"""Layers of the encoder. Source: thesis, Table 7.7."""
 INPUT_DROPOUT = 0.2
+"""Dropout of the features. Source: thesis, Table 7.7."""
 LEARNING_RATE = 5e-4
+"""Rate of Adam, without a schedule. Source: thesis, Table 7.7."""
 EPOCHS = 500
+"""Epochs of the preset of the thesis. Source: thesis, Table 7.7."""
 GRAPHS_PER_STEP = 128
+"""Graphs of a step in the preset of the thesis. Source: thesis, Table 7.7."""
 
 
 class GinLayer(nn.Module):

@@ -32,7 +32,9 @@ LARGE_PARAMETERS = 1 << 30
 """Parameters from which a model is loaded in 16 bits, or in 4 on a GPU."""
 END, PADDING = "<end>", "<padding>"
 TOKENS_PER_STEP = 4096
+"""Tokens of a step of the small decoder."""
 TEXT_RATE = 2e-3
+"""Learning rate of the small decoder."""
 IGNORED = -100
 """Label of a token that no loss is taken of, as `transformers` has it."""
 

@@ -17,6 +17,7 @@ from .descriptions import GraphSummary, LayerSummary
 
 NAMES = tuple(name for name in VOCABULARY if name != OTHER)
 SHARE_OF_NONE = 0.3
+"""Share of zeros among drawn counts: real graphs lack most kinds of layer."""
 
 
 def drawn_summary(draw: random.Random, most: int) -> GraphSummary:

@@ -23,8 +23,11 @@ from ..networks.train import clock_s, short_products
 
 T = TypeVar("T")
 CHECKPOINT_EVERY_S = 60.0
+"""Seconds of work that a stopped training loses at most."""
 LARGEST_GRADIENT = 1.0
+"""Norm to which gradients are clipped."""
 RISING_STEPS = 100
+"""Steps over which the learning rate rises."""
 
 
 @record

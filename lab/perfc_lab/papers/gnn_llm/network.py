@@ -23,6 +23,7 @@ from .projection import GraphProjection, Readout
 BEFORE, AFTER = "<graph>", "</graph>"
 """Ordinary text on both sides of the graph's tokens (Eq. 7.7)."""
 LORA_RANK = 8
+"""Rank of the adapters of the language model. Source: thesis, Section 7.5.2."""
 
 
 @dataclass(frozen=True, eq=False)

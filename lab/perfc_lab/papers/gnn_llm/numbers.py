@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 WORDS = ("", "thousand", "million", "billion", "trillion", "quadrillion")
 PREFIXES = ("", "k", "M", "G", "T", "P")
 COUNT_DIGITS, LATENCY_DIGITS = 3, 4
+"""Significant digits that are written of counts and latencies: each is a token or more."""
 COUNT = r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
 """Digits of a count, bounded: what is read was written by a model."""
 _COUNT = re.compile(rf"({COUNT})(?: ({'|'.join(WORDS[1:])}))?")
 _PREFIXED = re.compile(rf"({COUNT}) ([{''.join(PREFIXES)}]?)FLOPs?")
 _LATENCY = re.compile(rf"({COUNT}) ms\.?")
 MS_PER_S = 1e3
+"""Latencies are written in milliseconds."""
 
 
 def significant(number: int, digits: int = COUNT_DIGITS) -> int:

@@ -19,6 +19,7 @@ from .checkpoints import CARD, summaries_file
 from .projection import Readout
 
 MAX_BYTES = 16 << 20
+"""Maximum bytes of a file of results, which may come from elsewhere."""
 INFERENCE = "inference"
 STAGES, RESULTS = "stages", "results"
 METRICS = ("rows", "mape", "within_10", "tau")

@@ -52,6 +52,7 @@ FEW_ROWS_PER_STEP = 16
 VALIDATION_ROWS = 96
 """Drawn, that choose an epoch; all say how wide intervals are."""
 CALIBRATION_ROWS = 160
+"""Validation rows that calibrate intervals; each is an answer of the language model."""
 USUAL_GRAPHS = 64
 """Graphs that give the usual features if stage 2 did not."""
 

@@ -87,6 +87,7 @@ class StagePreset:
 
 PAPER, LONG, CPU, SMOKE = "paper", "long", "cpu", "smoke"
 HOUR_S = 3600.0
+"""Limits of trainings are hours."""
 _CPU = StagePreset(
     scale=0.25,
     decoder=DecoderShape(),

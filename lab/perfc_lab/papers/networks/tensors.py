@@ -12,6 +12,7 @@ from perfc.analyzers.graph.store import write_file
 from perfc.errors import PerfcError
 
 MAX_BYTES = 512 << 20
+"""Maximum bytes of a file of weights, which is read as a whole."""
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_MACHINES = 3
+"""Machines below which their errors give no distribution."""
 BEYOND = 2.5
 """Distance above which a machine left out says nothing of others, one of another maker."""
 ROWS_LEFT_OUT = 20_000
+"""Maximum rows of a training without a machine; there are as many trainings as machines."""
 FEWER_MACHINES = Unseen(0.2, Band(-3.0, 3.0))
 """Prior of classes with fewer machines: what attention of prompts shares on the seven it was
 measured on, rounded (0.197 and -2.91 to 3.14 in its card); attention of single tokens has 0.162."""

@@ -50,6 +50,7 @@ SLICES = (
     RowSlice("attention of mixed batches", of_class("mixed_attention"), 0.06),
 )
 BLOCK_GOAL = 0.05
+"""Goal of the mean error of a block."""
 
 
 @entity

@@ -25,6 +25,7 @@ from ..runs.unseen_gpu import RunPrediction, predictions
 from . import Experiment, Say
 
 FOLDS = 5
+"""Folds, each of which is left out once."""
 GRAPHS = "graphs left out, each once"
 NEWER = "chip and newer left out, perfc analyze"
 ROWS = "rows left out, each once"

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_MULTIPLIER = 0.1
+"""Least multiplier of a configuration, so that none makes launches free."""
 REWEIGHTINGS = 4
+"""Rounds of reweighting."""
 SWEEPS = 2000
+"""Maximum sweeps of coordinate descent; it ends when nothing changes."""
 LEAST_ERROR = 0.05
 """Relative error below which reweighting stops caring."""
 

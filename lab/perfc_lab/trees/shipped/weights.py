@@ -20,8 +20,11 @@ from ..predictors import WHOLE, PlainTrees
 from ..rows import COLUMNS, Target, TreeRow
 
 FORMAT = 2
+"""Version of the files; those of another one are refused."""
 MOST_CARD_BYTES = 1 << 16
+"""Maximum bytes of a card."""
 QUANTILES = (0.05, 0.95)
+"""Ends of a 90 % interval."""
 LEAST_FOLDS, LEAST_ROWS = 2, 10
 """Folds and rows below which held-out rows give no interval."""
 NEWEST = ("version", "day")
