@@ -150,12 +150,14 @@ class _Reader:
 
     def value(self, depth: int) -> object:
         kind, text = self.peek()
+        # no option has lists as deep; each level calls this function
         if kind in ("punct", "end") and (text != "[" or depth > 8):
             raise self.expected("a value")
         start = self.position
         self.next()
         match kind:
             case "number":
+                # int() refuses more than 4,300 digits
                 return int(text) if text.lstrip("-").isdigit() and len(text) < 4000 else float(text)
             case "string":
                 try:
@@ -272,6 +274,7 @@ def list_passes() -> tuple[PassInfo, ...]:
 def describe(name: str, path: Path) -> PassInfo | None:
     """Return the entry of the pass in the file at ``path``; None if it does not define one."""
     text = path.read_text(encoding="utf-8")
+    # most files define no pass, and to parse them all takes longer than to search
     if f"class {_class_name(name)}(" not in text:
         return None
     for node in ast.parse(text).body:

@@ -194,6 +194,7 @@ def predicted(execution: Execution) -> PredictionTable:
     waiting = timeline(launched, host)
     fixed = host.fixed if host else Interval.exactly(0.0)
     sum_s = math.fsum([*(k.time_s for k in waiting), fixed.mid])
+    # host and device work side by side, before and after them the fixed time
     time = device.time.slower_of(host.time) + fixed if host else device.time
     time = time * (left * sum_s / time.mid) if time.mid else time
     run = replace(device, time=time.at_least(bounds.floor_s), fixed_s=fixed.mid)

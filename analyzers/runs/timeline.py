@@ -69,6 +69,7 @@ class RunHost:
     def waits_s(self, device_s: Sequence[float], factor: float = 1.0) -> list[float]:
         """Return the time that the device waits for the host before each kernel, as `ways_s`."""
         late_s = self.ways_s(device_s, factor) @ [1.0, 1.0] - math.fsum(device_s)
+        # sums in another order differ in their last digits, which is no wait
         late_s[late_s < ROUNDING * math.fsum(device_s)] = 0.0
         return list(np.diff(np.maximum.accumulate(late_s), prepend=0.0).tolist())
 

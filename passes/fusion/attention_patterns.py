@@ -75,6 +75,7 @@ def _causal_mask(members: Collection[Node], near: Neighbourhood) -> Nodes:
 
 def _attention(node: Node, near: Neighbourhood) -> tuple[Nodes, Node] | None:
     """Return the members, and the product of q and k."""
+    # from the softmax forward to the product with v, then back to that of q and k
     operands = near.computed(node)
     after = _after(node, near) if len(operands) == 1 and node.results else None
     path = _toward_product(operands[0], near, MAX_STEPS) if after else None
@@ -99,6 +100,7 @@ def _has_kernel(softmax: Node, near: Neighbourhood) -> bool:
 def _after(node: Node, near: Neighbourhood) -> Nodes | None:
     members: Nodes = []
     out = node.results[0]
+    # clean-up, a cast and a factor at most lie between softmax and product
     for _ in range(4):
         readers = near.readers(out)
         if readers is None or not readers or any(r not in near.inside for r in readers):
@@ -140,6 +142,7 @@ def _toward_product(v: Value, near: Neighbourhood, steps: int) -> Nodes | None:
     if maker.op.kind is not Kind.ELEMENTWISE:
         return None
     for operand in near.computed(maker):
+        # a second reader would need the scores in memory, which a fused kernel never writes
         rest = _toward_product(operand, near, steps - 1)
         if rest is not None and near.lone(operand) is maker:
             return [maker, *rest]

@@ -60,11 +60,13 @@ class Neighbourhood:
             if w in self.outputs:
                 return None
             for node in users.get(w, ()):
+                # views count as well, so that long chains of them end
                 steps += 1
                 if steps > 2 * MAX_READERS or len(readers) > MAX_READERS:
                     return None
                 if node.inputs and node.inputs[0] is w and self.table.is_view(node):
                     stack.extend(node.results)
+                # shape operators read the type, not the elements
                 elif node.op.kind is not Kind.SHAPE:
                     readers[node] = None
         return tuple(readers)

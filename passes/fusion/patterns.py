@@ -135,12 +135,14 @@ def _unit(
     pattern: Pattern, node: Node, near: Neighbourhood, units: Mapping[Node, FusionUnit]
 ) -> FusionUnit | None:
     members = pattern.find(node, near)
+    # one node is no fusion, but as an assignment to a slice it costs less than a scatter
     if members is None or len(members) < (1 if pattern.tag == SLICE_UPDATE else 2):
         return None
     whole = frozenset(members)
     if any(m in units for m in whole) or any(m not in near.inside for m in whole):
         return None
     folded = whole - {node} if pattern.folds else frozenset[Node]()
+    # patterns of any operators have the kind of the one with the main loop
     kind = pattern.kind
     if kind in (Kind.QUANTIZE, Kind.OPAQUE):
         kind = max(whole, key=Runtime.rank).op.kind

@@ -79,6 +79,7 @@ def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
     members, out = [node], node.results[0]
     source: Value | None = None
     is_scaled_inside = False
+    # forward from f: arithmetic with stored numbers, and once the product with x
     for _ in range(MAX_STEPS):
         reader = near.lone(out)
         if reader is None or not isinstance(reader.op, ARITHMETIC):
@@ -87,6 +88,7 @@ def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
         if not others:
             if not all(is_scalar(v) for v in near.stored(reader)):
                 break
+            # behind that product, other numbers are scales of the model
             if source is not None and not _closes(reader):
                 break
             is_scaled_inside |= source is None and isinstance(reader.op, FACTORS)
@@ -210,6 +212,7 @@ def _norm(node: Node, near: Neighbourhood, *, is_centred: bool) -> Nodes | None:
     bases = near.computed(squares)
     if len(bases) != 1:
         return None
+    # what is squared, x or x - mean(x), must be what is divided by the root
     base = bases[0]
     members = [squares, node]
     if is_centred:
@@ -266,6 +269,7 @@ def _affine(node: Node, near: Neighbourhood) -> Nodes:
     """Return a multiplication and an addition with stored rows after ``node``."""
     members: Nodes = []
     out = node.results[0]
+    # either may be missing
     for wanted in (Mul, Add):
         reader = near.lone(out)
         if reader is None or not isinstance(reader.op, wanted) or len(near.computed(reader)) != 1:
@@ -298,6 +302,7 @@ def with_residual(
     operands = near.computed(addition)
     if len(operands) != 2 or _escapes(source, norm, near):
         return None
+    # the kernel adds tensors of equal shape, without broadcasting
     if any(v is None or v.type != source.type for v in addition.inputs):
         return None
     members = [addition, *norm]

@@ -87,9 +87,11 @@ class FusionPartition:
         self.tree = [Dominated(None, 1, Access.OPAQUE) for _ in self.steps]
         self.into = list(range(len(self.steps)))
         self.access = [s.access for s in self.steps]
+        # in reverse, as the place of a step in the tree follows from those of its readers
         for i in reversed(range(len(self.steps))):
             if not self.steps[i].is_output:
                 self.tree[i] = self.dominated(i)
+        # injective steps come second: they join groups, and no step follows into theirs
         for is_injective in (False, True):
             for i in range(len(self.steps)):
                 self.fuse(i, is_injective=is_injective)

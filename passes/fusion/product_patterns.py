@@ -83,6 +83,7 @@ def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
 def gemm(node: Node, near: Neighbourhood) -> Nodes | None:
     """Match a rank-2 product and a bias. Source: onnxruntime MatMulAddFusion."""
     type_ = node.results[0].type if node.results else None
+    # Gemm of ONNX has no batch axes
     if not isinstance(type_, TensorType) or type_.rank != 2:
         return None
     return linear_bias(node, near)
@@ -213,6 +214,7 @@ def integer_product(node: Node, near: Neighbourhood) -> Nodes | None:
         if after is None or not isinstance(after.op, op):
             break
         members.append(after)
+    # without cast and scale the result stays integers, of another kernel
     if len(members) < 3:
         return None
     for maker in [*map(near.maker, members[2].inputs), near.maker(node.inputs[0])]:
@@ -236,6 +238,7 @@ def quantized(node: Node, near: Neighbourhood) -> Nodes | None:
 def _before_quantize(node: Node, near: Neighbourhood) -> Nodes | None:
     members: Nodes = [node]
     reader, v = node, node.inputs[0]
+    # the operator, and up to two elementwise ones between it and the quantization
     for _ in range(3):
         maker = near.maker(v)
         if maker is None or near.lone(maker.results[0]) is not reader:

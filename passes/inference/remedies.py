@@ -63,6 +63,7 @@ class Remedies:
         symbols_by_name = {s.name: s for s in declared}
         for _ in range(MOST_CHANGES):
             env = assumed(symbols_by_name.values(), self.given)
+            # first no extent is empty: inference stops there, whatever else does not fit
             change = self.filling(symbols_by_name, env)
             if not change:
                 if self.sizing.holds_at(env):
@@ -202,6 +203,7 @@ def is_limited(d: Dim) -> bool:
 
 def least(is_enough: Callable[[int], bool], size: int, most: int) -> int | None:
     """Return the least extent above ``size`` that is enough, if larger ones are too; else None."""
+    # doubled, then halved: each try infers the whole model
     low, high = size, max(size, 1) * 2
     while high <= most and not is_enough(high):
         low, high = high, high * 2
@@ -237,6 +239,7 @@ def equalities(
         for d in closed:
             if s.name not in names_in(d):
                 continue
+            # near its value an extent is nearly always linear in a symbol; verified below
             now = evaluate(d, env)
             slope = evaluate(d, {**env, s.name: env[s.name] + 1}) - now
             for other in closed:

@@ -72,6 +72,7 @@ class LivenessTable:
             line.append(nbytes)
         born = {v: step for step, node in enumerate(self.steps) for v in node.results}
         for home, shown in self.by_owner.items() if inside else ():
+            # a storage goes only if every value in it is inside a kernel
             if home in born and inside >= {*shown}:
                 nbytes = int(evaluate(storage(home.type) or 0, env))
                 for step in range(born[home], max(map(self.last_use.__getitem__, shown)) + 1):
@@ -238,6 +239,7 @@ class Intervals:
                     current.add(self.sizes[v], 1)
                     stops[min(max(self.ends[v], step) + 1, count)].append(self.sizes[v])
             now = current.value()
+            # results of a node with regions come when its regions are done, but those that grow
             if step in inner:
                 stacked = dim_sum(self.sizes[v] for v in stacked_results(node))
                 now = dim_max(now, before + inner[step] + stacked)
@@ -323,6 +325,7 @@ def last_uses(graph: Graph) -> dict[Value, int]:
                 last[v] = step
         if node.regions:
             last.update(dict.fromkeys(captured(node), step))
+    # the caller reads outputs after the run, and owns inputs
     end = len(graph.nodes)
     last.update(dict.fromkeys(graph.outputs, end))
     last.update(dict.fromkeys(graph.inputs, end))

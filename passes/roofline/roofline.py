@@ -146,6 +146,7 @@ def bounds(
     bound_of: dict[tuple[int, float], KernelBound] = {}
     bounded: list[KernelBound] = []
     for k, c, charge in zip(table.kernels, counts, charged, strict=True):
+        # kernels that differ in names and position alone share their bounds
         key = k.identity, charge
         twin = bound_of.get(key)
         if twin is None:
@@ -286,6 +287,7 @@ class Rates(Floors):
         floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER, parts=parts)
         floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
         once = max(sustained.values(), default=0.0)
+        # while a kernel runs, the host launches the next one
         gap = launches * max(gap_s - once, 0.0)
         if launches != 1:
             floor = {ceiling: launches * t for ceiling, t in floor.items()}

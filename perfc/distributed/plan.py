@@ -160,6 +160,7 @@ def divisions(
         if work.has_experts:
             ranks = tensor * context * data
             experts = {e for e in _powers(ranks) if e == 1 or e % tensor == 0}
+        # without copies there is nothing to shard
         zeros = (0, 1, 2, 3) if data * context > 1 else (0,)
         orders = list(_orders(work, pipeline, fixed))
         settings = product(
@@ -246,6 +247,7 @@ def _orders(
         yield ALONE.schedule, 1
         return
     for name, schedule in schedules().items():
+        # gpipe has the bubble of 1f1b and holds the activations of every micro-batch
         if name != fixed.get("schedule", name) or (name == "gpipe" and "schedule" not in fixed):
             continue
         if not schedule.is_interleaved:

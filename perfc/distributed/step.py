@@ -243,6 +243,7 @@ MOST_SCALED = 2048
 def scaled(parts: RankParts, law: RunLaw, training: Training) -> RankParts:
     """Return parts scaled by the fitted run overhead; frozen parameters have no gradients."""
     key = id(parts), law, training.is_frozen
+    # an identity comes again once its object is freed
     if key in _SCALED and _SCALED[key][0] is parts:
         return _SCALED[key][1]
     scaled_parts: dict[int, PartCost] = {}
@@ -313,7 +314,7 @@ def _parts_s(slowest: _Stage, middle: _Stage, law: RunLaw) -> dict[str, float]:
     if work.parallel.pipeline > 1:
         # the bubble depends on the other stages: those in the middle
         stage = middle.work.pipeline
-        # exposed communication of a micro-batch delays every stage
+        # exposed communication of a micro-batch delays every stage, in three equal parts
         waits_s = (
             sum([law.waited_s(x.exposed_s, x.exchanged_s) for x in middle.losses.values()]) / 3
         )

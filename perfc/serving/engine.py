@@ -173,6 +173,7 @@ class Engine:
         usual = kind_of(runtime, version).on(machine.name, usable, model.family)
         check_machine(table_of(runtime), machine)
         if overrides.get("utilization") is not None:
+            # a given share replaces the rule that computes it
             usual = replace(usual, static=None)
         if overrides.get("host"):
             check_host(usual, runtime, machine)

@@ -160,6 +160,7 @@ class Scheduler:
         """Return True if the first waiting request could start now."""
         if not self.waiting or self.running >= self.limits.max_num_seqs:
             return False
+        # to an empty engine nothing can free more: the first request starts in any case
         return self._fits(self.waiting[0]) or not self.running
 
     def _fits(self, first: Sequence) -> bool:
@@ -184,6 +185,7 @@ class Scheduler:
         taken = len(self.decoding) * (1 + limits.drafted)
         budget = limits.token_budget - (0 if is_prompts_first else taken)
         chunks: list[tuple[Sequence, Chunk]] = []
+        # prompts that have begun come before those that wait
         for sequence in self.prefilling:
             if budget <= 0:
                 break
@@ -191,6 +193,7 @@ class Scheduler:
         while budget > 0 and self.admits():
             first = self.waiting[0]
             is_whole = limits.batching is Batching.WHOLE_PROMPTS
+            # a prompt above the budget runs whole, alone in its step
             if is_whole and first.todo > budget and chunks:
                 break
             self.waiting.popleft()
@@ -206,6 +209,7 @@ class Scheduler:
     def _resume(self, sequence: Sequence) -> None:
         """Skip the tokens of a preempted sequence that are still in the pool."""
         if sequence.retained and self.limits.keeps_prefixes:
+            # the last token is computed in any case: its logits give the next one
             lost = max(0, self.taken_tokens - sequence.lost_from)
             hit = max(0, min(sequence.retained - lost, sequence.todo - 1))
             sequence.todo -= hit
@@ -229,6 +233,7 @@ class Scheduler:
     def _take(self, sequence: Sequence, budget: int, chunks: list[tuple[Sequence, Chunk]]) -> int:
         """Add a chunk of one prompt to the step and return its tokens."""
         free = self.free_tokens if not self.limits.reserves_output else budget
+        # one token at least, so that a step of a full pool makes progress
         tokens = min(sequence.todo, budget, max(free, 1))
         chunks.append((sequence, Chunk(tokens, sequence.done)))
         sequence.todo -= tokens
@@ -276,6 +281,7 @@ class Scheduler:
     def _next_end(self) -> int:
         """Return the index of the sequence that ends first."""
         while True:
+            # entries of preempted sequences stay behind; they have other ends now
             end, index = self.ends[0]
             sequence = self.decoding.get(index)
             if sequence is not None and sequence.since + sequence.left == end:
@@ -308,6 +314,7 @@ class Scheduler:
         self.prefilling = [s for s in self.prefilling if s.todo]
         for sequence in ready:
             self.prefill_tokens -= sequence.done
+            # the step that ends a prompt generates the first token
             sequence.left -= 1
             sequence.since = self.decode_steps
             self.decoding[sequence.index] = sequence

@@ -213,6 +213,7 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
         until_s: time to the next request that comes by itself.
     """
     if not scheduler.limits.reserves_output:
+        # decodes come first: prompts take what they leave of the pool
         scheduler.preempt()
     chunks = tuple([chunk for _, chunk in scheduler.next_chunks()])
     is_prompts_first = bool(chunks) and scheduler.limits.batching is Batching.PROMPTS_FIRST
@@ -224,8 +225,10 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
         steps = min(steps, scheduler.steps_until_look)
     if scheduler.coming:
         steps = 1
+    # contexts grow in every step: the mean is that of the middle one
     context += (steps * each - 1) / 2
     step_s = clock.step_s(chunks, decodes, context)
+    # a request that arrives joins the next step, so that equal steps end there
     if steps > 1 and until_s < steps * step_s:
         steps = max(1, min(steps, math.ceil(until_s / step_s)))
     return Stride(step_s, steps, chunks, decodes, context, each)
