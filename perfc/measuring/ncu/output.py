@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
 from perfc.ir import record
 from perfc.machine import Machine, Unit
@@ -17,6 +18,8 @@ from perfc.view.report.formats.document import (
     Part,
     Section,
     Table,
+    excerpt,
+    tabulate,
 )
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit as Quantity
@@ -69,17 +72,15 @@ def document(shown: Shown, top: int | None) -> Document:
     line = f"{launched} of {plural(len(report.kernels), 'kernel')}, "
     line += f"{quantity(report.time_s, Quantity.SECOND)}, {report.arch or 'unknown architecture'}"
     parts: list[Part] = [Note(line), *_phases(shown)]
-    kernels: list[Part] = [table(shown, top)]
-    hidden = len(report.kernels) - (len(report.kernels) if top is None else top)
-    if hidden > 0:
-        kernels.append(Note(f"and {plural(hidden, 'kernel')} with less time; --top all"))
+    standings, what = shown.standings, "kernel with less time"
+    kernels = tuple(excerpt(_columns(shown), standings[:top], len(standings), what))
     notes = tuple(
         Note(f"{d.severity.value}: {d.text}", d.severity is not MessageSeverity.NOTE)
         for d in shown.diagnostics
     )
     sections = [
         Section("summary", "Summary", tuple(parts)),
-        Section("kernels", "Kernels", tuple(kernels)),
+        Section("kernels", "Kernels", kernels),
     ]
     return Document(title, (*sections, *([Section("notes", "Notes", notes)] if notes else [])))
 
@@ -108,50 +109,84 @@ def _phases(shown: Shown) -> Iterator[Part]:
     yield Table(columns, tuple(rows))
 
 
-def table(shown: Shown, top: int | None) -> Table:
-    """Return one row a kernel."""
-    rows = tuple(tuple(_cells(shown, s)) for s in shown.standings[:top])
-    return Table(tuple(_columns(shown)), rows)
-
-
 def _columns(shown: Shown) -> Iterator[Column]:
-    yield Column("kernel", "kernel", is_name=True)
+    total_s = shown.report.time_s
+    yield KERNEL
     if any(k.phase.value for k in shown.report.kernels):
-        yield Column("phase", "phase")
-    yield Column("launches", "launches", Quantity.COUNT)
-    yield Column("time_s", "time", Quantity.SECOND, "of all launches")
-    yield Column("share", "of time", Quantity.SHARE)
-    yield Column("flop_per_s", "rate", Quantity.FLOP_PER_S, "all units; ≥ where some are missing")
-    yield Column("unit", "unit")
-    for level in RoofLevel:
-        name, title = f"{level.value}_flop_per_byte", level.title
-        yield Column(name, title, Quantity.FLOP_PER_BYTE, f"flop a byte at {title}")
+        yield Column("phase", "phase", cell=lambda s: s.kernel.phase.value or "other")
+    yield LAUNCHES
+    yield TIME
+    yield Column("share", "of time", Quantity.SHARE, cell=lambda s: s.kernel.time_s / total_s)
+    legend = "all units; ≥ where some are missing"
+    yield Column("flop_per_s", "rate", Quantity.FLOP_PER_S, legend, cell=lambda s: rate(s.kernel))
+    yield Column("unit", "unit", cell=_unit)
+    yield from INTENSITIES
     if shown.target:
-        yield Column("unit_share", "unit %", Quantity.SHARE, "rate over its ceiling")
-        for level in RoofLevel:
-            text = f"bandwidth at {level.title} over its ceiling"
-            yield Column(f"{level.value}_share", f"{level.title} %", Quantity.SHARE, text)
+        yield from SHARES
 
 
-def _cells(shown: Shown, s: KernelStanding) -> Iterator[Cell]:
-    k = s.kernel
-    yield k.kernel
-    if any(x.phase.value for x in shown.report.kernels):
-        yield k.phase.value or "other"
-    yield k.launches
-    yield k.time_s
-    yield k.time_s / shown.report.time_s
-    yield rate(k)
-    unit, dtype = k.main
-    yield f"{dtype} {unit.value}" if k.flop else None
-    mark = k.mark
-    for level in RoofLevel:
-        yield mark.intensity(level)
-    if shown.target:
-        yield max((c.share for c in s.units), default=None)
-        for level in RoofLevel:
-            ceiling = s.levels.get(level)
-            yield ceiling.share if ceiling else None
+def _unit(s: KernelStanding) -> str | None:
+    unit, dtype = s.kernel.main
+    return f"{dtype} {unit.value}" if s.kernel.flop else None
+
+
+def _intensity(s: KernelStanding, level: RoofLevel) -> float | None:
+    return s.kernel.mark.intensity(level)
+
+
+def _share(s: KernelStanding, level: RoofLevel) -> float | None:
+    return s.levels[level].share if level in s.levels else None
+
+
+def _bytes(s: KernelStanding, level: RoofLevel) -> float | None:
+    return s.kernel.nbytes.get(level)
+
+
+KERNEL = Column("kernel", "kernel", is_name=True, cell=lambda s: s.kernel.kernel)
+LAUNCHES = Column("launches", "launches", Quantity.COUNT, cell=lambda s: s.kernel.launches)
+TIME = Column("time_s", "time", Quantity.SECOND, "of all launches", cell=lambda s: s.kernel.time_s)
+INTENSITIES = tuple(
+    Column(
+        f"{x.value}_flop_per_byte",
+        x.title,
+        Quantity.FLOP_PER_BYTE,
+        f"flop a byte at {x.title}",
+        cell=partial(_intensity, level=x),
+    )
+    for x in RoofLevel
+)
+SHARES = (
+    Column(
+        "unit_share",
+        "unit %",
+        Quantity.SHARE,
+        "rate over its ceiling",
+        cell=lambda s: max((c.share for c in s.units), default=None),
+    ),
+    *(
+        Column(
+            f"{x.value}_share",
+            f"{x.title} %",
+            Quantity.SHARE,
+            f"bandwidth at {x.title} over its ceiling",
+            cell=partial(_share, level=x),
+        )
+        for x in RoofLevel
+    ),
+)
+FIELDS = (
+    KERNEL,
+    Column("phase", "", cell=lambda s: s.kernel.phase.value),
+    LAUNCHES,
+    TIME,
+    Column("is_bound", "", cell=lambda s: s.kernel.is_bound),
+    *(Column(f"{kind}_flop", "", cell=partial(flop_of, kind=kind)) for kind in KINDS),
+    Column("flop_per_s", "", cell=lambda s: achieved(s.kernel)),
+    *(Column(f"{x.value}_bytes", "", cell=partial(_bytes, level=x)) for x in RoofLevel),
+    *INTENSITIES,
+    *SHARES,
+)
+"""Columns of CSV."""
 
 
 def rate(k: KernelCounters) -> Cell:
@@ -169,26 +204,4 @@ def to_json(shown: Shown) -> str:
 
 def to_csv(shown: Shown) -> str:
     """Return one row a kernel, plain numbers in base units."""
-    header = [
-        *("kernel", "phase", "launches", "time_s", "is_bound"),
-        *(f"{kind}_flop" for kind in KINDS),
-        "flop_per_s",
-        *(f"{x.value}_bytes" for x in RoofLevel),
-        *(f"{x.value}_flop_per_byte" for x in RoofLevel),
-        "unit_share",
-        *(f"{x.value}_share" for x in RoofLevel),
-    ]
-    return comma.records(header, map(_fields, shown.standings))
-
-
-def _fields(s: KernelStanding) -> Sequence[comma.Field]:
-    k, mark = s.kernel, s.kernel.mark
-    return [
-        *(k.kernel, k.phase.value, k.launches, k.time_s, k.is_bound),
-        *(flop_of(s, kind) for kind in KINDS),
-        achieved(k),
-        *(k.nbytes.get(x) for x in RoofLevel),
-        *(mark.intensity(x) for x in RoofLevel),
-        max((c.share for c in s.units), default=None),
-        *(s.levels[x].share if x in s.levels else None for x in RoofLevel),
-    ]
+    return comma.of(tabulate(FIELDS, shown.standings))
