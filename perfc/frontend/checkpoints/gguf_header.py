@@ -80,6 +80,7 @@ def read_gguf(path: str) -> GgufHeader:
     tensors: list[FileTensor] = []
     for part in parts_of(path):
         header = _HeaderReader(part)
+        # the first part has the metadata of the model, the others only their counts
         metadata = {**header.metadata, **metadata}
         tensors += header.tensors
         digest.update(header.bytes_read)
@@ -127,6 +128,7 @@ class _HeaderReader:
 
     def _read(self) -> list[FileTensor]:
         if self.peek(4) != MAGIC:
+            # the error of a format that is known says what to do
             recognise(self.data[:512], self.where, text_suffix=True)
             raise self.wrong("not a GGUF file", DOWNLOAD)
         self.at = 4

@@ -60,6 +60,7 @@ class Lowerings(dict[str, L]):
     def find(self, *names: str) -> L | None:
         """Return the lowering of the first of several names that has one."""
         if self._package:
+            # modules register their lowerings as they are imported, at the first use
             list(modules(self._package))
             self._package = ""
         return next((self[name] for name in names if name in self), None)

@@ -41,7 +41,8 @@ NAMES: tuple[tuple[str, Basis], ...] = (
     (r"seq|len|token|time|^s$|^t$|^l$", Basis.SEQUENCE),
     (r"height|width|^h$|^w$|_h$|_w$", Basis.IMAGE),
 )
-"""Role by pattern of a symbol's name in lower case; the first match holds."""
+"""Role by pattern of a symbol's name in lower case; the first match holds, so that
+``past_sequence_length`` is of a cache."""
 
 NUMBERED = r"(s|unk__|dim_?|d)\d+"
 """Numbered names of exporters, which carry no meaning."""
@@ -245,6 +246,7 @@ def by_place(place: SymbolPlace) -> Basis:
         case (0, rank, _) if rank > 1:
             return Basis.BATCH
         case (2 | 3, 4, True):
+            # channels of a latent are a number, those of an image 1 or 3, as `is_picture` has it
             channels, height, width = place.shape[1:]
             if isinstance(height, Poly) and isinstance(width, Poly):
                 return Basis.LATENT if isinstance(channels, int) else Basis.IMAGE

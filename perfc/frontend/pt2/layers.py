@@ -103,6 +103,7 @@ def _batch_norm(c: AtenCall) -> list[str]:
         3 if is_training else 1,
         epsilon=float(c.number("eps", 1e-5)),
         training_mode=int(is_training),
+        # ONNX has the share of the old statistics, PyTorch that of the new ones
         momentum=1 - float(c.number("momentum", 0.1)),
     )
     return results(c, made)
@@ -147,6 +148,7 @@ def _rms_norm(c: AtenCall) -> list[str]:
         c.tensor("input"),
         weight,
         axis=axis,
+        # of a module without one, PyTorch takes that of f32
         epsilon=float(epsilon) if epsilon else 1.1920929e-07,
     )
     return results(c, [made])
@@ -239,6 +241,7 @@ def _adaptive_pool(c: AtenCall) -> list[str]:
     before, after = (m.sizes[-rank:] for m in (c.given, c.result))
     if tuple(before) == tuple(after):
         return [c.x] * len(c.outputs)
+    # one result per map needs no window, and none of symbolic extents can be computed
     value = batched(c, rank)
     if all(s == 1 for s in after) and len(c.outputs) == 1:
         operator = "GlobalMaxPool" if is_max else "GlobalAveragePool"

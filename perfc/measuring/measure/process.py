@@ -206,6 +206,7 @@ def spawn(folder: Path, limit_s: float) -> str:
                 process.wait()
     if code == 0:
         return ""
+    # nobody but the system kills a process that keeps its time
     if code == -9:
         return "killed, most likely for want of memory"
     if code < 0:

@@ -84,6 +84,7 @@ class Matching:
             [self.left.shapeless(n) for n in self.old.nodes],
             [self.right.shapeless(n) for n in self.new.nodes],
         )
+        # what types decide comes first: without them, layers of equal kind look equal
         self.colours(*self.strict)
         self.colours(*rough, is_sure=True)
         self.products()
@@ -192,6 +193,7 @@ class Matching:
         a, b = self.old.nodes[i], self.new.nodes[j]
         if a.op.mnemonic != b.op.mnemonic:
             return 0.0
+        # a name decides between equals alone, as exporters number nodes
         similarity = 6.0 if self.strict[0][i] == self.strict[1][j] else 3.0
         return similarity + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
 

@@ -151,6 +151,7 @@ def merged(culprits: Sequence[Culprit]) -> list[Culprit]:
     """Merge equal causes, as layers of a network repeat."""
     groups: dict[tuple[object, ...], list[Culprit]] = {}
     for c in culprits:
+        # equal layers differ a little in time and traffic, by what a cache holds before them
         d = c.delta
         key = (c.op_type, c.what, f"{d.time_s:.2g}", d.flop, f"{d.nbytes:.2g}", c.parameters)
         groups.setdefault(key, []).append(c)
@@ -197,6 +198,7 @@ def ranked(culprits: Sequence[Culprit], whole: TotalCost) -> Blame:
     )
     largest = [replace(culprits[k], share=sizes[k] / total if total else 0.0) for k in order]
     named, explained = 0, 0.0
+    # a sum of all shares may miss 1 in its last digit
     while named < len(largest) and explained < EXPLAINED - 1e-9:
         explained += largest[named].share
         named += 1

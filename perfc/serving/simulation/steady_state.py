@@ -158,6 +158,7 @@ def spread(load: Load, groups: int, share: Callable[[Load, int], Share]) -> Stea
 def _traced(load: Load, groups: int, server: Server) -> Steady:
     """Return the steady state of a trace, whose requests groups take in turn."""
     requests = load.workload(1).requests
+    # a group without a request is idle, and draws power all the same
     busy = min(groups, len(requests))
     parts = [_whole(Workload(requests[i::busy]), 1, server) for i in range(busy)]
     # all groups end with the last of them
@@ -224,6 +225,7 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
     if each.rate >= capacity:
         count = requested or max(ROUNDS * users, LATE_REQUESTS)
         run = server.serve(replace(each, requests=count).workload(1))
+        # in its first quarter the queue is shorter than ever after
         share = Share(run, groups, count // 4, count, capacity)
         return Steady((share,), 0, capacity * groups, is_late=True)
     count = requested or FIRST_REQUESTS
