@@ -1,4 +1,7 @@
-"""Times of kernels by every candidate kernel, before what they must take at least."""
+"""Times of kernels by every candidate kernel, before lower bounds.
+
+A runtime has several library kernels for one kernel of the IR; each is a candidate with its time.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,16 @@ FAR = 1.0
 
 @entity
 class Unbounded:
-    """Times of kernels without regard to what they must take at least, by candidate and row.
+    """Times of kernels without regard to their lower bounds: one number per candidate and row.
 
     Args:
         log_s: logarithm of the time, ``[candidates]``.
-        low: lower end of its interval over it, in logarithms.
-        high: the upper end.
-        outside: whether it is expected far off.
-        floor_s: what the class knows no kernel to beat.
-        part: number of the candidate kernel.
-        row: number of the row.
+        low: lower end of its interval, as the logarithm of its ratio to the time.
+        high: upper end, likewise.
+        outside: whether the time is extrapolated.
+        floor_s: lower bound that the class of kernels knows.
+        part: index of the candidate kernel.
+        row: index of the row.
         parts: number of candidate kernels.
         of: artefact and machine.
     """
@@ -88,6 +91,7 @@ def _evaluated(
     card = artefact.card
     kind = class_of(card.class_name)
     trained = timed_as(card, protocol)
+    # features are those of the protocol of the training rows; the other one follows by physics
     parts = candidate_kernels(card, rows, dtype, sheet, trained, framework)
     tables = [
         tabulate(
@@ -110,7 +114,7 @@ def _evaluated(
     ]
     powered_s = [kind.powered_s(choice.columns, dtype, sheet) for choice in parts]
     table = KernelBatch.joined(tables)
-    log_s, low, high, outside = named(
+    log_s, low, high, outside = estimated(
         artefact,
         table,
         dtype,
@@ -126,7 +130,7 @@ def _evaluated(
     )
 
 
-def named(
+def estimated(
     artefact: Artefact,
     table: KernelBatch,
     dtype: str,
@@ -161,8 +165,10 @@ def named(
     low = np.maximum(low * (1 + beyond), -LONGEST)
     high = np.minimum(high * (1 + beyond), LONGEST)
     time_s = table.scale_s * np.exp(centre)
+    # no training row was taken under this protocol
     if not known:
         time_s = transferred(table.scale_s, centre, protocol_s)
+    # rows of a machine include its power limit, those of others do not know it
     if not measured:
         time_s = np.maximum(time_s, powered_s)
     return np.log(time_s), low, high, high - low > np.log(EXTRAPOLATED)

@@ -58,7 +58,7 @@ class KernelSubject:
 
     Args:
         kind: class by our analysis; ``host`` for what launches nothing there.
-        op: operator it is named after.
+        op: mnemonic of the anchor, the node with the main loop.
         ops: ONNX operators that are not views.
         views: nodes that move nothing.
         dtype: element type of the multiply-accumulates.
@@ -66,7 +66,12 @@ class KernelSubject:
         operands: operands of the operator; None for what is missing.
         results: results of the kernel.
         is_last: whether channels are the last axis of what is reduced.
-        launches: in one run.
+        launches: launches in one run.
+        mac: multiply-accumulates of one launch.
+        sfu: operations of special functions of one launch.
+        read_bytes: bytes that one launch reads.
+        write_bytes: bytes that one launch writes.
+        words: attributes that are text, as ``auto_pad``.
     """
 
     kind: str
@@ -97,7 +102,7 @@ class KernelSubject:
 
     @property
     def elements(self) -> float:
-        """Return the elements of the first result."""
+        """Return the elements of the first result; without its type, as if of f32."""
         return self.write_bytes / 4 if self.result is None else float(self.result.numel)
 
     def operand(self, index: int) -> Operand | None:
@@ -125,13 +130,14 @@ class KernelSubject:
             if self.op == "conv_transpose"
             else WindowOperation.CONVOLUTION
         )
-        made, taken = w.shape[0], w.shape[1] * groups
+        # filters have the channels of the result first, transposed ones those of the operand
+        out_channels, in_channels = w.shape[0], w.shape[1] * groups
         if form is WindowOperation.TRANSPOSED:
-            made, taken = w.shape[1] * groups, w.shape[0]
+            out_channels, in_channels = w.shape[1] * groups, w.shape[0]
         return SlidingWindow(
             y.shape[0],
-            taken,
-            made,
+            in_channels,
+            out_channels,
             x.shape[2:],
             y.shape[2:],
             w.shape[2:],
@@ -167,10 +173,11 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
     """The kernel of an analysis; a gradient of a convolution has the tensors of the forward one."""
     kernel, n, op = bound.kernel, bound.counts, bound.kernel.anchor.op
     attributes, words = attributes_of(op)
-    taken, made = (operands(values, at) for values in (kernel.anchor.inputs, kernel.writes))
+    read, written = (operands(values, at) for values in (kernel.anchor.inputs, kernel.writes))
     if isinstance(op, ConvGrad):
-        sides = (made[0], taken[1]) if isinstance(op, ConvDataGrad) else (taken[1], made[0])
-        taken, made = sides, taken[:1]
+        # tensors of the forward pass: maps and filters, one of which is the result here, and dY
+        sides = (written[0], read[1]) if isinstance(op, ConvDataGrad) else (read[1], written[0])
+        read, written = sides, read[:1]
     return KernelSubject(
         kernel.kind.value,
         op.mnemonic,
@@ -178,8 +185,8 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
         views(kernel),
         bound.dtype.code,
         attributes,
-        taken,
-        made,
+        read,
+        written,
         bound.launches,
         n.mac,
         n.sfu,

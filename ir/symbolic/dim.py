@@ -177,6 +177,7 @@ def _divide_exactly(num: Dim, den: Poly) -> Dim | None:
     """Return the polynomial q with ``q * den == num``, by long division on leading terms."""
     lead, lead_c = den.terms[0]
     rest, result = num, _collect(())
+    # each step cancels the leading term; a division of as many steps is given up
     for _ in range(64):
         if rest == 0:
             return result
@@ -211,10 +212,12 @@ def _floordiv(num: Dim, den: Dim) -> Dim:
         return _floordiv(-num, -den)
     if not isinstance(num, Poly):
         return num // den
+    # what the divisor divides leaves the quotient, and of the constant its multiples
     whole = _collect((m, c // den) for m, c in num.terms if not m or c % den == 0)
     rest = num - whole * den
     if not isinstance(rest, Poly):
         return whole + rest // den
+    # floor(-x / d) = -ceil(x / d): quotients of one extent get one form, and can cancel
     if rest.terms[0][1] < 0:
         return whole - _floordiv(-rest + (den - 1), den)
     return whole + _reduced_quotient(rest, den)
@@ -297,6 +300,7 @@ def _atom_interval(atom: Atom) -> Interval:
         case AtomKind.FLOOR:
             (nlo, nhi), (dlo, dhi) = interval(atom.args[0]), interval(atom.args[1])
             if dlo is not None and dlo == dhi and dlo > 0:
+                # an unbounded end stays None
                 return (nlo and nlo // dlo), (nhi and nhi // dlo)
             if dlo is None or dlo <= 0 or nlo is None or nlo < 0:
                 return None, None

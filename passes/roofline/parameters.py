@@ -154,7 +154,8 @@ class Walk:
             v in self.stored or (v.known is not None and v.known.is_complete) for v in present
         )
         is_scaling = self.scales(node)
-        handed: dict[Value, None] = {}
+        # stored tensors that readers of the results get in place of this operator
+        passed_on: dict[Value, None] = {}
         packed = op.logical_elements(node.inputs)
         for i, v in enumerate(node.inputs):
             sources = self.sources.get(v, ()) if v is not None else ()
@@ -166,11 +167,11 @@ class Walk:
             if i in packed:
                 self.unpack(sources, v, packed[i])
             if role is Role.PARAMETER and (is_stored or (op.kind in MOVES and not v.is_real)):
-                handed.update(dict.fromkeys(sources))
+                passed_on.update(dict.fromkeys(sources))
             elif role is not None:
                 self.use(role, [v])
         for v in node.results:
-            self.sources[v] = tuple(handed)
+            self.sources[v] = tuple(passed_on)
             if is_stored:
                 self.stored.add(v)
 
@@ -228,9 +229,11 @@ def role_of(op: Op, name: str, v: Value) -> Role | None:
     dtype = v.dtype
     if not dtype.is_integer and dtype is not DType.BOOL:
         return Role.PARAMETER
+    # sums of products of 8-bit integers have 32 bits, and so have the biases added to them
     if dtype is DType.I32 and is_quantised:
         is_bias = name in BIASES or isinstance(op, DequantizeLinear)
         return Role.PARAMETER if is_bias else None
+    # wider integers are shapes and positions
     is_computed = is_quantised or op.kind in MOVES or isinstance(op, Cast | Opaque)
     return Role.PARAMETER if dtype.is_integer and dtype.bits <= 8 and is_computed else None
 

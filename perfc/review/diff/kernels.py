@@ -170,6 +170,7 @@ def kernel_pairs(
         is_comparable: whether the run factor of the old run holds for the new one.
     """
     left, right = timed(old), timed(new, old if is_comparable else new)
+    # both sides in one list, old kernels first; kernels with aligned nodes join into one group
     parent = list(range(len(left) + len(right)))
     of_old = {n: i for i, b in enumerate(left) for n in b.kernel.nodes}
     of_new = {n: i + len(left) for i, b in enumerate(right) for n in b.kernel.nodes}
@@ -177,6 +178,7 @@ def kernel_pairs(
     for a, b in alignment.pairs:
         if a in of_old and b in of_new:
             parent[root(parent, of_old[a])] = root(parent, of_new[b])
+        # helper launches have no node: they are aligned by that which they serve
         places = helpers_new.get(b.name, {})
         for place, i in helpers_old.get(a.name, {}).items():
             if place in places:

@@ -70,6 +70,7 @@ def changed_lines(d: Difference, findings: Sequence[Finding] = ()) -> tuple[Line
     by_line = groupby(sorted(d.blame.culprits, key=lambda c: sources.index(c.source)), source_of)
     rows = [row(d, list(group), findings) for source, group in by_line if source]
     before, after = d.totals[Metric.TIME]
+    # a line that explains all costs what the run does, time outside of kernels included
     if len(rows) == 1 and before and after:
         rows = [replace(rows[0], time_s=after.value - before.value)]
     return tuple(rows)
@@ -94,9 +95,11 @@ def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding])
     elements, weights = (
         sum(f.value for f in d.totals[m] if f) for m in (Metric.PARAMETERS, Metric.WEIGHTS)
     )
+    # causes count elements of weights: in bytes by the mean element of both models
     added = sum(c.parameters for c in culprits) * weights / (elements or 1.0)
     names = {n.name for n in nodes}
     saving = [f for f in findings if f.gain and f.gain.time_s > 0]
+    # the remedy is at an operator of this line, or else the largest of the run
     near = [f for f in saving if not names.isdisjoint(f.nodes)] or saving
     sites = frames_of(n for c in culprits for side in c.nodes[::-1] for n in side)
     site = next((n.loc.source for side in first.nodes[::-1] for n in side), "")

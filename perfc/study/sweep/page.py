@@ -42,6 +42,7 @@ def payload(sweep: Sweep, along: str) -> Json:
     lines: dict[tuple[object, ...], list[Point]] = {}
     for p in sweep.points:
         others = tuple(sweep.at({n: v}) for n, v in p.dims.items() if n != along)
+        # a size names the line only where it differs between points
         several = [o for o in others if any(o not in _named(sweep, q, along) for q in sweep.points)]
         lines.setdefault((p.target, *several), []).append(p)
     drawn = {

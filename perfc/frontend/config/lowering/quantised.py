@@ -1,4 +1,8 @@
-"""Products of linear layers: weights stored in few bits, and low-rank adapters of each token."""
+"""Products of linear layers: weights stored in few bits, and low-rank adapters of each token.
+
+Operators and layouts of weights are those of ONNX Runtime's contrib operators; engines store as
+many bytes in other orders.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +52,14 @@ def quantised_product(
         case WeightFormat.I2 | WeightFormat.I3 | WeightFormat.I4 | WeightFormat.W8:
             block, bits = b.precision.block(form, k, name), form.bits
             blocks = -(-k // block)
+            # packed whole numbers, each block of a column with a scale and a zero point
             packed = b.weight(weight, (n, blocks, -(-block * bits // 8)), DType.U8)
             scales = b.scales(f"{name}.scales", (n * blocks,), b.half)
             zeros = b.scales(f"{name}.zeros", (n * -(-blocks * bits // 8),), DType.U8)
             wide = MatMulNBits(K=k, N=n, bits=bits, block_size=block)
             return b.node(wide, trimmed(x, packed, scales, zeros, None, bias), name)
         case WeightFormat.NF4 | WeightFormat.NF4_NESTED:
+            # bitsandbytes: 4-bit codes of a table, two in a byte
             packed = b.weight(weight, (-(-n * k // 2),), DType.U8)
             scales = b.scales(f"{name}.absmax", (-(-n * k // form.block),), SCALES[form])
             looked_up = MatMulBnb4(K=k, N=n, block_size=form.block, quant_type=1)
@@ -75,6 +81,7 @@ def quantised_product(
             return b.node(op, trimmed(narrow, whole, one, scales, None, None, bias), name)
         case _:
             assert form.multiplied is not None
+            # 8- and 4-bit floats: both operands are narrow, with a scale per block or for all
             whole = b.weight(weight, (n, k), form.multiplied)
             narrow = quantised(b, x, form)
             one = b.buffer("scale", (1,), DType.F32)
@@ -184,6 +191,7 @@ def low_rank_product(
         for i, (part, width) in enumerate(zip(parts, columns, strict=True))
     ]
     added = b.node(JOIN, tuple(wide), f"{name}.lora") if slices > 1 else wide[0]
+    # alpha over rank, whose value changes no time
     added = b.node(MUL, (added, b.number(0.5)), f"{name}.lora_scaled")
     return b.node(Add(), (whole, added), f"{name}.adapted")
 
