@@ -170,6 +170,13 @@ def test_a_compressed_output_is_read_back(tmp_path: Path) -> None:
     assert len(model.graph.node) == 175
 
 
+def test_a_model_without_a_file_of_onnx_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out.onnx"
+    result = CliRunner().invoke(command, ["bert-base-uncased", "-o", str(out)])
+    assert "bert-base-uncased: only an ONNX file can be annotated" in str(result.exception)
+    assert not out.exists()
+
+
 def test_an_extent_is_named_as_onnx_names_it() -> None:
     a, b = symbol("a b", 0), symbol("N")
     assert isinstance(product := a * symbol("c d"), Poly)

@@ -153,6 +153,9 @@ def annotate(report: Report, model: str, output: Path) -> None:
     from perfc.frontend.reading.onnx_file import read_model, write_model
     from perfc.study import annotate as properties
 
+    if not Path(model).is_file():
+        hint = "-o report.html takes every model"
+        raise PerfcError("only an ONNX file can be annotated", where=model, hint=hint)
     message = read_model(model)
     properties.annotate(message, report)
     write_model(message, output)
