@@ -48,7 +48,7 @@ class Instrument(Protocol):
     """Watches passes from outside."""
 
     def after(self, step: PassStep) -> None:
-        """Called when a pass has run."""
+        """Observe a pass that has run."""
         ...
 
 

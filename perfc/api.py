@@ -209,7 +209,7 @@ class Report(StoredTensors, Presentation):
         )
 
     def keeping_all(self) -> Module:
-        """Training step without checkpointing, if this run uses checkpointing."""
+        """Return the training step without checkpointing, if this run uses checkpointing."""
         none = type(self.deployment.checkpointing)("none")
         return prepared(self.source, replace(self.deployment, checkpointing=none), self.analyses)
 

@@ -95,7 +95,7 @@ class Artefact:
 
 
 def schema_of(class_name: str, parameters: tuple[str, ...], features: tuple[str, ...]) -> str:
-    """Digest of everything that must agree between weights and the code that reads them."""
+    """Return the digest of what weights and the code that reads them must have in common."""
     text = json.dumps([FORMAT, class_name, list(parameters), list(features)])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

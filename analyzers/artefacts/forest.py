@@ -195,7 +195,7 @@ def _thresholds(
 
 
 def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
-    """Left child of each node of some trees, the first node counted as 0.
+    """Return the left child of each node of some trees, the first node counted as 0.
 
     Breadth first, brothers side by side: the n-th inner node's children lie at 2n + 1.
 

@@ -162,12 +162,12 @@ class CandidateRun(Timed):
 
     @property
     def width(self) -> float:
-        """Upper over lower end: what held-out rows of the same kind say of the expected error."""
+        """Return upper over lower end, which held-out rows of the same kind determine."""
         return self.high_s / self.low_s if self.low_s > 0 else math.inf
 
     @property
     def doubt(self) -> tuple[bool, float]:
-        """The less, the sooner it is believed: runs of the machine first, then the narrowest."""
+        """Return the sort key of trust: runs of the machine first, then the narrowest interval."""
         return not self.is_own, self.width
 
 

@@ -227,7 +227,7 @@ def possible(
 
 
 def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
-    """Each different kernel once, and for every row which it is; models repeat their layers."""
+    """Return each different kernel once, and its index for every row: layers repeat."""
     stacked = np.stack(list(columns.values()), axis=1)
     places: dict[bytes, int] = {}
     back = [places.setdefault(row.tobytes(), len(places)) for row in stacked]
@@ -242,7 +242,7 @@ def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
 
 
 def _classes(folder: Path) -> Mapping[str, tuple[Path, ...]]:
-    """The cards of a folder by class; a card is written by renaming, which its folder tells."""
+    """Return the cards of a folder by class, read again when the folder changes."""
     return _listed(folder, _stamp(folder)) if folder.is_dir() else {}
 
 

@@ -50,7 +50,7 @@ class SustainedRoofline(Estimator):
 
 @cache
 def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
-    """Measured over sustained time, by kind of machine and of kernel: 5, 50 and 95 % lie below.
+    """Return measured over sustained time by machine and kernel kind: quantiles 5, 50, 95 %.
 
     Made by ``lab/perfc_lab/fits/roofline_spread.py``.
     """

@@ -170,7 +170,7 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
 
 
 def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
-    """The kernel of an analysis; a gradient of a convolution has the tensors of the forward one."""
+    """Return the kernel of an analysis; a gradient has the tensors of the forward convolution."""
     kernel, n, op = bound.kernel, bound.counts, bound.kernel.anchor.op
     attributes, words = attributes_of(op)
     read, written = (operands(values, at) for values in (kernel.anchor.inputs, kernel.writes))
@@ -291,7 +291,7 @@ def operands(values: Sequence[Value | None], at: Numbers) -> tuple[Operand | Non
 
 
 def types(values: Sequence[Operand | None]) -> str:
-    """Operands in one cell, ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for what is missing."""
+    """Return operands in one cell: ``f32[1,64,56,56] f32[64,64,3,3]w``; ``-`` for none."""
     cells = [
         "-"
         if o is None

@@ -32,7 +32,7 @@ class EffectiveSheet(Sheet):
 
     @cached_property
     def device_bytes_per_s(self) -> float:
-        """Bandwidth of memory and of multiprocessors at the base clock, a geometric mean."""
+        """Return the geometric mean of the bandwidths of memory and of multiprocessors."""
         memory = Sheet(self.machine).device_bytes_per_s
         ports = PORT_BYTES * self.sm_count * self.clock_hz * self.base_clock_share
         return memory**MEMORY_SHARE * ports ** (1 - MEMORY_SHARE) if ports > 0 else memory

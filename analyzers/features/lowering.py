@@ -71,7 +71,7 @@ class Lowered(NamedTuple):
 
 
 def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
-    """The row of a kernel or of what it goes back through; None of no class or without a size."""
+    """Return the row of a kernel or of its forward one; None without a class or a size."""
     if bound.counts.write_bytes <= 0:
         return None
     at, kind = env if isinstance(env, Numbers) else Numbers(env), bound.kernel.kind
@@ -103,7 +103,7 @@ def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
 
 
 def _product(problem: Product, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Taken only where the extents give the products that the kernel does."""
+    """Return the row only if the extents give the products that the kernel does."""
     batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
     if problem.is_grouped:
         # groups of unlike sizes count with their mean
@@ -127,7 +127,10 @@ def _product(problem: Product, bound: KernelBound, at: Numbers) -> Lowered | Non
 
 
 def _causal_convolution(problem: SlidingWindow, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Tokens of a sequence, on average, and channels; of types that were not measured any."""
+    """Return the tokens of a sequence, on average, and channels.
+
+    Of types that were not measured any.
+    """
     sequences, channels = float(at(problem.carried)), float(at(problem.in_channels))
     positions = float(at(problem.positions))
     dtype = stored_type(bound.kernel.writes[0])
@@ -280,7 +283,7 @@ def _collective(problem: Collective, bound: KernelBound, at: Numbers) -> Lowered
 
 
 def exchange(problem: Collective, at: Numbers) -> dict[str, float] | None:
-    """The whole message of one rank, and how many take part; None where nothing is exchanged."""
+    """Return the whole message of a rank and the number of ranks; None without an exchange."""
     from .classes.collective import Operation
 
     nbytes = float(at(problem.nbytes))

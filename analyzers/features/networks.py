@@ -67,7 +67,7 @@ class LinkExchange:
         *,
         efficiency: float = 1.0,
     ) -> LinkExchange:
-        """Between ranks of a cluster, of which each has its part of the node's adapters.
+        """Return links between ranks of a cluster, each with its part of the node's adapters.
 
         Args:
             exchange: what is done.

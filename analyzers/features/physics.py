@@ -43,7 +43,7 @@ def beyond_l2(nbytes: Array, sheet: Sheet) -> Array:
 
 
 def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
-    """Seconds each ceiling takes at the rates the data sheet states, every byte from memory."""
+    """Return the seconds of each ceiling at data sheet rates, every byte from memory."""
     nbytes = amounts.read_bytes + amounts.write_bytes
     vector = dtype if dtype.startswith(("f16", "bf16", "f32", "f64")) else "f32"
     return {

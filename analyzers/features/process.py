@@ -245,7 +245,7 @@ class Process:
         return total
 
     def _known_of(self, covariance: Array) -> float:
-        """Variance of a row that the rows most like it tell, from its covariance with all."""
+        """Return the variance that the most similar rows explain, from covariances with all."""
         near = np.argsort(-covariance, kind="stable")[:LOCAL]
         some = self.known.take(near)
         among = self.covariance(some, some)

@@ -64,7 +64,7 @@ def single_flop_per_s(sheet: Sheet) -> float:
 
 
 def read_cache_bytes(sheet: Sheet) -> float:
-    """Caches that keep rows between two passes of the same kernel."""
+    """Return the bytes of caches that hold rows between two passes of the same kernel."""
     first = sheet.l1_bytes
     if sheet.generation < UNIFIED_CACHE:
         # shared memory, which target files count with the first level, is a separate memory

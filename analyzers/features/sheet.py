@@ -61,7 +61,7 @@ class Sheet:
 
     @cached_property
     def clock_hz(self) -> float:
-        """Boost clock; 1.5 GHz where the target states none."""
+        """Return the boost clock; 1.5 GHz where the target states none."""
         return self._device("clock_boost_hz", self._device("clock_max_hz", 1.5e9))
 
     @cached_property
@@ -105,7 +105,7 @@ class Sheet:
         return {}
 
     def matrix_flop_per_s(self, dtype: str, *, tf32: bool = True) -> float:
-        """Dense rate of the fastest way to multiply that type, as the sheet states it."""
+        """Return the dense rate of the fastest product of that type in the sheet."""
         return self.machine.entry(Unit.MATRIX, dtype, allow_tf32=tf32).nominal.value
 
     def vector_flop_per_s(self, dtype: str) -> float:

@@ -53,7 +53,7 @@ def encode(
     settings: Iterable[Setting],
     fixed: Mapping[str, int] | None = None,
 ) -> ModelGraph:
-    """Arrays of a typed, canonical f32 module; its symbols are the batch but for those given.
+    """Return the arrays of a typed, canonical f32 module; symbols without sizes are the batch.
 
     Args:
         name: name of the graph.
@@ -97,7 +97,7 @@ def encode_module(
 
 
 def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) -> OpGraph:
-    """The operators of a module and the tensors between them, counted at two environments."""
+    """Return operators of a module and tensors between them, counted at two environments."""
     cost = am.get(Cost(), module)
     at = [Numbers(env) for env in envs or environments(module)]
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]

@@ -139,7 +139,7 @@ def architecture_of(file: str) -> str:
 
 
 def runs(path: Path) -> Iterator[tuple[int, Run]]:
-    """Threads and row of every run of a table; its machine and why, where it cannot be one.
+    """Yield threads and row of every run of a table, or its machine and why it has none.
 
     Raises:
         DataError: no such table, or one of another schema.
@@ -228,7 +228,10 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
 
 
 def kind_of(target: str) -> str:
-    """``cpu`` or ``cuda``; the latter where nobody knows the machine, as its rows are left out."""
+    """Return ``cpu`` or ``cuda``.
+
+    The latter where nobody knows the machine, as its rows are left out.
+    """
     try:
         return load_machine(target).kind
     except TargetError:

@@ -155,7 +155,7 @@ class GraphPredictor(ABC):
         self.factor = (middle, float(np.fmin(low, before)), float(np.fmax(high, after)))
 
     def calibrate(self, validation: Measurements) -> None:
-        """Interval from the errors on rows that were not trained on; by default one for all."""
+        """Set the interval from errors on rows that were not trained on; by default one for all."""
         if not len(validation):
             return
         ratio = validation.values(self.quantity) / np.maximum(self.predict(validation), 1e-12)
@@ -232,7 +232,9 @@ def predictors() -> tuple[str, ...]:
 def predictor(
     name: str, quantity: Quantity = Quantity.TIME, *, trains: bool = True
 ) -> GraphPredictor:
-    """A new one: ``pmgns``, or ``pmgns:gcn`` for a variant; dashes are as good as underscores.
+    """Return a new one: ``pmgns``, or ``pmgns:gcn`` for a variant.
+
+    Dashes are as good as underscores.
 
     Without ``trains`` it is ours, if there is one: plug-ins load what only training needs.
 

@@ -66,7 +66,7 @@ class GraphRow:
 
     @property
     def part(self) -> str:
-        """Its way of running, ``eager``, ``channels last``, ``compiled`` or ``training``."""
+        """Return the execution mode: ``eager``, ``channels last``, ``compiled`` or ``training``."""
         return self.setting.mode.value
 
 

@@ -89,7 +89,7 @@ class GraphCard:
         return bool(self.versions(target, setting))
 
     def versions(self, target: str, setting: Setting) -> list[tuple[int, int]]:
-        """Versions of the framework that rows of a machine, run that way, were measured under.
+        """Return the framework versions of the rows of a machine in an execution mode.
 
         Autocast launches the kernels of its type, and casts besides, which are listed separately:
         rows under autocast stand for a type without rows.
@@ -97,7 +97,7 @@ class GraphCard:
         return [version_of(self.runs[i][3]) for i in self._like(target, setting)]
 
     def small_peak_bytes(self, target: str, setting: Setting) -> float:
-        """Bytes alive at once in small runs of that way, precision and machine; 0 if none is known.
+        """Return bytes alive at once in small runs of a mode, precision and machine; 0 if unknown.
 
         Where the machine has no such rows, of the machines that have.
         """

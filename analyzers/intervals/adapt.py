@@ -193,7 +193,7 @@ def table(
 
 
 def slope_of(predicted_s: float) -> float:
-    """-1 at ``SMALL_S``, 1 at ``LARGE_S``."""
+    """Return Return -1 at ``SMALL_S``, 1 at ``LARGE_S``."""
     return 2 * place(predicted_s) - 1
 
 
@@ -272,7 +272,7 @@ def correction(fitted: Posterior, name: str, samples: int) -> Correction:
 def learning_curve(
     rows: Sequence[KernelResidual], deviations: Mapping[str, float] = DEVIATIONS
 ) -> tuple[LearningPoint, ...]:
-    """Mean error of the run of all kernels left out, after 0, 1, 2, 3, 5 … others are measured."""
+    """Return the mean error of a run of kernels left out, after `STEPS` others are measured."""
     import random
 
     rng = random.Random(0)
@@ -295,7 +295,7 @@ def learning_curve(
 
 
 def enough(curve: Sequence[LearningPoint]) -> int | None:
-    """The stop rule: the first count whose error no later one improves by ``WORTH`` of it."""
+    """Return the first count whose error no later one improves by ``WORTH`` of it."""
     for i, point in enumerate(curve[:-1]):
         if all(later.error > (1 - WORTH) * point.error for later in curve[i + 1 :]):
             return point.count
@@ -314,7 +314,7 @@ def of_machine(machine: Machine) -> Mapping[str, Correction]:
 def of_class(
     corrections: Mapping[str, Correction], predictor: str, class_name: str
 ) -> Correction | None:
-    """The correction of a predictor's class, None where nothing of the predictor was measured."""
+    """Return the correction of a predictor's class; None if nothing of it was measured."""
     known = corrections.get(key(predictor, class_name))
     return known if known is not None else corrections.get(key(predictor, ANY))
 

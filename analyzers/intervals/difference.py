@@ -212,7 +212,7 @@ def of_group(
 
 
 def correlations(spread: Semivariogram, places: Sequence[Place]) -> Array:
-    """Correlations of the specific errors of kernels, a row and a column for each."""
+    """Return the correlations of the specific errors of kernels, a row and a column for each."""
     import numpy as np
 
     squares = np.zeros((len(places), len(places)))

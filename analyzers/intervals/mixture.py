@@ -59,7 +59,7 @@ class Mixture:
         return result
 
     def ends(self, low: Array, high: Array) -> tuple[Array, Array, Array]:
-        """Interval and likeliest value of each row; those of a single estimate are its own.
+        """Return interval and likeliest value of each row; those of a single estimate as is.
 
         Args:
             low: share of the times below the interval, ``[rows]``.
@@ -87,7 +87,7 @@ class Mixture:
         return share
 
     def quantile(self, level: Array) -> Array:
-        """The time of each row that a share ``level`` of its times lie below, as a logarithm."""
+        """Return the quantile ``level`` of the times of each row, as a logarithm."""
         # a quantile of the mixture lies between those of its parts
         away = np.log(level / (1 - level)) / REACH
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)

@@ -193,7 +193,7 @@ class LaunchWalk:
                 yield self.moved(LaunchKind.CAST, v, before, after, 0.0)
 
     def copied(self, kernel: Kernel) -> Iterator[Launch]:
-        """Copies of views among a kernel's nodes that strides cannot express."""
+        """Yield the copies of views among a kernel's nodes that strides cannot express."""
         for node in kernel.nodes:
             v = self.strides.copies.get(node)
             if v is None or not v.is_real:
@@ -203,7 +203,7 @@ class LaunchWalk:
             yield self.moved(LaunchKind.COPY, v, self.bits(v), self.bits(v), 1.0)
 
     def moved(self, kind: LaunchKind, v: Value, old: int, new: int, permuted: float) -> Launch:
-        """A launch that reads a tensor and writes it elsewhere; those that repeat are one."""
+        """Return a launch that reads a tensor and writes it elsewhere; repeated ones are one."""
         key = kind, v.type, old, new, permuted
         launch = self.moves.get(key)
         if launch is None:

@@ -50,7 +50,7 @@ class Convention:
     operators: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict[str, str])
 
     def formula(self, names: Iterable[str], op: Op) -> str:
-        """Formula of the first of ``names`` that ``operators`` lists; "0" where it lists none."""
+        """Return the formula of the first of ``names`` in ``operators``; "0" if there is none."""
         for name in names:
             rule = self.operators.get(name)
             if isinstance(rule, str):
@@ -184,7 +184,7 @@ class _Counter:
 
 
 def _names(node: Node) -> Sequence[str]:
-    """ONNX names of an operator; exporters write global pooling as a mean over all positions."""
+    """Return ONNX names of an operator; exporters write global pooling as a mean."""
     match node.op, node.inputs:
         case ReduceMean() as op, (Value(type=TensorType(shape=(_, _, _, _, *_) as shape)), *_):
             if op.axes(node.inputs, len(shape)) == tuple(range(2, len(shape))):

@@ -128,7 +128,7 @@ class Kernel:
 
     @property
     def winograd_gain(self) -> float:
-        """Factor by which minimal filtering can reduce its products; 1 except for convolutions.
+        """Return the factor by which minimal filtering can reduce its products, 1 or above.
 
         A convolution with an unknown window, as in a gradient, has the largest factor.
         """

@@ -246,7 +246,7 @@ class Lattice:
 
     @property
     def block(self) -> int:
-        """Elements of the largest dense blocks that it is made of, at multiples of their size."""
+        """Return the elements of its largest dense blocks, at multiples of their size."""
         is_dense = bool(self.steps) and self.steps[0][1] == 1
         inner = self.steps[0][0] if is_dense else 1
         rest = [s for _, s in self.steps[is_dense:]]

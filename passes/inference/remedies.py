@@ -124,7 +124,7 @@ class Remedies:
     def changeable(
         self, symbols_by_name: Mapping[str, SymbolDecl], dims: Collection[Dim]
     ) -> list[SymbolDecl]:
-        """Symbols in some extents that may be changed, those of which least is known first."""
+        """Return the symbols of extents that may change, those of which least is known first."""
         names = {n for d in dims for n in names_in(d)}
         free = [s for s in symbols_by_name.values() if s.name in names and s.name not in self.given]
         free.reverse()
@@ -287,7 +287,7 @@ def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) ->
 
 
 def involved(sizing: Sizing, dims: Sequence[Dim], refusal: Refusal) -> list[str]:
-    """Symbols that decide the extents of which an error speaks; else those of the node, or all."""
+    """Return the symbols of the extents that an error names; else those of the node, or all."""
     message, _, _ = refusal.error.message.partition("; operands")
     numbers = {int(digits) for digits in re.findall(r"-?\b\d{1,18}\b", message)}
     env = {n: v for n, v in refusal.env.items() if n in sizing.names}
@@ -311,7 +311,7 @@ def emptied(node: Node, env: Env) -> tuple[str, int] | None:
 def shortened(
     sizing: Sizing, names: Collection[str], given: Mapping[str, int]
 ) -> tuple[str, int] | None:
-    """The one size given that is too large, as of a table of positions, and the largest that fits.
+    """Return the one given size that is too large, as of a table, and the largest that fits.
 
     None where no half of it does, as of a size that must equal another.
     """

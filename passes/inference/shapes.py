@@ -144,7 +144,7 @@ class Inference:
         env: Mapping[Value, Value],
         arguments: Sequence[tuple[Type, Known | None]] | None = None,
     ) -> Graph:
-        """``graph`` with types, outer values replaced by ``env``, inputs by ``arguments``."""
+        """Return ``graph`` with types, outer values from ``env``, inputs from ``arguments``."""
         # all of the outer values would take quadratic time in many regions
         local = {v: env[v] for v in graph.free if v in env} if env else dict[Value, Value]()
         inputs: list[Value] = []
@@ -163,7 +163,7 @@ class Inference:
         return Graph(graph.name, tuple(inputs), outputs, tuple(nodes), graph.weights)
 
     def node(self, node: Node, local: dict[Value, Value]) -> Node:
-        """One node with typed results, itself where it has them; ``local`` learns what is new."""
+        """Return a node with typed results, itself if it has them; ``local`` gets what is new."""
         self.steps += 1
         ins: Inputs = node.inputs
         if not local.keys().isdisjoint(ins):

@@ -176,7 +176,7 @@ class StrideWalk:
         return known
 
     def visit(self, node: Node, is_fused: bool) -> None:
-        """The results of a node; inside fused attention nothing is stored."""
+        """Record the strides of a node's results; inside fused attention nothing is stored."""
         for v in (*node.inputs, *node.outputs):
             if v is not None and v not in self.shapes:
                 self.shape(v)
@@ -198,7 +198,7 @@ class StrideWalk:
             self.keeps_layout(node, node.inputs[:1])
 
     def keeps_layout(self, node: Node, operands: Sequence[Value | None]) -> None:
-        """Results have their channels last where all operands have."""
+        """Record results with channels last if all operands have them so."""
         result = node.results[0]
         shape = self.shapes.get(result, ())
         if len(shape) >= FEATURE_MAP and all(
@@ -210,7 +210,7 @@ class StrideWalk:
             self.strides[result] = channels_last(shape)
 
     def view(self, node: Node, source: Value) -> None:
-        """A view's strides, or a copy."""
+        """Record a view's strides, or the copy that it needs."""
         old, result = self.shapes.get(source), node.results[0]
         new = self.shapes.get(result)
         if old is None or new is None:
@@ -240,14 +240,14 @@ class StrideWalk:
                     self.strides[result] = result_strides
 
     def attended(self, result: Value) -> None:
-        """Fused attention writes ``[b, s, h, d]`` and shows it as ``[b, h, s, d]``."""
+        """Record fused attention: it writes ``[b, s, h, d]``, shown as ``[b, h, s, d]``."""
         shape = self.shapes.get(result, ())
         if len(shape) == 4:
             b, s, h, d = contiguous((shape[0], shape[2], shape[1], shape[3]))
             self.strides[result] = (b, h, s, d)
 
     def keeps_order(self, node: Node) -> None:
-        """Results are dense, in the order of the first operand of their shape."""
+        """Record dense results, in the order of the first operand of their shape."""
         result = node.results[0]
         shape = self.shapes.get(result, ())
         for v in node.inputs:

@@ -137,7 +137,7 @@ class Around:
 
     @property
     def bias(self) -> Value | None:
-        """The bias of a product, or of a convolution and what is merged into it; None without one.
+        """Return the bias of a product, or of a convolution with merged nodes; None without one.
 
         Exporters write zeros, a constant that is no parameter, where a module has none.
         """

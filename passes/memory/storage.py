@@ -195,7 +195,7 @@ class _Walk:
         return shows and node not in self.copies
 
     def table(self) -> StorageTable:
-        """Its buffers."""
+        """Yield its buffers."""
         graph = self.module.graph
         at = {n: i for i, k in enumerate(self.kernels) for n in (*k.nodes, *k.folded)}
         owner = Liveness(in_place=False).owners(graph, last_uses(graph), self.is_view)

@@ -158,7 +158,7 @@ class Retyping:
         return Node(self.op(node, ins, outs), ins, outs, regions, node.loc)
 
     def op(self, node: Node, ins: Inputs, outs: Inputs) -> Op:
-        """The operator with its own element types changed, doing what the new types ask for."""
+        """Return the operator with its element types changed, and what follows from them."""
         op = node.op
         changed = {
             f.name: self.stored
@@ -224,7 +224,7 @@ def retyped(type_: Type, dtype: DType) -> Type:
 
 
 def operand_positions(node: Node) -> tuple[int, ...]:
-    """The inputs that a matrix kernel multiplies: floats of rank 2 or more among the first."""
+    """Return the inputs that a matrix kernel multiplies: floats of rank 2 or more."""
     if node.op.kind not in MATRIX_KINDS:
         return ()
     if node.op.signature.repeats:
@@ -248,7 +248,7 @@ def element_type(v: Value | None) -> DType:
 
 
 def dtype_of(type_: Type | None) -> DType:
-    """Element type of tensors, in sequences and optionals too; UNKNOWN for anything else."""
+    """Return the type of tensors, in sequences and optionals too; UNKNOWN for all else."""
     match type_:
         case TensorType(dtype, _):
             return dtype

@@ -135,7 +135,7 @@ class KernelBound:
 
     @property
     def binding(self) -> Ceiling:
-        """Ceiling with the longest time at measured rates; launching if that takes longer."""
+        """Return the ceiling with the longest time at measured rates, or launching."""
         return Ceiling.LAUNCH if self.launch_gap_s > self.sustained_s else self.busiest
 
     @property
@@ -146,7 +146,7 @@ class KernelBound:
 
     @property
     def unit(self) -> Ceiling:
-        """Ceiling that would bind with full waves; launching if the kernel does nothing."""
+        """Return the ceiling that would bind with full waves; launching of an empty kernel."""
         others = self.sustained
         if Ceiling.WAVES in others:
             others = {c: t for c, t in others.items() if c is not Ceiling.WAVES}
@@ -154,7 +154,7 @@ class KernelBound:
 
     @property
     def busiest(self) -> Ceiling:
-        """Ceiling that takes most of the kernel's running time; waves if most of it is idle."""
+        """Return the ceiling with most of the kernel's time; waves if most of it is idle."""
         return Ceiling.WAVES if self.idle_share > 0.5 else self.unit
 
     @property

@@ -133,7 +133,7 @@ class Roofline(Analysis[RooflineTable]):
 def bounds(
     table: KernelTable, machine: Machine, env: Env, *, tf32: Tf32 | None = None
 ) -> RooflineTable:
-    """Bounds of every kernel with symbols at ``env``; TF32 where the runtime uses it by default."""
+    """Return the bounds of every kernel at ``env``, with the runtime's default of TF32."""
     tf32 = table.runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     at = table.numbers(env)
     sizes, counts, traffic = table.once("counts", env, lambda: evaluated(table, at))
@@ -191,7 +191,7 @@ def counted(kernel: Kernel, env: Env) -> LaunchCounts:
 
 
 def reads_at(kernel: Kernel, at: Numbers) -> list[float]:
-    """Bytes that a kernel reads of each value; of experts, those that its tokens choose on average.
+    """Return the bytes that a kernel reads of each value; of experts, those chosen on average.
 
     Uniform independent routing is assumed, as for the time of a step.
     """
@@ -280,7 +280,7 @@ class Rates(Floors):
         gap_s: float,
         at: Numbers,
     ) -> KernelBound:
-        """Floor and sustained times of a kernel, all launches together."""
+        """Return lower bounds and sustained times of a kernel, all launches together."""
         dtype = kernel.mac_dtype
         sustained = self.sustained_s(kernel, c, dtype, device_bytes, at)
         parts = launches if kernel.kind is Kind.OPTIMIZER else 1

@@ -39,7 +39,7 @@ RESIDENT_THREADS = 2048
 
 
 def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
-    """For each kernel those whose results it reads, views and the host's nodes looked through."""
+    """Return for each kernel those whose results it reads, also through views and host nodes."""
     owner = {n: i for i, k in enumerate(table.kernels) for n in (*k.nodes, *k.folded)}
     comes_from: dict[Value, frozenset[int]] = {}
     producers: list[set[int]] = [set() for _ in table.kernels]
@@ -141,7 +141,7 @@ class Timeline:
             self.launched = self.now + self.wait_s[i]
 
     def _advance(self) -> None:
-        """To the next end of a kernel, or to when the next can be launched."""
+        """Advance to the next end of a kernel, or to when the next can be launched."""
         columns = zip(*(self.uses[i] for i in self.left), strict=True)
         slow = max([1.0, *map(sum, columns)])
         least = min(self.left.values(), default=math.inf)

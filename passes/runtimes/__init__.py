@@ -198,7 +198,7 @@ class Runtime:
 
     @property
     def measured_name(self) -> str:
-        """Runtime whose measured runs represent it; "" with streams or an unmeasured graph."""
+        """Return the runtime whose runs represent it; "" with streams or unmeasured graphs."""
         name = self.measured_as or self.name
         is_like = not self.is_recorded or runtime(name).is_recorded
         return name if is_like and self.streams == 1 else ""
@@ -316,7 +316,7 @@ def canonical(name: str, where: str = "") -> str:
 
 @cache
 def runtime(name: str) -> Runtime:
-    """The table called ``name`` or an alias; ``NAME:N`` is that of NAME, launched on N streams.
+    """Return the table named ``name``, also by an alias; ``NAME:N`` launches on N streams.
 
     Raises:
         PassError: there is none, or no such number of streams.

@@ -31,7 +31,7 @@ def accumulated(
     count: int,
     tape: Tape,
 ) -> Accumulated:
-    """``nodes`` for ``count`` batches with separate inputs; gradients are added when made.
+    """Return ``nodes`` for ``count`` batches with separate inputs; gradients add up.
 
     Source: PyTorch, torch/csrc/autograd/functions/accumulate_grad.h: one addition per parameter.
     """

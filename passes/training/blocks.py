@@ -50,7 +50,7 @@ def module_of(node: Node) -> str | None:
 
 
 def crossings(nodes: Sequence[Node], trained: Collection[Value]) -> dict[int, Value]:
-    """Positions behind which one tensor alone is read of all that is trained, and the tensor."""
+    """Return positions behind which only one trained tensor is read, and the tensor."""
     last: dict[Value, int] = {}
     made: dict[Value, int] = {}
     for i, node in enumerate(nodes):

@@ -72,7 +72,7 @@ class Checkpoints:
         return Checkpoints(blocks_of(forward, trained), read, trained, env)
 
     def kept_in(self, block: Block, policy: RecomputePolicy) -> set[Value]:
-        """Results of a block that are saved under a policy; those that leave it always are."""
+        """Return the results of a block that a policy saves; those that leave it always are."""
         results = {v for n in block.nodes for v in n.results}
         # what no parameter has a part in, as a mask, other blocks read too
         edge = {v for v in results if v is block.boundary or self.is_shared(v)}
@@ -118,7 +118,7 @@ class Checkpoints:
         return max(moved, flop // FLOP_PER_BYTE)
 
     def curve(self) -> list[CurvePosition]:
-        """Least cost for each size, from nothing saved to everything: a choice for each block.
+        """Return the least cost for each size, by a choice for each block.
 
         Dynamic programming over blocks and sizes, exact to one part in ``LEVELS``.
         Source: Checkmate, arXiv:1910.02653, and Rotor, arXiv:1911.13214, of chains of blocks.
@@ -144,7 +144,7 @@ class Checkpoints:
         return sorted(best.values(), key=lambda p: p.kept_bytes)
 
     def policies(self, policy: RecomputePolicy, share: float) -> tuple[RecomputePolicy, ...]:
-        """The policy of each block; what is no repeated block is checkpointed by a search alone.
+        """Return the policy of each block; only a search checkpoints other parts.
 
         Without a policy the calls of checkpointing in the program are followed.
         """

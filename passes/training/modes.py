@@ -12,7 +12,7 @@ from perfc.ir.ops.normalization.normalization import BatchNormalization
 
 
 def trained_form(nodes: Sequence[Node], tape: Tape) -> list[Node]:
-    """Nodes as they run in training: statistics are those of the batch, elements are dropped."""
+    """Return nodes as they run in training: statistics of the batch, dropped elements."""
     return [_trained(node, tape) for node in nodes]
 
 

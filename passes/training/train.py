@@ -164,7 +164,7 @@ class Train(Transform):
         return recomputed(forward, tape.nodes, plan, tape)
 
     def scaled(self, loss: Value, tape: Tape) -> Value:
-        """The loss as it is differentiated: a share of it, and scaled for narrow gradients."""
+        """Return the loss that is differentiated: a share, scaled for narrow gradients."""
         factor = (SCALE if self.loss_scaling else 1.0) / self.accumulate
         return tape.scaled(loss, factor)
 
@@ -180,7 +180,7 @@ class Train(Transform):
     def of_parameters(
         self, trained: Sequence[Value], derivatives: Derivatives, tape: Tape
     ) -> list[tuple[Value, Value]]:
-        """Parameters with their gradients, in the parameter's type, those without left out."""
+        """Return parameters that have gradients, with them in the parameter's type."""
         pairs: list[tuple[Value, Value]] = []
         for p in trained:
             g = derivatives.gradients.get(p)

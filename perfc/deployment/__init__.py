@@ -196,7 +196,7 @@ class Deployment:
 
     @property
     def rounded(self) -> Tf32:
-        """Float32 products that may use TF32: as given, else as the runtime does on the target."""
+        """Return the f32 products that may use TF32: as given, else as the runtime does there."""
         return self.rounded_on(load_machine(self.target))
 
     def rounded_on(self, machine: Machine) -> Tf32:
@@ -255,7 +255,7 @@ class Deployment:
 
     @property
     def serving(self) -> Serving:
-        """Serving framework: as given, else as the runtime implies."""
+        """Return the serving framework: as given, else as the runtime implies."""
         return self.table.serving if self.framework is Serving.ANY else self.framework
 
     @property

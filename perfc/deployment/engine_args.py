@@ -67,7 +67,7 @@ class EngineArgs:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes for a report: the values that were read, and the flags that are not modeled."""
+        """Return notes for a report: the values that were read, and flags that are not modeled."""
         values = {**self.parallel, **self.options}
         shown = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in values.items()) or "defaults"
         read = f"read from the engine's arguments: {self.runtime}, {shown}"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Nothing built inside is garbage before it is complete; scanning it again and again is waste.
+    """Pause the garbage collector: what is built inside is no garbage before it is complete.
 
     Without it the time of an analysis grows faster than the nodes. What was built then counts as
     old, so that it is looked through with all else that lives long and not at once. What is young

@@ -9,7 +9,7 @@ from .machine import Listing, Machine
 
 
 def list_machines() -> tuple[Listing, ...]:
-    """All targets by name, the user's own first; one of theirs hides a shipped one of its name."""
+    """Return all targets by name, the user's first; one of theirs hides a shipped one."""
     from .files import listings
 
     return listings()
@@ -38,7 +38,7 @@ def load_machine(name: str | os.PathLike[str]) -> Machine:
 
 
 def validate(path: str | os.PathLike[str]) -> list[str]:
-    """Everything wrong with a target file, one line each with its key; empty when it is right."""
+    """Return what is wrong with a target file, a line each with its key; empty if nothing is."""
     from .files import problems_in
 
     return problems_in(Path(path))

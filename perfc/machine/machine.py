@@ -141,7 +141,7 @@ class MemoryLevel:
 
     @property
     def usable_bytes(self) -> int:
-        """Memory that processes can allocate; the whole capacity where no file says less."""
+        """Return the memory that processes can allocate; the capacity where no file says less."""
         return self.capacity_bytes if self.usable is None else int(self.usable.value)
 
 
@@ -216,7 +216,10 @@ class Machine:
         return self.facts.get(f"device.{key}")
 
     def link(self, name: str) -> Rate | None:
-        """Bandwidth of the link ``host``, ``nvlink``, ``mesh`` or ``network``; None if unstated."""
+        """Return the rate of the link ``host``, ``nvlink``, ``mesh`` or ``network``.
+
+        None if unstated.
+        """
         return self.facts.get(f"link.{name}.bandwidth_bytes_per_s")
 
     @property
@@ -227,7 +230,7 @@ class Machine:
 
     @property
     def direct_bytes_per_s(self) -> float:
-        """One direction of all links to other GPUs, which files state in both; 0 without any."""
+        """Return one direction of all links to other GPUs; files state both; 0 without any."""
         rate = self.link("nvlink") or self.link("mesh")
         return 0.0 if rate is None else rate.value / 2
 

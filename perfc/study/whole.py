@@ -249,7 +249,7 @@ class WholeRun:
 
     @property
     def doubts(self) -> Sequence[str]:
-        """Confidence with its main reason, then other reasons and notes, each as text."""
+        """Return confidence with its main reason, then other reasons and notes, each as text."""
         trust = self.confidence
         grade, reason = (trust.grade.value, trust.reason) if trust else ("", "")
         reasons = (f"extrapolating: {one}" for one in self.outside if one != reason)

@@ -59,7 +59,7 @@ class Presentation:
 
     @property
     def throughput(self) -> float:
-        """Images, tokens or else runs per second at the predicted time."""
+        """Return the images, tokens or else runs per second at the predicted time."""
         return self.verdict.throughput.per_s
 
     @property

@@ -244,7 +244,7 @@ def _rows(s: KernelSubject, name: str) -> Class:
 
 
 def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
-    """Axes kept (``k``) and reduced (``r``), runs of one kind merged, extents of one left out.
+    """Return axes kept (``k``) and reduced (``r``), equal ones merged, without extents of 1.
 
     Where two axes could be the reduced one, it is the later.
     """
@@ -320,7 +320,7 @@ def _movement(s: KernelSubject) -> Class:
 
 
 def copies(s: KernelSubject) -> float:
-    """Contiguous pieces that a kernel copies: extents before the last axis that it cuts."""
+    """Return the contiguous pieces that a kernel copies: extents before the last cut axis."""
     x, y = s.operand(0), s.result
     if x is None or y is None or not y.shape:
         return 1.0

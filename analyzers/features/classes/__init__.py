@@ -106,7 +106,7 @@ class KernelClass(ABC):
         return power_limit.products_s(self.amounts(rows, dtype).mac, dtype, sheet)
 
     def stated_s(self, rows: Columns, sheet: Sheet) -> tuple[Array, Array, Array] | None:
-        """Low, expected and high time of rows that a law answers, of which nothing is learned.
+        """Return low, expected and high time of rows that have a law and no learned factor.
 
         Not a number for the other rows; None where there is no such row.
         """

@@ -67,7 +67,7 @@ class AttentionDecode(FusedAttention):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Traffic against caches, blocks against multiprocessors, how far sequences split.
+        """Return traffic against caches, blocks against multiprocessors, how far sequences split.
 
         Of the heads of queries only the number that share keys is a feature: by the others, forests
         would recognize a model and predict unseen heads worse.

@@ -93,7 +93,10 @@ class AttentionPrefill(FusedAttention):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Balance of products, exponentials and traffic; tiles, waves, and the longest chain."""
+        """Return the balance of products, exponentials and traffic.
+
+        Tiles, waves, and the longest chain.
+        """
         log = np.log2
         mac, compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
         count = pairs(rows)

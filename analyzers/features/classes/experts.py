@@ -87,7 +87,7 @@ class Experts(KernelClass):
     categories = ("half", "eight bits", "four bits", "narrow weights")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Mean share of a rank: as few experts as one token chooses, each operand once."""
+        """Return the mean share of a rank: the experts of one token, each operand once."""
         share = np.minimum(rows["chosen"] / rows["ranks"], 1.0)
         mac = routed(rows) * expert_elements(rows)
         touched = np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
@@ -97,7 +97,7 @@ class Experts(KernelClass):
         return of_products(mac, mac, weights + tokens * narrowest, tokens * 2)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Touched weights against memory, tiles against multiprocessors, and their balance."""
+        """Return touched weights against memory, tiles against multiprocessors, their balance."""
         log = np.log2
         parts = work(rows, dtype, sheet)
         ones = np.ones_like(parts.compute_s)

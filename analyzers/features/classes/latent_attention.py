@@ -80,7 +80,7 @@ class LatentAttention(KernelClass):
     categories = ("prompts", "single tokens", "called")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Products of causal pairs; what is cached once, of expanded keys those of new tokens."""
+        """Return the work of causal pairs; caches are read once, expanded keys of new tokens."""
         computed, cached = bits_of(dtype) / 8, cache_bytes(rows, dtype)
         mac = pairs(rows) * (rows["head_dim"] + rows["value_dim"])
         queries = rows["batch"] * rows["query_len"] * rows["heads"]
@@ -93,7 +93,7 @@ class LatentAttention(KernelClass):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Balance of products and traffic, tiles over multiprocessors, the longest walk."""
+        """Return the balance of work and traffic, tiles over multiprocessors, the longest walk."""
         log = np.log2
         compute_s, traffic_s, walk_s = parts_s(rows, dtype, sheet)
         height = rows["query_len"] * rows["heads"]

@@ -58,7 +58,7 @@ class Matmul(KernelClass):
         return of_products(mac, mac, x_bytes + w_bytes, y_bytes)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Waves of tiles, the quantisation of the input, and the launch of an eager call."""
+        """Return waves of tiles, quantisation of the input, and the launch of an eager call."""
         time_s = _tiling(rows, dtype, sheet).total_s + _quantise_s(rows, dtype, sheet)
         if protocol is Protocol.EAGER:
             time_s = time_s + physics.latency_s(protocol, sheet)
@@ -67,7 +67,10 @@ class Matmul(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Element type by how it is timed; weights of fewer bits and integers are one."""
+        """Return the element type by how it is timed.
+
+        Weights of fewer bits and integers are one.
+        """
         name = "half"
         if protocol is Protocol.KERNELS:
             name = "half without bf16, profiled" if dtype == "f16" else "half, profiled"
@@ -82,7 +85,7 @@ class Matmul(KernelClass):
         return index
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Tiles and waves, work against caches, and the balance of arithmetic and traffic."""
+        """Return tiles and waves, work against caches, balance of arithmetic and traffic."""
         log = np.log2
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         ones = np.ones_like(m)

@@ -85,7 +85,7 @@ class MatmulF32(Called):
         return features
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """The best of the tile shapes in whole waves, and operands once, which overlap in part."""
+        """Return the best tile in whole waves, and operands once, which overlap in part."""
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
         body: Array = (compute**OVERLAP + traffic**OVERLAP) ** (1 / OVERLAP)
         return body

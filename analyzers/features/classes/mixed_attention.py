@@ -112,7 +112,7 @@ class MixedAttention(FusedAttention):
         }
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Waves of tiles or traffic, whichever takes longest, and a launch."""
+        """Return the waves of tiles or traffic, whichever takes longest, and a launch."""
         total_s: Array = schedule(rows, dtype, sheet).total_s
         return total_s + START_S + physics.latency_s(protocol, sheet)
 

@@ -25,7 +25,7 @@ STEEPNESS = _ROWS_KEPT["steepness"]
 
 
 def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:
-    """Log of the bytes of all rows that are worked on at once, over what caches keep of them."""
+    """Return the log of the bytes of all concurrent rows over what caches hold of them."""
     resident = np.minimum(
         sheet.threads_per_sm / threads, np.maximum(rows["rows"] / sheet.sm_count, 1)
     )

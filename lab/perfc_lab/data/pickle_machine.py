@@ -94,7 +94,7 @@ class PickleMachine:
         return self.stack.pop()
 
     def step(self, op: str, argument: object) -> None:
-        """One instruction."""
+        """Run one instruction."""
         push, pop = self.stack.append, self.stack.pop
         if op in LITERALS:
             push(argument)
@@ -134,7 +134,7 @@ class PickleMachine:
                     self.collect(op)
 
     def collect(self, op: str) -> None:
-        """Instructions that make or fill lists, tuples and mappings."""
+        """Run an instruction that makes or fills lists, tuples and mappings."""
         stack = self.stack
         match op:
             case "EMPTY_LIST" | "EMPTY_TUPLE" | "EMPTY_DICT":
@@ -168,7 +168,7 @@ class PickleMachine:
         return items
 
     def push_marked(self, make: object) -> None:
-        """A collection of what lies above the last mark."""
+        """Push a collection of what lies above the last mark."""
         items = self.marked()
         self.stack.append(make(items))  # type: ignore[operator]
 

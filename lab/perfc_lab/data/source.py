@@ -63,7 +63,9 @@ def sources() -> Mapping[str, PublicSource]:
 
 
 def files_in(clone: Path, *patterns: str) -> list[Path]:
-    """Files of a checkout by name, of any of ``patterns``; links that leave it are not followed.
+    """Return the files of a checkout by name, of any of ``patterns``.
+
+    Links that leave it are not followed.
 
     Raises:
         FetchError: there is none.
@@ -108,7 +110,9 @@ def read_table(
 
 
 def measured(frame: pd.DataFrame, path: Path, *columns: str) -> pd.DataFrame:
-    """The rows in which every one of ``columns`` is a number; what was not measured is left out.
+    """Return the rows in which every one of ``columns`` is a number.
+
+    What was not measured is left out.
 
     Raises:
         FetchError: a value is no number, infinite or negative.

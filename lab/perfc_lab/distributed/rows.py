@@ -94,7 +94,7 @@ def published(folder: Path, name: str) -> Iterator[Any]:
 
 
 def _neusight(r: Any) -> RunRow | None:
-    """NeuSight: FP32 steps without an optimiser, on one GPU and on four."""
+    """Yield NeuSight's rows: FP32 steps without an optimiser, on one GPU and on four."""
     if str(r.mode) != "train" or str(r.device) not in NEUSIGHT:
         return None
     variant, batch = str(r.variant), int(r.batch)
@@ -131,7 +131,7 @@ def _neusight(r: Any) -> RunRow | None:
 
 
 def _foundry(r: Any) -> RunRow:
-    """llm-foundry: FSDP, one way of dividing alone."""
+    """Yield llm-foundry's rows: FSDP alone."""
     zero = 3 if str(r.sharding) == "FULL_SHARD" else 2
     again = RecomputePolicy.BLOCK if str(r.checkpointing) == "True" else RecomputePolicy.NONE
     gbs, seq, gpus = int(r.gbs), int(r.seq), int(r.gpus)
@@ -149,7 +149,7 @@ def _foundry(r: Any) -> RunRow:
 
 
 def _megatron(r: Any) -> RunRow | None:
-    """NeMo and Megatron-Bridge: distributed optimiser, sequence parallelism with tensor's."""
+    """Yield rows of NeMo and Megatron-Bridge: distributed optimiser, sequence parallelism."""
     gpus, tp, pp, cp = int(r.gpus), number(r.tp, 1), number(r.pp, 1), max(number(r.cp, 1), 1)
     stages = max(number(r.vp, 1), 1) if pp > 1 else 1
     data = gpus // (tp * pp * cp)
@@ -180,7 +180,7 @@ def _megatron(r: Any) -> RunRow | None:
 
 
 def _torchtitan(r: Any) -> RunRow | None:
-    """TorchTitan: rows whose caption says how the model was divided and how large a batch was."""
+    """Yield TorchTitan's rows whose caption gives the division of the model and the batch."""
     words = text(r.techniques)
     if not str(r.system).startswith("H100") or "Table 3" in words or "Schedule=" in words:
         return None
@@ -214,7 +214,7 @@ def _torchtitan(r: Any) -> RunRow | None:
 
 
 def _bigscience(r: Any) -> RunRow | None:
-    """BigScience's tries on V100: Megatron with DeepSpeed; all is recomputed."""
+    """Yield Yield BigScience's tries on V100: Megatron with DeepSpeed; all is recomputed."""
     size = text(r.size) or ("104B" if "104B" in str(r.file) else "")
     if size not in MEGATRON or math.isnan(r.step_s) or "Offload" in str(r.section):
         return None

@@ -102,7 +102,10 @@ def gathered(data: Path, say: Say) -> DistributedEvidence:
 
 
 def held_out(members: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterator[RunAnswer]:
-    """Each model by a law of the others; rows of several GPUs of ``ALONE`` by those of one."""
+    """Yield each model by a law of the others.
+
+    Rows of several GPUs of ``ALONE`` by those of one.
+    """
     for model in sorted({r.model for r in members}):
         others = [r for r in members if base_name(r.model) != base_name(model)]
         if members[0].framework == ALONE:
@@ -115,7 +118,10 @@ def held_out(members: Sequence[RunRow], tangents: dict[int, Tangent]) -> Iterato
 
 
 def base_name(model: str) -> str:
-    """``LLAMA3_70B`` and ``LLAMA3-70B`` are one; remarks in brackets are none of the name."""
+    """Return ``LLAMA3_70B`` and ``LLAMA3-70B`` are one.
+
+    Remarks in brackets are none of the name.
+    """
     return model.partition(" (")[0].replace("_", "-")
 
 
@@ -139,7 +145,7 @@ OLDER = "llm-foundry"
 def pooled(
     groups: dict[str, list[RunRow]], tangents: dict[int, Tangent]
 ) -> Iterator[tuple[str, RunLaw]]:
-    """Laws of any framework, by generation and of all together."""
+    """Yield the laws of any framework, by generation and of all together."""
     named: dict[str, list[RunRow]] = {}
     for name, members in groups.items():
         framework, _, arch = name.partition(" ")

@@ -52,7 +52,10 @@ class GraphEncoder(nn.Module):
 
 
 def likeness(z: Tensor, pairs: Tensor) -> Tensor:
-    """Inner product of the embeddings of each pair, ``[pairs]``; ``Â`` is its sigmoid."""
+    """Return the inner product of the embeddings of each pair, ``[pairs]``.
+
+    ``Â`` is its sigmoid.
+    """
     return (z[pairs[0]] * z[pairs[1]]).sum(1)
 
 

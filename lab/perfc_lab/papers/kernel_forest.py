@@ -128,14 +128,14 @@ class KernelForest(GraphPredictor):
         return result
 
     def meta(self) -> Mapping[str, Any]:
-        """Schema and the forests' constants."""
+        """Return the schema and the forests' constants."""
         return {
             "schema": FEATURES.digest,
             "constants": {str(kind): trees.base for kind, trees in self.forests.items()},
         }
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Forests of the same features."""
+        """Take forests of the same features."""
         if meta["schema"] != FEATURES.digest:
             raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         for kind, base in meta["constants"].items():

@@ -85,7 +85,7 @@ class NnMeter:
         self.rest_s = 0.0
 
     def fit(self, kernels: Sequence[MeasuredKernel], seed: int = 0) -> None:
-        """A forest for every kind with enough kernels, and one for every class.
+        """Fit a forest for every kind with enough kernels, and one for every class.
 
         Raises:
             PerfcError: no kernels.

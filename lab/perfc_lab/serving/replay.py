@@ -164,7 +164,10 @@ def engine_of_row(row: ServedRow) -> Engine:
 
 
 def divided(row: ServedRow, tensor: int, expert: int, groups: int) -> Parallel:
-    """Degrees of an engine, over as many nodes of eight GPUs as it takes; a rack is one node."""
+    """Return the degrees of an engine, over as many nodes of eight GPUs as it takes.
+
+    A rack is one node.
+    """
     nodes = 1 if row.target in RACKS else -(-tensor * groups // NODE_GPUS)
     return Parallel(tensor, row.pipeline, expert, groups, nodes)
 

@@ -90,7 +90,10 @@ def in_block(layer: str) -> float:
 
 
 def moved(layer: str, e: TokenExtents) -> tuple[TokenOperation, float, float] | None:
-    """Operation, elements read and written of a token; None for a layer that is none of them."""
+    """Return the operation, elements read and written of a token.
+
+    None for a layer that is none of them.
+    """
     match layer:
         case "layernorm" | "final_layernorm":
             # with the sum before it, in one kernel
@@ -119,7 +122,7 @@ def token_rows(
     extents: Callable[[str, float, pd.DataFrame], TokenExtents | None],
     target: Callable[[str], str],
 ) -> Iterator[Rows]:
-    """Norms, activations, rotations, sums and look-ups of a profile, by device.
+    """Yield the norms, activations, rotations, sums and look-ups of a profile, by device.
 
     Args:
         frame: with columns ``device``, ``model``, ``tensor_parallel`` and ``latency_us``.

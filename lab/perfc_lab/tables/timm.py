@@ -56,7 +56,7 @@ def models_of(folder: Path) -> list[tuple[str, int]]:
 
 
 def measured(folder: Path) -> Iterator[TimmLine]:
-    """Usable lines of the table: with a time, on a machine that has a target.
+    """Yield the usable lines of the table: with a time, on a machine that has a target.
 
     Raises:
         DataError: no table, or none with the columns expected.

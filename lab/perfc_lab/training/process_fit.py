@@ -213,7 +213,7 @@ class Likelihood:
         return np.array(logs)
 
     def minus_log(self, logs: Array) -> tuple[float, Array]:
-        """Minus the logarithm of likelihood and of what is believed before, with its gradient."""
+        """Return minus the logarithm of likelihood and prior, with its gradient."""
         parameters = FittedParameters.of(self.form, logs)
         placed = RowPositions(
             self.rows.kinds, (self.rows.places / parameters.reach).astype(np.float32)
@@ -279,7 +279,7 @@ def _weighed(weight: Array, column: Array) -> float:
 
 
 def believed(form: SimilarityAspects, logs: Array) -> tuple[float, Array]:
-    """Minus the logarithm of what is believed of parameters before, and its gradient."""
+    """Return minus the logarithm of the prior of parameters, and its gradient."""
     middle, spread = np.full(len(logs), USUAL), np.full(len(logs), SPREAD)
     for near, at in reaches(form):
         middle[at], spread[at] = (REACH, REACH_SPREAD) if near.has_each else (0.0, SPREAD)

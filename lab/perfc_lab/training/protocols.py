@@ -45,7 +45,7 @@ class UnseenShapes:
 
     @property
     def name(self) -> str:
-        """For cards and tables."""
+        """Return the name of the protocol in cards and tables."""
         of = "" if self.parts == FOLDS else f" of {self.parts}"
         return shapes_name(self.group, f"fold {self.fold}{of}")
 
@@ -78,7 +78,7 @@ class UnseenGroups:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """Return the name of the protocol in messages."""
         return f"{len(self.values)} unseen ({', '.join(self.group)})"
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:
@@ -111,7 +111,7 @@ class UnseenMachine:
 
     @property
     def name(self) -> str:
-        """For cards and tables."""
+        """Return the name of the protocol in cards and tables."""
         return f"unseen machine {self.target}{' and its twins' if self.twins else ''}"
 
     def held_out(self, rows: Rows) -> NDArray[np.bool_]:

@@ -289,7 +289,7 @@ class ResidualTrees:
         return tuple(dict.fromkeys(chain.from_iterable(self.chosen.values())))
 
     def _learn(self, rows: Sequence[TreeRow], candidates: Sequence[ResidualForest]) -> None:
-        """Sums, and what corrects them, of some candidates."""
+        """Fit the sums of some candidates, and what corrects them."""
         self.sums = {base: base.of(rows) for base in dict.fromkeys(c.base for c in candidates)}
         self.learned = {}
         logs, weights = logs_of(rows), self._weights(rows)

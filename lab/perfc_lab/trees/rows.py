@@ -306,7 +306,10 @@ QWEN_WEIGHTS: Mapping[str, str] = {
 
 
 def qwen_speed(folder: Path) -> Iterator[ServedRow]:
-    """``qwen_speed.parquet``: one user of Qwen2.5 on A100; nothing that ships learns from it."""
+    """Yield ``qwen_speed.parquet``: one user of Qwen2.5 on A100.
+
+    Nothing that ships learns from it.
+    """
     target = load_machine("a100-sxm4-80gb").name
     for i, r in enumerate(read_parquet(folder / f"{QWEN}.parquet").itertuples()):
         value = {ServingQuantity.TOKENS_PER_S: float(r.tokens_per_s)}

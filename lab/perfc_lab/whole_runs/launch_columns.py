@@ -100,7 +100,9 @@ READ = ("log2_intensity", "operands", "window", "stride")
 
 
 def hats(values: Array, knots: tuple[float, ...]) -> Array:
-    """Hat functions at evenly spaced knots, ``[values, knots]``; constant beyond the outer ones.
+    """Return the hat functions at evenly spaced knots, ``[values, knots]``.
+
+    Constant beyond the outer ones.
 
     >>> import numpy as np
     >>> hats(np.array([0.5, 9.0]), (0.0, 2.0)).tolist()

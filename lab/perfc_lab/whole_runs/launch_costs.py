@@ -118,7 +118,7 @@ class LaunchCosts(GraphPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Every condition alone; then the interval of machines left out in turn."""
+        """Fit every condition alone, then the interval of machines left out in turn."""
         del validation
         self.has_batches = at_several_batches(train.rows)
         self.few, self.moved, self.shown = None, (), {}
@@ -252,7 +252,7 @@ class LaunchCosts(GraphPredictor):
         self._learn(runs.table, few.values(self.quantity) / runs.roofline_s, group)
 
     def _learn(self, table: Array, ratio: Array, group: NDArray[np.int64]) -> None:
-        """Weights of ``moved``, from rows of them."""
+        """Fit the weights of ``moved``, from rows of them."""
         self.shown = {"few_table": table, "few_ratio": ratio, "few_group": group.astype(float)}
         self.few = Few.of(table, ratio, group, [self._prior(c) for c in self.moved])
         each = len(ratio) / len(self.moved)
@@ -260,7 +260,7 @@ class LaunchCosts(GraphPredictor):
         self.bands.adapted = self.by_few.get(near)
 
     def calibrate(self, validation: Measurements) -> None:
-        """The band of machines trained on."""
+        """Set the band of machines that were trained on."""
         if not len(validation):
             return
         detail = self.detail(validation)
@@ -298,7 +298,7 @@ class LaunchCosts(GraphPredictor):
         }
 
     def meta(self) -> Mapping[str, Any]:
-        """Schema, conditions and bands."""
+        """Return the schema, conditions and bands."""
         far = self.bands.unseen and self.bands.unseen.band
         bands = [b and [b.low, b.high] for b in (self.bands.seen, far)]
         conditions = [list(vars(c).values()) for c in sorted(self.known)]

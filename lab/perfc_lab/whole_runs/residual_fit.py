@@ -202,7 +202,10 @@ def taken(pruned: Pruned, chosen: NDArray[np.bool_]) -> Pruned:
 
 
 def _box(values: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Range of every feature of graphs; none of those of machines, whose bands are their own."""
+    """Return the range of every feature of graphs.
+
+    None of those of machines, whose bands are their own.
+    """
     of_machines = np.array([n in MACHINE_FEATURES for n in names])
     low = np.where(of_machines, -np.inf, values.min(axis=0).astype(np.float64))
     return low, np.where(of_machines, np.inf, values.max(axis=0).astype(np.float64))

@@ -55,7 +55,7 @@ class RooflineSum(GraphPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """One number for each way of running, if at all."""
+        """Fit one number for each execution mode, if any."""
         del validation, budget
         if self.quantity is not Quantity.TIME:
             raise PerfcError(f"a roofline gives no {self.quantity.value}", hint="predict time_s")

@@ -44,7 +44,7 @@ def rewritten(
     *,
     fuses_attention: bool = True,
 ) -> list[Node]:
-    """The same nodes, with sequences of parts as parts, and what PyTorch differentiates at once.
+    """Return the nodes with sequences of parts as parts, and what PyTorch differentiates whole.
 
     Exporters write SiLU as two operators, GELU as five, attention as six, group normalisation as
     one of instances between views, and Megatron's GELU as eight. PyTorch keeps their operands.
@@ -130,7 +130,7 @@ def factored(node: Node) -> Value | None:
 
 
 def grouped(node: Node, at: Written, tape: Tape) -> Changes:
-    """Groups shown as instances, normalised, and shown as channels, which may be scaled then."""
+    """Return groups shown as instances, normalised, then as channels, which may be scaled."""
     before = at.maker(node.inputs[0], Reshape)
     after = at.reader(node.results[0], Reshape)
     x = None if before is None else before.inputs[0]

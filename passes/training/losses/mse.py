@@ -12,7 +12,7 @@ from ..loss import Head
 
 
 def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
-    """Mean squared error of the first result; the target is an input of the same type."""
+    """Return the mean squared error of the first result; the target is an input."""
     del nodes
     target = Value(tape.fresh("target"), outputs[0].type)
     difference = tape.sub(outputs[0], target)

@@ -30,7 +30,7 @@ class Factored(ListOptimizer):
 
     @property
     def state_bytes(self) -> float:
-        """Nothing: means of rows and columns are few."""
+        """Return 0: means of rows and columns are few."""
         return 0.0
 
     def update(

@@ -43,7 +43,7 @@ def load_config(
     code: ModuleCode | None = None,
     trained_in: ServingPrecision | None = None,
 ) -> Module:
-    """The first pass over prompts, or over inputs, of the model that a configuration describes.
+    """Return the first pass over prompts, or over inputs, of a configuration's model.
 
     Args:
         source: path, folder or shipped name.

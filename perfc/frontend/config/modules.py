@@ -86,7 +86,7 @@ Atoms = tuple[tuple[frozenset[str], str], ...]
 
 @lru_cache(maxsize=1 << 12)
 def _choices(expression: str) -> tuple[Atoms, ...]:
-    """A regular expression without alternatives, once for each of them; none if not readable."""
+    """Yield a regular expression once for each of its alternatives; none if not readable."""
     try:
         return tuple(_atoms(text) for text in _alternatives(expression.strip("^")))
     except (ValueError, re.error):

@@ -76,7 +76,7 @@ class WeightFormat(Enum):
 
     @property
     def multiplied(self) -> DType | None:
-        """Element type of both factors of a product; None where it is that of activations."""
+        """Return the type of both factors of a product; None where it is that of activations."""
         name = _FORMATS.get(self, {}).get("multiplied")
         return dtype_named(name) if name else None
 
@@ -177,7 +177,7 @@ class ServingPrecision:
         return replace(self, weights=WeightFormat.HALF, experts=None, rules=(), stored=None)
 
     def block(self, form: WeightFormat, contracted: int, name: str) -> int:
-        """Weights along a contracted extent that share a scale, in a product of that name."""
+        """Return the weights along a contracted extent that share a scale, in a named product."""
         rule = self._rule_of(name)
         group = self.group if rule is None else rule.group
         return contracted if group < 0 else group or form.block

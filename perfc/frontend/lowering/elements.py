@@ -122,7 +122,7 @@ def typed_field(data_type: int) -> str:
 
 
 def pack_integers(data_type: int, numbers: Sequence[int]) -> bytes | None:
-    """Bytes ``raw_data`` would hold for numbers of ``int32_data``, ``int64_data``, ``uint64_data``.
+    """Return the ``raw_data`` of numbers of ``int32_data``, ``int64_data``, ``uint64_data``.
 
     Each number of ``int32_data`` is one element's bits, but two elements of a 4-bit type or four
     of a 2-bit one, already packed.
@@ -139,7 +139,7 @@ def pack_integers(data_type: int, numbers: Sequence[int]) -> bytes | None:
 
 
 def unpack_elements(data_type: int, payload: bytes, count: int) -> tuple[Scalar, ...] | None:
-    """The first ``count`` elements; None for an unknown type or a payload of another length."""
+    """Return the first ``count`` elements; None for unknown types and other lengths."""
     if stored_bytes(data_type, count) != len(payload):
         return None
     letter = _STRUCT_CODE.get(data_type)
@@ -162,7 +162,7 @@ def unpack_elements(data_type: int, payload: bytes, count: int) -> tuple[Scalar,
 
 
 def _codes(payload: bytes, bits: int, count: int) -> Iterable[int]:
-    """Unsigned codes of a bit stream whose first element stands in the lowest bits."""
+    """Return the unsigned codes of a bit stream whose first element stands in the lowest bits."""
     if bits == 8:
         return payload
     mask = (1 << bits) - 1
@@ -177,7 +177,7 @@ def _codes(payload: bytes, bits: int, count: int) -> Iterable[int]:
 
 @cache
 def _code_values(data_type: int) -> tuple[int | float, ...]:
-    """Value of every code of a type of at most eight bits.
+    """Return the value of every code of a type of at most eight bits.
 
     Source: OCP Microscaling Formats 1.0 §5.3 (E5M2, E4M3, E3M2, E2M3, E2M1, E8M0);
     arXiv:2206.02915 for the FNUZ forms (one zero, one NaN, bias larger by one).
@@ -210,7 +210,7 @@ def _code_values(data_type: int) -> tuple[int | float, ...]:
 
 
 def _minifloat(exponent_bits: int, mantissa_bits: int, *, bias: int) -> tuple[float, ...]:
-    """Values of all codes of a sign–exponent–mantissa format without special codes."""
+    """Return the values of all codes of a sign–exponent–mantissa format without special codes."""
     positive: list[float] = []
     for exponent in range(1 << exponent_bits):
         for mantissa in range(1 << mantissa_bits):

@@ -109,7 +109,7 @@ def _decoded(body: Any, version: int) -> proto.Function:
 
 
 def _node_message(node: proto.ProtoNode) -> bytes:
-    """The node as ONNX's own message; tensor and graph attributes do not shape function bodies."""
+    """Return the node as ONNX's message, without tensor and graph attributes."""
     import onnx
 
     simple: dict[str, Any] = {

@@ -23,7 +23,7 @@ def known_contents(values: Mapping[str, Any] | None) -> dict[str, Known]:
 
 
 def contents(value: Any) -> Known:
-    """Nested lists, a number or an array as the content of an input.
+    """Return nested lists, a number or an array as the content of an input.
 
     Raises:
         ParseError: ragged lists, or more elements than are ever tracked.

@@ -61,11 +61,11 @@ class NameScope:
     declared: dict[str, Type] = field(default_factory=dict[str, Type])
 
     def version(self, domain: str) -> int:
-        """The version of the operators of a domain; one the file does not import has its newest."""
+        """Return the operator version of a domain; the newest of one that is not imported."""
         return self.opsets.get(domain, NEWEST)
 
     def full(self, name: str) -> str:
-        """The name of a value made here: a function's result is called as its caller calls it."""
+        """Return the name of a value made here: a function's result has that of its caller."""
         return self.renamed.get(name) or self.prefix + name
 
     def find(self, name: str) -> Value | None:
@@ -333,7 +333,7 @@ class Lowering:
         return self.graph(source, inner)
 
     def constant(self, source: proto.ProtoNode, scope: NameScope, weights: list[Value]) -> None:
-        """A Constant node is a stored tensor, not a computation."""
+        """Store the tensor of a Constant node, which computes nothing."""
         as_read = tuple(map(id, source.attribute))
         content = self.constants.get(as_read) if scope.arguments is None else None
         if content is None:

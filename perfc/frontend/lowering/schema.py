@@ -83,12 +83,12 @@ def _build_value_info(_: WireDecoder, fields: Fields) -> ValueInfo:
 
 
 def _int32(value: int) -> int:
-    """An int32 or enum field: protobuf keeps the low 32 bits."""
+    """Return an int32 or enum field: protobuf has the low 32 bits."""
     return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
 def build_tensor(decoder: WireDecoder, fields: Fields) -> ProtoTensor:
-    """A tensor of decoded fields, its elements brought into the form of ``raw_data``."""
+    """Return a tensor of decoded fields, its elements brought into the form of ``raw_data``."""
     data_type = fields.get("data_type", 0)
     tensor = ProtoTensor(
         fields.get("name", ""),
@@ -127,7 +127,7 @@ def _with_strings(tensor: ProtoTensor, strings: list[bytes] | Unread) -> ProtoTe
 
 
 def _typed_elements(decoder: WireDecoder, fields: Fields, data_type: int) -> bytes | Unread | None:
-    """Elements of the ``*_data`` field of the type, as ``raw_data`` would hold them."""
+    """Return the elements of the ``*_data`` field of the type, as ``raw_data`` would hold them."""
     name = typed_field(data_type)
     data: bytearray | Unread | None = fields.get(name)
     if data is None:
@@ -154,7 +154,7 @@ _TYPE_OF_FIELD = {name: kind for kind, name in FIELD_OF_TYPE.items()}
 
 
 def build_attribute(decoder: WireDecoder, fields: Fields) -> Attribute:
-    """An attribute; one without a type (before IR version 2) gets it from the field in use."""
+    """Return an attribute; its type, absent before IR version 2, follows from the field in use."""
     kind = _TYPE_OF_NUMBER.get(fields.get("type", 0), AttributeType.UNDEFINED)
     attribute = Attribute(fields.get("name", ""))
     for name, value in fields.items():

@@ -39,7 +39,7 @@ class ExternalData(NamedTuple):
 
 
 def external_path(model_dir: str | os.PathLike[str], location: str) -> Path:
-    """Path of a tensor's external data; it lies inside the model's folder. Nothing is opened.
+    """Return the path of a tensor's external data, inside the model's folder; opens nothing.
 
     Raises:
         ModelError: the location is absolute, or leads out of the folder, also through a link.
@@ -163,7 +163,7 @@ def opened(model_dir: str | os.PathLike[str], location: str) -> Iterator[BinaryI
 
 
 def read_part(file: BinaryIO, offset: int, nbytes: int) -> bytes | None:
-    """So many bytes, None where the file ends before."""
+    """Return so many bytes; None if the file ends before."""
     try:
         file.seek(offset)
         data = file.read(nbytes)

@@ -30,7 +30,7 @@ class KeptServer(ForkingMixIn, UnixStreamServer):
     """Runs every request in a fork, and ends when there is none for a while."""
 
     def handle_timeout(self) -> None:
-        """End."""
+        """End the server, which no request has reached for a while."""
         raise SystemExit
 
 

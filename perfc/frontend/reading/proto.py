@@ -121,7 +121,7 @@ class ProtoTensor:
 
     @property
     def element_count(self) -> int | None:
-        """Product of the dims, or None when one is negative."""
+        """Return the product of the dims, or None when one is negative."""
         count = 1
         for dim in self.dims:
             if dim < 0:
@@ -130,7 +130,10 @@ class ProtoTensor:
         return count
 
     def values(self) -> tuple[Scalar, ...] | None:
-        """Elements in row-major order; None when unread or when they do not fit the dims."""
+        """Return the elements in row-major order.
+
+        None if unread or of another number than the dims.
+        """
         count = self.element_count
         if count is None:
             return None
@@ -142,7 +145,7 @@ class ProtoTensor:
 
     @property
     def content_digest(self) -> str | None:
-        """SHA-256 over data type, dims and elements, or None when they were not read."""
+        """Return SHA-256 over data type, dims and elements; None if they were not read."""
         if self.payload is None and self.string_data is None:
             return None
         digest = hashlib.sha256(f"{self.data_type}:{list(self.dims)}:".encode())
@@ -194,7 +197,7 @@ class Attribute:
 
     @property
     def value(self) -> AttributeValue:
-        """The field that ``type`` names; None for a reference to a function's attribute."""
+        """Return the field that ``type`` names; None for a reference to a function's attribute."""
         name = FIELD_OF_TYPE.get(self.type)
         if name is None or self.ref_attr_name:
             return None

@@ -103,7 +103,7 @@ class WireDecoder:
         return tuple(numbers)
 
     def tag(self, buf: bytes, pos: int, end: int) -> tuple[int, int, int]:
-        """Field number, wire type and the offset after the tag."""
+        """Return the field number, wire type and the offset after the tag."""
         tag, after = self.varint(buf, pos, end)
         number, wire = tag >> 3, tag & 7
         if number == 0 or number >= 1 << 29 or wire > _FIXED32:

@@ -161,7 +161,7 @@ def _lstm(c: FlatCall) -> None:
 
 @lowers("SVDF")
 def _svdf(c: FlatCall) -> None:
-    """A product with each new input, and a filter over the last results of it."""
+    """Lower a product with each new input, and a filter over the last results of it."""
     filters, memory = c.tensor(2).meta.sizes
     rank = c.option("rank", 1)
     if not (isinstance(filters, int) and isinstance(memory, int)) or rank < 1:

@@ -229,7 +229,7 @@ def _watch(
 
 
 def _used(share: float, device: Device) -> str:
-    """So much of a device in words: ``80 % of a core``, ``1.6 of 2 cores``."""
+    """Return a share of a device in words: ``80 % of a core``, ``1.6 of 2 cores``."""
     if device.kind != "cpu":
         return f"{100 * share:.0f} % of the device's time"
     return host.cores_used(share)

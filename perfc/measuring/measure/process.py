@@ -116,7 +116,7 @@ def iqr(values: Sequence[float]) -> float:
 
 @contextmanager
 def workspace() -> Iterator[Path]:
-    """A folder for files that nobody needs afterwards."""
+    """Make a folder for files that nobody needs after the context."""
     with tempfile.TemporaryDirectory(prefix="perfc-measure-") as folder:
         yield Path(folder)
 

@@ -79,7 +79,7 @@ class Sampled:
     members: tuple[str, ...] = ()
 
     def add(self, run: int, time_s: float) -> None:
-        """One execution."""
+        """Add one execution."""
         self.times_s[run] = self.times_s.get(run, 0.0) + time_s
         self.calls += 1
 

@@ -158,7 +158,7 @@ def scalar(
 
 
 def executed(metrics: Mapping[str, float], op: str, cycles: float | None) -> float | None:
-    """Thread instructions of one kind, from whichever counter holds them.
+    """Return the thread instructions of one kind, from whichever counter holds them.
 
     ``--set roofline`` collects them a cycle and times their operations, two for a multiply–add
     and twice as many in half precision, where NVIDIA takes each for a packed pair.
@@ -184,7 +184,7 @@ def tensor(
     missing: dict[str, tuple[str, ...]],
     assumed: set[str],
 ) -> dict[tuple[Unit, str], float]:
-    """Operations of the tensor pipe: counted by the chip, else instructions by equation 3.6."""
+    """Return operations of the tensor pipe: counted by the chip, else by equation 3.6."""
     counted = counted_operations(launch.metrics, cycles)
     if counted:
         is_empty = not any(counted.values()) and "f16" not in counted
@@ -213,7 +213,7 @@ def tensor(
 
 
 def counted_operations(metrics: Mapping[str, float], cycles: float | None) -> dict[str, float]:
-    """``sm__ops_path_tensor_src_…`` by source type; multiplication and addition count as two.
+    """Return ``sm__ops_path_tensor_src_…`` by source type; a multiply-add counts as two.
 
     Some versions list a type once with and once without its result type, or once for each kind of
     sparsity: the finest split is added up, never both.
@@ -238,7 +238,7 @@ def counted_operations(metrics: Mapping[str, float], cycles: float | None) -> di
 
 
 def bytes_at(metrics: Mapping[str, float], level: RoofLevel) -> float | None:
-    """Bytes that pass a level; sectors or the two directions where the sum was not collected."""
+    """Return the bytes that pass a level; from sectors or both directions if there is no sum."""
     nbytes = first(metrics, LEVELS[level.value])
     if nbytes is not None:
         return nbytes

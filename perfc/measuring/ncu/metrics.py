@@ -137,7 +137,7 @@ def has_tensor_pipe(arch: str) -> bool:
 
 
 def collected(arch: str) -> tuple[str, ...]:
-    """The counters to ask ncu for on an architecture: all that the equations need, no more."""
+    """Return the counters that the equations need of ncu on an architecture."""
     names = [CYCLES[0], CYCLES_PER_S[0], DURATION[0]]
     for letter in SCALAR.values():
         names += [SCALAR_PATTERN.format(unit="sm", letter=letter, op=op) for op in SCALAR_OPS]

@@ -38,7 +38,7 @@ class CounterCeiling:
 
     @property
     def is_above(self) -> bool:
-        """More than the hardware can give."""
+        """Return True if it is more than the hardware can give."""
         return self.achieved > TOLERANCE * self.peak
 
 

@@ -164,7 +164,7 @@ class Parser:
         return False
 
     def row(self, text: str) -> None:
-        """One line beneath a header, or one that is none of ours."""
+        """Read one line beneath a header; lines of anything else are skipped."""
         if not self.header:
             self.messages.append(text.strip()[:500]) if len(self.messages) < 200 else None
             return
@@ -182,7 +182,7 @@ class Parser:
             self.kernel_row(row)
 
     def metric_row(self, row: dict[str, str]) -> None:
-        """One metric of one kernel."""
+        """Read one metric of one kernel."""
         name = row[METRIC].strip()
         if not row.get("ID", "").strip().isdecimal():
             self.table.skipped += 1
@@ -195,7 +195,7 @@ class Parser:
             launch.texts[name] = (row.get(VALUE, ""), row.get(UNIT, ""))
 
     def kernel_row(self, row: dict[str, str]) -> None:
-        """All metrics of one kernel."""
+        """Read all metrics of one kernel."""
         if "ID" in row and not row["ID"].strip().isdecimal():
             self.table.skipped += 1
             return
@@ -291,7 +291,7 @@ def range_name(text: str) -> str:
 
 
 def convert(table: NcuTable) -> None:
-    """Texts to numbers in base units.
+    """Convert texts to numbers in base units.
 
     Raises:
         ParseError: some numbers have a decimal point and others a decimal comma.
@@ -320,7 +320,7 @@ def assign(
     convention: NumberFormat,
     scales: dict[str, float | None],
 ) -> None:
-    """One metric of a launch."""
+    """Add one metric of a launch."""
     value = number(text, convention)
     if value is None or value < 0:
         return

@@ -57,7 +57,7 @@ class Speculation:
 
     @property
     def tokens_per_step(self) -> float:
-        """Mean tokens that a sequence generates per step: accepted drafts and one of the model.
+        """Return the mean tokens of a sequence per step: accepted drafts and one of the model.
 
         Leviathan et al. 2023, arXiv:2211.17192, equation 1.
         """

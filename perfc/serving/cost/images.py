@@ -115,7 +115,7 @@ class TowerCost:
 
     @property
     def activation_bytes(self) -> float:
-        """Activation bytes of a pass with one image."""
+        """Return the activation bytes of a pass with one image."""
         return float(self.program.liveness.peak({"batch": 1})[0])
 
 

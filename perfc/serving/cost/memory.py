@@ -90,7 +90,7 @@ class MemoryPlan:
 
     @property
     def kv_tokens(self) -> int:
-        """Capacity of the KV cache in tokens, in whole pages, if states take none of it."""
+        """Return the tokens of the KV cache, in whole pages, if states take none of it."""
         if self.demand.kv_bytes <= 0:
             return 1 << 40 if self.pool_bytes > 0 else 0
         blocks = self.pool_bytes // (self.demand.kv_bytes * self.block_tokens)

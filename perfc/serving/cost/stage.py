@@ -176,7 +176,7 @@ class StageCost:
 
     @cached_property
     def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
-        """Kernels of a decode step: those that read the cache, collectives, and the others."""
+        """Return the kernels of a decode step: those of the cache, collectives, and the others."""
         program = self.passes.decode
         at = {"decodes": 3, "context": 4096}
         seen = program.differ(at, {**at, "context": 5000})
@@ -229,7 +229,7 @@ class StageCost:
 
     @cached_property
     def decode_tokens(self) -> Surface:
-        """Cost of the decode kernels that do not read the cache, over the number of sequences."""
+        """Return the cost of decode kernels that do not read the cache, over sequences."""
         return self._decode(self._of_decode[2])
 
     @cached_property
@@ -245,7 +245,7 @@ class StageCost:
 
     @cached_property
     def decode_context(self) -> Surface:
-        """Cost of the decode kernels that read the cache, over sequences and context length."""
+        """Return the cost of decode kernels that read the cache, over sequences and context."""
         program, wanted = self.passes.decode, self._of_decode[0]
         axes = (DECODES, lengths(program, CONTEXTS, self.longest))
         envs = [{"decodes": int(n), "context": int(c)} for n, c in points(axes)]
@@ -256,7 +256,7 @@ class StageCost:
 
     @cached_property
     def prompt_tokens(self) -> Surface:
-        """Token-wise kernels of a step with prompts, by all of its tokens."""
+        """Return the token-wise kernels of a step with prompts, by all of its tokens."""
         return Surface.of((TOKENS,), self._prompt_costs)
 
     @cached_property

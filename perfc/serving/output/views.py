@@ -142,7 +142,7 @@ def _upper(time_s: float, band: IntervalFactors) -> str:
 
 
 def _delivered(r: ServingReport) -> Iterator[Fact]:
-    """Throughput, steps and expenses."""
+    """Yield the throughput, steps and expenses."""
     rate, spent = r.throughput, r.expenses
     assert rate is not None
     assert spent is not None

@@ -326,7 +326,7 @@ class Scheduler:
         return ready, ended
 
     def _leave(self, sequence: Sequence) -> None:
-        """A sequence ends and frees its pages."""
+        """End a sequence, which frees its pages."""
         del self.decoding[sequence.index]
         self.context_sum -= sequence.done + self.decode_steps - sequence.since
         self._share(sequence, -1)

@@ -53,7 +53,7 @@ class Served:
 
     @property
     def answer_s(self) -> float:
-        """End-to-end time."""
+        """Return the end-to-end time."""
         return self.last_s - self.arrival_s
 
     @property

@@ -55,7 +55,7 @@ class NodeNumbers:
 
     @property
     def predicted(self) -> tuple[float, float, float]:
-        """Predicted time of those kernels and its interval, with fully correlated errors."""
+        """Return the predicted time of those kernels, with fully correlated errors."""
         times = [(p.time_s, p.low_s, p.high_s) for p in self.predictions]
         time_s, low_s, high_s = (sum(column) for column in zip(*times, strict=True))
         return time_s, low_s, high_s

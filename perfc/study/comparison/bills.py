@@ -63,7 +63,7 @@ class Costs:
 
     @property
     def document(self) -> str:
-        """Schema of the JSON document."""
+        """Return the schema of the JSON document."""
         return SCHEMA
 
 

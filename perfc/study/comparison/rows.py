@@ -193,7 +193,7 @@ class Row:
 
     @property
     def bill_per_million(self) -> Bill:
-        """Bill of a million images, tokens or runs."""
+        """Return the bill of a million images, tokens or runs."""
         return self.bill(MILLION / self.verdict.throughput.per_run)
 
     def standing(self, slo_s: float) -> LimitStatus:
@@ -287,7 +287,7 @@ class Comparison:
 
     @property
     def currency(self) -> str:
-        """Currency of all prices; empty without prices or with several currencies."""
+        """Return the currency of all prices; empty without prices or with several currencies."""
         currencies = {r.price.currency for r in self.rows if r.price is not None}
         return currencies.pop() if len(currencies) == 1 else ""
 

@@ -101,7 +101,7 @@ class Evaluator:
 
     @property
     def capacity(self) -> DeviceCapacity | None:
-        """Device memory available to the model; None if the target does not declare it."""
+        """Return the device memory available to the model; None if the target states none."""
         return self.report.deployment.capacity(self.machine)
 
     def point(self, dims: Mapping[str, int]) -> tuple[Point, Sequence[KernelBound]]:

@@ -36,7 +36,7 @@ def wiring(report: Report) -> Wiring:
 
 
 def edges(nodes: Sequence[Node]) -> list[Edge]:
-    """Writer and reader of every value; a node with regions reads what they hand back."""
+    """Return writer and readers of every value; a node with regions reads their results."""
     writer: dict[Value, int] = {v: i for i, n in enumerate(nodes) for v in n.results}
     edges: list[Edge] = []
     for i, n in enumerate(nodes):

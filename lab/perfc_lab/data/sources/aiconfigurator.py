@@ -214,7 +214,7 @@ def decoding(path: Path, place: Place) -> pd.DataFrame:
 
 
 def encoders(path: Path, place: Place) -> pd.DataFrame:
-    """Attention without causality, as many key heads as heads."""
+    """Return rows of attention without causality, with as many key heads as heads."""
     return timed(path, place, HEADS, POWER)
 
 
@@ -234,17 +234,17 @@ def absorbed(path: Path, place: Place) -> pd.DataFrame:
 
 
 def scans(path: Path, place: Place) -> pd.DataFrame:
-    """Mamba-2: convolutions, and scans of prompts."""
+    """Return rows of Return rows of Mamba-2: convolutions, and scans of prompts."""
     return timed(path, place, SCANNED, POWER)
 
 
 def delta_nets(path: Path, place: Place) -> pd.DataFrame:
-    """Gated delta nets: convolutions, prompts and single tokens."""
+    """Return rows of gated delta nets: convolutions, prompts and single tokens."""
     return timed(path, place, CORRECTED, POWER)
 
 
 def collectives(path: Path, place: Place) -> pd.DataFrame:
-    """NCCL, by operation."""
+    """Return the rows of Return the rows of NCCL, by operation."""
     columns = {**MESSAGES, "nccl_dtype": "dtype", "op_name": "op"}
     return library(timed(path, place, columns, {}))
 

@@ -99,7 +99,10 @@ class NetworkBuilder:
         return self.apply(op, x, self.weight(channels, self.channels(x) // groups, window, window))
 
     def patch(self, x: Value, channels: int, size: int) -> Value:
-        """A convolution of windows that do not overlap; what is left at the edges is cut off."""
+        """Return a convolution of windows that do not overlap.
+
+        What is left at the edges is cut off.
+        """
         op = Conv(group=1, kernel_shape=(size,) * 2, pads=(0,) * 4, strides=(size,) * 2)
         return self.apply(op, x, self.weight(channels, self.channels(x), size, size))
 
@@ -109,11 +112,11 @@ class NetworkBuilder:
         return self.apply(BatchNormalization(), x, *stored)
 
     def relu(self, x: Value) -> Value:
-        """Rectification."""
+        """Return the rectification of a value."""
         return self.apply(Relu(), x)
 
     def sigmoid(self, x: Value) -> Value:
-        """Logistic function."""
+        """Return the logistic function of a value."""
         return self.apply(Sigmoid(), x)
 
     def hard_sigmoid(self, x: Value) -> Value:
@@ -129,7 +132,7 @@ class NetworkBuilder:
         return self.apply(HardSwish(), x)
 
     def gelu(self, x: Value) -> Value:
-        """Gaussian error linear unit."""
+        """Return GELU of a value."""
         return self.apply(Gelu(), x)
 
     def mul(self, x: Value, y: Value) -> Value:
@@ -155,7 +158,7 @@ class NetworkBuilder:
         return self.apply(MatMul(), x, y)
 
     def softmax(self, x: Value) -> Value:
-        """Over the last axis."""
+        """Return the softmax over the last axis."""
         return self.apply(Softmax(axis=-1), x)
 
     def reshape(self, x: Value, *extents: int) -> Value:
@@ -163,7 +166,7 @@ class NetworkBuilder:
         return self.apply(Reshape(), x, self.constant(0, *extents))
 
     def merged(self, x: Value, *extents: int) -> Value:
-        """These last extents; all before them are one with the batch."""
+        """Return the last extents as given, all before them merged with the batch."""
         return self.apply(Reshape(), x, self.constant(-1, *extents))
 
     def transpose(self, x: Value, *order: int) -> Value:
@@ -171,7 +174,7 @@ class NetworkBuilder:
         return self.apply(Transpose(perm=order), x)
 
     def mean(self, x: Value, *axes: int, keepdims: bool = False) -> Value:
-        """Over axes."""
+        """Return the mean over axes."""
         return self.apply(ReduceMean(keepdims=int(keepdims)), x, self.constant(*axes))
 
     def add(self, *terms: Value) -> Value:

@@ -132,7 +132,7 @@ def _rounded(channels: float) -> int:
 
 
 def mobilenet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """MobileNetV2; a third with hard swish, as V3 has it."""
+    """Return Return MobileNetV2; a third with hard swish, as V3 has it."""
     activation = b.hard_swish if draw.random() < 1 / 3 else b.relu
     return mobile(b, draw, activation, (3,), 0)
 
@@ -143,7 +143,7 @@ def mnasnet(b: NetworkBuilder, draw: random.Random) -> Value:
 
 
 def efficientnet(b: NetworkBuilder, draw: random.Random) -> Value:
-    """SiLU, squeeze and excitation everywhere."""
+    """Return EfficientNet: Return EfficientNet: SiLU, squeeze and excitation everywhere."""
     return mobile(b, draw, b.silu, (3, 5), 4)
 
 

@@ -76,7 +76,7 @@ def network(adjacency: str, labels: str) -> Module:
 
 
 def pruned(matrix: Matrix, names: tuple[int, ...]) -> tuple[Matrix, tuple[int, ...]]:
-    """Without vertices that no path from the input to the output visits."""
+    """Return a cell without vertices that no path from the input to the output visits."""
     count = len(names)
     after, before = {0}, {count - 1}
     for i in range(count):

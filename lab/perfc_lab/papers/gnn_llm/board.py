@@ -261,7 +261,10 @@ def inference(
 
 
 def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:
-    """Processor seconds of an answer on one graph, features included; the first is not counted."""
+    """Return the processor seconds of an answer on one graph, features included.
+
+    The first is not counted.
+    """
     network = adaptable(stages, Readout.NUMBERS)
     network.eval()
     features = GraphFeatures(*stages.standards())

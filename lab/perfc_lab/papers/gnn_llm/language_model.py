@@ -123,7 +123,7 @@ def load_language_model(folder: Path) -> CausalLanguageModel:
 
 
 def _held(folder: Path) -> dict[str, Any]:
-    """In which type weights are held."""
+    """Return the type of the weights."""
     size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     if size < 2 * LARGE_PARAMETERS:
         return {"dtype": torch.float32}
@@ -257,7 +257,7 @@ def train_decoder(
 
 
 def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Cross entropy of the next token of whole texts."""
+    """Return the cross entropy of the next token of whole texts."""
 
     def loss(ids: Tensor) -> Tensor:
         value: Tensor = network(input_ids=ids, labels=ids).loss

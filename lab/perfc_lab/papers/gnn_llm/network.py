@@ -207,7 +207,10 @@ class GraphLanguageNetwork(nn.Module):
         )
 
     def words(self, texts: Sequence[Sequence[int]], place: torch.device) -> tuple[Tensor, Tensor]:
-        """Embeddings of texts, ``[rows, length, width]``, and their mask; texts end in padding."""
+        """Return the embeddings of texts, ``[rows, length, width]``, and their mask.
+
+        Texts end in padding.
+        """
         rows, longest = len(texts), max(len(text) for text in texts)
         ids = torch.zeros(rows, longest, dtype=torch.long)
         mask = torch.zeros(rows, longest, dtype=torch.long)
@@ -257,7 +260,7 @@ class GraphLanguageNetwork(nn.Module):
         answers: Sequence[Sequence[int]],
         of_row: Tensor | None = None,
     ) -> Tensor:
-        """Cross entropy of the answers' tokens, of each the end too.
+        """Return the cross entropy of the answers' tokens, their ends included.
 
         Args:
             tokens: tokens of the graph of each row; of each graph, where ``of_row`` is given.

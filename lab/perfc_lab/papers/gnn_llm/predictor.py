@@ -151,7 +151,7 @@ class GnnLlm(NetworkPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Stage 3."""
+        """Train stage 3."""
         if budget.pretrained is not None:
             self.stages = Stages.open(budget.pretrained)
         few = drawn(validation, VALIDATION_ROWS, budget.seed)
@@ -339,7 +339,10 @@ class GnnLlm(NetworkPredictor):
         super().adapt(few)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GnnLlm:
-        """A copy that learns by itself; what never changes is shared, frozen weights above all."""
+        """Return a copy that learns by itself.
+
+        What never changes is shared, frozen weights above all.
+        """
         shared: list[Any] = [self._cache, self._prompts, self._questions, self._usual, self.stages]
         if self.made is not None:
             shared += [p for p in self.made.parameters() if not p.requires_grad]
@@ -373,7 +376,7 @@ class GnnLlm(NetworkPredictor):
         return result
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Weights that stand on the same stages.
+        """Take weights that stand on the same stages.
 
         Raises:
             PerfcError: the stages are gone or others.

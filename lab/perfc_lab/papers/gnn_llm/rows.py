@@ -34,7 +34,7 @@ class DrawnRows(RowBatches):
 
 
 def drawn(data: Measurements, most: int, seed: int) -> Measurements:
-    """At most so many rows."""
+    """Return at most so many rows."""
     if len(data) <= most:
         return data
     chosen = sorted(random.Random(seed).sample(range(len(data)), most))

@@ -80,7 +80,7 @@ class Course:
         return GraphFeatures(*self.stages.standards())
 
     def learn_text(self) -> None:
-        """Stage 0: the small decoder, where no language model is given."""
+        """Train stage 0, the small decoder, if no language model is given."""
         if self.stages.card.language_model:
             self.say("the language model of the folder is used as it is")
             return
@@ -97,7 +97,7 @@ class Course:
             )
 
     def learn_graphs(self) -> None:
-        """Stage 1: GraphMAE."""
+        """Train stage 1, GraphMAE."""
         preset, stages = self.stages.preset, self.stages
         torch.manual_seed(stages.card.seed)
         network = graph_mae.GraphMae(len(NODES), stages.width).to(device())

@@ -57,14 +57,17 @@ class LatencyNetwork(GraphLanguageNetwork):
         return self.groups(1.0, language / graph)
 
     def row_loss(self, batch: Batch) -> Tensor:
-        """Cross entropy of the measured latencies of a batch, as text."""
+        """Return the cross entropy of the measured latencies of a batch, as text."""
         tokens, is_there = self.graph_tokens(batch)
         times = [self.scale.value(y) for y in batch.y.tolist()]
         answers = [self.model.ids(latency_text(t)) for t in times]
         return self.answer_loss(tokens, is_there, questions(batch), answers, batch.graph_of_row)
 
     def forward(self, batch: Batch) -> Tensor:
-        """Latencies of the rows, ``[rows]``, scaled; an answer that is none counts as the mean."""
+        """Return the latencies of the rows, ``[rows]``, scaled.
+
+        An answer that is none counts as the mean.
+        """
         tokens, is_there = self.graph_tokens(batch)
         written = self.answers(
             tokens, is_there, questions(batch), LONGEST_LATENCY, batch.graph_of_row

@@ -34,7 +34,10 @@ def surgery(gradients: Sequence[Tensor], generator: random.Random) -> Tensor:
 
 
 def task_gradients(losses: Sequence[Tensor], parameters: Sequence[nn.Parameter]) -> list[Tensor]:
-    """Gradient of each loss over all parameters, flat; zero where a loss does not depend on one."""
+    """Return the gradient of each loss over all parameters, flat.
+
+    Zero where a loss does not depend on one.
+    """
     gradients: list[Tensor] = []
     for i, loss in enumerate(losses):
         parts = torch.autograd.grad(

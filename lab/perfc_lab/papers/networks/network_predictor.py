@@ -263,7 +263,7 @@ class NetworkPredictor(GraphPredictor):
         return [*(s.digest for s in (read.nodes, read.edges, read.whole, ROW)), AT_BATCH]
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Weights of the same features.
+        """Take weights of the same features.
 
         Raises:
             PerfcError: of another schema.
@@ -300,7 +300,7 @@ def plain_indicators(standard: Standard, schema: Schema) -> Standard:
 
 
 def perceptron(widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
-    """Linear layers with ReLU and dropout behind each."""
+    """Return linear layers with ReLU and dropout behind each."""
     layers: list[nn.Module] = []
     for width_in, width_out in pairwise(widths):
         layers += [nn.Linear(width_in, width_out), nn.ReLU()]
@@ -312,7 +312,7 @@ def perceptron(widths: tuple[int, ...], dropout: float = 0.0) -> nn.Sequential:
 def head(
     width_in: int, width: int, dropout: float = 0.0, layers: int = 2, outputs: int = 1
 ) -> nn.Sequential:
-    """Fully connected layers and a last one to a single number, or to several."""
+    """Return fully connected layers and a last one to a single number, or to several."""
     widths = (width_in, *[width] * layers)
     return Exact(*perceptron(widths, dropout), nn.Linear(width, outputs))
 

@@ -47,7 +47,10 @@ class Encoding:
 
 
 def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
-    """``[nodes, len(vocabulary)]``; what is not listed is ``other`` where that is, else zeros."""
+    """Return ``[nodes, len(vocabulary)]``.
+
+    What is not listed is ``other`` where that is, else zeros.
+    """
     place = {name: i for i, name in enumerate(vocabulary)}
     rest = place.get(OTHER, -1)
     columns = np.array([place.get(name, rest) for name in names], np.int64)

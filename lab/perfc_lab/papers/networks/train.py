@@ -124,7 +124,7 @@ def clock_s() -> float:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One core: several that wait for other programs are slower, and spend more."""
+    """Use one core in the context: several that wait for other programs take longer."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -134,13 +134,13 @@ def one_thread() -> Iterator[None]:
 
 
 def seeded(seed: int) -> None:
-    """Everything random, the initialisation of networks included."""
+    """Seed everything random, the initialisation of networks included."""
     random.seed(seed)
     torch.manual_seed(seed)
 
 
 def huber(network: nn.Module, batch: Batch) -> Tensor:
-    """Huber loss of the scaled quantity."""
+    """Return the Return the Huber loss of the scaled quantity."""
     return nn.functional.huber_loss(network(batch), batch.y)
 
 
@@ -257,7 +257,10 @@ def paced(
     budget: TrainingBudget,
     start: float,
 ) -> Iterator[Batch]:
-    """Batches; with rising steps until the time is over, the rate set before each by the clock."""
+    """Yield the batches.
+
+    With rising steps until the time is over, the rate set before each by the clock.
+    """
     if not recipe.rising_steps:
         yield from batches
         return

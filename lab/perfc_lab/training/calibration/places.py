@@ -45,7 +45,7 @@ def places_of(card: Card) -> Places:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Every card of a folder, by default of those that ship."""
+    """Place every card of a folder, by default of those that ship."""
     folder = Path(arguments[0]) if arguments else artefact.SHIPPED
     for path in sorted(folder.glob("*.json")):
         card = artefact.read_card(path)

@@ -83,7 +83,7 @@ class Blocks(Experiment):
     )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
-        """Nothing is trained.
+        """Train nothing.
 
         Raises:
             DataError: always.
@@ -211,13 +211,15 @@ def layer_sums(tested: Sequence[Tested]) -> Sums:
 
 
 def ends_of(one: Tested) -> tuple[Array, Array, Array, Array]:
-    """Floor, low, time and high."""
+    """Return the floor, low, time and high."""
     estimates = one.estimates
     return estimates.floor_s, estimates.low_s, estimates.time_s, estimates.high_s
 
 
 def summed(classes: Sequence[Array]) -> Array:
-    """Measured, floor, low, time and high of classes; those of one are wrong together, others not.
+    """Return the measured, floor, low, time and high of classes.
+
+    Those of one are wrong together, others not.
 
     As `perfc.analyzers.intervals.summing` has it.
     """

@@ -58,7 +58,7 @@ class Runs(Experiment):
     )
 
     def train(self, folder: Path, say: Say, ready: Ready | None = None) -> Artefact:
-        """Nothing is trained.
+        """Train nothing.
 
         Raises:
             DataError: always.
@@ -66,7 +66,10 @@ class Runs(Experiment):
         raise DataError("whole runs have no weights of their own", where=self.name)
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
-        """Inference, training, both, then each by machine; nothing where torch is missing."""
+        """Yield the inference, training, both, then each by machine.
+
+        Nothing where torch is missing.
+        """
         frame = read_parquet(folder / FILE)
         frame = frame[frame["variant"] == "eager"]
         try:

@@ -72,7 +72,10 @@ class Scored:
 
     @property
     def expected_error(self) -> Array:
-        """Error that half of such rows are expected to stay within; NaN without intervals."""
+        """Return the error that half of such rows are expected to stay within.
+
+        NaN without intervals.
+        """
         error: Array = np.expm1(MIDDLE_SHARE * np.log(self.high / self.low) / 2)
         return error
 
@@ -281,7 +284,9 @@ def _figure(
 
 
 def rank_agreement(rows: Sequence[GraphRow], measured: Array, value: Array) -> float:
-    """Mean over machines and settings of Kendall's τ-b of the time per image; NaN for none.
+    """Return the mean over machines and settings of Kendall's τ-b of the time per image.
+
+    NaN for none.
 
     Where a graph was measured at several batches, each batch is ranked alone.
     """

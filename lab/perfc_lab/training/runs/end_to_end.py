@@ -109,7 +109,10 @@ class Spent:
 
 
 def more(two: Sides, one: Sides, times: int) -> Sides:
-    """Kernels of a model with layers more than ``two`` has; the difference of both is a layer."""
+    """Return the kernels of a model with layers more than ``two`` has.
+
+    The difference of both is a layer.
+    """
     counts = {s: two.get(s, 0) + times * (two.get(s, 0) - one.get(s, 0)) for s in {*two, *one}}
     return {side: count for side, count in counts.items() if count > 0}
 

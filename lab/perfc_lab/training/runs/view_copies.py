@@ -48,7 +48,7 @@ def is_gathered(value: Value, strides: StrideTable) -> bool:
 
 
 def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:
-    """Pointwise kernels over ``n`` elements that read and write so many tensors each."""
+    """Yield the pointwise kernels over ``n`` elements that read and write so many tensors each."""
     for read, written in parts:
         if n:
             yield row(n, ITEM * read * n, ITEM * written * n, max(read, 1))

@@ -47,7 +47,7 @@ def _attention(
 
 
 def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
-    """Gemma 3's: one size, patches averaged to a fixed number of tokens."""
+    """Return Gemma 3's tower: one size, patches averaged to a fixed number of tokens."""
     hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
     image, norm = vision.whole("image_size", default=896), layer_norm(hidden)
     along = image // patch
@@ -62,7 +62,7 @@ def siglip(keys: Keys, vision: Keys, width: int) -> Tower:
 
 
 def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
-    """Llama 4's: tiles of one size, patches side by side behind an MLP."""
+    """Return Llama 4's tower: tiles of one size, patches side by side behind an MLP."""
     hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
     image, norm = vision.whole("image_size", default=336), layer_norm(hidden)
     mlp = Mlp(vision.whole("intermediate_size"), Activation.GELU, False, True)
@@ -83,7 +83,7 @@ def llama4(keys: Keys, vision: Keys, width: int) -> Tower:
 
 
 def qwen(_: Keys, vision: Keys, width: int) -> Tower:
-    """Qwen2.5-VL's: images of their own size, attention in windows but for a few layers."""
+    """Return Qwen2.5-VL's tower: images of any size, attention in windows but for a few layers."""
     hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
     merge = vision.whole("spatial_merge_size", default=2)
     function = activation(vision, "hidden_act", default="silu")
@@ -114,7 +114,7 @@ def _windowed(full: Attention, along: int) -> Attention:
 
 
 def pixtral(keys: Keys, vision: Keys, width: int) -> Tower:
-    """Mistral Small 3.1's: images of their own size, patches merged by a product."""
+    """Return Mistral Small 3.1's tower: images of any size, patches merged by a product."""
     hidden, patch = vision.whole("hidden_size"), vision.whole("patch_size", default=14)
     function = activation(vision, "hidden_act", default="silu")
     mlp = Mlp(vision.whole("intermediate_size"), function)

@@ -63,7 +63,7 @@ def text_heads(
 
 
 def bert(keys: Keys) -> tuple[Stack, ...]:
-    """BERT, RoBERTa and ELECTRA: normalised behind, tables of positions and of kinds."""
+    """Return BERT, RoBERTa or ELECTRA: norms behind, tables of positions and of token types."""
     hidden = keys.whole("hidden_size")
     family = keys.text("model_type")
     if keys.text("position_embedding_type", "absolute") != "absolute":
@@ -86,7 +86,7 @@ def bert(keys: Keys) -> tuple[Stack, ...]:
 
 
 def distilbert(keys: Keys) -> tuple[Stack, ...]:
-    """DistilBERT: BERT without kinds of tokens."""
+    """Return DistilBERT: BERT without token types."""
     hidden = keys.whole("dim")
     attention = own_attention(keys, hidden)
     mlp = biased_mlp(keys)
@@ -98,7 +98,7 @@ def distilbert(keys: Keys) -> tuple[Stack, ...]:
 
 
 def mpnet(keys: Keys) -> tuple[Stack, ...]:
-    """MPNet: BERT with a relative bias that all layers share."""
+    """Return Return MPNet: BERT with a relative bias that all layers share."""
     hidden = keys.whole("hidden_size")
     attention = replace(own_attention(keys, hidden), is_biased=True)
     buckets = keys.whole("relative_attention_num_buckets", default=32)
@@ -121,7 +121,7 @@ def mpnet(keys: Keys) -> tuple[Stack, ...]:
 
 
 def deberta(keys: Keys) -> tuple[Stack, ...]:
-    """DeBERTa 2 and 3: scores of contents and of relative positions."""
+    """Return DeBERTa 2 or 3: scores of contents and of relative positions."""
     hidden = keys.whole("hidden_size")
     for name, wanted in (("relative_attention", True), ("share_att_key", True)):
         if keys.flag(name) is not wanted:
@@ -152,7 +152,7 @@ def deberta(keys: Keys) -> tuple[Stack, ...]:
 
 
 def modernbert(keys: Keys) -> tuple[Stack, ...]:
-    """ModernBERT: gated GELU, rotation, windows in two of three layers."""
+    """Return Return ModernBERT: gated GELU, rotation, windows in two of three layers."""
     hidden, count = keys.whole("hidden_size"), keys.layers("num_hidden_layers")
     attention = own_attention(keys, hidden, is_biased=keys.flag("attention_bias"))
     attention = replace(attention, rotary_dim=attention.head_dim)

@@ -10,7 +10,7 @@ from ._layers import activation, layer_norm, plain, post_norm, pre_norm, rms
 
 
 def t5(keys: Keys) -> tuple[Stack, ...]:
-    """T5, mT5 and UMT5, which has a separate relative bias in every layer."""
+    """Return T5, mT5 or UMT5, which has a separate relative bias in every layer."""
     hidden, heads = keys.whole("d_model"), keys.whole("num_heads")
     buckets = keys.whole("relative_attention_num_buckets", default=32)
     keys.whole("relative_attention_max_distance", default=128)
@@ -64,7 +64,7 @@ def t5(keys: Keys) -> tuple[Stack, ...]:
 
 
 def bart(keys: Keys) -> tuple[Stack, ...]:
-    """BART: normalised behind, learned positions."""
+    """Return BART: norms behind, learned positions."""
     hidden, vocab = keys.whole("d_model"), keys.whole("vocab_size")
     # the first two rows of the table of positions stand for padding
     positions = keys.whole("max_position_embeddings", default=1024) + 2
@@ -73,7 +73,7 @@ def bart(keys: Keys) -> tuple[Stack, ...]:
 
 
 def whisper(keys: Keys) -> tuple[Stack, ...]:
-    """Whisper: a window of sound through two convolutions, then as a translator."""
+    """Return Return Whisper: a window of sound through two convolutions, then as a translator."""
     sound = SoundEmbedding(
         keys.whole("num_mel_bins", default=80), keys.whole("max_source_positions", default=1500)
     )

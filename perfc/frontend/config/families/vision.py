@@ -38,7 +38,7 @@ def tower(keys: Keys, *, extra: int, is_patch_biased: bool, has_first_norm: bool
 
 
 def vit(keys: Keys) -> tuple[Stack, ...]:
-    """ViT and DeiT, with the head that the configuration's class has."""
+    """Return ViT or DeiT, with the head that the configuration's class has."""
     is_distilled = keys.text("model_type") == "deit"
     stack = tower(keys, extra=2 if is_distilled else 1, is_patch_biased=True)
     if not keys.flag("qkv_bias", default=True):
@@ -52,7 +52,7 @@ def vit(keys: Keys) -> tuple[Stack, ...]:
 
 
 def clip(keys: Keys) -> tuple[Stack, ...]:
-    """CLIP: both encoders, each projected to one vector."""
+    """Return Return CLIP: both encoders, each projected to one vector."""
     text, image = keys.inner("text_config"), keys.inner("vision_config")
     if text is None or image is None:
         raise keys.unsupported("CLIP needs 'text_config' and 'vision_config'")

@@ -116,7 +116,7 @@ def published(model: LanguageModel) -> ServingPrecision:
 
 
 def trained(model: LanguageModel, precision: ServingPrecision) -> ServingPrecision:
-    """The same with f32 where weights are stored so: trainers do not narrow them as engines do."""
+    """Return the same with f32 where weights are stored so: trainers, unlike engines, keep it."""
     is_wide = model.dtype.lower() in WIDE
     return replace(precision, half=DType.F32) if is_wide else precision
 

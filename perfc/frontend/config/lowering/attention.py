@@ -40,7 +40,7 @@ def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
 
 
 def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
-    """Attention to the tokens themselves and to what of them is cached."""
+    """Return the attention to the tokens themselves and to what of them is cached."""
     heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
     if a.distances:
         return disentangled(b, x, a, run, name, hidden)
@@ -126,7 +126,7 @@ def _gated(b: Builder, mixed: Value, gate: Value | None, name: str) -> Value:
 
 
 def _cross(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
-    """Attention to an encoder's output, whose keys and values are computed once."""
+    """Return the attention to an encoder's output, whose keys and values are computed once."""
     heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
     query = b.product(x, (hidden, heads * a.head_dim), f"{name}.query", is_biased=a.query_bias)
     key: Value | None = None
@@ -181,7 +181,7 @@ def rotated_heads(
 
 
 def angles(b: Builder, what: str, width: int, run: Running) -> Value:
-    """A table of cosines or sines: stored for all positions, in training made for those there."""
+    """Return a table of cosines or sines: stored for all positions, in training computed."""
     name = f"{what}.{2 * width}"
     if not b.writes_out or run.is_cached:
         return b.buffer(name, (max(run.max_positions, 1), width), b.half)

@@ -31,7 +31,7 @@ INDEX_BLOCK = 128
 def latent_attention(
     b: Builder, x: Value, a: LatentAttention, run: Running, name: str, hidden: int
 ) -> Value:
-    """``x`` [tokens, hidden] after the attention and the product behind it, summed over ranks.
+    """Return ``x`` [tokens, hidden] after attention and the product behind it, summed over ranks.
 
     Source: arXiv:2405.04434 section 2.1 and appendix C; vLLM, ``mla/common.py``.
     """
@@ -59,7 +59,7 @@ def latent_attention(
 def _latents(
     b: Builder, x: Value, a: LatentAttention, run: Running, name: str, extents: tuple[int, int]
 ) -> tuple[Value, Value]:
-    """Queries [tokens, heads*head_dim], and latents with their rotated part [tokens, cached]."""
+    """Return queries [tokens, heads*head_dim], and latents with rotated part [tokens, cached]."""
     hidden, heads = extents
     width = heads * a.head_dim
     if a.query_rank:
@@ -113,7 +113,7 @@ def _expanded(
 def _absorbed(
     b: Builder, query: Value, latent: Value, a: LatentAttention, run: Running, name: str
 ) -> Value:
-    """Queries taken to the space of latents, which are keys and values of all heads at once."""
+    """Return queries in the space of latents, which are keys and values of all heads at once."""
     heads, tokens = b.share(a.heads, "heads"), run.tokens
     flat = _wide(b, query, a, heads, name)
     cache = b.input(
@@ -150,7 +150,7 @@ def _restored(b: Builder, mixed: Value, a: LatentAttention, heads: int, name: st
 
 
 def _per_head(b: Builder, x: Value, extents: tuple[int, int, int], name: str) -> Value:
-    """Each head's rows times a separate weight: [tokens, heads, in] to [tokens, heads, out]."""
+    """Return each head's rows times its weight: [tokens, heads, in] to [tokens, heads, out]."""
     weight = b.weight(f"{name}.weight", extents)
     turned = b.node(TURN, (x,), f"{name}.heads_first")
     made = b.node(MATMUL, (turned, weight), name)

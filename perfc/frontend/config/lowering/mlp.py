@@ -119,7 +119,7 @@ def chosen_experts(
 def fused_experts(
     b: Builder, x: Value, routed: Value, e: Experts, extents: tuple[int, int, int], name: str
 ) -> Value:
-    """One kernel of all experts of this rank: ``extents`` are their number, inner and hidden."""
+    """Return one kernel of all experts of this rank; ``extents``: their number, inner, hidden."""
     count, inner, hidden = extents
     first_name = f"{name}.experts.gate_up"
     form = b.precision.format_of(first_name, b.precision.of_experts)

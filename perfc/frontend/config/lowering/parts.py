@@ -31,7 +31,7 @@ def layer_part(
     lora_rank: int = 0,
     expert_groups: int = 1,
 ) -> Module:
-    """One layer of the decoder, or of an encoder alone; with adapters if only these are trained.
+    """Return a layer of the decoder, or of an encoder alone; with adapters if these are trained.
 
     Its experts are those of one of ``expert_groups`` groups of ranks, each with separate tokens.
 

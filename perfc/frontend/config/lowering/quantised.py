@@ -170,7 +170,7 @@ def trimmed(*operands: Value | None) -> Inputs:
 def low_rank_product(
     b: Builder, x: Value, whole: Value, extents: tuple[int, int], name: str, slices: int
 ) -> Value:
-    """``whole`` with ``(x @ A) @ B`` of the trained adapter of each layer added, arXiv:2106.09685.
+    """Return ``whole`` plus ``(x @ A) @ B`` of each layer's trained adapter, arXiv:2106.09685.
 
     Args:
         b: takes the nodes.

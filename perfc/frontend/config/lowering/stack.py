@@ -49,7 +49,7 @@ STATES = (Mamba, Mamba2, DeltaNet, ShortConvolution)
 
 
 def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:
-    """The tokens of sequences that a stack reads at once; of an image or a sound their number."""
+    """Return the tokens of sequences that a stack reads; of an image or a sound their number."""
     e = stack.embedding
     return Tokens(sequences, length if isinstance(e, TokenEmbedding) else e.tokens)
 

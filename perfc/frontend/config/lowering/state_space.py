@@ -66,7 +66,7 @@ def _scanned(
 
 
 def mamba2(b: Builder, x: Value, m: Mamba2, run: Running, name: str, hidden: int) -> Value:
-    """``x`` [tokens, hidden] after a state space with one decay a head, summed over ranks."""
+    """Return ``x`` [tokens, hidden] after a state space of one decay a head, summed over ranks."""
     heads, groups = b.share(m.heads, "heads"), b.share_at_least(m.groups, "groups")
     inner, both_states = heads * m.head_dim, groups * m.state
     parts = (inner, inner + 2 * both_states, heads)

@@ -69,7 +69,7 @@ def capped(b: Builder, scores: Value, name: str) -> Value:
 
 
 def gelu_by_tanh(b: Builder, x: Value, name: str) -> Value:
-    """``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``, operator by operator."""
+    """Return ``0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3)))``, operator by operator."""
     half = b.node(MUL, (x, b.number(0.5)), f"{name}.half")
     cube = b.node(Pow(), (x, b.number(3.0)), f"{name}.cube")
     small = b.node(MUL, (cube, b.number(0.044715)), f"{name}.small")

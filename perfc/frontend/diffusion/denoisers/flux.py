@@ -17,7 +17,7 @@ class Flux(Denoiser):
     classes = ("FluxTransformer2DModel",)
 
     def inputs(self, part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
-        """Packed latent, prompt, pooled prompt, time step, guidance and both kinds of places."""
+        """Return packed latent, prompts, time step, guidance and both kinds of positions."""
         cells = (latent.height // PACKED) * (latent.width // PACKED)
         inputs = [
             Tensor("hidden_states", (cells, part.number("in_channels"))),

@@ -21,5 +21,5 @@ class PixArt(Denoiser):
         )
 
     def fixed(self) -> dict[str, object]:
-        """Sigma has no conditions on resolution."""
+        """Return no inputs of the resolution, on which Sigma has no conditions."""
         return {"added_cond_kwargs": {"resolution": None, "aspect_ratio": None}}

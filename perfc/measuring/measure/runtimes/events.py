@@ -219,7 +219,7 @@ class Items:
 
 
 def events(path: str | os.PathLike[str], key: str = "") -> Iterator[Event]:
-    """Objects of the array under ``key``, or of the top one.
+    """Yield the objects of the array under ``key``, or of the top one.
 
     Raises:
         ParseError: no such array, or not JSON.
@@ -249,7 +249,7 @@ def arrays(
     on_cut: Callable[[], object] = bool,
     on_rest: Callable[[str], object] = bool,
 ) -> Iterator[tuple[str, Event]]:
-    """Objects of every array under one of the keys, in the order of the file.
+    """Yield the objects of every array under one of the keys, in the order of the file.
 
     Those of a file that is an array have an empty key.
 
@@ -308,7 +308,7 @@ def number(event: Event, key: str) -> float | None:
 
 
 def integer(event: Event, key: str) -> int | None:
-    """A whole number of at most 64 bits in an event, also as text; None for anything else."""
+    """Return a whole number of 64 bits in an event, also as text; None for anything else."""
     value = event.get(key)
     if isinstance(value, str) and len(value) <= LONGEST_NUMBER and _INTEGER.fullmatch(value):
         value = int(value)

@@ -54,7 +54,7 @@ class ProfileReader:
             self.sample(self.on_device, parent, text(inner(e, "args"), "op_name"), dur * 1e-6)
 
     def node(self, e: Event, name: str, dur: float) -> None:
-        """One execution of a node; what its sub-graphs took is theirs."""
+        """Add one execution of a node, without the time of its sub-graphs."""
         begin = number(e, "ts") or 0.0
         below = 0.0
         while self.open and self.open[-1][0] >= begin:

@@ -78,7 +78,7 @@ def ints(t: Any) -> list[int]:
 
 
 def _simple() -> None:
-    """Operators that have the same meaning there."""
+    """Record operators that have the same meaning in PyTorch."""
     unary = (
         "Relu relu",
         "Sigmoid sigmoid",

@@ -67,7 +67,7 @@ class Footprint:
 
     @property
     def live_bytes(self) -> int:
-        """Live bytes at the peak."""
+        """Return the live bytes at the peak."""
         return sum(self.parts.values()) - self.parts.get(BufferRole.COPY, 0)
 
     @property
@@ -82,7 +82,7 @@ class Footprint:
 
     @property
     def fits(self) -> bool | None:
-        """True if the device has this much plus the margin; None if its memory is unknown."""
+        """Return True if the device has this much and the margin; None if its memory is unknown."""
         if self.capacity_bytes is None:
             return None
         return self.total_bytes + self.margin_bytes <= self.capacity_bytes
