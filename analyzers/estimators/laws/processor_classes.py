@@ -244,7 +244,7 @@ def _rows(s: KernelSubject, name: str) -> Class:
 
 
 def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
-    """Return axes kept (``k``) and reduced (``r``), equal ones merged, without extents of 1.
+    """Return axes that stay (``k``) and reduced (``r``), equal ones merged, without extents of 1.
 
     Where two axes could be the reduced one, it is the later.
     """
