@@ -40,6 +40,7 @@ MOST_NAMED = 6
 MOST_ITEMS = 64
 """Elements of a content that are looked at for extents."""
 UNTOLD = (Basis.NOTHING, Basis.LEAST)
+"""Bases of sizes of which nothing but a lower limit is known: these symbols change first."""
 
 
 Change: TypeAlias = "tuple[SymbolDecl, ...]"
@@ -90,6 +91,7 @@ class Remedies:
         ]
         for p in short:
             for s in self.changeable(symbols_by_name, (p,)) if not self.sizing.is_exhausted else ():
+                # one size for all short extents of the symbol, or for this one alone
                 related = [q for q in short if s.name in names_in(q)]
                 for goals in (related, [p]):
 

@@ -33,9 +33,10 @@ class Softmax(Rowwise):
     eager_s = reach.EAGER_CALL_S["softmax"]
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Read and written once; an exponential and a share of a division an element."""
+        """Return the work of elements read and written once: no products, one exponential each."""
         n = rows["rows"] * rows["cols"]
         nbytes = n * bits_of(dtype) / 8
+        # two vector operations: the sum, and the product with its reciprocal
         return Amounts(np.zeros_like(n), np.zeros_like(n), 2 * n, n, nbytes, nbytes)
 
     def threads(self, rows: Columns) -> Array:

@@ -151,7 +151,7 @@ class Trappm(SeveralQuantities):
     def prepare(
         self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
     ) -> TrainingBudget:
-        """Phase 1: the auto-encoder, on graphs alone; that of an interrupted training is kept."""
+        """Train phase 1, the auto-encoder, on graphs alone; an interrupted training goes on."""
         if self.variant == WITHOUT:
             return budget
         start = clock_s()
@@ -176,6 +176,7 @@ class Trappm(SeveralQuantities):
             )
         if checkpoint is not None and not checkpoint.is_file():
             write_tensors(checkpoint, self.encoder.state_dict())
+        # phase 2, the regressors, has the rest of the time
         self.encoder.eval()
         return replace(budget, limit_s=budget.limit_s - (clock_s() - start))
 
@@ -187,6 +188,7 @@ class Trappm(SeveralQuantities):
         return GraphPool(graphs, rest, super().tensors)
 
     def _kept(self, pool: GraphPool, seed: int) -> str:
+        # whatever the weights depend on names their file
         names = sorted(name for _, name in pool.sources)
         digest = self.encoding.nodes.digest
         text = json.dumps([names, seed, self.width, self.variant, digest, AT_BATCH])

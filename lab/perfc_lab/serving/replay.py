@@ -60,7 +60,8 @@ class ReplayedNumber:
     Args:
         row: it is of.
         quantity: that was measured.
-        amounts: their product with the law's numbers is the time.
+        amounts: seconds of kernels and exchanges, and counts of steps, prompts and sequences, in
+            the order of `LEARNED`; their product with the law's numbers is the time.
         value: the time that was measured; of a throughput, the time of its tokens.
         place: among benchmarks without a server; None of others.
     """
@@ -185,6 +186,7 @@ def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     if ServingQuantity.TTFT_S in row.measured:
         value = row.measured[ServingQuantity.TTFT_S]
         return [ReplayedNumber(row, ServingQuantity.TTFT_S, tuple(total), value)]
+    # contexts grow with each token: the middles of eight equal parts stand for all steps
     for i in range(points):
         context = row.isl + (row.osl - 1) * (i + 0.5) / points
         step = _amounts(engine, (), batch, context)
@@ -196,6 +198,7 @@ def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
 def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     """Return the steady state of both halves of disaggregated prefill."""
     ranks, share, workers = row.prefill or (1, 1, 1)
+    # prefill workers whose ranks have sequences alone, with shared experts or by an odd number
     has_own = share > 1 or ranks not in EVEN
     parallel = divided(row, 1, share, ranks) if has_own else divided(row, ranks, share, 1)
     prefill = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
@@ -226,6 +229,7 @@ def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
         lambda writing: _bare_s(of_each(writing)),
     )
     later = of_each(numbers.writing)
+    # the first token comes after a wait for a prefill worker and one for a seat in decode
     prompts, tokens = numbers.wait.prompt_s / prompt_s, numbers.wait.seat_s / _bare_s(later)
     first = [prompts * p + tokens * t for p, t in zip(prompt, later, strict=True)]
     counted = {ServingQuantity.TTFT_S: first, ServingQuantity.TPOT_S: later}

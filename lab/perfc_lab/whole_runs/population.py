@@ -61,6 +61,7 @@ def learned(table: Array, ratio: Array) -> KnownCondition:
     factor = float(np.median(ratio))
     relative = table * (factor / ratio)[:, None]
     ones = np.ones(len(ratio))
+    # one decomposition serves all levels of noise, which only add to the eigenvalues
     values, vectors = np.linalg.eigh(relative.T @ relative)
     values = np.maximum(values, 0.0)
     turned = vectors.T @ (relative.T @ ones)
@@ -161,6 +162,7 @@ class Few:
         overall = float(np.median(wrong))
         counts = np.bincount(group, minlength=len(priors))
         squares = np.bincount(group, wrong, len(priors))
+        # a condition with few rows has nearly the machine's factor, one with many its rows'
         factor *= np.exp((squares + SHRINKAGE * overall) / (counts + SHRINKAGE))
         relative = table * (factor[group] / ratio)[:, None]
         left = 1 - means * factor[group] / ratio
@@ -172,6 +174,7 @@ class Few:
             lower = np.linalg.cholesky(gram)
             turned = np.linalg.solve(lower, left)
             evidence = -0.5 * float(turned @ turned) - float(np.log(np.diag(lower)).sum())
+            # multiples of the noise far from 1 are unlikely before any row is seen
             evidence -= 0.5 * float(np.log(multiple) / MULTIPLE_DEVIATION) ** 2
             inverse = np.asarray(np.linalg.inv(gram), np.float64)
             guesses.append(Freedom(deviation, inverse, inverse @ left, multiple, evidence))

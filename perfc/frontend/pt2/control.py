@@ -131,6 +131,7 @@ def steps_of(
 
     The limit is a number or a size; "" for any other loop.
     """
+    # the condition is one comparison of a state, which the body changes by a fixed step
     try:
         (test,), formal = (
             condition["nodes"],
@@ -155,6 +156,7 @@ def steps_of(
         return ""
     ends = (c.size(limit), c.cast(c.scope.values[states[at]], c.scope.meta(states[at]).dtype, I64))
     far, near = ends if is_up else ends[::-1]
+    # rounded up: ceil((far - near) / step), with one more where the limit itself counts
     room = abs(step) - int(operators[0] in ("lt", "gt"))
     distance = c.emit("Add", c.emit("Sub", far, near), c.scalar(room, I64))
     return c.emit("Div", distance, c.scalar(abs(step), I64))
