@@ -203,6 +203,7 @@ def predicted(
     protocol = INSIDE if is_adapted else inside(card, launch, machine.name)
     each = [bounds.kernels[i] for i, _ in distinct]
     times = [k.kernel.times for k in each]
+    # weights predict one launch; a bound is of all launches of all repetitions
     floor_s = np.array(
         [
             k.floor_s / (k.launches * n) if k.launches else 0.0

@@ -214,6 +214,7 @@ def possible(
     columns = {name: column for name, column in rows.items() if name != FLOOR}
     known = unbounded(artefact, columns, dtype, sheet, protocol, framework)
     part, row, outside = known.part, known.row, known.outside
+    # a kernel without work has a lower bound of 0, and a logarithm of minus infinity
     with np.errstate(divide="ignore"):
         floor = np.log(known.floor_s if floor_s is None else floor_s[row])
     middle = np.maximum(known.log_s, floor)

@@ -80,6 +80,7 @@ def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
             return _product(problem, bound, at)
         case LinearAttention() as problem:
             return _linear_attention(problem, bound, at)
+        # before other convolutions: of a state that is carried, sequences count
         case SlidingWindow() as problem if problem.carried != 0:
             return _causal_convolution(problem, bound, at)
         case SlidingWindow() as problem if kind is Kind.CONV:
@@ -179,6 +180,7 @@ def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
     if not spatial or not all((batch, made, depth, out_h, out_w, kernel_h, kernel_w)):
         return None
     pads = problem.pads_before(spatial)
+    # several directions folded into one have no padding in common
     parameters = {
         "batch": batch,
         "in_channels": depth,

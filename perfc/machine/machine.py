@@ -146,6 +146,7 @@ class MemoryLevel:
 
 
 _FLOP_PER_SPECIAL = 8
+"""The cheapest range reduction and polynomial: a lower bound must not count more."""
 _HALF = frozenset({"f16", "bf16"})
 
 
@@ -317,6 +318,7 @@ class Machine:
 
     def _matrix(self, dtype: str, *, allow_tf32: bool) -> Iterator[Peak]:
         code = SAME_MATRIX.get(dtype, dtype)
+        # a type that neither chain knows may be any, so that all listed ones are candidates
         listed = [d for u, d in self.compute if u is Unit.MATRIX]
         for name in MATRIX_CHAIN.get(code, () if code in VECTOR_CHAIN else listed):
             skip = name == "tf32" and code == "f32" and not allow_tf32

@@ -235,8 +235,10 @@ class _Cut:
         one = self.card.facts.get(key.replace("sustained", "one_core"))
         if one is not None and "sustained" in key:
             alone = min(one.value / self.card.facts[key].value, 1.0)
+            # one core reaches more than its share of what all sustain: they share memory and power
             others = (self.profile.sm_count - 1) / max(self.card.sm_count - 1, 1)
             return alone + (1 - alone) * others
+        # rates of L2 and memory are cut; the time that one access waits is not
         if key.startswith(("memory.l2", "memory.device")):
             return 1.0 if key.endswith("latency_s") else self.profile.memory_share
         if key.startswith("price.") or key.endswith("_w"):

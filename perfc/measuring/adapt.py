@@ -161,6 +161,7 @@ def class_of(
 
     dtype = dtype_named(row.dtype).code
     lowered = Lowered(row.class_name, dtype, row.parameters)
+    # what the machine computes in place of the type first, then the type as it is
     choices = (computed(lowered, machine, tf32=False), (row.class_name, dtype))
     return next((choice for choice in choices if choice[0] in known), None)
 

@@ -225,6 +225,7 @@ def kernel_times(
         operator = calls[call] if call >= 0 else None
         whole = operators[call, is_with_host(name)]
         if operator is None:
+            # kernels without an operator have nothing in common, so that each is its own
             whole = _Operator()
             whole.add(name, total)
         is_longest = whole.longest == name

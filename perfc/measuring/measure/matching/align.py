@@ -189,6 +189,7 @@ def placed(
     """
     steps = [step for _, step in ours]
     pairs = anchors(steps, theirs, where)
+    # the strictest rule first: pairs of one bound where the next may look
     for rule in (is_named, is_equal, has_shape):
         ends = ((-1, -1), *pairs, (len(steps), len(theirs)))
         for (a, b), (a_end, b_end) in pairwise(ends):
@@ -252,6 +253,7 @@ def anchors(
     Raises:
         ParseError: too few are equal.
     """
+    # a model or trace without costly operators is aligned by all of them
     costly = COSTLY
     if not any(s.class_name in costly for s in ours) or not {s.class_name for s in theirs} & costly:
         costly = frozenset(TracedClass)
@@ -308,6 +310,7 @@ def common(
     if max(len(a), len(b)) > LONGEST:
         raise ParseError(f"{max(len(a), len(b)):,} operators to align, at most {LONGEST:,}")
     kinds = {x: {y: same(x, y) for y in set(b)} for x in set(a)}
+    # from the end, so that the walk afterwards goes forward: 1 is a pair, 2 skips a, 3 skips b
     rows = [bytearray(len(b) + 1) for _ in range(len(a) + 1)]
     last = [0] * (len(b) + 1)
     for i in range(len(a) - 1, -1, -1):

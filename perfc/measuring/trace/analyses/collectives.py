@@ -60,6 +60,7 @@ class CollectiveKind(Enum):
         Source: nccl-tests, doc/PERFORMANCE.md.
         """
         one, most = CollectiveKind, 0.0 if ranks is None else (ranks - 1) / max(ranks, 1)
+        # None, not 0, for one rank, which sends nothing, and for an unknown number
         match self:
             case one.BARRIER | one.OTHER:
                 return None
@@ -156,6 +157,7 @@ class Collective:
         nodes = {int(r) // cluster.gpus_per_node for r in re.findall(r"\d+", self.members)}
         if self.group_size > cluster.gpus_per_node or len(nodes) > 1:
             return None
+        # without direct links between all of them, messages pass the host
         is_joined = self.group_size <= cluster.joined
         direct = machine.joined_bytes_per_s(self.group_size) if is_joined else 0.0
         return direct or (None if host is None else host.value)

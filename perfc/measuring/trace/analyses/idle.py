@@ -213,7 +213,7 @@ def queue_lengths(trace: DeviceTrace) -> tuple[QueueLength, ...]:
     for row, host in enumerate(rows.host_ns):
         if host != UNKNOWN_NS and rows.start_ns[row] != UNKNOWN_NS:
             queue = queues.setdefault((rows.device[row], rows.stream[row]), {})
-            # kernels of a graph are one launch
+            # kernels of a graph are one launch; one without a number is its own
             key = rows.launch[row] if rows.launch[row] >= 0 else -2 - row
             start = rows.start_ns[row]
             begin, end = queue.get(key, (host, start))
@@ -226,6 +226,7 @@ def queue_lengths(trace: DeviceTrace) -> tuple[QueueLength, ...]:
 
 def queue_length(device: str, stream: int, queue: Mapping[int, tuple[int, int]]) -> QueueLength:
     """Return the length of a queue over time, from begin and end of its launches."""
+    # at the same time ends come before begins, so that the queue is not longer for them
     changes = sorted([(b, 1) for b, _ in queue.values()] + [(e, -1) for _, e in queue.values()])
     length = most = area = empty = full = 0
     begin = last = changes[0][0]
