@@ -134,8 +134,7 @@ class Estimate(Timed):
 
     def waiting(self, host: Interval) -> Estimate:
         """Return the kernel after a wait for its host."""
-        in_run = self.in_run and self.in_run + host
-        return changed(self, time=self.time + host, in_run=in_run, wait_s=host.mid)
+        return changed(self.spaced(host), gap_s=self.gap_s, wait_s=host.mid)
 
 
 @record

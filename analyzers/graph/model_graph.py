@@ -10,7 +10,7 @@ import numpy as np
 
 from perfc.ir import cached_entity
 
-from ..steps.columns import LinearColumns
+from ..steps.columns import LinearColumns, by_name
 from .schema import Schema
 
 if TYPE_CHECKING:
@@ -105,13 +105,12 @@ class OpGraph:
     def at(self, batch: float) -> Mapping[str, Array]:
         """Return every fact of the nodes at a batch, by name."""
         scaled = interpolated(self.scaled, batch)
-        columns = {name: self.fixed[:, i] for i, name in enumerate(OP_FIXED.columns)}
-        return columns | {name: scaled[:, i] for i, name in enumerate(OP_SCALED.columns)}
+        return by_name(OP_FIXED.columns, self.fixed) | by_name(OP_SCALED.columns, scaled)
 
     def edges_at(self, batch: float) -> Mapping[str, Array]:
         """Return every fact of the edges at a batch, by name."""
         scaled = interpolated(self.edge_scaled, batch)
-        return {name: scaled[:, i] for i, name in enumerate(EDGE_SCALED.columns)}
+        return by_name(EDGE_SCALED.columns, scaled)
 
     def whole_at(self, batch: float) -> Mapping[str, float]:
         """Return the facts of the graph at a batch, by name."""

@@ -68,13 +68,14 @@ class LinearColumns:
         return _named(self.table, amounts, traits)
 
 
+def by_name(names: Iterable[str], table: Array) -> dict[str, Array]:
+    """Return the columns of a table by name."""
+    return {name: table[:, i] for i, name in enumerate(names)}
+
+
 def _named(table: Array, amounts: Array, traits: Array) -> Columns:
-    return Columns(
-        table[:, 0],
-        table[:, 1],
-        {name: amounts[:, i] for i, name in enumerate(AMOUNTS)},
-        {name: traits[:, i] for i, name in enumerate(TRAITS)},
-    )
+    named = by_name(AMOUNTS, amounts), by_name(TRAITS, traits)
+    return Columns(table[:, 0], table[:, 1], *named)
 
 
 def tabulated(launches: Sequence[Launch], environments: int) -> Array:

@@ -195,6 +195,8 @@ class EngineKind:
         groups_caches: whether caches of layers of several kinds share the blocks of one pool.
         joins_ranks: whether ranks communicate through NCCL, which has buffers on each.
         offloaded_bytes: weights of a rank that stay in host memory and are read in every step.
+        reads_chosen: whether kernels read such weights over the link: of experts those that tokens
+            choose.
         host: processor that attends, with the cache in its memory; "" for the device, None where an
             engine has no such choice.
     """
@@ -246,6 +248,7 @@ class EngineKind:
     groups_caches: bool = False
     joins_ranks: bool = False
     offloaded_bytes: float = 0.0
+    reads_chosen: bool = False
     host: str | None = None
 
     @classmethod

@@ -227,24 +227,21 @@ class Engine:
         """Return the cost of the language model in its steps, without the vision tower."""
         drafts = self.speculation
         if not drafts.tokens:
-            return self._cost_of(self.model, self.parallel, self.offloaded_s)
+            return self._cost_of(self.model, self.parallel, self._hosted_s)
         # every rank of the last stage holds the drafter
         alone = replace(self.parallel, pipeline=1)
         return DraftedCost(
-            self._cost_of(verifying(self.model, drafts.tokens), self.parallel, self.offloaded_s),
+            self._cost_of(verifying(self.model, drafts.tokens), self.parallel, self._hosted_s),
             self._cost_of(drafts.drafter_of(self.model), alone),
             drafts.tokens,
             is_own=drafts.drafter is None,
         )
 
-    def _cost_of(
-        self, model: LanguageModel, parallel: Parallel, offloaded_s: float = 0.0
-    ) -> StepCost:
+    def _cost_of(self, model: LanguageModel, parallel: Parallel, hosted_s: float = 0.0) -> StepCost:
         if self.kind.recording is not None:
             check_blocks(model, self.precision, parallel)
         serving = table_of(self.runtime).serving.value
-        more_s = self._extra_launches_s(model) + offloaded_s
-        law = replace(self.law, step_s=self.law.step_s + more_s)
+        law = replace(self.law, step_s=self.law.step_s + self._extra_launches_s(model))
         return StepCost(
             model,
             self.machine,
@@ -258,6 +255,8 @@ class Engine:
             self.kind.longest,
             overlaps=self.kind.overlaps_prompts,
             rules=KernelRules(self.kind.fuses_attention, self.kind.widens_beyond, self.kind.host),
+            hosted_s=hosted_s,
+            reads_chosen=self.kind.reads_chosen,
         )
 
     @cached_property
@@ -268,9 +267,13 @@ class Engine:
         held = self._cost_of(self.model, self.parallel).demand(1, 1, 1).weight_bytes
         return min(held, self.kind.offloaded_bytes)
 
+    def offloaded_s(self, tokens: int) -> float:
+        """Return the seconds in which a step of so many tokens reads such weights."""
+        return self._cost_of(self.model, self.parallel, self._hosted_s).offloaded_s(tokens)
+
     @property
-    def offloaded_s(self) -> float:
-        """Return the seconds in which a step reads such weights, one stage after another.
+    def _hosted_s(self) -> float:
+        """Return the seconds to read all such weights, one stage after another.
 
         Raises:
             ParseError: the machine has no link to its host.

@@ -143,13 +143,16 @@ def _step(
     factor = engine.law.prompts if chunks else engine.law.kernels
     waiting_s = factor * (launched.kernels - each["time_s"].kernels)
     energy_j = sums["energy_j"] * engine.parallel.tensor
+    tokens = sum([c.tokens for c in chunks])
     return StepView(
         what,
-        sum([c.tokens for c in chunks]),
+        tokens,
         decodes,
         context,
         time_s,
-        waiting_s + engine.offloaded_s + engine.law.step(0.0, 0.0, len(chunks), decodes),
+        waiting_s
+        + engine.offloaded_s(tokens + decodes)
+        + engine.law.step(0.0, 0.0, len(chunks), decodes),
         sums["low_s"],
         sums["high_s"],
         sums["floor_s"],
@@ -230,7 +233,7 @@ def parts_of(
         passes = cost.tokens if is_decode else 1
         stages += [(stage, passes * n, WorkShare.DRAFTS) for stage, n in cost.drafting.stages]
     for stage, count, whole in stages:
-        times = (_decode_times if is_decode else _prefill_times)(stage, env, engine)
+        times = _times(stage, env, engine, is_decode=is_decode)
         for share, time_s in times:
             kind = whole or share
             sums[kind] = sums.get(kind, 0.0) + count * time_s
@@ -244,21 +247,17 @@ def parts_of(
 Times = list[tuple[WorkShare, float]]
 
 
-def _decode_times(stage: StageCost, env: Env, engine: Engine) -> Times:
-    """Return the kernel times of a decode step."""
-    pairs = zip(stage.passes.decode.table.kernels, stage.alone(env, is_decode=True), strict=True)
-    return [(share_of(kernel), cost.time_s) for kernel, cost in pairs]
-
-
-def _prefill_times(stage: StageCost, env: Env, engine: Engine) -> Times:
-    """Return the kernel times of a prefill step, including conversions and widened weights."""
+def _times(stage: StageCost, env: Env, engine: Engine, *, is_decode: bool) -> Times:
+    """Return the kernel times of a step; with prompts also conversions and widened weights."""
     times: Times = []
-    if stage.widened is not None and stage.widens(env["seq"]):
+    if not is_decode and stage.widened is not None and stage.widens(env["seq"]):
         times.append((WorkShare.BETWEEN, stage.widening_s))
         stage = stage.widened
+    kernels, costs = stage.alone(env, is_decode=is_decode)
+    if is_decode:
+        return [(share_of(k), cost.time_s) for k, cost in zip(kernels, costs, strict=True)]
     program, machine, kind = stage.passes.prefill, engine.machine, stage.kind
-    costs = stage.alone(env, is_decode=False)
-    for i, (kernel, cost) in enumerate(zip(program.table.kernels, costs, strict=True)):
+    for i, (kernel, cost) in enumerate(zip(kernels, costs, strict=True)):
         run = multiplied(cost, program, [i], env, machine, kind)
         times.append((share_of(kernel), run.time_s))
     if kind is not None and kind.converts:

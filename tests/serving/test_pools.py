@@ -281,6 +281,20 @@ def test_a_cache_that_cannot_be_on_a_host_is_refused(target: str, runtime: str, 
         served(target=target, runtime=runtime, kv_offload=False)
 
 
+def test_of_experts_in_host_memory_those_chosen_are_read() -> None:
+    """8 of 128 experts a token: of 32 tokens 128 · (1 - (15/16)^32); SGLang copies layers."""
+    vllm, sglang, older = (
+        engine_of("qwen3-30b-a3b", "rtx4090", {"dtype": "f8", "cpu_offload_gb": 20.0, **more})
+        for more in ({}, {"runtime": "sglang"}, {"runtime_version": "0.7"})
+    )
+    whole_s = 20 * GIB / 31.5e9
+    assert sglang.offloaded_s(1) == older.offloaded_s(1) == pytest.approx(whole_s)
+    experts = 48 * 128 * 3 * 2048 * 768 / vllm.cost.demand(1, 1, 1).weight_bytes
+    for tokens in (1, 32, 1 << 14):
+        left = (15 / 16) ** tokens
+        assert vllm.offloaded_s(tokens) == pytest.approx(whole_s * (1 - experts * left), rel=0.01)
+
+
 LOGS = [
     # a page of logs (myoceane.fr, 2026-04): vLLM 0.19 on A100; the tower of Gemma is not counted
     ("gpt-oss-20b", "a100-sxm4-80gb", "vllm 0.19", {"utilization": 0.65}, 36.56),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from functools import cache
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,14 +69,7 @@ class MixedAttention(FusedAttention):
         prefill, decode = halves()
         chunk = prefill.amounts(prefill_rows(rows), dtype)
         tokens = decode.amounts(decode_rows(rows), dtype)
-        return Amounts(
-            chunk.mac + tokens.mac,
-            chunk.floor_mac + tokens.floor_mac,
-            chunk.alu + tokens.alu,
-            chunk.sfu + tokens.sfu,
-            chunk.read_bytes + tokens.read_bytes,
-            chunk.write_bytes + tokens.write_bytes,
-        )
+        return Amounts(*map(add, astuple(chunk), astuple(tokens)))
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
         """Return tile shares and lengths, without features that only the number of KV heads sets.

@@ -39,6 +39,7 @@ from .window import (
     per_axis,
     product,
     result_shape,
+    sliding,
     span_of,
     touched,
     touched_same,
@@ -183,20 +184,7 @@ class Conv(Epilogue, InLayout):
         if not e or kernel is None:
             return None
         x, y = self.maps(ins), channels_first(result_shape(outs), self.layout()) or ()
-        rank = len(kernel)
-        return SlidingWindow(
-            e["n"],
-            e["c"],
-            e["k"],
-            x[2:] if x else (),
-            y[2:],
-            kernel,
-            per_axis(self.strides, rank, 1, "strides"),
-            per_axis(self.dilations, rank, 1, "dilations"),
-            pad_pairs(self.pads, rank),
-            self.auto_pad,
-            self.group,
-        )
+        return sliding(self, e, x or (), y, kernel)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         whole = each_once(ins, outs)

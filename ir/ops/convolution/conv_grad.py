@@ -23,7 +23,7 @@ from ...tensors.contents import elements
 from ...traffic import moved, stored
 from .conv import Conv, folded
 from .conv_transpose import ConvTranspose
-from .window import pad_pairs, per_axis
+from .window import sliding
 
 if TYPE_CHECKING:
     from ...gradients.tape import Tape
@@ -75,20 +75,7 @@ class ConvGrad(Conv):
         e, (x, w), y = self.extents(ins, outs), self.sides(ins, outs), shape_at(ins, 0)
         if not e or x is None or w is None or y is None:
             return None
-        rank = len(w) - 2
-        return SlidingWindow(
-            e["n"],
-            e["c"],
-            e["k"],
-            x[2:],
-            y[2:],
-            w[2:],
-            per_axis(self.strides, rank, 1, "strides"),
-            per_axis(self.dilations, rank, 1, "dilations"),
-            pad_pairs(self.pads, rank),
-            self.auto_pad,
-            self.group,
-        )
+        return sliding(self, e, x, y, w[2:])
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         return self.window(ins, outs)

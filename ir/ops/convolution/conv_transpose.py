@@ -29,7 +29,15 @@ from ...problem.window import WindowOperation
 from ...symbolic.fresh import data_extent
 from ..contraction.epilogue import Epilogue
 from .conv import InLayout, channels_first, folded, in_layout
-from .window import kernel_extents, pad_pairs, per_axis, result_shape, span_of, unknown_extents
+from .window import (
+    kernel_extents,
+    pad_pairs,
+    per_axis,
+    result_shape,
+    sliding,
+    span_of,
+    unknown_extents,
+)
 
 
 @frozen
@@ -137,25 +145,11 @@ class ConvTranspose(Epilogue, InLayout):
         return {**letters, "r": r, "s": s, "g": self.group, "x": bias}
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
-        x, _, kernel = self._operands(ins)
+        (x, _, kernel), e = self._operands(ins), self.extents(ins, outs)
         y = channels_first(result_shape(outs), self.layout())
         if x is None or kernel is None or y is None:
             return None
-        rank = len(kernel)
-        return SlidingWindow(
-            x[0],
-            x[1],
-            y[1],
-            x[2:],
-            y[2:],
-            kernel,
-            per_axis(self.strides, rank, 1, "strides"),
-            per_axis(self.dilations, rank, 1, "dilations"),
-            pad_pairs(self.pads, rank),
-            self.auto_pad,
-            self.group,
-            WindowOperation.TRANSPOSED,
-        )
+        return sliding(self, e, x, y, kernel, WindowOperation.TRANSPOSED)
 
 
 class NhwcConvTranspose(ConvTranspose):

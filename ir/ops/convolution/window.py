@@ -3,13 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from perfc.errors import ShapeError
 
-from ... import Dim, Poly, Shape, TensorType, Type, ceil_div, dim_max, dim_min
+from ... import Dim, Extents, Poly, Shape, TensorType, Type, ceil_div, dim_max, dim_min
+from ...problem.window import SlidingWindow, WindowOperation
 from ...symbolic.fresh import data_extent
 
 Spatial = tuple[Dim, ...]
+
+
+def sliding(
+    op: Any,
+    e: Extents,
+    x: Shape,
+    y: Shape,
+    kernel: Shape,
+    form: WindowOperation = WindowOperation.CONVOLUTION,
+) -> SlidingWindow:
+    """Return the window of a convolution of maps in N, C, spatial order.
+
+    Args:
+        op: its strides, dilations, pads and groups.
+        e: its extents.
+        x: shape of the feature maps.
+        y: shape of the result.
+        kernel: extents of the filters.
+        form: kind of convolution.
+    """
+    rank = len(kernel)
+    return SlidingWindow(
+        e["n"],
+        e["c"],
+        e["k"],
+        x[2:],
+        y[2:],
+        kernel,
+        per_axis(op.strides, rank, 1, "strides"),
+        per_axis(op.dilations, rank, 1, "dilations"),
+        pad_pairs(op.pads, rank),
+        op.auto_pad,
+        op.group,
+        form,
+    )
 
 
 def per_axis(values: Sequence[int], rank: int, default: int, what: str) -> tuple[int, ...]:

@@ -122,7 +122,19 @@ def expanded_extent(extent: Dim, wanted: int | Poly | None) -> Dim:
     return data_extent()
 
 
-class Expand(Movement):
+class Repetition(Movement):
+    """Base of operators that repeat their operand."""
+
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        data, shape = known(ins, 0), small_shape(outs[0])
+        return () if data is None or shape is None else (self.repeated(data, shape),)
+
+    def repeated(self, data: Known, shape: tuple[int, ...]) -> Known | None:
+        """Return known contents repeated to a shape."""
+        raise NotImplementedError(f"{type(self).__name__}.repeated")
+
+
+class Expand(Repetition):
     """Broadcast to a shape.
 
     Shapes:  the operand's shape and ``shape``, broadcast in both directions.
@@ -145,14 +157,11 @@ class Expand(Movement):
         dims = tuple(expanded_extent(d, w) for d, w in zip(padded, to, strict=True))
         return single(data.dtype, dims)
 
-    def fold(self, ins: Inputs, outs: Types) -> Folded:
-        data, shape = known(ins, 0), small_shape(outs[0])
-        if data is None or shape is None:
-            return ()
-        return (Known.of(shape, broadcast_to(data, shape)),)
+    def repeated(self, data: Known, shape: tuple[int, ...]) -> Known | None:
+        return Known.of(shape, broadcast_to(data, shape))
 
 
-class Tile(Movement):
+class Tile(Repetition):
     """Repetition of the operand along each axis.
 
     Shapes:  extent i times ``repeats[i]``.
@@ -180,12 +189,8 @@ class Tile(Movement):
         )
         return single(data.dtype, dims)
 
-    def fold(self, ins: Inputs, outs: Types) -> Folded:
-        data, shape = known(ins, 0), small_shape(outs[0])
-        if data is None or shape is None:
-            return ()
-        extents = data.shape
-        return (arranged(data, shape, lambda i: [k % d for k, d in zip(i, extents, strict=True)]),)
+    def repeated(self, data: Known, shape: tuple[int, ...]) -> Known | None:
+        return arranged(data, shape, lambda i: [k % d for k, d in zip(i, data.shape, strict=True)])
 
 
 def _four(op: Op, shape: Shape) -> tuple[Dim, Dim, Dim, Dim]:

@@ -226,22 +226,21 @@ class ReduceMax(Reduce):
     mnemonic = "reduce_max"
     onnx = "ReduceMax"
 
+    chosen = staticmethod(exact.maximum)
+
     def reduce_items(self, items: list[Item], dtype: DType) -> Item:
         if not items:
             raise ValueError("no elements")
-        return _folded(exact.maximum, items[1:], items[0])
+        return _folded(self.chosen, items[1:], items[0])
 
 
-class ReduceMin(Reduce):
+class ReduceMin(ReduceMax):
     """Minimum: a comparison per element. Source: ONNX ReduceMin-20."""
 
     mnemonic = "reduce_min"
     onnx = "ReduceMin"
 
-    def reduce_items(self, items: list[Item], dtype: DType) -> Item:
-        if not items:
-            raise ValueError("no elements")
-        return _folded(exact.minimum, items[1:], items[0])
+    chosen = staticmethod(exact.minimum)
 
 
 class ReduceProd(Reduce):

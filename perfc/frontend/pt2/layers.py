@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..lowering.builder import Meta, pooling_window
 from ..lowering.elements import DataType
@@ -195,31 +196,34 @@ def _instance_norm(c: AtenCall) -> str:
 )
 def _max_pool(c: AtenCall) -> list[str]:
     rank = spatial(c)
-    kernel = c.integers("kernel_size", (), rank)
     made = c.several(
         "MaxPool",
         (batched(c, rank),),
         len(c.outputs),
-        kernel_shape=tuple(kernel),
-        strides=tuple(c.integers("stride", kernel, rank)),
-        pads=tuple(c.integers("padding", [0], rank)) * 2,
         dilations=tuple(c.integers("dilation", [1], rank)),
-        ceil_mode=c.flag("ceil_mode"),
+        **_pooled(c, rank),
     )
     return unbatched(c, made, rank)
+
+
+def _pooled(c: AtenCall, rank: int) -> dict[str, Any]:
+    """Return the window of a pool."""
+    kernel = c.integers("kernel_size", (), rank)
+    return {
+        "kernel_shape": tuple(kernel),
+        "strides": tuple(c.integers("stride", kernel, rank)),
+        "pads": tuple(c.integers("padding", [0], rank)) * 2,
+        "ceil_mode": c.flag("ceil_mode"),
+    }
 
 
 @lowers("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def _avg_pool(c: AtenCall) -> list[str]:
     rank = spatial(c)
-    kernel = c.integers("kernel_size", (), rank)
     made = c.emit(
         "AveragePool",
         batched(c, rank),
-        kernel_shape=tuple(kernel),
-        strides=tuple(c.integers("stride", kernel, rank)),
-        pads=tuple(c.integers("padding", [0], rank)) * 2,
-        ceil_mode=c.flag("ceil_mode"),
+        **_pooled(c, rank),
         count_include_pad=c.flag("count_include_pad", default=True),
     )
     return unbatched(c, [made], rank)

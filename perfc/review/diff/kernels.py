@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import astuple, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimate.interval import Interval
@@ -55,28 +55,15 @@ class TotalCost:
     live_bytes: float = field(default=0.0, compare=False)
 
     def __sub__(self, other: TotalCost) -> TotalCost:
-        return TotalCost(
-            self.time_s - other.time_s,
-            self.floor_s - other.floor_s,
-            self.flop - other.flop,
-            self.mac - other.mac,
-            self.nbytes - other.nbytes,
-            known(self.energy_j, other.energy_j, -1),
-            self.parameters - other.parameters,
-            self.live_bytes - other.live_bytes,
-        )
+        return self._plus(other, -1)
 
     def __add__(self, other: TotalCost) -> TotalCost:
-        return TotalCost(
-            self.time_s + other.time_s,
-            self.floor_s + other.floor_s,
-            self.flop + other.flop,
-            self.mac + other.mac,
-            self.nbytes + other.nbytes,
-            known(self.energy_j, other.energy_j),
-            self.parameters + other.parameters,
-            max(self.live_bytes, other.live_bytes),
-        )
+        return replace(self._plus(other, 1), live_bytes=max(self.live_bytes, other.live_bytes))
+
+    def _plus(self, other: TotalCost, sign: int) -> TotalCost:
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        each: list[Any] = [known(a, b, sign) for a, b in pairs]
+        return TotalCost(*each)
 
 
 def known(a: float | None, b: float | None, sign: int = 1) -> float | None:

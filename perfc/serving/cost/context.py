@@ -120,10 +120,9 @@ def on_host(
         machine: the device.
         ranks: ranks that attend on the host at once.
     """
-    link, launch = machine.link("host"), machine.launch_overhead_s
+    link = machine.link("host")
     assert link is not None
-    idle = idle_w(machine, power_model())
-    gap_s = COPIES * launch.value if launch is not None else 0.0
+    idle, gap_s = idle_w(machine, power_model()), COPIES * Sheet(machine).launch_s
     result: list[KernelCost] = []
     for cost, hosted, env in zip(costs, there, envs, strict=True):
         at, more_s = Numbers(env), (ranks - 1) * hosted.time_s

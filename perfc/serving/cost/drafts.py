@@ -113,6 +113,7 @@ class DraftedCost(StepCost):
         self, verifying: StepCost, drafting: StepCost, tokens: int, *, is_own: bool
     ) -> None:
         self.law, self.stages, self.recorded = verifying.law, verifying.stages, verifying.recorded
+        self.hosted_s, self.reads_chosen = verifying.hosted_s, verifying.reads_chosen
         self.drafting, self.tokens, self.is_own = drafting, tokens, is_own
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:

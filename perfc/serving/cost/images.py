@@ -156,6 +156,7 @@ class ImagedCost(StepCost):
         self, language: StepCost, tower: TowerCost, images: int, *, is_whole: bool = False
     ) -> None:
         self.law, self.stages, self.recorded = language.law, language.stages, language.recorded
+        self.hosted_s, self.reads_chosen = language.hosted_s, language.reads_chosen
         self.is_whole = is_whole
         self.language, self.tower, self.images = language, tower, images
 

@@ -134,6 +134,16 @@ class Program:
             [weight_floor(table, value_bytes(table, Numbers(env)), machine, env) for env in envs]
         )
 
+    def experts_read(self, tokens: int) -> float:
+        """Return the bytes of experts that as many tokens choose, each uniformly."""
+        at, total = Numbers({"decodes": tokens, "context": 1}), 0.0
+        for n, k in zip(self.counts, self.table.kernels, strict=True):
+            if isinstance(k.problem, Experts):
+                times = k.problem._replace(skew=None).touched_over_least(at)
+                parts = zip(k.reads, k.read_parts, strict=True)
+                total += n * times * math.fsum([at(p) for v, p in parts if v.weight is not None])
+        return total
+
     @cached_property
     def exchanges(self) -> frozenset[int]:
         """Return the indices of the collectives."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
 from perfc.ir import DType, evaluate
 from perfc.machine import Machine, load_machine
+from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.runtimes import EngineKind
 from perfc.passes.runtimes import runtime as table_of
 
@@ -200,8 +201,8 @@ class StageCost:
         rest = [i for i in every if i not in {*seen, *program.exchanges, *heads}]
         return sorted(seen), sorted(program.exchanges), heads, rest
 
-    def alone(self, env: Env, *, is_decode: bool) -> list[KernelCost]:
-        """Return the cost of each kernel of a pass times its count, where it runs."""
+    def alone(self, env: Env, *, is_decode: bool) -> tuple[Sequence[Kernel], Sequence[KernelCost]]:
+        """Return the kernels of a pass and the cost of each times its count, where it runs."""
         program = self.passes.decode if is_decode else self.passes.prefill
         how = self.machine, self.framework
         costs = each_alone(program, env, *how)
@@ -209,7 +210,7 @@ class StageCost:
             costs = [limited(program, [i], [env], *how, self.rates)[0] for i in range(len(costs))]
         for i in (self._of_decode if is_decode else self._of_prompts)[0]:
             (costs[i],) = self._attending(program, [i], [env], [costs[i]])
-        return costs
+        return program.table.kernels, costs
 
     def _attending(
         self,

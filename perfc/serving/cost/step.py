@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
+from functools import cached_property, lru_cache
 
 from perfc.frontend.config import LanguageModel, Parallel, ServingPrecision
-from perfc.ir import bits_of
+from perfc.ir import bits_of, evaluate
 from perfc.machine import Machine
 from perfc.passes.runtimes import of_version
 from perfc.passes.runtimes import runtime as table_of
 
 from ..host import HostModel, numbers_of
 from ..simulation.scheduler import Chunk
-from .grid import Parts
+from .grid import MOST_SIZES, Parts
 from .grouped import attends_in_chunks, rereads_of
 from .memory import MemoryDemand
 from .rates import rates_of
 from .stage import USUAL, KernelRules, stage_cost
+
+EVERY = 1 << 30
+"""Tokens that choose every expert."""
 
 
 class StepCost:
@@ -37,6 +41,8 @@ class StepCost:
         longest: longest sequence that the engine is configured for, in tokens; 0 for any.
         overlaps: True if stages compute successive chunks of one prompt at the same time.
         rules: what the version or an option changes of kernels.
+        hosted_s: time to read all weights that are in host memory, in each step.
+        reads_chosen: True if of experts only those are read that tokens choose.
     """
 
     overlaps: bool = False
@@ -56,7 +62,10 @@ class StepCost:
         *,
         overlaps: bool = False,
         rules: KernelRules = USUAL,
+        hosted_s: float = 0.0,
+        reads_chosen: bool = False,
     ) -> None:
+        self.hosted_s, self.reads_chosen = hosted_s, reads_chosen
         self.law, self.recorded, self.overlaps = law, recorded, overlaps
         depth = parallel.pipeline
         bits = bits_of(precision.cached.code)
@@ -104,11 +113,24 @@ class StepCost:
         """Return the seconds of a step that no other overlaps."""
         parts = self.launched(self.parts("time_s", chunks, decodes, context), chunks, decodes)
         step_s = self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
+        step_s += self.offloaded_s(decodes + sum([c.tokens for c in chunks]))
         if step_s >= parts.kernels + parts.exchanges:
             return step_s
         # a factor below 1 was fitted to kernels that are slower than their lower bound
         floor = self.parts("floor_s", chunks, decodes, context)
         return max(step_s, floor.kernels + floor.exchanges)
+
+    @cached_property
+    def offloaded_s(self) -> Callable[[int], float]:
+        """Return the seconds of reading weights in host memory, by the tokens of a step."""
+        return lru_cache(maxsize=MOST_SIZES)(self._offloaded_s)
+
+    def _offloaded_s(self, tokens: int) -> float:
+        if not self.hosted_s or not self.reads_chosen:
+            return self.hosted_s
+        program = self.stages[0][0].passes.decode
+        left = program.experts_read(EVERY) - program.experts_read(tokens)
+        return self.hosted_s * (1 - left / float(evaluate(program.liveness.weight_bytes, {})))
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
         """Return the kernels of a step that the host launches one by one, in all stages."""

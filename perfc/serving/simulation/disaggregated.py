@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 
 from perfc.errors import ParseError
 from perfc.ir import record
@@ -16,6 +17,9 @@ from .simulate import Clock, Served, SimulatedRun, come_earlier, simulate
 
 LINK_BYTES_PER_S = 25e9
 """Bandwidth between workers if a target gives no link: 200 Gbit/s InfiniBand; assumed."""
+
+ROUNDS = 16
+"""Searches for the number of users who decode at once."""
 
 
 @record
@@ -70,7 +74,7 @@ def simulate_disaggregated(
     """Return a run whose prompts wait for the prefill workers.
 
     Each rank group computes one prompt at a time, in order. Users of a closed loop who wait there
-    generate no tokens, so fewer decode at once.
+    generate no tokens, so fewer decode at once: a mean number, at whose pace all answers are.
 
     Raises:
         ParseError: there is no worker; else as `simulate`.
@@ -88,52 +92,42 @@ def simulate_disaggregated(
     rate = prefill.at_once / each_s
     if not workload.concurrency:
         return _delayed(simulate(workload, limits, _Decoding(clock)), each_s, rate)
-    users = workload.concurrency
-    passed_by = _Passing.of(workload, limits, clock)
-    # number of decoding users at which both halves have the same request rate
-    low, high = 1, users
-    while low < high:
-        decoding = (low + high + 1) // 2
-        if passed_by(decoding) <= rate and decoding < users:
-            low = decoding
-        else:
-            high = decoding - 1
-    run = simulate(Workload(requests, low), limits, _Decoding(clock))
-    passed = min(passed_by(low), rate)
-    return come_earlier(run, max(each_s, users / passed - low / passed))
+    users, answers = workload.concurrency, [r.output_tokens for r in requests]
+    context = mean + math.fsum(answers) / len(answers) / 2
+    decoding, waits = users, list[float]()
+    for _ in range(ROUNDS):
+        running = min(decoding, limits.max_num_seqs)
+        token_s = clock.step_s((), running, context) / limits.tokens_per_step
+        waits = _waits([n * token_s for n in answers], users, rate, each_s)
+        answer_s = math.fsum(answers) * token_s
+        # of each user's time, by Little's law
+        before, decoding = decoding, round(users * answer_s / (answer_s + math.fsum(waits))) or 1
+        if decoding == before:
+            break
+    run = simulate(Workload(requests, decoding), limits, _Decoding(clock))
+    return come_earlier(run, waits)
 
 
-@record
-class _Passing:
-    """Request rate of the decode engines by the number of decoding users.
+def _waits(answers_s: Sequence[float], users: int, rate: float, each_s: float) -> list[float]:
+    """Return the seconds until the prompts of a closed loop's requests are computed.
+
+    Users begin at once, and ask again when their answer ends.
 
     Args:
-        clock: times of steps.
-        limits: limits of the engine.
-        context: tokens of a sequence in the middle of its answer.
-        answer: tokens of an answer.
+        answers_s: seconds of each answer, in order.
+        users: number of users.
+        rate: prompts that all workers compute per second.
+        each_s: seconds of one.
     """
-
-    clock: Clock
-    limits: Limits
-    context: float
-    answer: float
-
-    @classmethod
-    def of(cls, workload: Workload, limits: Limits, clock: Clock) -> _Passing:
-        """Return the rate of the mean request, without users' first answers, which may be cut."""
-        later = workload.requests[workload.concurrency :] or workload.requests
-        prompt, answer = (
-            math.fsum(tokens) / len(later)
-            for tokens in ([r.input_tokens for r in later], [r.output_tokens for r in later])
-        )
-        return cls(clock, limits, prompt + answer / 2, answer)
-
-    def __call__(self, decoding: int) -> float:
-        """Return the requests per second that finish with so many decoding users."""
-        running = min(decoding, self.limits.max_num_seqs)
-        step_s = self.clock.step_s((), running, self.context) / self.limits.tokens_per_step
-        return running / (self.answer * step_s)
+    workers = max(int(rate * each_s), 1)
+    free, asking, waits = [0.0] * workers, [0.0] * users, list[float]()
+    for answer_s in answers_s:
+        asked_s = heappop(asking)
+        start_s = max(asked_s, heappop(free))
+        heappush(free, start_s + workers / rate)
+        heappush(asking, start_s + each_s + answer_s)
+        waits.append(start_s + each_s - asked_s)
+    return waits
 
 
 def _delayed(run: SimulatedRun, each_s: float, rate: float) -> SimulatedRun:

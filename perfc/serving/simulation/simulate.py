@@ -111,9 +111,10 @@ class SimulatedRun:
         return math.fsum([s.step_s * s.steps for s in self.strides])
 
 
-def come_earlier(run: SimulatedRun, wait_s: float) -> SimulatedRun:
+def come_earlier(run: SimulatedRun, waits_s: list[float]) -> SimulatedRun:
     """Returns the same run, each request having come so much earlier."""
-    served = [replace(s, arrival_s=s.arrival_s - wait_s) for s in run.served]
+    pairs = zip(run.served, waits_s, strict=True)
+    served = [replace(s, arrival_s=s.arrival_s - wait_s) for s, wait_s in pairs]
     return replace(run, served=tuple(served))
 
 
