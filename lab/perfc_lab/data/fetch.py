@@ -88,7 +88,7 @@ def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> No
 
 @contextmanager
 def blank_home() -> Iterator[dict[str, str]]:
-    """An environment in which git asks nothing and runs nobody's hooks."""
+    """Yield an environment in which git prompts for nothing and runs no hooks."""
     with tempfile.TemporaryDirectory(prefix="perfc-git-") as folder:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
         yield {

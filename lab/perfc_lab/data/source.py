@@ -55,7 +55,7 @@ class PublicSource(ABC):
 
 @cache
 def sources() -> Mapping[str, PublicSource]:
-    """Every source by its name: the files of ``lab/perfc_lab/data/sources`` and its ``pages``."""
+    """Return sources by name: files of ``lab/perfc_lab/data/sources`` and its ``pages``."""
     from .pages import page_sources
 
     every = (*instances("perfc_lab.data.sources", PublicSource), *page_sources())

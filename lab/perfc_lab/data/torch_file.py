@@ -90,7 +90,7 @@ def from_archive(content: bytes, most_bytes: int) -> tuple[object, dict[str, byt
 
 
 def from_pickles(content: bytes) -> tuple[object, dict[str, bytes]]:
-    """Value and storages of the older container: five pickles, then the storages in order."""
+    """Read value and storages of the older container: five pickles, then storages in order."""
     stream = io.BytesIO(content)
     if PickleMachine().run(stream) != MAGIC:
         raise ValueError("another kind of file")
@@ -196,7 +196,7 @@ def ndarray(state: object) -> np.ndarray:
 
 
 def dtype_of(call: object) -> str:
-    """Kind of the numbers of an array: floats, integers or truth values, of this byte order."""
+    """Return the type of an array in this byte order: floats, integers or truth values."""
     if not isinstance(call, TorchCall) or call.name != "numpy.dtype":
         raise TypeError("an array of no dtype")
     name = str(call.arguments[0])

@@ -52,7 +52,7 @@ ERROR = 0.05
 
 
 def group_of(row: RunRow) -> str:
-    """Whose law a row teaches: framework and generation."""
+    """Return the group whose law a row trains: framework and generation."""
     return f"{row.framework} {load_machine(row.cluster).arch}"
 
 
@@ -86,7 +86,7 @@ class Tangent:
 
     @classmethod
     def of(cls, row: RunRow) -> Tangent:
-        """By small steps from the prior, in each number."""
+        """Differentiate by a small step from the prior in each number."""
         time_s = predicted_s(row, PRIOR)
         slopes = []
         for name in LEARNED:

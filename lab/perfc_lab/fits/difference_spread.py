@@ -116,7 +116,7 @@ class FittedSemivariogram:
 def held_out(
     experiment: OperatorExperiment, folder: Path, *, machines: bool, quick: bool
 ) -> Iterator[list[Tested]]:
-    """Rows with predictions of models that did not see them, a list for each way of holding out."""
+    """Yield rows with predictions of models trained without them, a list for each protocol."""
     blocks = experiment.rows(folder)
     if quick:
         recipe = experiment.recipe.for_unseen_machine()

@@ -49,7 +49,7 @@ ENCODINGS: dict[str, Encoding] = {
 
 
 def with_global_nodes(edges: Tensor, graph_of_node: Tensor) -> Tensor:
-    """Edges, and one from every node to the global node of its graph, numbered behind all nodes."""
+    """Add an edge from every node to the global node of its graph, numbered after all nodes."""
     nodes = len(graph_of_node)
     each = torch.arange(nodes, device=edges.device)
     return torch.cat([edges, torch.stack([each, nodes + graph_of_node])], dim=1)

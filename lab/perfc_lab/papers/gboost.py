@@ -93,7 +93,7 @@ class GBoost(ForestPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Boost as many trees as the setting has; nothing is stopped early."""
+        """Boost as many trees as the setting has, without early stopping."""
         start, best = time.process_time(), float("inf")
         for setting in grid() if self.variant == GRID else (self.setting,):
             if self.forest is not None and time.process_time() - start > budget.limit_s:

@@ -60,7 +60,7 @@ def likeness(z: Tensor, pairs: Tensor) -> Tensor:
 
 
 def reconstruction_loss(z: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-    """``L_BCE``: mean of ``−log Â`` over edges and of ``−log(1 − Â)`` over pairs without one.
+    """Return ``L_BCE``: means of ``−log Â`` over edges, ``−log(1 − Â)`` over pairs without one.
 
     ``1 − σ(s)`` is taken as ``σ(−s)``: the difference loses every digit, and with them its
     gradient, where ``s`` is large.

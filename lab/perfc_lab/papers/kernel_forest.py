@@ -73,7 +73,7 @@ class KernelForest(GraphPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Share, fit, share again."""
+        """Divide each run's time among its launches, fit forests, and divide again by these."""
         del validation
         if self.quantity is not Quantity.TIME:
             raise PerfcError(f"kernels have no {self.quantity.value}", hint="predict time_s")

@@ -118,5 +118,5 @@ def first_of(layers: nn.Sequential) -> nn.Linear:
 
 
 def through(x: Tensor, first: nn.Linear, weight: Tensor) -> Tensor:
-    """``weight @ first(x)`` with the two weights multiplied first, as there are many more rows."""
+    """Return ``weight @ first(x)``, weights multiplied first, as there are many more rows."""
     return nn.functional.linear(x, weight @ first.weight, weight @ first.bias)

@@ -78,7 +78,7 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
         return len(data)
 
     def totals(self, graph: ModelGraph, batch: float) -> Sequence[float]:
-        """NNLQP's static features, and the embedding of the totals in words."""
+        """Return NNLQP's static features, and the embedding of the totals in words."""
         embedding = self.vector(as_text(graph, round(batch), kinds=0))
         static = [] if self.variant == TEXT else nnlqp.static_features(graph, batch)
         return [*static, *embedding]

@@ -14,7 +14,7 @@ STATIC = Schema("TraPPM static", ("batch", "nodes", "edges", "mac", "parameters"
 
 @lru_cache(16_384)
 def static_features(graph: ModelGraph, batch: float) -> tuple[float, ...]:
-    """Six numbers by their logarithm; memory is what all operators read and write, in bytes."""
+    """Return logarithms of six numbers; memory is what all operators read and write, in bytes."""
     facts = graph.ops.at(batch)
     memory = float((facts["read_bytes"] + facts["write_bytes"]).sum())
     numbers = (

@@ -241,7 +241,7 @@ class Trappm(SeveralQuantities):
         return {**super().modules(), **encoder}
 
     def adapt(self, few: Measurements) -> None:
-        """Fine-tune on rows of a new machine from the weights of the others (Section 5.6.2).
+        """Fine-tune the weights of other machines on rows of a new one (Section 5.6.2).
 
         All layers of the regressors move, the encoder stays; a tenth of the learning rate, and a
         fixed number of passes, as nothing is left to stop by.

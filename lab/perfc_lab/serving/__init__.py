@@ -113,7 +113,7 @@ class ServedRow:
 
     @property
     def run(self) -> tuple[str | float, ...]:
-        """The run that was measured: rows with the same figures are of one, published again."""
+        """Return the measured run: rows with equal figures are one run that was published again."""
         return self.source, *(self.measured[q] for q in ServingQuantity if q in self.measured)
 
     @property

@@ -200,7 +200,7 @@ def _served(
     dataset: str,
     batch: int = 0,
 ) -> ServedRow:
-    """A row, its engine's ranks, how many share experts and groups of them as `_ranks_of` has."""
+    """Build a row; ``parallel`` and ``prefill`` are the numbers of `_ranks_of`."""
     ranks, expert, groups = parallel
     users, version = _users(row), text(row.backend_version)
     alone = ServerSettings(max_num_seqs=batch), ""
@@ -245,7 +245,7 @@ def _stated_settings(row: Any, users: int, groups: int) -> tuple[ServerSettings,
 
 
 def _has_few_seats(row: Any) -> bool:
-    """Llama under TensorRT-LLM 1.0.0rc3: one of all users waits for another's whole answer.
+    """Return True for Llama under TensorRT-LLM 1.0.0rc3: one user waits for another's answer.
 
     From 8 to 64 users the mean wait for a first token grows with the answer's length by the time of
     an answer over the users. That is read from the rows, nobody says it.
@@ -263,7 +263,7 @@ def _weights(row: Any) -> str:
 
 
 def _ranks_of(row: Any, part: str) -> tuple[int, int, int]:
-    """Ranks of an engine of one part of a row, those that experts are divided among, and groups.
+    """Return ranks of the engine of a part of a row, ranks that share experts, and groups.
 
     Groups of ranks have separate sequences.
     """

@@ -167,7 +167,7 @@ def predicted(law: HostModel, sample: ReplayedNumber) -> float:
 
 
 def of_kernels(law: HostModel, sample: ReplayedNumber) -> tuple[float, float]:
-    """Joules and seconds of a token in kernels, of a sample of energy, as a law weighs them."""
+    """Return joules and seconds of a token in kernels, for a sample of energy under a law."""
     factors = [getattr(law, name) for name in FACTORS]
     halves = sample.amounts[: len(FACTORS)], sample.amounts[len(FACTORS) :]
     drawn_j, kernels_s = (

@@ -98,7 +98,7 @@ def _generated() -> dict[str, Any]:
 
 
 def cache_of(checkpoint: str, runtime: str) -> str:
-    """Element type of cached keys and values that a checkpoint asks for, "" for the usual one.
+    """Return the element type of a checkpoint's cached keys and values; "" for the usual one.
 
     Args:
         checkpoint: as the publisher of a run calls the model.

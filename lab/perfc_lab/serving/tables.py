@@ -35,7 +35,7 @@ OLD_MODELS = {"LLaMA 70B": "LLaMA v2 70B", "GPT-J 6B": "GPTJ 6B"}
 
 
 def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
-    """``trtllm_throughput.parquet``: the most tokens a second that batches of requests gave."""
+    """Read ``trtllm_throughput.parquet``: the most tokens per second of batches of requests."""
     for i, r in enumerate(read_parquet(folder / f"{TRTLLM}.parquet").itertuples()):
         cell = r.version, r.model, r.gpu, r.precision, r.isl, r.osl
         if cell in FAULTY:
@@ -83,7 +83,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
 
 
 def ml_energy(folder: Path) -> Iterator[ServedRow]:
-    """``mlenergy.parquet``: language models whose seats are all taken, with the boards' power."""
+    """Read ``mlenergy.parquet``: language models under full load, with the power of the boards."""
     for i, r in enumerate(read_parquet(folder / f"{ML_ENERGY}.parquet").itertuples()):
         if r.max_num_seqs != r.max_num_seqs:
             continue
@@ -117,7 +117,7 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
 
 
 def _is_launched_singly(row: Any) -> bool:
-    """Qwen3 answering GPQA on a B200: a step of 8 users takes as long as one of 64, about 30 ms.
+    """Return True for Qwen3 on GPQA on a B200: steps of 8 and of 64 users take about 30 ms.
 
     That is what a host needs that launches each kernel; it is read from the rows, nobody says it.
     """

@@ -89,7 +89,7 @@ class AicMoe(TableSource):
 
 
 def columns(block: pd.DataFrame, sheet: Sheet, constants: Mapping[str, float]) -> dict[str, Array]:
-    """The shape parameters of a block, under their names here, with those that its type states."""
+    """Return the shape parameters of a block under perfc's names, and those of its type."""
     given = partial(numbers, block)
     hidden, inner = given("hidden_size"), given("inter_size")
     has_blocks = bool(constants.get("scale_block"))
@@ -114,7 +114,7 @@ def columns(block: pd.DataFrame, sheet: Sheet, constants: Mapping[str, float]) -
 
 
 def kernel_of(name: str, sheet: Sheet, *, has_blocks: bool = False) -> ExpertsKernel:
-    """The family of a kernel by its name, and by whether its weights share scales in blocks."""
+    """Return the family of a kernel by its name, and by whether blocks of weights share scales."""
     if AUTOTUNED in name and int(sheet.generation) == HOPPER and not has_blocks:
         return ExpertsKernel.UNTUNED_CUTLASS
     named = next((kernel for word, kernel in KERNELS if word in name), None)

@@ -153,7 +153,7 @@ def _token_columns(
     tokens: str,
     extents: Callable[[str, float, pd.DataFrame], TokenExtents | None],
 ) -> tuple[dict[str, Array], Array] | None:
-    """Columns of `tokenwise` rows and microseconds of a device's rows that are such layers."""
+    """Return columns and microseconds of a device's rows whose layers are `tokenwise`."""
     parts: list[pd.DataFrame] = []
     keys = ["model", "tensor_parallel", layer]
     for values, part in block.groupby(keys, observed=True, sort=True):

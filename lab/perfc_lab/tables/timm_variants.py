@@ -88,7 +88,7 @@ def _learned(v: Value | None) -> int:
 
 
 def forms(counts: Sequence[int], published: Sequence[float | None]) -> list[int]:
-    """For each row of one graph, which of the graph's forms was run, by its published parameters.
+    """Return the form of the graph that each row ran, by its published parameters.
 
     The graph as it is, unless the row states fewer parameters than another row of the graph, or
     all state the same, and a folded form comes much nearer to them: heads that differ, and tensors

@@ -44,7 +44,7 @@ class CallerContext(Enum):
         )
 
     def among(self, blocks: Sequence[Rows]) -> list[Rows]:
-        """Rows that such a caller may mean: of kernels that a tuner chose, or that are named."""
+        """Return rows that such a caller may mean: kernels that a tuner selected, or named ones."""
         if self is not CallerContext.NOTHING:
             return list(blocks)
         masks = [untuned(block) for block in blocks]

@@ -189,7 +189,7 @@ def joined(one: Forest, other: Forest) -> Forest:
 
 
 def grow(stack: StackedTables, recipe: Recipe) -> Forest:
-    """The forest of ``log(time / scale)``, of a machine of middling level where levels are off."""
+    """Grow the forest of ``log(time / scale)``; without levels, of a machine of median level."""
     if recipe.general:
         small = recipe.for_unseen_machine()
         general = grow(replace(stack, weight=balanced(stack, small.balance)), small)
@@ -213,7 +213,7 @@ def balanced(stack: StackedTables, balance: float) -> Array:
 
 
 def levels(residual: Array, stack: StackedTables) -> Array:
-    """Level of every row's machine in its family, less the middle of the family's machines.
+    """Return the level of every row's machine, minus the median of its family's machines.
 
     A level is the mean of the medians of the blocks, so that a large one does not outweigh others.
     """

@@ -149,7 +149,7 @@ def ratios(rows: Watched, groups: NDArray[np.str_]) -> dict[tuple[str, bool], Ar
 
 
 def ends(split: Mapping[tuple[str, bool], Array], *, long: bool) -> tuple[float, float]:
-    """Between which nine in ten ratios lie, every group the same."""
+    """Return the ends of the interval with 90 % of the ratios, groups weighted equally."""
     parts = [ratio for (_, is_long), ratio in split.items() if is_long == long]
     low, high = (float(np.mean([np.quantile(p, q) for p in parts])) for q in (0.05, 0.95))
     return low, high

@@ -77,7 +77,7 @@ def into_cards(scores: Scores, folder: Path = SHIPPED) -> None:
 
 
 def write_plot(scores: Scores, path: Path) -> None:
-    """Bars of the mean error, a tick at its goal, as SVG; written in one step.
+    """Write bars of the mean error, a tick at its goal, as SVG, in one step.
 
     Raises:
         MissingExtraError: vl-convert is not installed.
@@ -86,7 +86,7 @@ def write_plot(scores: Scores, path: Path) -> None:
 
 
 def errors_chart(scores: Scores) -> Mapping[str, object]:
-    """Vega-Lite of every figure's mean error; red where it misses its goal."""
+    """Return a Vega-Lite chart of every figure's mean error; red where it misses its goal."""
     values = [
         {
             "row": f"{experiment.name}: {figure.slice}, {figure.split}",

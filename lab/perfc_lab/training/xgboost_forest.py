@@ -73,7 +73,7 @@ def forest_of(booster: Any) -> Forest:
 def _append(
     tree: Mapping[str, Any], feature: list[int], threshold: list[float], left: list[int]
 ) -> None:
-    """One tree in breadth-first order, so that brothers are neighbours."""
+    """Append one tree in breadth-first order, so that siblings are neighbours."""
     lefts, rights = tree["left_children"], tree["right_children"]
     split, condition = tree["split_indices"], tree["split_conditions"]
     start = len(feature)

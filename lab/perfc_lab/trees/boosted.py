@@ -128,7 +128,7 @@ def best_of(
     cache: NumberCache = NOTHING,
     of: tuple[str, ...] = (),
 ) -> ForestSettings:
-    """The settings with the least mean relative error on parts of the rows, each left out once.
+    """Return the settings with the least mean relative error in cross-validation.
 
     Args:
         features: ``[rows, columns]``.

@@ -184,7 +184,7 @@ def compared_rows(
 
 
 def limit_of(rows: Sequence[TreeRow], kind: HeldOutKind, gnn_s: float) -> float:
-    """Longest training of one fold's graph network: kinds beside the thesis's share one's time."""
+    """Return the time limit of a fold's graph network; folds that are not random share one."""
     return gnn_s if kind is HeldOutKind.RANDOM else gnn_s / len(set(folds_of(rows, kind)))
 
 
@@ -273,7 +273,7 @@ def speeds(rows: Sequence[TreeRow], gnn_s: float) -> Iterator[Speed]:
 
 
 def rate_of(answer: Callable[[], object]) -> float:
-    """Rows a second of processor time: the best of a few rounds, as others use the machine too."""
+    """Return rows per second of processor time: the best of five rounds, as load varies."""
     best = 1e9
     for _ in range(5):
         start = time.process_time()
@@ -283,7 +283,7 @@ def rate_of(answer: Callable[[], object]) -> float:
 
 
 def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
-    """Formats of Qwen2.5 under transformers, one at a time."""
+    """Yield formats of Qwen2.5 under transformers, one at a time."""
     for target in (Target.MEMORY, Target.THROUGHPUT):
         chosen = [
             row

@@ -45,7 +45,7 @@ class GraphNetwork:
         self.network: GraphPredictor | None = None
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Train; a part of the rows, left out in the same way, says when to stop."""
+        """Train; rows of one inner fold, left out in the same way, decide when to stop."""
         self.network = network_of(rows[0].target)
         folds = inner_folds(rows, kind)
         every = measurements(rows)

@@ -127,7 +127,7 @@ class Likeness:
     def fitted(
         cls, terms: AspectSums, rows: Sequence[TreeRow], table: Array, left: Array
     ) -> Likeness:
-        """To rows.
+        """Fit the processes to rows.
 
         Args:
             terms: terms of the processes.

@@ -63,7 +63,7 @@ def model_features(
 
 @lru_cache(maxsize=256)
 def prompts_of(model: LanguageModel, length: int) -> ModelGraph:
-    """The operators of a pass over prompts of a length, in which counts grow with the batch."""
+    """Return operators of a pass over prompts of a length, whose counts grow with the batch."""
     module = lower(model, ForwardStep.PREFILL)
     return encode_module(f"{model.name} {length}", module, (), {SEQ: length})
 

@@ -68,7 +68,7 @@ class FeatureSet:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """In `COLUMNS`."""
+        """Return the positions of the columns in `COLUMNS`."""
         return tuple(COLUMNS.index(name) for name in self.columns)
 
 
@@ -118,7 +118,7 @@ class PlainTrees:
         self.trees: BoostedForest | None = None
 
     def fit(self, rows: Sequence[TreeRow], kind: HeldOutKind) -> None:
-        """Grow on all rows; settings are chosen first where none are given."""
+        """Train on all rows; where no settings are given, they are selected first."""
         settings = self.settings or self.choose(rows, kind)
         self.trees = grown(table_of(rows), logs_of(rows), settings, self.features.places)
 
@@ -278,7 +278,7 @@ class ResidualTrees:
     def _choose(
         self, rows: Sequence[TreeRow], candidates: Sequence[ResidualForest], unseen: Array
     ) -> None:
-        """The least mean error of each table; of all rows for tables that are not among them."""
+        """Select the ensemble of least mean error for each table, and over all rows for others."""
         sources = ["", *dict.fromkeys(row.source for row in rows)]
         for source in sources:
             places = [i for i, row in enumerate(rows) if source in ("", row.source)]
@@ -334,7 +334,7 @@ class ResidualTrees:
 
 
 def together(errors: Array) -> list[int]:
-    """Which candidates answer together, as often as each counts: the mean of their logarithms.
+    """Select the ensemble of candidates, as often as each counts in the mean of logarithms.
 
     One by one that is added, again or for the first time, which leaves the least mean relative
     error (Caruana et al., Ensemble selection from libraries of models, 2004).

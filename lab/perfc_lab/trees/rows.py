@@ -190,7 +190,7 @@ def is_partly_stated(served: ServedRow) -> bool:
 
 
 def expected_bytes(served: ServedRow) -> float:
-    """Weights, caches and the tensors of the largest step of one user's request, on all GPUs.
+    """Return weights, caches and tensors of the largest step of one user's request on all GPUs.
 
     Layers are shared out among GPUs whole, as transformers does: weights and caches sum up to those
     of one, and each keeps what its own largest step took. Loading takes more where answers are

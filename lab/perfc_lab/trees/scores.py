@@ -119,7 +119,7 @@ def groups_of(rows: Sequence[TreeRow]) -> dict[str, list[str]]:
 def held_of(
     ratios: Array, folds: NDArray[np.str_], is_own: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """Share of some rows in an interval that no row of their fold calibrated, and how wide it is.
+    """Return coverage and width of an interval calibrated without the rows of the tested fold.
 
     Its ends are quantiles of what was measured over what was said of the other folds. Where there
     are few of these, those of all tables' rows in other folds are ends too where they are further.

@@ -89,7 +89,7 @@ class BoostedTotals(ForestPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Boost until the validation architectures stop getting better."""
+        """Boost until the error on the validation architectures stops falling."""
         library = xgboost()
         values, scale = self.features(train)
         names = list(self.schema.columns)

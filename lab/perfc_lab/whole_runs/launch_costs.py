@@ -150,7 +150,7 @@ class LaunchCosts(GraphPredictor):
         count: int,
         seed: int,
     ) -> Band | None:
-        """The band of machines left out one at a time but for a few rows, each counting the same.
+        """Return the band of machines left out one at a time but for a few rows, weighted equally.
 
         Args:
             runs: trained on.
@@ -367,7 +367,7 @@ def _nearest(wanted: Condition, known: Mapping[Condition, KnownCondition]) -> Pr
 
 
 def _expected(prior: Prior, table: Array) -> tuple[Array, Array]:
-    """Over the scale, from others alone: the estimate and its relative deviation."""
+    """Return the prior's estimate, divided by the scale, and its relative deviation."""
     mean = np.maximum(table @ prior.mean, LEAST)
     variance = prior.noise**2 + ((table @ prior.spread) ** 2).sum(axis=1) / mean**2
     return prior.factor * mean, np.sqrt(variance)

@@ -35,7 +35,7 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Multipliers, factors by parts, then the residual; stops by the validation rows."""
+        """Fit multipliers, factors by parts, then the residual; validation rows stop it."""
         self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
         self.shift, self.moved = None, frozenset()
         self.bands = RunBands()

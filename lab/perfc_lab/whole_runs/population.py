@@ -148,7 +148,7 @@ class Few:
     def of(
         cls, table: Array, ratio: Array, group: NDArray[np.int64], priors: Sequence[Prior]
     ) -> Few:
-        """From rows.
+        """Build it from a few rows.
 
         Args:
             table: ``[few, columns]``.

@@ -154,7 +154,7 @@ class AiConfigurator(PublicSource):
 
 
 def joined(clone: Path, stem: str, rows: Callable[[Path, Place], pd.DataFrame]) -> pd.DataFrame:
-    """Tables of one kind: the newest version of each framework, and every version with power."""
+    """Return tables of one kind: each framework's newest version, and all versions with power."""
     # a table that is there as Parquet and as text is there twice
     paths: dict[Place, Path] = {}
     for path in files_in(clone, *(f"{root}/data/**/{stem}.*" for root in SYSTEMS)):
@@ -224,7 +224,7 @@ def experts(path: Path, place: Place) -> pd.DataFrame:
 
 
 def latents(path: Path, place: Place) -> pd.DataFrame:
-    """Attention over latents; ``step`` tokens are cached before the ``isl`` new ones."""
+    """Return attention over latents; ``step`` tokens are cached before the ``isl`` new ones."""
     return timed(path, place, LATENTS, POWER)
 
 

@@ -62,7 +62,7 @@ class LlmServingSim(PublicSource):
 
 
 def placed(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """With what the folders say: ``DEVICE/MODEL/DTYPE/tpN``; the older ones say no DTYPE."""
+    """Add columns from the folders: ``DEVICE/MODEL/DTYPE/tpN``; older ones have no DTYPE."""
     is_old = "perf_models" in path.parts
     root = path.parts.index("perf_models" if is_old else "perf")
     device, *model, shards = path.parts[root + 1 : -1]
@@ -79,7 +79,7 @@ def placed(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def new_layers(path: Path, x_name: str) -> pd.DataFrame:
-    """Mean of three runs in vLLM, eager, a row a layer and number of tokens or sequences."""
+    """Return the mean of three eager runs in vLLM by layer and number of tokens or sequences."""
     frame = read_table(path, {"layer": "layer", x_name: "x", "time_us": "latency_us"})
     frame = measured(frame, path, "x", "latency_us")
     return placed(frame.assign(x_name=x_name, kv_cache=0), path)

@@ -130,7 +130,7 @@ def operators(clone: Path) -> pd.DataFrame:
 
 
 def described(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """With shapes under our names, and the work and traffic that follow from them."""
+    """Add shapes under perfc's names, and the work and traffic that follow from them."""
     is_rowwise = frame["op"].isin(ROWWISE)
     required = {"batch"}
     required |= {"cols"} if bool(is_rowwise.any()) else set()
@@ -188,7 +188,7 @@ def labels(clone: Path, suffix: str) -> list[tuple[Path, dict[str, str]]]:
 
 
 def models(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
-    """Whole models; of runs on four boards the total alone is known, of others the halves too."""
+    """Return whole models; runs on four boards have the total, others forward and backward too."""
     rows = []
     for path, said in labels(clone, ".json"):
         label = read_json(path)
@@ -258,7 +258,7 @@ def device_of(path: Path, names: Mapping[str, str]) -> str:
 
 
 def devices(clone: Path) -> pd.DataFrame:
-    """Vendors' numbers as NeuSight used them; a ``_TP`` sheet is of two boards at once."""
+    """Return vendors' numbers as NeuSight used them; a ``_TP`` sheet is of two boards at once."""
     rows = []
     for path in files_in(clone, f"{DATA}/device_configs/*.json"):
         sheet = read_json(path)

@@ -160,7 +160,7 @@ def attention(b: NetworkBuilder, x: Value, heads: int) -> Value:
 
 
 def encoder_layer(b: NetworkBuilder, x: Value, heads: int, ratio: int) -> Value:
-    """Attention and two dense layers, normalised before."""
+    """Append attention and two dense layers, each normalised before."""
     width = b.extents(x)[-1]
     x = b.add(x, attention(b, b.layer_norm(x), heads))
     return b.add(x, b.dense(b.gelu(b.dense(b.layer_norm(x), ratio * width)), width))
@@ -186,7 +186,7 @@ def _patches(b: NetworkBuilder, patch: int, width: int) -> Value:
 
 
 def swin(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Attention in windows, tokens merged between stages."""
+    """Append Swin: attention in windows, tokens merged between stages."""
     heads, depth, window = draw.choice((2, 3, 4)), draw.randint(1, 3), draw.choice((4, 8))
     maps = b.patch(b.x, 32 * heads, 4)
     for stage in range(3):
@@ -205,7 +205,7 @@ def swin(b: NetworkBuilder, draw: random.Random) -> Value:
 
 
 def poolformer(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Pooling in place of attention."""
+    """Append PoolFormer: pooling in place of attention."""
     width, x = draw.choice((32, 48, 64)), b.x
     for stage in range(4):
         x = b.conv(x, width * 2**stage, 7 if stage == 0 else 3, 4 if stage == 0 else 2)
@@ -220,7 +220,7 @@ def poolformer(b: NetworkBuilder, draw: random.Random) -> Value:
 
 
 def convnext(b: NetworkBuilder, draw: random.Random) -> Value:
-    """Depthwise 7×7, normalised by rows, two dense layers."""
+    """Append ConvNeXt: depthwise 7×7 convolution, layer normalization, two dense layers."""
     width, x = draw.choice((32, 48, 64, 96)), b.x
     for stage in range(4):
         x = b.patch(x, width * 2**stage, 2 if stage else 4)

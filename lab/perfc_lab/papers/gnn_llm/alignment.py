@@ -217,7 +217,7 @@ def align(
 
 
 def settle(network: GraphLanguageNetwork, pairs: Pairs) -> None:
-    """Tell the projection what is usual; a checkpoint that is gone on from has the same."""
+    """Standardise the projection's inputs by those of the training graphs."""
     g = torch.stack([p.g for p in pairs.pairs])
     network.projection.settle(g, torch.stack([p.sums for p in pairs.pairs]))
 

@@ -94,7 +94,7 @@ class GraphSummary:
         return named
 
     def text(self) -> str:
-        """In the words of the thesis, numbers of three digits."""
+        """Return the description in the words of the thesis, with numbers of three digits."""
         lines = [
             f"The graph contains {count_text(self.nodes)} nodes and {count_text(self.edges)} "
             f"edges. The batch size is {self.batch}. The graph has {flop_text(self.flop)}, "
@@ -208,7 +208,7 @@ ATTRIBUTES = ("kernel", "stride", "dilation", "pad")
 
 
 def as_json(graph: ModelGraph, batch: int, *, nodes: int | None = None) -> str:
-    """The semi-structured text of Table 7.2: every operator with its inputs, in compact JSON.
+    """Return the semi-structured text of Table 7.2: operators with inputs, in compact JSON.
 
     Args:
         graph: operators in order.
@@ -252,7 +252,7 @@ def hardware_text(row: GraphRow) -> str:
 
 
 def latency_question(row: GraphRow) -> str:
-    """The question of stage 3 (Section 7.4.2), which names the machine and the way of running."""
+    """Return the question of stage 3 (Section 7.4.2), which names machine, precision and mode."""
     setting = row.setting
     return (
         f"Predict the inference time of DL model, batch {row.batch}, on {row.target}, "

@@ -11,7 +11,7 @@ NEEDED = ("torch", "torch_geometric", "safetensors", "transformers", "peft")
 
 
 def need_extra() -> None:
-    """Fail at once where the extra is not installed.
+    """Raise at once where the extra is not installed.
 
     Raises:
         MissingExtraError: with the line that installs it.

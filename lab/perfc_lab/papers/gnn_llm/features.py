@@ -67,7 +67,7 @@ def node_tensor(graph: ModelGraph, batch: float) -> torch.Tensor:
 
 
 def chosen_names(names: Sequence[str], most: int, seed: int) -> tuple[list[str], list[str]]:
-    """Names of a pool to learn from, as many of each kind, and others to test summaries with.
+    """Return names of graphs for training, as many of each kind, and others for tests.
 
     Graphs of model files are left out: rows of other data sets may be measured on them.
     """

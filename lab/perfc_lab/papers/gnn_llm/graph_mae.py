@@ -75,7 +75,7 @@ class GinEncoder(nn.Module):
 
 
 def leaky(x: Tensor, slope: Tensor) -> Tensor:
-    """PReLU of one slope, whose gradient on a processor torch takes in four times the time."""
+    """Return PReLU of one slope; torch's gradient of it takes four times as long on a processor."""
     return slope * x + (1 - slope) * torch.relu(x)
 
 

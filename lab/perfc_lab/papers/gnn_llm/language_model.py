@@ -146,7 +146,7 @@ def attention() -> str:
 
 
 def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[str] = ()) -> Any:
-    """Byte pairs learned from text, every digit a separate token, words merged with their like.
+    """Build a tokenizer of byte pairs from text, with every digit a separate token.
 
     Between two numbers of a summary stands mostly one token: answers are half as long.
 
@@ -267,7 +267,7 @@ def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
 
 
 def packed(texts: Iterable[str], model: CausalLanguageModel, length: int) -> Iterator[Tensor]:
-    """Documents one after another, cut into rows of a length, ``[rows, length]`` at a time."""
+    """Yield documents one after another, cut into rows, ``[rows, length]`` at a time."""
     rows, filled = max(TOKENS_PER_STEP // length, 1), []
     for text in texts:
         filled += [*model.ids(text), model.end]

@@ -129,7 +129,7 @@ def _count(state: StageProgress, loss: float, seconds: float, say: Say) -> None:
 
 
 def _rate(state: StageProgress, share: float) -> float:
-    """Rises over some steps, then falls along half a cosine."""
+    """Return the rate, which rises over some steps, then falls along half a cosine."""
     fallen = 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.02
     return fallen * min((state.steps + 1) / RISING_STEPS, 1.0)
 

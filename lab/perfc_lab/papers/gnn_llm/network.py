@@ -76,7 +76,7 @@ class GraphLanguageNetwork(nn.Module):
             self.projection.requires_grad_(False)
 
     def with_lora(self, rank: int, *, has_every_layer: bool) -> None:
-        """Freeze the language model and lay low-rank updates over its linear layers.
+        """Freeze the language model and add low-rank updates to its linear layers.
 
         By default those that peft has for the family, queries and values of Llama and Mistral:
         Table 7.3 grows by 0.42 million weights a rank, as these do in Llama-3-8B.
@@ -102,7 +102,7 @@ class GraphLanguageNetwork(nn.Module):
         self.language = self.language.merge_and_unload()  # type: ignore[operator]
 
     def freeze_encoder(self) -> None:
-        """Stage 2 leaves the encoder as it is (Section 7.4.3)."""
+        """Freeze the encoder, which stage 2 does not train (Section 7.4.3)."""
         self.has_frozen_encoder = True
         self.encoder.requires_grad_(False)
         self.encoder.eval()
@@ -166,7 +166,7 @@ class GraphLanguageNetwork(nn.Module):
         return super().load_state_dict(state_dict, strict=False, assign=assign)
 
     def readout(self, batch: Batch) -> Tensor:
-        """Eq. 7.5: the mean over operators, ``[graphs, width]``."""
+        """Return the mean over operators, ``[graphs, width]`` (Eq. 7.5)."""
         h = self.encoder(batch.x, batch.edge_index)
         return pooled(h, batch.graph_of_node, batch.graphs, "mean", batch.count)
 
@@ -358,7 +358,7 @@ def positions(mask: Tensor) -> Tensor:
 
 
 def at_once(layer: Any, x: Tensor) -> Tensor:
-    """``x (W + s B A)ᵀ`` of a low-rank update without dropout: one product where peft has three.
+    """Return ``x (W + s B A)ᵀ`` of a low-rank update without dropout: one product, not three.
 
     Of a small model, three take a fifth longer: sums over tokens cost more than those of weights.
     """

@@ -136,7 +136,7 @@ class LatencyAnswers:
 
     @property
     def failure_rate(self) -> float:
-        """Their share; NaN without answers."""
+        """Return the share of failures; NaN without answers."""
         return self.failures / len(self.time_s) if len(self.time_s) else nan
 
 

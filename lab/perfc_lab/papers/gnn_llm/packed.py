@@ -30,7 +30,7 @@ _NAME = re.compile(r"[a-z0-9_-]{1,120}\.json")
 
 
 def unpack(known: Path, folder: Path, stages: Path) -> int:
-    """Lay results where `perfc eval gnn-llm` looks for them; what is there stays.
+    """Write results where `perfc eval gnn-llm` looks for them; existing files stay.
 
     Args:
         known: file of JSON lines; none is as an empty one.
@@ -119,5 +119,5 @@ def short(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rounded(number: float | None) -> float | None:
-    """To five significant digits."""
+    """Round to five significant digits."""
     return None if number is None else float(f"{number:.5g}")

@@ -207,7 +207,7 @@ class GnnLlm(NetworkPredictor):
         return made
 
     def _settle(self, made: LatencyNetwork) -> None:
-        """Tell a projection that stage 2 did not see with its encoder what is usual."""
+        """Standardise the inputs of a projection that stage 2 did not train with its encoder."""
         readouts, sums = [], []
         made.eval()
         with torch.no_grad():
@@ -299,7 +299,7 @@ class GnnLlm(NetworkPredictor):
         }
 
     def adapt(self, few: Measurements) -> None:
-        """Fine-tune everything on rows of a new machine or family, then the median of what is left.
+        """Fine-tune all weights on rows of a new machine or family, then correct by their median.
 
         The thesis passes three times over the rows; ours oftener, as a few rows are a few steps.
         """
@@ -354,7 +354,7 @@ class GnnLlm(NetworkPredictor):
 
     @property
     def failure_rate(self) -> float | None:
-        """Share of the answers so far that were no latency; None without a language model."""
+        """Return the share of answers that were no latency; None without a language model."""
         network = self.made
         if not isinstance(network, LatencyNetwork) or not network.attempts:
             return None
@@ -366,7 +366,7 @@ class GnnLlm(NetworkPredictor):
         return super().predict(data)
 
     def meta(self) -> Mapping[str, Any]:
-        """And where the stages before are, without which the weights are nothing."""
+        """Add the folder of the earlier stages, which the weights need."""
         result = {**super().meta(), "variant": self.variant}
         if self.stages is not None:
             result |= {

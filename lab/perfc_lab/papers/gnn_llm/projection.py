@@ -127,7 +127,7 @@ def _as_named(whole: Tensor, numbers: Tensor, kinds: Tensor) -> Tensor:
 
 
 def places(device: torch.device) -> Tensor:
-    """Which number of a summary each is: by itself, by its field and by its kind of layer."""
+    """Return one-hot codes of each number of a summary: its place, field and kind of layer."""
     count = LAYOUT.numbers
     field = torch.zeros(count, OF_KIND, device=device)
     kind = torch.zeros(count, KINDS, device=device)

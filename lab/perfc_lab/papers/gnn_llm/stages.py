@@ -73,7 +73,7 @@ class Course:
 
     @cached_property
     def features(self) -> GraphFeatures:
-        """With the standards of the pool, which are kept."""
+        """Return features standardised by those of the pool, which are stored on the first call."""
         if not (self.stages.folder / STANDARDS).is_file():
             made = GraphFeatures.of(self.graphs, self.names[:STANDARD_GRAPHS])
             self.stages.keep_standards(made.nodes, made.sums)
@@ -127,7 +127,7 @@ class Course:
         stages.keep(ENCODER, network.encoder.state_dict())
 
     def learn_pairs(self, readout: Readout) -> None:
-        """Stage 2: graph-text adaptation, then summaries of graphs that it never saw."""
+        """Train stage 2, graph-text adaptation, then write summaries of unseen graphs."""
         preset, stages = self.stages.preset, self.stages
         # one that has learned to go on from text alone learns to copy from tokens late
         is_fresh = stages.moves_every_weight and readout is Readout.NUMBERS

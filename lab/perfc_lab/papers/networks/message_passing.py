@@ -29,7 +29,7 @@ def in_degree(edges: Tensor, nodes: int) -> Tensor:
 
 
 def sage(width_in: int, width_out: int, *, is_normalised: bool = False) -> nn.Module:
-    """GraphSAGE with the mean (Hamilton et al., NeurIPS 2017, Algorithm 1): ``W₁x + W₂ mean(x)``.
+    """Return GraphSAGE with the mean (Hamilton et al. 2017, Algorithm 1): ``W₁x + W₂ mean(x)``.
 
     Args:
         width_in: features of a node.
@@ -41,7 +41,7 @@ def sage(width_in: int, width_out: int, *, is_normalised: bool = False) -> nn.Mo
 
 
 def gin(width_in: int, width_out: int) -> nn.Module:
-    """Graph isomorphism network (Xu et al., ICLR 2019, Eq. 4.1): ``MLP((1 + ε)x + sum(x))``."""
+    """Return a graph isomorphism layer (Xu et al. 2019, Eq. 4.1): ``MLP((1 + ε)x + sum(x))``."""
     layers = (nn.Linear(width_in, width_out), nn.ReLU(), nn.Linear(width_out, width_out))
     return GINConv(nn.Sequential(*layers), train_eps=True)
 
@@ -92,7 +92,7 @@ def _highest(x: Tensor, graph_of_node: Tensor, graphs: int) -> Tensor:
 def softmax_pooled(
     x: Tensor, graph_of_node: Tensor, graphs: int, count: Tensor | None = None
 ) -> Tensor:
-    """Mean of the nodes of each graph, weighted by the softmax of each feature over the nodes."""
+    """Return the mean of each graph's nodes, weighted by each feature's softmax over them."""
     highest = _highest(x, graph_of_node, graphs)
     weight = (x - highest.index_select(0, graph_of_node)).exp()
     each = membership(graph_of_node, graphs, x.dtype, count)

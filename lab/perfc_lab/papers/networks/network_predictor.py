@@ -127,7 +127,7 @@ class NetworkPredictor(GraphPredictor):
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Standardise by the rows trained on, then train on one core."""
+        """Standardise by the training rows, then train on one core."""
         seeded(budget.seed)
         self.choose(budget.is_faithful)
         self.width = max(round(self.hidden * budget.scale), LEAST_WIDTH)

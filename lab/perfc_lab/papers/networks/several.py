@@ -162,7 +162,7 @@ class SeveralQuantities(NetworkPredictor):
         return step
 
     def meta(self) -> Mapping[str, Any]:
-        """And its tasks."""
+        """Add its tasks and their scales."""
         scales = {q.value: astuple(s) for q, s in self.scales.items()}
         return {**super().meta(), "tasks": list(self.tasks), "scales": scales}
 

@@ -134,7 +134,7 @@ def one_thread() -> Iterator[None]:
 
 
 def seeded(seed: int) -> None:
-    """Seed everything random, the initialisation of networks included."""
+    """Set the seeds of all generators, also of the initialisation of networks."""
     random.seed(seed)
     torch.manual_seed(seed)
 

@@ -26,7 +26,7 @@ def tested_folds(table: PaperTable, data: Measurements, seed: int) -> Iterator[F
 
 
 def drawn(data: Measurements, most: int, seed: int) -> Measurements:
-    """At most so many rows, in their order; all where no number is given."""
+    """Sample at most ``most`` rows, in their order; all if it is 0."""
     if not most or len(data) <= most:
         return data
     chosen = sorted(random.Random(seed).sample(range(len(data)), most))

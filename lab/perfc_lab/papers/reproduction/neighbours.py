@@ -24,7 +24,7 @@ Place = tuple[float, float, str]
 
 
 def places(model: GraphPredictor, data: Measurements) -> list[Place]:
-    """t-SNE of the auto-encoder's summed embeddings, one place a graph; none of other predictors.
+    """Return t-SNE of the auto-encoder's summed embeddings by graph; none of other predictors.
 
     Van der Maaten and Hinton, JMLR 2008, as scikit-learn has it.
     """

@@ -53,7 +53,7 @@ class Convergence:
 
     @property
     def is_adequate(self) -> bool:
-        """True if a training is complete, or within `LEAST_SHARE` of its extrapolated error."""
+        """Return True if training is complete or within `LEAST_SHARE` of the extrapolated error."""
         return self.epochs >= self.planned or self.expected >= LEAST_SHARE * self.reached
 
     @property

@@ -98,7 +98,7 @@ class _List:
     settings: tuple[tuple[tuple[int, int], frozenset[int], DisaggregatedRun], ...]
 
     def of(self, run: ServedRun) -> Iterator[DisaggregatedRun]:
-        """Its settings that a run may have."""
+        """Yield its settings that a run may have."""
         if self.days and run.day not in self.days:
             return
         for lengths, users, setting in self.settings:
@@ -120,7 +120,7 @@ class _List:
 
 @cache
 def _lists() -> dict[tuple[str, str, str, str], tuple[_List, ...]]:
-    """By system, runtime, precision and version."""
+    """Read the lists by system, runtime, precision and version."""
     lists: dict[tuple[str, str, str, str], tuple[_List, ...]] = {}
     for path in sorted(FOLDER.glob("*.toml")):
         tree = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -157,7 +157,7 @@ def disaggregated_setting(run: ServedRun, drafts: bool | None = None) -> Disaggr
 
 
 def _agreed(every: Sequence[DisaggregatedRun]) -> DisaggregatedRun | None:
-    """The one setting of several lists, whose drafts and batches alone they may not agree on."""
+    """Return the one setting of several lists, which may differ in drafts and batches alone."""
     for unsaid in ({}, {"drafted": None}, {"drafted": None, "batch": 0}):
         distinct = {replace(a, **unsaid) for a in every}
         if len(distinct) == 1:

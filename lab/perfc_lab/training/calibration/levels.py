@@ -29,7 +29,7 @@ UNSAID = (CallerContext.CHOICES, CallerContext.NOTHING)
 
 
 def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Band]:
-    """Quantiles of mixtures that hold nine in ten held-out rows, by category, ``""`` for all.
+    """Return quantiles of mixtures that cover 90 % of held-out rows, by category, ``""`` for all.
 
     Where a mixture is right, measured times lie at levels that are spread evenly between 0 and 1;
     the interval is given by the levels that held-out rows lie at. Source: Chernozhukov, Wüthrich
@@ -69,7 +69,7 @@ def _sound(one: Band) -> Band:
 
 
 def thinned(blocks: Sequence[Rows]) -> list[Rows]:
-    """At most `ROWS` rows of each block."""
+    """Sample at most `ROWS` rows of each block."""
     rng = np.random.default_rng(0)
     return [block.take(rng.permutation(len(block))[:ROWS]) for block in blocks]
 

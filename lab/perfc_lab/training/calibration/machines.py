@@ -102,7 +102,7 @@ def unseen_machines(
 
 
 def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
-    """Machines to test with those to leave out: each alone, and with its near ones if any."""
+    """Return machines to test with those to leave out: each alone, and with near ones if any."""
     names = targets(blocks)
     result: list[tuple[str, frozenset[str]]] = []
     for name in names:

@@ -248,7 +248,7 @@ class OperatorExperiment(Experiment):
 
 
 def thinned(blocks: Sequence[Rows], most: int) -> list[Rows]:
-    """At most about so many rows, drawn at random from all blocks; all where ``most`` is 0."""
+    """Sample about ``most`` rows at random from all blocks; all if it is 0."""
     share = most / max(sum(map(len, blocks)), 1) if most else 1.0
     if share >= 1:
         return list(blocks)

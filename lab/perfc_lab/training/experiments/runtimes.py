@@ -128,7 +128,7 @@ class RuntimeExperiment(Experiment):
         return self.left_out(runs, dealt.tolist(), ROWS, say)
 
     def sources(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
-        """Rows of the default runtime by a model that has seen neither source nor network."""
+        """Predict rows of the default runtime by a model without their source and networks."""
         pairs: list[Pair] = []
         of_default = [run for run in runs if run.table.runtime == DEFAULT]
         for source in sorted({run.row.source for run in of_default}):
@@ -163,7 +163,7 @@ def door_scores(split: str, chip: str, runs: Sequence[RunPrediction]) -> Iterato
 
 
 def estimates(artefact: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
-    """Runs under runtimes that are known with their estimates, as a user's call gives them."""
+    """Return runs under known runtimes with their estimates, as a user's call gives them."""
     return [
         (run, estimated(artefact, run.table))
         for run in runs

@@ -44,7 +44,7 @@ def card_of(
 
 
 def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
-    """Machine, precision, way of running and framework, and bytes alive at once in a small run."""
+    """Return peak bytes of a small run by machine, precision, part and framework."""
     residuals: dict[tuple[str, str, str, str], list[float]] = {}
     for r in train.rows:
         run = r.target, r.setting.precision.value, r.part, r.setting.framework

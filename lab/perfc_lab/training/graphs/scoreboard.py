@@ -47,7 +47,7 @@ def board(scores: Sequence[Score]) -> Board:
 
 
 def write_plots(scores: Sequence[Score], folder: Path) -> list[Path]:
-    """Charts of mean errors for each protocol, as SVG: by slice, by family, by training data.
+    """Write charts of mean errors for each protocol, as SVG: by slice, family, training data.
 
     Raises:
         MissingExtraError: vl-convert is not installed.

@@ -99,7 +99,7 @@ class Spent:
         return Spent(self.time_s + other.time_s, below, above, self.products)
 
     def repeated(self, one: Spent, times: int) -> Spent:
-        """This run, which has one more layer than ``one``, with ``times`` layers more still."""
+        """Return this run, of one layer more than ``one``, with ``times`` further layers."""
         return Spent(
             self.time_s + times * (self.time_s - one.time_s),
             tuple(more(a, b, times) for a, b in zip(self.below, one.below, strict=True)),

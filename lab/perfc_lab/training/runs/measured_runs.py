@@ -52,7 +52,7 @@ class MeasuredRun:
 
 
 def measured_runs(folder: Path, say: Callable[[str], None]) -> list[MeasuredRun]:
-    """Every row whose graph and target are there, kernels estimated as `perfc analyze` has them.
+    """Return rows with a known graph and target, with kernels as `perfc analyze` estimates them.
 
     Takes minutes: about 0.1 s a row. What does not lower is said and left out.
 

@@ -54,7 +54,7 @@ class SummedStep:
         return math.fsum(self.sums.values())
 
     def predicted_s(self, law: StepLaw) -> float:
-        """By a law."""
+        """Predict the step's time by a law."""
         return math.fsum(law.factor(parts) * time_s for parts, time_s in self.sums.items())
 
 

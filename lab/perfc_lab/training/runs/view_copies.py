@@ -28,7 +28,7 @@ ITEM = 4
 
 
 def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iterator[Lowered]:
-    """A read and a write of every value that is copied for a kernel or for views it begins with."""
+    """Yield a read and a write of each value copied for a kernel or the views it begins with."""
     for node in kernel.nodes:
         view = strides.copies.get(node)
         values = [view] if view is not None else []
