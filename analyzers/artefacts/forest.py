@@ -87,7 +87,7 @@ class Forest:
         at: NDArray[np.int32],
         place: NDArray[np.int64],
     ) -> None:
-        """Moves the few of ``at`` at ``place`` to their leaves; trees grown by leaf are deep.
+        """Move the few of ``at`` at ``place`` to their leaves; trees grown by leaf are deep.
 
         ``row`` is where in ``flat`` the features of each of them begin.
         """

@@ -37,7 +37,7 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
 
 
 def beyond_l2(nbytes: Array, sheet: Sheet) -> Array:
-    """Share of so many bytes that device memory moves: from half of the last cache on, to all."""
+    """Return device memory's share of bytes: 0 up to half of the last cache, 1 from 1.5."""
     share: Array = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
     return share
 

@@ -238,6 +238,7 @@ class Grouping:
             if unit.tag == SLICE_UPDATE and node.op.kind is Kind.GATHER:
                 group.assigned.add(node)
         segment.home[node] = group
+        # a kernel is named after its heaviest operator
         if node is not group.anchor and Runtime.rank(node) > Runtime.rank(group.anchor):
             group.anchor = node
             if not group.pattern:

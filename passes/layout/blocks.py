@@ -56,6 +56,7 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
     kernels: list[Kernel] = []
     begins: list[int] = []
     for k in table.kernels:
+        # alternatives refer to kernels by position, which the copies move
         begins.append(len(kernels))
         takes = accepts(k, blocked)
         copied: dict[Value, Value] = {}

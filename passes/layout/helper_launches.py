@@ -112,6 +112,7 @@ class Around:
             made = [self.before(h, rule.before[:i].count(h)) for i, h in enumerate(rule.before)]
             before += [launch for launch in made if launch is not None]
             helpers = [h for h in rule.after if h is not Helper.BIAS or self.bias is not None]
+            # the last helper writes the result, so that the kernel itself writes another value
             if helpers:
                 now = replace(out)
             for i, helper in enumerate(helpers):

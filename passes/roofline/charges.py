@@ -117,6 +117,7 @@ class Charging:
         if bias is not None:
             reads[bias] = self.sizes[bias.type]
         writes = tuple([v for v in results if v in self.written])
+        # one node alone has its own traffic; in a group, values between nodes have none
         if len(real) == 1 and writes and not is_shown:
             traffic = costs[0].traffic
         else:

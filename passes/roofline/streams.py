@@ -69,15 +69,16 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
 
 
 def use(bound: KernelBound, time_s: float, machine: Machine) -> tuple[float, ...]:
-    """Share of each unit, memory and of the SMs that a kernel keeps busy while it runs alone."""
+    """Return shares of each unit, memory and the SMs that a kernel occupies if it runs alone."""
     shares = [min(bound.sustained.get(c, 0.0) / time_s, 1.0) if time_s else 0.0 for c in SHARED]
     return (*shares, filled(bound, machine))
 
 
 def filled(bound: KernelBound, machine: Machine) -> float:
-    """Share of the SMs that a kernel's blocks fill, a result an element or a tile a block.
+    """Return the share of the SMs that a kernel's blocks fill.
 
-    Tiles are of ``TILE`` × ``TILE`` results, other kernels have one thread a result.
+    Blocks of products make tiles of ``TILE`` × ``TILE`` results; other kernels have one thread a
+    result.
     """
     kernel, counts = bound.kernel, bound.counts
     if machine.kind != "cuda" or not machine.sm_count:

@@ -168,7 +168,7 @@ def _is_erf(op: Op) -> bool:
 
 
 def _type(bound: KernelBound) -> str:
-    """Element type: of products, that they are computed in, else the widest that is stored."""
+    """Return the element type: of products the computed one, else the widest stored one."""
     if bound.counts.mac:
         code = bound.dtype.code
         halves = HALVES if bound.kernel.kind is Kind.MATMUL else (*HALVES, *BYTES)

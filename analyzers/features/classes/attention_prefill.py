@@ -103,6 +103,7 @@ class AttentionPrefill(FusedAttention):
         exponentials_s = rows["batch"] * rows["heads"] * count / sheet.special_op_per_s("f32")
         walk_s = chain_s(rows, dtype, sheet)
         blocks = rows["batch"] * rows["heads"]
+        # kernels may pack queries of the heads that share keys into one tile
         packed = rows["query_len"] * rows["heads"] / rows["kv_heads"]
         features = {
             "log_bound_s": log(np.maximum(compute_s, device_s)),

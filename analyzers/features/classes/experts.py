@@ -279,7 +279,7 @@ def popularity(rows: Columns) -> Array:
 
 
 def tokens_of_experts(rows: Columns, share: Array) -> Array:
-    """Tokens of an expert of the rank that is timed, at `NODES` quantiles, ``[nodes, kernels]``.
+    """Return an expert's tokens on the timed rank at `NODES` quantiles, ``[nodes, kernels]``.
 
     With a skew the rank is the busiest: its load is the mean plus what the largest of so many sums
     of `popularity`, ``share``, is expected to exceed it by. No expert has a token twice.

@@ -141,10 +141,12 @@ class AveragePoolGrad(PoolGrad):
             k, s, d = self.kernel_shape[i], window.strides[i], window.dilations[i]
             padded = source[i] + (pads[i] + pads[i + rank] if self.count_include_pad else 0)
             first = 0 if self.count_include_pad else pads[i]
+            # elements under each window, of which it is the mean: fewer at a margin
             taps = [
                 sum(0 <= o * s + t * d - first < padded for t in range(k)) for o in range(result[i])
             ]
             factors.append([1 / max(t, 1) for t in taps])
+            # the last window may end before the operand does
             reach = (result[i] - 1) * s + (k - 1) * d + 1
             wanted = source[i] + pads[i]
             extra.append(max(wanted - reach, 0))

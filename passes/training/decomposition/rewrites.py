@@ -139,6 +139,7 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
     shape, groups = shape_of(x), shape_of(node.results[0])[1]
     if shape_of(after.results[0]) != shape or len(shape) < 3 or not isinstance(groups, int):
         return {}
+    # PyTorch exports a scale of ones and an offset of zeros, and those of channels behind
     items = [contents(node.inputs, i) for i in (1, 2)]
     if (
         set(items[0] or ()) != {1.0}
@@ -227,6 +228,7 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
     if not is_plain or len(items) != type_.length or not isinstance(node.op, SplitToSequence):
         return {}
     axis = normal_axis(node.op.axis, len(shape_of(x)))
+    # without keepdims parts of one element lose the axis
     keeps = len(shape_of(x)) == len(_shape(items[0]))
     sizes = tuple(_shape(t)[axis] if keeps else 1 for t in items)
     whole = shape_of(x)

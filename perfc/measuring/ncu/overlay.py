@@ -190,6 +190,7 @@ def _joined(
         if not flop or not time_s:
             marks.append(None)
             continue
+        # the analysis does not distinguish caches: each moves what kernels read and write
         moved = sum(k.counts.nbytes * k.launches for k in kernels)
         device = sum(k.device_bytes for k in kernels)
         nbytes = {RoofLevel.L1: moved, RoofLevel.L2: moved, RoofLevel.DEVICE: device}

@@ -51,6 +51,7 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         return gated_heads(b, x, mixed, a, name, hidden) if is_gated else mixed
     q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
     gate_width = heads * a.values if a.is_gated else 0
+    # one merged product has a bias for all columns or for none
     if a.query_bias != a.key_bias:
         if gate_width or a.rotary_dim or a.norm is not QueryKeyNorm.NONE:
             b.refuse("attention whose keys alone have no bias is neither rotated nor normalised")

@@ -148,6 +148,7 @@ def fused_experts(
             skew=b.expert_skew,
             stored_bits=bits_of(form, of_file),
         )
+        # ONNX Runtime: QMoE has a scale and a bias after each matrix
         operands: Inputs = (
             x,
             routed,

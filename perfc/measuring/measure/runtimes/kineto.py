@@ -38,6 +38,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
             threads.setdefault(rows.columns[0][at], []).append(at)
     if not threads:
         raise ParseError("no operator of PyTorch in it", where=os.fspath(path))
+    # the thread with the most operators runs the model
     ran = max(threads.values(), key=len)
     calls = trace.calls
     names = [calls[rows.columns[3][at]].operator.removeprefix(ATEN) for at in ran]
@@ -48,6 +49,7 @@ def read(path: str | os.PathLike[str]) -> Profile:
     ]
     length = period(names)
     runs = len(ran) // length
+    # the first of several runs warms up
     counted = range(1, runs) if runs > 1 else range(runs)
     kernels: list[RuntimeKernel] = []
     for i in range(length):

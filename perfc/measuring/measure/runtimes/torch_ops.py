@@ -79,6 +79,7 @@ def ints(t: Any) -> list[int]:
 
 def _simple() -> None:
     """Record operators that have the same meaning in PyTorch."""
+    # each is the operator of ONNX and the function of torch
     unary = (
         "Relu relu",
         "Sigmoid sigmoid",

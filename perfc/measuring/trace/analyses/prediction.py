@@ -192,6 +192,7 @@ def prediction_gap(summary: TraceSummary, report: Report, where: str = "") -> Pr
     classes = (sum_of((r for r in rows if r.class_name == n), n) for n in names)
     total, aligned = sum_of(rows), sum_of(r for r in rows if r.kernels)
     predicted_ns, measured_ns = total.predicted_ns, total.measured_ns
+    # a trace with a time line compares whole runs, another one sums of kernels
     if span_ns := sum(d.span_ns for d in summary.devices):
         predicted_ns, measured_ns = round(prediction.total.time_s * 1e9), span_ns
     gap_ns = measured_ns - predicted_ns
@@ -336,6 +337,7 @@ def rows_of(
                 left - {main} if place.is_matched else left, key=launches.start_ns.__getitem__
             )
             free = [at for at in helpers if used[at] < counts[at]]
+            # launches beyond the known helpers count as extra time of the kernel
             for at, helper in zip(rest, free, strict=False):
                 left.remove(at)
                 used[helper] += 1

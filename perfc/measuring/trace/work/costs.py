@@ -140,12 +140,14 @@ def attended(o: CallOperands) -> CallWork:
     if o.signature.model == "tokens":
         (queries, heads), (keys, kv_heads) = (heads, queries), (kv_heads, keys)
     causal = o.value("C") if "C" in o.signature.roles else None
+    # causal, and the least where nobody says: query i reads i keys, or all
     few = min(queries, keys)
     pairs = few * (few + 1) // 2 + (queries - few) * keys
     pairs = queries * keys if causal is False else pairs
     mac = float(batch * heads * pairs * (depth + value.sizes[-1]))
     window = o.value("Z")
     ends = window if isinstance(window, tuple) else (window,)
+    # lengths of sequences and windows leave out pairs whose number is not recorded
     is_partial = o.with_roles("N") or any(isinstance(e, int) and e >= 0 for e in ends)
     is_counted = not is_partial and causal is not None
     result = OperandTensor(query.dtype, (*query.sizes[:-1], value.sizes[-1]))

@@ -30,6 +30,7 @@ def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
     rank = len(spatial)
     filters = (0, 0, *o.extents("K", rank)) if is_pool else o.one("k").sizes
     is_transposed = bool(o.value("T"))
+    # PyTorch: a pool without a stride moves by its size
     stride = filters[2:] if o.value("S") == () else o.extents("S", rank)
     pad = o.extents("P", rank)
     dilation = o.extents("L", rank) if "L" in o.signature.roles else (1,) * rank
@@ -39,6 +40,7 @@ def window_of(o: CallOperands, *, is_pool: bool = False) -> SlidingWindow:
         span = gap * (taps - 1) + 1
         forward = (size + 2 * p - span) // step + 1
         made.append((size - 1) * step - 2 * p + span if is_transposed else forward)
+    # filters are [out, in / groups, ...], of transposed convolutions [in, out / groups, ...]
     out_channels = channels if is_pool else filters[1] * groups if is_transposed else filters[0]
     form = (
         WindowOperation.POOL
