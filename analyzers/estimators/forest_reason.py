@@ -202,6 +202,7 @@ def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbou
     separations = []
     for target, dtype, _ in card.configurations:
         between = distance(here, place(Sheet(load_machine(target)), dtype))
+        # in log2: another type is as far as twice an extent
         separations.append(between + (0.0 if dtype == row.dtype else 1.0))
     distances = distances + np.array(separations)[cells.configuration.astype(int)]
     return tuple(

@@ -224,6 +224,7 @@ class StrideWalk:
                 for v in node.results:
                     self.strides[v] = strides
             case Expand():
+                # an expanded axis repeats one element: its stride is 0
                 lead = len(new) - len(old)
                 axes = zip(old, new[lead:], strides, strict=True)
                 self.strides[result] = (0,) * lead + tuple(s if a == b else 0 for a, b, s in axes)

@@ -65,5 +65,6 @@ def attention(op: Attention, ins: Sequence[Value], tape: Tape, before: Sequence[
     scores = tape.add(scores, masks[0]) if masks else scores
     shares = tape.apply(Softmax(axis=-1), scores)
     if is_mask:
+        # rows in which every key is masked are zero, not NaN
         shares = tape.where(tape.apply(IsNaN(), shares), zero, shares)
     return tape.apply(MatMul(), shares, value)

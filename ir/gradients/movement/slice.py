@@ -31,6 +31,7 @@ def slice(at: Adjoint) -> Gradients:
         if start is None or not isinstance(step, int):
             raise at.error("where it starts is not known")
         if step < 0:
+            # a slice backwards is one forwards whose gradient is reversed
             last = extent - 1
             begin = start + extent if isinstance(start, int) and start < 0 else start
             begin = min(begin, last) if isinstance(begin, int) and isinstance(last, int) else begin

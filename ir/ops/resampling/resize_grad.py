@@ -116,6 +116,7 @@ class ResizeGrad(Op):
         t = x - first
         if self.mode == "linear":
             return [(first, 1 - t), (first + 1, t)]
+        # Keys, Cubic convolution interpolation, 1981: pieces within one and two elements
         a = self.cubic_coeff_a
 
         def near(d: float) -> float:

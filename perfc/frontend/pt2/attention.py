@@ -85,6 +85,7 @@ def _recurrent(c: AtenCall) -> list[str]:
         initial = [layer_state(c, raw, layer, directions, layers) for raw in given]
         made = one_layer(c, name, value, cells, initial)
         states.append(made[1:])
+        # from ONNX [steps, directions, batch, hidden]; PyTorch joins the directions of a step
         value = c.emit("Transpose", made[0], perm=(0, 2, 1, 3))
         value = c.reshaped(value, (*lead, directions, hidden), (*lead, width(directions, hidden)))
     if batch_first:

@@ -46,6 +46,7 @@ def _chain(c: AtenCall) -> str:
     is_fixed = all(isinstance(s, int) for m in metas for s in m.sizes)
     if not is_fixed or len(metas) > MOST_FACTORS:
         raise ValueError("symbolic extents, or too many matrices")
+    # a vector at either end is one row or one column
     sizes = [int(str(metas[0].sizes[0])) if metas[0].rank == 2 else 1]
     sizes += [int(str(m.sizes[-1])) if m.rank == 2 or not at else 1 for at, m in enumerate(metas)]
 

@@ -130,6 +130,7 @@ def _type(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> T
 
 def _tensor_type(decoder: WireDecoder, buf: bytes, pos: int, end: int) -> TypeProto | None:
     """Return the type of a tensor of known rank as exporters write it; None for all else."""
+    # tags of tensor_type (0x0A), its elem_type (0x08) and shape (0x12), its dims (0x0A)
     elem, inner = pos + 2, pos + 6
     if not 6 <= end - pos <= SHARED_BYTES or buf[pos] != 0x0A or elem + buf[pos + 1] != end:
         return None

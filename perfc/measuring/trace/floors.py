@@ -110,6 +110,7 @@ def target_of(facts: DeviceFacts) -> Machine | None:
 
     A device without a name is identified by its architecture, units and memory.
     """
+    # virtual machines name a GPU of AMD with VF behind, for a virtual function
     names = [facts.name, facts.name.removeprefix("AMD ").partition(" VF")[0]]
     for name in filter(None, names):
         try:

@@ -49,6 +49,7 @@ def selected(
         )
         raise ParseError(what)
     if steps and not is_all:
+        # of an even number the lower median, which is a step that ran
         ordered = sorted(times, key=times.__getitem__)
         step = ordered[(len(ordered) - 1) // 2] if step is None else step
         rows = steps[step]

@@ -56,6 +56,7 @@ def aligned(
 
     Source: Needleman & Wunsch 1970, gaps free.
     """
+    # time and memory are quadratic: a large gap is aligned by halves, without pairs across
     if len(old) * len(new) > LARGEST_GAP:
         half_old, half_new = len(old) // 2, len(new) // 2
         first = aligned(old[:half_old], new[:half_new], score)

@@ -59,6 +59,7 @@ class ConstantFoldable(Rule):
                 maker = graph.producers.get(v) if v is not None else None
                 other = group_of.get(maker) if maker is not None else None
                 if other is not None and other is not mine:
+                    # the smaller group moves, so that a node moves log(n) times at most
                     mine, less = (mine, other) if len(mine) > len(other) else (other, mine)
                     mine.extend(less)
                     group_of.update(dict.fromkeys(less, mine))

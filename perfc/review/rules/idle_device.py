@@ -82,6 +82,7 @@ def waits(subject: TracedSubject) -> dict[str, tuple[int, int]]:
     gaps: dict[str, tuple[int, int]] = {}
     for before, begin, row in gaps_of(trace):
         span = span_of(trace, row)
+        # a launch from before the gap did not wait for the host
         if span is None or rows.host_ns[row] < begin:
             continue
         tiles = segments.tile(span[0], begin, rows.host_ns[row])

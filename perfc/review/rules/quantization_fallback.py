@@ -72,6 +72,7 @@ class QuantizationFallback(Rule):
         wide = machine.entry(Unit.MATRIX, bound.dtype.code, allow_tf32=bound.tf32)
         narrow = machine.entry(Unit.MATRIX, DType.I8.code)
         now, then = (p.sustained or p.nominal for p in (wide, narrow))
+        # narrower operands shorten what the matrix unit takes, nothing else
         factor = {c: min(now.value / then.value, 1.0) for c in (Ceiling.MATRIX, Ceiling.WAVES)}
         time_s = max((t * factor.get(c, 1.0) for c, t in bound.sustained.items()), default=0.0)
         gain = subject.lightened(i, time_s + bound.launch_gap_s, bound.floor_s)

@@ -62,6 +62,7 @@ class Grid:
                 continue
             value = math.log(size) if size > 0 else axis[0]
             i = bisect_right(axis, value) - 1
+            # below the first point its value holds; above the last one, the last two extrapolate
             i = 0 if i < 0 else last if i > last else i
             share = (value - axis[i]) / (axis[i + 1] - axis[i])
             near = i * stride

@@ -84,6 +84,7 @@ def drawn_workload(
         is_staggered: True to start users in the middle of their first answers, so that the loop
             is steady from the start; else all start at once, as in benchmarks.
     """
+    # two generators, so that hits of the cache do not change the lengths
     draw, hits = random.Random(seed), random.Random(seed + 1)
     counted = lengths.drawn(count, seed) if lengths else ()
     requests: list[Request] = []
@@ -99,6 +100,7 @@ def drawn_workload(
         )
         if is_staggered and i < concurrency:
             wrote = max(1, round(wrote * (i + 0.5) / concurrency))
+        # the last token of a prompt is computed in any case: the answer begins with its result
         held_tokens = min(cached, read - 1) if hits.random() < cached_share else 0
         prefix = PREFIX if held_tokens else None
         requests.append(Request(at_s, read, wrote, held_tokens, prefix, held_tokens))

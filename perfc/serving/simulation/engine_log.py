@@ -85,6 +85,7 @@ class EngineLog:
                 self.sequences += [at_s] * min(int(batch[1]), MOST_REQUESTS + 1)
                 self.prompt_tokens += int(batch[2]) + int(batch[3])
             case "answers" if batch := ANSWERS.search(line[: 4 * PREFIX_CHARS]):
+                # the line states a rate: tokens follow from the time since that rank's last line
                 gap_s = max(0.0, at_s - self.decoded.get(writer, at_s))
                 self.output_tokens += float(batch[1]) * gap_s
                 self.decoded[writer] = at_s

@@ -309,11 +309,13 @@ def pieces(tensor: onnx.TensorProto, role: WeightRole, seed: int) -> Iterator[by
         yield from _ones(left)
         return
     block = normal(seed)
+    # each tensor begins at another place of the block, so that no two are equal
     first = zlib.crc32(tensor.name.encode()) % BLOCK
     while left > 0:
         part = block[first : first + min(left, BLOCK - first)] * np.float32(role.deviation)
         part += np.float32(role.mean)
         if role.is_positive:
+            # variances are under a root that divides, so that none is zero
             np.abs(part, out=part)
             part += np.float32(0.01)
         yield part.astype(dtype).tobytes()

@@ -171,6 +171,7 @@ def aligned(groups: Sequence[Lists], count: int) -> tuple[int, ...]:
             made = (sure if len(ours) == len(theirs) else unsure).setdefault((one, other), [])
             made += [a.end_ns - b.end_ns for a, b in pairs]
     links: dict[int, dict[int, int]] = {}
+    # sure differences replace unsure ones of the same ranks
     for (one, other), made in {**unsure, **sure}.items():
         links.setdefault(one, {})[other] = round(median(made))
         links.setdefault(other, {})[one] = -round(median(made))

@@ -96,6 +96,7 @@ def operators_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[Operator
         bounded_s = sum(k.operator_ns for k, _ in bounded) * 1e-9
         rates: list[float | None] = [None, None, None]
         if bounded_s:
+            # without the work of every kernel the rate would be too low
             flop = [None if f.flop is None else f.flop * k.executions for k, f in bounded]
             counted = [x for x in flop if x is not None]
             rates = [
