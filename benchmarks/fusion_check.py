@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -34,6 +35,7 @@ from perfc.study.fusion_oracle import OracleRequest, compared
 from perfc.study.fusion_oracle.oracles import names, oracle_of
 
 IMAGE = ("1x3x224x224",)
+OF_TESTS = ("inductor", "tvm")
 MODULES = Path(__file__).with_name("fusion_modules.py")
 MODELS = (
     "legacy__timm__resnet50",
@@ -122,36 +124,37 @@ def paths(folder: Path, names: list[str]) -> Iterator[Path]:
             print(f"{name}: not there", file=sys.stderr)
 
 
-def requests(args: argparse.Namespace, folder: Path) -> Iterator[tuple[str, OracleRequest]]:
+def requests(args: argparse.Namespace, folder: Path) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Yield the models by name, as the compiler takes them."""
     if args.models is None:
         for name in args.names or FAMILIES:
             inputs = IMAGE if FAMILIES.index(name) < FAMILIES.index("bert") else ()
-            yield name, OracleRequest(f"{MODULES}:{name}", inputs=inputs)
+            yield name, (f"{MODULES}:{name}", inputs)
         return
     for path in paths(args.models, args.names):
         source = quantized(path, folder) if args.quantized else path
-        yield path.name.removesuffix(".onnx.gz"), OracleRequest(str(source))
+        yield path.name.removesuffix(".onnx.gz"), (OracleRequest(str(source)),)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="models; a mixed list by default")
     parser.add_argument("--models", type=Path, help="folder of ONNX models; else PyTorch modules")
-    parser.add_argument("--oracle", choices=[*names(), "tvm"], default="ort")
+    parser.add_argument("--oracle", choices=[*names(), *OF_TESTS], default="ort")
     parser.add_argument("--runtime", help="another table, such as that of blocked channels")
     parser.add_argument("--quantized", action="store_true", help="quantize the models first")
     parser.add_argument("--top", type=int, default=6, help="differences shown a model")
     args = parser.parse_args()
-    is_tvm = args.oracle == "tvm"
-    compiler = import_module("tests.oracles.tvm_fusion") if is_tvm else oracle_of(args.oracle)
+    oracle = args.oracle
+    is_ours = oracle in OF_TESTS
+    compiler = import_module(f"tests.oracles.{oracle}_fusion") if is_ours else oracle_of(oracle)
     table = runtime(args.runtime) if args.runtime else compiler.TABLE
     total = Counter[str]()
     print(f"{'model':44} {'theirs':>7} {'ours':>6} {'exact':>6} {'share':>7}")
     with tempfile.TemporaryDirectory() as folder:
         for name, request in requests(args, Path(folder)):
             try:
-                result = compared(compiler.answer(request), table)
+                result = compared(compiler.answer(*request), table)
             except PerfcError as error:
                 print(f"{name}: {error}", file=sys.stderr)
                 continue

@@ -1,6 +1,6 @@
 """Modules of transformers with the default configuration of a family and few layers.
 
-Models of `perfc dev fusion --oracle inductor`, by name: ``benchmarks/fusion_modules.py:bert``.
+Models of `fusion_check.py --oracle inductor`, by name: ``benchmarks/fusion_modules.py:bert``.
 """
 
 from __future__ import annotations

@@ -16,15 +16,14 @@ def all_reduce(at: Adjoint) -> Gradients:
 
 
 def all_gather(at: Adjoint) -> Gradients:
-    """Sum every rank's gradients of this rank's part."""
-    assert isinstance(at.op, AllGather)
-    return {0: at.tape.apply(ReduceScatter(at.op.ranks, at.op.nodes, axis=at.op.axis), at.dy)}
+    """Sum every rank's gradients of this rank's part, or gather those of all parts."""
+    op = at.op
+    assert isinstance(op, AllGather | ReduceScatter)
+    inverse = ReduceScatter if isinstance(op, AllGather) else AllGather
+    return {0: at.tape.apply(inverse(op.ranks, op.nodes, axis=op.axis), at.dy)}
 
 
-def reduce_scatter(at: Adjoint) -> Gradients:
-    """Gather the gradients of all parts."""
-    assert isinstance(at.op, ReduceScatter)
-    return {0: at.tape.apply(AllGather(at.op.ranks, at.op.nodes, axis=at.op.axis), at.dy)}
+reduce_scatter = all_gather
 
 
 def all_to_all(at: Adjoint) -> Gradients:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from perfc.ir import Graph, Inputs, Module, Node, Value, frozen
 from perfc.ir.gradients.tape import Tape, shape_of
+from perfc.ir.graphs.blocks import BLOCK
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import all_values
@@ -52,7 +53,8 @@ def _replacements(
     replacements: dict[tuple[Node, Value], Value] = {}
     for w, read in readers.items():
         paths = dict.fromkeys(path for _, path in read)
-        if len(paths) < 2 or not all(paths) or not _is_of_modules(w, [n for n, _ in read]):
+        is_named = all(path and not BLOCK.search(path) for path in paths)
+        if len(paths) < 2 or not is_named or not _is_of_modules(w, [n for n, _ in read]):
             continue
         copies = {p: replace(w, name=tape.fresh(name_in(p, w.name))) for p in [*paths][1:]}
         replacements.update(((node, w), copies[path]) for node, path in read if path in copies)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from perfc.ir import Node, Value, entity
 from perfc.ir.graph import CHECKPOINTED
 
-NUMBERED = re.compile(r"(^|[._])\d+$")
+NUMBERED = re.compile(r"(^|[._]|^block \d+ of )\d+$")
 """The last part of a repeated module's name in a path: ``layer.3``, ``blocks.0``, ``layer1.2``."""
 OF_PARAMETER = re.compile(r"(.*?[._]\d+)\.")
 """A repeated module's name in that of a parameter: ``encoder.layer.3.output.dense.weight``."""
@@ -99,8 +99,3 @@ def name_of(nodes: Sequence[Node]) -> str | None:
     """Return the repeated module that most nodes say they are in, None where none says anything."""
     names = [name for n in nodes if (name := module_of(n)) is not None]
     return max(names, key=names.count) if names else None
-
-
-def makers_of(nodes: Sequence[Node]) -> Mapping[Value, Node]:
-    """Return the node that makes each value."""
-    return {v: node for node in nodes for v in node.results}

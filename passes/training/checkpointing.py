@@ -10,7 +10,7 @@ from perfc.ir.gradients.tape import Tape
 from perfc.ir.graph import CHECKPOINTED
 
 from ..roofline.cost import FLOP_PER_BYTE
-from .blocks import Block, blocks_of, makers_of
+from .blocks import Block, blocks_of
 from .differentiate import active
 from .implementation import RecomputePolicy
 
@@ -67,7 +67,7 @@ class Checkpoints:
     ) -> Checkpoints:
         """Return the blocks of a step that trains some parameters."""
         trained = active(forward, parameters)
-        made = makers_of(forward)
+        made = {v: node for node in forward for v in node.results}
         read = {v for n in backward for v in n.inputs if v is not None and v in made}
         return Checkpoints(blocks_of(forward, trained), read, trained, env)
 

@@ -41,12 +41,14 @@ def load(
     Raises:
         ModelError: not a readable model.
     """
+    from perfc.ir.graphs.blocks import placed
+
     from .formats import ReadOptions, format_of
     from .reading.module_name import NamedModule
 
     given: Any = model if isinstance(model, bytes | NamedModule) else os.fspath(model)
     options = ReadOptions(dict(dims or {}), dict(contents or {}), is_trained, code, trained_in)
-    return format_of(given).lower(given, options)
+    return placed(format_of(given).lower(given, options))
 
 
 def is_configuration(model: object) -> bool:

@@ -188,7 +188,7 @@ def test_text_csv_and_json_hold_the_same_points(bert: Report) -> None:
     assert len(rows) == len(data["points"]) == 40
     assert [float(r["time_s"]) for r in rows] == [p["time_s"] for p in data["points"]]
     assert data["assumed"] == {"seq": bert.env["seq"]}
-    text = render(document(result), 140)
+    text = " ".join(render(document(result), 140).split())
     assert "compute-bound from batch" in text
     assert "of 40 points" in text
 

@@ -8,7 +8,7 @@ import click
 
 from ..shared.document import show_view
 from ..shared.help import grouped_command
-from ..shared.options import dim_option, module_options, parse_dims
+from ..shared.options import dim_option, parse_dims
 from ..shared.output import format_options
 from ..shared.report import color_option, parse_top
 from ..shared.table import table_options
@@ -21,7 +21,6 @@ DOCUMENTS = {"fusion": "perfc.study.fusion_oracle.output:FusionView"}
 @click.argument("model", type=click.Path())
 @table_options("fusion")
 @dim_option
-@module_options
 @format_options("text", "json", "csv", "markdown")
 @color_option
 def command(
@@ -29,23 +28,21 @@ def command(
     oracle: str,
     engine: str,
     dims: tuple[str, ...],
-    inputs: tuple[str, ...],
-    kwargs: str,
     form: str,
     output: Path | None,
     top: str,
 ) -> None:
     """Print what a compiler fuses in MODEL next to perfc's fusion table, with their agreement.
 
-    `ort` optimizes an ONNX file for the CPU in a separate process. `inductor` compiles a PyTorch
-    module, given by name, up to its fusion on the CPU. `tensorrt` reads the layers of an engine.
+    `ort` optimizes an ONNX file for the CPU in a separate process. `tensorrt` reads the layers of
+    an engine.
     """
     from perfc.study.fusion_oracle import OracleRequest, compared
     from perfc.study.fusion_oracle.oracles import oracle_of
     from perfc.study.fusion_oracle.output import FusionView, document, to_csv, to_json
 
     limit = parse_top(top)
-    request = OracleRequest(model, parse_dims(dims), engine, inputs, kwargs)
+    request = OracleRequest(model, parse_dims(dims), engine)
     compiler = oracle_of(oracle)
     view = FusionView.of(model, oracle, compared(compiler.answer(request), compiler.TABLE))
     show_view(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..lowering.builder import Size
 from .call import AtenCall, lowers, times
+from .sizes import scaled
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
 """Gates of a recurrent layer."""
@@ -87,7 +88,7 @@ def _recurrent(c: AtenCall) -> list[str]:
         states.append(made[1:])
         # from ONNX [steps, directions, batch, hidden]; PyTorch joins the directions of a step
         value = c.emit("Transpose", made[0], perm=(0, 2, 1, 3))
-        value = c.reshaped(value, (*lead, directions, hidden), (*lead, width(directions, hidden)))
+        value = c.reshaped(value, (*lead, directions, hidden), (*lead, scaled(directions, hidden)))
     if batch_first:
         value = c.emit("Transpose", value, perm=(1, 0, 2))
     last = [
@@ -105,11 +106,6 @@ def _cell(c: AtenCall) -> list[str]:
     value, *initial = [c.emit("Unsqueeze", c.read(raw), c.ints(0)) for raw in raws]
     made = one_layer(c, c.operator.removesuffix("_cell"), value, [cell], initial)
     return [c.emit("Squeeze", state, c.ints(0)) for state in made[1:]]
-
-
-def width(directions: int, hidden: Size) -> Size:
-    """Return the width of the result of a layer."""
-    return directions * hidden if isinstance(hidden, int) else ("*", directions, hidden)
 
 
 def layer_state(c: AtenCall, raw: str, layer: int, directions: int, layers: int) -> str:

@@ -58,9 +58,7 @@ class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
             state.log_history[-1].update(metrics)
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Exclude the evaluation from the time of steps."""
+        """Exclude an evaluation or a checkpoint from the time of steps."""
         self.monitor.restart()
 
-    def on_save(self, args: Any, state: Any, control: Any, **given: Any) -> None:
-        """Exclude the checkpoint from the time of steps."""
-        self.monitor.restart()
+    on_save = on_evaluate

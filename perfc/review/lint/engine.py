@@ -230,11 +230,18 @@ class Linter:
 
 
 def with_sources(findings: Iterable[Finding], report: Report) -> list[Finding]:
-    """Return the findings with the line of code of their first node."""
-    from perfc.ir import walk
+    """Return the findings with the line of their first node, and the names of nodes in the file."""
+    from perfc.ir import NOWHERE, walk
 
-    lines = {n.name: n.loc.source for n in walk(report.source.graph) if n.loc.source}
-    return [replace(f, source=lines.get(f.nodes[0] if f.nodes else "", "")) for f in findings]
+    locs = {n.name: n.loc for n in walk(report.source.graph)}
+    return [
+        replace(
+            f,
+            source=locs.get(f.nodes[0] if f.nodes else "", NOWHERE).source,
+            stored=frozenset(locs[n].stored_name for n in f.nodes if n in locs),
+        )
+        for f in findings
+    ]
 
 
 def joined(outcomes: Iterable[LintOutcome]) -> LintOutcome:

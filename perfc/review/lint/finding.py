@@ -89,6 +89,7 @@ class Finding:
         edits: safe rewrite; empty if there is none.
         is_whole: True for a finding about the whole model, which has at most one per rule.
         source: file and line of the code of the first node; empty if unknown.
+        stored: names of the nodes in the file.
     """
 
     code: str
@@ -104,6 +105,7 @@ class Finding:
     edits: tuple[Edit, ...] = ()
     is_whole: bool = False
     source: str = ""
+    stored: frozenset[str] = frozenset()
 
     @property
     def place(self) -> str:

@@ -18,18 +18,14 @@ class OracleRequest:
     """Model that an oracle compiles.
 
     Args:
-        model: path of a model, or the name of a PyTorch module.
+        model: path of a model.
         dims: sizes of symbols.
         engine: file of TensorRT's engine inspector; empty without one.
-        inputs: inputs of a PyTorch module, as text.
-        kwargs: arguments of a PyTorch module as JSON; empty without any.
     """
 
     model: str
     dims: Mapping[str, int] = field(default_factory=dict[str, int])
     engine: str = ""
-    inputs: tuple[str, ...] = ()
-    kwargs: str = ""
 
 
 @record

@@ -1,22 +1,19 @@
-"""Module tree of a model, from the names of nodes or stored tensors."""
+"""Module tree of a model, from the names of nodes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from perfc.ir import Node, TensorType, Value
+from perfc.ir.graphs.blocks import Path
 
-Path = tuple[str, ...]
 MOST_PARTS = 12
 """Maximum depth of modules."""
 MOST_CHILDREN = 96
 """Maximum number of children of a module; neighbors are merged beyond it."""
 DOMINANT = 0.8
 """Share of all nodes above which a module is replaced by its children."""
-NAMED = 0.5
-"""Minimum share of node names with a path for paths to be read from node names."""
 
 
 @dataclass(eq=False, slots=True)
@@ -116,69 +113,3 @@ def span(run: Sequence[int | ModuleTree]) -> str:
     """Return the name of a run of neighbors, from its positions."""
     indices = sorted(i for c in run for i in ([c] if isinstance(c, int) else c.nodes()))
     return f"nodes {indices[0]} to {indices[-1]}"
-
-
-def paths_of(nodes: Sequence[Node]) -> list[Path]:
-    """Return the module path of each node, without its own name.
-
-    Exporters that number nodes (``node_conv2d_12``) keep the modules in the names of stored
-    tensors: a node that reads some has their path; others what the paths before and after them
-    have in common.
-    """
-    named = [split(n.name)[:-1] for n in nodes]
-    if sum(map(bool, named)) >= NAMED * len(named):
-        return named
-    stored = [path_of_weights(n) for n in nodes]
-    return filled(stored) if any(stored) else named
-
-
-def split(name: str) -> Path:
-    """Split a name into parts, at slashes if it has any, otherwise at dots."""
-    parts = name.strip("/").split("/")
-    if len(parts) == 1:
-        parts = name.split(".")
-    return tuple(p for p in parts if p)
-
-
-def path_of_weights(node: Node) -> Path | None:
-    """Return the path of the first stored tensor that a node reads; None without one.
-
-    Shapes, axes and the like are stored too, under names of the exporter's own: ``view_13/shape``.
-    """
-    for v in node.inputs:
-        if v is not None and v.weight is not None and v.weight.is_parameter and not is_setting(v):
-            path = split(v.name)[:-1]
-            if path:
-                return path
-    return None
-
-
-def is_setting(v: Value) -> bool:
-    """Return True if a stored tensor is a setting, such as a shape, and not a weight."""
-    t = v.type
-    return isinstance(t, TensorType) and t.dtype.is_integer and (t.rank is None or t.rank < 2)
-
-
-def filled(paths: Sequence[Path | None]) -> list[Path]:
-    """Fill missing paths with the common prefix of the ones before and after."""
-    following: list[Path] = []
-    after: Path = ()
-    for path in reversed(paths):
-        after = after if path is None else path
-        following.append(after)
-    completed: list[Path] = []
-    before: Path = ()
-    for path, after in zip(paths, reversed(following), strict=True):
-        before = before if path is None else path
-        completed.append(shared(before, after) if path is None else path)
-    return completed
-
-
-def shared(a: Iterable[str], b: Iterable[str]) -> Path:
-    """Return the common prefix of two paths."""
-    prefix: list[str] = []
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        prefix.append(x)
-    return tuple(prefix)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
+from perfc.ir.graphs.blocks import split
 from perfc.view.chart import Chart, chart, marks_of, roofs_of
 from perfc.view.chart.chart import AxisLimits
 from perfc.view.chart.lines import lines_of
@@ -18,7 +19,7 @@ from perfc.view.report.formats.text import elided, is_numeric, scales_of, titled
 from perfc.view.report.sections.kernels import KernelRow, groups
 
 from .layers import Edge, drawing
-from .modules import ModuleTree, paths_of, tree
+from .modules import ModuleTree, tree
 from .wiring import Wiring, wiring
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def memory(views: Views) -> Json:
 
 def graph(report: Report, wires: Wiring) -> Json:
     """Return nodes and modules with their positions in the module and among all nodes."""
-    root = tree(paths_of(wires.nodes), report.source.name or "model")
+    root = tree([split(n.name)[:-1] for n in wires.nodes], report.source.name or "model")
     modules = [root]
     for module in modules:
         modules += [c for c in module.children if isinstance(c, ModuleTree)]

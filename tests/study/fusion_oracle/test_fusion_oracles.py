@@ -13,7 +13,7 @@ from perfc import cli
 from perfc.errors import MissingExtraError, ModelError, PerfcError
 from perfc.study.fusion_oracle import Agreement, FusionComparison, OracleRequest, compared
 from perfc.study.fusion_oracle.oracles import oracle_of
-from tests.oracles import tvm_fusion
+from tests.oracles import inductor_fusion, tvm_fusion
 
 
 def comparison(oracle: str, request: OracleRequest) -> FusionComparison:
@@ -80,8 +80,7 @@ def test_layers_of_an_engine_are_compared_by_their_nodes(model: str, tmp_path: P
     [
         ("tensorrt", (), "--engine"),
         ("tensorrt", ("another",), "name no node"),
-        ("inductor", (), "PyTorch modules by name"),
-        ("xla", (), "there are inductor, ort, tensorrt"),
+        ("xla", (), "there are ort, tensorrt"),
     ],
 )
 def test_an_oracle_that_cannot_answer_says_why(
@@ -112,19 +111,6 @@ def test_the_command_prints_groups_and_agreement(
     assert "Conv+Relu" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("kwargs", "said"), [("{bad", "is no JSON"), ("[1]", "is no JSON object")])
-def test_wrong_arguments_of_a_module_are_one_line(
-    kwargs: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert (
-        cli.run(["dev", "fusion", "torch.nn:Linear", "--oracle", "inductor", "--kwargs", kwargs])
-        == 2
-    )
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
-
-
 MODULE = """
 import torch
 
@@ -141,8 +127,8 @@ class Net(torch.nn.Module):
 def test_groups_of_inductor_come_from_the_operators_of_the_module(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     (tmp_path / "net.py").write_text(MODULE)
-    request = OracleRequest(f"{tmp_path / 'net.py'}:Net", inputs=("8x64",))
-    result = comparison("inductor", request)
+    answer = inductor_fusion.answer(f"{tmp_path / 'net.py'}:Net", ("8x64",))
+    result = compared(answer, inductor_fusion.TABLE)
     kinds = [p.group.operator for p in result.pairs]
     assert kinds == ["library", "fused", "library", "fused"]
     operators = [sorted(n.loc.op_type for n in p.group.nodes) for p in result.pairs]

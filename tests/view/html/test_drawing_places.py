@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from perfc.ir.graphs.blocks import shared
 from perfc.view.html.layers import (
     ASPECT,
     STEP_X,
@@ -28,7 +29,6 @@ from perfc.view.html.modules import (
     MOST_CHILDREN,
     MOST_PARTS,
     ModuleTree,
-    shared,
     simplify,
     span,
     tree,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-from onnx import TensorProto, helper, numpy_helper
-
 import perfc
-from perfc.view.html.modules import MOST_CHILDREN, ModuleTree, filled, paths_of, split, tree
+from perfc.ir.graphs.blocks import split
+from perfc.view.html.modules import MOST_CHILDREN, ModuleTree, tree
 from perfc.view.html.wiring import wiring
 
 from .conftest import chain
@@ -37,21 +35,10 @@ def test_a_wrapper_of_nearly_all_nodes_is_opened() -> None:
     ]
 
 
-def test_names_are_split_at_slashes_before_dots() -> None:
-    assert split("/layer1/layer1.0/Conv") == ("layer1", "layer1.0", "Conv")
-    assert split("encoder.0.weight") == ("encoder", "0", "weight")
-    assert split("node_12") == ("node_12",)
-
-
-def test_between_two_modules_lies_what_they_have_in_common() -> None:
-    a, b, c = ("m", "a"), ("m", "b"), ("n",)
-    assert filled([a, None, b, None, c]) == [a, ("m",), b, (), c]
-
-
 def test_many_nodes_without_a_path_are_put_together() -> None:
     report = perfc.analyze(chain(400))
     nodes = wiring(report).nodes
-    root = tree(paths_of(nodes), "m")
+    root = tree([split(n.name)[:-1] for n in nodes], "m")
     waiting, seen = [root], 0
     while waiting:
         module = waiting.pop()
@@ -61,42 +48,8 @@ def test_many_nodes_without_a_path_are_put_together() -> None:
     assert seen == len(nodes)
 
 
-def test_weights_tell_the_modules_where_nodes_are_numbered(resnet: perfc.Report) -> None:
-    nodes = wiring(resnet).nodes
-    named = paths_of(nodes)
-    assert ("layer1", "0", "conv1") in named
-    from dataclasses import replace
-
-    flat = [replace(n, loc=replace(n.loc, name=f"node_{i}")) for i, n in enumerate(nodes)]
-    found = paths_of(flat)
-    assert len(set(found)) > 50
-    convolutions = [p for n, p in zip(flat, found, strict=True) if n.op.mnemonic == "conv"]
-    assert all(p[-1].startswith(("conv", "0")) for p in convolutions), convolutions
-
-
 def test_every_edge_joins_a_writer_to_a_reader(resnet: perfc.Report) -> None:
     wires = wiring(resnet)
     for a, b in wires.edges:
         assert set(wires.nodes[a].results) & set(wires.nodes[b].inputs)
     assert len(wires.edges) >= len(wires.nodes) - 1
-
-
-def test_names_of_stored_shapes_are_no_modules() -> None:
-
-    weights = {
-        "block.0.fc.weight": np.zeros((8, 8), np.float32),
-        "block.1.fc.weight": np.zeros((8, 8), np.float32),
-        "view_13/shape": np.array([-1, 8], np.int64),
-    }
-    nodes = [
-        helper.make_node("MatMul", ["x", "block.0.fc.weight"], ["a"], name="node_1"),
-        helper.make_node("Reshape", ["a", "view_13/shape"], ["b"], name="node_2"),
-        helper.make_node("MatMul", ["b", "block.1.fc.weight"], ["y"], name="node_3"),
-    ]
-    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [4, 8]) for n in "xy")
-    stored = [numpy_helper.from_array(a, n) for n, a in weights.items()]
-    graph = helper.make_graph(nodes, "g", [x], [y], stored)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
-    found = paths_of(wiring(perfc.analyze(model)).nodes)
-    assert ("block", "0", "fc") in found
-    assert not any("view_13" in p for p in found)

@@ -89,8 +89,7 @@ class OnnxEditor:
 
     def _beside(self, finding: Finding) -> set[str]:
         """Return the values that the finding's nodes read and write."""
-        wanted = set(finding.nodes)
-        nodes = (n for n in self.graph.nodes if _label(n) in wanted)
+        nodes = (n for n in self.graph.nodes if _label(n) in finding.stored)
         return {t.name for n in nodes for t in (*n.inputs, *n.outputs) if t.name}
 
     def _tensor(self, v: Value) -> Any:
@@ -231,10 +230,9 @@ class OnnxEditor:
 
     def _forget_shapes(self, finding: Finding) -> None:
         """Remove declared shapes between rewired nodes, which may be wrong now."""
-        wanted = set(finding.nodes)
         declared = {id(t) for t in (*self.graph.outputs, *self.graph.inputs)}
         for node in self.graph.nodes:
-            if _label(node) in wanted:
+            if _label(node) in finding.stored:
                 for t in node.outputs:
                     if id(t) not in declared:
                         t.shape = None

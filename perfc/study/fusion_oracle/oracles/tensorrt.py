@@ -28,7 +28,7 @@ def answer(request: OracleRequest) -> OracleAnswer:
     if not is_layers(content):
         raise ParseError("no layers of an engine", where=request.engine, hint=HINT)
     module = Analyses().apply(Canonicalize(), typed(request.model, request.dims))
-    at = {n.name: i for i, n in enumerate(module.graph.nodes)}
+    at = {n.loc.stored_name: i for i, n in enumerate(module.graph.nodes)}
     groups: list[OracleGroup] = []
     for layer, members in members_by_layer(content).items():
         nodes: set[Node] = set()

@@ -7,52 +7,45 @@ import tempfile
 from pathlib import Path
 
 from perfc.api import typed
-from perfc.errors import ModelError
-from perfc.frontend.pytorch.named import HINT, arguments_of, checked
+from perfc.frontend.pytorch.named import checked
 from perfc.frontend.pytorch.torch_program import module_of
-from perfc.frontend.reading.module_name import NamedModule, is_named, require_code
 from perfc.frontend.reading.process import answer_of
 from perfc.ir import Node
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.inductor import TABLE as TABLE
-
-from .. import OracleAnswer, OracleGroup, OracleRequest
+from perfc.study.fusion_oracle import OracleAnswer, OracleGroup
 
 LONGEST_S = 900
 """Seconds after which a compilation is given up."""
-WORKER = "perfc.study.fusion_oracle.inductor_worker"
+WORKER = "tests.oracles.inductor_worker"
 
 
-def answer(request: OracleRequest) -> OracleAnswer:
+def answer(model: str, inputs: tuple[str, ...]) -> OracleAnswer:
     """Return the groups: the nodes that come from the operators of a kernel.
 
+    Args:
+        model: name of the module.
+        inputs: shapes of its inputs.
+
     Raises:
-        ModelError: no PyTorch module by name, or PyTorch does not compile it.
+        ModelError: PyTorch does not compile it.
         MissingExtraError: PyTorch is not installed.
     """
-    if not is_named(request.model):
-        raise ModelError("its oracle compiles PyTorch modules by name", hint=HINT)
-    require_code(NamedModule(request.model))
     with tempfile.TemporaryDirectory(prefix="perfc-fusion-") as folder:
         archive, reply = Path(folder, "model.pt2"), Path(folder, "groups.json")
-        content = {
-            "name": request.model,
-            "inputs": list(request.inputs),
-            "dims": dict(request.dims),
-            "kwargs": arguments_of(request.kwargs),
-        }
+        content = {"name": model, "inputs": list(inputs), "dims": {}, "kwargs": {}}
         answer = answer_of(
             WORKER,
             [str(archive), str(reply)],
             reply,
-            where=request.model,
+            where=model,
             longest_s=LONGEST_S,
             late=(f"PyTorch did not compile it in {LONGEST_S} s", ""),
             request=json.dumps(content),
         )
-        groups = checked(answer, request.model)["groups"]
-        source = module_of(archive.read_bytes(), request.model.rpartition(":")[2])
+        groups = checked(answer, model)["groups"]
+        source = module_of(archive.read_bytes(), model.rpartition(":")[2])
     module = Analyses().apply(Canonicalize(), typed(source))
     origin: dict[str, set[Node]] = {}
     for node in module.graph.nodes:

@@ -1,6 +1,6 @@
 """Process that compiles a PyTorch module with TorchInductor up to its fusion.
 
-Usage: ``python -m perfc.study.fusion_oracle.inductor_worker ARCHIVE GROUPS``, with the request on
+Usage: ``python -m tests.oracles.inductor_worker ARCHIVE GROUPS``, with the request on
 standard input. It writes the exported program and the groups of the scheduler; no code is made.
 """
 

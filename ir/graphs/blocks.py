@@ -1,0 +1,239 @@
+"""Names of nodes where a file has none: by the modules of parameters, or by repeated blocks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, KeysView, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from operator import eq
+from typing import TypeAlias
+
+from ..graph import Graph, Module, Node, Value
+from ..op import Kind
+from ..tensors.types import TensorType
+
+Path: TypeAlias = "tuple[str, ...]"
+NUMBERED = re.compile(r"([^/.]*_)?n?\d*")
+"""Names that exporters count, as opposed to those of a program: ``node_Conv_12``, ``n7``."""
+NAMED = 0.5
+"""Minimum share of nodes with names, or of parameters with paths, for these to be used."""
+BLOCK = re.compile(r"^(before |after )?block \d+")
+"""Start of a name by repeated blocks."""
+LONGEST = 512
+"""Operators on the longest path through a block, at most."""
+ARRANGEMENT = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.SHAPE})
+"""Classes of nodes that compute nothing; blocks may differ in them."""
+LEAST = 0.1
+"""Minimum share of a model's longest path that blocks of one kind make up."""
+FIRST, TAKEN = 0x100, 0x10000
+"""Characters of kinds of nodes, and of nodes that are in a block."""
+
+
+def placed(module: Module) -> Module:
+    """Return the module with a path in each node's name, ``block 3 of 16/Conv``.
+
+    Names of files stay where they have paths. Others are those of the parameters that nodes read,
+    or else of the blocks that repeat, which no renaming of nodes and tensors changes.
+    """
+    graph = module.graph
+    names = [NUMBERED.fullmatch(n.loc.name) is None for n in graph]
+    if sum(names) > NAMED * len(names):
+        return module
+    stored: dict[Node, Path | None] = {}
+    nested = read = 0
+    for n in reversed(graph.nodes):
+        stored[n] = path_of_weights(n)
+        if any(map(is_parameter, n.inputs)):
+            # a matrix without a name is of the module whose bias is added to its product
+            users = {u for v in n.results for u in graph.users.get(v, ())}
+            stored[n] = stored[n] or (stored[users.pop()] if len(users) == 1 else None)
+            nested += len(stored[n] or ()) > 1
+            read += 1
+    is_named = nested >= NAMED * read > 0
+    paths = filled([stored[n] for n in graph]) if is_named else structural(graph)
+    if not any(paths):
+        return module
+    used = Counter[str]()
+    nodes: list[Node] = []
+    for node, path in zip(graph, paths, strict=True):
+        plain = "/".join((*path, node.loc.op_type or node.op.mnemonic))
+        used[plain] += 1
+        name = plain if used[plain] == 1 else f"{plain}_{used[plain] - 1}"
+        loc = replace(node.loc, name=name, in_file=node.loc.stored_name or node.name)
+        nodes.append(replace(node, loc=loc))
+    return replace(module, graph=replace(graph, nodes=tuple(nodes)))
+
+
+def split(name: str) -> Path:
+    """Split a name into parts, at slashes if it has any, otherwise at dots."""
+    parts = name.strip("/").split("/")
+    if len(parts) == 1:
+        parts = name.split(".")
+    return tuple(p for p in parts if p)
+
+
+def path_of_weights(node: Node) -> Path | None:
+    """Return the path of the first parameter that a node reads; None without one."""
+    paths = (split(v.name)[:-1] for v in node.inputs if v is not None and is_parameter(v))
+    return next((path for path in paths if path), None)
+
+
+def is_parameter(v: Value | None) -> bool:
+    """Return True for a stored tensor that is no setting, such as a shape or axes."""
+    if v is None or v.weight is None or not v.weight.is_parameter:
+        return False
+    t = v.type
+    return not (isinstance(t, TensorType) and t.dtype.is_integer and (t.rank is None or t.rank < 2))
+
+
+def filled(paths: Sequence[Path | None]) -> list[Path]:
+    """Fill missing paths with the common prefix of the ones before and after."""
+    following: list[Path] = []
+    after: Path = ()
+    for path in reversed(paths):
+        after = after if path is None else path
+        following.append(after)
+    completed: list[Path] = []
+    before: Path = ()
+    for path, after in zip(paths, reversed(following), strict=True):
+        before = before if path is None else path
+        completed.append(shared(before, after) if path is None else path)
+    return completed
+
+
+def shared(a: Iterable[str], b: Iterable[str]) -> Path:
+    """Return the common prefix of two paths."""
+    prefix: list[str] = []
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        prefix.append(x)
+    return tuple(prefix)
+
+
+def structural(graph: Graph) -> list[Path]:
+    """Return the path of each node by the blocks that repeat on the longest path to an output."""
+    path, active = longest(graph)
+    main: list[Node] = []
+    readers: list[int] = []
+    most = 0
+    for before, node in pairwise((*path[:1], *path)):
+        read = [len(graph.users[v]) for v in before.results if v in node.inputs]
+        most = max([most, *read])
+        if node.op.kind not in ARRANGEMENT:
+            main.append(node)
+            readers.append(most)
+            most = 0
+    spans = repeated(main, readers)
+    if not spans:
+        return [()] * len(graph.nodes)
+    first = {n: i for i, n in enumerate(main)}
+    last = dict(first)
+    for node in reversed(graph.nodes):
+        after = [first[u] for v in node.results for u in graph.users.get(v, ()) if u in first]
+        first.setdefault(node, min(after, default=len(main)))
+    for node in graph:
+        makers = [m for v in node.inputs if v and (m := graph.producers.get(v))]
+        last.setdefault(node, max([last[m] for m in makers], default=-1))
+    paths: list[Path] = []
+    for node in graph:
+        at = first[node] if first[node] < len(main) else last[node]
+        i = sum(at >= end for _, end in spans)
+        if i == len(spans):
+            paths.append((f"after block {i}",))
+        elif (start := spans[i][0]) <= at and (last[node] >= start - 1 or node not in active):
+            paths.append((f"block {i + 1} of {len(spans)}",))
+        else:
+            paths.append((f"before block {i + 1}",))
+    return paths
+
+
+def longest(graph: Graph) -> tuple[list[Node], KeysView[Node]]:
+    """Return the path with most nodes that read parameters, and of these with most nodes.
+
+    The second result are the nodes that a path may have: those that read contents of inputs, as
+    opposed to weights and shapes.
+    """
+    length = dict.fromkeys(graph.nodes[:0], (0, 0))
+    before: dict[Node, Node | None] = {}
+    inputs = set(graph.inputs)
+    for node in graph:
+        makers = [m for v in node.inputs if v and (m := graph.producers.get(v)) in length]
+        if node.op.kind is Kind.SHAPE or not (makers or inputs.intersection(node.inputs)):
+            continue
+        before[node] = nearest = max(makers, key=lambda m: length[m], default=None)
+        weighty, count = length[nearest] if nearest else (0, 0)
+        length[node] = weighty + any(map(is_parameter, node.inputs)), count + 1
+    path: list[Node] = []
+    at = max(length, key=lambda n: length[n], default=None)
+    while at is not None:
+        path.append(at)
+        at = before[at]
+    return path[::-1], length.keys()
+
+
+def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return where each block starts and ends on a path, those of all kinds in order.
+
+    Blocks of one kind have the same operators, whatever their extents; sums of two activations may
+    be missing, as in blocks that change the number of channels.
+
+    Args:
+        main: nodes of the path that compute.
+        readers: how many nodes read the tensor that enters each.
+    """
+    kinds: dict[object, str] = {}
+    text = "".join([kinds.setdefault(kind_of(n), chr(FIRST + len(kinds))) for n in main])
+    sums = {c for c, n in zip(text, main, strict=True) if is_sum(n)}
+    spans: list[tuple[int, int]] = []
+    while True:
+        best: list[tuple[int, int]] = []
+        for start, size in runs(text, readers):
+            block = text[start : start + size]
+            pattern = "".join([f"{c}?" if c in sums else c for c in block])
+            matches = [m.span() for m in re.finditer(pattern, text)]
+            if length_of(matches) > length_of(best) and any(
+                is_parameter(v) for n in main[start : start + size] for v in n.inputs
+            ):
+                best = matches
+        if len(best) < 2 or length_of(best) < LEAST * len(main):
+            return sorted(spans)
+        spans += best
+        taken = {i for span in best for i in range(*span)}
+        text = "".join([chr(TAKEN + i) if i in taken else c for i, c in enumerate(text)])
+
+
+def runs(text: str, readers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the start and size of what repeats longest, for each size.
+
+    A block starts where most operators read the tensor that enters it: there residual branches
+    split.
+    """
+    for size in range(2, min(len(text) // 2, LONGEST) + 1):
+        equal = bytes(map(eq, text, text[size:]))
+        run = max(equal.split(b"\0"), key=len)
+        if len(run) >= size:
+            first = equal.index(run)
+            starts, last = range(first, first + len(run) % size + 1), first + len(run)
+            yield max(starts, key=lambda i: sum(readers[i:last:size])), size
+
+
+def length_of(spans: Sequence[tuple[int, int]]) -> int:
+    """Return the number of nodes in blocks."""
+    return sum(end - start for start, end in spans)
+
+
+def kind_of(node: Node) -> object:
+    """Return what blocks of one kind have in common of a node."""
+    if node.op.kind is not Kind.CONV or len(node.inputs) < 2 or node.inputs[1] is None:
+        return node.op.mnemonic
+    shape = node.inputs[1].shape or ()
+    return node.op.mnemonic, shape[1:2] == (1,), all(extent == 1 for extent in shape[2:])
+
+
+def is_sum(node: Node) -> bool:
+    """Return True for a sum of activations or with a mask, as opposed to a bias."""
+    stored = [v for v in node.inputs if v and v.weight]
+    return node.op.mnemonic == "add" and not any(len(v.shape or ()) < 2 for v in stored)
