@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from ..graph import Graph, Module, Node, Value
 from ..op import Kind
+from ..ops.elementwise.elementwise import Add
 from ..tensors.types import TensorType
 
 Path: TypeAlias = "tuple[str, ...]"
@@ -236,4 +237,4 @@ def kind_of(node: Node) -> object:
 def is_sum(node: Node) -> bool:
     """Return True for a sum of activations or with a mask, as opposed to a bias."""
     stored = [v for v in node.inputs if v and v.weight]
-    return node.op.mnemonic == "add" and not any(len(v.shape or ()) < 2 for v in stored)
+    return isinstance(node.op, Add) and not any(len(v.shape or ()) < 2 for v in stored)

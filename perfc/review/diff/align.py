@@ -6,14 +6,21 @@ Names only decide between pairings that are structurally equivalent.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import partial
+from itertools import groupby
 
 from perfc.ir import Graph, Node
 
 from .gaps import aligned, gaps, increasing
 from .labels import DiffSide, Labels
 from .wiring import OUTSIDE, DiffWiring, skeleton, wiring
+
+MOST_RUNS = 8
+"""Runs of layers that are searched elsewhere; more are no move but another model."""
+MOVED_PRODUCTS = 2
+"""Minimum number of products in a run that moved: single ones are equal by chance."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +31,15 @@ class Alignment:
         pairs: old and new node, in the new order, including nodes of regions.
         removed: nodes only in the old graph.
         added: nodes only in the new graph.
+        moved: new nodes of runs that are equal but elsewhere.
+        copied: added nodes of runs that the old graph has, with the names of those there.
     """
 
     pairs: tuple[tuple[Node, Node], ...]
     removed: tuple[Node, ...]
     added: tuple[Node, ...]
+    moved: frozenset[Node] = frozenset()
+    copied: Mapping[Node, str] = field(default_factory=dict[Node, str])
 
 
 def align(old: Graph, new: Graph, old_side: DiffSide, new_side: DiffSide) -> Alignment:
@@ -51,7 +62,9 @@ def align(old: Graph, new: Graph, old_side: DiffSide, new_side: DiffSide) -> Ali
             pairs += inner.pairs
             removed += inner.removed
             added += inner.added
-    return Alignment(tuple(pairs), tuple(removed), tuple(added))
+    return Alignment(
+        tuple(pairs), tuple(removed), tuple(added), matching.moved(), matching.copied()
+    )
 
 
 class Matching:
@@ -62,6 +75,7 @@ class Matching:
         self.left, self.right = left, right
         self.of_old: dict[int, int] = {}
         self.of_new: dict[int, int] = {}
+        self.in_runs: set[tuple[int, int]] = set()
         self.strict = (
             [left.strict(n) for n in old.nodes],
             [right.strict(n) for n in new.nodes],
@@ -87,6 +101,7 @@ class Matching:
         # what types decide comes first: without them, layers of equal kind look equal
         self.colours(*self.strict)
         self.colours(*rough, is_sure=True)
+        self.runs()
         self.products()
         if self.is_done:
             return
@@ -96,6 +111,45 @@ class Matching:
         self.fill(self.score)
         names = ([n.op.mnemonic for n in self.old.nodes], [n.op.mnemonic for n in self.new.nodes])
         self.spread(*names)
+
+    def runs(self) -> None:
+        """Pair the longest equal runs of layers, wherever they are."""
+        labels, other = self.strict
+        for _ in range(MOST_RUNS):
+            old, new = self.left_over()
+            a, b = [labels[i] for i in old], [other[j] for j in new]
+            i, j, size = SequenceMatcher(None, a, b, autojunk=False).find_longest_match()
+            run = list(zip(old[i : i + size], new[j : j + size], strict=True))
+            if self.products_in(j for _, j in run) < MOVED_PRODUCTS:
+                return
+            self.in_runs.update(pair for pair in run if self.pair(*pair))
+
+    def left_over(self) -> tuple[list[int], list[int]]:
+        """Return the nodes of both sides that are not matched."""
+        old = [i for i in range(len(self.old.nodes)) if i not in self.of_old]
+        return old, [j for j in range(len(self.new.nodes)) if j not in self.of_new]
+
+    def products_in(self, run: Iterable[int]) -> int:
+        """Return the number of products among nodes of the new graph."""
+        return sum(self.right.mac(self.new.nodes[j]) > 0 for j in run)
+
+    def moved(self) -> frozenset[Node]:
+        """Return the new nodes of equal runs that are not in the order of the others."""
+        order = increasing(self.of_old.items())
+        return frozenset(self.new.nodes[j] for _, j in self.in_runs.difference(order))
+
+    def copied(self) -> dict[Node, str]:
+        """Return the added nodes of runs that the old graph has, with the names of those there."""
+        labels, other = self.strict
+        copied: dict[Node, str] = {}
+        for _, group in groupby(enumerate(self.left_over()[1]), lambda item: item[1] - item[0]):
+            run = [j for _, j in group]
+            matcher = SequenceMatcher(None, labels, [other[j] for j in run], autojunk=False)
+            start, _, size = matcher.find_longest_match()
+            if size == len(run) and self.products_in(run):
+                origins = self.old.nodes[start : start + size]
+                copied |= {self.new.nodes[j]: n.name for j, n in zip(run, origins, strict=True)}
+        return copied
 
     @property
     def is_done(self) -> bool:
@@ -181,8 +235,7 @@ class Matching:
 
     def fill(self, score: Callable[[int, int], float]) -> None:
         """Pair remaining nodes in the gaps between pairs of increasing order."""
-        old = [i for i in range(len(self.old.nodes)) if i not in self.of_old]
-        new = [j for j in range(len(self.new.nodes)) if j not in self.of_new]
+        old, new = self.left_over()
         frame = increasing(self.of_old.items())
         for left, right in list(gaps(old, new, frame)):
             for i, j in aligned(left, right, score):

@@ -211,8 +211,10 @@ def in_words(edit: Edit) -> str:
     match head.status:
         case Status.CHANGED:
             text = head.details[0] if head.details else "changed"
-        case status:
+        case Status.ADDED | Status.REMOVED as status:
             text = status.value
+        case status:
+            text = f"{status.value} {head.details[0]}"
     others = [c for c in edit.changes if c is not head and not c.is_carried]
     if len(others) > MANY:
         counts = [f"{sum(c.status is s for c in others)} {s.value}" for s in Status]

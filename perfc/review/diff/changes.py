@@ -23,6 +23,8 @@ class Status(Enum):
     ADDED = "added"
     REMOVED = "removed"
     CHANGED = "changed"
+    MOVED = "moved"
+    DUPLICATED = "duplicated"
 
     __hash__ = object.__hash__
 
@@ -69,18 +71,28 @@ CONVERSIONS = (Cast, QuantizeLinear, DequantizeLinear)
 def changes(alignment: Alignment, left: Labels, right: Labels) -> list[Change]:
     """Return changed pairs in the new order, then removed nodes, then added ones."""
     all_changes: list[Change] = []
-    differ = {b: (a, left, right) for a, b in alignment.pairs if left.strict(a) != right.strict(b)}
+    differ = {
+        b: a
+        for a, b in alignment.pairs
+        if b in alignment.moved or left.strict(a) != right.strict(b)
+    }
     made_new = {v for b in differ for v in b.results} | {
         v for n in alignment.added for v in n.results
     }
     gone = {v for n in alignment.removed for v in n.results}
-    for new, (old, _, _) in differ.items():
+    for new, old in differ.items():
         details = tuple(_details(old, new, left, right))
-        if details:
+        if new in alignment.moved:
+            all_changes.append(Change(Status.MOVED, old, new, (f"from {old.name}",)))
+        elif details:
             carried = is_carried(old, new, left, right, made_new, gone)
             all_changes.append(Change(Status.CHANGED, old, new, details, carried))
     all_changes += [Change(Status.REMOVED, n, None) for n in alignment.removed]
-    all_changes += [Change(Status.ADDED, None, n, _made(n, right)) for n in alignment.added]
+    for n in alignment.added:
+        origin = alignment.copied.get(n)
+        status = Status.DUPLICATED if origin else Status.ADDED
+        details = (f"from {origin}",) if origin else _made(n, right)
+        all_changes.append(Change(status, None, n, details))
     return all_changes
 
 
@@ -254,6 +266,7 @@ class Causes:
                 loose = c.status is not Status.CHANGED
                 if c.is_carried or (
                     loose
+                    and (c.status is Status.MOVED) is (other.status is Status.MOVED)
                     and (other.status is not Status.CHANGED or isinstance(c.node.op, CONVERSIONS))
                 ):
                     self.unite(maker, k)

@@ -141,6 +141,13 @@ class KernelPair:
         return (*self.new, *self.old)[0].kernel.anchor.name
 
 
+def status_of(old: Sequence[object], new: Sequence[object], *, is_same: bool) -> str:
+    """Return the status of matched kernels: added, removed, same or changed."""
+    if not old:
+        return "added"
+    return "removed" if not new else "same" if is_same else "changed"
+
+
 def kernel_pairs(
     old: Report,
     new: Report,

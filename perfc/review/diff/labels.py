@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields
-from typing import TypeAlias
 
 from perfc.ir import Node, Numbers, Op, Poly, TensorType, Type, Value
 from perfc.passes.roofline.cost import NodeCost
-
-Label: TypeAlias = "Callable[[Node], Hashable]"
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,6 @@ class Labels:
         _, rough = self._op(node.op)
         ins = tuple([v and (rank(v.type), v.weight is not None) for v in node.inputs])
         return rough, ins, tuple([v and rank(v.type) for v in node.outputs])
-
-    def mnemonic(self, node: Node) -> Hashable:
-        """Return the operator."""
-        return node.op.mnemonic
 
     def mac(self, node: Node) -> float:
         """Return the multiply-accumulates in one run."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import fields
 from operator import attrgetter
 
@@ -91,7 +93,7 @@ def total_cells(r: TotalRow) -> tuple[str, ...]:
 def blame(views: DiffViews, top: int | None) -> Section:
     """Return the section of causes: those of 90 % of the change in a line, and a table."""
     metric = BY_KEY[views.blame_metric]
-    if not views.blame:
+    if not any(r.share for r in views.blame):
         return Section("blame", "blame", (Note(unchanged(views)),))
     whole = sum(r.is_named for r in views.blame)
     line = (
@@ -152,7 +154,14 @@ def unchanged(views: DiffViews) -> str:
     """Return the note for a diff without changed costs."""
     if not views.changes:
         return "no difference: the same nodes with the same costs"
-    return f"{plural(len(views.changes), 'node')} changed, without a change in cost"
+    return f"{', '.join(by_status(views.changes, least=1))} nodes, without a change in cost"
+
+
+def by_status(rows: Sequence[ChangeRow], least: int = 0) -> list[str]:
+    """Return the number of nodes of each status; those of moves only where there are some."""
+    counts = Counter(dict.fromkeys(("added", "removed", "changed"), 0) if not least else ())
+    counts.update(r.status for r in rows)
+    return [f"{count} {status}" for status, count in counts.items()]
 
 
 def kernels(views: DiffViews, top: int | None) -> Section:
@@ -212,7 +221,7 @@ def nodes(views: DiffViews, top: int | None) -> Section:
     ordered = sorted(views.changes, key=lambda r: r.is_carried)
     edited = [r for r in ordered if not r.is_carried]
     shown = ordered[:top]
-    counts = [f"{sum(r.status == s for r in ordered)} {s}" for s in ("added", "removed", "changed")]
+    counts = by_status(ordered)
     title = f"nodes: {', '.join(counts)}, {len(ordered) - len(edited)} of them as a consequence"
     note = Note(
         f"{plural(views.aligned_nodes, 'node')} aligned by structure, "

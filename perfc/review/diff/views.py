@@ -13,7 +13,7 @@ from perfc.view.report.units import share
 from .blame import Culprit
 from .difference import Difference
 from .figures import Figure, Metric
-from .kernels import KernelPair, known
+from .kernels import KernelPair, known, status_of
 from .lines import LineRow, changed_lines
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class ChangeRow:
     """A changed, added or removed node.
 
     Args:
-        status: added, removed or changed.
+        status: added, removed, changed, moved or duplicated.
         op_type: operator.
         node: name, preferably in the new model.
         details: differences.
@@ -255,14 +255,8 @@ def culprit_row(c: Culprit, is_named: bool) -> CulpritRow:
 def kernel_row(pair: KernelPair) -> KernelRow:
     """Return the row of one pair of kernels."""
     a, b = pair.before, pair.after
-    if not pair.old:
-        status = "added"
-    elif not pair.new:
-        status = "removed"
-    else:
-        status = "same" if pair.is_same else "changed"
     return KernelRow(
-        status,
+        status_of(pair.old, pair.new, is_same=pair.is_same),
         pair.label,
         pair.name,
         len(pair.old),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
+from perfc.review.diff.kernels import status_of
 from perfc.view.html.blocks import section_block
 from perfc.view.html.page import CHARTS, PRINTED, Tables, rendered
 from perfc.view.html.payload import Json, number, payload, table, time_s
@@ -21,15 +21,6 @@ from .headline import change_block
 if TYPE_CHECKING:
     from perfc.api import Report
     from perfc.review.diff import Difference
-
-
-class PairStatus(Enum):
-    """Status of kernels in a comparison."""
-
-    ADDED = "added"
-    REMOVED = "removed"
-    CHANGED = "changed"
-    SAME = "same"
 
 
 @record
@@ -57,13 +48,9 @@ class Pair:
         return delta if abs(delta) > 1e-12 * max(self.old_s, self.new_s) else 0.0
 
     @property
-    def change(self) -> PairStatus:
+    def change(self) -> str:
         """Return the status of the kernels."""
-        if not self.old:
-            return PairStatus.ADDED
-        if not self.new:
-            return PairStatus.REMOVED
-        return PairStatus.SAME if self.is_same else PairStatus.CHANGED
+        return status_of(self.old, self.new, is_same=self.is_same)
 
 
 @record
@@ -140,7 +127,7 @@ def cells(comparison: ComparisonContent, pair: Pair) -> tuple[Cell, ...]:
     nodes = gathered([n for k in new or old for n in k.nodes])
     return (
         pair.new[0] if pair.new else None,
-        pair.change.value,
+        pair.change,
         pair.old_s if old else None,
         pair.new_s if new else None,
         pair.delta_s,

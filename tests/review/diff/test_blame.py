@@ -277,7 +277,6 @@ def test_labels_forget_what_they_are_to_forget() -> None:
     assert labels.strict(a) != labels.strict(c)
     assert labels.shapeless(a) == labels.shapeless(b) == labels.shapeless(c)
     assert labels.shapeless(a) != labels.shapeless(d)
-    assert labels.mnemonic(a) == labels.mnemonic(d) == "softmax"
     assert labels.kind(a) is a.op.kind
     assert (labels.mac(a), labels.weights(a)) == (0.0, 0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -268,3 +269,46 @@ def test_the_interval_lies_around_the_total_where_kernels_do_not_add_up() -> Non
     before, after = found.totals[Metric.TIME]
     low, high = found.intervals[Metric.TIME]
     assert low <= after.value - before.value <= high
+
+
+BLOCKS = {"A": (16, 3), "B": (24, 5), "C": (32, 1)}
+
+
+def of_blocks(order: str) -> onnx.ModelProto:
+    """Return residual blocks of two convolutions each, as named."""
+    nodes, stored, last = [], [], "x"
+    for at, block in enumerate(order):
+        width, kernel = BLOCKS[block]
+        stored += [
+            models.stored(f"{at}.u", (width, 8, kernel, kernel)),
+            models.stored(f"{at}.v", (8, width, 1, 1)),
+        ]
+        pads = [kernel // 2] * 4
+        nodes += [
+            helper.make_node("Conv", [last, f"{at}.u"], [f"{at}.a"], f"{at}/u", pads=pads),
+            helper.make_node("Relu", [f"{at}.a"], [f"{at}.b"], f"{at}/act"),
+            helper.make_node("Conv", [f"{at}.b", f"{at}.v"], [f"{at}.c"], f"{at}/v"),
+            helper.make_node("Add", [f"{at}.c", last], [f"{at}.y"], f"{at}/sum"),
+        ]
+        last = f"{at}.y"
+    nodes.append(helper.make_node("Sigmoid", [last], ["y"], "end"))
+    return models.model(nodes, stored, [1, 8, 32, 32], [1, 8, 32, 32])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "counts", "cause"),
+    [
+        # the last sum is the last one of either
+        ("ABC", "ACB", {"moved": 3}, "moved from 1/u"),
+        ("ABC", "ABBC", {"duplicated": 4}, "duplicated from 1/u"),
+        ("ABC", "ABCA", {"duplicated": 4}, "duplicated from 0/u"),
+        ("AB", "ABC", {"added": 4}, "added"),
+        ("ABC", "AB", {"removed": 4}, "removed"),
+    ],
+)
+def test_moved_and_duplicated_layers_are_no_new_ones(
+    old: str, new: str, counts: dict[str, int], cause: str
+) -> None:
+    found = between(of_blocks(old), of_blocks(new))
+    assert Counter(c.status.value for c in found.changes) == counts
+    assert [c.what for c in found.blame.culprits] == [cause]
