@@ -94,7 +94,7 @@ def published(folder: Path, name: str) -> Iterator[Any]:
 
 
 def _neusight(r: Any) -> RunRow | None:
-    """Yield NeuSight's rows: FP32 steps without an optimiser, on one GPU and on four."""
+    """Return a row of NeuSight: an FP32 step without an optimiser, on one GPU or on four."""
     if str(r.mode) != "train" or str(r.device) not in NEUSIGHT:
         return None
     variant, batch = str(r.variant), int(r.batch)

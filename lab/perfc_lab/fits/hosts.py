@@ -268,6 +268,7 @@ def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
     host, hosts = numbered([r.host for r in rows])
     network, networks = numbered(of_network)
     repeats = Counter(of_network)
+    # squared: all rows of one network on one board count as one
     weight = np.array([repeats[n] ** -0.5 for n in of_network])
     device_s = np.array([r.run.device_s for r in rows])
     operators = np.array([r.run.operators for r in rows])
@@ -288,6 +289,7 @@ def fitted(rows: Sequence[HostSample], helper_s: float) -> HostFit:
         longer = np.maximum(device, waiting)
         each = (device / longer) ** SHARPNESS + (waiting / longer) ** SHARPNESS
         error = (np.log(longer * each ** (1 / SHARPNESS) + fixed_s) - measured) / OUTLIER
+        # root of the pseudo-Huber loss, as least_squares squares what it is given
         robust = np.sign(error) * np.sqrt(2 * (np.sqrt(1 + error**2) - 1)) * OUTLIER
         return np.concatenate([weight * robust / ERROR, z])
 

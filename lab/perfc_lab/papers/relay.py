@@ -104,10 +104,12 @@ def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
             return
         shape = [fact["weight_elements"] / fact["weights"], 0.0, 0.0, 0.0]
         op = "bias" if op == "add" else op
+    # weights of TVM's dense are [out, in]
     if op == "matmul":
         shape[:2] = shape[1::-1]
     attributes = [0.0] * ATTRIBUTES
     if op.startswith("conv"):
+        # of an odd sum the end has one more
         pads = [fact[f"pad_{axis}"] // 2 for axis in "hw"]
         ends = [fact[f"pad_{axis}"] - start for axis, start in zip("hw", pads, strict=True)]
         attributes = [

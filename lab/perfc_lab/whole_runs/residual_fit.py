@@ -267,6 +267,7 @@ def _left(
 
 def _spread(values: NDArray[np.float32], left: Array, names: tuple[str, ...], seed: int) -> Trees:
     library = xgboost()
+    # a row without error has no logarithm
     matrix = library.DMatrix(values, np.log(np.abs(left) + 1e-3), feature_names=list(names))
     return BoostedTrees.of(library.train({**SPREAD, "seed": seed}, matrix, SPREAD_ROUNDS))
 
@@ -286,6 +287,7 @@ def grown(pruned: Pruned, weight: Array, recipe: SumRecipe) -> Any:
         total = rest + stack.total(launch)
         share = launch / total[stack.row]
         error = np.log(total) - measured
+        # gradient and curvature of the pseudo-Huber loss, by each launch's share of its sum
         bend = weight / np.sqrt(1 + (error / recipe.knee) ** 2)
         return (error * bend)[stack.row] * share, bend[stack.row] * share + 1e-9
 

@@ -96,6 +96,7 @@ def with_extents(frame: pd.DataFrame, op: str) -> pd.DataFrame:
     head = width // frame["n_head"]
     gated = frame["use_gated_mlp"].astype(int) + 1
     heads = frame["n_head"] // shards
+    # where there are fewer key heads than shards, each shard has a copy of one
     kv_heads = (frame["n_kv_head"] // shards).clip(lower=1)
     expanded = frame["n_expanded_embd"] // shards
     products = {

@@ -97,6 +97,7 @@ def learn(
     place = next(network.parameters()).device
     while state.epoch < recipe.epochs and state.seconds < recipe.limit_s:
         order = random.Random(f"{seed} {state.epoch}")
+        # a resumed epoch has the same order, and begins where it was interrupted
         for batch in islice(batches(order), state.step, None):
             share = max(state.seconds / recipe.limit_s, state.epoch / recipe.epochs)
             for group in optimiser.param_groups:

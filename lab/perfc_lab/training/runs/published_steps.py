@@ -82,6 +82,7 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
         for s in steps
     ]
     measured = np.log([s.step.time_s for s in steps])
+    # each architecture counts the same, however many steps it has
     rows = Counter(s.step.architecture for s in steps)
     weights = np.array([1 / rows[s.step.architecture] for s in steps])
     weights /= weights.mean()
@@ -89,6 +90,7 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
     def loss(logs: Array) -> float:
         said = np.array([np.log((t * np.exp(x @ logs)).sum()) for t, x in tables])
         error = (measured - said) / HUBER
+        # pseudo-Huber, and a penalty on factors other than 1
         rounded = 2 * HUBER**2 * (np.sqrt(1 + error**2) - 1)
         return float((weights * rounded).sum() + RIDGE * (logs**2).sum())
 
