@@ -15,6 +15,7 @@ from perfc.errors import ParseError
 from perfc.machine.parallel import Parallel
 from perfc.serving import llm
 from perfc.serving.cost.memory import MemoryDemand, MemoryPlan
+from perfc.serving.host import host_model_of
 from perfc.serving.output.report import ServingReport
 from perfc.serving.output.views import document
 from perfc.serving.simulation.arrivals import Request, Workload
@@ -337,6 +338,14 @@ def test_a_batch_is_its_server_without_arrivals(runtime: str, target: str) -> No
     assert batch.version == server.version
     assert batch.measured_versions == server.measured_versions
     assert rate_of(batch) > 0.97 * rate_of(server)
+
+
+@pytest.mark.parametrize(("runtime", "version"), [("trtllm", "1.0"), ("sglang", "0.5")])
+def test_no_server_sends_the_tokens_of_a_batch(runtime: str, version: str) -> None:
+    options: dict[str, Any] = {**SHORT, "runtime": runtime, "runtime_version": version}
+    options |= {"offline": True, "concurrency": 512}
+    least_s = host_model_of(runtime, version).write_s
+    assert rate_of(llm(SMALL, "h100", **options)) > 1 / least_s
 
 
 def test_a_batch_has_no_rate() -> None:
