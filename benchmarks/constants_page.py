@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from perfc.common.fitted import every_constant
 from perfc_lab.board import Board, BoardTable, columns
+from perfc_lab.fits.fitted import every_constant
 
 FILE = Path(__file__).parents[1] / "lab" / "docs" / "constants.md"
 COLUMNS = columns(

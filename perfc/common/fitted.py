@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .toml_file import remembered, written
+from .toml_file import remembered
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 FILE_NAME = "constants.toml"
 """Name of the file of fitted constants in a folder of code."""
-FOLDERS = ("analyzers", "passes", "serving", "distributed")
-"""Folders of perfc that have such files."""
 
 
 class ConstantOrigin(StrEnum):
@@ -104,15 +102,6 @@ def read_constants(path: Path) -> Mapping[str, FittedConstant]:
     }
 
 
-def every_constant() -> Iterator[tuple[str, str, FittedConstant]]:
-    """Yield the file, the name and the record of each fitted constant of perfc."""
-    root = Path(__file__).parents[1]
-    for folder in FOLDERS:
-        for path in sorted((root / folder).rglob(FILE_NAME)):
-            for name, constant in read_constants(path).items():
-                yield path.relative_to(root.parent).as_posix(), name, constant
-
-
 def read_records(path: Path, of: type[Record]) -> dict[str, Record]:
     """Return the records of a file that comes with perfc, by name; unknown keys are ignored."""
     tables = remembered(path.read_text(encoding="utf-8"))
@@ -124,20 +113,3 @@ def read_records(path: Path, of: type[Record]) -> dict[str, Record]:
         for name, table in tables.items()
         if isinstance(table, dict)
     }
-
-
-def as_toml(records: Mapping[str, DataclassInstance], comment: str) -> str:
-    """Return records in the format that `read_records` reads, numbers with four digits.
-
-    Args:
-        records: by name; written in the order of the names.
-        comment: first line of the file.
-    """
-    tree: dict[str, object] = {}
-    for name, record in sorted(records.items()):
-        values = {f.name: getattr(record, f.name) for f in fields(record)}
-        tree[name] = {
-            k: float(f"{v:.4g}") if isinstance(v, float) else list(v) if isinstance(v, tuple) else v
-            for k, v in values.items()
-        } | {"origin": ConstantOrigin.FITTED.value}
-    return written(tree, comment)

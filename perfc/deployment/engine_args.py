@@ -78,8 +78,8 @@ class EngineArgs:
 def read_engine_args(text: str) -> EngineArgs:
     """Read the command line of an engine, or a file with it: a script, YAML or JSON.
 
-    YAML is of Kubernetes, Dynamo or llm-d. Workers for prefill become ``prefill_gpus``, replicas
-    become data parallelism.
+    YAML is of Kubernetes, Dynamo or llm-d. Workers for prefill become ``prefill_gpus``, divided as
+    the first one, replicas become data parallelism.
 
     Raises:
         ParseError: no engine is called, a value is invalid, or the file cannot be read.
@@ -102,8 +102,13 @@ def read_engine_args(text: str) -> EngineArgs:
     decoding = next((w for w in workers if not w.is_prefill), workers[0])
     made = _FlagReader(decoding, where, folder).engine_args()
     prefill = [w for w in workers if w.is_prefill and w is not decoding]
-    gpus = sum(w.replicas * _ranks(_FlagReader(w, where, folder).engine_args()) for w in prefill)
-    options = {**made.options, **({"prefill_gpus": gpus} if gpus else {})}
+    each = [_FlagReader(w, where, folder).engine_args() for w in prefill]
+    gpus = sum(w.replicas * _ranks(args) for w, args in zip(prefill, each, strict=True))
+    options = made.options
+    if each:
+        degrees = [f"{k}={n}" for k, n in each[0].parallel.items() if k != "dp"]
+        divided = {"prefill_parallel": ",".join(degrees) or "tp=1"}
+        options = {**options, "prefill_gpus": gpus, **divided}
     replicas = decoding.replicas * made.parallel.get("dp", 1)
     parallel = {**made.parallel, **({"dp": replicas} if replicas > 1 else {})}
     return EngineArgs(made.runtime, made.model, options, parallel, made.unmodeled)

@@ -223,12 +223,21 @@ def _nearest(names: Iterable[str], version: str) -> str:
 def disaggregated_host_model(runtime: str, version: str = "") -> HostModel:
     """Return the host model for disaggregated prefill, or that of servers if too few were measured.
 
+    The intervals of the latter are no narrower than those of any runtime's disaggregated prefill.
+
     Raises:
         ParseError: the version does not start with a number.
     """
     served = host_model_of(runtime, version)
     known = host_models().get(f"{runtime}{DISAGGREGATED}")
-    return known if known is not None and known.rows >= ENOUGH_ROWS else served
+    if known is not None and known.rows >= ENOUGH_ROWS:
+        return known
+    measured = [model for name, model in host_models().items() if name.endswith(DISAGGREGATED)]
+    bands = {
+        name: (min if name.endswith("low") else max)(getattr(m, name) for m in (served, *measured))
+        for name in ("ttft_low", "ttft_high", "tpot_low", "tpot_high")
+    }
+    return replace(served, **bands)
 
 
 def numbers_of(version: str) -> tuple[int, ...]:

@@ -42,6 +42,8 @@ class ServingSettings(TypedDict, total=False):
         token_budget: tokens of a step.
         utilization: share of memory that the engine takes, as its runtime defines it.
         prefill_gpus: GPUs of disaggregated prefill; 0 for none.
+        prefill_parallel: degrees of a prefill engine, also as ``tp=4,attention-dp=2``; "" for those
+            of ``parallel``, or all of the GPUs where they are fewer.
         draft_tokens: tokens drafted per sequence before a step verifies them; 0 for none.
         acceptance: probability that a drafted token is accepted if those before it were.
         draft: configuration of the drafting model; "" for the model's own prediction layer.
@@ -70,6 +72,7 @@ class ServingSettings(TypedDict, total=False):
     token_budget: int | None
     utilization: float | None
     prefill_gpus: int
+    prefill_parallel: Parallel | Mapping[str, object] | str
     draft_tokens: int
     acceptance: float
     draft: str | os.PathLike[str] | LanguageModel
@@ -103,6 +106,7 @@ DEFAULTS = ServingSettings(
     token_budget=None,
     utilization=None,
     prefill_gpus=0,
+    prefill_parallel="",
     draft_tokens=0,
     acceptance=0.0,
     draft="",

@@ -6,16 +6,20 @@ import math
 from dataclasses import replace
 
 from perfc.ir import record
+from perfc.machine.parallel import Parallel
 
 from .engine import Engine
 from .simulation.arrivals import Workload
-from .simulation.disaggregated import Prefill, simulate_disaggregated
+from .simulation.disaggregated import simulate_disaggregated
 from .simulation.load import Load
+from .simulation.scheduler import Limits
 from .simulation.simulate import SimulatedRun, simulate
 from .simulation.steady_state import Server, Steady, steady
 
 
-def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> Steady:
+def served(
+    engine: Engine, load: Load, engines: int, prefill: tuple[int, Parallel | None] = (0, None)
+) -> Steady:
     """Return the steady state of a load on copies of an engine.
 
     Each pipeline stage works on the sequences of another group, so a copy has as many groups as
@@ -26,7 +30,8 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
         engine: each copy.
         load: load on all copies.
         engines: number of copies.
-        prefill_gpus: GPUs of disaggregated prefill; 0 for none.
+        prefill: GPUs of disaggregated prefill, 0 for none, and the degrees of a prefill engine,
+            None for those of a copy, or all GPUs where they are fewer.
 
     Raises:
         PerfcError: as `steady`, or too few GPUs compute prompts.
@@ -40,39 +45,21 @@ def served(engine: Engine, load: Load, engines: int, prefill_gpus: int = 0) -> S
     groups = copies * stages
     limits = engine.limits(isl, osl, stages)
     busy = min(groups, load.concurrency or groups)
+    gpus, degrees = prefill
 
     def serve(workload: Workload) -> SimulatedRun:
-        if prefill_gpus:
-            worker = _prefill_worker(engine, prefill_gpus, isl)
-            prefill = Prefill(worker, prefill_gpus // worker.ranks, busy)
-            return simulate_disaggregated(workload, limits, engine.cost, prefill)
+        if gpus:
+            usual = Parallel(gpus) if gpus < engine.ranks else engine.parallel
+            worker = replace(engine, parallel=(degrees or usual).checked())
+            workers = gpus // worker.ranks if worker.memory(isl, 1).fits(isl + 1) else 0
+            at_once = workers * worker.parallel.sequence_groups / busy
+            return simulate_disaggregated(workload, limits, engine.cost, worker, at_once)
         return simulate(workload, limits, engine.cost)
 
-    result = steady(load, groups, Server(serve, limits, engine.law.before_s))
+    # users at the prefill engines take no slots
+    free = Limits(load.concurrency) if gpus and load.concurrency else limits
+    result = steady(load, groups, Server(serve, free, engine.law.before_s))
     return replace(result, idle=result.idle + copies * (depth - stages))
-
-
-def _prefill_worker(engine: Engine, gpus: int, isl: int) -> Engine:
-    """Return the engine of a prefill worker: a copy, or one of fewer ranks if ``gpus`` are fewer.
-
-    The copy is returned too if the model fits none of these.
-    """
-    whole = engine.parallel
-    widths = (math.gcd(gpus, engine.ranks), gpus) if gpus < engine.ranks else ()
-    for width in widths:
-        data = math.gcd(whole.attention_data, width)
-        narrow = replace(
-            whole,
-            tensor=width // data,
-            pipeline=1,
-            attention_data=data,
-            expert=min(whole.expert, width),
-            nodes=-(-whole.nodes * width // engine.ranks),
-        )
-        worker = replace(engine, parallel=narrow)
-        if worker.memory(isl, 1).fits(isl + 1):
-            return worker
-    return engine
 
 
 @record

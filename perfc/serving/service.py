@@ -69,7 +69,10 @@ def llm(
     True
     """
     given, added = split(options)
-    divided = _degrees(given["parallel"])
+    divided, degrees = _degrees(given["parallel"]), given["prefill_parallel"]
+    if degrees and not given["prefill_gpus"]:
+        message, hint = "no GPUs compute prompts", "--prefill-gpus gives them"
+        raise ParseError(message, where="--prefill-parallel", hint=hint)
     engine = engine_of(config, target, options)
     model, images = engine.model, added.get("images", 0)
     image_tokens = images * (model.tower.tokens if model.tower else 0)
@@ -92,7 +95,7 @@ def llm(
         engine,
         load.checked(),
         divided.data,
-        given["prefill_gpus"],
+        (given["prefill_gpus"], _degrees(degrees) if degrees else None),
         given["prices"] or Prices(),
         given["grid"],
         given["has_parts"],
@@ -154,8 +157,10 @@ def older_notes(
     return ()
 
 
-def _degrees(parallel: Parallel | Mapping[str, object]) -> Parallel:
+def _degrees(parallel: Parallel | Mapping[str, object] | str) -> Parallel:
     """Return the degrees of parallelism of a served model."""
+    if isinstance(parallel, str):
+        parallel = dict([p.partition("=")[::2] for p in parallel.split(",") if p])
     degrees = parallel if isinstance(parallel, Parallel) else ALONE.with_values(parallel)
     return degrees.require_serving()
 
@@ -221,7 +226,7 @@ def report_of(
     engine: Engine,
     load: Load,
     engines: int,
-    prefill_gpus: int,
+    prefill: tuple[int, Parallel | None],
     prices: Prices,
     grid: Region | None,
     has_parts: bool = False,
@@ -229,7 +234,7 @@ def report_of(
 ) -> ServingReport:
     """Return the report of a load on ``engines`` engines.
 
-    ``has_parts`` breaks the time of steps down; ``longest`` is as
+    ``prefill`` is as for `served`; ``has_parts`` breaks the time of steps down; ``longest`` is as
     `longest_of` returns it.
 
     Raises:
@@ -239,7 +244,7 @@ def report_of(
         raise ParseError(f"{engines} engines", where="--dp", hint=f"1 to {MOST_ENGINES}")
     load = _with_usual_spread(load, engine)
     isl, osl = load.longest
-    gpus, copies = engines * engine.ranks + prefill_gpus, engines * engine.parallel.attention_data
+    gpus, copies = engines * engine.ranks + prefill[0], engines * engine.parallel.attention_data
     base = _without_run(engine, load, engines, gpus, longest or 0)
     largest = base.memory.largest_context
     beyond = (
@@ -250,11 +255,11 @@ def report_of(
     if not base.fits:
         remedies = " or ".join(would_fit(engine, max(isl, (longest or 0) - osl), osl))
         return replace(base, notes=(*((f"would fit: {remedies}",) if remedies else ()), *beyond))
-    result = served(engine, load, engines, prefill_gpus)
+    result = served(engine, load, engines, prefill)
     run, rate = result.shares[0].run, throughput(result, gpus)
     tpot_band = _interval_factors(engine, run, engine.law.tpot_low, engine.law.tpot_high)
     users = math.ceil(load.concurrency / copies)
-    each_j = energy_j_per_token(result, rate, engine, prefill_gpus)
+    each_j = energy_j_per_token(result, rate, engine, prefill[0])
     ttft_band = _interval_factors(engine, run, engine.law.ttft_low, engine.law.ttft_high)
     steps = steps_of(engine, run, load)
     times = latencies(result.shares, engine.law.before_s)

@@ -272,10 +272,14 @@ prefill:
     ("text", "options", "parallel"),
     [
         (KUBERNETES, {"max_num_seqs": 99}, {"tp": 2, "dp": 3}),
-        (DYNAMO, {"max_num_seqs": 128, "prefill_gpus": 4}, {"dp": 4}),
+        (DYNAMO, {"max_num_seqs": 128, "prefill_gpus": 4, "prefill_parallel": "tp=2"}, {"dp": 4}),
         (COMPOSE, {"max_num_seqs": 99}, {"tp": 2}),
         (IMAGE, {"max_num_seqs": 99}, {}),
-        (LLM_D, {"max_num_seqs": 64, "prefill_gpus": 2}, {"tp": 4, "dp": 2}),
+        (
+            LLM_D,
+            {"max_num_seqs": 64, "prefill_gpus": 2, "prefill_parallel": "tp=2"},
+            {"tp": 4, "dp": 2},
+        ),
     ],
     ids=["kubernetes", "dynamo", "compose", "image", "llm-d"],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.constants_page import FILE, page
-from perfc.common.fitted import every_constant
+from perfc_lab.fits.fitted import every_constant
 from perfc_lab.training.experiments import experiments
 from perfc_lab.training.scoreboard import sentence
 
@@ -34,7 +34,7 @@ IN_CODE = {
     "perfc/serving/cost/context.py: EMULATION_OPS": "instructions, counted",
     "perfc/serving/cost/grouped.py: NEWEST": "a version",
     "perfc/serving/cost/images.py: AT_ONCE": "limit of an engine",
-    "perfc/serving/simulation/disaggregated.py: LINK_BYTES_PER_S": "rate of a standard link",
+    "perfc/serving/simulation/prompts.py: LINK_BYTES_PER_S": "rate of a standard link",
 }
 """Numbers of which a comment says so that stay in code, each with the reason."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,10 +30,10 @@ from perfc.serving.search import (
     holds,
 )
 from perfc.serving.service import _interval_factors
-from perfc.serving.simulation import disaggregated
+from perfc.serving.simulation import prompts
 from perfc.serving.simulation.arrivals import Request, drawn_workload
 from perfc.serving.simulation.closed_loop import steady_times
-from perfc.serving.simulation.disaggregated import Prefill, simulate_disaggregated
+from perfc.serving.simulation.disaggregated import simulate_disaggregated
 from perfc.serving.simulation.metrics import (
     LoadThroughput,
     Quantiles,
@@ -234,70 +235,75 @@ def test_engines_side_by_side_are_a_bounded_number(engines: int, said: str) -> N
 # disaggregated prompts
 
 
-def prefill(workers: int = 2, parts: int = 1, machine: Any = H100) -> Prefill:
+def queue(at_once: float = 1.0, tokens: int = 16, cached: int = 0, machine: Any = H100) -> Any:
     engine: Any = Parts(machine)
-    return Prefill(engine, workers, parts)
-
-
-def test_groups_of_ranks_and_stages_compute_a_prompt_each() -> None:
-    pool = prefill(workers=3, parts=4)
-    assert pool.at_once == 0.75
-    engine: Any = pool.engine
-    engine.parallel = Parallel(1, 1, 8, 8)
-    assert pool.at_once == 6.0
-    engine.parallel = Parallel(2, 4)
-    assert pool.at_once == 3.0
+    return prompts.PromptQueue(engine, at_once, tokens, cached)
 
 
 def test_a_prompt_is_computed_in_chunks_and_its_cache_handed_over() -> None:
     link = H100.link("nvlink")
     assert link is not None
-    handed = 150 * 1e6 / (link.value / 2)
-    assert prefill().prompt_s(150, 0) == pytest.approx(0.150 + handed)
-    assert prefill().prompt_s(150, 100) == pytest.approx(0.050 + handed)
-    slow = prefill(machine=load_machine("l4")).prompt_s(150, 0)
-    assert slow == pytest.approx(0.150 + 150e6 / disaggregated.LINK_BYTES_PER_S)
+    assert queue(tokens=150).prompts_s(1) == pytest.approx(0.150)
+    assert queue(tokens=150, cached=100).prompts_s(3) == pytest.approx(3 * 0.050)
+    assert queue(tokens=150).handover_s() == pytest.approx(150 * 1e6 / (link.value / 2))
+    slow = queue(tokens=150, machine=load_machine("l4")).handover_s()
+    assert slow == pytest.approx(150e6 / prompts.LINK_BYTES_PER_S)
 
 
-def test_requests_that_come_by_themselves_wait_for_a_worker_in_turn() -> None:
-    run = run_of(served(0.0, 0.1, 1.1, 3), served(0.2, 0.3, 1.3, 3), served(9.0, 9.1, 9.2, 3))
-    found = disaggregated._delayed(run, 0.5, 2.0)
-    # one starts every half second: at 0, 0.5 and 9
-    assert [s.first_s for s in found.served] == pytest.approx([0.6, 1.1, 9.6])
-    assert [s.last_s for s in found.served] == pytest.approx([1.6, 2.1, 9.7])
-    assert found.time_s == pytest.approx(9.7)
+def test_prompts_share_the_steps_of_an_engine_that_is_free() -> None:
+    """A budget of 64 tokens holds four prompts of 16, each token takes a millisecond."""
+    one = queue()
+    moved_s = one.handover_s()
+    for i in range(6):
+        one.add(i, 0.0)
+    assert one.done(0.0) == []
+    assert one.next_s() == pytest.approx(0.064), "two wait until the engine is free"
+    assert one.done(0.064 + moved_s + 1e-9) == [0, 1, 2, 3]
+    one.add(6, 0.080)
+    assert one.done(0.096 + moved_s + 1e-9) == [4, 5]
+    assert one.next_s() == pytest.approx(0.112 + moved_s), "it came while the engine was busy"
+    pair = queue(2.0)
+    for i in range(4):
+        pair.add(i, 0.0)
+    assert pair.done(0.032 + moved_s + 1e-9) == [0, 1, 2, 3], "two for each engine"
+    # an engine for eight decode groups: eight equal prompts of 16 take two steps
+    shared = queue(1 / 8)
+    shared.add(0, 0.0)
+    shared.add(1, 0.0)
+    shared.done(0.0)
+    assert shared.next_s() == pytest.approx(0.096 + moved_s), "their mean is done in the middle"
+    shared.done(1.0)
+    assert shared.free == [pytest.approx(0.256)]
 
 
-def test_prompts_of_a_closed_loop_wait_for_those_of_other_users() -> None:
-    """Four users begin at once; one worker takes 2 s for a prompt, answers 3 s."""
-    found = disaggregated._waits([3.0] * 8, 4, 0.5, 2.0)
-    # asked at 0, 0, 0, 0, 5, 7, 9, 11; computed by 2, 4, 6, 8, 10, 12, 14, 16
-    assert found == pytest.approx([2, 4, 6, 8, 5, 5, 5, 5])
-    assert disaggregated._waits([9.0] * 3, 1, 0.5, 2.0) == pytest.approx([2, 2, 2])
-    # two workers, of which each computes one
-    assert disaggregated._waits([9.0] * 4, 4, 1.0, 2.0) == pytest.approx([2, 2, 4, 4])
-    # half of a worker, whose other half others take
-    assert disaggregated._waits([9.0] * 3, 3, 0.25, 2.0) == pytest.approx([2, 6, 10])
-
-
-def test_both_halves_of_a_closed_loop_pass_as_many_requests() -> None:
+@pytest.mark.parametrize("batching", [Batching.MIXED, Batching.PROMPTS_FIRST])
+def test_decodes_of_a_closed_loop_go_on_while_others_compute_prompts(batching: Batching) -> None:
     work = drawn_workload(40, 64, 11, count=400)
-    pool = prefill(workers=1)
-    each_s = pool.prompt_s(64, 0)
-    run = simulate_disaggregated(work, Limits(), Clock(), pool)
-    # as many decode at once as end no more requests than prompts are computed
-    most = max(n for n in range(1, 40) if n / (11 * (10 + n) * 1e-3) <= 1 / each_s)
-    assert max(s.decodes for s in run.strides) == pytest.approx(most, abs=1)
-    assert run.served[-1].ttft_s == pytest.approx(39 * each_s, rel=0.05)
-    many = simulate_disaggregated(work, Limits(), Clock(), prefill(workers=100))
-    assert max(s.decodes for s in many.strides) >= 34
-    assert many.served[-1].ttft_s < 2 * each_s
+    limits, one = Limits(batching=batching), (queue().engine, 1.0)
+    run = simulate_disaggregated(work, limits, Clock(), *one)
+    # a prompt of a step's whole budget every 64 ms, an answer of ten further steps of 11 ms
+    last_s = max(s.last_s for s in run.served)
+    assert last_s == pytest.approx(400 * 0.064 + 11 * 0.012, rel=0.01)
+    assert max(s.decodes for s in run.strides) <= 3
+    waits = [s.ttft_s for s in run.served]
+    assert waits[39] == pytest.approx(40 * 0.064, rel=0.05), "they start at once"
+    assert sum(waits[40:]) / 360 == pytest.approx(40 * 0.064 - 0.12, rel=0.05)
+    many = simulate_disaggregated(work, limits, Clock(), one[0], 100.0)
+    assert max(s.decodes for s in many.strides) >= 39
+    assert min(s.ttft_s for s in many.served) >= 0.064
+    assert max(s.ttft_s for s in many.served) < 0.064 + 0.055, "no queue, one step of decodes"
     with pytest.raises(ParseError, match="too few GPUs for one prefill worker"):
-        simulate_disaggregated(work, Limits(), Clock(), prefill(workers=0))
-    alone = simulate_disaggregated(
-        drawn_workload(0, 64, 11, count=5, rate=0.1), Limits(), Clock(), pool
-    )
-    assert all(s.ttft_s >= each_s for s in alone.served)
+        simulate_disaggregated(work, limits, Clock(), one[0], 0.0)
+
+
+def test_requests_that_come_by_themselves_wait_for_an_engine_in_turn() -> None:
+    work, one = drawn_workload(0, 64, 3, count=200, rate=14.0), (queue().engine, 1.0)
+    run = simulate_disaggregated(work, Limits(), Clock(), *one)
+    starts = [s.first_s for s in run.served]
+    assert starts == sorted(starts)
+    assert min(b - a for a, b in pairwise(starts)) > 0.040, "one every 64 ms, to a decode step"
+    assert min(s.ttft_s for s in run.served) >= 0.064
+    assert run.time_s == pytest.approx(max(200 * 0.064, run.served[-1].arrival_s), rel=0.1)
 
 
 # the search

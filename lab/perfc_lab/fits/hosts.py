@@ -31,12 +31,13 @@ from perfc.analyzers.graph.measured_runs import model_folder
 from perfc.analyzers.runs.host import FILE, OTHER, HostTimes, launch_counts
 from perfc.analyzers.runs.prediction import predicted
 from perfc.analyzers.runs.run_table import precision, stored_element
-from perfc.common.fitted import as_toml, read_records
+from perfc.common.fitted import read_records
 from perfc.common.whole_file import write_output
 from perfc.errors import PerfcError
 from perfc.frontend.collector import paused_collector
 from perfc.ir import Kind, Module
 from perfc.passes.manager import Analyses
+from perfc_lab.fits.fitted import as_toml
 from perfc_lab.tables.ort_runs import published_runs
 from perfc_lab.tables.own_runs import own_runs
 from perfc_lab.tables.whole_models import WholeModel, whole_models

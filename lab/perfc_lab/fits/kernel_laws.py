@@ -29,12 +29,12 @@ from perfc.analyzers.estimators.laws.law import FILE, KernelLaw, within_power
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
 from perfc.analyzers.estimators.laws.resources import resources_of
 from perfc.analyzers.features.sheet import Sheet
-from perfc.common.fitted import as_toml
 from perfc.errors import TargetError
 from perfc.ir import DType, Module, Numbers, record
 from perfc.machine import load_machine
 from perfc.passes.fusion.kernel import Helper
 from perfc.passes.roofline.roofline import RooflineTable
+from perfc_lab.fits.fitted import as_toml
 
 from ..tables import h200_operators, trace_operators
 from ..tables.h200_operators import module_of

@@ -30,13 +30,13 @@ from perfc.analyzers.estimators.laws.processor_laws import FILE
 from perfc.analyzers.estimators.laws.processor_resources import ProcessorSeconds, rates, second_of
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
 from perfc.analyzers.runs.processor_runs import ProcessorLaw
-from perfc.common.fitted import as_toml
 from perfc.ir import record
 from perfc.machine import load_machine
 from perfc.measuring.adapt_laws import LEAST_LEFT
 from perfc.measuring.measure.tables.dataset import read
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
 from perfc_lab.fits import processor_runs
+from perfc_lab.fits.fitted import as_toml
 
 ROOT = Path(__file__).resolve().parents[3] / "datasets"
 DATASETS = {

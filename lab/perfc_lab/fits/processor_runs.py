@@ -24,7 +24,7 @@ import numpy as np
 
 import perfc
 from perfc.analyzers.runs.processor_runs import FILE, ProcessorLaw, groups_of, slowdown
-from perfc.common.fitted import as_toml, read_records
+from perfc.common.fitted import read_records
 from perfc.common.whole_file import write_output
 from perfc.ir.graph import Module
 from perfc.machine import load_machine
@@ -32,6 +32,7 @@ from perfc.measuring.measure.tables.dataset import read
 from perfc.measuring.measure.tables.rows import ModelRow
 from perfc_lab.datasets.spaces import fbnet, nas_bench_201
 from perfc_lab.datasets.spaces.help_nas import LATENCIES, architectures
+from perfc_lab.fits.fitted import as_toml
 from perfc_lab.tables import read_parquet
 from perfc_lab.tables.whole_models import graded
 

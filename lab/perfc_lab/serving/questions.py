@@ -11,20 +11,21 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from perfc.common.fitted import as_toml
 from perfc.errors import PerfcError
 from perfc.frontend.config import LanguageModel, WeightFormat
 from perfc.frontend.config.precision import Quantization
 from perfc.ir.record import frozen
+from perfc.machine.parallel import ALONE
 from perfc.serving import ServingReport, host, llm, offline, power, service
 from perfc.serving.host import HostModel
 from perfc.serving.power import BoardPower
+from perfc_lab.fits.fitted import as_toml
 
 from ..command_line import command_line
 from . import ServedRow, ServerSettings, ServingQuantity
 from .aic import AIC
 from .overviews import REQUESTS
-from .replay import divided, engine_of_row, model_of
+from .replay import divided, engine_of_row, model_of, prefill_parallel
 from .settings import ACCEPTANCE, generated
 from .tables import ML_ENERGY, ML_ENERGY_VLLM, TRTLLM
 from .weights import EXPERTS_NVFP4
@@ -127,6 +128,8 @@ def _server(row: ServedRow) -> dict[str, Any]:
         options |= {"draft_tokens": row.drafted, "acceptance": ACCEPTANCE}
     if row.prefill:
         options["prefill_gpus"] = row.prefill[0] * row.prefill[2]
+        degrees = prefill_parallel(row).as_json().items() - ALONE.as_json().items()
+        options["prefill_parallel"] = ",".join([f"{k}={n}" for k, n in sorted(degrees)]) or "tp=1"
     return options
 
 

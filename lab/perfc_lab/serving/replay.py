@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from perfc.common.fitted import data_next_to
@@ -24,6 +24,7 @@ from perfc.serving.cost.drafts import Speculation
 from perfc.serving.engine import Engine
 from perfc.serving.host import FACTORS, LEARNED, HostModel, amounts
 from perfc.serving.simulation.arrivals import Workload, drawn_workload
+from perfc.serving.simulation.disaggregated import simulate_disaggregated
 from perfc.serving.simulation.load import Load
 from perfc.serving.simulation.metrics import written
 from perfc.serving.simulation.scheduler import Chunk, Limits
@@ -33,7 +34,6 @@ from perfc.serving.simulation.steady_state import MOST_REQUESTS
 from . import ServedRow, ServerSettings, ServingQuantity, is_mixture
 from .hosts import LAUNCH_S, is_compiled, launch_of, write_of
 from .settings import ACCEPTANCE, tasks
-from .steady import steady
 from .weights import EXPERTS_NVFP4
 from .workloads import at_once, cached, spread_of
 
@@ -195,45 +195,39 @@ def _static(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
     return [ReplayedNumber(row, ServingQuantity.TOKENS_PER_S, tuple(total), value)]
 
 
-def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
-    """Return the steady state of both halves of disaggregated prefill."""
-    ranks, share, workers = row.prefill or (1, 1, 1)
-    # prefill workers whose ranks have sequences alone, with shared experts or by an odd number
+def prefill_parallel(row: ServedRow) -> Parallel:
+    """Return the degrees of an engine that computes prompts for others."""
+    ranks, share, _ = row.prefill or (1, 1, 1)
+    # ranks have sequences alone where they share experts, or where heads do not divide among them
     has_own = share > 1 or ranks not in EVEN
-    parallel = divided(row, 1, share, ranks) if has_own else divided(row, ranks, share, 1)
-    prefill = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
+    return divided(row, 1, share, ranks) if has_own else divided(row, ranks, share, 1)
+
+
+def _disaggregated(row: ServedRow, engine: Engine) -> list[ReplayedNumber]:
+    """Return the numbers of a simulated closed loop whose prompts other engines compute."""
+    parallel, groups = prefill_parallel(row), row.engines * row.attention_data
+    _, _, workers = row.prefill or (1, 1, 1)
+    worker = engine_of(row.model, row.target, row.weights, row.cache, parallel, row.runtime)
+    users = max(1, round(row.concurrency / groups))
+    load = Load(row.isl, row.osl, users, spread=spread_of(row))
+    work = replace(load, requests=max(min(ROUNDS * users, MOST_REQUESTS), 3)).workload(1)
+    at_once = workers * parallel.attention_data / min(groups, row.concurrency)
+    limits, clock = engine.limits(row.isl, row.osl), _ClockCounter(engine)
+    run = simulate_disaggregated(work, limits, clock, worker, at_once)
     prompt = [0.0] * len(LEARNED)
-    budget = prefill.kind.token_budget
+    budget = worker.kind.token_budget
     for done in range(0, row.isl, budget):
-        part = _amounts(prefill, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
+        part = _amounts(worker, [Chunk(min(budget, row.isl - done), done)], 0, 0.0)
         prompt = [a + b for a, b in zip(prompt, part, strict=True)]
-    groups = row.engines * row.attention_data
-    seats = engine.limits(row.isl, row.osl).max_num_seqs * row.attention_data
-
-    @cache
-    def token(sequences: int) -> list[float]:
-        step = _amounts(engine, (), sequences, row.isl + row.osl / 2)
-        return [a / engine.speculation.tokens_per_step for a in step]
-
-    def of_each(writing: float) -> list[float]:
-        return token(max(1, round(writing / groups)))
-
-    prompt_s = _bare_s(prompt)
-    numbers = steady(
-        row.concurrency,
-        row.engines,
-        seats,
-        row.osl,
-        prompt_s,
-        workers * (ranks if has_own else 1),
-        lambda writing: _bare_s(of_each(writing)),
-    )
-    later = of_each(numbers.writing)
-    # the first token comes after a wait for a prefill worker and one for a seat in decode
-    prompts, tokens = numbers.wait.prompt_s / prompt_s, numbers.wait.seat_s / _bare_s(later)
-    first = [prompts * p + tokens * t for p, t in zip(prompt, later, strict=True)]
-    counted = {ServingQuantity.TTFT_S: first, ServingQuantity.TPOT_S: later}
-    return [ReplayedNumber(row, q, tuple(counted[q]), v) for q, v in row.measured.items()]
+    tokens = [(s.decodes, s.decodes * s.steps) for s in run.strides]
+    writing = sum(d * n for d, n in tokens) / sum(n for _, n in tokens)
+    step = _amounts(engine, (), round(writing), row.isl + row.osl / 2)
+    prompts = math.fsum([s.ttft_s for s in run.served]) / len(run.served) / _bare_s(prompt)
+    counted = {
+        ServingQuantity.TTFT_S: tuple([prompts * p for p in prompt]),
+        ServingQuantity.TPOT_S: tuple([a / engine.speculation.tokens_per_step for a in step]),
+    }
+    return [ReplayedNumber(row, q, counted[q], v) for q, v in row.measured.items()]
 
 
 def _bare_s(counted: Sequence[float]) -> float:

@@ -11,7 +11,6 @@ import pytest
 
 from perfc.analyzers.features import networks
 from perfc.analyzers.runs.run_law import COMMENT, LEARNED, RunLaw, frameworks, law_of, laws
-from perfc.common.fitted import as_toml
 from perfc.distributed.training import Training
 from perfc.errors import ModelError, ParseError
 from perfc.ir.problem import Exchange
@@ -26,6 +25,7 @@ from perfc_lab.distributed.models import MEGATRON, MPT, NEMO, SHIPPED, model_of
 from perfc_lab.distributed.predicted import PHYSICS, cost_of, work_of
 from perfc_lab.distributed.scoreboard import board
 from perfc_lab.distributed.scores import DistributedEvidence, RunAnswer, Scaling
+from perfc_lab.fits.fitted import as_toml
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from perfc.common.fitted import as_toml
 from perfc.serving.host import COMMENT, LEARNED, HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
+from perfc_lab.fits.fitted import as_toml
 from perfc_lab.serving import (
     ServingQuantity,
     aic,

@@ -56,7 +56,7 @@ def question_row(**changed: Any) -> ServedRow:
         (
             {"prefill": (2, 1, 3), "version": "0.8.1.post2"},
             "--isl 100 --osl 11 --concurrency 4 --dtype bf16 --runtime vllm --spread 0.0 "
-            "--prefill-gpus 6",
+            "--prefill-gpus 6 --prefill-parallel tp=2",
         ),
         (
             {"source": tables.ML_ENERGY},

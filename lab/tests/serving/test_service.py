@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -210,8 +211,14 @@ def test_engines_whose_prompts_others_compute_have_a_law_where_enough_runs_taugh
         != host_model_of("sglang")
     )
     assert host_models()[f"vllm{DISAGGREGATED}"].rows < 10
-    assert disaggregated_host_model("vllm") == host_model_of("vllm")
-    assert disaggregated_host_model("llamacpp") == host_model_of("llamacpp")
+    widest = max(m.ttft_high for name, m in host_models().items() if DISAGGREGATED in name)
+    for runtime in ("vllm", "llamacpp"):
+        server, apart = host_model_of(runtime), disaggregated_host_model(runtime)
+        assert apart.ttft_high == max(widest, server.ttft_high), (
+            "no narrower than what was measured"
+        )
+        ends = {n: getattr(server, n) for n in ("ttft_low", "ttft_high", "tpot_low", "tpot_high")}
+        assert replace(apart, **ends) == server
     with pytest.raises(ParseError, match="is not a version"):
         disaggregated_host_model("sglang", "new")
     split = llm(LLAMA, "h100", runtime="sglang", concurrency=16, prefill_gpus=1)
@@ -244,6 +251,10 @@ def test_users_of_disaggregated_workers_get_tokens_as_their_latencies_say(runtim
         ({"cached_tokens": 4000}, "cached tokens"),
         ({"parallel": {"dp": 0}}, "no degree"),
         ({"runtime": "ort"}, "does not serve"),
+        ({"prefill_gpus": 2, "prefill_parallel": "tp=0"}, "no degree"),
+        ({"prefill_gpus": 2, "prefill_parallel": "two"}, "no 'two'"),
+        ({"prefill_gpus": 2, "prefill_parallel": "tp=4"}, "too few GPUs"),
+        ({"prefill_parallel": "tp=2"}, "no GPUs compute prompts"),
         ({"parallel": {"zero": 1}}, "not divided so"),
         ({"dtype": "f7"}, "no format"),
         ({"concurrency": 0}, "no load"),

@@ -13,6 +13,7 @@ from perfc.ir import mutable, record
 from perfc.passes.runtimes import Batching
 
 from .arrivals import MOST_REQUESTS, Request, Workload
+from .prompts import PromptQueue
 from .scheduler import Chunk, Limits, Scheduler, Sequence
 
 FINEST = 64
@@ -111,17 +112,17 @@ class SimulatedRun:
         return math.fsum([s.step_s * s.steps for s in self.strides])
 
 
-def come_earlier(run: SimulatedRun, waits_s: list[float]) -> SimulatedRun:
+def come_earlier(run: SimulatedRun, wait_s: float) -> SimulatedRun:
     """Returns the same run, each request having come so much earlier."""
-    pairs = zip(run.served, waits_s, strict=True)
-    served = [replace(s, arrival_s=s.arrival_s - wait_s) for s, wait_s in pairs]
+    served = [replace(s, arrival_s=s.arrival_s - wait_s) for s in run.served]
     return replace(run, served=tuple(served))
 
 
 class _Feed:
     """Requests that have not come yet, and the server's process that sends tokens one by one."""
 
-    def __init__(self, workload: Workload, write_s: float) -> None:
+    def __init__(self, workload: Workload, write_s: float, prompts: PromptQueue | None) -> None:
+        self.prompts = prompts
         self.served = [Served(r, r.arrival_s) for r in workload.requests]
         self.is_closed = workload.concurrency > 0
         self.next = 0
@@ -153,38 +154,47 @@ class _Feed:
         while self.next < min(self.allowed, len(self.served)):
             one = self.served[self.next]
             if not self.is_closed and one.arrival_s > now_s:
-                return
+                break
             if self.is_closed:
                 one.arrival_s = now_s
             one.spans = (strides, strides, strides)
-            scheduler.add(self.next, one.request, is_answer=self.is_closed)
+            if self.prompts is None:
+                scheduler.add(self.next, one.request, is_answer=self.is_closed)
+            else:
+                self.prompts.add(self.next, one.arrival_s)
             self.next += 1
+        for index in self.prompts.done(now_s) if self.prompts else ():
+            scheduler.add(index, self.served[index].request)
 
     def until_s(self) -> float:
         """Return when the next one comes by itself, or tokens are sent; infinity for neither."""
         times = [self.sending[0][0]] if self.sending else []
+        times += [self.prompts.next_s()] if self.prompts else []
         if not self.is_closed and self.next < len(self.served):
             times.append(self.served[self.next].arrival_s)
         return min(times, default=math.inf)
 
 
-def simulate(workload: Workload, limits: Limits, clock: Clock) -> SimulatedRun:
+def simulate(
+    workload: Workload, limits: Limits, clock: Clock, prompts: PromptQueue | None = None
+) -> SimulatedRun:
     """Serve a workload.
 
     Args:
         workload: the requests.
         limits: what the engine allows.
         clock: how long steps take.
+        prompts: engines that compute them; None for this one.
 
     Raises:
         ParseError: a request that the pool of keys and values can never hold, or too many.
     """
     check(workload, limits)
-    feed, scheduler = _Feed(workload, limits.write_s), Scheduler(limits)
+    feed, scheduler = _Feed(workload, limits.write_s, prompts), Scheduler(limits)
     now_s = owed = 0.0
     strides: list[Stride] = []
     feed.due(now_s, 0, scheduler)
-    while scheduler.running or scheduler.waiting or feed.sending or feed.next < len(feed.served):
+    while scheduler.running or scheduler.waiting or math.isfinite(feed.until_s()):
         if not scheduler.running and not scheduler.waiting:
             now_s = max(now_s, feed.until_s())
             feed.due(now_s, len(strides), scheduler)

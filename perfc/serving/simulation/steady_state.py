@@ -207,7 +207,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     # a waiting user takes a free slot at once, without the server's time
     rate = min(users / each_s, load.concurrency / (each_s + before_s))
     wait_s = load.concurrency / rate - each_s - before_s
-    waited = come_earlier(run, [wait_s] * len(run.served)) if wait_s > 0 else run
+    waited = come_earlier(run, wait_s) if wait_s > 0 else run
     return replace(share, run=waited, requests_per_s=rate)
 
 

@@ -1,0 +1,88 @@
+"""Prompts of disaggregated prefill: the queue of one decode group at the engines that compute."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from functools import cache
+from heapq import heappop, heappush, heapreplace
+from itertools import islice
+
+from ..engine import Engine
+from .scheduler import Chunk
+
+LINK_BYTES_PER_S = 25e9
+"""Bandwidth between workers if a target gives no link: 200 Gbit/s InfiniBand; assumed."""
+
+
+class PromptQueue:
+    """Prompts of one decode group at the prefill engines, in the order in which they arrive.
+
+    An engine that becomes free starts a step with as many whole prompts as its token budget holds,
+    or with its share of those that wait. All decode groups do the same at the same time: each
+    prompt is computed next to those of others.
+
+    Args:
+        engine: each of the prefill engines.
+        at_once: steps with prompts that run at once for one decode group: each data-parallel rank
+            group of an engine runs its own.
+        tokens: mean tokens of a prompt.
+        cached: those that a prefix cache holds.
+    """
+
+    def __init__(self, engine: Engine, at_once: float, tokens: int, cached: int) -> None:
+        count = max(1, round(at_once))
+        self.others, self.free = count / at_once, [0.0] * count
+        self.engine, self.tokens, self.cached = engine, tokens, cached
+        # whole prompts of a step
+        self.most = max(1, engine.kind.token_budget // max(1, tokens - cached))
+        self.arrived: deque[tuple[float, int]] = deque()
+        self.ready: list[tuple[float, int]] = []
+        self.batch_s = cache(self._batch_s)
+
+    def prompts_s(self, count: int) -> float:
+        """Return the time of prompts that share steps of the token budget."""
+        total_s, done = 0.0, self.cached
+        while done < self.tokens:
+            tokens = min(self.engine.kind.token_budget, self.tokens - done)
+            total_s += self.engine.cost.step_s([Chunk(tokens, done)] * count, 0, 0.0)
+            done += tokens
+        return total_s
+
+    def handover_s(self) -> float:
+        """Return the time to move the KV cache of a prompt."""
+        tokens, speed = self.tokens, self.engine.machine.joined_bytes_per_s(2) or LINK_BYTES_PER_S
+        held = self.engine.cost.demand(tokens, min(tokens, self.engine.kind.token_budget), 1)
+        return held.kv_bytes * tokens / speed
+
+    def _batch_s(self, count: int) -> tuple[float, float]:
+        """Return how long an engine computes so many prompts and others, and when they are done."""
+        prompts = count * self.others
+        each = min(self.most, math.ceil(round(prompts, 6)))
+        step_s, steps = self.prompts_s(each), max(prompts / each, 1.0)
+        return steps * step_s, (steps + 1) / 2 * step_s + self.handover_s()
+
+    def next_s(self) -> float:
+        """Return when an engine starts or hands over a prompt next; infinity if none waits."""
+        starts = [max(self.free[0], self.arrived[0][0])] if self.arrived else []
+        return min([*starts, *(at_s for at_s, _ in self.ready[:1])], default=math.inf)
+
+    def add(self, index: int, arrival_s: float) -> None:
+        """Add the prompt of a request."""
+        self.arrived.append((arrival_s, index))
+
+    def done(self, now_s: float) -> list[int]:
+        """Return the requests whose prompts were handed over, the first one first."""
+        most = max(1, int(self.most / self.others))
+        while self.arrived and (start_s := max(self.free[0], self.arrived[0][0])) <= now_s:
+            idle = sum(at_s <= start_s for at_s in self.free)
+            waiting = sum(at_s <= start_s for at_s, _ in islice(self.arrived, most * idle))
+            count = math.ceil(waiting / idle)
+            busy_s, end_s = self.batch_s(count)
+            heapreplace(self.free, start_s + busy_s)
+            for _ in range(count):
+                heappush(self.ready, (start_s + end_s, self.arrived.popleft()[1]))
+        handed: list[int] = []
+        while self.ready and self.ready[0][0] <= now_s:
+            handed.append(heappop(self.ready)[1])
+        return handed
