@@ -46,7 +46,7 @@ def merged(shape: Extents, steps: list[Extents]) -> int:
 
 
 def hardness(shape: Extents, tensors: Sequence[tuple[Extents, Extents]]) -> tuple[float, float]:
-    """Return 1 for tensors whose axes do not merge, and 1 for those read across the result.
+    """Return 1 if axes do not merge, else 0, and 1 if tensors are densest along different axes.
 
     Args:
         shape: extents of the result.
@@ -57,6 +57,7 @@ def hardness(shape: Extents, tensors: Sequence[tuple[Extents, Extents]]) -> tupl
     """
     steps = [along(shape, *one) for one in tensors]
     axes = [a for a in range(len(shape)) if shape[a] != 1]
+    # a broadcast axis has a stride of 0 and says nothing about the order in memory
     densest = {
         min(axes, key=lambda a: step[a] or math.inf)
         for step, (extents, _) in zip(steps, tensors, strict=True)

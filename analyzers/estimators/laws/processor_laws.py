@@ -29,6 +29,7 @@ UNRATED = 2.0
 XNNPACK = "xnnpack"
 """Start of the names of its laws."""
 RUNTIMES = Path(__file__).with_name("processor_runtimes.toml")
+"""Runtimes by the start of the names of their laws: ``ort`` of ``ort conv``."""
 
 
 @record
@@ -111,4 +112,5 @@ class ProcessorSubjects:
 
     def nearness(self, _law: KernelLaw) -> Nearness:
         """Return how near the rows of a law are to this machine."""
+        # intervals are as wide as those of the rows where rates were measured as there
         return Nearness(1.0 if self.is_rated else UNRATED, self.is_rated, self.is_rated)

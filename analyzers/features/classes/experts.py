@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 NODES = 24
 """Quantiles of the tokens of an expert that stand for all experts."""
 DEVIATES = np.array([NormalDist().inv_cdf((11 * i % NODES + 0.5) / NODES) for i in range(NODES)])
-"""Normal deviates, as many, in an order that has nothing to do with that of the quantiles."""
+"""Normal deviates, as many, in an order that has nothing to do with that of the quantiles: 11 and
+`NODES` have no common divisor, so that each comes once."""
 UNITS = (8, 16, 64, 128)
 """Tokens of one tile of a product."""
 TOKENS_OF_PROMPTS = 1024
@@ -233,6 +234,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
     )
     nbytes = touched * expert_elements(rows) * weight_bytes(rows, dtype)
     compute_s = 2 * load * expert_elements(rows) / physics.matrix_flop_per_s(dtype, sheet)
+    # two bytes each: tokens in and out, and of each pair its token twice and three rows inside
     moved = 2 * (
         rows["tokens"] * rows["hidden"] * 2 + load * (2 * rows["hidden"] + 3 * rows["inner"])
     )

@@ -47,14 +47,19 @@ EAGER = {
     name: f"xeon-{name.replace('_', '-')}"
     for name in ("gold_6226", "gold_6240", "silver_4114", "silver_4210r")
 }
+"""Target by the device of HELP's table."""
 ROOT = Path(__file__).resolve().parents[3] / "datasets"
 SPACES = {"nasbench201": nas_bench_201.network, "fbnet": fbnet.network}
 NETWORKS = 40
 """Networks of each search space."""
 FACTORS = np.geomspace(0.5, 8, 200)
+"""Candidates of the factor of the kernels' sum."""
 LAUNCHES_S = np.linspace(0, 500e-6, 501)
+"""Candidates of the cost of a kernel."""
 NONE = np.zeros(1)
+"""The cost of a group where groups have none."""
 GROUPS_S = np.linspace(0, 20e-6, 81)
+"""Candidates of the cost of a group of convolutions."""
 COVERAGE = 0.9
 """Share of runs that an interval holds."""
 
@@ -110,6 +115,7 @@ def run_of(model: Path | Module, runtime: str, target: str, group: str, time_s: 
     """Return a measured run with the sum and number of its kernels."""
     report = perfc.analyze(model, target, runtime=runtime, batch=1, predictor="kernels")
     slow, table, bounds = slowdown(load_machine(target)), report.prediction, report.roofline.kernels
+    # costs are fitted at one clock, so that a slower core counts as more kernels
     counts = slow * len(bounds), slow * groups_of(bounds)
     return Run(runtime, target, group, time_s, table.total.time_s, *counts)
 
@@ -157,6 +163,7 @@ def fit_of(name: str, runs: Sequence[Run], *costs: np.ndarray) -> ProcessorLaw:
     rest = held_out(rows, [run.group for run in mine], *costs)
     factor, launch_s, group_s = fitted(rows, *costs)
     error = np.abs(np.expm1(-rest))
+    # split conformal prediction: the quantile of n + 1, of which the next run is one
     rank = min(int(np.ceil((len(rest) + 1) * COVERAGE)), len(rest))
     print(
         f"{name}: {len(rows)} runs held out: MAPE {error.mean():.1%}, median {np.median(error):.1%}"

@@ -19,7 +19,7 @@ WAITING = tuple([n / 4 for n in range(4, 19)])
 """Candidates of a waiting board's power over an idle one's. An idle one draws a fifth of what a
 board may, and none draws more than that."""
 POWER = tuple([n / 20 for n in range(12, 51)])
-"""Candidates of the other number, whose best must not lie at an end."""
+"""Candidates of the factor of the energy in kernels, whose best must not lie at an end."""
 Parts = tuple[float, float, float]
 """Energy of a token in kernels, and that of boards that wait while an idle one's power counts; and
 what was measured."""

@@ -263,6 +263,7 @@ class Causes:
         for k, c in enumerate(self.changed):
             for maker in self.makers(c.node):
                 other = self.changed[maker]
+                # what was added, removed or moved joins a neighbour of its sort; a conversion, any
                 loose = c.status is not Status.CHANGED
                 if c.is_carried or (
                     loose

@@ -114,7 +114,6 @@ def train_runs(
     left_out = list(chips_left_out(runs)) if leave_machines_out else []
     of_chips = [scores_of(process, train, tested, say) for _, train, tested in left_out]
     on_chips = [run for *_, tested in left_out for run in tested]
-    # each chip counts the same, however many runs it has
     weights = [np.full(len(one), 1 / len(one)) for one in of_chips]
     every, *bands = (
         Bands(
