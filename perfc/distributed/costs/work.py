@@ -16,7 +16,7 @@ from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, m
 from perfc.ir import Module, TensorType, evaluate, record
 from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import Parallel
-from perfc.passes.runtimes import TRAINER, Tf32
+from perfc.passes.runtimes import TRAINER, Steps, Tf32, runtime
 
 from ..parts import PartCost, costs
 from ..recipe import MIXED, TrainingTypes
@@ -197,14 +197,16 @@ class LanguageWork(TrainingWork):
     def law(self, known: RunLaw, reference: RunLaw) -> RunLaw:
         """Return the run overhead on kernels of the runtime.
 
-        Factors on attention and pointwise kernels are of those that frameworks ran in their place.
-        A named runtime runs its own, within the interval of any framework.
+        Factors on attention and pointwise kernels are of those that frameworks ran in their place:
+        PyTorch's pointwise ones, as eager. Another named runtime runs its own, within the interval
+        of any framework.
         """
         if self.runtime == TRAINER:
             return known
         every = law_of()
         low, high = min(known.low, every.low), max(known.high, every.high)
-        return replace(known, attention=1.0, pointwise=1.0, low=low, high=high)
+        pointwise = known.pointwise if runtime(self.runtime).steps is Steps.EAGER else 1.0
+        return replace(known, attention=1.0, pointwise=pointwise, low=low, high=high)
 
     # objects of this class compare by identity
     __hash__ = object.__hash__
