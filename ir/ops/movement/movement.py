@@ -122,19 +122,7 @@ def expanded_extent(extent: Dim, wanted: int | Poly | None) -> Dim:
     return data_extent()
 
 
-class Repetition(Movement):
-    """Base of operators that repeat their operand."""
-
-    def fold(self, ins: Inputs, outs: Types) -> Folded:
-        data, shape = known(ins, 0), small_shape(outs[0])
-        return () if data is None or shape is None else (self.repeated(data, shape),)
-
-    def repeated(self, data: Known, shape: tuple[int, ...]) -> Known | None:
-        """Return known contents repeated to a shape."""
-        raise NotImplementedError(f"{type(self).__name__}.repeated")
-
-
-class Expand(Repetition):
+class Expand(Movement):
     """Broadcast to a shape.
 
     Shapes:  the operand's shape and ``shape``, broadcast in both directions.
@@ -157,11 +145,14 @@ class Expand(Repetition):
         dims = tuple(expanded_extent(d, w) for d, w in zip(padded, to, strict=True))
         return single(data.dtype, dims)
 
-    def repeated(self, data: Known, shape: tuple[int, ...]) -> Known | None:
-        return Known.of(shape, broadcast_to(data, shape))
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        data, shape = known(ins, 0), small_shape(outs[0])
+        if data is None or shape is None:
+            return ()
+        return (Known.of(shape, broadcast_to(data, shape)),)
 
 
-class Tile(Repetition):
+class Tile(Movement):
     """Repetition of the operand along each axis.
 
     Shapes:  extent i times ``repeats[i]``.
@@ -189,8 +180,12 @@ class Tile(Repetition):
         )
         return single(data.dtype, dims)
 
-    def repeated(self, data: Known, shape: tuple[int, ...]) -> Known | None:
-        return arranged(data, shape, lambda i: [k % d for k, d in zip(i, data.shape, strict=True)])
+    def fold(self, ins: Inputs, outs: Types) -> Folded:
+        data, shape = known(ins, 0), small_shape(outs[0])
+        if data is None or shape is None:
+            return ()
+        extents = data.shape
+        return (arranged(data, shape, lambda i: [k % d for k, d in zip(i, extents, strict=True)]),)
 
 
 def _four(op: Op, shape: Shape) -> tuple[Dim, Dim, Dim, Dim]:
