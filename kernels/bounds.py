@@ -198,6 +198,7 @@ def _caches(
         if level.name == "device":
             continue
         at = f"memory.{level.name}"
+        # a level without a name of its own is the last cache that the system reports
         name = {"l1": "l1", "l2_private": "l2"}.get(level.name, reported[-1][0] if reported else "")
         known = device.caches.get(name, 0)
         if known >= level.capacity or (known and level.name != "l2"):

@@ -293,6 +293,7 @@ class Session:
             if (c.probe.startswith("matrix.") and c.scope is Scope.ALL)
             or (c.probe == "stream.copy" and c.size < LARGE_BYTES)
         )
+        # in ascending order, so that the largest case of a probe replaces the others
         largest = {c.probe: c for c in loads}
         for done, case in enumerate(largest.values()):
             self._say(f"power of {case}", done, len(largest))

@@ -130,6 +130,7 @@ class SlidingWindow(NamedTuple):
         for extent, kernel, stride, dilation in axes:
             span = (kernel - 1) * dilation + 1
             total = max((-(-extent // stride) - 1) * stride + span - extent, 0)
+            # of an odd total SAME_UPPER has the larger part behind, SAME_LOWER before
             before.append(total // 2 if self.auto_pad == "SAME_UPPER" else total - total // 2)
         return tuple(before)
 

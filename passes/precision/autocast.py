@@ -43,6 +43,7 @@ def policy(kernel: Kernel) -> Policy:
     op = kernel.anchor.op
     if kernel.kind in NARROW_KINDS or isinstance(op, NARROW):
         return Policy.NARROW
+    # PyTorch lists normalizations among the operators in f32
     if kernel.pattern.endswith("_norm"):
         return Policy.WIDE
     if kernel.pattern:

@@ -85,7 +85,7 @@ def energies_of(
                 yield s, parts_of(laws[name], s, times[s.row.name])
 
 
-def taught_boards(
+def fitted_boards(
     samples: Sequence[ReplayedNumber], laws: Laws, law_name: LawName
 ) -> dict[str, BoardPower]:
     """Return the numbers of boards from rows, whichever law speaks for each."""

@@ -19,7 +19,7 @@ from perfc.serving.power import BoardPower
 
 from ..board import Score, score
 from . import ServedRow, ServingQuantity, is_mixture
-from .energy import taught_boards
+from .energy import fitted_boards
 from .hosts import is_compiled, launch_of, write_of
 from .learn import LEAST_ROWS, config_of, fitted, fold_of_model, is_warm, model_fold, of_other_hosts
 from .like import fitted_processes, placed, unseen_errors
@@ -152,7 +152,7 @@ def trained_boards(
     Energy was measured under one runtime; its boards represent all runtimes.
     """
     watched = [s for s in evidence.samples if s.row.source == ML_ENERGY and not s.row.is_eager]
-    return taught_boards(watched, laws, law_name)
+    return fitted_boards(watched, laws, law_name)
 
 
 def trained_processes(

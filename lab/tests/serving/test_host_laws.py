@@ -80,7 +80,7 @@ def test_energy_is_of_kernels_and_of_boards_that_wait(monkeypatch: pytest.Monkey
     assert energy.times_of_tokens(law, [rate, given]) == {"one": 16 / 4 / 10}
     watched = replace(given, value=0.8 * 10 + 2.5 * 50 * (0.6 - 0.13))
     rates = replace(rate, amounts=(12.0, *(0.0,) * 6))
-    found = energy.taught_boards([watched, rates], {"x": HostModel()}, lambda s: "x")
+    found = energy.fitted_boards([watched, rates], {"x": HostModel()}, lambda s: "x")
     # 0.3 s a token, 0.6 s of two ranks; one row tells of no board, but of any
     assert found == {ANY_BOARD: BoardPower(0.8, 2.5, 1)}
 

@@ -284,4 +284,5 @@ def _scheme(keys: Keys, weights: str, activations: str, method: Method) -> tuple
     elif name == "float4" and group == 32:
         name += " of 32"
     form = _typed(scheme, method, name + "+" * (keys.get(activations) is not None))
+    # a group of -1 is a whole channel or tensor, as GPTQ has it
     return form, -1 if strategy in ("channel", "tensor") else group

@@ -266,7 +266,7 @@ def inferred(model: Any, dims: Mapping[str, int]) -> Call:
 
 
 def example_of(config: Any, name: str, seq: int) -> tuple[Any, ...]:
-    """Returns the shape of one example of an input of a model of transformers, with its type."""
+    """Return the shape of one example of an input of a model of transformers, with its type."""
     if name.endswith("_mask"):
         return (example_of(config, name.removesuffix("_mask"), seq)[0], "i64")
 
