@@ -197,6 +197,8 @@ class EngineKind:
         offloaded_bytes: weights of a rank that stay in host memory and are read in every step.
         reads_chosen: whether kernels read such weights over the link: of experts those that tokens
             choose.
+        hosted_layers: layers whose experts ``hosted_by`` has, and multiplies in small steps.
+        hosted_by: processor of a host.
         host: processor that attends, with the cache in its memory; "" for the device, None where an
             engine has no such choice.
     """
@@ -249,6 +251,8 @@ class EngineKind:
     joins_ranks: bool = False
     offloaded_bytes: float = 0.0
     reads_chosen: bool = False
+    hosted_layers: int = 0
+    hosted_by: str = ""
     host: str | None = None
 
     @classmethod

@@ -38,6 +38,7 @@ COUNTS = frozenset(
         "lora_rank",
         "draft_tokens",
         "looks_every",
+        "n_cpu_moe",
     }
 )
 FORMATS = data_next_to(__file__)

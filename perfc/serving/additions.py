@@ -47,6 +47,7 @@ class Additions(TypedDict, total=False):
         cpu_offload_gb: GiB of each GPU's weights that stay in host memory, from where every step
             reads them; None for none.
         kv_offload: False for llama.cpp's ``--no-kv-offload``: the host attends, in its memory.
+        n_cpu_moe: first layers whose experts the host has, as llama.cpp's option of that name.
         host_processor: target of that host, "" for `HOST`.
         reserve: memory of each device to hold back, as ``2GiB`` or ``5%``.
         like: family that the configuration is read like; "" for its own.
@@ -70,6 +71,7 @@ class Additions(TypedDict, total=False):
     flash_attention: bool | None
     cpu_offload_gb: float | None
     kv_offload: bool | None
+    n_cpu_moe: int | None
     host_processor: str
     reserve: str | int | Reserve
     like: str
@@ -147,10 +149,13 @@ def of_host(added: Additions) -> dict[str, Any]:
     given, batching = added.get("host_launch"), added.get("batching")
     if not isinstance(batching, Batching):
         batching = member(Batching, batching, "--batching") if batching else None
-    host = (added.get("host_processor") or HOST) if added.get("kv_offload") is False else None
+    processor = added.get("host_processor") or HOST
+    host = processor if added.get("kv_offload") is False else None
     fuses = added.get("flash_attention")
     return {
         "host": host,
+        "hosted_by": processor,
+        "hosted_layers": added.get("n_cpu_moe"),
         "host_launch_s": None if given is None else seconds_of(given, "--host-launch"),
         "recorded_tokens": added.get("recorded_tokens"),
         "batching": batching,

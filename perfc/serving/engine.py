@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from perfc.analyzers.estimate.interval import Interval
+from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs.host import launch_cost
 from perfc.analyzers.runs.launch_gap import launch_gap
 from perfc.deployment.device import check_machine
@@ -22,16 +23,21 @@ from perfc.machine import CONTEXT_BYTES, NOTHING, Machine, Reserve, capacity_of,
 from perfc.passes.runtimes import EngineKind, LaunchMode, PoolOf, tables
 from perfc.passes.runtimes import runtime as table_of
 
+from .cost.conversions import SUSTAINED
 from .cost.drafts import DraftedCost, Speculation
 from .cost.images import ImagedCost, tower_cost
 from .cost.kv_groups import check_blocks, is_sparse, padding_bytes
 from .cost.memory import BLOCK_TOKENS, COLLECTIVE_BYTES, GRAPH_BYTES, MemoryPlan
 from .cost.stage import KernelRules
-from .cost.step import StepCost
+from .cost.step import EVERY, StepCost
 from .host import HostModel, host_model_of, numbers_of
 from .simulation.scheduler import Limits
 
-NO_OFFLOAD = "--no-kv-offload"
+HOSTED = {
+    "host": ("--no-kv-offload", "keys and values"),
+    "hosted_layers": ("--n-cpu-moe", "experts"),
+}
+"""Flags of options, and what a host has with them."""
 
 
 def kind_of(name: str, version: str = "") -> EngineKind:
@@ -96,12 +102,13 @@ def host_link(machine: Machine, where: str) -> float:
     return link.value
 
 
-def check_host(kind: EngineKind, runtime: str, machine: Machine) -> None:
-    """Raise an error if no host of an engine can have keys and values."""
-    host_link(machine, NO_OFFLOAD)
+def check_host(kind: EngineKind, runtime: str, machine: Machine, option: str) -> None:
+    """Raise an error if no host of an engine can have keys and values, or experts."""
+    where, what = HOSTED[option]
+    host_link(machine, where)
     if kind.host is None:
-        message = f"{runtime} has keys and values on its devices"
-        raise ParseError(message, where=NO_OFFLOAD, hint="--runtime llamacpp")
+        message = f"{runtime} has {what} on its devices"
+        raise ParseError(message, where=where, hint="--runtime llamacpp")
 
 
 def lacks(machine: Machine, kind: EngineKind, code: str) -> bool:
@@ -175,8 +182,9 @@ class Engine:
         if overrides.get("utilization") is not None:
             # a given share replaces the rule that computes it
             usual = replace(usual, static=None)
-        if overrides.get("host"):
-            check_host(usual, runtime, machine)
+        for option in ("host", "hosted_layers"):
+            if overrides.get(option):
+                check_host(usual, runtime, machine, option)
         kind = replace(usual, **{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]
         if kind.recording is None and kind.recorded_tokens:
             message = f"{runtime} does not record steps as graphs"
@@ -257,15 +265,28 @@ class Engine:
             rules=KernelRules(self.kind.fuses_attention, self.kind.widens_beyond, self.kind.host),
             hosted_s=hosted_s,
             reads_chosen=self.kind.reads_chosen,
+            on_host=self._link_over_host,
         )
 
     @cached_property
     def offloaded_bytes(self) -> float:
         """Return the bytes of a rank's weights that stay in host memory."""
+        if self.kind.hosted_layers:
+            program = self._cost_of(self.model, self.parallel).stages[0][0].passes.decode
+            share = self.kind.hosted_layers / self.parallel.pipeline / max(program.mixtures, 1)
+            return program.experts_read(EVERY) * min(share, 1.0)
         if not self.kind.offloaded_bytes:
             return 0.0
         held = self._cost_of(self.model, self.parallel).demand(1, 1, 1).weight_bytes
         return min(held, self.kind.offloaded_bytes)
+
+    @property
+    def _link_over_host(self) -> float:
+        """Return the rate of the link over that of the host's memory if the host has experts."""
+        if not self.kind.hosted_layers:
+            return 0.0
+        read = SUSTAINED * Sheet(load_machine(self.kind.hosted_by)).device_bytes_per_s
+        return host_link(self.machine, "--n-cpu-moe") / read
 
     def offloaded_s(self, tokens: int) -> float:
         """Return the seconds in which a step of so many tokens reads such weights."""

@@ -125,9 +125,9 @@ LINES: list[tuple[str, str, dict[str, Any], dict[str, int], tuple[str, ...]]] = 
             "LLAMA", LLAMA
         ),
         "llamacpp",
-        {"max_model_len": 8192, "max_num_seqs": 4, "token_budget": 1024},
+        {"max_model_len": 8192, "max_num_seqs": 4, "token_budget": 1024, "n_cpu_moe": 4},
         {},
-        ("--n-cpu-moe 4",),
+        (),
     ),
     (
         f"llama-server -m {LLAMA} --ctx-size 0 -fa on -ctk q8_0 -ctv q8_0",

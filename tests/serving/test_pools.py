@@ -295,6 +295,24 @@ def test_of_experts_in_host_memory_those_chosen_are_read() -> None:
         assert vllm.offloaded_s(tokens) == pytest.approx(whole_s * (1 - experts * left), rel=0.01)
 
 
+def test_experts_of_some_layers_are_multiplied_by_the_host_or_copied() -> None:
+    """8 of 128 experts a token in 24 of 48 layers; few tokens at the host's rate, 0.8 of it."""
+    how = {"runtime": "llamacpp", "dtype": "q4_k"}
+    plain, half, whole = (
+        engine_of("qwen3-30b-a3b", "rtx4090", {**how, **more})
+        for more in ({}, {"n_cpu_moe": 24}, {"n_cpu_moe": 99})
+    )
+    held = [e.memory(1000, 100).demand.weight_bytes for e in (plain, half, whole)]
+    experts = held[0] - held[2]
+    assert held[0] - held[1] == pytest.approx(experts / 2)
+    assert 0.9 < experts / held[0] < 0.98
+    assert half.offloaded_s(1) == pytest.approx(experts / 2 / 16 / (0.8 * 51.2e9), rel=0.01)
+    chosen = 1 - (15 / 16) ** 512
+    assert half.offloaded_s(512) == pytest.approx(experts / 2 * chosen / 31.5e9, rel=0.01)
+    with pytest.raises(ParseError, match="has experts on its devices"):
+        engine_of("qwen3-30b-a3b", "rtx4090", {"n_cpu_moe": 4})
+
+
 LOGS = [
     # a page of logs (myoceane.fr, 2026-04): vLLM 0.19 on A100; the tower of Gemma is not counted
     ("gpt-oss-20b", "a100-sxm4-80gb", "vllm 0.19", {"utilization": 0.65}, 36.56),

@@ -114,6 +114,7 @@ class DraftedCost(StepCost):
     ) -> None:
         self.law, self.stages, self.recorded = verifying.law, verifying.stages, verifying.recorded
         self.hosted_s, self.reads_chosen = verifying.hosted_s, verifying.reads_chosen
+        self.on_host = verifying.on_host
         self.drafting, self.tokens, self.is_own = drafting, tokens, is_own
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:

@@ -157,6 +157,7 @@ class ImagedCost(StepCost):
     ) -> None:
         self.law, self.stages, self.recorded = language.law, language.stages, language.recorded
         self.hosted_s, self.reads_chosen = language.hosted_s, language.reads_chosen
+        self.on_host = language.on_host
         self.is_whole = is_whole
         self.language, self.tower, self.images = language, tower, images
 

@@ -134,6 +134,12 @@ class Program:
             [weight_floor(table, value_bytes(table, Numbers(env)), machine, env) for env in envs]
         )
 
+    @property
+    def mixtures(self) -> int:
+        """Return the number of its layers with experts."""
+        pairs = zip(self.counts, self.table.kernels, strict=True)
+        return sum([n for n, k in pairs if isinstance(k.problem, Experts)])
+
     def experts_read(self, tokens: int) -> float:
         """Return the bytes of experts that as many tokens choose, each uniformly."""
         at, total = Numbers({"decodes": tokens, "context": 1}), 0.0

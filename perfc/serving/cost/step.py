@@ -21,6 +21,9 @@ from .memory import MemoryDemand
 from .rates import rates_of
 from .stage import USUAL, KernelRules, stage_cost
 
+COPIED = 32
+"""Tokens of a step from which llama.cpp copies the experts that it reads to the device:
+ggml-cuda.cu, ``offload_op``; ggml-backend.cpp, ``ggml_backend_sched_compute_splits``."""
 EVERY = 1 << 30
 """Tokens that choose every expert."""
 
@@ -43,6 +46,7 @@ class StepCost:
         rules: what the version or an option changes of kernels.
         hosted_s: time to read all weights that are in host memory, in each step.
         reads_chosen: True if of experts only those are read that tokens choose.
+        on_host: time over ``hosted_s`` where the host multiplies by what are experts alone; else 0.
     """
 
     overlaps: bool = False
@@ -64,8 +68,9 @@ class StepCost:
         rules: KernelRules = USUAL,
         hosted_s: float = 0.0,
         reads_chosen: bool = False,
+        on_host: float = 0.0,
     ) -> None:
-        self.hosted_s, self.reads_chosen = hosted_s, reads_chosen
+        self.hosted_s, self.reads_chosen, self.on_host = hosted_s, reads_chosen, on_host
         self.law, self.recorded, self.overlaps = law, recorded, overlaps
         depth = parallel.pipeline
         bits = bits_of(precision.cached.code)
@@ -126,10 +131,13 @@ class StepCost:
         return lru_cache(maxsize=MOST_SIZES)(self._offloaded_s)
 
     def _offloaded_s(self, tokens: int) -> float:
-        if not self.hosted_s or not self.reads_chosen:
+        if not self.hosted_s or not (self.reads_chosen or self.on_host):
             return self.hosted_s
         program = self.stages[0][0].passes.decode
-        left = program.experts_read(EVERY) - program.experts_read(tokens)
+        every, read = program.experts_read(EVERY), program.experts_read(tokens)
+        if self.on_host:
+            return self.hosted_s * read / every * (self.on_host if tokens < COPIED else 1.0)
+        left = every - read
         return self.hosted_s * (1 - left / float(evaluate(program.liveness.weight_bytes, {})))
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
