@@ -1,4 +1,4 @@
-"""Kernels of a fusion table against those its compiler really makes.
+"""Kernels of a fusion table against those its compiler really makes, as `perfc dev fusion` does.
 
 ONNX Runtime optimizes models with random weights for its CPU provider; TorchInductor compiles the
 modules of ``fusion_modules.py`` up to its fusion, TVM's Relax the ONNX models. The share of
@@ -31,10 +31,11 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from perfc.errors import PerfcError
 from perfc.passes.runtimes import runtime
-from tests.oracles.fusion import OracleRequest, compared
+from perfc.study.fusion_oracle import OracleRequest, compared
+from perfc.study.fusion_oracle.oracles import names, oracle_of
 
 IMAGE = ("1x3x224x224",)
-ORACLES = ("inductor", "ort", "tvm")
+OF_TESTS = ("inductor", "tvm")
 MODULES = Path(__file__).with_name("fusion_modules.py")
 MODELS = (
     "legacy__timm__resnet50",
@@ -139,12 +140,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="models; a mixed list by default")
     parser.add_argument("--models", type=Path, help="folder of ONNX models; else PyTorch modules")
-    parser.add_argument("--oracle", choices=ORACLES, default="ort")
+    parser.add_argument("--oracle", choices=[*names(), *OF_TESTS], default="ort")
     parser.add_argument("--runtime", help="another table, such as that of blocked channels")
     parser.add_argument("--quantized", action="store_true", help="quantize the models first")
     parser.add_argument("--top", type=int, default=6, help="differences shown a model")
     args = parser.parse_args()
-    compiler = import_module(f"tests.oracles.{args.oracle}_fusion")
+    oracle = args.oracle
+    is_ours = oracle in OF_TESTS
+    compiler = import_module(f"tests.oracles.{oracle}_fusion") if is_ours else oracle_of(oracle)
     table = runtime(args.runtime) if args.runtime else compiler.TABLE
     total = Counter[str]()
     print(f"{'model':44} {'theirs':>7} {'ours':>6} {'exact':>6} {'share':>7}")

@@ -44,6 +44,7 @@ CALLS: Mapping[str, str] = {
     "eval trees": "--data .",
     "explain": "model.onnx relu",
     "fit": "model.onnx -t a100 --batch 4",
+    "dev fusion": "model.onnx --oracle tensorrt --engine layers.json",
     "dev ir": "model.onnx",
     "lint": "model.onnx",
     "llm search": "llama-3.1-8b -t h100 --dtype f8 --isl 64 --osl 8",

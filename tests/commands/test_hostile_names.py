@@ -122,6 +122,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     "explain": (MODEL, "1"),
     "fit": (MODEL, "-t", "a100", "--batch", "4"),
     "dev ir": (MODEL,),
+    "dev fusion": ("layered.onnx", "--oracle", "tensorrt", "--engine", "layers.json"),
     "lint": (MODEL, BAD, "--min-gain", "0"),
     "plan": (CONFIG, "--gpus", "2", "-t", "h100", "--seq", "64", "--global-batch", "8"),
     "llm search": (CONFIG, "-t", "h100", "--dtype", "half", "--isl", "64", "--osl", "8"),

@@ -14,7 +14,7 @@ from perfc.ir import Node
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.inductor import TABLE as TABLE
-from tests.oracles.fusion import OracleAnswer, OracleGroup
+from perfc.study.fusion_oracle import OracleAnswer, OracleGroup
 
 LONGEST_S = 900
 """Seconds after which a compilation is given up."""

@@ -15,7 +15,7 @@ from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.tvm import TABLE as TABLE
-from tests.oracles.fusion import OracleAnswer, OracleGroup, OracleRequest
+from perfc.study.fusion_oracle import OracleAnswer, OracleGroup, OracleRequest
 
 LONGEST_S = 900
 WORKER = "tests.oracles.tvm_worker"

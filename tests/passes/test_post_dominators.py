@@ -13,8 +13,8 @@ from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.tvm import TABLE
+from perfc.study.fusion_oracle import OracleRequest, compared, is_executed, operators
 from tests.oracles import tvm_fusion
-from tests.oracles.fusion import OracleRequest, compared, is_executed, operators
 
 WEIGHTS = {
     "w": np.ones((16, 16), np.float32),

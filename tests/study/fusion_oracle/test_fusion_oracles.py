@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
+from perfc import cli
 from perfc.errors import MissingExtraError, ModelError, PerfcError
-from tests.oracles import inductor_fusion, ort_fusion, tensorrt_fusion, tvm_fusion
-from tests.oracles.fusion import Agreement, FusionComparison, OracleRequest, compared
+from perfc.study.fusion_oracle import Agreement, FusionComparison, OracleRequest, compared
+from perfc.study.fusion_oracle.oracles import oracle_of
+from tests.oracles import inductor_fusion, tvm_fusion
 
 
 def comparison(oracle: str, request: OracleRequest) -> FusionComparison:
     """Return the comparison of a compiler's answer with its table."""
-    compiler: Any = ort_fusion if oracle == "ort" else tensorrt_fusion
+    compiler = oracle_of(oracle)
     return compared(compiler.answer(request), compiler.TABLE)
 
 
@@ -79,6 +80,7 @@ def test_layers_of_an_engine_are_compared_by_their_nodes(model: str, tmp_path: P
     [
         ("tensorrt", (), "--engine"),
         ("tensorrt", ("another",), "name no node"),
+        ("xla", (), "there are ort, tensorrt"),
     ],
 )
 def test_an_oracle_that_cannot_answer_says_why(
@@ -87,6 +89,26 @@ def test_an_oracle_that_cannot_answer_says_why(
     file = engine(tmp_path, *layers) if layers else ""
     with pytest.raises(PerfcError, match=said):
         comparison(oracle, OracleRequest(model, engine=file))
+
+
+def test_the_command_prints_groups_and_agreement(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = [
+        "dev",
+        "fusion",
+        model,
+        "--oracle",
+        "tensorrt",
+        "--engine",
+        engine(tmp_path, "conv + relu"),
+    ]
+    assert cli.run([*args, "--output-format", "json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["theirs"], made["same"], made["share"]) == (1, 1, 1.0)
+    assert made["groups"][0]["nodes"] == ["conv", "relu"]
+    assert cli.run(args) == 0
+    assert "Conv+Relu" in capsys.readouterr().out
 
 
 MODULE = """

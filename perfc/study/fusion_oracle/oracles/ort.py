@@ -15,7 +15,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.ort_cpu import TABLE as TABLE
 
-from .fusion import OracleAnswer, OracleGroup, OracleRequest, leading_to
+from .. import OracleAnswer, OracleGroup, OracleRequest, leading_to
 
 LONGEST_S = 600
 """Seconds after which a session is given up."""

@@ -11,7 +11,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
 from perfc.passes.runtimes.tensorrt import TABLE as TABLE
 
-from .fusion import OracleAnswer, OracleGroup, OracleRequest
+from .. import OracleAnswer, OracleGroup, OracleRequest
 
 HINT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
 

@@ -1,0 +1,166 @@
+"""A comparison of fusions as a document, JSON and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfc.ir import record
+from perfc.view.report.formats import comma
+from perfc.view.report.formats.document import (
+    Amount,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Part,
+    Section,
+    Table,
+)
+from perfc.view.report.formats.json_form import document_text
+from perfc.view.report.units import Unit, plural, share
+
+from . import FusionComparison, operators
+
+SCHEMA = "perfc-fusion/1"
+
+
+@record
+class FusedGroupView:
+    """A kernel of the compiler next to ours.
+
+    Args:
+        name: the compiler's name for it.
+        operator: the compiler's operator, or kind of kernel.
+        nodes: nodes of the model in it.
+        operators: their operators.
+        ours: operators of each of our kernels with these nodes.
+        agreement: how they differ.
+    """
+
+    name: str
+    operator: str
+    nodes: tuple[str, ...]
+    operators: str
+    ours: tuple[str, ...]
+    agreement: str
+
+
+@record
+class FusionDifferenceView:
+    """Groups that differ in one way."""
+
+    agreement: str
+    difference: str
+    count: int
+
+
+@record
+class FusionView:
+    """Fusion of a compiler next to a fusion table.
+
+    Args:
+        model: model.
+        oracle: compiler.
+        runtime: runtime of the table.
+        theirs: kernels of the compiler with nodes of the model.
+        ours: our kernels of the same nodes.
+        same: kernels that are equal.
+        share: equal kernels over those of the compiler.
+        differences: differing kernels by class, the most frequent first.
+        groups: kernels in the order of the compiler.
+    """
+
+    model: str
+    oracle: str
+    runtime: str
+    theirs: int
+    ours: int
+    same: int
+    share: float
+    differences: tuple[FusionDifferenceView, ...]
+    groups: tuple[FusedGroupView, ...]
+
+    @classmethod
+    def of(cls, model: str, oracle: str, result: FusionComparison) -> FusionView:
+        """Build the view of a comparison."""
+        differences = tuple(
+            FusionDifferenceView(how.value, text, count)
+            for (how, text), count in result.differences.most_common()
+        )
+        groups = tuple(
+            FusedGroupView(
+                p.group.name,
+                p.group.operator,
+                tuple(sorted(n.name for n in p.group.nodes)),
+                operators(p.group.nodes),
+                tuple(map(operators, p.ours)),
+                p.agreement.value,
+            )
+            for p in result.pairs
+        )
+        theirs = len(result.pairs)
+        return cls(
+            model,
+            oracle,
+            result.runtime.name,
+            theirs,
+            result.ours,
+            result.same,
+            result.same / theirs if theirs else 0.0,
+            differences,
+            groups,
+        )
+
+
+def to_json(view: FusionView) -> str:
+    """Return the JSON document, schema ``perfc-fusion/1``."""
+    return document_text(SCHEMA, view)
+
+
+def to_csv(view: FusionView) -> str:
+    """Return one row per kernel of the compiler."""
+    header = ("name", "operator", "operators", "ours", "agreement", "nodes")
+    rows = ((g.name, g.operator, g.operators, g.ours, g.agreement, g.nodes) for g in view.groups)
+    return comma.records(header, rows)
+
+
+def document(view: FusionView, top: int | None) -> Document:
+    """Return the sections: agreement, classes of differences, groups."""
+    facts = (
+        Fact("kernels", Amount(view.theirs, Unit.COUNT), f"of {view.oracle}"),
+        Fact("ours", Amount(view.ours, Unit.COUNT), f"of the table {view.runtime}"),
+        Fact("same", Amount(view.same, Unit.COUNT), f"{share(view.share)} of {view.oracle}'s"),
+    )
+    differences = Table(
+        (
+            Column("count", "kernels", Unit.COUNT),
+            Column("agreement", "agreement"),
+            Column("difference", "theirs = operators; ours", wraps=True, is_name=True),
+        ),
+        tuple((d.count, d.agreement, d.difference) for d in view.differences[:top]),
+    )
+    sections = [Section("agreement", "Agreement", (Facts(facts),))]
+    if view.differences:
+        sections.append(Section("differences", "Differences", (differences,)))
+    sections.append(Section("groups", "Kernels", tuple(group_parts(view, top))))
+    return Document(
+        f"fusion of {view.model}: {view.oracle} against {view.runtime}", tuple(sections)
+    )
+
+
+def group_parts(view: FusionView, top: int | None) -> Iterator[Part]:
+    """Yield the table of kernels, and what it leaves out."""
+    columns = (
+        Column("name", view.oracle, is_name=True),
+        Column("operators", "operators"),
+        Column("ours", "ours", is_spare=True),
+        Column("agreement", "agreement"),
+    )
+    rows = tuple(
+        (g.name, g.operators, " | ".join(g.ours) or None, g.agreement) for g in view.groups[:top]
+    )
+    yield Table(columns, rows)
+    hidden = len(view.groups) - len(rows)
+    if hidden:
+        yield Note(f"and {plural(hidden, 'kernel')}; --top all")
