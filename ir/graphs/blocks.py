@@ -24,6 +24,9 @@ BLOCK = re.compile(r"^(before |after )?block \d+")
 """Start of a name by repeated blocks."""
 LONGEST = 512
 """Operators on the longest path through a block, at most."""
+MOST = 4096
+"""Operators on a path in which blocks are searched, at most: language models have up to 2,500, and
+the search compares a path `LONGEST` times with itself."""
 ARRANGEMENT = frozenset({Kind.VIEW, Kind.MOVEMENT, Kind.SHAPE})
 """Classes of nodes that compute nothing; blocks may differ in them."""
 LEAST = 0.1
@@ -127,7 +130,7 @@ def structural(graph: Graph) -> list[Path]:
             main.append(node)
             readers.append(most)
             most = 0
-    spans = repeated(main, readers)
+    spans = repeated(main, readers) if len(main) <= MOST else []
     if not spans:
         return [()] * len(graph.nodes)
     first = {n: i for i, n in enumerate(main)}

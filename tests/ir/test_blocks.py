@@ -79,6 +79,14 @@ def test_names_do_not_follow_those_of_the_file(name: str) -> None:
     assert all(n.loc.stored_name.startswith("n") for n in one)
 
 
+def test_no_blocks_are_searched_on_a_path_beyond_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("perfc.ir.graphs.blocks.MOST", 10)
+    model = load(renamed(read("resnet50.onnx.gz"), 1).SerializeToString())
+    assert not any(BLOCK.match(n.name) for n in model.graph)
+
+
 def test_blocks_that_share_their_weights_are_trained_as_one() -> None:
     w = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[8, 8])
     w.data_location = TensorProto.EXTERNAL
