@@ -50,7 +50,7 @@ class Sample:
     round: int
     count: float
     series: Series
-    state: Mapping[str, float] = field(default_factory=dict[str, float])
+    state: Mapping[str, float] = field(default_factory=dict)
 
     def rate(self, seconds: float) -> float:
         """Return the probe's result for ``seconds`` per repeat: work per second, or a time."""

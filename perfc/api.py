@@ -79,7 +79,7 @@ class Report(StoredTensors, Presentation):
     deployment: Deployment = field(default_factory=Deployment)
     predictor: str = ""
     model: Any = None
-    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    values: Mapping[str, Any] = field(default_factory=dict)
     analyses: Analyses = field(default_factory=Analyses, compare=False)
 
     @cached_property

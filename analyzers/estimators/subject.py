@@ -87,7 +87,7 @@ class KernelSubject:
     sfu: float
     read_bytes: float
     write_bytes: float
-    words: Mapping[str, str] = field(default_factory=dict[str, str])
+    words: Mapping[str, str] = field(default_factory=dict)
     is_last: bool = False
 
     @property

@@ -100,9 +100,7 @@ class RowPositions:
 
     kinds: NDArray[np.float32]
     places: NDArray[np.float32]
-    memo: dict[tuple[int, int], tuple[Array, Array]] = field(
-        default_factory=dict[tuple[int, int], "tuple[Array, Array]"], repr=False
-    )
+    memo: dict[tuple[int, int], tuple[Array, Array]] = field(default_factory=dict, repr=False)
 
     def part(self, columns: slice) -> tuple[Array, Array]:
         """Return some columns and the square of each row's length in them, computed once."""

@@ -71,8 +71,8 @@ class GraphCard:
     architectures: int
     most_operators: int
     factor: tuple[float, ...]
-    metrics: Mapping[str, float] = field(default_factory=dict[str, float])
-    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
     runs: tuple[tuple[str, str, str, str], ...] = ()
     operators: tuple[str, ...] = ()
     small_peaks: tuple[float, ...] = ()

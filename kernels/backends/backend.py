@@ -42,10 +42,10 @@ class Device:
     memory_bytes: int
     free_bytes: int
     most_bytes: int
-    caches: Mapping[str, int] = field(default_factory=dict[str, int])
+    caches: Mapping[str, int] = field(default_factory=dict)
     features: frozenset[str] = frozenset()
     clock_max_hz: float = 0.0
-    state: Mapping[str, str] = field(default_factory=dict[str, str])
+    state: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

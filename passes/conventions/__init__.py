@@ -47,7 +47,7 @@ class Convention:
     activation_product: str = ""
     convolution_bias: str = NOTHING
     linear_bias: str = NOTHING
-    operators: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict[str, str])
+    operators: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
 
     def formula(self, names: Iterable[str], op: Op) -> str:
         """Return the formula of the first of ``names`` in ``operators``; "0" if there is none."""

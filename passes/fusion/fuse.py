@@ -33,9 +33,7 @@ class KernelTable:
     kernels: tuple[Kernel, ...]
     host: tuple[Node, ...]
     alternatives: tuple[Alternative, ...] = ()
-    memo: dict[tuple[Hashable, ...], Any] = field(
-        default_factory=dict[tuple[Hashable, ...], Any], compare=False, repr=False
-    )
+    memo: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, what: Hashable, env: Env, result: Callable[[], R]) -> R:
         """Return a result of these kernels at sizes, whatever the machine; retained for others.

@@ -24,11 +24,11 @@ class Segment:
 
     near: Neighbourhood
     units: dict[Node, FusionUnit]
-    groups: list[Group] = field(default_factory=list[Group])
-    maker: dict[Value, Group] = field(default_factory=dict[Value, Group])
-    home: dict[Node, Group] = field(default_factory=dict[Node, Group])
-    views: list[tuple[Node, list[Group]]] = field(default_factory=list[tuple[Node, "list[Group]"]])
-    needs: dict[Value, tuple[Group, ...]] = field(default_factory=dict[Value, "tuple[Group, ...]"])
+    groups: list[Group] = field(default_factory=list)
+    maker: dict[Value, Group] = field(default_factory=dict)
+    home: dict[Node, Group] = field(default_factory=dict)
+    views: list[tuple[Node, list[Group]]] = field(default_factory=list)
+    needs: dict[Value, tuple[Group, ...]] = field(default_factory=dict)
 
     def operands(self, node: Node) -> list[Group]:
         """Return groups that must run before ``node``, also those that compute view shapes."""
@@ -65,13 +65,13 @@ class Grouping:
 
     table: Runtime
     cost: CostTable
-    kernels: list[Kernel] = field(default_factory=list[Kernel])
-    host: list[Node] = field(default_factory=list[Node])
-    alternatives: list[Alternative] = field(default_factory=list[Alternative])
-    shows: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    views: set[Node] = field(default_factory=set[Node])
-    class_ids: dict[object, int] = field(default_factory=dict[object, int])
-    costs: Mapping[Node, NodeCost] = field(default_factory=dict[Node, NodeCost])
+    kernels: list[Kernel] = field(default_factory=list)
+    host: list[Node] = field(default_factory=list)
+    alternatives: list[Alternative] = field(default_factory=list)
+    shows: dict[Value, Value] = field(default_factory=dict)
+    views: set[Node] = field(default_factory=set)
+    class_ids: dict[object, int] = field(default_factory=dict)
+    costs: Mapping[Node, NodeCost] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.costs:

@@ -40,8 +40,8 @@ Nodes = list[Node]
 class Cone:
     """Nodes that lead to a node from candidates for the activation's operand."""
 
-    behind: Nodes = field(default_factory=list[Node])
-    reach: dict[Value, int] = field(default_factory=dict[Value, int])
+    behind: Nodes = field(default_factory=list)
+    reach: dict[Value, int] = field(default_factory=dict)
 
 
 def activation(node: Node, near: Neighbourhood) -> Nodes | None:

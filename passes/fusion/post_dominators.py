@@ -55,7 +55,7 @@ class FusionStep:
 
     node: Node | None
     access: Access
-    readers: list[int] = field(default_factory=list[int])
+    readers: list[int] = field(default_factory=list)
     is_output: bool = False
 
 

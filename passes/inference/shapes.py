@@ -91,7 +91,7 @@ class Recording(Shapes):
     """
 
     is_retained = False
-    applications: list[Application] = field(default_factory=list[Application], compare=False)
+    applications: list[Application] = field(default_factory=list, compare=False)
 
     def run(self, module: Module, am: Analyses) -> Module:
         """Return the module with every value typed, as `Shapes` gives it."""
@@ -124,19 +124,17 @@ class Inference:
         varying: conditions of branches whose content changes between iterations.
     """
 
-    declared: set[str] = field(default_factory=set[str])
-    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    declared: set[str] = field(default_factory=set)
+    sizes: Mapping[str, int] = field(default_factory=dict)
     duplicates: DuplicateKeys = field(default_factory=DuplicateKeys)
-    memo: dict[Key, Inferred] = field(default_factory=dict[Key, Inferred])
-    fills: dict[tuple[Type, Type], tuple[Type, bool]] = field(
-        default_factory=dict[tuple[Type, Type], tuple[Type, bool]]
-    )
-    bound: dict[Type, Type] = field(default_factory=dict[Type, Type])
-    equal: dict[Type, Type] = field(default_factory=dict[Type, Type])
-    applications: list[Application] = field(default_factory=list[Application])
+    memo: dict[Key, Inferred] = field(default_factory=dict)
+    fills: dict[tuple[Type, Type], tuple[Type, bool]] = field(default_factory=dict)
+    bound: dict[Type, Type] = field(default_factory=dict)
+    equal: dict[Type, Type] = field(default_factory=dict)
+    applications: list[Application] = field(default_factory=list)
     steps: int = 0
     refused: Node | None = None
-    varying: set[Value] = field(default_factory=set[Value])
+    varying: set[Value] = field(default_factory=set)
 
     def graph(
         self,

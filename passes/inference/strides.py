@@ -159,10 +159,10 @@ class StrideWalk:
 
     env: Env
     table: Runtime
-    shapes: dict[Value, Extents] = field(default_factory=dict[Value, Extents])
-    strides: dict[Value, Extents] = field(default_factory=dict[Value, Extents])
-    copies: dict[Node, Value] = field(default_factory=dict[Node, Value])
-    extents: dict[TensorType, Extents] = field(default_factory=dict[TensorType, Extents])
+    shapes: dict[Value, Extents] = field(default_factory=dict)
+    strides: dict[Value, Extents] = field(default_factory=dict)
+    copies: dict[Node, Value] = field(default_factory=dict)
+    extents: dict[TensorType, Extents] = field(default_factory=dict)
 
     def shape(self, v: Value) -> Extents | None:
         """Return the extents as numbers, None where the rank is not known."""

@@ -46,10 +46,8 @@ class Helpers:
     first: int
     is_exported: bool
     counting: Counting = field(default_factory=lambda: Counting({}))
-    classes: dict[object, int] = field(default_factory=dict[object, int])
-    made: dict[object, tuple[Kernel, ...]] = field(
-        default_factory=dict[object, "tuple[Kernel, ...]"]
-    )
+    classes: dict[object, int] = field(default_factory=dict)
+    made: dict[object, tuple[Kernel, ...]] = field(default_factory=dict)
 
     def number(self, key: object) -> int:
         """Return the number of a class of kernels."""
@@ -97,7 +95,7 @@ class Around:
 
     helpers: Helpers
     kernel: Kernel
-    reads: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    reads: dict[Value, Value] = field(default_factory=dict)
 
     def launches(
         self, copied: Sequence[Value], rule: LaunchRule | None, casts: Sequence[OperandCast]

@@ -137,9 +137,7 @@ class Launching:
     module: Module | None
     layout: Layout
     casts: Mapping[Kernel, tuple[OperandCast, ...]]
-    rules: dict[tuple[int, bool], LaunchRule | None] = field(
-        default_factory=dict[tuple[int, bool], "LaunchRule | None"]
-    )
+    rules: dict[tuple[int, bool], LaunchRule | None] = field(default_factory=dict)
 
     @cached_property
     def strides(self) -> StrideTable | None:

@@ -99,7 +99,7 @@ class StorageTable:
     names: tuple[str, ...]
     buffers: tuple[Buffer, ...]
     is_bound: bool
-    shards: Mapping[BufferRole, int] = field(default_factory=dict[BufferRole, int])
+    shards: Mapping[BufferRole, int] = field(default_factory=dict)
 
     def sizes(self, env: Env) -> list[int]:
         """Return the bytes of every buffer; 0 where nobody knows."""

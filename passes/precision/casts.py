@@ -66,8 +66,8 @@ class Casting:
     narrow: DType
     stored: StoredTypes
     policies: Mapping[Node, Policy]
-    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
-    cast: dict[tuple[Value, DType], Value] = field(default_factory=dict[tuple[Value, DType], Value])
+    values: dict[Value, Value] = field(default_factory=dict)
+    cast: dict[tuple[Value, DType], Value] = field(default_factory=dict)
 
     def graph(self, graph: Graph) -> Graph:
         """Return the graph with a node for each cast."""

@@ -84,7 +84,7 @@ class Mixing:
     """State of one walk: the replacements of values."""
 
     narrow: DType
-    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    values: dict[Value, Value] = field(default_factory=dict)
 
     def graph(self, graph: Graph) -> Graph:
         """Return the graph with narrow activations."""

@@ -131,7 +131,7 @@ class Retyping:
     stored: DType
     narrow: DType | None
     executed: DType | None
-    values: dict[Value, Value] = field(default_factory=dict[Value, Value])
+    values: dict[Value, Value] = field(default_factory=dict)
 
     def graph(self, graph: Graph) -> Graph:
         """Return the graph and the regions below it, retyped."""

@@ -79,9 +79,9 @@ class Folding:
     keeps_parameters: bool = False
     tape: Tape | None = None
     """Writes the operators of an export."""
-    changing: set[Value] = field(default_factory=set[Value])
+    changing: set[Value] = field(default_factory=set)
     """Values computed from parameters, which training changes."""
-    varying: set[Value] = field(default_factory=set[Value])
+    varying: set[Value] = field(default_factory=set)
     """Values of iterations, of which inference leaves the contents in the last one."""
 
     def graph(self, graph: Graph) -> Graph:

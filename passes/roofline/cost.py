@@ -70,8 +70,8 @@ class CostTable:
 
     nodes: Mapping[Node, NodeCost]
     weights: Mapping[Value, Weight]
-    others: Mapping[Node, NodeCost] = field(default_factory=dict[Node, NodeCost])
-    undecided: Mapping[Node, int] = field(default_factory=dict[Node, int])
+    others: Mapping[Node, NodeCost] = field(default_factory=dict)
+    undecided: Mapping[Node, int] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
 
     @cached_property

@@ -51,7 +51,7 @@ class RooflineTable:
     machine: Machine
     kernels: tuple[KernelBound, ...]
     weight_floor_s: float
-    env: Env = field(default_factory=dict[str, int])
+    env: Env = field(default_factory=dict)
     streams: int = 1
     envs: tuple[Mapping[str, int], ...] = ()
 

@@ -176,7 +176,7 @@ class Runtime:
     layouts: tuple[Layout, ...] = (Layout.CHANNELS_FIRST,)
     blocks_channels: bool = False
     launches: Callable[[], tuple[LaunchRule, ...]] | None = None
-    narrows: Mapping[str, str] = field(default_factory=dict[str, str])
+    narrows: Mapping[str, str] = field(default_factory=dict)
     puts_last: Callable[[Sequence[Kernel], Numbers], bool] | None = None
     lists: tuple[ListLimit, ...] = ()
     formats: frozenset[str] = frozenset()

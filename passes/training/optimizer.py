@@ -58,7 +58,7 @@ class ListOptimizer:
 
     name: str
     title: str
-    states: Mapping[str, str] = field(default_factory=dict[str, str])
+    states: Mapping[str, str] = field(default_factory=dict)
     foreach: tuple[ListKernel, ...] = ()
     fused: ListKernel | None = None
     alone: tuple[ListKernel, ...] = ()

@@ -60,7 +60,7 @@ class FittedConstant:
     meaning: str
     rows: str
     held_out: bool
-    pages: Mapping[str, str] = field(default_factory=dict[str, str])
+    pages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def number(self) -> float:

@@ -105,7 +105,7 @@ class Deployment:
     reserve: Reserve = NOTHING
     parallel: Parallel = ALONE
     usual: frozenset[str] = frozenset()
-    dims: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    dims: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     def for_model(self, model: object, predictor: str = "") -> Deployment:
         """Return the deployment with its runtime set: the usual one of such models on the target.

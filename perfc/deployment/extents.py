@@ -70,7 +70,7 @@ class NamedExtent:
         size: that constant; 0 if there is none.
     """
 
-    extents: Mapping[str, Dim] = field(default_factory=dict[str, Dim])
+    extents: Mapping[str, Dim] = field(default_factory=dict)
     fixed: tuple[tuple[Value, int], ...] = ()
     size: int = 0
 

@@ -53,7 +53,7 @@ class Fabric:
 
     cluster: Cluster
     efficiency: float = 1.0
-    known: dict[tuple[object, ...], float] = field(default_factory=dict[tuple[object, ...], float])
+    known: dict[tuple[object, ...], float] = field(default_factory=dict)
 
     def time_s(self, exchange: Exchange, nbytes: float, group: RankGroup) -> float:
         """Return the time of one collective in seconds; 0 for a single rank.

@@ -217,7 +217,7 @@ class WholeRun:
     quantity: Quantity = Quantity.TIME
     notes: tuple[str, ...] = ()
     confidence: Confidence | None = None
-    other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
+    other_quantities: Mapping[str, float] = field(default_factory=dict)
     mig_slice: str | None = None
 
     @property
@@ -324,7 +324,7 @@ class WholeRunView:
     mode: str
     deployment: Mapping[str, object]
     mig_profile: str | None = None
-    other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
+    other_quantities: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: WholeRun) -> WholeRunView:

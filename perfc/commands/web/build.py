@@ -62,8 +62,8 @@ class PageBuild:
     """
 
     folder: Path
-    files: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
-    lazy: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
+    files: dict[str, dict[str, int]] = field(default_factory=dict)
+    lazy: list[tuple[str, str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.folder.mkdir()

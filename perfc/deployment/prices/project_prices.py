@@ -30,7 +30,7 @@ class Prices:
         cloud: cloud of offers from tables; empty for any.
     """
 
-    by_target: Mapping[str, Offer] = field(default_factory=dict[str, Offer])
+    by_target: Mapping[str, Offer] = field(default_factory=dict)
     terms: RentalTerms = RentalTerms.ON_DEMAND
     cloud: str = ""
 

@@ -33,8 +33,8 @@ class ReadOptions:
         root: folder that source files are named from; "" for the current one.
     """
 
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
-    contents: Mapping[str, Known] = field(default_factory=dict[str, "Known"])
+    dims: Mapping[str, int] = field(default_factory=dict)
+    contents: Mapping[str, Known] = field(default_factory=dict)
     is_trained: bool = False
     code: ModuleCode | None = None
     trained_in: ServingPrecision | None = None

@@ -68,17 +68,17 @@ class GraphBuilder:
         parameters: names of the parameters.
     """
 
-    symbols: dict[str, str] = field(default_factory=dict[str, str])
-    axes: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    symbols: dict[str, str] = field(default_factory=dict)
+    axes: dict[str, tuple[str, int]] = field(default_factory=dict)
     graph: ProtoGraph = field(default_factory=ProtoGraph)
-    constants: dict[object, str] = field(default_factory=dict[object, str])
-    attributes: dict[object, Attribute] = field(default_factory=dict[object, Attribute])
-    types: dict[object, TypeProto] = field(default_factory=dict[object, TypeProto])
-    extents: dict[Size, str] = field(default_factory=dict[Size, str])
+    constants: dict[object, str] = field(default_factory=dict)
+    attributes: dict[object, Attribute] = field(default_factory=dict)
+    types: dict[object, TypeProto] = field(default_factory=dict)
+    extents: dict[Size, str] = field(default_factory=dict)
     count: int = 0
     root: str = ""
-    calls: Counter[str] = field(default_factory=Counter[str])
-    parameters: set[str] = field(default_factory=set[str])
+    calls: Counter[str] = field(default_factory=Counter)
+    parameters: set[str] = field(default_factory=set)
 
     def fresh(self, stem: str) -> str:
         """Return a name that no value has."""

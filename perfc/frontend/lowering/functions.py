@@ -16,9 +16,7 @@ from ..reading import proto
 class Functions:
     """The functions of one model by domain, name and overload."""
 
-    table: Mapping[tuple[str, str, str], proto.Function] = field(
-        default_factory=dict[tuple[str, str, str], proto.Function]
-    )
+    table: Mapping[tuple[str, str, str], proto.Function] = field(default_factory=dict)
 
     @staticmethod
     def of(model: proto.ProtoModel) -> Functions:

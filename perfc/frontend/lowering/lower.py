@@ -50,15 +50,15 @@ class NameScope:
     """Names visible in a graph, and what calling context its nodes need."""
 
     opsets: Mapping[str, int]
-    values: dict[str, Value] = field(default_factory=dict[str, Value])
+    values: dict[str, Value] = field(default_factory=dict)
     outer: NameScope | None = None
     prefix: str = ""
-    renamed: Mapping[str, str] = field(default_factory=dict[str, str])
+    renamed: Mapping[str, str] = field(default_factory=dict)
     arguments: Mapping[str, proto.Attribute] | None = None
     call: Loc | None = None
     depth: int = 0
     call_depth: int = 0
-    declared: dict[str, Type] = field(default_factory=dict[str, Type])
+    declared: dict[str, Type] = field(default_factory=dict)
 
     def version(self, domain: str) -> int:
         """Return the operator version of a domain; the newest of one that is not imported."""
@@ -86,8 +86,8 @@ class Lowering:
     symbols: SymbolTable
     contents: Mapping[str, Known]
     functions: Functions
-    cache: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
-    read: dict[tuple[object, ...], Built] = field(default_factory=dict[tuple[object, ...], Built])
+    cache: dict[tuple[object, ...], Built] = field(default_factory=dict)
+    read: dict[tuple[object, ...], Built] = field(default_factory=dict)
     constants: Contents = field(default_factory=Contents)
     tensors: Tensors = field(default_factory=Tensors)
     placement: Placement = field(default_factory=Placement)

@@ -27,8 +27,8 @@ class Placement:
     """
 
     root: str = field(default_factory=lambda: os.path.realpath(os.curdir))
-    used: Counter[str] = field(default_factory=Counter[str])
-    calls: dict[str, str] = field(default_factory=dict[str, str])
+    used: Counter[str] = field(default_factory=Counter)
+    calls: dict[str, str] = field(default_factory=dict)
 
     def of_call(self, source: proto.ProtoNode, function: proto.Function, prefix: str) -> Loc | None:
         """Return the location of a body's nodes; None for those of a function of the file."""

@@ -41,11 +41,11 @@ EXPRESSION = re.compile(r"(?=.*([+*]|//| - ))[\w.\s()+*/-]+\Z")
 class SymbolTable:
     """Symbols met while reading a model, with the values the caller gave and the file allows."""
 
-    given: Mapping[str, int] = field(default_factory=dict[str, int])
-    ranges: Mapping[str, SymbolRange] = field(default_factory=dict[str, SymbolRange])
-    seen: dict[str, Atom] = field(default_factory=dict[str, Atom])
-    places: dict[str, list[SymbolPlace]] = field(default_factory=dict[str, list[SymbolPlace]])
-    read: dict[str, Dim] = field(default_factory=dict[str, Dim])
+    given: Mapping[str, int] = field(default_factory=dict)
+    ranges: Mapping[str, SymbolRange] = field(default_factory=dict)
+    seen: dict[str, Atom] = field(default_factory=dict)
+    places: dict[str, list[SymbolPlace]] = field(default_factory=dict)
+    read: dict[str, Dim] = field(default_factory=dict)
 
     def extent(self, dim: int | str | None, unnamed: str) -> Dim:
         """Return a declared extent; one without number and name becomes the symbol ``unnamed``."""

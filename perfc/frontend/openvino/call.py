@@ -37,8 +37,8 @@ class LayerScope(ValueScope):
 
     network: LayerGraph
     elements: Elements
-    values: dict[Port, str] = field(default_factory=dict[Port, str])
-    stored: dict[Port, StoredTensor | None] = field(default_factory=dict[Port, StoredTensor | None])
+    values: dict[Port, str] = field(default_factory=dict)
+    stored: dict[Port, StoredTensor | None] = field(default_factory=dict)
     depth: int = 0
 
     def stored_at(self, port: Port) -> StoredTensor | None:
@@ -62,7 +62,7 @@ class LayerCall(Emitter):
 
     scope: LayerScope
     layer: NetLayer
-    followers: list[Port] = field(default_factory=list[Port])
+    followers: list[Port] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
         """Return an attribute."""

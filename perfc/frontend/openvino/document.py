@@ -73,7 +73,7 @@ class LayerGraph:
 
     layers: dict[int, NetLayer]
     edges: dict[Port, Port]
-    readers: dict[Port, list[int]] = field(default_factory=dict[Port, list[int]])
+    readers: dict[Port, list[int]] = field(default_factory=dict)
 
 
 class _Bounded(ElementTree.TreeBuilder):

@@ -72,12 +72,12 @@ class ProgramScope(ValueScope):
 
     tensors: Mapping[str, Any]
     sizes: Mapping[str, Any]
-    values: dict[str, str] = field(default_factory=dict[str, str])
+    values: dict[str, str] = field(default_factory=dict)
     prefix: str = ""
     is_autocast: bool = False
     reduced: int = 0
-    views: dict[str, str] = field(default_factory=dict[str, str])
-    metas: dict[str, Meta] = field(default_factory=dict[str, Meta])
+    views: dict[str, str] = field(default_factory=dict)
+    metas: dict[str, Meta] = field(default_factory=dict)
     frames: tuple[str, ...] = ()
     path: str = ""
 

@@ -37,8 +37,8 @@ class RelaxScope(ValueScope):
     """
 
     document: RelaxDocument
-    functions: dict[int, int] = field(default_factory=dict[int, int])
-    values: dict[int, list[str]] = field(default_factory=dict[int, list[str]])
+    functions: dict[int, int] = field(default_factory=dict)
+    values: dict[int, list[str]] = field(default_factory=dict)
     nodes: int = 0
 
     def count(self) -> None:

@@ -84,7 +84,7 @@ class RelaxDocument:
     nodes: list[Any]
     root: int
     has_literals: bool = False
-    symbols: dict[int, str] = field(default_factory=dict[int, str])
+    symbols: dict[int, str] = field(default_factory=dict)
     nbytes: int = 0
     digest: str = ""
     visits: int = 0

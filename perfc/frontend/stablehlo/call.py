@@ -53,12 +53,10 @@ class HloScope(ValueScope):
     """
 
     functions: dict[str, Any]
-    plain: dict[int, str] = field(default_factory=dict[int, str])
-    first: dict[int, str] = field(default_factory=dict[int, str])
-    small: dict[int, tuple[str, tuple[Size, ...]]] = field(
-        default_factory=dict[int, tuple[str, tuple[Size, ...]]]
-    )
-    metas: dict[int, Meta] = field(default_factory=dict[int, Meta])
+    plain: dict[int, str] = field(default_factory=dict)
+    first: dict[int, str] = field(default_factory=dict)
+    small: dict[int, tuple[str, tuple[Size, ...]]] = field(default_factory=dict)
+    metas: dict[int, Meta] = field(default_factory=dict)
     nodes: int = 0
 
     def alias(self, number: int, source: int | None, meta: Meta) -> None:

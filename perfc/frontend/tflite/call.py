@@ -92,9 +92,9 @@ class TensorScope(ValueScope):
     """
 
     tensors: Sequence[FlatTensor]
-    plain: dict[int, str] = field(default_factory=dict[int, str])
-    first: dict[int, str] = field(default_factory=dict[int, str])
-    sources: dict[int, int] = field(default_factory=dict[int, int])
+    plain: dict[int, str] = field(default_factory=dict)
+    first: dict[int, str] = field(default_factory=dict)
+    sources: dict[int, int] = field(default_factory=dict)
     depth: int = 0
 
     def tensor(self, index: int) -> FlatTensor:

@@ -63,7 +63,7 @@ class FlatReader:
     buffers: Sequence[FlatTable] = ()
     names: Sequence[tuple[str, str]] = ()
     nodes: int = 0
-    read: dict[int, list[FlatTensor]] = field(default_factory=dict[int, "list[FlatTensor]"])
+    read: dict[int, list[FlatTensor]] = field(default_factory=dict)
 
     def model(self) -> ProtoModel:
         """Return the first graph of the model; others are those of its control flow."""

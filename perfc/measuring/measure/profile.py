@@ -74,7 +74,7 @@ class Sampled:
 
     name: str
     op: str
-    times_s: dict[int, float] = field(default_factory=dict[int, float])
+    times_s: dict[int, float] = field(default_factory=dict)
     calls: int = 0
     members: tuple[str, ...] = ()
 

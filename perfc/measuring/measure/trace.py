@@ -96,10 +96,10 @@ def optimised_nodes(path: str) -> tuple[tuple[OptimisedNode, ...], frozenset[str
 class NameIndex:
     """Index of source nodes by the names that a runtime may use."""
 
-    by_name: dict[str, Node] = field(default_factory=dict[str, Node])
-    makers: dict[str, Node] = field(default_factory=dict[str, Node])
-    below: dict[str, set[Node]] = field(default_factory=dict[str, "set[Node]"])
-    narrowed: dict[str, str] = field(default_factory=dict[str, str])
+    by_name: dict[str, Node] = field(default_factory=dict)
+    makers: dict[str, Node] = field(default_factory=dict)
+    below: dict[str, set[Node]] = field(default_factory=dict)
+    narrowed: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(graph: Graph) -> NameIndex:
@@ -155,8 +155,8 @@ class Tracing:
     stored: frozenset[str]
     names: NameIndex
     inputs: frozenset[str]
-    same: dict[str, str] = field(default_factory=dict[str, str])
-    anchors: dict[int, Node] = field(default_factory=dict[int, Node])
+    same: dict[str, str] = field(default_factory=dict)
+    anchors: dict[int, Node] = field(default_factory=dict)
 
     def run(self) -> None:
         """Match names, then propagate matches until nothing changes."""

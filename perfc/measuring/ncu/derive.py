@@ -58,7 +58,7 @@ class LaunchQuantities:
     time_s: float | None
     flop: Mapping[tuple[Unit, str], float]
     nbytes: Mapping[RoofLevel, float]
-    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     assumed: frozenset[str] = frozenset()
 
     @property

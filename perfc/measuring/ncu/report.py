@@ -135,8 +135,8 @@ class NcuReport:
 class _Sum:
     launches: int = 0
     time_s: float = 0.0
-    flop: dict[tuple[Unit, str], float] = field(default_factory=dict[tuple[Unit, str], float])
-    nbytes: dict[RoofLevel, list[float]] = field(default_factory=dict[RoofLevel, "list[float]"])
+    flop: dict[tuple[Unit, str], float] = field(default_factory=dict)
+    nbytes: dict[RoofLevel, list[float]] = field(default_factory=dict)
     is_bound: bool = False
 
     def add(self, c: LaunchQuantities) -> None:

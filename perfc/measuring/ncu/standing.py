@@ -48,9 +48,7 @@ class KernelStanding:
 
     kernel: KernelCounters
     units: tuple[CounterCeiling, ...] = ()
-    levels: Mapping[RoofLevel, CounterCeiling] = field(
-        default_factory=dict[RoofLevel, CounterCeiling]
-    )
+    levels: Mapping[RoofLevel, CounterCeiling] = field(default_factory=dict)
 
     @property
     def ceilings(self) -> tuple[CounterCeiling, ...]:

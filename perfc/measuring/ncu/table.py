@@ -50,8 +50,8 @@ class NcuLaunch:
     process: tuple[str, str] = ("", "")
     capability: str = ""
     ranges: tuple[str, ...] = ()
-    metrics: dict[str, float] = field(default_factory=dict[str, float])
-    texts: dict[str, tuple[str, str]] = field(default_factory=dict[str, "tuple[str, str]"])
+    metrics: dict[str, float] = field(default_factory=dict)
+    texts: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -67,8 +67,8 @@ class NcuTable:
     """
 
     path: str
-    launches: list[NcuLaunch] = field(default_factory=list[NcuLaunch])
-    strange: dict[str, str] = field(default_factory=dict[str, str])
+    launches: list[NcuLaunch] = field(default_factory=list)
+    strange: dict[str, str] = field(default_factory=dict)
     skipped: int = 0
     has_names: bool = False
 

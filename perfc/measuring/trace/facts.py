@@ -205,7 +205,7 @@ class StepTime:
 class Numbering:
     """Numbers of different values, in the order of their first use."""
 
-    numbers: dict[object, int] = field(default_factory=dict[object, int])
+    numbers: dict[object, int] = field(default_factory=dict)
 
     def number(self, value: object) -> int:
         """Return the number of a value.
@@ -256,7 +256,7 @@ class DeviceTrace:
     kernel_names: Numbering = field(default_factory=Numbering)
     operator_calls: Numbering = field(default_factory=Numbering)
     devices: Numbering = field(default_factory=Numbering)
-    facts: dict[object, DeviceFacts] = field(default_factory=dict[object, DeviceFacts])
+    facts: dict[object, DeviceFacts] = field(default_factory=dict)
     annotations: EventColumns = field(default_factory=lambda: EventColumns(5))
     collectives: Numbering = field(default_factory=Numbering)
     messages: EventColumns = field(default_factory=lambda: EventColumns(2))

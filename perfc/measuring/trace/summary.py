@@ -133,7 +133,7 @@ class TraceSummary:
 class _Total:
     launches: int = 0
     time_ns: int = 0
-    executions: set[int] = field(default_factory=set[int])
+    executions: set[int] = field(default_factory=set)
 
 
 @mutable
@@ -144,8 +144,8 @@ class _Operator:
     """
 
     time_ns: int = 0
-    executions: set[int] = field(default_factory=set[int])
-    kernels: dict[str, _Total] = field(default_factory=dict[str, "_Total"])
+    executions: set[int] = field(default_factory=set)
+    kernels: dict[str, _Total] = field(default_factory=dict)
     floor: OperatorFloor | None = None
     is_withheld: bool = False
 

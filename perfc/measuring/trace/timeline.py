@@ -141,10 +141,10 @@ class HostTimeline:
     sequences: EventColumns = field(default_factory=lambda: EventColumns(5))
     labels: Numbering = field(default_factory=Numbering)
     kernels: EventColumns = field(default_factory=lambda: EventColumns(8))
-    sends: list[tuple[int, ...]] = field(default_factory=list[tuple[int, ...]])
-    parents: list[int] = field(default_factory=list[int])
-    roles: list[OperatorRole] = field(default_factory=list["OperatorRole"])
-    bounds: list[int] = field(default_factory=list[int])
+    sends: list[tuple[int, ...]] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+    roles: list[OperatorRole] = field(default_factory=list)
+    bounds: list[int] = field(default_factory=list)
 
     def operator(
         self, thread: object, begin_ns: int, end_ns: int, call: int, identity: int | None = None

@@ -147,7 +147,7 @@ class CodeChange:
     hunks: Sequence[ChangedLines]
     folder: Path
     imported: frozenset[str]
-    sources: dict[str, SourceSyntax] = field(default_factory=dict[str, SourceSyntax])
+    sources: dict[str, SourceSyntax] = field(default_factory=dict)
 
     def source(self, file: str) -> SourceSyntax:
         """Return the syntax of a file, as it is now."""

@@ -39,7 +39,7 @@ class Alignment:
     removed: tuple[Node, ...]
     added: tuple[Node, ...]
     moved: frozenset[Node] = frozenset()
-    copied: Mapping[Node, str] = field(default_factory=dict[Node, str])
+    copied: Mapping[Node, str] = field(default_factory=dict)
 
 
 def align(old: Graph, new: Graph, old_side: DiffSide, new_side: DiffSide) -> Alignment:

@@ -62,11 +62,9 @@ class Difference:
     kernels: tuple[KernelPair, ...]
     blame: Blame
     is_complete: bool
-    intervals: Mapping[Metric, tuple[float, float]] = field(
-        default_factory=dict[Metric, tuple[float, float]]
-    )
-    kernel_changes: Mapping[Metric, float] = field(default_factory=dict[Metric, float])
-    surely: Mapping[Metric, float] = field(default_factory=dict[Metric, float])
+    intervals: Mapping[Metric, tuple[float, float]] = field(default_factory=dict)
+    kernel_changes: Mapping[Metric, float] = field(default_factory=dict)
+    surely: Mapping[Metric, float] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

@@ -34,7 +34,7 @@ class SideSetting:
 
     model: str | CodeModel
     deployment: Deployment = field(default_factory=Deployment)
-    values: Mapping[str, object] = field(default_factory=dict[str, object])
+    values: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def dims(self) -> Mapping[str, int]:

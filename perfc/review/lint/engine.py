@@ -124,8 +124,8 @@ class Linter:
     codes: frozenset[str]
     least: float | None = None
     rules: tuple[Rule, ...] = field(init=False)
-    matched: set[FileIgnore] = field(default_factory=set[FileIgnore])
-    used: set[tuple[FileIgnore, str]] = field(default_factory=set[tuple[FileIgnore, str]])
+    matched: set[FileIgnore] = field(default_factory=set)
+    used: set[tuple[FileIgnore, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         chosen = [i for i in catalogue.infos() if i.code in self.codes and i.code != UNUSED]

@@ -37,7 +37,7 @@ MAX_ANALYSES = 400
 class GainCache:
     """Cache of gains by their inputs: layers repeat, so equal places are analyzed once."""
 
-    gains: dict[Hashable, Gain | None] = field(default_factory=dict[Hashable, "Gain | None"])
+    gains: dict[Hashable, Gain | None] = field(default_factory=dict)
 
     @property
     def is_full(self) -> bool:

@@ -132,12 +132,8 @@ class Surface:
     """
 
     grids: Mapping[str, Grid]
-    known: dict[tuple[float, ...], Corners] = field(
-        default_factory=dict[tuple[float, ...], Corners]
-    )
-    values: dict[tuple[str, tuple[float, ...]], float] = field(
-        default_factory=dict[tuple[str, tuple[float, ...]], float]
-    )
+    known: dict[tuple[float, ...], Corners] = field(default_factory=dict)
+    values: dict[tuple[str, tuple[float, ...]], float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, axes: Sequence[Sequence[float]], costs: Sequence[KernelCost]) -> Surface:

@@ -53,13 +53,13 @@ class EngineLog:
     """
 
     now_s: float | None = None
-    arrivals: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
-    replies: list[float] = field(default_factory=list[float])
-    sequences: list[float] = field(default_factory=list[float])
+    arrivals: list[tuple[float, int]] = field(default_factory=list)
+    replies: list[float] = field(default_factory=list)
+    sequences: list[float] = field(default_factory=list)
     rates: defaultdict[str, list[tuple[float, float, float]]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    decoded: dict[str, float] = field(default_factory=dict[str, float])
+    decoded: dict[str, float] = field(default_factory=dict)
     prompt_tokens: float = 0.0
     output_tokens: float = 0.0
 

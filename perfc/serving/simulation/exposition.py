@@ -132,7 +132,7 @@ class Scrape:
         default_factory=lambda: {"prompt": {}, "generation": {}}
     )
     tokens: dict[str, float] = field(default_factory=lambda: {"prompt": 0.0, "generation": 0.0})
-    series: set[str] = field(default_factory=set[str])
+    series: set[str] = field(default_factory=set)
 
     def add(self, metric: re.Match[str], series: str, value: float) -> None:
         """Add a sample.

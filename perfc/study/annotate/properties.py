@@ -30,9 +30,9 @@ class NodeNumbers:
     read_bytes: int = 0
     write_bytes: int = 0
     coverage: Tier = Tier.EXACT
-    kernels: list[int] = field(default_factory=list[int])
-    anchored: list[KernelBound] = field(default_factory=list[KernelBound])
-    predictions: list[Estimate] = field(default_factory=list["Estimate"])
+    kernels: list[int] = field(default_factory=list)
+    anchored: list[KernelBound] = field(default_factory=list)
+    predictions: list[Estimate] = field(default_factory=list)
 
     def add(self, cost: NodeCost, env: Mapping[str, int]) -> None:
         """Add the cost of one node of the analyzed module."""

@@ -31,7 +31,7 @@ class BulkSetting:
 
     name: str
     deployment: Deployment
-    values: Mapping[str, object] = field(default_factory=dict[str, object])
+    values: Mapping[str, object] = field(default_factory=dict)
 
 
 @frozen

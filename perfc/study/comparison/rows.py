@@ -51,7 +51,7 @@ class ModelSetting:
 
     model: Any
     deployment: Deployment
-    values: Mapping[str, object] = field(default_factory=dict[str, object])
+    values: Mapping[str, object] = field(default_factory=dict)
     predictor: str = ""
 
     def continues(self, last: ModelSetting) -> bool:

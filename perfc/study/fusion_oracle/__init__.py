@@ -24,7 +24,7 @@ class OracleRequest:
     """
 
     model: str
-    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    dims: Mapping[str, int] = field(default_factory=dict)
     engine: str = ""
 
 

@@ -12,13 +12,13 @@ from perfc.view.report.formats.document import (
     Document,
     Fact,
     Facts,
-    Note,
     Part,
     Section,
-    Table,
+    excerpt,
+    tabulate,
 )
 from perfc.view.report.formats.json_form import document_text
-from perfc.view.report.units import Unit, plural, share
+from perfc.view.report.units import Unit, share
 
 from . import FusionComparison, operators
 
@@ -120,9 +120,8 @@ def to_json(view: FusionView) -> str:
 
 def to_csv(view: FusionView) -> str:
     """Return one row per kernel of the compiler."""
-    header = ("name", "operator", "operators", "ours", "agreement", "nodes")
-    rows = ((g.name, g.operator, g.operators, g.ours, g.agreement, g.nodes) for g in view.groups)
-    return comma.records(header, rows)
+    names = ("name", "operator", "operators", "ours", "agreement", "nodes")
+    return comma.of(tabulate([Column(name, name) for name in names], view.groups))
 
 
 def document(view: FusionView, top: int | None) -> Document:
@@ -132,13 +131,13 @@ def document(view: FusionView, top: int | None) -> Document:
         Fact("ours", Amount(view.ours, Unit.COUNT), f"of the table {view.runtime}"),
         Fact("same", Amount(view.same, Unit.COUNT), f"{share(view.share)} of {view.oracle}'s"),
     )
-    differences = Table(
+    differences = tabulate(
         (
             Column("count", "kernels", Unit.COUNT),
             Column("agreement", "agreement"),
             Column("difference", "theirs = operators; ours", wraps=True, is_name=True),
         ),
-        tuple((d.count, d.agreement, d.difference) for d in view.differences[:top]),
+        view.differences[:top],
     )
     sections = [Section("agreement", "Agreement", (Facts(facts),))]
     if view.differences:
@@ -150,17 +149,11 @@ def document(view: FusionView, top: int | None) -> Document:
 
 
 def group_parts(view: FusionView, top: int | None) -> Iterator[Part]:
-    """Yield the table of kernels, and what it leaves out."""
+    """Return the table of kernels, and what it leaves out."""
     columns = (
         Column("name", view.oracle, is_name=True),
         Column("operators", "operators"),
-        Column("ours", "ours", is_spare=True),
+        Column("ours", "ours", is_spare=True, cell=lambda g: " | ".join(g.ours) or None),
         Column("agreement", "agreement"),
     )
-    rows = tuple(
-        (g.name, g.operators, " | ".join(g.ours) or None, g.agreement) for g in view.groups[:top]
-    )
-    yield Table(columns, rows)
-    hidden = len(view.groups) - len(rows)
-    if hidden:
-        yield Note(f"and {plural(hidden, 'kernel')}; --top all")
+    return excerpt(columns, view.groups[:top], len(view.groups), "kernel")

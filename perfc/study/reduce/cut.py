@@ -27,7 +27,7 @@ class Cutter:
     """
 
     model: onnx.ModelProto
-    values: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    values: Mapping[str, Value] = field(default_factory=dict)
     nodes: list[Any] = field(init=False)
     makers: dict[str, Any] = field(init=False)
     graph: Any = field(init=False)

@@ -32,9 +32,9 @@ class ModelEvaluator:
 
     deployment: Deployment
     wanted: frozenset[Objective]
-    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    values: Mapping[str, Any] = field(default_factory=dict)
     predictor: str = ""
-    known: dict[object, Quantities] = field(default_factory=dict[object, Quantities])
+    known: dict[object, Quantities] = field(default_factory=dict)
     analyzed: int = 0
 
     def of(self, candidate: BuiltModel, params: Mapping[str, Any]) -> Quantities:

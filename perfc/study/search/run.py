@@ -35,7 +35,7 @@ class SearchPlan:
     """
 
     objectives: tuple[Objective, ...]
-    limits: Limits = field(default_factory=dict[Objective, float])
+    limits: Limits = field(default_factory=dict)
     trials: int = 200
     sampler: Sampler = Sampler.NSGA2
     seed: int = 0

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import ClassVar
 
 from perfc.common.plain_text import printable
 from perfc.ir import record
 from perfc.view.report.formats import comma
-from perfc.view.report.formats.document import Column, Document, Note, Part, Section, Table
+from perfc.view.report.formats.document import (
+    Column,
+    Document,
+    Note,
+    Part,
+    Section,
+    Table,
+    tabulate,
+)
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import INTERVAL, plural, quantity, time_range
 
@@ -163,20 +172,21 @@ def table(search: SpaceSearch) -> Table:
     plan = search.plan
     shown = tuple(dict.fromkeys((*plan.objectives, *plan.limits)))
     has_interval = Objective.LATENCY in shown
-    columns = [Column("trial", "trial")]
-    columns += [Column(one.column, one.value, one.unit) for one in shown]
-    columns += [Column("interval", INTERVAL, is_spare=True)] if has_interval else []
-    columns += [Column(n, printable(n[:LONGEST])) for n in parameters(search)]
-    rows = tuple(
-        (
-            str(t.number),
-            *(value_of(t, one) for one in shown),
-            *([interval(t)] if has_interval else []),
-            *(printable(str(t.params.get(n, ""))[:LONGEST]) for n in parameters(search)),
-        )
-        for t in search.front[:: -(-len(search.front) // MOST_ROWS)]
-    )
-    return Table(tuple(columns), rows)
+    columns = [Column("trial", "trial", cell=lambda t: str(t.number))]
+    columns += [
+        Column(one.column, one.value, one.unit, cell=partial(value_of, one=one)) for one in shown
+    ]
+    columns += [Column("interval", INTERVAL, is_spare=True, cell=interval)] if has_interval else []
+    columns += [
+        Column(n, printable(n[:LONGEST]), cell=partial(parameter_of, name=n))
+        for n in parameters(search)
+    ]
+    return tabulate(columns, search.front[:: -(-len(search.front) // MOST_ROWS)])
+
+
+def parameter_of(trial: Trial, name: str) -> str:
+    """Return a parameter as a cell, empty for a trial without it."""
+    return printable(str(trial.params.get(name, ""))[:LONGEST])
 
 
 def words_of(trial: Trial) -> str:

@@ -135,7 +135,7 @@ class Sweep:
     points: tuple[Point, ...]
     crossovers: tuple[Crossover, ...]
     capacities: tuple[SizeLimit, ...]
-    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Return the summary in three lines."""

@@ -200,9 +200,9 @@ class SymbolLine:
     evaluator: Evaluator
     along: Axis
     fixed: Mapping[str, int]
-    points: list[Point] = field(default_factory=list[Point])
+    points: list[Point] = field(default_factory=list)
     last: Sequence[KernelBound] = ()
-    regimes: dict[int, tuple[Regime, ...]] = field(default_factory=dict[int, tuple[Regime, ...]])
+    regimes: dict[int, tuple[Regime, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for value in self.along.values:

@@ -133,7 +133,7 @@ class Marks:
 
     marks: tuple[Mark, ...]
     moving: int = 0
-    used: frozenset[tuple[Unit, str]] = field(default_factory=frozenset[tuple[Unit, str]])
+    used: frozenset[tuple[Unit, str]] = field(default_factory=frozenset)
 
 
 def marks_of(table: RooflineTable, predicted: Sequence[Estimate] | None = None) -> Marks:

@@ -26,7 +26,7 @@ class ModuleTree:
     """
 
     name: str
-    children: list[int | ModuleTree] = field(default_factory=list["int | ModuleTree"])
+    children: list[int | ModuleTree] = field(default_factory=list)
 
     @property
     def first(self) -> int:

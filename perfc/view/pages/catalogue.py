@@ -24,7 +24,7 @@ class OpDoc:
     """
 
     summary: str
-    sections: Mapping[str, str] = field(default_factory=dict[str, str])
+    sections: Mapping[str, str] = field(default_factory=dict)
 
 
 def documentation(cls: type[Op]) -> OpDoc:

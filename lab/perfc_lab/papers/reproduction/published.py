@@ -180,9 +180,7 @@ class PaperTable:
     machines: tuple[str, ...] = ()
     most_tested: int = 0
     has_embeddings: bool = False
-    families: Mapping[str, tuple[float, ...]] = field(
-        default_factory=dict[str, "tuple[float, ...]"]
-    )
+    families: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def states(self, column: int) -> bool:
         """Return True if the paper has a number of a column."""

@@ -29,12 +29,12 @@ class ProfileReader:
         device: provider of most of the nodes.
     """
 
-    samples: dict[str, Sampled] = field(default_factory=dict[str, Sampled])
-    run_s: list[float] = field(default_factory=list[float])
+    samples: dict[str, Sampled] = field(default_factory=dict)
+    run_s: list[float] = field(default_factory=list)
     run: int = 0
-    open: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
-    providers: dict[str, int] = field(default_factory=dict[str, int])
-    on_device: dict[str, Sampled] = field(default_factory=dict[str, Sampled])
+    open: list[tuple[float, float]] = field(default_factory=list)
+    providers: dict[str, int] = field(default_factory=dict)
+    on_device: dict[str, Sampled] = field(default_factory=dict)
     last: str = ""
 
     def event(self, e: Event) -> None:

@@ -97,9 +97,7 @@ class QueueLength:
 class CauseSum:
     """Nanoseconds and intervals by cause and name."""
 
-    sums: dict[tuple[Cause, str], list[int]] = field(
-        default_factory=dict[tuple[Cause, str], list[int]]
-    )
+    sums: dict[tuple[Cause, str], list[int]] = field(default_factory=dict)
 
     def add(self, cause: Cause, name: str, time_ns: int) -> None:
         """Add an interval."""

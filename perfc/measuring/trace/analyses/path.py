@@ -61,12 +61,10 @@ class PathWalk:
     first_ns: int = 0
     latency_ns: int = 0
     made: CauseSum = field(default_factory=CauseSum)
-    previous: dict[int, int] = field(default_factory=dict[int, int])
-    ended: list[list[tuple[int, int]]] = field(default_factory=list[list[tuple[int, int]]])
-    waits: list[int] = field(default_factory=list[int])
-    returns: list[tuple[int, int, int, str, int]] = field(
-        default_factory=list[tuple[int, int, int, str, int]]
-    )
+    previous: dict[int, int] = field(default_factory=dict)
+    ended: list[list[tuple[int, int]]] = field(default_factory=list)
+    waits: list[int] = field(default_factory=list)
+    returns: list[tuple[int, int, int, str, int]] = field(default_factory=list)
 
     def prepare(self) -> None:
         """Connect kernels and calls with the kernels that they may have waited for."""

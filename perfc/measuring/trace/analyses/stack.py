@@ -100,12 +100,8 @@ class Gradients:
         forward: begin and thread of forward operators by number, in order.
     """
 
-    backward: dict[int, list[tuple[int, int, int]]] = field(
-        default_factory=dict[int, list[tuple[int, int, int]]]
-    )
-    forward: dict[int, list[tuple[int, int]]] = field(
-        default_factory=dict[int, list[tuple[int, int]]]
-    )
+    backward: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
+    forward: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, host: HostTimeline) -> Gradients:

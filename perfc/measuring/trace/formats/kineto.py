@@ -89,11 +89,11 @@ class KinetoEvents:
 
     trace: DeviceTrace
     timeline: HostTimeline
-    words: dict[object, int] = field(default_factory=dict[object, int])
+    words: dict[object, int] = field(default_factory=dict)
     groups: Numbering = field(default_factory=Numbering)
     has_launches: bool = False
     has_frames: bool = False
-    frames: dict[str, HostLabel | None] = field(default_factory=dict[str, "HostLabel | None"])
+    frames: dict[str, HostLabel | None] = field(default_factory=dict)
 
     def event(self, e: Event) -> None:
         """Take one event."""

@@ -45,7 +45,7 @@ def reads(head: str) -> bool:
 class PerfettoTrack:
     """State of one writer of packets: names by number, and the track of events without one."""
 
-    names: dict[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
+    names: dict[tuple[str, int], str] = field(default_factory=dict)
     track: int = 0
 
     def text(self, event: Fields, key: str, table: str) -> str:
@@ -65,10 +65,8 @@ class PerfettoEvents:
     """
 
     timeline: HostTimeline
-    writers: dict[int, PerfettoTrack] = field(default_factory=dict[int, PerfettoTrack])
-    slices: dict[int, list[tuple[str, str, int, Mapping[str, int]]]] = field(
-        default_factory=dict[int, "list[tuple[str, str, int, Mapping[str, int]]]"]
-    )
+    writers: dict[int, PerfettoTrack] = field(default_factory=dict)
+    slices: dict[int, list[tuple[str, str, int, Mapping[str, int]]]] = field(default_factory=dict)
 
     def packet(self, packet: Fields) -> None:
         """Take a packet."""

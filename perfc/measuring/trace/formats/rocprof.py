@@ -34,8 +34,8 @@ class ProcessRecords:
         rows: launches by correlation number, made at the first call of HIP.
     """
 
-    names: dict[int, str] = field(default_factory=dict[int, str])
-    devices: dict[int, int] = field(default_factory=dict[int, int])
+    names: dict[int, str] = field(default_factory=dict)
+    devices: dict[int, int] = field(default_factory=dict)
     correlations: array[int] = field(default_factory=lambda: array("q"))
     first: int = 0
     rows: dict[int, int] | None = None

@@ -69,18 +69,14 @@ class XplaneEvents:
         planes: names of the planes of an XSpace, whose places are their numbers.
     """
 
-    processes: dict[int, str] = field(default_factory=dict[int, str])
-    threads: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
+    processes: dict[int, str] = field(default_factory=dict)
+    threads: dict[tuple[int, int], str] = field(default_factory=dict)
     kernels: list[tuple[int, int, str, int | None, int | None, OperatorCall | None, int | None]] = (
-        field(
-            default_factory=list[
-                "tuple[int, int, str, int | None, int | None, OperatorCall | None, int | None]"
-            ]
-        )
+        field(default_factory=list)
     )
-    launches: dict[int, int] = field(default_factory=dict[int, int])
-    steps: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
-    planes: list[str] = field(default_factory=list[str])
+    launches: dict[int, int] = field(default_factory=dict)
+    steps: list[tuple[int, int, int]] = field(default_factory=list)
+    planes: list[str] = field(default_factory=list)
 
     def event(self, e: Event) -> None:
         """Take one event."""

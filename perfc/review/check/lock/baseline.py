@@ -139,9 +139,9 @@ class Baseline:
     """
 
     predictor: str = ""
-    entries: Mapping[BaselineCase, Entry] = field(default_factory=dict[BaselineCase, Entry])
+    entries: Mapping[BaselineCase, Entry] = field(default_factory=dict)
     path: Path | None = None
-    absent: Mapping[BaselineCase, str] = field(default_factory=dict[BaselineCase, str])
+    absent: Mapping[BaselineCase, str] = field(default_factory=dict)
 
 
 def rounded(value: float) -> float:

@@ -31,8 +31,8 @@ class OnnxEditor:
     graph: Any = field(init=False)
     tensors: dict[str, Any] = field(init=False)
     makers: dict[str, Any] = field(init=False)
-    dropped: set[str] = field(default_factory=set[str])
-    arrays: dict[str, Any] = field(default_factory=dict[str, Any])
+    dropped: set[str] = field(default_factory=set)
+    arrays: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         import onnx_graphsurgeon as gs

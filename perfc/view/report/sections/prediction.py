@@ -184,7 +184,7 @@ class Prediction:
     predictors: tuple[PredictorShare, ...]
     notes: tuple[str, ...]
     others: tuple[OtherRun, ...] = ()
-    other_quantities: Mapping[str, float] = field(default_factory=dict[str, float])
+    other_quantities: Mapping[str, float] = field(default_factory=dict)
     mig_profile: str | None = None
 
 
