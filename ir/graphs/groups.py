@@ -4,7 +4,13 @@ from __future__ import annotations
 
 
 def root(parent: list[int], i: int) -> int:
-    """Return the representative of the group of ``i``; paths to it become shorter."""
+    """Return the representative of the group of ``i``; paths to it become shorter.
+
+    >>> parent = [0, 0, 1, 2]
+    >>> root(parent, 3), parent
+    (0, [0, 0, 1, 1])
+    """
     while parent[i] != i:
-        i = parent[i] = parent[parent[i]]
+        # from left to right: the entry of the old number first
+        parent[i] = i = parent[parent[i]]
     return i
