@@ -6,7 +6,7 @@ from itertools import groupby
 from pathlib import Path
 
 from perfc_lab.board import Board, BoardTable, columns
-from perfc_lab.fits.fitted import every_constant
+from perfc_lab.data.fitted import every_constant
 
 FILE = Path(__file__).parents[1] / "lab" / "docs" / "constants.md"
 COLUMNS = columns(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.constants_page import FILE, page
-from perfc_lab.fits.fitted import every_constant
+from perfc_lab.data.fitted import every_constant
 from perfc_lab.training.experiments import experiments
 from perfc_lab.training.scoreboard import sentence
 

@@ -65,7 +65,7 @@ def serving(data: Path, output: Path | None) -> None:
     from perfc.analyzers.graph.store import write_file
     from perfc.common.whole_file import write_output
     from perfc.serving import host, offline, power
-    from perfc_lab.fits.fitted import as_toml
+    from perfc_lab.data.fitted import as_toml
     from perfc_lab.serving import batch_laws
     from perfc_lab.serving.batches import fixed_batches
     from perfc_lab.serving.scores import gathered, trained, trained_boards, trained_processes
@@ -99,8 +99,8 @@ def training(data: Path, output: Path | None) -> None:
     """Fit the overhead of training runs beyond kernels and links to published runs."""
     from perfc.analyzers.runs.run_law import COMMENT, FILE
     from perfc.common.whole_file import write_output
+    from perfc_lab.data.fitted import as_toml
     from perfc_lab.distributed.scores import gathered
-    from perfc_lab.fits.fitted import as_toml
 
     evidence = gathered(data, lambda line: say(line, is_error=True))
     path = FILE if output is None else output / FILE.name

@@ -37,7 +37,7 @@ from perfc.errors import PerfcError
 from perfc.frontend.collector import paused_collector
 from perfc.ir import Kind, Module
 from perfc.passes.manager import Analyses
-from perfc_lab.fits.fitted import as_toml
+from perfc_lab.data.fitted import as_toml
 from perfc_lab.tables.ort_runs import published_runs
 from perfc_lab.tables.own_runs import own_runs
 from perfc_lab.tables.whole_models import WholeModel, whole_models

@@ -34,7 +34,7 @@ from perfc.ir import DType, Module, Numbers, record
 from perfc.machine import load_machine
 from perfc.passes.fusion.kernel import Helper
 from perfc.passes.roofline.roofline import RooflineTable
-from perfc_lab.fits.fitted import as_toml
+from perfc_lab.data.fitted import as_toml
 
 from ..tables import h200_operators, trace_operators
 from ..tables.h200_operators import module_of

@@ -22,7 +22,7 @@ from perfc.measuring.measure.tables.rows import ModelRow
 from perfc.passes.layout.processes.by_framework import FILE, GROWN, LibraryBytes
 from perfc.passes.runtimes import runtime
 from perfc.view.report.memory_sections.footprint import table_of
-from perfc_lab.fits.fitted import as_toml
+from perfc_lab.data.fitted import as_toml
 
 ROOT = Path(__file__).resolve().parents[3] / "datasets"
 DATASETS = {

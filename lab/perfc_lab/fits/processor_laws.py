@@ -35,8 +35,8 @@ from perfc.machine import load_machine
 from perfc.measuring.adapt_laws import LEAST_LEFT
 from perfc.measuring.measure.tables.dataset import read
 from perfc.measuring.measure.tables.rows import KernelRow, ModelRow, subject_of
+from perfc_lab.data.fitted import as_toml
 from perfc_lab.fits import processor_runs
-from perfc_lab.fits.fitted import as_toml
 
 ROOT = Path(__file__).resolve().parents[3] / "datasets"
 DATASETS = {

@@ -30,9 +30,9 @@ from perfc.ir.graph import Module
 from perfc.machine import load_machine
 from perfc.measuring.measure.tables.dataset import read
 from perfc.measuring.measure.tables.rows import ModelRow
+from perfc_lab.data.fitted import as_toml
 from perfc_lab.datasets.spaces import fbnet, nas_bench_201
 from perfc_lab.datasets.spaces.help_nas import LATENCIES, architectures
-from perfc_lab.fits.fitted import as_toml
 from perfc_lab.tables import read_parquet
 from perfc_lab.tables.whole_models import graded
 

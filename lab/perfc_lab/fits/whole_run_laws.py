@@ -14,7 +14,7 @@ import pandas as pd
 
 from perfc.analyzers.estimators.laws.law import KernelLaw
 from perfc.analyzers.estimators.laws.processor_laws import WHOLE, XNNPACK
-from perfc_lab.fits.fitted import as_toml
+from perfc_lab.data.fitted import as_toml
 from perfc_lab.fits.processor_laws import ENDS, ROOT, UNKNOWN, solved
 
 RESOURCES = ["products", "cache", "beyond", "weights"]

@@ -19,7 +19,7 @@ from perfc.machine.parallel import ALONE
 from perfc.serving import ServingReport, host, llm, offline, power, service
 from perfc.serving.host import HostModel
 from perfc.serving.power import BoardPower
-from perfc_lab.fits.fitted import as_toml
+from perfc_lab.data.fitted import as_toml
 
 from ..command_line import command_line
 from . import ServedRow, ServerSettings, ServingQuantity

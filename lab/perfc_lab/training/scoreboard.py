@@ -8,7 +8,7 @@ from pathlib import Path
 from perfc.analyzers.artefacts.artefact import SHIPPED
 from perfc.common.whole_file import write_whole
 from perfc.view.vegalite import svg
-from perfc_lab.fits.fitted import every_constant
+from perfc_lab.data.fitted import every_constant
 
 from ..board import RIGHT, Board, BoardTable, Score, columns
 from ..charts import axis, chart, labels, names

@@ -18,6 +18,7 @@ from perfc.machine import Cluster, load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import Tf32
 from perfc_lab.board import Score
+from perfc_lab.data.fitted import as_toml
 from perfc_lab.distributed import RunRow, learn, scoreboard, scores
 from perfc_lab.distributed.learn import LEAST, PRIOR, Tangent, fit, group_of, usable
 from perfc_lab.distributed.links import LARGE_BYTES, LinkScore, link_scores
@@ -25,7 +26,6 @@ from perfc_lab.distributed.models import MEGATRON, MPT, NEMO, SHIPPED, model_of
 from perfc_lab.distributed.predicted import PHYSICS, cost_of, work_of
 from perfc_lab.distributed.scoreboard import board
 from perfc_lab.distributed.scores import DistributedEvidence, RunAnswer, Scaling
-from perfc_lab.fits.fitted import as_toml
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")

@@ -10,7 +10,7 @@ import pytest
 
 from perfc.serving.host import COMMENT, LEARNED, HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower, board_of
-from perfc_lab.fits.fitted import as_toml
+from perfc_lab.data.fitted import as_toml
 from perfc_lab.serving import (
     ServingQuantity,
     aic,
