@@ -5,6 +5,7 @@ Names only decide between pairings that are structurally equivalent.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -19,6 +20,8 @@ from .wiring import OUTSIDE, DiffWiring, skeleton, wiring
 
 MOST_RUNS = 8
 """Runs of layers that are searched elsewhere; more are no move but another model."""
+MOST_EQUAL = 2_000_000
+"""Pairs of equal layers that a search compares, at most; chains of one layer have more."""
 MOVED_PRODUCTS = 2
 """Minimum number of products in a run that moved: single ones are equal by chance."""
 
@@ -118,7 +121,7 @@ class Matching:
         for _ in range(MOST_RUNS):
             old, new = self.left_over()
             a, b = [labels[i] for i in old], [other[j] for j in new]
-            i, j, size = SequenceMatcher(None, a, b, autojunk=False).find_longest_match()
+            i, j, size = longest_equal(a, b)
             run = list(zip(old[i : i + size], new[j : j + size], strict=True))
             if self.products_in(j for _, j in run) < MOVED_PRODUCTS:
                 return
@@ -144,8 +147,7 @@ class Matching:
         copied: dict[Node, str] = {}
         for _, group in groupby(enumerate(self.left_over()[1]), lambda item: item[1] - item[0]):
             run = [j for _, j in group]
-            matcher = SequenceMatcher(None, labels, [other[j] for j in run], autojunk=False)
-            start, _, size = matcher.find_longest_match()
+            start, _, size = longest_equal(labels, [other[j] for j in run])
             if size == len(run) and self.products_in(run):
                 origins = self.old.nodes[start : start + size]
                 copied |= {self.new.nodes[j]: n.name for j, n in zip(run, origins, strict=True)}
@@ -306,6 +308,14 @@ def fed_by(
         for slot, p in makers
         if p != OUTSIDE and p not in taken
     ]
+
+
+def longest_equal(a: Sequence[Hashable], b: Sequence[Hashable]) -> tuple[int, int, int]:
+    """Return where the longest equal run starts in both sequences, and its length."""
+    counts = Counter(b)
+    if sum(counts[x] for x in a) > MOST_EQUAL:
+        return 0, 0, 0
+    return SequenceMatcher(None, a, b, autojunk=False).find_longest_match()
 
 
 def only(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from perfc.ir.syntax.parse import parse
-from perfc.review.diff.align import Alignment
+from perfc.review.diff.align import Alignment, longest_equal
 from perfc.review.diff.changes import changes
 from perfc.review.diff.labels import DiffSide, Labels
 
@@ -62,3 +62,8 @@ def test_a_product_that_is_wider_itself_does_not_follow(
     alignment = Alignment(((before.nodes[0], after.nodes[0]),), (), ())
     (found,) = changes(alignment, Labels(DiffSide({}, {})), Labels(DiffSide({}, {})))
     assert found.is_carried is is_carried
+
+
+def test_chains_of_equal_layers_are_not_compared_pair_by_pair() -> None:
+    assert longest_equal("xabcy", "zabcab") == (1, 1, 3)
+    assert longest_equal(["conv"] * 2_000, ["conv"] * 2_000) == (0, 0, 0)
