@@ -235,7 +235,7 @@ class Engine:
         """Return the cost of the language model in its steps, without the vision tower."""
         drafts = self.speculation
         if not drafts.tokens:
-            return self._cost_of(self.model, self.parallel, self._hosted_s)
+            return self.target_cost
         # every rank of the last stage holds the drafter
         alone = replace(self.parallel, pipeline=1)
         return DraftedCost(
@@ -244,6 +244,11 @@ class Engine:
             drafts.tokens,
             is_own=drafts.drafter is None,
         )
+
+    @cached_property
+    def target_cost(self) -> StepCost:
+        """Return the cost of the language model without drafts."""
+        return self._cost_of(self.model, self.parallel, self._hosted_s)
 
     def _cost_of(self, model: LanguageModel, parallel: Parallel, hosted_s: float = 0.0) -> StepCost:
         if self.kind.recording is not None:
@@ -287,10 +292,6 @@ class Engine:
             return 0.0
         read = SUSTAINED * Sheet(load_machine(self.kind.hosted_by)).device_bytes_per_s
         return host_link(self.machine, "--n-cpu-moe") / read
-
-    def offloaded_s(self, tokens: int) -> float:
-        """Return the seconds in which a step of so many tokens reads such weights."""
-        return self._cost_of(self.model, self.parallel, self._hosted_s).offloaded_s(tokens)
 
     @property
     def _hosted_s(self) -> float:

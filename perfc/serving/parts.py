@@ -151,7 +151,7 @@ def _step(
         context,
         time_s,
         waiting_s
-        + engine.offloaded_s(tokens + decodes)
+        + engine.target_cost.offloaded_s(tokens + decodes)
         + engine.law.step(0.0, 0.0, len(chunks), decodes),
         sums["low_s"],
         sums["high_s"],

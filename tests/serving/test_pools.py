@@ -288,11 +288,17 @@ def test_of_experts_in_host_memory_those_chosen_are_read() -> None:
         for more in ({}, {"runtime": "sglang"}, {"runtime_version": "0.7"})
     )
     whole_s = 20 * GIB / 31.5e9
-    assert sglang.offloaded_s(1) == older.offloaded_s(1) == pytest.approx(whole_s)
+    assert (
+        sglang.target_cost.offloaded_s(1)
+        == older.target_cost.offloaded_s(1)
+        == pytest.approx(whole_s)
+    )
     experts = 48 * 128 * 3 * 2048 * 768 / vllm.cost.demand(1, 1, 1).weight_bytes
     for tokens in (1, 32, 1 << 14):
         left = (15 / 16) ** tokens
-        assert vllm.offloaded_s(tokens) == pytest.approx(whole_s * (1 - experts * left), rel=0.01)
+        assert vllm.target_cost.offloaded_s(tokens) == pytest.approx(
+            whole_s * (1 - experts * left), rel=0.01
+        )
 
 
 def test_experts_of_some_layers_are_multiplied_by_the_host_or_copied() -> None:
@@ -306,9 +312,13 @@ def test_experts_of_some_layers_are_multiplied_by_the_host_or_copied() -> None:
     experts = held[0] - held[2]
     assert held[0] - held[1] == pytest.approx(experts / 2)
     assert 0.9 < experts / held[0] < 0.98
-    assert half.offloaded_s(1) == pytest.approx(experts / 2 / 16 / (0.8 * 51.2e9), rel=0.01)
+    assert half.target_cost.offloaded_s(1) == pytest.approx(
+        experts / 2 / 16 / (0.8 * 51.2e9), rel=0.01
+    )
     chosen = 1 - (15 / 16) ** 512
-    assert half.offloaded_s(512) == pytest.approx(experts / 2 * chosen / 31.5e9, rel=0.01)
+    assert half.target_cost.offloaded_s(512) == pytest.approx(
+        experts / 2 * chosen / 31.5e9, rel=0.01
+    )
     with pytest.raises(ParseError, match="has experts on its devices"):
         engine_of("qwen3-30b-a3b", "rtx4090", {"n_cpu_moe": 4})
 

@@ -169,7 +169,7 @@ class ConvFilterGrad(ConvGrad):
         op = Conv(
             group=g,
             pads=explicit_pads(window),
-            # dY is the filter: its taps are a stride apart, and results a dilation
+            # dY is the filter: the stride is the distance of its taps, the dilation that of results
             strides=window.dilations,
             dilations=window.strides,
         )

@@ -140,7 +140,7 @@ def totals(graph: ModelGraph, row: GraphRow) -> dict[str, float]:
     nbytes = amounts["read_bytes"] + amounts["write_bytes"]
     rate = machine.matrix_flop_per_s(setting.precision.dtype)
     matrix_s = 2 * amounts["mac"] / rate
-    # 2 µs a launch beside its work, so that tiny kernels count
+    # 2 µs a launch in addition to its work, so that tiny kernels count
     roofline_s = (np.maximum(matrix_s, nbytes / machine.device_bytes_per_s) + 2e-6) * times
     total_s = float(roofline_s.sum())
     kinds = columns.kind.astype(int)

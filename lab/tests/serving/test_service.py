@@ -213,12 +213,12 @@ def test_engines_whose_prompts_others_compute_have_a_law_where_enough_runs_taugh
     assert host_models()[f"vllm{DISAGGREGATED}"].rows < 10
     widest = max(m.ttft_high for name, m in host_models().items() if DISAGGREGATED in name)
     for runtime in ("vllm", "llamacpp"):
-        server, apart = host_model_of(runtime), disaggregated_host_model(runtime)
-        assert apart.ttft_high == max(widest, server.ttft_high), (
+        server, divided = host_model_of(runtime), disaggregated_host_model(runtime)
+        assert divided.ttft_high == max(widest, server.ttft_high), (
             "no narrower than what was measured"
         )
         ends = {n: getattr(server, n) for n in ("ttft_low", "ttft_high", "tpot_low", "tpot_high")}
-        assert replace(apart, **ends) == server
+        assert replace(divided, **ends) == server
     with pytest.raises(ParseError, match="is not a version"):
         disaggregated_host_model("sglang", "new")
     split = llm(LLAMA, "h100", runtime="sglang", concurrency=16, prefill_gpus=1)

@@ -14,7 +14,7 @@ from perfc.ir import frozen
 from ..source import open_file, unreadable
 
 PAGE_BYTES = 1 << 14
-"""Bytes of a page: tables lie close together, weights are many pages apart."""
+"""Bytes of a page: tables share pages, and weights fill many."""
 MOST_READ_BYTES = 1 << 27
 """Maximum bytes of the tables of a file, and of all vectors that are read."""
 MOST_TABLES = 1 << 20

@@ -92,7 +92,7 @@ def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[s
     least, raised = kind.items.get(model.family, (0, 0))
     notes: tuple[str, ...] = ()
     if held := engine.offloaded_bytes:
-        one_s, most_s = (engine.offloaded_s(n) for n in (1, kind.token_budget))
+        one_s, most_s = (engine.target_cost.offloaded_s(n) for n in (1, kind.token_budget))
         until = f" to {time_text(most_s)}" if one_s < most_s else ""
         notes += (f"{size_text(held)} in host memory: {time_text(one_s)}{until} a step",)
     if kind.host:
