@@ -130,23 +130,19 @@ def step_facts(c: DividedStepCost, capacity: float) -> Iterator[Fact]:
 
 def losses(c: DividedStepCost) -> Table:
     """Return the breakdown of a step, with the total time of partly hidden communication."""
+    time_s = {name: c.parts_s.get(name, 0.0) for name in (*c.parts_s, *c.exchanged_s)}
     columns = (
-        Column("what", ""),
-        Column("time_s", "time"),
-        Column("share", "of the step"),
-        Column("exchanged_s", "communication", legend="overlapped communication included"),
+        Column("what", "", cell=str),
+        Column("time_s", "time", cell=lambda n: in_seconds(time_s[n])),
+        Column("share", "of the step", cell=lambda n: Amount(time_s[n] / c.time_s, Unit.SHARE)),
+        Column(
+            "exchanged_s",
+            "communication",
+            legend="overlapped communication included",
+            cell=lambda n: in_seconds(c.exchanged_s[n]) if n in c.exchanged_s else None,
+        ),
     )
-    names = dict.fromkeys((*c.parts_s, *c.exchanged_s))
-    rows = tuple(
-        (
-            name,
-            in_seconds(c.parts_s.get(name, 0.0)),
-            Amount(c.parts_s.get(name, 0.0) / c.time_s, Unit.SHARE),
-            in_seconds(c.exchanged_s[name]) if name in c.exchanged_s else None,
-        )
-        for name in sorted(names, key=lambda n: -c.parts_s.get(n, 0.0))
-    )
-    return Table(columns, rows)
+    return tabulate(columns, sorted(time_s, key=lambda n: -time_s[n]))
 
 
 def scale_document(view: ScaleView) -> Document:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, fields
+from operator import attrgetter
 
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Fact,
@@ -19,6 +19,7 @@ from perfc.view.report.formats.document import (
     Table,
     in_bytes,
     in_seconds,
+    tabulate,
 )
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import Unit, plural, share, size_text, time_text
@@ -26,30 +27,6 @@ from perfc.view.report.units import Unit, plural, share, size_text, time_text
 from .json_form import SCHEMA, MeasurementView
 from .matching.compare import FASTER, Compared, Measurement
 from .tables.rows import KernelRow, kernel_rows
-
-COLUMNS = (
-    Column("part", "#", Unit.COUNT),
-    Column("share", "% time", Unit.SHARE, "share of the measured kernel time"),
-    Column("floor_s", "floor", Unit.SECOND, "no time can be below it"),
-    Column("prediction_s", "predicted", Unit.SECOND, "as perfc analyze predicts"),
-    Column("time_s", "measured", Unit.SECOND, "median of the runs"),
-    Column("iqr_s", "iqr", Unit.SECOND, "distance of the quartiles"),
-    Column("residual_s", "residual", Unit.SECOND, "measured less predicted"),
-    Column("badge", "badge"),
-    Column("kernel", "kernel", is_name=True),
-    Column("runtime", "runtime's", is_name=True),
-    Column("nodes", "<- ONNX nodes", is_name=True),
-)
-CLASS_COLUMNS = (
-    Column("kind", "class", is_name=True),
-    Column("count", "n", Unit.COUNT),
-    Column("share", "% time", Unit.SHARE),
-    Column("floor_s", "floor", Unit.SECOND),
-    Column("prediction_s", "predicted", Unit.SECOND),
-    Column("time_s", "measured", Unit.SECOND),
-    Column("ratio", "meas./pred.", Unit.RATIO),
-)
-
 
 COMPARED = frozenset({"floor_s", "prediction_s", "residual_s", "badge", "ratio"})
 """Columns that require the target of the measured machine."""
@@ -62,10 +39,9 @@ GENERIC = "generic"
 """Vendor of fully assumed targets."""
 
 
-def shown(m: Measurement, columns: tuple[Column, ...], rows: tuple[tuple[Cell, ...], ...]) -> Table:
+def shown(m: Measurement, columns: Iterable[Column], items: Iterable[object]) -> Table:
     """Return a table, without a target only of measured columns."""
-    keep = [i for i, c in enumerate(columns) if m.has_target or c.name not in COMPARED]
-    return Table(columns, rows).only(keep)
+    return tabulate([c for c in columns if m.has_target or c.name not in COMPARED], items)
 
 
 def title(m: Measurement) -> str:
@@ -148,51 +124,84 @@ def classes(m: Measurement) -> Section:
     for c in m.rows:
         if c.is_measured:
             groups.setdefault(c.kind, []).append(c)
-    ordered = sorted(groups.items(), key=lambda g: -sum(c.time_s for c in g[1]))
-    table: list[tuple[Cell, ...]] = []
-    for kind, rows in ordered:
-        time_s = math.fsum(c.time_s for c in rows)
-        predicted_s = math.fsum(c.prediction_s for c in rows)
-        floor_s = math.fsum(c.floor_s for c in rows)
-        part = time_s / m.kernel_s if m.kernel_s else 0.0
-        ratio = time_s / predicted_s if predicted_s else None
-        table.append((kind, float(len(rows)), part, floor_s, predicted_s, time_s, ratio))
-    if not table:
+    if not groups:
         return Section("classes", "classes", (Note("no kernel was timed"),))
-    return Section("classes", "classes", (shown(m, CLASS_COLUMNS, tuple(table)),))
+    columns = (
+        Column("kind", "class", is_name=True, cell=lambda rows: rows[0].kind),
+        Column("count", "n", Unit.COUNT, cell=len),
+        Column("share", "% time", Unit.SHARE, cell=lambda rows: part_of(total("time_s")(rows), m)),
+        Column("floor_s", "floor", Unit.SECOND, cell=total("floor_s")),
+        Column("prediction_s", "predicted", Unit.SECOND, cell=total("prediction_s")),
+        Column("time_s", "measured", Unit.SECOND, cell=total("time_s")),
+        Column("ratio", "meas./pred.", Unit.RATIO, cell=ratio),
+    )
+    ordered = sorted(groups.values(), key=total("time_s"), reverse=True)
+    return Section("classes", "classes", (shown(m, columns, ordered),))
+
+
+def total(name: str) -> Callable[[Sequence[Compared]], float]:
+    """Return the function that sums an attribute of kernels."""
+    return lambda rows: math.fsum(map(attrgetter(name), rows))
+
+
+def ratio(rows: Sequence[Compared]) -> float | None:
+    """Return measured over predicted time."""
+    predicted_s = total("prediction_s")(rows)
+    return total("time_s")(rows) / predicted_s if predicted_s else None
+
+
+def part_of(time_s: float, m: Measurement) -> float:
+    """Return the share of a time in that of all kernels."""
+    return time_s / m.kernel_s if m.kernel_s else 0.0
 
 
 def kernels(m: Measurement, top: int | None) -> Section:
     """Return the table of kernels, always including those below their lower bound."""
-    timed = [(i, c) for i, c in enumerate(m.rows) if c.is_measured]
+    timed = [c for c in m.rows if c.is_measured]
     chosen = timed
     if top is not None:
-        slowest = sorted(timed, key=lambda e: -e[1].time_s)
-        chosen = slowest[:top] + [e for e in slowest[top:] if e[1].badge and m.has_target]
-    carried = sum(c.time_s for _, c in chosen) / m.kernel_s if m.kernel_s else 0.0
+        slowest = sorted(timed, key=lambda c: -c.time_s)
+        chosen = slowest[:top] + [c for c in slowest[top:] if c.badge and m.has_target]
+    carried = part_of(sum(c.time_s for c in chosen), m)
     name = f"kernels: {len(chosen)} of {len(timed)}, {share(carried)} of their time"
-    rows = tuple(cells(i, c, m) for i, c in chosen)
-    if not rows:
+    if not chosen:
         return Section("kernels", "kernels", (Note("no kernel was timed"),))
-    return Section("kernels", name, (shown(m, COLUMNS, rows),))
+    return Section("kernels", name, (shown(m, columns(m), chosen),))
 
 
-def cells(i: int, c: Compared, m: Measurement) -> tuple[Cell, ...]:
-    """Return the cells of one kernel."""
-    approximate = "≈ " if len(c.bounds) > 1 else ""
+def columns(m: Measurement) -> tuple[Column, ...]:
+    """Return the columns of kernels."""
+    places = {id(c): i for i, c in enumerate(m.rows)}
+    spread = attrgetter("part.iqr_s")
+    of_all = "share of the measured kernel time"
     return (
-        float(i),
-        c.time_s / m.kernel_s if m.kernel_s else 0.0,
-        c.floor_s,
-        c.prediction_s,
-        c.time_s,
-        c.part.iqr_s,
-        c.residual_s,
-        c.badge,
-        approximate + c.label,
-        " + ".join(dict.fromkeys(k.op or k.name for k in c.part.runtime)),
-        f"<- {', '.join(c.part.nodes)}",
+        Column("part", "#", Unit.COUNT, cell=lambda c: places[id(c)]),
+        Column("share", "% time", Unit.SHARE, of_all, cell=lambda c: part_of(c.time_s, m)),
+        Column("floor_s", "floor", Unit.SECOND, "no time can be below it"),
+        Column("prediction_s", "predicted", Unit.SECOND, "as perfc analyze predicts"),
+        Column("time_s", "measured", Unit.SECOND, "median of the runs"),
+        Column("iqr_s", "iqr", Unit.SECOND, "distance of the quartiles", cell=spread),
+        Column("residual_s", "residual", Unit.SECOND, "measured less predicted"),
+        Column("badge", "badge"),
+        Column("kernel", "kernel", is_name=True, cell=name_of),
+        Column("runtime", "runtime's", is_name=True, cell=runtime_names),
+        Column("nodes", "<- ONNX nodes", is_name=True, cell=nodes_of),
     )
+
+
+def name_of(c: Compared) -> str:
+    """Return the name of a kernel, after a sign if several predicted kernels are one."""
+    return f"≈ {c.label}" if len(c.bounds) > 1 else c.label
+
+
+def nodes_of(c: Compared) -> str:
+    """Return the nodes of a kernel."""
+    return f"<- {', '.join(c.part.nodes)}"
+
+
+def runtime_names(c: Compared) -> str:
+    """Return the names that the runtime gives a kernel."""
+    return " + ".join(dict.fromkeys(k.op or k.name for k in c.part.runtime))
 
 
 def render(m: Measurement, form: str, top: int | None, width: int) -> str:

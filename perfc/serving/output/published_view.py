@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from perfc.deployment.prices import Region
 from perfc.ir import record
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Fact,
@@ -16,6 +16,7 @@ from perfc.view.report.formats.document import (
     Note,
     Section,
     Table,
+    tabulate,
 )
 from perfc.view.report.units import INTERVAL, Unit, quantity
 
@@ -113,19 +114,19 @@ def compared(known: Sequence[PublishedPrediction], grid: Region) -> Table:
         known: predictions of one run.
         grid: electricity grid of the CO2.
     """
-    columns = [Column("quantity", "", is_name=True)]
-    for key in (p.predictor for p in known):
-        ends = (Column(f"{key}_{end}", end) for end in ("low", "high"))
-        columns += [Column(key, key), *ends]
-    sides = [(*rows_of(p), carbon(p, grid)) for p in known]
-    return Table(tuple(columns), tuple(map(comparison_row, zip(*sides, strict=True))))
+    columns = [Column("quantity", "", is_name=True, cell=lambda sides: _label(sides[0]))]
+    for at, key in enumerate(p.predictor for p in known):
+        columns.append(Column(key, key, cell=partial(_number, at=at, end="value")))
+        for end in ("low", "high"):
+            columns.append(Column(f"{key}_{end}", end, cell=partial(_number, at=at, end=end)))
+    sides = ((*rows_of(p), carbon(p, grid)) for p in known)
+    return tabulate(columns, zip(*sides, strict=True))
 
 
-def comparison_row(sides: tuple[QuantityRow, ...]) -> tuple[Cell, ...]:
-    """Return the cells of one quantity: its name, then value and interval of each prediction."""
-    cells: list[Cell] = [" ".join(filter(None, (sides[0].name, sides[0].per)))]
-    for row in sides:
-        v = row.value
-        numbers = (None,) * 3 if v is None else (v.value, v.low, v.high)
-        cells += [Amount(number, row.unit) for number in numbers]
-    return tuple(cells)
+def _label(row: QuantityRow) -> str:
+    return " ".join(filter(None, (row.name, row.per)))
+
+
+def _number(sides: Sequence[QuantityRow], at: int, end: str) -> Amount:
+    """Return the value, or an end of its interval, of one prediction of a quantity."""
+    return Amount(getattr(sides[at].value, end, None), sides[at].unit)

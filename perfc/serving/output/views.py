@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import attrgetter, itemgetter
+from typing import Any
 
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Fact,
@@ -17,6 +18,7 @@ from perfc.view.report.formats.document import (
     Table,
     in_bytes,
     in_seconds,
+    tabulate,
 )
 from perfc.view.report.units import Unit, plural, share, size_text, time_range, time_text
 
@@ -30,12 +32,6 @@ PRINTED = {"norms and elements": "norms and elementwise", "half": "16-bit"}
 """Printed text of JSON values that are less clear."""
 LEAST_SHARE = 0.02
 """Share of a step below which text leaves a part out."""
-FLEET = (
-    *("target", "weights", "tp · ep · dp + prefill", "GPUs"),
-    *("TTFT p50, p90, p99, upper end", "TPOT p50, p90, p99, upper end"),
-    *("capacity over rate", "per hour", "per million, of prompts", "J per token"),
-)
-"""Columns of a fleet."""
 
 
 def load_words(load: Load) -> str:
@@ -102,14 +98,6 @@ def _latencies(r: ServingReport) -> Table:
     """Return one line per latency, the mean with its prediction interval."""
     times = r.latencies
     assert times is not None
-    columns = (
-        Column("what", ""),
-        Column("mean_s", "mean"),
-        Column("range", "90 % interval"),
-        Column("p50_s", "p50"),
-        Column("p90_s", "p90"),
-        Column("p99_s", "p99"),
-    )
     named: tuple[tuple[str, Quantiles | None, IntervalFactors | None], ...] = (
         ("time to first token (TTFT)", times.ttft, r.ttft_band),
         ("time per output token (TPOT)", times.tpot, r.tpot_band),
@@ -117,17 +105,15 @@ def _latencies(r: ServingReport) -> Table:
         ("end-to-end time per token", times.tpot_inclusive, None),
         ("end-to-end time", times.end_to_end, None),
     )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (
-            name,
-            in_seconds(q.mean),
-            "" if band is None else _range(q.mean, band),
-            *map(in_seconds, (q.p50, q.p90, q.p99)),
-        )
-        for name, q, band in named
-        if q is not None
+    columns = (
+        Column("what", "", cell=itemgetter(0)),
+        Column("mean_s", "mean", cell=lambda n: in_seconds(n[1].mean)),
+        Column("range", "90 % interval", cell=lambda n: _range(n[1].mean, n[2]) if n[2] else ""),
+        Column("p50_s", "p50", cell=lambda n: in_seconds(n[1].p50)),
+        Column("p90_s", "p90", cell=lambda n: in_seconds(n[1].p90)),
+        Column("p99_s", "p99", cell=lambda n: in_seconds(n[1].p99)),
     )
-    return Table(columns, rows)
+    return tabulate(columns, (n for n in named if n[1] is not None))
 
 
 def _range(mean_s: float, band: IntervalFactors) -> str:
@@ -234,36 +220,7 @@ def _memory(r: ServingReport) -> Iterator[Fact]:
 def search_document(result: SearchResult) -> Document:
     """Return the cheapest fleets of a rate, or the Pareto front of cost against speed."""
     title = f"{result.model} · {result.load.isl} tokens in, {result.load.osl} out · cheapest first"
-    columns = (
-        Column("target", "target"),
-        Column("weights", "weights"),
-        Column("gpus", "GPUs", Unit.COUNT),
-        Column("expert", "ep", Unit.COUNT),
-        Column("users", "users", Unit.COUNT),
-        Column("token_budget", "step tokens", Unit.COUNT),
-        Column("ttft_s", "TTFT"),
-        Column("tpot_s", "TPOT"),
-        Column("tokens_per_s_per_gpu", "tokens/s per GPU", Unit.COUNT),
-        Column("price", "per million"),
-    )
-    rows = tuple(
-        (
-            r.target,
-            r.weights + _of_experts(r),
-            float(r.gpus),
-            float(r.parallel.expert),
-            float(r.load.concurrency),
-            float(r.token_budget),
-            in_seconds(r.latencies.ttft.mean),
-            in_seconds(r.latencies.tpot.mean if r.latencies.tpot else None),
-            round(r.throughput.output_tokens_per_s_per_gpu),
-            ""
-            if r.expenses is None or r.expenses.price_per_million is None
-            else f"{r.expenses.price_per_million:.3g} {r.expenses.currency}",
-        )
-        for r in result.pareto
-        if r.latencies is not None and r.throughput is not None
-    )
+    rows = [r for r in result.pareto if r.latencies is not None]
     looked = (
         f"{result.settings:,} settings, {result.misfits:,} of them too large or with too many "
         f"users, {result.ruled_out:,} ruled out by their rooflines"
@@ -272,38 +229,93 @@ def search_document(result: SearchResult) -> Document:
     if result.unpriced:
         names = ", ".join(result.unpriced)
         notes.append(Note(f"no price for {names}: sorted by {result.cost_unit}"))
+    table = tabulate(FLEET if result.load.rate else FRONT, rows)
     if not rows:
         notes.append(Note("no setting is within the limits", is_warning=True))
-    name, table = "cost against speed", Table(columns, rows)
+    name = "cost against speed"
     if result.load.rate:
-        runtimes = ", ".join(
-            dict.fromkeys(f" under {r.runtime} {r.version}" for r in result.pareto)
-        )
-        name, table = f"fleets for {result.load.rate:g} requests/s{runtimes}", _fleets(result)
+        runtimes = dict.fromkeys(f" under {r.runtime} {r.version}" for r in result.pareto)
+        name = f"fleets for {result.load.rate:g} requests/s{', '.join(runtimes)}"
     return Document(title, (Section("search", name, (table, *notes)),))
 
 
-def _fleets(result: SearchResult) -> Table:
-    """Return the fleets of a rate with their tails, and the upper end of the interval of p99."""
-    rows: list[tuple[str, ...]] = []
-    for r in result.pareto:
-        rate, times, spent = r.throughput, r.latencies, r.expenses
-        if rate is None or times is None or spent is None or r.simulated is None:
-            continue
-        of_tokens = (times.ttft, r.ttft_band), (times.tpot, r.tpot_band)
-        tails = [
-            ", ".join([*map(time_text, (q.p50, q.p90, q.p99)), _upper(q.p99, band)])
-            for q, band in of_tokens
-            if q and band
-        ]
-        price, each_j = spent.price_per_million, spent.energy_j_per_token
-        million = "" if price is None else f"{price:.3g}, {r.input_price_per_million:.3g}"
-        hour = "" if price is None else f"{price * rate.output_tokens_per_s * 3.6e-3:.3g}"
-        capacity = (r.simulated.capacity_requests_per_s or 0.0) / result.load.rate
-        prefill = r.gpus - r.engines * r.parallel.tensor
-        degrees = f"{r.parallel.tensor} · {r.parallel.expert} · {r.engines}"
-        degrees += f" + {prefill}" if prefill else ""
-        one = r.target, r.weights + _of_experts(r), degrees, str(r.gpus), *tails
-        joules = "" if each_j is None else f"{each_j:.3g}"
-        rows.append((*one, f"{capacity:.2f} ×", hour, million, joules))
-    return Table(tuple([Column(name, name) for name in FLEET]), tuple(rows))
+def with_price(form: Callable[[float, Any], str]) -> Callable[[ServingReport], str]:
+    """Return the cell of the price of a million tokens; empty without one."""
+
+    def cell(r: ServingReport) -> str:
+        price = r.expenses and r.expenses.price_per_million
+        return "" if price is None else form(price, r)
+
+    return cell
+
+
+TARGET = Column("target", "target")
+WEIGHTS = Column("weights", "weights", cell=lambda r: r.weights + _of_experts(r))
+FRONT = (
+    TARGET,
+    WEIGHTS,
+    Column("gpus", "GPUs", Unit.COUNT),
+    Column("expert", "ep", Unit.COUNT, cell=attrgetter("parallel.expert")),
+    Column("users", "users", Unit.COUNT, cell=attrgetter("load.concurrency")),
+    Column("token_budget", "step tokens", Unit.COUNT),
+    Column("ttft_s", "TTFT", cell=lambda r: in_seconds(r.latencies.ttft.mean)),
+    Column("tpot_s", "TPOT", cell=lambda r: in_seconds(r.latencies.tpot and r.latencies.tpot.mean)),
+    Column(
+        "tokens_per_s_per_gpu",
+        "tokens/s per GPU",
+        Unit.COUNT,
+        cell=lambda r: round(r.throughput.output_tokens_per_s_per_gpu),
+    ),
+    Column("price", "per million", cell=with_price(lambda p, r: f"{p:.3g} {r.expenses.currency}")),
+)
+"""Columns of the Pareto front of cost against speed."""
+
+
+def _degrees(r: ServingReport) -> str:
+    """Return the degrees of a fleet: ``2 · 1 · 4``, with prefill workers ``+ 2``."""
+    prefill = r.gpus - r.engines * r.parallel.tensor
+    engines = f"{r.parallel.tensor} · {r.parallel.expert} · {r.engines}"
+    return f"{engines} + {prefill}" if prefill else engines
+
+
+def _tail(quantiles: Quantiles | None, band: IntervalFactors | None) -> str:
+    """Return the quantiles of a latency, and the upper end of the interval of p99."""
+    if quantiles is None or band is None:
+        return ""
+    times = map(time_text, (quantiles.p50, quantiles.p90, quantiles.p99))
+    return ", ".join([*times, _upper(quantiles.p99, band)])
+
+
+def _joules(r: ServingReport) -> str:
+    each_j = r.expenses and r.expenses.energy_j_per_token
+    return "" if each_j is None else f"{each_j:.3g}"
+
+
+def _headroom(r: ServingReport) -> str:
+    """Return the sustained rate over that of the load."""
+    capacity = r.simulated and r.simulated.capacity_requests_per_s
+    return f"{(capacity or 0.0) / r.load.rate:.2f} ×"
+
+
+ENDS = "p50, p90, p99, upper end"
+FLEET = (
+    TARGET,
+    WEIGHTS,
+    Column("degrees", "tp · ep · dp + prefill", cell=_degrees),
+    Column("gpus", "GPUs", cell=lambda r: str(r.gpus)),
+    Column("ttft", f"TTFT {ENDS}", cell=lambda r: _tail(r.latencies.ttft, r.ttft_band)),
+    Column("tpot", f"TPOT {ENDS}", cell=lambda r: _tail(r.latencies.tpot, r.tpot_band)),
+    Column("headroom", "capacity over rate", cell=_headroom),
+    Column(
+        "per_hour",
+        "per hour",
+        cell=with_price(lambda p, r: f"{p * r.throughput.output_tokens_per_s * 3.6e-3:.3g}"),
+    ),
+    Column(
+        "prices",
+        "per million, of prompts",
+        cell=with_price(lambda p, r: f"{p:.3g}, {r.input_price_per_million:.3g}"),
+    ),
+    Column("energy", "J per token", cell=_joules),
+)
+"""Columns of the fleets of a rate with their tails."""

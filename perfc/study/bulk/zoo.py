@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 
 from perfc.common.extras import require_pyarrow
 from perfc.errors import ModelError
-from perfc.view.report.formats.document import Column, Document, Note, Section, Table
+from perfc.view.report.formats.document import Column, Document, Note, Section, Table, tabulate
 from perfc.view.report.units import Unit, plural
 
 from .table import metadata_of
@@ -112,25 +114,15 @@ def document(folder: Path, zoo: Zoo) -> Document:
 def settings_table(zoo: Zoo) -> Table:
     """Return one row per setting: number of models, and quantiles of their times."""
     columns = (
-        Column("setting", "setting", is_name=True),
-        Column("models", "models"),
-        Column("p10_s", "10 %", Unit.SECOND),
-        Column("median_s", "median", Unit.SECOND),
-        Column("p90_s", "90 %", Unit.SECOND),
-        Column("over_floor", "time/bound"),
-        Column("too_large", "do not fit"),
+        Column("setting", "setting", is_name=True, cell=itemgetter(0)),
+        Column("models", "models", cell=lambda s: str(len(s[1].paths))),
+        Column("p10_s", "10 %", Unit.SECOND, cell=partial(quantile, share=0.1)),
+        Column("median_s", "median", Unit.SECOND, cell=lambda s: median(s[1].times_s)),
+        Column("p90_s", "90 %", Unit.SECOND, cell=partial(quantile, share=0.9)),
+        Column("over_floor", "time/bound", cell=lambda s: f"{median(ratios(s[1])):.2f}"),
+        Column("too_large", "do not fit", cell=lambda s: str(s[1].too_large)),
     )
-    rows = [
-        (
-            name,
-            str(len(one.paths)),
-            *quantiles(one.times_s),
-            f"{median(ratios(one)):.2f}",
-            str(one.too_large),
-        )
-        for name, one in sorted(zoo.settings.items())
-    ]
-    return Table(columns, tuple(rows))
+    return tabulate(columns, sorted(zoo.settings.items()))
 
 
 def limits_table(zoo: Zoo) -> Table:
@@ -138,39 +130,40 @@ def limits_table(zoo: Zoo) -> Table:
     names = Counter[str]()
     for rows in zoo.settings.values():
         names.update(rows.limits)
-    order = [name for name, _ in names.most_common()]
-    columns = (Column("setting", "setting", is_name=True), *(Column(n, n) for n in order))
-    shares = [
-        (setting, *(f"{one.limits[name] / len(one.paths):.0%}" for name in order))
-        for setting, one in sorted(zoo.settings.items())
-    ]
-    return Table(columns, tuple(shares))
+    columns = (
+        Column("setting", "setting", is_name=True, cell=itemgetter(0)),
+        *(Column(n, n, cell=partial(limited, limit=n)) for n, _ in names.most_common()),
+    )
+    return tabulate(columns, sorted(zoo.settings.items()))
+
+
+def limited(setting: tuple[str, SettingRows], limit: str) -> str:
+    """Return the share of the models of a setting that a limit takes most time of."""
+    _, rows = setting
+    return f"{rows.limits[limit] / len(rows.paths):.0%}"
 
 
 def rankings(zoo: Zoo) -> Iterator[Note | Table]:
     """Yield the fastest and slowest models of each setting."""
     columns = (
-        Column("model", "model", is_name=True),
-        Column("time_s", "time", Unit.SECOND),
-        Column("floor_s", "bound", Unit.SECOND),
+        Column("model", "model", is_name=True, cell=itemgetter(0)),
+        Column("time_s", "time", Unit.SECOND, cell=itemgetter(1)),
+        Column("floor_s", "bound", Unit.SECOND, cell=itemgetter(2)),
     )
     for setting, rows in sorted(zoo.settings.items()):
-        order = sorted(range(len(rows.paths)), key=rows.times_s.__getitem__)
+        order = sorted(zip(rows.paths, rows.times_s, rows.floors_s, strict=True), key=itemgetter(1))
         few = len(order) <= 2 * SHOWN
         yield Note(f"{setting}: {'all' if few else f'the {SHOWN} fastest and slowest'}")
-        shown = order if few else [*order[:SHOWN], *order[-SHOWN:]]
-        yield Table(
-            columns, tuple((rows.paths[i], rows.times_s[i], rows.floors_s[i]) for i in shown)
-        )
+        yield tabulate(columns, order if few else [*order[:SHOWN], *order[-SHOWN:]])
 
 
 def outlier_parts(zoo: Zoo) -> Iterator[Note | Table]:
     """Yield models whose time is unusually long for their lower bound."""
     columns = (
-        Column("model", "model", is_name=True),
-        Column("setting", "setting"),
-        Column("over_floor", "time/bound"),
-        Column("usual", "median"),
+        Column("model", "model", is_name=True, cell=itemgetter(2)),
+        Column("setting", "setting", cell=itemgetter(1)),
+        Column("over_floor", "time/bound", cell=lambda r: f"{r[3]:.2f}"),
+        Column("usual", "median", cell=lambda r: f"{r[4]:.2f}"),
     )
     rows = sorted(
         (
@@ -185,10 +178,7 @@ def outlier_parts(zoo: Zoo) -> Iterator[Note | Table]:
         f"{plural(len(rows), 'row')} more than {FAR} deviations above."
     )
     if rows:
-        yield Table(
-            columns,
-            tuple((p, s, f"{r:.2f}", f"{u:.2f}") for _, s, p, r, u in rows[: 2 * SHOWN]),
-        )
+        yield tabulate(columns, rows[: 2 * SHOWN])
 
 
 def outliers(rows: SettingRows) -> Iterator[tuple[float, str, float, float]]:
@@ -203,8 +193,11 @@ def outliers(rows: SettingRows) -> Iterator[tuple[float, str, float, float]]:
 
 def failure_table(zoo: Zoo) -> Table:
     """Return the reasons of failures, the most frequent first."""
-    columns = (Column("reason", "reason", is_name=True, wraps=True), Column("rows", "rows"))
-    return Table(columns, tuple((why, str(n)) for why, n in zoo.failures.most_common(2 * SHOWN)))
+    columns = (
+        Column("reason", "reason", is_name=True, wraps=True, cell=itemgetter(0)),
+        Column("rows", "rows", cell=lambda r: str(r[1])),
+    )
+    return tabulate(columns, zoo.failures.most_common(2 * SHOWN))
 
 
 def ratios(rows: SettingRows) -> list[float]:
@@ -213,8 +206,7 @@ def ratios(rows: SettingRows) -> list[float]:
     return [time_s / floor_s if time_s > 0 and floor_s > 0 else 1.0 for time_s, floor_s in pairs]
 
 
-def quantiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the 10 %, 50 % and 90 % quantiles."""
-    ordered = sorted(values)
-    last = len(ordered) - 1
-    return ordered[round(0.1 * last)], median(ordered), ordered[round(0.9 * last)]
+def quantile(setting: tuple[str, SettingRows], share: float) -> float:
+    """Return a quantile of the times of a setting."""
+    ordered = sorted(setting[1].times_s)
+    return ordered[round(share * (len(ordered) - 1))]

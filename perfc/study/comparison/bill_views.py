@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from operator import attrgetter
 
 from perfc.analyzers.estimate.interval import Interval
 from perfc.deployment.prices import Market, Offer
 from perfc.deployment.prices.regions import J_PER_KWH
 from perfc.view.report.formats.document import (
-    Cell,
     Column,
     Document,
     Note,
@@ -26,6 +27,10 @@ from .views import way
 
 MOST_OFFERS = 6
 """Maximum number of offers shown per machine; the JSON has all."""
+
+
+ITEM = Column("item", "of", cell=lambda r: item_of(r.row))
+TARGET = Column("target", "target", cell=attrgetter("row.verdict.target"))
 
 
 def document(billed: Costs) -> Document:
@@ -55,12 +60,11 @@ def bills_table(billed: Costs) -> Table:
     has_models = len({r.row.verdict.model for r in billed.rows}) > 1
     has_kinds = _has_kinds(billed)
     model = Column("model", "model", is_name=True, cell=lambda r: r.row.verdict.model)
-    item = Column("item", "of", cell=lambda r: item_of(r.row))
     million = Column("per_million", "per million", cell=_per_million)
     columns = (
         *((model,) if has_models else ()),
-        *((item,) if has_kinds else ()),
-        Column("target", "target", cell=lambda r: r.row.verdict.target),
+        *((ITEM,) if has_kinds else ()),
+        TARGET,
         Column("time", "time", cell=lambda r: span(r.bill.time_s.mid)),
         Column("time_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.time_s, span)),
         Column("energy", "energy, kWh", cell=_energy),
@@ -114,43 +118,25 @@ def _offer(offer: Offer | None) -> str:
 
 def offers_table(billed: Costs) -> Table:
     """Return the table of offers for each machine, cheapest first."""
-    kinds = _has_kinds(billed)
     columns = (
-        *((Column("item", "of"),) if kinds else ()),
-        Column("target", "target"),
-        Column("cloud", "cloud"),
-        Column("instance", "instance", is_name=True),
-        Column("gpus", "GPUs", Unit.COUNT),
-        Column("terms", "terms"),
-        Column("per_hour", "per GPU hour"),
-        Column("price", "total"),
-        Column("date", "as of"),
+        *((ITEM,) if _has_kinds(billed) else ()),
+        TARGET,
+        Column("cloud", "cloud", cell=attrgetter("bill.offer.cloud")),
+        Column("instance", "instance", is_name=True, cell=attrgetter("bill.offer.instance")),
+        Column("gpus", "GPUs", Unit.COUNT, cell=attrgetter("bill.offer.gpus")),
+        Column("terms", "terms", cell=attrgetter("bill.offer.terms.value")),
+        Column("per_hour", "per GPU hour", cell=_hourly),
+        Column("price", "total", cell=lambda r: figure(r.bill.price.mid)),
+        Column("date", "as of", cell=attrgetter("bill.offer.date")),
     )
-    rows: list[tuple[Cell, ...]] = []
-    seen: set[tuple[str, TokenKind]] = set()
-    for one in billed.rows:
-        target = one.row.verdict.target
-        of = (target, one.row.tokens)
-        for bill in () if of in seen else one.offers[:MOST_OFFERS]:
-            offer, price = bill.offer, bill.price
-            assert offer is not None
-            assert price is not None
-            kind = (item_of(one.row),) if kinds else ()
-            rows.append(
-                (
-                    *kind,
-                    target,
-                    offer.cloud,
-                    offer.instance,
-                    float(offer.gpus),
-                    offer.terms.value,
-                    f"{figure(offer.per_hour)} {offer.currency}",
-                    figure(price.mid),
-                    offer.date,
-                )
-            )
-        seen.add(of)
-    return Table(columns, tuple(rows))
+    first = {(r.row.verdict.target, r.row.tokens): r for r in reversed(billed.rows)}
+    rows = (r for r in billed.rows if first[r.row.verdict.target, r.row.tokens] is r)
+    return tabulate(columns, (replace(r, bill=b) for r in rows for b in r.offers[:MOST_OFFERS]))
+
+
+def _hourly(one: Priced) -> str:
+    offer = one.bill.offer
+    return "" if offer is None else f"{figure(offer.per_hour)} {offer.currency}"
 
 
 def notes(billed: Costs) -> Iterator[Note]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 
 from perfc.view.report.formats.document import (
     Amount,
@@ -17,6 +18,7 @@ from perfc.view.report.formats.document import (
     Table,
     in_bytes,
     in_seconds,
+    tabulate,
 )
 from perfc.view.report.units import (
     DASH,
@@ -69,43 +71,41 @@ def _taken(smallest: CardSlice | None, slicing: Slicing) -> str:
 def table(slicing: Slicing) -> Table:
     """Return the table of slices, the whole card last."""
     item = slicing.card.verdict.throughput.item.value
-    has_price = any(r.price is not None for r in slicing.comparison.rows)
     currency = slicing.comparison.currency or "price"
+    cuts = {id(s.row): s for s in slicing.slices}
+
+    def of(name: str, whole: Cell) -> Callable[[Row], Cell]:
+        """Return the function of an attribute of a slice, with the cell of the whole card."""
+        cell = attrgetter(name)
+        return lambda row: cell(cuts[id(row)]) if id(row) in cuts else whole
+
+    def holding(row: Row) -> str:
+        return cuts[id(row)].holding(slicing.slo_s).value if id(row) in cuts else ""
+
+    per_s, time = of("card_per_s", slicing.card.verdict.throughput.per_s), slicing.is_predicted
     columns = [
-        Column("profile", "slice"),
-        Column("sm_count", "SMs", Unit.COUNT),
-        Column("instances", "fit", Unit.COUNT),
-        Column("time_s", "predicted" if slicing.is_predicted else "sustained"),
-        Column("interval", INTERVAL, is_spare=True),
-        Column("floor_s", LOWER_BOUND, is_spare=True),
-        Column("capacity_bytes", "memory"),
-        Column("card_items_per_s", f"{item}/s per card"),
-        Column("energy_j", "energy"),
-        *([Column("price", f"{currency}/million")] if has_price else []),
-        Column("holding", "enough"),
+        Column("profile", "slice", cell=of("profile.name", "whole card")),
+        Column("sm_count", "SMs", Unit.COUNT, cell=of("profile.sm_count", None)),
+        Column("instances", "fit", Unit.COUNT, cell=of("profile.instances", 1)),
+        Column("time_s", "predicted" if time else "sustained"),
+        Column("interval", INTERVAL, is_spare=True, cell=interval if time else lambda _: DASH),
+        Column("floor_s", LOWER_BOUND, is_spare=True, cell=lambda r: in_seconds(r.verdict.floor_s)),
+        Column("capacity_bytes", "memory", cell=capacity),
+        Column(
+            "card_items_per_s", f"{item}/s per card", cell=lambda r: Amount(per_s(r), Unit.COUNT)
+        ),
+        Column("energy_j", "energy", cell=lambda r: Amount(r.energy_j, Unit.JOULE)),
+        Column("price", f"{currency}/million", cell=price),
+        Column("holding", "enough", cell=holding),
     ]
-    rows = [_row(slicing, s.row, s, has_price=has_price) for s in slicing.slices]
-    rows.append(_row(slicing, slicing.card, None, has_price=has_price))
-    return Table(tuple(columns), tuple(rows))
+    if all(r.price is None for r in slicing.comparison.rows):
+        columns = [c for c in columns if c.name != "price"]
+    return tabulate(columns, slicing.comparison.rows)
 
 
-def _row(slicing: Slicing, row: Row, cut: CardSlice | None, *, has_price: bool) -> tuple[Cell, ...]:
-    verdict = row.verdict
-    whole = float(verdict.memory.capacity_bytes or 0)
-    per_s = verdict.throughput.per_s if cut is None else cut.card_per_s
-    return (
-        "whole card" if cut is None else cut.profile.name,
-        None if cut is None else float(cut.profile.sm_count),
-        1.0 if cut is None else float(cut.profile.instances),
-        in_seconds(row.time_s),
-        interval(row) if slicing.is_predicted else DASH,
-        in_seconds(verdict.floor_s),
-        in_bytes(whole),
-        Amount(per_s, Unit.COUNT),
-        Amount(row.energy_j, Unit.JOULE),
-        *((price(row),) if has_price else ()),
-        "" if cut is None else cut.holding(slicing.slo_s).value,
-    )
+def capacity(row: Row) -> Amount:
+    """Return the memory of a machine."""
+    return in_bytes(float(row.verdict.memory.capacity_bytes or 0))
 
 
 def notes(slicing: Slicing) -> Iterator[Note]:

@@ -10,6 +10,7 @@ from perfc.api import analyze
 from perfc.deployment.prices import Prices
 from perfc.errors import TargetError
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.machine import SliceProfile, load_machine, partition_of, partitions
 from perfc.machine.mig import mig_profile, profiles
 from perfc.view.report.memory_sections.footprint import holds, slices_of
@@ -237,27 +238,22 @@ class SlicingView:
         """Create the view of a card and its slices."""
         smallest = result.smallest
         views = tuple(
-            SliceView(
-                s.profile.name,
-                s.profile.sm_count,
-                s.profile.compute_share,
-                s.profile.memory_share,
-                s.profile.instances,
-                s.card_per_s,
-                s.holding(result.slo_s).value,
-                s.profile.note,
-                RowView.of(s.row, result.slo_s),
+            project(
+                SliceView,
+                s.profile,
+                profile=s.profile.name,
+                card_items_per_s=s.card_per_s,
+                holding=s.holding(result.slo_s).value,
+                row=RowView.of(s.row, result.slo_s),
             )
             for s in result.slices
         )
-        return cls(
-            RowView.of(result.card, result.slo_s),
-            result.slo_s,
-            None if smallest is None else smallest.profile.name,
-            result.by_memory or None,
-            result.by_use or None,
-            result.used,
-            result.need_bytes,
-            result.source,
-            views,
+        return project(
+            cls,
+            result,
+            card=RowView.of(result.card, result.slo_s),
+            smallest=None if smallest is None else smallest.profile.name,
+            by_memory=result.by_memory or None,
+            by_use=result.by_use or None,
+            slices=views,
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from operator import attrgetter
 
 from perfc.view.report.formats import comma, markdown
 from perfc.view.report.formats.document import (
@@ -14,106 +15,95 @@ from perfc.view.report.formats.document import (
     Part,
     Section,
     Table,
+    tabulate,
 )
 from perfc.view.report.units import Unit
 
 from ..engine import LintOutcome
-from ..finding import Finding
-from .output import closing, groups, located, others, worth
+from .output import FindingGroup, closing, groups, located, others, worth
 
-HEADER = (
-    "path",
-    "target",
-    "run_time_s",
-    "code",
-    "rule",
-    "severity",
-    "saves",
-    "nodes",
-    "tensor",
-    "gain_s",
-    "gain_share",
-    "gain_floor_s",
-    "basis",
-    "saved_bytes",
-    "fixable",
-    "fingerprint",
-    "message",
-    "advice",
+
+def of_gain(name: str) -> Callable[[FindingGroup], float | None]:
+    """Return the function of an attribute of the gain; None without a gain."""
+    return lambda g: getattr(g.first.gain, name, None)
+
+
+def plain(name: str, path: str = "") -> Column:
+    """Return a column of CSV, of an attribute of the finding."""
+    return Column(name, "", cell=attrgetter(f"first.{path or name}"))
+
+
+GAINS = (
+    Column("gain_s", "gain", Unit.SECOND, cell=of_gain("time_s")),
+    Column("gain_share", "of the run", Unit.SHARE, cell=of_gain("share")),
+    Column("gain_floor_s", "floor of the gain", Unit.SECOND, cell=of_gain("floor_s")),
 )
+MESSAGE = Column("message", "what", is_name=True, wraps=True, cell=attrgetter("first.message"))
+ADVICE = Column("advice", "advice", is_name=True, wraps=True, cell=attrgetter("first.advice"))
+
+
+def place(g: FindingGroup) -> Name:
+    """Return the places of equal findings."""
+    at = g.places[0] if len(g.places) == 1 else f"{others(g.places)} ({len(g.places)} places)"
+    return Name(at, at)
+
+
+def saves(g: FindingGroup) -> str:
+    """Return the benefit of a fix in words where it is not a time."""
+    return "" if g.first.gain and g.first.gain.time_s else worth(g.first)
+
+
 COLUMNS = (
-    Column("code", "rule"),
-    Column("place", "at", is_name=True),
-    Column("message", "what", is_name=True, wraps=True),
-    Column("gain_s", "gain", Unit.SECOND),
-    Column("share", "of the run", Unit.SHARE),
-    Column("floor_s", "floor of the gain", Unit.SECOND),
-    Column("worth", "saves", is_name=True, wraps=True),
-    Column("advice", "advice", is_name=True, wraps=True),
+    Column("code", "rule", cell=lambda g: g.first.code + (" [*]" if g.first.is_fixable else "")),
+    Column("place", "at", is_name=True, cell=place),
+    MESSAGE,
+    *GAINS,
+    Column("worth", "saves", is_name=True, wraps=True, cell=saves),
+    ADVICE,
 )
+FIELDS = (
+    plain("code"),
+    plain("rule"),
+    plain("severity", "severity.value"),
+    plain("saves", "saves.value"),
+    plain("nodes"),
+    plain("tensor"),
+    *GAINS,
+    Column("basis", "", cell=lambda g: g.first.gain.basis.value if g.first.gain else ""),
+    plain("saved_bytes"),
+    plain("fixable", "is_fixable"),
+    plain("fingerprint"),
+    MESSAGE,
+    ADVICE,
+)
+"""Columns of CSV, after those of the file."""
 
 
 def csv_form(outcome: LintOutcome) -> str:
     """Format findings as CSV, with a line for each file that could not be analyzed."""
-    return comma.records(HEADER, csv_rows(outcome))
-
-
-def csv_rows(outcome: LintOutcome) -> Iterator[tuple[comma.Field, ...]]:
-    """Yield the rows of ``csv_form``."""
     about = {x.path: (x.target, x.time_s) for x in outcome.files}
-    for path, f in located(outcome):
-        g = f.gain
-        gain = (g.time_s, g.share, g.floor_s, g.basis.value) if g else (None, None, None, "")
-        yield (
-            path,
-            *about.get(path, ("", None)),
-            f.code,
-            f.rule,
-            f.severity.value,
-            f.saves.value,
-            f.nodes,
-            f.tensor,
-            *gain,
-            f.saved_bytes,
-            f.is_fixable,
-            f.fingerprint,
-            f.message,
-            f.advice,
-        )
-    for line in outcome.errors:
-        blank = (None,) * (len(HEADER) - 6)
-        yield line.partition(":")[0], "", None, "error", *blank, line, ""
+    pairs = list(located(outcome))
+    table = tabulate(FIELDS, (FindingGroup(f, ()) for _, f in pairs))
+    rows: list[tuple[Cell, ...]] = [
+        (path, *about.get(path, ("", None)), *cells)
+        for (path, _), cells in zip(pairs, table.rows, strict=True)
+    ]
+    blank = (None,) * (len(FIELDS) - 3)
+    rows += [(e.partition(":")[0], "", None, "error", *blank, e, "") for e in outcome.errors]
+    files = [Column(name, "") for name in ("path", "target", "run_time_s")]
+    return comma.of(Table((*files, *table.columns), tuple(rows)))
 
 
 def markdown_form(outcome: LintOutcome) -> str:
     """Format one table per file with findings, with equal findings in one row."""
     sections = [
-        Section(
-            "findings", x.path, (Table(COLUMNS, tuple(row(g.first, g.places) for g in grouped)),)
-        )
+        Section("findings", x.path, (tabulate(COLUMNS, grouped),))
         for x in outcome.files
         if (grouped := groups(x))
     ]
     for path in dict.fromkeys(path for path, _ in outcome.configuration):
-        rows = tuple(row(f, (f.place,)) for at, f in outcome.configuration if at == path)
-        sections.append(Section("configuration", path, (Table(COLUMNS, rows),)))
+        rows = [FindingGroup(f, (f.place,)) for at, f in outcome.configuration if at == path]
+        sections.append(Section("configuration", path, (tabulate(COLUMNS, rows),)))
     errors: list[Part] = [Note(e, is_warning=True) for e in outcome.errors]
     summary = Section("summary", "summary", (*errors, *map(Note, closing(outcome))))
     return markdown.render(Document("perfc lint", (*sections, summary)))
-
-
-def row(f: Finding, places: tuple[str, ...]) -> tuple[Cell, ...]:
-    """Return the row of a finding and its equals."""
-    mark = " [*]" if f.is_fixable else ""
-    at = places[0] if len(places) == 1 else f"{others(places)} ({len(places)} places)"
-    gain = f.gain
-    return (
-        f"{f.code}{mark}",
-        Name(at, at),
-        f.message,
-        gain.time_s if gain else None,
-        gain.share if gain else None,
-        gain.floor_s if gain else None,
-        "" if gain and gain.time_s else worth(f),
-        f.advice,
-    )
