@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .choice import estimates, why
+from .choice import IN_ORDER, why
 from .estimator import Estimator, Execution
 
-__all__ = ["Estimator", "Execution", "estimates", "why"]
+__all__ = ["IN_ORDER", "Estimator", "Execution", "why"]

@@ -13,13 +13,15 @@ import numpy as np
 from perfc.ir import entity
 
 from ..artefacts.artefact import Artefact, WeightsError
-from ..artefacts.implementations import candidate_kernels
+from ..artefacts.implementations import CandidateKernel, candidate_kernels
 from ..features import reach
 from ..features.distance import nearest
 from ..features.table import KernelBatch, class_of, tabulate
 from ..intervals.conformal import EXTRAPOLATED, LEAST_SPREAD, LONGEST, excess, sides
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from perfc.machine import Machine
@@ -72,12 +74,45 @@ def unbounded(
     """Return times of rows by every candidate kernel, evaluated once for the same rows.
 
     A result holds its artefact and machine, so that no other object has their addresses.
+
+    Raises:
+        WeightsError: weights that read other features than the class gives.
     """
     content = np.stack([*rows.values()]).tobytes()
     key = (id(artefact), id(sheet.machine), type(sheet), dtype, protocol, framework, *rows, content)
     if key in _RECENT:
         return _RECENT[key]
-    result = _evaluated(artefact, rows, dtype, sheet, protocol, framework)
+    card = artefact.card
+    trained = timed_as(card, protocol)
+    # features are those of the protocol of the training rows; the other one follows by physics
+    choices = candidate_kernels(card, rows, dtype, sheet, trained, framework)
+    table, protocol_s, powered_s = batch(choices, card, dtype, sheet, protocol)
+    if table.names != card.features:
+        raise WeightsError(
+            f"weights of {card.name} read other features than the class gives",
+            hint="retrain them with `perfc train op`",
+        )
+    measured = is_measured(card, dtype, sheet)
+    centre = artefact.factor_of(measured=measured)(table.values)
+    if protocol in card.protocols:
+        time_s = table.scale_s * np.exp(centre)
+    else:
+        time_s = transferred(table.scale_s, centre, protocol_s)
+    # rows of a machine include its power limit, those of others do not know it
+    if not measured:
+        time_s = np.maximum(time_s, powered_s)
+    low, high = ends(artefact, table, dtype, sheet, measured=measured and trained is protocol)
+    result = Unbounded(
+        np.log(time_s),
+        low,
+        high,
+        high - low > np.log(EXTRAPOLATED),
+        table.floor_s,
+        np.repeat(np.arange(len(choices)), [len(choice.rows) for choice in choices]),
+        np.concatenate([choice.rows for choice in choices]),
+        len(choices),
+        (artefact, sheet.machine),
+    )
     if len(content) <= MOST_BYTES:
         _RECENT[key] = result
         if len(_RECENT) > MOST_RECENT:
@@ -85,93 +120,48 @@ def unbounded(
     return result
 
 
-def _evaluated(
-    artefact: Artefact, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol, framework: str
-) -> Unbounded:
-    card = artefact.card
-    kind = class_of(card.class_name)
-    trained = timed_as(card, protocol)
-    # features are those of the protocol of the training rows; the other one follows by physics
-    parts = candidate_kernels(card, rows, dtype, sheet, trained, framework)
-    tables = [
-        tabulate(
-            kind,
-            choice.columns,
-            dtype,
-            sheet,
-            trained,
-            choice.framework,
-            card.frameworks,
-            card.protocols,
+def batch(
+    choices: Sequence[CandidateKernel], card: Card, dtype: str, sheet: Sheet, protocol: Protocol
+) -> tuple[KernelBatch, Array, Array]:
+    """Return the features of all candidates as rows, and their physical estimates.
+
+    The first estimate is under ``protocol``, which training rows may lack; the second under the
+    board's power limit, for machines whose rows do not give it.
+    """
+    kind, trained = class_of(card.class_name), timed_as(card, protocol)
+    tables, protocol_s, powered_s = list[KernelBatch](), list["Array"](), list["Array"]()
+    for choice in choices:
+        columns = choice.columns
+        names = card.frameworks, card.protocols
+        table = tabulate(kind, columns, dtype, sheet, trained, choice.framework, *names)
+        is_same = trained is protocol
+        tables.append(table)
+        protocol_s.append(
+            table.scale_s if is_same else kind.scale_s(columns, dtype, sheet, protocol)
         )
-        for choice in parts
-    ]
-    protocol_s = [
-        table.scale_s
-        if trained is protocol
-        else kind.scale_s(choice.columns, dtype, sheet, protocol)
-        for table, choice in zip(tables, parts, strict=True)
-    ]
-    powered_s = [kind.powered_s(choice.columns, dtype, sheet) for choice in parts]
-    table = KernelBatch.joined(tables)
-    log_s, low, high, outside = estimated(
-        artefact,
-        table,
-        dtype,
-        sheet,
-        protocol,
-        np.concatenate(protocol_s),
-        np.concatenate(powered_s),
-    )
-    part = np.repeat(np.arange(len(parts)), [len(choice.rows) for choice in parts])
-    row = np.concatenate([choice.rows for choice in parts])
-    return Unbounded(
-        log_s, low, high, outside, table.floor_s, part, row, len(parts), (artefact, sheet.machine)
-    )
+        powered_s.append(kind.powered_s(columns, dtype, sheet))
+    return KernelBatch.joined(tables), np.concatenate(protocol_s), np.concatenate(powered_s)
 
 
-def estimated(
-    artefact: Artefact,
-    table: KernelBatch,
-    dtype: str,
-    sheet: Sheet,
-    protocol: Protocol,
-    protocol_s: Array,
-    powered_s: Array,
-) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Return logarithms of times and of their interval ends, and which rows are far off.
+def ends(
+    artefact: Artefact, table: KernelBatch, dtype: str, sheet: Sheet, *, measured: bool
+) -> tuple[Array, Array]:
+    """Return the logarithms of the ends of intervals over their times.
 
-    ``protocol_s`` is the physical estimate under ``protocol``, which training rows may lack;
-    ``powered_s`` that under the board's power limit, for machines whose rows do not give it.
+    ``measured`` says that training rows have this machine and type under this protocol.
     """
     card = artefact.card
-    if table.names != card.features:
-        raise WeightsError(
-            f"weights of {card.name} read other features than the class gives",
-            hint="retrain them with `perfc train op`",
-        )
-    known = protocol in card.protocols
-    measured = is_measured(card, dtype, sheet)
-    centre, spread, beyond = evaluate(artefact, table, measured=measured)
+    # trees are constant outside their hull; clipping says so and keeps overflow out
+    spread = np.exp(np.clip(artefact.spread(table.values), np.log(LEAST_SPREAD), 3.0))
+    hull = artefact.hull_low, artefact.hull_high
+    beyond = excess(table.values, *hull, sides(*hull))
     machine_distance = distance_to(card, dtype, sheet)
     far = machine_distance if dtype in card.dtypes else max(machine_distance, FAR)
+    names = class_of(card.class_name).categories
     low, high = card.calibration.ends(
-        spread,
-        far,
-        measured=measured and known,
-        category=table.category,
-        names=class_of(card.class_name).categories,
+        spread, far, measured=measured, category=table.category, names=names
     )
-    low = np.maximum(low * (1 + beyond), -LONGEST)
-    high = np.minimum(high * (1 + beyond), LONGEST)
-    time_s = table.scale_s * np.exp(centre)
-    # no training row was taken under this protocol
-    if not known:
-        time_s = transferred(table.scale_s, centre, protocol_s)
-    # rows of a machine include its power limit, those of others do not know it
-    if not measured:
-        time_s = np.maximum(time_s, powered_s)
-    return np.log(time_s), low, high, high - low > np.log(EXTRAPOLATED)
+    return np.maximum(low * (1 + beyond), -LONGEST), np.minimum(high * (1 + beyond), LONGEST)
 
 
 def timed_as(card: Card, protocol: Protocol) -> Protocol:
@@ -182,17 +172,6 @@ def timed_as(card: Card, protocol: Protocol) -> Protocol:
 def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
     """Return True if the training rows include that machine and type."""
     return any(measured[:2] == (sheet.name, dtype) for measured in card.configurations)
-
-
-def evaluate(
-    artefact: Artefact, table: KernelBatch, *, measured: bool = True
-) -> tuple[Array, Array, Array]:
-    """Return ``log(time / scale)``, its spread, and how far each row leaves the training hull."""
-    # trees are constant outside their hull; clipping says so and keeps overflow out
-    spread = np.exp(np.clip(artefact.spread(table.values), np.log(LEAST_SPREAD), 3.0))
-    low, high = artefact.hull_low, artefact.hull_high
-    beyond = excess(table.values, low, high, sides(low, high))
-    return artefact.factor_of(measured=measured)(table.values), spread, beyond
 
 
 def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:

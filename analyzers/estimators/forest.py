@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -42,44 +42,35 @@ class Forests(Estimator):
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
         """Return times of the kernels of classes with weights, on machines that are no processors.
 
-        Nothing is known of makers of whose machines none was measured, as Apple.
+        Equal kernels are predicted once, and all of a class and element type together. Nothing is
+        known of makers of whose machines none was measured, as Apple.
         """
         machine = execution.machine
-        is_known = machine.vendor in VENDORS or of_machine(machine)
-        return learned(execution, wanted) if is_known else {}
+        if machine.vendor not in VENDORS and not of_machine(machine):
+            return {}
+        bounds, described = execution.bounds, DescribedKernels(execution)
+        groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
+        of_first: dict[int, DescribedKernel | None] = {}
+        halved: set[int] = set()
+        for i in wanted:
+            first = bounds.firsts[i]
+            if first not in of_first:
+                of_first[first] = described(i)
+            if kernel := of_first[first]:
+                groups.setdefault(kernel.weights, []).append((i, kernel.row))
+                halved |= {i} if kernel.is_halved else set()
+        result: dict[int, Estimate] = {}
+        for weights_key, rows in groups.items():
+            result |= predicted(execution, *weights_key, rows)
+            if weights_key[0] in FUSED and not is_known(execution, *weights_key):
+                result |= no_slower_than_parts(execution, rows, result)
+        return result | widened({i: result[i] for i in halved if i in result})
 
     def why(self, execution: Execution, index: int) -> ForestReason | None:
         """Return the physical estimate, the factor, the nearest rows and what moved it."""
         from .forest_reason import reasons
 
         return reasons(execution, index)
-
-
-def learned(execution: Execution, wanted: Iterable[int]) -> dict[int, Estimate]:
-    """Return estimates of the kernels ``wanted`` that a class with weights knows, by their index.
-
-    Equal kernels are predicted once, and all of a class and element type together.
-
-    Raises:
-        WeightsError: weights that are damaged or of another schema.
-    """
-    bounds, described = execution.bounds, DescribedKernels(execution)
-    groups: dict[tuple[str, str], list[tuple[int, Lowered]]] = {}
-    of_first: dict[int, DescribedKernel | None] = {}
-    halved: set[int] = set()
-    for i in wanted:
-        first = bounds.firsts[i]
-        if first not in of_first:
-            of_first[first] = described(i)
-        if kernel := of_first[first]:
-            groups.setdefault(kernel.weights, []).append((i, kernel.row))
-            halved |= {i} if kernel.is_halved else set()
-    result: dict[int, Estimate] = {}
-    for weights_key, rows in groups.items():
-        result |= predicted(execution, *weights_key, rows)
-        if weights_key[0] in FUSED and not is_known(execution, *weights_key):
-            result |= no_slower_than_parts(execution, rows, result)
-    return result | widened({i: result[i] for i in halved if i in result})
 
 
 def widened(estimates: Mapping[int, Estimate]) -> dict[int, Estimate]:

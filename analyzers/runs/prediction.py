@@ -13,7 +13,7 @@ from perfc.passes.runtimes import LaunchMode
 
 from ..estimate.estimate import CandidateRun, Estimate, Predictor, RunEstimate
 from ..estimate.interval import Interval
-from ..estimators import Execution, estimates
+from ..estimators import IN_ORDER, Execution
 from ..features.sheet import Sheet
 from ..intervals import adapt
 from ..intervals.summing import half_width, sides_of
@@ -183,7 +183,7 @@ def predicted(execution: Execution) -> PredictionTable:
     """Return the predictions of the kernels and of the run."""
     bounds, kernels, module = execution.bounds, execution.kernels, execution.module
     machine, runtime = bounds.machine, kernels.runtime
-    launched = in_run(execution, estimates(execution))
+    launched = in_run(execution)
     device = total(launched, bounds.floor_s)
     left = 1.0
     if runtime.streams > 1 and module:
@@ -213,18 +213,27 @@ def predicted(execution: Execution) -> PredictionTable:
     return replace(table, notes=(*table.notes, host_note(host, runtime, is_given=is_given)))
 
 
-def in_run(execution: Execution, alone: Sequence[Estimate]) -> list[Estimate]:
+def in_run(execution: Execution) -> list[Estimate]:
     """Return the estimates of kernels in a run: with recurrent steps and launches.
 
-    The machine's corrections come first.
+    Each is estimated alone by the first estimator that knows it; the machine's corrections come
+    next.
+
+    Raises:
+        WeightsError: weights that are damaged or of another schema.
     """
+    alone: dict[int, Estimate] = {}
+    for estimator in IN_ORDER:
+        if wanted := [i for i in execution.indices if i not in alone]:
+            alone |= estimator.estimate(execution, wanted)
     bounds, machine = execution.bounds, execution.machine
     corrections = adapt.of_machine(machine)
     launch = launch_gap(machine, execution.kernels.runtime.launch)
     is_graph = execution.kernels.runtime.launch is LaunchMode.GRAPH
     result: list[Estimate] = []
     firsts: dict[tuple[int, int], Estimate] = {}
-    for i, (bound, estimate) in enumerate(zip(bounds.kernels, alone, strict=True)):
+    for i, bound in enumerate(bounds.kernels):
+        estimate = alone[i]
         same = (bound.kernel.identity, id(estimate))
         if same not in firsts:
             here = adapt.corrected(estimate, bound.launches, corrections)

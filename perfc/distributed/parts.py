@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from perfc.analyzers.estimators import Execution
-from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.prediction import in_run
 from perfc.analyzers.runs.run_law import Doing
 from perfc.ir import Dim, Kind, Module, TensorType, Value, evaluate, record
@@ -212,7 +211,7 @@ def costs(
     envs_of = tuple([env for env in envs for _ in range(width)])
     side = RooflineTable(machine, kernels, 0.0, envs[0], envs=envs_of)
     execution = Execution(side, table, framework=framework)
-    times = in_run(execution, estimates(execution))
+    times = in_run(execution)
     of_kernels = zip(
         program.counts * len(envs), kernels, times, program.roles * len(envs), strict=True
     )

@@ -12,7 +12,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import perfc
-from perfc.analyzers.estimators.forest import learned
+from perfc.analyzers.estimators.forest import Forests
 from perfc.analyzers.features import physics
 from perfc.analyzers.features.classes import Amounts, KernelClass, classes
 from perfc.analyzers.features.classes.convolution import touched
@@ -288,10 +288,10 @@ def test_an_analysis_takes_its_own_floor_for_that_of_a_class(
         MODELS / "bert-base.onnx.gz", target, dims={"batch": 4}, dtype="f16", runtime="tensorrt"
     )
     every = range(len(report.roofline.kernels))
-    before = learned(report.execution, every)
+    before = Forests().estimate(report.execution, every)
     for kind in {type(kind) for kind in classes().values()}:
         monkeypatch.setattr(kind, "floor_s", impossible)
-    after = learned(report.execution, every)
+    after = Forests().estimate(report.execution, every)
     assert after
     assert after == before
     for i, found in after.items():

@@ -172,13 +172,13 @@ def test_rows_are_evaluated_once_whatever_they_must_take_at_least(
     monkeypatch.setattr(candidate_times, "_RECENT", recent := OrderedDict[Any, Any]())
     monkeypatch.setattr(candidate_times, "MOST_RECENT", 2)
     walks: list[int] = []
-    once = candidate_times.evaluate
+    once = candidate_times.candidate_kernels
 
     def counted(*args: Any, **keywords: Any) -> Any:
         walks.append(1)
         return once(*args, **keywords)
 
-    monkeypatch.setattr(candidate_times, "evaluate", counted)
+    monkeypatch.setattr(candidate_times, "candidate_kernels", counted)
     sheet = Sheet(load_machine("a100"))
     plain = ask(flat)
     least = predict_with(flat, ROW, "bf16", sheet, Protocol.GRAPH, floor_s=plain.time_s * 3)

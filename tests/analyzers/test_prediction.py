@@ -14,7 +14,7 @@ import pytest
 import perfc
 from perfc.analyzers.estimate.estimate import Predictor
 from perfc.analyzers.estimators import Execution
-from perfc.analyzers.estimators.forest import learned
+from perfc.analyzers.estimators.forest import Forests
 from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.runs.energy import PowerModel, idle_w, power_model, share_of_cap
 from perfc.analyzers.runs.prediction import PredictionTable, predicted
@@ -73,7 +73,7 @@ def test_machines_nobody_measured_get_wider_intervals(weights: Path) -> None:
         path = MODELS / "bert-base.onnx.gz"
         report = perfc.analyze(path, target, dims={"batch": 32}, runtime="eager", dtype="bf16")
         execution = replace(report.execution, folder=weights)
-        found = learned(execution, execution.indices)
+        found = Forests().estimate(execution, execution.indices)
         longest = max(found.values(), key=lambda k: k.time_s)
         return longest.high_s / longest.time_s
 
@@ -197,9 +197,9 @@ bounds = report.roofline
 while len(bounds.kernels) < 500:
     bounds = type(bounds)(bounds.machine, bounds.kernels * 2, 0.0, bounds.env)
 start = time.process_time()
-from perfc.analyzers.estimators.forest import learned
+from perfc.analyzers.estimators.forest import Forests
 run = replace(report.execution, bounds=bounds, folder=Path({str(weights)!r}))
-found = learned(run, run.indices)
+found = Forests().estimate(run, run.indices)
 print(time.process_time() - start, len(found))
 """
     done = subprocess.run(

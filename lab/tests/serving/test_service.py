@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from perfc.analyzers.estimators import Execution
-from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.runs.prediction import in_run
 from perfc.commands.dev.schema import schema_named
 from perfc.commands.workloads.llm import command
@@ -61,7 +60,7 @@ def test_a_step_is_the_sum_of_the_kernels_as_analyze_estimates_them(engine: Engi
     env = {"decodes": 64, "context": 1024}
     roofline = bounds(program.table, engine.machine, env)
     execution = Execution(roofline, program.table, framework="vllm")
-    each = in_run(execution, estimates(execution))
+    each = in_run(execution)
     whole = math.fsum(e.time_s * n for e, n in zip(each, program.counts, strict=True))
     assert engine.cost.step_s((), 64, 1024) == pytest.approx(whole, rel=1e-6)
 

@@ -11,7 +11,6 @@ from operator import add
 
 from perfc.analyzers.estimate.estimate import Estimate
 from perfc.analyzers.estimators import Execution
-from perfc.analyzers.estimators.choice import estimates
 from perfc.analyzers.features.sheet import Sheet
 from perfc.analyzers.runs.energy import energy_of
 from perfc.analyzers.runs.prediction import in_run
@@ -223,7 +222,14 @@ def estimated_parts(
     wanted = sorted(i for part in parts for i in part)
     if not wanted:
         return [[KernelCost(*[0.0] * 5)] * len(envs) for _ in parts]
-    kernels, each = _estimates_at(program, wanted, envs, machine, framework)
+    table = KernelTable(
+        program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ()
+    )
+    kernels = tuple([b for env in envs for b in bounds(table, machine, env).kernels])
+    # all sizes are estimated at once, side by side
+    every = tuple([env for env in envs for _ in wanted])
+    side_by_side = RooflineTable(machine, kernels, 0.0, envs[0], envs=every)
+    each = in_run(Execution(side_by_side, table, framework=framework))
     place = {index: at for at, index in enumerate(wanted)}
 
     def summed(part: Sequence[int], first: int) -> KernelCost:
@@ -241,27 +247,6 @@ def rooflines_of(program: Program, env: Env, machine: Machine) -> tuple[float, f
     for i, (count, bound) in enumerate(zip(program.counts, kernels, strict=True)):
         sums[i in program.exchanges] += count * bound.time_s
     return sums[0], sums[1]
-
-
-def each_alone(program: Program, env: Env, machine: Machine, framework: str) -> list[KernelCost]:
-    """Return the cost of each kernel of a pass times its count; otherwise as `estimated`."""
-    every = range(len(program.counts))
-    pairs = zip(*_estimates_at(program, every, [env], machine, framework), strict=True)
-    return [_summed([b], [e], [program.counts[i]], machine) for i, (b, e) in enumerate(pairs)]
-
-
-def _estimates_at(
-    program: Program, wanted: Sequence[int], envs: Sequence[Env], machine: Machine, framework: str
-) -> tuple[Sequence[KernelBound], Sequence[Estimate]]:
-    """Return the kernels at each of several sizes, size by size, and their estimates."""
-    part = KernelTable(program.table.runtime, tuple([program.table.kernels[i] for i in wanted]), ())
-    each = [bounds(part, machine, env) for env in envs]
-    kernels = tuple([bound for table in each for bound in table.kernels])
-    side_by_side = RooflineTable(
-        machine, kernels, 0.0, envs[0], envs=tuple([e for e in envs for _ in wanted])
-    )
-    execution = Execution(side_by_side, part, framework=framework)
-    return kernels, in_run(execution, estimates(execution))
 
 
 def _summed(

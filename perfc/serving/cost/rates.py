@@ -21,7 +21,7 @@ from perfc.passes.fusion.kernel import Kernel
 from ..host import AMD, numbers_of
 from .conversions import longer, multiplies_halves, sooner, weight_bytes
 from .grouped import attentions, cached_elements
-from .program import Env, KernelCost, Program, estimated, estimated_parts
+from .program import Env, KernelCost, Program, estimated_parts
 
 EARLY = (0, 6)
 """Newest version of vLLM whose kernels on AMD GPUs were measured."""
@@ -109,7 +109,7 @@ def limited(
 ) -> list[KernelCost]:
     """Return the cost of kernels as `estimated`, with matmuls that do not exceed the rates."""
     if rates is ANY:
-        return estimated(program, wanted, envs, machine, framework)
+        return estimated_parts(program, [wanted], envs, machine, framework)[0]
     kernels = program.table.kernels
     products = [i for i in wanted if multiplies_halves(kernels[i], packed=rates.share > 0)]
     rest = [i for i in wanted if i not in products]

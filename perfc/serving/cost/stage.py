@@ -28,7 +28,7 @@ from .grouped import Rereads
 from .joint import NEAR, layers_of, relative_to_both
 from .launches import Launches, launches_of
 from .memory import MemoryDemand, caches_of, held_bytes
-from .program import Env, KernelCost, Passes, Program, each_alone, passes_of
+from .program import Env, KernelCost, Passes, Program, estimated_parts, passes_of
 from .rates import ANY, KernelRates, attended, limited
 
 TOKENS = octaves(1, 16384, between=16)
@@ -104,32 +104,27 @@ class StageCost:
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """Return one of ``QUANTITIES`` of a step, without host overhead."""
-        parts = self._summed(quantity, chunks, decodes, context)
-        if quantity != "floor_s":
-            return parts
-        octave = (decodes + sum([c.tokens for c in chunks])).bit_length() - 1
-        least_s = self.weights_floors_s[max(0, min(octave, len(self.weights_floors_s) - 1))]
-        return Parts(max(parts.kernels, least_s), parts.exchanges)
-
-    def _summed(
-        self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float
-    ) -> Parts:
+        count, tokens = len(chunks), sum([c.tokens for c in chunks])
         if not chunks:
             kernels = self.decode_tokens.at(quantity, decodes)
             kernels += self.gaps_s if quantity in TIMES else 0.0
             kernels += self.decode_context.at(quantity, decodes, context)
-            return Parts(kernels, self.decode_exchanges.at(quantity, decodes))
-        count = len(chunks)
-        tokens = sum([c.tokens for c in chunks])
-        past = sum([c.context for c in chunks]) / count
-        kernels = self.prompt_tokens.at(quantity, tokens + decodes)
-        kernels += self.heads.at(quantity, count + decodes)
-        sizes = count, tokens / count, past + NEAR
-        if not decodes:
-            kernels += self.prompt_context.at(quantity, *sizes)
+            exchanges = self.decode_exchanges
         else:
-            kernels += self.mixed_context(quantity, *sizes, decodes, context)
-        return Parts(kernels, self.prompt_exchanges.at(quantity, tokens + decodes))
+            past = sum([c.context for c in chunks]) / count
+            kernels = self.prompt_tokens.at(quantity, tokens + decodes)
+            kernels += self.heads.at(quantity, count + decodes)
+            sizes = count, tokens / count, past + NEAR
+            if not decodes:
+                kernels += self.prompt_context.at(quantity, *sizes)
+            else:
+                kernels += self.mixed_context(quantity, *sizes, decodes, context)
+            exchanges = self.prompt_exchanges
+        if quantity == "floor_s":
+            octave = (tokens + decodes).bit_length() - 1
+            least_s = self.weights_floors_s[max(0, min(octave, len(self.weights_floors_s) - 1))]
+            kernels = max(kernels, least_s)
+        return Parts(kernels, exchanges.at(quantity, tokens + decodes))
 
     def mixed_context(
         self,
@@ -205,9 +200,12 @@ class StageCost:
         """Return the kernels of a pass and the cost of each times its count, where it runs."""
         program = self.passes.decode if is_decode else self.passes.prefill
         how = self.machine, self.framework
-        costs = each_alone(program, env, *how)
-        if self.rates is not ANY:
-            costs = [limited(program, [i], [env], *how, self.rates)[0] for i in range(len(costs))]
+        every = range(len(program.counts))
+        if self.rates is ANY:
+            parts = estimated_parts(program, [[i] for i in every], [env], *how)
+            costs = [cost for (cost,) in parts]
+        else:
+            costs = [limited(program, [i], [env], *how, self.rates)[0] for i in every]
         for i in (self._of_decode if is_decode else self._of_prompts)[0]:
             (costs[i],) = self._attending(program, [i], [env], [costs[i]])
         return program.table.kernels, costs
@@ -258,19 +256,16 @@ class StageCost:
     @cached_property
     def prompt_tokens(self) -> Surface:
         """Return the token-wise kernels of a step with prompts, by all of its tokens."""
-        return Surface.of((TOKENS,), self._prompt_costs)
-
-    @cached_property
-    def _prompt_costs(self) -> list[KernelCost]:
         costs = self._of_tokens(self._of_prompts[3])
-        if self.widened is None:
-            return costs
-        return [  # an engine need not widen weights: lower bounds stay
-            replace(longer(wide, self.widening_s), floor_s=cost.floor_s)
-            if self.widens(int(n))
-            else cost
-            for n, cost, wide in zip(TOKENS, costs, self.widened._prompt_costs, strict=True)
-        ]
+        if self.widened is not None:
+            wider = self.widened._of_tokens(self.widened._of_prompts[3])
+            costs = [  # an engine need not widen weights: lower bounds stay
+                replace(longer(wide, self.widening_s), floor_s=cost.floor_s)
+                if self.widens(int(n))
+                else cost
+                for n, cost, wide in zip(TOKENS, costs, wider, strict=True)
+            ]
+        return Surface.of((TOKENS,), costs)
 
     @cached_property
     def prompt_exchanges(self) -> Surface:

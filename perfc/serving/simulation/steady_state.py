@@ -125,6 +125,8 @@ class Steady:
 def steady(load: Load, groups: int, server: Server) -> Steady:
     """Return the steady state of a load that is spread over rank groups.
 
+    Some groups have one user more than the others, or none.
+
     Raises:
         ParseError: the trace cannot be read, or a request can never be served.
     """
@@ -132,26 +134,16 @@ def steady(load: Load, groups: int, server: Server) -> Steady:
         return _traced(load, groups, server)
     if load.rate:
         return _open(load, groups, server)
-    if load.is_whole:
-        return spread(load, groups, lambda part, count: _whole(part.workload(1), count, server))
-    return spread(load, groups, lambda part, count: _closed(part, count, server))
-
-
-def spread(load: Load, groups: int, share: Callable[[Load, int], Share]) -> Steady:
-    """Return users spread over groups: some have one user more than the others, or none."""
     fewer, more = divmod(load.concurrency, groups)
-    shares = [
-        share(
-            replace(
-                load,
-                concurrency=users,
-                requests=math.ceil(load.requests * users / load.concurrency),
-            ),
-            count,
-        )
-        for users, count in ((fewer + 1, more), (fewer, groups - more))
-        if users and count
-    ]
+    shares: list[Share] = []
+    for users, count in ((fewer + 1, more), (fewer, groups - more)):
+        if users and count:
+            requests = math.ceil(load.requests * users / load.concurrency)
+            part = replace(load, concurrency=users, requests=requests)
+            if load.is_whole:
+                shares.append(_whole(part.workload(1), count, server))
+            else:
+                shares.append(_closed(part, count, server))
     return Steady(tuple(shares), groups - sum([s.groups for s in shares]))
 
 
