@@ -75,42 +75,23 @@ class RuntimeRun:
     publications: tuple[str, ...] = ()
 
 
-def estimate(
-    execution: Execution,
-    table: PredictionTable,
-    deployment: Deployment,
-    element: str,
-    batch: int,
-    *,
-    folder: Path = artefact.SHIPPED,
-) -> RuntimeRun | None:
-    """Return the whole run; None without measured configurations of its runtime.
+def covering(execution: Execution, stored: str) -> Artefact | None:
+    """Return the weights that know the runtime of kernels; None without measured configurations.
 
     Args:
-        execution: its kernels and their module.
-        table: their estimates.
-        deployment: how it is run.
-        element: type that the model is stored in.
-        batch: leading extent of its first input.
-        folder: where weights lie.
+        execution: the kernels and their module.
+        stored: `precision` of the run.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
     """
-    if not execution.bounds.kernels:
-        return None
-    path = folder / f"{NAME}.json"
-    if execution.machine.kind == "cpu":
-        return on_processor(execution, table, deployment, element)
-    if execution.module is None or not path.is_file():
+    path = execution.folder / f"{NAME}.json"
+    if execution.module is None or not stored or not path.is_file():
         return None
     weights = _load(path)
-    stored = precision(deployment, element, execution.bounds)
     # a runtime of a few scattered runs has no configuration
     known = {runtime for *_, runtime in weights.card.configurations}
-    if not stored or execution.kernels.runtime.measured_name not in known:
-        return None
-    return estimated(weights, tabulated(execution, table, deployment, stored, batch))
+    return weights if execution.kernels.runtime.measured_name in known else None
 
 
 def on_processor(
@@ -134,7 +115,7 @@ def on_processor(
 
 
 def estimated(weights: Artefact, run: RunTable) -> RuntimeRun:
-    """Return the whole run, as `estimate` does, with given weights and facts.
+    """Return the whole run by its facts.
 
     Raises:
         WeightsError: the arrays are damaged.

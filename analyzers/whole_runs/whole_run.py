@@ -23,7 +23,7 @@ from ..runs import runtime_runs
 from ..runs.host import given_host
 from ..runs.prediction import PredictionTable, extrapolation
 from ..runs.recurrence import has_steps
-from ..runs.run_table import leading_extent, stored_element
+from ..runs.run_table import leading_extent, precision, stored_element, tabulated
 from ..runs.timeline import spread
 from ..steps.setting import PRECISIONS, Setting, is_measured_whole
 from .published_run import by_published_runs, by_published_steps
@@ -143,24 +143,24 @@ def under_runtime(
     overhead, as measured runs had other hosts. A wide interval is no
     reason: the sum of the kernels was never compared with such runs and would only look narrower.
     """
-    if deployment.train and execution.machine.kind != "cpu":
+    element, bounds = stored_element(source), execution.bounds
+    if execution.machine.kind == "cpu":
+        run = runtime_runs.on_processor(execution, table, deployment, element)
+        if run is None:
+            return None
+    else:
+        stored = precision(deployment, element, bounds)
+        weights = runtime_runs.covering(execution, stored)
         # the runs are of forward passes
-        return None
-    batch = leading_extent(source, execution.bounds.env)
-    run = runtime_runs.estimate(
-        execution,
-        table,
-        deployment,
-        stored_element(source),
-        batch,
-        folder=execution.folder,
-    )
-    if run is None:
-        return None
+        if weights is None or deployment.train:
+            return None
+        batch = leading_extent(source, bounds.env)
+        facts = tabulated(execution, table, deployment, stored, batch)
+        run = runtime_runs.estimated(weights, facts)
     name = execution.machine.name
     rows = f"{run.rows:,} runs, {run.runs:,} with {deployment.runtime}"
     words = f"the {runtime_runs.NAME} predictor, trained on {rows}"
-    kernels, env = execution.kernels, execution.bounds.env
+    kernels, env = execution.kernels, bounds.env
     is_chained = kernels.once("recurrent", env, lambda: has_steps(kernels, env))
     own_host = execution.kernels.runtime.is_dispatched and (
         given_host(execution.machine, execution.host_launch_s) is not None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perfc.ir import frozen
 
@@ -14,7 +14,7 @@ from .counts import Counts
 from .formats.document import Document, Section
 from .memory_sections import memory, pressure
 from .memory_sections.memory import Memory
-from .memory_sections.pressure import Pressure
+from .memory_sections.pressure import Pressure, Repeated
 from .sections import (
     assumptions,
     bottlenecks,
@@ -112,34 +112,70 @@ class LazyViews(Views):
         vars(self)["counts"] = counts.collect(report, count_as) if count_as else None
 
     @cached_property
+    def verdict(self) -> Verdict:
+        """Return the headline."""
+        return Verdict.of(self.report, predict=self.predict)
+
+    @cached_property
+    def unset(self) -> dict[str, int]:
+        """Return the symbols without a value."""
+        return open_symbols(self.report)
+
+    @cached_property
+    def assumptions(self) -> Assumptions:
+        """Return the assumptions behind the numbers."""
+        return assumptions.collect(self.report, self.unset)
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Return the totals of the run."""
+        return summary.collect(self.report, self.memory)
+
+    @cached_property
+    def prediction(self) -> Prediction | None:
+        """Return the prediction of the run."""
+        return prediction.collect(self.report) if self.predict else None
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """Return the share of the model with known cost."""
+        return coverage.collect(self.report, tuple(self.unset))
+
+    @cached_property
+    def kernels(self) -> tuple[KernelRow, ...]:
+        """Return the kernels in execution order."""
+        return kernels.collect(self.report, predict=self.predict)
+
+    @cached_property
+    def distinct(self) -> list[Repeated]:
+        """Return the kernels that differ, for views that repeat none."""
+        return pressure.repeated(self.report, self.kernels)
+
+    @cached_property
+    def pressure(self) -> tuple[Pressure, ...]:
+        """Return the utilization of each unit and memory level."""
+        return pressure.collect(self.report, self.distinct, self.verdict)
+
+    @cached_property
+    def critical(self) -> Critical:
+        """Return the kernels that take most of the time."""
+        return critical.collect(self.kernels, bottlenecks.launch_s(self.report))
+
+    @cached_property
     def remedies(self) -> tuple[Remedy, ...]:
         """Return the possible changes, without the ceilings next to them."""
         return bottlenecks.changes(self.report, self.distinct)
 
-    def __getattr__(self, name: str) -> Any:
-        """Compute a view, or what several share."""
-        if name not in _COLLECTED:
-            raise AttributeError(name)
-        view = vars(self)[name] = _COLLECTED[name](self)
-        return view
+    @cached_property
+    def bottlenecks(self) -> Bottlenecks:
+        """Return the time saved by lifting each ceiling."""
+        limits = self.verdict.limits
+        return bottlenecks.collect(self.report, self.distinct, limits, self.remedies)
 
-
-_COLLECTED: dict[str, Callable[[LazyViews], Any]] = {
-    "verdict": lambda v: Verdict.of(v.report, predict=v.predict),
-    "assumptions": lambda v: assumptions.collect(v.report, v.unset),
-    "summary": lambda v: summary.collect(v.report, v.memory),
-    "prediction": lambda v: prediction.collect(v.report) if v.predict else None,
-    "coverage": lambda v: coverage.collect(v.report, tuple(v.unset)),
-    "kernels": lambda v: kernels.collect(v.report, predict=v.predict),
-    "pressure": lambda v: pressure.collect(v.report, v.distinct, v.verdict),
-    "critical": lambda v: critical.collect(v.kernels, bottlenecks.launch_s(v.report)),
-    "bottlenecks": lambda v: bottlenecks.collect(
-        v.report, v.distinct, v.verdict.limits, v.remedies
-    ),
-    "memory": lambda v: memory.collect(v.report, has_device=True),
-    "unset": lambda v: open_symbols(v.report),
-    "distinct": lambda v: pressure.repeated(v.report, v.kernels),
-}
+    @cached_property
+    def memory(self) -> Memory:
+        """Return the live bytes during the run."""
+        return memory.collect(self.report, has_device=True)
 
 
 def collect(report: Report, *, predict: bool = True, count_as: str = "") -> Views:
