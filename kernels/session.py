@@ -7,17 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from perfc.ir import record
 
 from .backends import host
-from .backends.backend import MeasurementError
+from .backends.backend import Backend, MeasurementError, PowerDraw
 from .probe import PROBES, Case, Scope, cases
 from .timing import Clocks, Deadline, Series, TimingSettings, measure
-
-if TYPE_CHECKING:
-    from .backends.backend import Backend, PowerDraw
 
 FORMAT = 1
 """Version of the file of samples; a run of another one is not resumed."""

@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from perfc.ir import record
 
-from .backends.backend import MeasurementError
-
-if TYPE_CHECKING:
-    from .backends.backend import PreparedCase
+from .backends.backend import MeasurementError, PreparedCase
 
 MOST_REPEATS = (1 << 31) - 1
 """Maximum repeats of a sample: kernels count them in 32 bits."""

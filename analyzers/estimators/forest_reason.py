@@ -11,7 +11,7 @@ import numpy as np
 from perfc.ir import record
 from perfc.machine import load_machine
 
-from ..artefacts.implementations import candidate_kernels, known_framework
+from ..artefacts.implementations import CandidateKernel, candidate_kernels, known_framework
 from ..features.distance import distance
 from ..features.lowering import Lowered
 from ..features.sheet import Sheet
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from ..artefacts.artefact import Artefact
     from ..artefacts.forest import Forest
-    from ..artefacts.implementations import CandidateKernel
     from ..features.classes import KernelClass
     from ..intervals.mixture import Mixture
     from .estimator import Execution

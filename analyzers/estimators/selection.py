@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
-from perfc.machine import Unit
+from perfc.machine import Machine, Unit
 from perfc.passes.runtimes import LaunchMode
 
 from ..features.lowering import Lowered
@@ -16,8 +16,6 @@ from ..features.sheet import Sheet
 from . import predictor
 
 if TYPE_CHECKING:
-    from perfc.machine import Machine
-
     from ..artefacts.artefact import Artefact
     from ..artefacts.card import Card
     from .estimator import Execution

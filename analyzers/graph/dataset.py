@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perfc.common.whole_file import file_digest
 from perfc.errors import PerfcError
@@ -24,6 +24,7 @@ from perfc.machine import load_machine
 from ..features.rows import DataError
 from ..features.sheet import Sheet
 from ..steps.features import floors_s
+from ..steps.setting import Setting
 from .model_graph import ModelGraph
 from .rows import GraphRow, Measurements
 from .store import (
@@ -35,9 +36,6 @@ from .store import (
     save_graph,
     write_file,
 )
-
-if TYPE_CHECKING:
-    from ..steps.setting import Setting
 
 Say = Callable[[str], None]
 CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"

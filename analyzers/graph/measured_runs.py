@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfc.common.choice import member
 from perfc.common.whole_file import file_digest
 from perfc.errors import PerfcError, TargetError
+from perfc.ir import Module
 from perfc.machine import load_machine
 from perfc.passes.runtimes import Framework, Layout, Steps, of_steps, runtime, standing_for
 
@@ -20,9 +21,6 @@ from .dataset import GraphDataset
 from .encode import encode_module
 from .model_graph import ModelGraph
 from .rows import GraphRow
-
-if TYPE_CHECKING:
-    from perfc.ir import Module
 
 PATTERNS = ("*models.csv", "*models.csv.gz", "*models.parquet")
 NEEDED = ("model", "time_s")

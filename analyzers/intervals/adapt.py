@@ -22,14 +22,13 @@ from perfc.common.fitted import constants_next_to
 from perfc.errors import PerfcError
 from perfc.ir import entity, record
 
-from ..estimate.estimate import Predictor
+from ..estimate.estimate import Estimate, Predictor
 from ..estimate.interval import Interval
 from .offsets import Offsets
 
 if TYPE_CHECKING:
     from perfc.machine import Machine
 
-    from ..estimate.estimate import Estimate
     from ..features.classes import Array
 
 _FITTED = constants_next_to(__file__)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to, read_records
 from perfc.ir import record
-from perfc.passes.runtimes import LaunchMode, Steps, of_steps, recorded
+from perfc.passes.runtimes import LaunchMode, Runtime, Steps, of_steps, recorded
 
 from ..estimate.interval import Interval
 from ..features.sheet import Sheet
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from perfc.machine import Machine
     from perfc.passes.roofline.ceilings import KernelBound
-    from perfc.passes.runtimes import Runtime
 
     from ..estimators import Execution
     from ..steps.setting import Setting

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from perfc.common.fitted import constants_next_to
 from perfc.ir import Origin
+from perfc.machine import Machine, Rate
 from perfc.passes.roofline.roofline import GRAPH_GAP
 from perfc.passes.runtimes import LaunchMode
 
 from ..estimate.interval import Interval
-
-if TYPE_CHECKING:
-    from perfc.machine import Machine, Rate
 
 _FITTED = constants_next_to(__file__)
 ASSUMED_LAUNCH = Interval(*_FITTED["assumed_launch"].numbers)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from perfc.ir import frozen
+from perfc.machine import Machine
+from perfc.passes.roofline.roofline import RooflineTable
 from perfc.passes.runtimes import LaunchMode
 
 from ..estimate.estimate import CandidateRun, Estimate, Predictor, RunEstimate
@@ -22,11 +23,6 @@ from .host import host_note, host_of
 from .launch_gap import QUEUE_GAP, launch_gap
 from .recurrence import chained
 from .timeline import RunHost, changed_ratio, spread, timeline
-
-if TYPE_CHECKING:
-    from perfc.machine import Machine
-    from perfc.passes.roofline.roofline import RooflineTable
-
 
 HOST_BOUND = 0.05
 """Share of a run in waits for the host from which it is host-bound; short kernels always wait."""

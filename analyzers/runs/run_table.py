@@ -15,7 +15,7 @@ from perfc.passes.runtimes import Tf32
 from ..features.distance import coordinates, vendor
 from ..features.network_id import network_id
 from ..features.sheet import Sheet
-from ..steps.columns import columns_at
+from ..steps.columns import Columns, columns_at
 from ..steps.features import log2
 from ..steps.launch_kind import LaunchKind
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from ..estimators import Execution
     from ..features.classes import Array
-    from ..steps.columns import Columns
     from .prediction import PredictionTable
 
 LEAST_S = 1e-9

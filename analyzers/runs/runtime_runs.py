@@ -29,7 +29,7 @@ from ..features.distance import SAME_CHIP, distance
 from ..features.process import Process
 from ..features.process import RowPositions as Runs
 from .run_process import FORM, KERNELS, MACHINE_COLUMNS, ROUNDING, positions, with_parts
-from .run_table import RATES_OF, RunTable, longer, precision, tabulated
+from .run_table import RATES_OF, RunTable, longer
 
 if TYPE_CHECKING:
     from perfc.deployment import Deployment

@@ -17,12 +17,11 @@ import numpy as np
 
 from perfc.ir import frozen
 
-from ..estimate.estimate import RunEstimate
+from ..estimate.estimate import Estimate, RunEstimate
 from ..estimate.floors import above_floors
 from ..estimate.interval import Interval
 
 if TYPE_CHECKING:
-    from ..estimate.estimate import Estimate
     from ..features.classes import Array
 
 LEAST_S = 1e-15

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from perfc.ir import Dim, Env, Kind, Module, Numbers, TensorType, Type, Value
 from perfc.ir.graphs.duplicates import DuplicateKeys
@@ -12,15 +11,13 @@ from perfc.ir.problem import Span
 from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.fusion.kernel import Kernel
 from perfc.passes.inference.strides import Strides, StrideTable
+from perfc.passes.manager import Analyses
 from perfc.passes.precision.autocast import NARROW_KINDS, Autocast, Policy, StoredTypes
 
 from .geometry import geometry, kind_of, product, shape, span_of
 from .launch import Amount, Launch
 from .launch_kind import LaunchKind
 from .setting import Setting
-
-if TYPE_CHECKING:
-    from perfc.passes.manager import Analyses
 
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
 CASTS = frozenset({Policy.NARROW, Policy.WIDE})

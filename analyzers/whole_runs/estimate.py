@@ -7,18 +7,20 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.common.fitted import constants_next_to
+from perfc.deployment import Deployment
 from perfc.deployment.extents import batch_symbol, described
 from perfc.errors import ModelError
 from perfc.ir import Env, Module, TensorType, record
-from perfc.machine import load_machine
+from perfc.machine import Machine, load_machine
 
 from ..artefacts.artefact import WeightsError
 from ..estimate.interval import Interval
 from ..graph.dataset import with_floors
 from ..graph.encode import encode_module
+from ..graph.model_graph import ModelGraph
+from ..graph.predictor import GraphEstimates, GraphPredictor
 from ..graph.rows import GraphRow, Measurements, Quantity
 from ..graph.weights import GraphCard, read_card
 from ..runs.host import host_gap
@@ -27,13 +29,6 @@ from ..steps.setting import Setting
 from . import shipped
 from .physical import MEMORY, PhysicalLimits, moved, raised
 from .reach import Extent, reasons
-
-if TYPE_CHECKING:
-    from perfc.deployment import Deployment
-    from perfc.machine import Machine
-
-    from ..graph.model_graph import ModelGraph
-    from ..graph.predictor import GraphEstimates, GraphPredictor
 
 WIDENING, STRANGE_WIDENING = (
     constants_next_to(__file__)[f"{name}_widening"].number for name in ("outside", "machine")

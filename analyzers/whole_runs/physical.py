@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from perfc.ir import record
 from perfc.machine import load_machine
@@ -14,14 +13,11 @@ from perfc.machine.capacity import CONTEXT_BYTES
 
 from ..estimate.interval import HIGH_ERROR, MEDIUM_ERROR, MIDDLE_SHARE, Interval
 from ..features.sheet import Sheet
-from ..graph.rows import Quantity
+from ..graph.model_graph import ModelGraph
+from ..graph.rows import GraphRow, Quantity
 from ..runs.energy import idle_w, power_model
 from ..runs.host import host_gap
 from ..steps.launch_kind import LaunchKind
-
-if TYPE_CHECKING:
-    from ..graph.model_graph import ModelGraph
-    from ..graph.rows import GraphRow
 
 LEAST_SPREAD = math.exp(2 * math.log1p(MEDIUM_ERROR + HIGH_ERROR) / MIDDLE_SHARE)
 """Least ratio of the ends of a raised answer: by `Interval.middle_error` above a medium grade."""

@@ -6,22 +6,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.common import plugins
 from perfc.errors import TargetError
-from perfc.machine import load_machine
+from perfc.machine import Machine, load_machine
 
 from ..artefacts.artefact import WeightsError
 from ..features.sheet import Sheet
+from ..graph.predictor import GraphPredictor
 from ..graph.rows import Quantity
 from ..graph.weights import GraphCard, load, read_card
-
-if TYPE_CHECKING:
-    from perfc.machine import Machine
-
-    from ..graph.predictor import GraphPredictor
-    from ..steps.setting import Setting
+from ..steps.setting import Setting
 
 FOLDER = Path(__file__).parent.parent / "weights" / "graph"
 PLUGIN_FOLDER = "weights"

@@ -18,13 +18,12 @@ import numpy as np
 from perfc.common.fitted import constants_next_to
 from perfc.ir import entity
 
-from ..graph.model_graph import OP_FIXED
+from ..graph.model_graph import OP_FIXED, OpGraph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..features.classes import Array
-    from ..graph.model_graph import OpGraph
     from ..graph.rows import Measurements
 
 SIMILAR = constants_next_to(__file__)["similar"].number

@@ -11,16 +11,14 @@ from perfc.common.extras import install
 from perfc.errors import MissingExtraError, TargetError
 
 from .. import reference
-from ..probe import PROBES, Case, ProbeQuantity, Scope
+from ..probe import PROBES, Case, Probe, ProbeQuantity, Scope
 from . import compiled, cuda_answers, cuda_runs, framework_runs
-from .backend import Device, MeasurementError, PowerDraw
+from .backend import Backend, Device, MeasurementError, PowerDraw, PreparedCase
 from .cublaslt import KINDS, WORKSPACE_BYTES, Multiplier, find_library
 from .nvml import Nvml
 
 if TYPE_CHECKING:
-    from ..probe import Probe
     from ..reference import Array, Inputs
-    from .backend import Backend, PreparedCase
 
 _SPECIAL = ("exp2", "rsqrt", "reciprocal")
 _CHAIN_DTYPES = {"f64": "f8", "f32": "f4", "f16": "u4", "bf16": "u4", "i32": "i4", "i8": "i4"}

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
-from ..probe import PROBES, Case, ProbeQuantity, Scope
+from ..probe import PROBES, Case, Probe, ProbeQuantity, Scope
 from .backend import Device, PowerDraw
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..probe import Probe
     from ..reference import Array, Inputs
 
 MIB = 1 << 20

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from ..probe import Scope
+from ..probe import Case, Probe, Scope
 from . import blas
 
 if TYPE_CHECKING:
-    from ..probe import Case, Probe
     from ..reference import Array, Inputs
     from .backend import Device
 

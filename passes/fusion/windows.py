@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from perfc.ir import Node
 from perfc.ir.ops.movement.gather import Gather
-
-if TYPE_CHECKING:
-    from perfc.ir import Node
 
 WINDOWS = "windows"
 """Stands for such lookups among the mnemonics that a runtime takes for views."""

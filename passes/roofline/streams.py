@@ -13,16 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
 
 from perfc.ir import Graph, Kind, TensorType, Value
+from perfc.machine import Machine
 
 from ..fusion.fuse import KernelTable
 from .ceilings import Ceiling, KernelBound
 from .efficiency import TILE
-
-if TYPE_CHECKING:
-    from perfc.machine import Machine
 
 SHARED = (
     Ceiling.MATRIX,

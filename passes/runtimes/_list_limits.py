@@ -7,12 +7,9 @@ A100 has exactly these launches and blocks.
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
 
 from perfc.ir import record
-
-if TYPE_CHECKING:
-    from perfc.machine import Machine
+from perfc.machine import Machine
 
 CHUNK = 65536
 """Elements of a tensor that one block of a launch takes."""

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from perfc.passes.inference.placement import Extents
+from perfc.passes.inference.placement import Extents
 
 
 def along(shape: Extents, operand: Extents, strides: Extents) -> Extents:

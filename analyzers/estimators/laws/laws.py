@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from perfc.common.fitted import constants_next_to
 from perfc.ir import Kind, Node, Value, record
 from perfc.ir.ops.movement.slice import Concat
-from perfc.passes.inference.placement import contiguous
-from perfc.passes.inference.strides import Strides
+from perfc.passes.inference.placement import Extents, contiguous
+from perfc.passes.inference.strides import Strides, StrideTable
 from perfc.passes.runtimes import Framework
 
 from ...estimate.estimate import Estimate, Predictor
@@ -26,8 +26,6 @@ from .resources import UNALIGNED, resources_of
 
 if TYPE_CHECKING:
     from perfc.passes.fusion.kernel import Kernel
-    from perfc.passes.inference.placement import Extents
-    from perfc.passes.inference.strides import StrideTable
     from perfc.passes.roofline.roofline import KernelBound
 
     from .processor_laws import ProcessorSubjects

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.common.fitted import read_records
 from perfc.ir import record
+from perfc.machine import Machine
 
+from ..estimator import Execution
 from ..subject import of_bound
 from .law import KernelLaw, Nearness, laws
 from .processor_resources import ProcessorSeconds, is_rated
 from .resource import KernelResources
-
-if TYPE_CHECKING:
-    from perfc.machine import Machine
-
-    from ..estimator import Execution
 
 FILE = Path(__file__).with_suffix(".toml")
 """Laws by runtime and class; lab/perfc_lab/fits/processor_laws.py writes it."""

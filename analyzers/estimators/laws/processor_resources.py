@@ -8,19 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.common.fitted import read_records
 from perfc.ir import record
-from perfc.machine import MemoryLevel, Peak, Unit
+from perfc.machine import Machine, MemoryLevel, Peak, Unit
 
+from ..subject import KernelSubject
 from .processor_classes import Class, Term, classify, traffic
 from .resource import KernelResources, Resource
-
-if TYPE_CHECKING:
-    from perfc.machine import Machine
-
-    from ..subject import KernelSubject
 
 RATES = Path(__file__).with_name("processor_rates.toml")
 START_CYCLES, BYTE_CYCLES, SPECIAL_CYCLES = 1e5, 11 / 64, 20

@@ -18,14 +18,13 @@ from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
 from perfc.ir.problem.backward import forward_of
 from perfc.ir.problem.window import WindowOperation
-from perfc.passes.fusion.kernel import ConvAlgorithm, Helper
+from perfc.passes.fusion.kernel import ConvAlgorithm, Helper, Kernel
 
 from ...features import power_limit, reach, tiling
 from ...features.lowering import shape, stored_type
 from .resource import Amounts, KernelResources, Resource, Tiles
 
 if TYPE_CHECKING:
-    from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.roofline.roofline import KernelBound
 
     from ...features.sheet import Sheet

@@ -23,7 +23,7 @@ from ... import (
     tensor,
 )
 from ...problem import Attention as ForwardProblem
-from ...problem import Backward
+from ...problem import Backward, Problem
 from ..contraction.matmul import FusedMatMul
 from ..normalization.softmax import Softmax
 from ..normalization.softmax_grad import SoftmaxGrad
@@ -31,7 +31,6 @@ from .attention import Attention, Scores, work_of_scores
 
 if TYPE_CHECKING:
     from ...gradients.tape import Tape
-    from ...problem import Problem
 
 FORWARD = ("Q", "K", "V", "attn_mask")
 BACKWARD_SCORES: Mapping[str, str] = {

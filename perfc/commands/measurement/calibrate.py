@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +15,6 @@ from ..shared.output import output_option
 from ..shared.table import table_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from perfc.kernels.session import Progress
     from perfc.measuring.calibrate import CalibratedTarget
 

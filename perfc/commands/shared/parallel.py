@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
-from perfc.machine.parallel import KEYS
+from perfc.machine.parallel import KEYS, Parallel
 
 from .deployment import DeploymentOptions
-
-if TYPE_CHECKING:
-    from perfc.machine.parallel import Parallel
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from perfc.errors import ParseError
 from perfc.ir import record
+from perfc.machine import Reserve
 from perfc.passes.runtimes import CLUSTER_DEFAULT, TRAINER
 
 from .deployment import DeploymentOptions, model_options
@@ -16,9 +17,6 @@ from .options import names_in
 from .output import format_options
 from .parallel import degree_options
 from .report import color_option
-
-if TYPE_CHECKING:
-    from perfc.machine import Reserve
 
 TARGET, TRAIN = "dgx-h100", "adamw"
 """Defaults."""

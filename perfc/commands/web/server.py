@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,6 +20,7 @@ from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perfc.errors import ParseError
 
@@ -27,9 +28,6 @@ from . import openapi
 from .jobs import UiLimits, answered
 from .operations import AnswerForm, catalogue, failed, opened
 from .policy import page_policy
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PAGE = Path(__file__).parent / "page"
 MOST_FILES = 64

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from perfc.errors import ParseError
-from perfc.machine.parallel import ALONE
+from perfc.machine.parallel import ALONE, Parallel
 from perfc.passes.runtimes import SERVING_DEFAULT
 
 from ..shared import names as _names
@@ -37,7 +37,6 @@ from ..shared.table import table_options
 if TYPE_CHECKING:
     from perfc.deployment.engine_args import EngineArgs
     from perfc.deployment.prices import Prices
-    from perfc.machine.parallel import Parallel
 
 DOCUMENTS = {
     "llm": "perfc.serving.output.report:ServingReport",

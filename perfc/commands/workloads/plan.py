@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +13,6 @@ from perfc.errors import ParseError
 from ..shared.prelude import DeploymentOptions, grouped_command, show_result
 from ..shared.step import step_of, step_options
 from ..shared.table import table_options
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DOCUMENTS = {
     "plan": "perfc.distributed.plan:PlanView",

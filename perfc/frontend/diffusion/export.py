@@ -16,19 +16,17 @@ from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfc.common.cache_folder import cache_folder
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import load
 from perfc.frontend.pytorch.torch_module import silenced, why
+from perfc.ir import Module
 
 from .decoders import decoder_of
 from .denoisers import denoiser_of
 from .pipeline import Latent, PartRole, PipelinePart, Tensor
-
-if TYPE_CHECKING:
-    from perfc.ir import Module
 
 HERE = Path(__file__).parent / "graphs"
 ABSENT = "weights-are-absent.bin"

@@ -8,15 +8,13 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfc.errors import MissingExtraError, ModelError
+from perfc.ir import Module
 
 from ..reading.module_name import NamedModule, is_named, require_code
 from ..reading.process import answer_of
-
-if TYPE_CHECKING:
-    from perfc.ir import Module
 
 LONGEST_S = 600
 """Maximum seconds of an export."""

@@ -6,20 +6,16 @@ import datetime
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import perfc
 from perfc.common.whole_file import replacing
 from perfc.errors import TargetError
 from perfc.kernels import bounds
-from perfc.kernels.backends.backend import MeasurementError
+from perfc.kernels.backends.backend import Device, MeasurementError
 from perfc.kernels.ceilings import MeasuredCeiling, SweepLevel, energies
+from perfc.kernels.session import Session
 from perfc.kernels.target import Number, render
 from perfc.machine import UNCERTAIN, Machine, load_machine, validate
-
-if TYPE_CHECKING:
-    from perfc.kernels.backends.backend import Device
-    from perfc.kernels.session import Session
 
 DEFAULT = "default"
 """Source of numbers whose readings make no sense."""

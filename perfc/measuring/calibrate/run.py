@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.errors import TargetError
 from perfc.ir import record
 from perfc.kernels import bounds
 from perfc.kernels.backends import host
-from perfc.kernels.backends.backend import MeasurementError
+from perfc.kernels.backends.backend import Backend, Device, MeasurementError
 from perfc.kernels.backends.opening import open_backend
 from perfc.kernels.ceilings import MeasuredCeiling, ceilings, levels
 from perfc.kernels.probe import Rank, Scope, rank
@@ -21,10 +20,6 @@ from perfc.kernels.timing import Deadline
 
 from . import file
 from .outcome import CalibratedTarget, changes, rows
-
-if TYPE_CHECKING:
-    from perfc.kernels.backends.backend import Backend, Device
-
 
 LOAD_S = 0.5
 """Seconds during which the load of other programs is observed before measuring."""

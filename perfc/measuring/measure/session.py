@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from perfc.api import analyze
+from perfc.api import Report, analyze
 from perfc.deployment.extents import AXES
 from perfc.deployment.keywords import thread_count
 from perfc.errors import ParseError
@@ -38,9 +38,6 @@ from .runtimes.ort_profile import segments
 from .tables.feeds import inputs_of
 from .tables.weights import Runnable, runnable
 from .trace import How, OptimisedNode, SourceNodes, optimised_nodes, trace
-
-if TYPE_CHECKING:
-    from perfc.api import Report
 
 EXECUTED_BY = {
     ProfilerKind.ORT: Framework.ORT,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from perfc.analyzers.estimate.estimate import Predictor
+from perfc.analyzers.estimate.estimate import Estimate, Predictor
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.features.lowering import lower
 from perfc.analyzers.intervals.difference import (
@@ -23,7 +23,6 @@ from .align import Alignment
 from .figures import Metric
 
 if TYPE_CHECKING:
-    from perfc.analyzers.estimate.estimate import Estimate
     from perfc.analyzers.runs.energy import Energy
     from perfc.api import Report
     from perfc.passes.fusion.kernel import Kernel

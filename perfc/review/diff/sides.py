@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from perfc.api import analyze
+from perfc.api import Report, analyze
 from perfc.deployment import Deployment
 from perfc.deployment.extents import stood_for
 from perfc.deployment.reading import read
@@ -17,9 +16,6 @@ from perfc.ir.syntax.names import symbol_key, symbol_name
 
 from ..code.model import CodeModel
 from .revision import opened
-
-if TYPE_CHECKING:
-    from perfc.api import Report
 
 
 @dataclass(frozen=True)

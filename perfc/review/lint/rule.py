@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from perfc.ir import Node
 
 from .finding import Finding, Gain, GainBasis, Saves, Severity
+from .fixes.edit import Edit
 from .subject import Subject
-
-if TYPE_CHECKING:
-    from perfc.ir import Node
-
-    from .fixes.edit import Edit
 
 __all__ = ["Finding", "Gain", "GainBasis", "Rule", "Saves", "Severity", "Subject"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.review.diff.figures import BY_KEY, Metric, percent, signed
-from perfc.review.diff.views import TotalRow, collect, in_words
+from perfc.review.diff.views import DiffViews, TotalRow, collect, in_words
 from perfc.view.html.payload import text
 from perfc.view.html.verdict import VerdictBlock, limit_blocks
 from perfc.view.report import Views
@@ -16,7 +16,6 @@ from perfc.view.report.units import DASH, INTERVAL, quantity, share
 
 if TYPE_CHECKING:
     from perfc.review.diff import Difference
-    from perfc.review.diff.views import DiffViews
 
 OTHER_METRICS = (Metric.FLOOR, Metric.PEAK_MEMORY, Metric.ENERGY)
 """Metrics other than time in the headline of a comparison."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perfc.api import Report
 from perfc.common.whole_file import file_digest
 from perfc.deployment.prices import Prices
 from perfc.errors import PerfcError, reason_of
@@ -15,9 +16,6 @@ from perfc.study.comparison import ModelSetting, Row
 from perfc.study.comparison.data_form import NESTED, RowView
 
 from .jobs import BulkSetting, ModelJob
-
-if TYPE_CHECKING:
-    from perfc.api import Report
 
 Answer = Mapping[str, Any]
 """One row of the result."""

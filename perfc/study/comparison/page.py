@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from perfc.study.comparison import Comparison, Row
 from perfc.view.html.page import ChartBlock, chart_page
 from perfc.view.html.payload import Json, number, text
-
-if TYPE_CHECKING:
-    from perfc.study.comparison import Comparison, Row
-    from perfc.view.report.formats.document import Document
+from perfc.view.report.formats.document import Document
 
 SCRIPTS = ("format", "theme", "canvas", "compare", "ready")
 TIMES = ChartBlock(

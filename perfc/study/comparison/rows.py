@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Unpack
 
 from perfc.analyzers.runs.power_cap import cap_law
-from perfc.api import Model, analyze
+from perfc.api import Model, Report, analyze
 from perfc.common.choice import member
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.deployment.keywords import with_signature
@@ -19,7 +19,7 @@ from perfc.errors import ParseError, PerfcError
 from perfc.frontend.pytorch.torch_inputs import Inputs
 from perfc.frontend.pytorch.torch_module import graph_of
 from perfc.ir import record
-from perfc.machine import load_machine
+from perfc.machine import Machine, load_machine
 from perfc.view.presentation import WIDTH, data_frame
 from perfc.view.report import Verdict
 
@@ -29,8 +29,6 @@ from .order import LimitStatus, Order
 if TYPE_CHECKING:
     import pandas
 
-    from perfc.api import Report
-    from perfc.machine import Machine
 
 MILLION = 1e6
 """Images, tokens or runs that a bill is of."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from perfc.deployment import Deployment
 from perfc.ir import Dim, Module, record
+from perfc.passes.fusion.kernel import Kernel as FusedKernel
 
 from .data_form import ComparisonView
 from .rows import Comparison
-
-if TYPE_CHECKING:
-    from perfc.deployment import Deployment
-    from perfc.passes.fusion.kernel import Kernel as FusedKernel
 
 SCHEMA = "perfc-op/1"
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from perfc.view.html.page import ChartBlock, chart_page
 from perfc.view.html.payload import Json, number, text
 
+from . import SpaceSearch
 from .views import document, words_of
-
-if TYPE_CHECKING:
-    from . import SpaceSearch
 
 FRONT = ChartBlock(
     "front",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perfc.api import Report
 from perfc.errors import ParseError
 from perfc.ir import evaluate, record
 from perfc.view.report.sections.verdict import memory_need
 from perfc.view.report.units import SYMBOLS, Unit
-
-if TYPE_CHECKING:
-    from perfc.api import Report
 
 
 class Objective(Enum):

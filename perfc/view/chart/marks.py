@@ -9,13 +9,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
-from perfc.machine import Unit
+from perfc.machine import Machine, Unit
 
 from .roofs import Roof, RoofLevel, Roofs, listed
 
 if TYPE_CHECKING:
     from perfc.analyzers.estimate.estimate import Estimate
-    from perfc.machine import Machine
     from perfc.passes.roofline.roofline import KernelBound, RooflineTable
 
 

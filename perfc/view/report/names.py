@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from perfc.ir.problem import Problem, Product, SlidingWindow
-from perfc.machine import HOST
+from perfc.machine import HOST, Machine
 
 if TYPE_CHECKING:
-    from perfc.machine import Machine
     from perfc.passes.fusion.kernel import Kernel
     from perfc.passes.runtimes import Runtime
 

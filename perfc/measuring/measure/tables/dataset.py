@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar, cast
 
 from perfc.common.extras import require_pyarrow
 from perfc.common.whole_file import lines_of, write_whole
@@ -178,7 +178,6 @@ def pyarrow(path: Path) -> tuple[_Arrow, _Parquet]:
 
 
 if TYPE_CHECKING:
-    from typing import Protocol
 
     class _Table(Protocol):
         def to_pylist(self) -> list[object]: ...

@@ -7,22 +7,19 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perfc.errors import PerfcError
 from perfc.frontend.reading.module_name import NamedModule, is_named
 from perfc.ir import record
 
+from ...code.model import CodeModel
 from .. import built_in, planning
 from ..config import Config
 from ..planning import CaseFigures, PlannedCheck
+from ..verdict import Result
 from . import digests
 from .baseline import Baseline, BaselineCase, Entry
 from .successors import Succession, successions, together
-
-if TYPE_CHECKING:
-    from ...code.model import CodeModel
-    from ..verdict import Result
 
 HEAD = "HEAD"
 SUFFIXES = (".onnx", ".onnx.gz", ".onnxtxt", ".pir", ".pt2", ".tflite", ".mlir", ".xml")

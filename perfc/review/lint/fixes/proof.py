@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfc.common.extras import install
 from perfc.common.plain_text import say
 from perfc.errors import MissingExtraError, PerfcError
+from perfc.ir import Module
 from perfc.measuring.measure.memory import AllocatorBehavior, check_room, fits, need_of
-from perfc.measuring.measure.tables.feeds import contents, inputs_of
+from perfc.measuring.measure.tables.feeds import Input, contents, inputs_of
 
 from .edit import FixError
-
-if TYPE_CHECKING:
-    from perfc.ir import Module
-    from perfc.measuring.measure.tables.feeds import Input
 
 RUNS = 5
 """Number of random inputs on which the results must be bitwise equal."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from perfc.deployment.extents import batch_symbol
@@ -16,8 +16,6 @@ from ..sections.plain_export import OPTIMIZER, optimizer_of, optimizer_title
 from ..units import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from perfc.api import Report
     from perfc.deployment import DeploymentKeywords
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perfc.ir import Kind
-from perfc.passes.fusion.fuse import Fuse
+from perfc.passes.fusion.fuse import Fuse, KernelTable
 from perfc.passes.runtimes import Runtime, Steps, of_steps, tables
 
 if TYPE_CHECKING:
     from perfc.api import Report
-    from perfc.passes.fusion.fuse import KernelTable
 
 OPTIMIZER = "transformers optimizer"
 """``python -m onnxruntime.transformers.optimizer --input MODEL --output FILE``."""
