@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-from perfc.ir import Module
+if TYPE_CHECKING:
+    from perfc.ir import Module
 
-from . import ReadOptions
+    from . import ReadOptions
 
 GENAI = "genai_config.json"
 """Configuration of ONNX Runtime GenAI."""

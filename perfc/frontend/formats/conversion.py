@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from perfc.ir import Module
+from typing import TYPE_CHECKING
 
 from ..reading.convertible import source_of
-from . import ReadOptions
+
+if TYPE_CHECKING:
+    from perfc.ir import Module
+
+    from . import ReadOptions
 
 
 def reads(path: str, head: bytes) -> bool:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from perfc.view.html.line_chart import SCRIPTS, chart
 from perfc.view.html.page import ChartBlock, chart_page
 from perfc.view.html.payload import Json, text
 from perfc.view.report.formats.document import Document, Section
 
-from . import Point, Sweep
 from .views import notes, table
+
+if TYPE_CHECKING:
+    from . import Point, Sweep
 
 
 def sweep_page(sweep: Sweep) -> str:

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from perfc.analyzers.estimate.estimate import RunEstimate
-from perfc.api import Report
 from perfc.ir import record
 
 from .axes import Axis
+
+if TYPE_CHECKING:
+    from perfc.analyzers.estimate.estimate import RunEstimate
+    from perfc.api import Report
 
 
 class Regime(Enum):

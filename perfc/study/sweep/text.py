@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from perfc.view.report.units import size_text, time_text
 
-from .results import Point, RegimeSpan, SizeLimit, Sweep
+if TYPE_CHECKING:
+    from .results import Point, RegimeSpan, SizeLimit, Sweep
+
 
 MAX_SPANS = 4
 """Most regimes that a sentence lists one by one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from perfc.common.plain_text import printable
 from perfc.view.report.formats.document import (
@@ -20,8 +21,10 @@ from perfc.view.report.formats.document import (
 )
 from perfc.view.report.units import INTERVAL, LOWER_BOUND, Unit, plural, time_range, time_text
 
-from .results import Point, Sweep
 from .text import capacity_in_words, in_words
+
+if TYPE_CHECKING:
+    from .results import Point, Sweep
 
 LONGEST = 100
 """Maximum number of characters of a name."""
