@@ -122,7 +122,7 @@ def document(view: CollectiveView) -> Document:
     )
 
     columns = (
-        Column("target", "target"),
+        Column("target"),
         Column("time_s", "predicted", Unit.SECOND),
         Column("range", INTERVAL),
         Column("floor_s", LOWER_BOUND, Unit.SECOND),

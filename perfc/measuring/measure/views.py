@@ -182,8 +182,8 @@ def columns(m: Measurement) -> tuple[Column, ...]:
         Column("time_s", "measured", Unit.SECOND, "median of the runs"),
         Column("iqr_s", "iqr", Unit.SECOND, "distance of the quartiles", cell=spread),
         Column("residual_s", "residual", Unit.SECOND, "measured less predicted"),
-        Column("badge", "badge"),
-        Column("kernel", "kernel", is_name=True, cell=name_of),
+        Column("badge"),
+        Column("kernel", is_name=True, cell=name_of),
         Column("runtime", "runtime's", is_name=True, cell=runtime_names),
         Column("nodes", "<- ONNX nodes", is_name=True, cell=nodes_of),
     )

@@ -99,7 +99,7 @@ def _phases(shown: Shown) -> Iterator[Part]:
         name = phase.value or "other"
         rows.append((name, launches, time_s, time_s / total, flop, flop / time_s))
     columns = (
-        Column("phase", "phase"),
+        Column("phase"),
         Column("launches", "launches", Quantity.COUNT),
         Column("time_s", "time", Quantity.SECOND),
         Column("share", "of time", Quantity.SHARE),
@@ -113,13 +113,13 @@ def _columns(shown: Shown) -> Iterator[Column]:
     total_s = shown.report.time_s
     yield KERNEL
     if any(k.phase.value for k in shown.report.kernels):
-        yield Column("phase", "phase", cell=lambda s: s.kernel.phase.value or "other")
+        yield Column("phase", cell=lambda s: s.kernel.phase.value or "other")
     yield LAUNCHES
     yield TIME
     yield Column("share", "of time", Quantity.SHARE, cell=lambda s: s.kernel.time_s / total_s)
     legend = "all units; ≥ where some are missing"
     yield Column("flop_per_s", "rate", Quantity.FLOP_PER_S, legend, cell=lambda s: rate(s.kernel))
-    yield Column("unit", "unit", cell=_unit)
+    yield Column("unit", cell=_unit)
     yield from INTENSITIES
     if shown.target:
         yield from SHARES
@@ -142,7 +142,7 @@ def _bytes(s: KernelStanding, level: RoofLevel) -> float | None:
     return s.kernel.nbytes.get(level)
 
 
-KERNEL = Column("kernel", "kernel", is_name=True, cell=lambda s: s.kernel.kernel)
+KERNEL = Column("kernel", is_name=True, cell=lambda s: s.kernel.kernel)
 LAUNCHES = Column("launches", "launches", Quantity.COUNT, cell=lambda s: s.kernel.launches)
 TIME = Column("time_s", "time", Quantity.SECOND, "of all launches", cell=lambda s: s.kernel.time_s)
 INTENSITIES = tuple(
@@ -176,13 +176,13 @@ SHARES = (
 )
 FIELDS = (
     KERNEL,
-    Column("phase", "", cell=lambda s: s.kernel.phase.value),
+    Column("phase", cell=lambda s: s.kernel.phase.value),
     LAUNCHES,
     TIME,
-    Column("is_bound", "", cell=lambda s: s.kernel.is_bound),
-    *(Column(f"{kind}_flop", "", cell=partial(flop_of, kind=kind)) for kind in KINDS),
-    Column("flop_per_s", "", cell=lambda s: achieved(s.kernel)),
-    *(Column(f"{x.value}_bytes", "", cell=partial(_bytes, level=x)) for x in RoofLevel),
+    Column("is_bound", cell=lambda s: s.kernel.is_bound),
+    *(Column(f"{kind}_flop", cell=partial(flop_of, kind=kind)) for kind in KINDS),
+    Column("flop_per_s", cell=lambda s: achieved(s.kernel)),
+    *(Column(f"{x.value}_bytes", cell=partial(_bytes, level=x)) for x in RoofLevel),
     *INTENSITIES,
     *SHARES,
 )

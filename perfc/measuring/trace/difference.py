@@ -276,8 +276,8 @@ def to_json(made: TraceDifference) -> str:
 def to_csv(made: TraceDifference) -> str:
     """Return one row per kernel, in base units."""
     names = ("kernel", "operator", "shapes", "match")
-    columns = [Column(name, name) for name in names]
-    columns.insert(3, Column("class", "class", cell=lambda k: k.class_name))
+    columns = [Column(name) for name in names]
+    columns.insert(3, Column("class", cell=lambda k: k.class_name))
     return comma.of(tabulate((*columns, *times(made)), made.kernels))
 
 
@@ -349,16 +349,16 @@ def times(made: TraceDifference) -> tuple[Column, ...]:
 
 def group_table(made: TraceDifference, title: str, groups: Sequence[GroupChange]) -> Table:
     """Return one row per class, operator or module."""
-    name = Column(title, title, is_name=True, cell=lambda g: called(g.name) or "not recorded")
+    name = Column(title, is_name=True, cell=lambda g: called(g.name) or "not recorded")
     return tabulate((name, *times(made)), groups)
 
 
 def kernel_parts(made: TraceDifference, top: int | None) -> Iterator[Part]:
     """Return the table of kernels that changed, and what it leaves out."""
     columns = (
-        Column("kernel", "kernel", is_name=True, cell=lambda k: kernel_name(k.kernel)),
-        Column("operator", "operator", cell=lambda k: called(k.operator)),
-        Column("shapes", "shapes", is_spare=True, cell=lambda k: abbreviated(k.shapes)),
+        Column("kernel", is_name=True, cell=lambda k: kernel_name(k.kernel)),
+        Column("operator", cell=lambda k: called(k.operator)),
+        Column("shapes", is_spare=True, cell=lambda k: abbreviated(k.shapes)),
         *times(made),
         Column("match", "matched by"),
     )

@@ -130,16 +130,16 @@ def kernel_parts(view: TraceView, top: int | None) -> Iterator[Part]:
     bounded = [k for k in view.kernels if k.floor_s is not None]
     has_operators = any(k.operator for k in view.kernels)
     columns = [
-        Column("kernel", "kernel", is_name=True, cell=lambda k: kernel_name(k.kernel)),
-        Column("class", "class", is_spare=True, cell=lambda k: k.class_name),
+        Column("kernel", is_name=True, cell=lambda k: kernel_name(k.kernel)),
+        Column("class", is_spare=True, cell=lambda k: k.class_name),
         Column("launches", "launches", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
         Column("share", "of time", Unit.SHARE),
     ]
     if has_operators:
         columns[1:1] = [
-            Column("operator", "operator", cell=lambda k: called(k.operator)),
-            Column("shapes", "shapes", is_spare=True, cell=lambda k: abbreviated(k.shapes)),
+            Column("operator", cell=lambda k: called(k.operator)),
+            Column("shapes", is_spare=True, cell=lambda k: abbreviated(k.shapes)),
         ]
     if bounded:
         columns += [

@@ -233,7 +233,7 @@ def document(views: CheckViews, *, with_errors: bool = True) -> Document:
     if exceeded:
         columns = (
             Column("outcome", ""),
-            Column("model", "model", is_name=True),
+            Column("model", is_name=True),
             Column("setting", "on", is_name=True, wraps=True),
             Column("message", "limit", wraps=True, is_name=True),
         )
@@ -275,11 +275,11 @@ def is_growth(f: FindingRow) -> bool:
 def changed(views: CheckViews) -> Section | None:
     """Return the section of models with changed figures."""
     columns = (
-        Column("model", "model", is_name=True),
-        Column("metric", "metric"),
+        Column("model", is_name=True),
+        Column("metric"),
         Column("old", "baseline"),
         Column("new", "now"),
-        Column("change", "change"),
+        Column("change"),
         Column("relative", "%"),
     )
     rows = []
@@ -322,7 +322,7 @@ def others(views: CheckViews) -> Section | None:
     """Return the section of new and removed models and those without a budget."""
     columns = (
         Column("standing", ""),
-        Column("model", "model", is_name=True),
+        Column("model", is_name=True),
         Column("what", "", is_name=True, wraps=True),
     )
     rows = []

@@ -53,12 +53,12 @@ def to_csv(views: DiffViews) -> str:
 def totals(views: DiffViews) -> Section:
     """Return the section of totals: old, new and difference of every metric."""
     columns = (
-        Column("metric", "metric"),
-        Column("old", "old"),
-        Column("new", "new"),
+        Column("metric"),
+        Column("old"),
+        Column("new"),
         Column("delta", "change"),
         Column("relative", "%", is_spare=True),
-        Column("origin", "origin", is_spare=True),
+        Column("origin", is_spare=True),
     )
     rows = tuple(total_cells(r) for r in views.totals)
     parts: list[Table | Note] = []
@@ -109,9 +109,9 @@ def blame(views: DiffViews, top: int | None) -> Section:
         delta("energy_j", "energy", Unit.JOULE),
         Column("count", "count", Unit.COUNT),
         Column("op_type", "operator", is_name=True, cell=lambda r: operators(r.op_type)),
-        Column("what", "what", is_name=True),
-        Column("source", "source", is_name=True),
-        Column("node", "node", is_name=True, cell=lambda r: Name(r.node, r.node)),
+        Column("what", is_name=True),
+        Column("source", is_name=True),
+        Column("node", is_name=True, cell=lambda r: Name(r.node, r.node)),
     )
     rows = (r for r in views.blame[:top] if r.time_s or r.flop or r.traffic_bytes or r.parameters)
     notes = [*map(Note, map(str, views.lines[:top])), Note(line)]
@@ -189,7 +189,7 @@ def kernels(views: DiffViews, top: int | None) -> Section:
         delta("energy_j_delta", "energy", Unit.JOULE),
         grown("live_bytes", "live", Unit.BYTE),
         Column("label", "kernel", is_name=True, cell=lambda r: operators(r.label)),
-        Column("node", "node", is_name=True, cell=lambda r: Name(r.node, r.node)),
+        Column("node", is_name=True, cell=lambda r: Name(r.node, r.node)),
     )
     least = NOTICEABLE * sum(abs(r.time_s_new - r.time_s_old) for r in moved)
     noticed = [r for r in moved if is_noticeable(r, least)]
@@ -215,7 +215,7 @@ def nodes(views: DiffViews, top: int | None) -> Section:
     columns = (
         Column("status", ""),
         Column("op_type", "operator", is_name=True),
-        Column("node", "node", is_name=True),
+        Column("node", is_name=True),
         Column("details", "what", is_name=True),
     )
     ordered = sorted(views.changes, key=lambda r: r.is_carried)

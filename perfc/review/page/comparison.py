@@ -109,7 +109,7 @@ COLUMNS = (
     Column("old_s", "old", Unit.SECOND),
     Column("new_s", "new", Unit.SECOND),
     Column("delta_s", "change", Unit.SECOND, "new minus old"),
-    Column("kernel", "kernel", is_name=True),
+    Column("kernel", is_name=True),
     Column("nodes", "ONNX nodes", is_name=True),
 )
 

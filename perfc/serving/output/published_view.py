@@ -116,7 +116,7 @@ def compared(known: Sequence[PublishedPrediction], grid: Region) -> Table:
     """
     columns = [Column("quantity", "", is_name=True, cell=lambda sides: _label(sides[0]))]
     for at, key in enumerate(p.predictor for p in known):
-        columns.append(Column(key, key, cell=partial(_number, at=at, end="value")))
+        columns.append(Column(key, cell=partial(_number, at=at, end="value")))
         for end in ("low", "high"):
             columns.append(Column(f"{key}_{end}", end, cell=partial(_number, at=at, end=end)))
     sides = ((*rows_of(p), carbon(p, grid)) for p in known)

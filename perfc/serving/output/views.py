@@ -249,8 +249,8 @@ def with_price(form: Callable[[float, Any], str]) -> Callable[[ServingReport], s
     return cell
 
 
-TARGET = Column("target", "target")
-WEIGHTS = Column("weights", "weights", cell=lambda r: r.weights + _of_experts(r))
+TARGET = Column("target")
+WEIGHTS = Column("weights", cell=lambda r: r.weights + _of_experts(r))
 FRONT = (
     TARGET,
     WEIGHTS,

@@ -114,8 +114,8 @@ def document(folder: Path, zoo: Zoo) -> Document:
 def settings_table(zoo: Zoo) -> Table:
     """Return one row per setting: number of models, and quantiles of their times."""
     columns = (
-        Column("setting", "setting", is_name=True, cell=itemgetter(0)),
-        Column("models", "models", cell=lambda s: str(len(s[1].paths))),
+        Column("setting", is_name=True, cell=itemgetter(0)),
+        Column("models", cell=lambda s: str(len(s[1].paths))),
         Column("p10_s", "10 %", Unit.SECOND, cell=partial(quantile, share=0.1)),
         Column("median_s", "median", Unit.SECOND, cell=lambda s: median(s[1].times_s)),
         Column("p90_s", "90 %", Unit.SECOND, cell=partial(quantile, share=0.9)),
@@ -131,8 +131,8 @@ def limits_table(zoo: Zoo) -> Table:
     for rows in zoo.settings.values():
         names.update(rows.limits)
     columns = (
-        Column("setting", "setting", is_name=True, cell=itemgetter(0)),
-        *(Column(n, n, cell=partial(limited, limit=n)) for n, _ in names.most_common()),
+        Column("setting", is_name=True, cell=itemgetter(0)),
+        *(Column(n, cell=partial(limited, limit=n)) for n, _ in names.most_common()),
     )
     return tabulate(columns, sorted(zoo.settings.items()))
 
@@ -146,7 +146,7 @@ def limited(setting: tuple[str, SettingRows], limit: str) -> str:
 def rankings(zoo: Zoo) -> Iterator[Note | Table]:
     """Yield the fastest and slowest models of each setting."""
     columns = (
-        Column("model", "model", is_name=True, cell=itemgetter(0)),
+        Column("model", is_name=True, cell=itemgetter(0)),
         Column("time_s", "time", Unit.SECOND, cell=itemgetter(1)),
         Column("floor_s", "bound", Unit.SECOND, cell=itemgetter(2)),
     )
@@ -160,8 +160,8 @@ def rankings(zoo: Zoo) -> Iterator[Note | Table]:
 def outlier_parts(zoo: Zoo) -> Iterator[Note | Table]:
     """Yield models whose time is unusually long for their lower bound."""
     columns = (
-        Column("model", "model", is_name=True, cell=itemgetter(2)),
-        Column("setting", "setting", cell=itemgetter(1)),
+        Column("model", is_name=True, cell=itemgetter(2)),
+        Column("setting", cell=itemgetter(1)),
         Column("over_floor", "time/bound", cell=lambda r: f"{r[3]:.2f}"),
         Column("usual", "median", cell=lambda r: f"{r[4]:.2f}"),
     )
@@ -194,8 +194,8 @@ def outliers(rows: SettingRows) -> Iterator[tuple[float, str, float, float]]:
 def failure_table(zoo: Zoo) -> Table:
     """Return the reasons of failures, the most frequent first."""
     columns = (
-        Column("reason", "reason", is_name=True, wraps=True, cell=itemgetter(0)),
-        Column("rows", "rows", cell=lambda r: str(r[1])),
+        Column("reason", is_name=True, wraps=True, cell=itemgetter(0)),
+        Column("rows", cell=lambda r: str(r[1])),
     )
     return tabulate(columns, zoo.failures.most_common(2 * SHOWN))
 

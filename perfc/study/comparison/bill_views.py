@@ -30,7 +30,7 @@ MOST_OFFERS = 6
 
 
 ITEM = Column("item", "of", cell=lambda r: item_of(r.row))
-TARGET = Column("target", "target", cell=attrgetter("row.verdict.target"))
+TARGET = Column("target", cell=attrgetter("row.verdict.target"))
 
 
 def document(billed: Costs) -> Document:
@@ -59,17 +59,17 @@ def bills_table(billed: Costs) -> Table:
     """Return the table of bills, one row per machine."""
     has_models = len({r.row.verdict.model for r in billed.rows}) > 1
     has_kinds = _has_kinds(billed)
-    model = Column("model", "model", is_name=True, cell=lambda r: r.row.verdict.model)
+    model = Column("model", is_name=True, cell=lambda r: r.row.verdict.model)
     million = Column("per_million", "per million", cell=_per_million)
     columns = (
         *((model,) if has_models else ()),
         *((ITEM,) if has_kinds else ()),
         TARGET,
-        Column("time", "time", cell=lambda r: span(r.bill.time_s.mid)),
+        Column("time", cell=lambda r: span(r.bill.time_s.mid)),
         Column("time_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.time_s, span)),
         Column("energy", "energy, kWh", cell=_energy),
         Column("carbon", "CO2", cell=_carbon),
-        Column("price", "price", cell=_price),
+        Column("price", cell=_price),
         Column("price_range", INTERVAL, is_spare=True, cell=lambda r: _ends(r.bill.price, figure)),
         *((million,) if has_kinds else ()),
         Column("offer", "rented", cell=lambda r: _offer(r.bill.offer)),
@@ -121,10 +121,10 @@ def offers_table(billed: Costs) -> Table:
     columns = (
         *((ITEM,) if _has_kinds(billed) else ()),
         TARGET,
-        Column("cloud", "cloud", cell=attrgetter("bill.offer.cloud")),
-        Column("instance", "instance", is_name=True, cell=attrgetter("bill.offer.instance")),
+        Column("cloud", cell=attrgetter("bill.offer.cloud")),
+        Column("instance", is_name=True, cell=attrgetter("bill.offer.instance")),
         Column("gpus", "GPUs", Unit.COUNT, cell=attrgetter("bill.offer.gpus")),
-        Column("terms", "terms", cell=attrgetter("bill.offer.terms.value")),
+        Column("terms", cell=attrgetter("bill.offer.terms.value")),
         Column("per_hour", "per GPU hour", cell=_hourly),
         Column("price", "total", cell=lambda r: figure(r.bill.price.mid)),
         Column("date", "as of", cell=attrgetter("bill.offer.date")),

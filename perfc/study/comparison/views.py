@@ -136,14 +136,14 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
     rows = comparison.rows
     longest_s = max((r.time_s for r in rows), default=0.0)
     if _differ(rows, lambda r: r.verdict.model):
-        yield Column("model", "model", is_name=True, cell=lambda r: r.verdict.model)
-    yield Column("target", "target", cell=lambda r: r.verdict.target)
+        yield Column("model", is_name=True, cell=lambda r: r.verdict.model)
+    yield Column("target", cell=lambda r: r.verdict.target)
     if _differ(rows, lambda r: r.runtime):
-        yield Column("runtime", "runtime")
+        yield Column("runtime")
     if _differ(rows, lambda r: r.dtype):
         yield Column("dtype", "type", cell=lambda r: r.dtype or "as stored")
     if comparison.has_predictors:
-        yield Column("predictor", "predictor", cell=lambda r: r.predictor or BEST)
+        yield Column("predictor", cell=lambda r: r.predictor or BEST)
     time = "predicted" if comparison.is_predicted else "sustained"
     yield Column("time_s", time)
     if has_bars:
@@ -170,7 +170,7 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
     if comparison.region is not None and any(r.energy_j is not None for r in rows):
         yield Column("carbon", "CO2/million", cell=carbon)
     if comparison.is_predicted:
-        yield Column("confidence", "confidence", is_spare=True, cell=_grade)
+        yield Column("confidence", is_spare=True, cell=_grade)
     yield Column("limited_by", "limited by", is_spare=True, cell=_limit)
 
 

@@ -160,7 +160,7 @@ def table(fit: Fit) -> Table:
             cell=lambda c: DASH if c.largest is None else f"{c.largest:,}",
         ),
         Column("memory", f"memory{at}", cell=lambda c: in_bytes(c.footprint.total_bytes)),
-        Column("fits", "fits", cell=lambda c: "yes" if c.fits else "no"),
+        Column("fits", cell=lambda c: "yes" if c.fits else "no"),
         Column("time_s", "time", cell=lambda c: in_seconds(c.time_s.mid)),
         Column("cost", "time change", cell=slower),
         Column(

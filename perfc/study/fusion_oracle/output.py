@@ -121,7 +121,7 @@ def to_json(view: FusionView) -> str:
 def to_csv(view: FusionView) -> str:
     """Return one row per kernel of the compiler."""
     names = ("name", "operator", "operators", "ours", "agreement", "nodes")
-    return comma.of(tabulate([Column(name, name) for name in names], view.groups))
+    return comma.of(tabulate([Column(name) for name in names], view.groups))
 
 
 def document(view: FusionView, top: int | None) -> Document:
@@ -134,7 +134,7 @@ def document(view: FusionView, top: int | None) -> Document:
     differences = tabulate(
         (
             Column("count", "kernels", Unit.COUNT),
-            Column("agreement", "agreement"),
+            Column("agreement"),
             Column("difference", "theirs = operators; ours", wraps=True, is_name=True),
         ),
         view.differences[:top],
@@ -152,8 +152,8 @@ def group_parts(view: FusionView, top: int | None) -> Iterator[Part]:
     """Return the table of kernels, and what it leaves out."""
     columns = (
         Column("name", view.oracle, is_name=True),
-        Column("operators", "operators"),
-        Column("ours", "ours", is_spare=True, cell=lambda g: " | ".join(g.ours) or None),
-        Column("agreement", "agreement"),
+        Column("operators"),
+        Column("ours", is_spare=True, cell=lambda g: " | ".join(g.ours) or None),
+        Column("agreement"),
     )
     return excerpt(columns, view.groups[:top], len(view.groups), "kernel")

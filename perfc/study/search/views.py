@@ -172,7 +172,7 @@ def table(search: SpaceSearch) -> Table:
     plan = search.plan
     shown = tuple(dict.fromkeys((*plan.objectives, *plan.limits)))
     has_interval = Objective.LATENCY in shown
-    columns = [Column("trial", "trial", cell=lambda t: str(t.number))]
+    columns = [Column("trial", cell=lambda t: str(t.number))]
     columns += [
         Column(one.column, one.value, one.unit, cell=partial(value_of, one=one)) for one in shown
     ]

@@ -134,7 +134,7 @@ def table(sweep: Sweep, points: Sequence[Point] | None = None) -> Table:
     )
     each = printable(f"time/{sweep.label(first)[:LONGEST]}")
     columns = (
-        Column("target", "target"),
+        Column("target"),
         *sizes,
         Column("time_s", "time"),
         Column("interval", INTERVAL, is_spare=True, cell=interval),
@@ -142,7 +142,7 @@ def table(sweep: Sweep, points: Sequence[Point] | None = None) -> Table:
         Column("each_s", each, cell=lambda p: in_seconds(p.time_s / max(p.dims[first], 1))),
         Column("device_bytes", "device traffic", is_spare=True),
         Column("memory_bytes", "memory"),
-        Column("fits", "fits", is_spare=True, cell=lambda p: "yes" if p.fits else "no"),
+        Column("fits", is_spare=True, cell=lambda p: "yes" if p.fits else "no"),
         Column("bound", "limited by", cell=lambda p: p.regime.value),
     )
     return tabulate(columns, points or sweep.points)

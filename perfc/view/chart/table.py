@@ -40,11 +40,11 @@ def document(chart: Chart, top: int | None = TOP) -> Document:
 def ceilings(chart: Chart) -> Table:
     """Return the table of ceilings: peak, measured rate and ridge point."""
     columns = (
-        Column("ceiling", "ceiling"),
-        Column("peak", "peak"),
-        Column("measured", "measured"),
+        Column("ceiling"),
+        Column("peak"),
+        Column("measured"),
         Column("ridge_flop_per_byte", "ridge", Unit.FLOP_PER_BYTE),
-        Column("source", "source", is_name=True),
+        Column("source", is_name=True),
     )
     rows = [_roof_row(chart, r) for r in chart.roofs.roofs]
     rows += [_slope_row(s) for s in chart.roofs.slopes]
@@ -101,14 +101,14 @@ def columns(chart: Chart) -> tuple[Column, ...]:
     total = "total of equal kernels, without launch overhead"
     lowest = "rate over the lowest measured ceiling"
     return (
-        Column("kernel", "kernel", is_name=True, cell=name_of),
-        Column("basis", "basis"),
+        Column("kernel", is_name=True, cell=name_of),
+        Column("basis"),
         Column("time_s", "time", Unit.SECOND, total, cell=lambda m: m.time_s * m.count),
         Column("count", "count", Unit.COUNT, "equal kernels"),
         Column("flop_per_s", "rate", Unit.FLOP_PER_S, "flop per second in that time"),
         *levels,
         Column("of_roofline", "of roofline", Unit.SHARE, lowest, cell=of_roofline),
-        Column("roof", "roof", cell=lambda m: f"{m.dtype} {m.unit.value}"),
+        Column("roof", cell=lambda m: f"{m.dtype} {m.unit.value}"),
         Column("bound", "limited by"),
     )
 

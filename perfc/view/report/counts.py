@@ -93,7 +93,7 @@ def collect(report: Report, name: str) -> Counts:
 
 def section(view: Counts) -> Section:
     """Return the section of counts: total, operators, and what the tool does not count."""
-    columns = (Column("operations", "operations"), Column("operator", "operator", is_name=True))
+    columns = (Column("operations"), Column("operator", is_name=True))
     rows = tuple((c.operations, c.operator) for c in view.by_operator)
     notes = [Note(f"{view.total} as counted by {view.tool} ({view.source})")]
     if view.attention.value and not view.sees_fused_attention:

@@ -92,14 +92,13 @@ def breakdown_sections(made: Breakdown, top: int | None) -> Iterator[Section]:
         columns = (
             Column(
                 "stream",
-                "stream",
                 is_name=True,
                 cell=lambda q: (
                     f"device {q.device}" + (f", stream {q.stream}" if q.stream >= 0 else "")
                 ),
             ),
             Column("launches", "launches", Unit.COUNT),
-            Column("mean", "mean", cell=lambda q: f"{q.mean:.1f}"),
+            Column("mean", cell=lambda q: f"{q.mean:.1f}"),
             Column("maximum", "maximum", Unit.COUNT),
             Column("empty_share", "empty", Unit.SHARE, "time without any launch"),
             Column("full_share", "full", Unit.SHARE, "time with 1,024, the limit of the driver"),
@@ -122,8 +121,8 @@ def cause_parts(made: Breakdown, top: int | None) -> Iterator[Part]:
         facts.append(Fact(cause, Amount(time_s, Unit.SECOND), f"{share(time_s / total_s)} {whole}"))
     yield Facts(tuple(facts))
     columns = (
-        Column("name", "name", is_name=True, cell=label_of),
-        Column("cause", "cause", is_spare=True),
+        Column("name", is_name=True, cell=label_of),
+        Column("cause", is_spare=True),
         Column("count", "count", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND),
         Column("share", whole, Unit.SHARE),
@@ -148,7 +147,7 @@ def node_parts(nodes: Sequence[StackTime], top: int | None, *, is_list: bool) ->
         return Name(name, name[: LONGEST + 2 * n.depth], HEAD + 2 * n.depth)
 
     columns = [
-        Column("name", "name", is_name=True, cell=indented),
+        Column("name", is_name=True, cell=indented),
         Column("launches", "launches", Unit.COUNT),
         Column("time_s", "time", Unit.SECOND, "of all kernels launched in it"),
         Column("share", "of time", Unit.SHARE),

@@ -345,9 +345,9 @@ def timed(
 
 COLUMNS = (
     Column("kind", "collective", is_name=True),
-    Column("dtype", "dtype", is_spare=True),
+    Column("dtype", is_spare=True),
     Column("bytes", "bytes", Unit.BYTE, "whole message of one rank"),
-    Column("group", "group", is_spare=True),
+    Column("group", is_spare=True),
     Column("group_size", "ranks", Unit.COUNT),
     Column("launches", "launches", Unit.COUNT),
     Column("time_s", "time", Unit.SECOND, "waiting for other ranks included"),

@@ -41,8 +41,8 @@ NUMBERS = (
 )
 CLASS = Column("class_name", "class", is_name=True, cell=lambda k: abbreviated(k.class_name))
 NAMES = (
-    Column("kernel", "kernel", is_name=True, cell=lambda k: abbreviated(k.kernel)),
-    Column("node", "node", is_spare=True, cell=lambda k: abbreviated(k.node)),
+    Column("kernel", is_name=True, cell=lambda k: abbreviated(k.kernel)),
+    Column("node", is_spare=True, cell=lambda k: abbreviated(k.node)),
     replace(CLASS, is_name=False, is_spare=True),
 )
 

@@ -144,7 +144,6 @@ def rate_sections(
         bandwidth = Column("bytes_per_s", "bandwidth", Unit.BYTE_PER_S, is_spare=True)
         operator = Column(
             "operator",
-            "operator",
             is_name=True,
             cell=lambda o: o.operator.removeprefix("aten::"),
         )
@@ -155,7 +154,7 @@ def rate_sections(
             Column(n, n, Unit.COUNT, cell=attrgetter(f"shape.{n}"))
             for n in ("batch", "m", "n", "k")
         )
-        dtype = Column("dtype", "dtype", is_name=True, cell=lambda p: p.shape.dtype)
+        dtype = Column("dtype", is_name=True, cell=lambda p: p.shape.dtype)
         count = Column("count", "count", Unit.COUNT)
         table = tabulate((dtype, *shape, count, *time, *rates), products)
         yield Section("products", "Matrix products by shape", (table,))

@@ -85,7 +85,7 @@ class BaselineView:
 def document(known: Baseline, name: str) -> Document:
     """Build a document with one row per model and setting; ``name`` is the file's."""
     columns = (
-        Column("model", "model", is_name=True),
+        Column("model", is_name=True),
         Column("setting", "on", is_name=True, wraps=True),
         *(Column(m.key, m.title, is_spare=m is not Metric.TIME) for m in COLUMNS),
     )

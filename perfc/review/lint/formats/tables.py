@@ -30,7 +30,7 @@ def of_gain(name: str) -> Callable[[FindingGroup], float | None]:
 
 def plain(name: str, path: str = "") -> Column:
     """Return a column of CSV, of an attribute of the finding."""
-    return Column(name, "", cell=attrgetter(f"first.{path or name}"))
+    return Column(name, cell=attrgetter(f"first.{path or name}"))
 
 
 GAINS = (
@@ -39,7 +39,7 @@ GAINS = (
     Column("gain_floor_s", "floor of the gain", Unit.SECOND, cell=of_gain("floor_s")),
 )
 MESSAGE = Column("message", "what", is_name=True, wraps=True, cell=attrgetter("first.message"))
-ADVICE = Column("advice", "advice", is_name=True, wraps=True, cell=attrgetter("first.advice"))
+ADVICE = Column("advice", is_name=True, wraps=True, cell=attrgetter("first.advice"))
 
 
 def place(g: FindingGroup) -> Name:
@@ -69,7 +69,7 @@ FIELDS = (
     plain("nodes"),
     plain("tensor"),
     *GAINS,
-    Column("basis", "", cell=lambda g: g.first.gain.basis.value if g.first.gain else ""),
+    Column("basis", cell=lambda g: g.first.gain.basis.value if g.first.gain else ""),
     plain("saved_bytes"),
     plain("fixable", "is_fixable"),
     plain("fingerprint"),
@@ -90,7 +90,7 @@ def csv_form(outcome: LintOutcome) -> str:
     ]
     blank = (None,) * (len(FIELDS) - 3)
     rows += [(e.partition(":")[0], "", None, "error", *blank, e, "") for e in outcome.errors]
-    files = [Column(name, "") for name in ("path", "target", "run_time_s")]
+    files = [Column(name) for name in ("path", "target", "run_time_s")]
     return comma.of(Table((*files, *table.columns), tuple(rows)))
 
 

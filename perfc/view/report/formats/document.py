@@ -75,7 +75,7 @@ class Column:
 
     Args:
         name: name in data formats, with the unit: ``time_s``.
-        title: heading in text; the unit is appended when the prefix is known.
+        title: heading in text, by default the name; the unit is appended when the prefix is known.
         unit: unit of plain numbers.
         legend: meaning of the number if the title does not tell it.
         is_name: True for a column that takes the remaining width and is shortened first.
@@ -86,7 +86,7 @@ class Column:
     """
 
     name: str
-    title: str
+    title: str | None = None
     unit: Unit = Unit.NONE
     legend: str = ""
     is_name: bool = False
@@ -94,6 +94,11 @@ class Column:
     is_spare: bool = False
     pair: str = ""
     cell: Callable[[Any], Cell] | None = None
+
+    @property
+    def heading(self) -> str:
+        """Return the heading in text, without a unit."""
+        return self.name if self.title is None else self.title
 
     def of(self, item: object) -> Cell:
         """Return the cell of an item; times and sizes without a unit get that of the name."""

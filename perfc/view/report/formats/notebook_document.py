@@ -35,7 +35,7 @@ def laid_out(table: Table) -> dict[str, object]:
         for row in table.rows[:ROWS]
     ]
     heads = [
-        (c.title, is_number(table.rows[0][i]) if table.rows else False)
+        (c.heading, is_number(table.rows[0][i]) if table.rows else False)
         for i, c in enumerate(table.columns)
     ]
     return {"heads": heads, "rows": rows, "more": max(len(table.rows) - ROWS, 0)}

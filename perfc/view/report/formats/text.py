@@ -212,7 +212,7 @@ def narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
     rest = sum(need[k] + len(GAP) for k in shown if k not in names)
     if len(names) > 1 and rest + len(names) * (LEAST_NAME + len(GAP)) > width:
         shown.remove(names[-1])
-    left_out = [c.title for i, c in enumerate(table.columns) if i not in shown]
+    left_out = [c.heading for i, c in enumerate(table.columns) if i not in shown]
     rows = tuple(tuple(row[i] for i in shown) for row in table.rows)
     return Table(tuple(table.columns[i] for i in shown), rows), left_out
 
@@ -260,9 +260,9 @@ def scales_of(table: Table) -> list[Scale]:
 def titled(column: Column, scale: Scale) -> str:
     """Return the title of a column with its unit."""
     unit = scale.symbol if column.unit is not Unit.SHARE else ""
-    if column.unit is Unit.SHARE and "%" not in column.title:
+    if column.unit is Unit.SHARE and "%" not in column.heading:
         unit = "%"
-    return f"{column.title} {unit}".strip() if column.unit is not Unit.COUNT else column.title
+    return f"{column.heading} {unit}".strip() if column.unit is not Unit.COUNT else column.heading
 
 
 def legend_lines(

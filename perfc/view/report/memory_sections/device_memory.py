@@ -154,7 +154,7 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
     )
     yield Table(
         (
-            Column("part", "part"),
+            Column("part"),
             Column("nbytes", "at the peak"),
             Column("share", "share", Unit.SHARE),
             Column("words", "contents", is_name=True),

@@ -109,7 +109,7 @@ def section(view: Memory) -> Section:
         Column("nbytes", "at peak"),
         Column("shared_by", "values", Unit.COUNT),
         Column("name", "value", is_name=True),
-        Column("type", "type", is_name=True),
+        Column("type", is_name=True),
     )
     rows = tuple((v.nbytes, v.shared_by, v.name, v.type) for v in view.at_peak)
     bars = Bars(view.live_bytes, Unit.BYTE, caption)

@@ -141,7 +141,7 @@ def ceilings(rows: Sequence[KernelRow], used: Sequence[Pressure], top: int | Non
             Column(n, title(n), Unit.SHARE, is_spare=True, cell=partial(busy, ceiling=n))
             for n in names
         ),
-        Column("kernel", "kernel", is_name=True, cell=title_of),
+        Column("kernel", is_name=True, cell=title_of),
     )
     return Section("ceilings", "resource pressure by kernel", (tabulate(columns, shown),))
 

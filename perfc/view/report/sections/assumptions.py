@@ -308,7 +308,7 @@ def dated(sources: Sequence[SourceUsed]) -> str:
 def rate_table(rates: tuple[RateUsed, ...]) -> Table:
     """Return the table of peak and sustained rates with their origins."""
     columns = (
-        Column("ceiling", "ceiling", cell=lambda r: title(r.ceiling)),
+        Column("ceiling", cell=lambda r: title(r.ceiling)),
         Column("dtype", "type", is_spare=True, cell=lambda r: r.dtype or DASH),
         Column("floor_per_s", "peak rate", cell=lambda r: quantity(r.floor_per_s, unit_of(r))),
         Column("floor_origin", "origin", is_spare=True),

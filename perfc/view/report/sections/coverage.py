@@ -172,7 +172,7 @@ def bytes_of(tier: Tier, costs: list[NodeCost], report: Report) -> Amount:
 def section(view: Coverage) -> Section:
     """Return the section of coverage: tiers, then operators without a fully known cost."""
     columns = (
-        Column("tier", "tier"),
+        Column("tier"),
         Column("nodes", "nodes", Unit.COUNT),
         Column("node_share", "nodes", Unit.SHARE, is_spare=True),
         Column("flop", "operations"),
@@ -185,7 +185,7 @@ def section(view: Coverage) -> Section:
         (
             Column("op_type", "operator"),
             Column("nodes", "nodes", Unit.COUNT),
-            Column("tier", "tier"),
+            Column("tier"),
             Column("first_node", "first node", is_name=True),
         ),
         view.opaque,

@@ -115,8 +115,8 @@ def section(view: Critical, rows: Sequence[KernelRow]) -> Section:
         Column("count", "count", Unit.COUNT, cell=lambda s: len(s.kernels)),
         Column("time_s", "time", Unit.SECOND),
         Column("share", "share", Unit.SHARE),
-        Column("kernel", "kernel", is_name=True, cell=lambda s: title_of(rows[s.kernels[0]])),
-        Column("reason", "reason", is_name=True, wraps=True),
+        Column("kernel", is_name=True, cell=lambda s: title_of(rows[s.kernels[0]])),
+        Column("reason", is_name=True, wraps=True),
     )
     count = sum(len(s.kernels) for s in view.steps)
     heading = f"critical kernels: {plural(count, 'kernel')}, {share(view.share)} of the time"

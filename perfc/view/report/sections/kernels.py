@@ -292,7 +292,7 @@ COLUMNS = (
         cell=lambda g: g.first.intensity_flop_per_byte,
     ),
     Column("dtype", "type", is_spare=True, cell=lambda g: g.first.dtype),
-    Column("kernel", "kernel", is_name=True, cell=lambda g: title_of(g.first)),
+    Column("kernel", is_name=True, cell=lambda g: title_of(g.first)),
     Column("nodes", "<- ONNX nodes", is_name=True, cell=lambda g: names_of(g.first)),
 )
 """Columns of the kernel table."""

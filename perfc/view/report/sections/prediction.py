@@ -256,7 +256,7 @@ def shares(table: PredictionTable) -> tuple[PredictorShare, ...]:
 
 
 COLUMNS = (
-    Column("predictor", "predictor"),
+    Column("predictor"),
     Column("kernels", "kernels", Unit.COUNT),
     Column("share", "share", Unit.SHARE),
     Column("classes", "kernel classes", is_name=True, cell=lambda p: ", ".join(p.classes)),

@@ -17,8 +17,8 @@ COLUMNS = (
     Column("time_s", "time", Unit.SECOND),
     Column("nbytes", "traffic"),
     Column("kernels", "kernels", Unit.COUNT),
-    Column("line", "line", is_name=True),
-    Column("code", "code", is_name=True),
+    Column("line", is_name=True),
+    Column("code", is_name=True),
 )
 
 
