@@ -14,7 +14,15 @@ from perfc.ir.record import project
 from perfc.review.diff.figures import Metric, percent, signed
 from perfc.review.diff.lines import LineRow
 from perfc.view.report.formats import comma
-from perfc.view.report.formats.document import Column, Document, Name, Note, Section, Table
+from perfc.view.report.formats.document import (
+    Column,
+    Document,
+    Name,
+    Note,
+    Section,
+    Table,
+    tabulate,
+)
 from perfc.view.report.formats.json_form import document_text
 from perfc.view.report.units import plural
 
@@ -232,17 +240,14 @@ def document(views: CheckViews, *, with_errors: bool = True) -> Document:
     exceeded = [(r, f) for r in views.results for f in r.findings]
     if exceeded:
         columns = (
-            Column("outcome", ""),
-            Column("model", is_name=True),
-            Column("setting", "on", is_name=True, wraps=True),
-            Column("message", "limit", wraps=True, is_name=True),
-        )
-        rows = tuple(
-            (MARKS[Outcome(f.outcome)], Name(r.model, r.model), r.setting, f.message)
-            for r, f in exceeded
+            Column("outcome", "", cell=lambda e: MARKS[Outcome(e[1].outcome)]),
+            Column("model", is_name=True, cell=lambda e: Name(e[0].model, e[0].model)),
+            Column("setting", "on", is_name=True, wraps=True, cell=lambda e: e[0].setting),
+            Column("message", "limit", wraps=True, is_name=True, cell=lambda e: e[1].message),
         )
         steps = [Note(line) for line in next_steps(views)]
-        sections.append(Section("findings", "limits exceeded", (Table(columns, rows), *steps)))
+        table = tabulate(columns, exceeded)
+        sections.append(Section("findings", "limits exceeded", (table, *steps)))
     sections += [s for s in (changed(views), others(views)) if s is not None]
     sections.append(Section("summary", "summary", tuple(summary(views))))
     against = f" against {views.baseline}" if views.baseline else ", no baseline"
@@ -274,42 +279,59 @@ def is_growth(f: FindingRow) -> bool:
 
 def changed(views: CheckViews) -> Section | None:
     """Return the section of models with changed figures."""
-    columns = (
-        Column("model", is_name=True),
-        Column("metric"),
-        Column("old", "baseline"),
-        Column("new", "now"),
-        Column("change"),
-        Column("relative", "%"),
-    )
-    rows = []
+    rows = list[ChangedFigure]()
     parts: list[Table | Note] = []
     for r in views.results:
         if r.standing == BaselineStatus.CHANGED.value:
-            rows += [(Name(r.model, r.model), *cells) for cells in changes(r)]
+            rows += changes(r)
             parts += [Note(f"{r.model}: {n}") for n in r.notes]
             if r.why and not r.findings:
                 parts += map(Note, explanation(r))
     if not rows:
         return None
-    return Section("changed", "changed", (Table(columns, tuple(rows)), *parts))
+    return Section("changed", "changed", (tabulate(CHANGED, rows), *parts))
 
 
-def changes(r: ResultRow) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yield changed figures: metric, old, new, change, percentage."""
+@record
+class ChangedFigure:
+    """A changed figure of a model, as text."""
+
+    model: Name
+    metric: str
+    old: str
+    new: str
+    change: str = ""
+    relative: str = ""
+
+
+CHANGED = (
+    Column("model", is_name=True),
+    Column("metric"),
+    Column("old", "baseline"),
+    Column("new", "now"),
+    Column("change"),
+    Column("relative", "%"),
+)
+
+
+def changes(r: ResultRow) -> Iterator[ChangedFigure]:
+    """Yield the changed figures of a model."""
+    model = Name(r.model, r.model)
     by_key = {f.metric: f for f in r.figures}
     for metric in SHOWN:
         f = by_key.get(metric.key)
         if f is None or (f.baseline is not None and f.value == f.baseline):
             continue
         if f.baseline is None:
-            yield metric.key, "new", written(f.value, metric.unit, is_bound=f.is_bound), "", ""
+            now = written(f.value, metric.unit, is_bound=f.is_bound)
+            yield ChangedFigure(model, metric.key, "new", now)
             continue
         delta = f.value - f.baseline
         if abs(delta) <= 1e-5 * abs(f.baseline):
             continue
         part = percent(delta / f.baseline if f.baseline else None)
-        yield (
+        yield ChangedFigure(
+            model,
             metric.key,
             written(f.baseline, metric.unit, is_bound=f.baseline_is_bound),
             written(f.value, metric.unit, is_bound=f.is_bound),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from perfc.ir import record
+from perfc.ir.record import project
 from perfc.view.report.formats import comma
 from perfc.view.report.formats.json_form import document_text
 
@@ -51,20 +52,8 @@ class PointView:
     @classmethod
     def of(cls, p: Point) -> PointView:
         """Create the view of a point."""
-        return cls(
-            p.target,
-            dict(p.dims),
-            p.time_s,
-            *p.interval,
-            p.floor_s,
-            p.sustained_s,
-            p.launch_s,
-            p.mac,
-            p.device_bytes,
-            p.memory_bytes,
-            p.fits,
-            p.regime.value,
-        )
+        low_s, high_s = p.interval
+        return project(cls, p, dims=dict(p.dims), low_s=low_s, high_s=high_s)
 
 
 @record
@@ -92,7 +81,7 @@ class SweepView:
         """Create the view of a sweep."""
         axes = {a.name: tuple(a.values) for a in s.axes}
         points = tuple(map(PointView.of, s.points))
-        return cls(s.model, axes, dict(s.assumed), points, s.crossovers, s.capacities)
+        return project(cls, s, axes=axes, assumed=dict(s.assumed), points=points)
 
 
 def render_csv(s: Sweep) -> str:

@@ -11,7 +11,7 @@ from perfc.passes.manager import Analyses
 from perfc.passes.roofline.cost import Cost, CostTable
 
 from .amounts import amount
-from .formats.document import Amount, Column, Note, Section, Table
+from .formats.document import Amount, Column, Note, Section, tabulate
 from .units import Unit
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def collect(report: Report, name: str) -> Counts:
 def section(view: Counts) -> Section:
     """Return the section of counts: total, operators, and what the tool does not count."""
     columns = (Column("operations"), Column("operator", is_name=True))
-    rows = tuple((c.operations, c.operator) for c in view.by_operator)
+    table = tabulate(columns, view.by_operator)
     notes = [Note(f"{view.total} as counted by {view.tool} ({view.source})")]
     if view.attention.value and not view.sees_fused_attention:
         notes.append(
@@ -103,4 +103,4 @@ def section(view: Counts) -> Section:
                 "where PyTorch runs it as one operator (scaled_dot_product_attention)"
             )
         )
-    return Section("counts", f"counted as {view.convention}", (*notes, Table(columns, rows)))
+    return Section("counts", f"counted as {view.convention}", (*notes, table))

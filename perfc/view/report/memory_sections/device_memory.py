@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perfc.ir import record
+from perfc.ir.record import project
 
-from ..formats.document import Bars, Cell, Column, Fact, Facts, Part, Table, in_bytes
+from ..formats.document import Bars, Column, Fact, Facts, Part, in_bytes, tabulate
 from ..units import Unit, plural, size_text
 from .footprint import Footprint
 from .recompute import CurvePoint, curve_of, curve_parts
@@ -113,21 +114,8 @@ class DeviceMemory:
         named = [(role.value, n) for role, n in footprint.parts.items()]
         named += [(ALLOCATOR, footprint.allocator_bytes), (CONTEXT, footprint.context_bytes)]
         parts = tuple(MemoryPart(name, n) for name, n in named if n > 0)
-        return cls(
-            parts,
-            footprint.live_bytes,
-            footprint.reserved_bytes,
-            footprint.total_bytes,
-            footprint.capacity_bytes,
-            footprint.margin_bytes,
-            footprint.fits,
-            footprint.allocator,
-            footprint.peak_node,
-            footprint.peak_phase.value,
-            tuple(_phases(footprint)),
-            footprint.live,
-            footprint.is_bound,
-        )
+        phases, live = tuple(_phases(footprint)), footprint.live
+        return project(cls, footprint, parts=parts, phases=phases, line_bytes=live, checkpoints=())
 
 
 def _phases(footprint: Footprint) -> Iterator[PhaseMemory]:
@@ -148,19 +136,14 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
     reserved = f"{view.allocator} holds {size_text(view.reserved_bytes)}"
     too_much = ", does not fit" if view.fits is False else ""
     yield Facts((Fact("device", None, f"{bound}{total}{of}{too_much}; {reserved}"),))
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (p.name, in_bytes(p.nbytes), p.nbytes / max(view.total_bytes, 1), WORDS[p.name])
-        for p in sorted(view.parts, key=lambda p: -p.nbytes)
+    whole = max(view.total_bytes, 1)
+    columns = (
+        Column("part", cell=lambda p: p.name),
+        Column("nbytes", "at the peak", cell=lambda p: in_bytes(p.nbytes)),
+        Column("share", unit=Unit.SHARE, cell=lambda p: p.nbytes / whole),
+        Column("words", "contents", is_name=True, cell=lambda p: WORDS[p.name]),
     )
-    yield Table(
-        (
-            Column("part"),
-            Column("nbytes", "at the peak"),
-            Column("share", "share", Unit.SHARE),
-            Column("words", "contents", is_name=True),
-        ),
-        rows,
-    )
+    yield tabulate(columns, sorted(view.parts, key=lambda p: -p.nbytes))
     spans = ", ".join(
         f"{p.phase} {size_text(p.peak_bytes)} in {plural(p.kernels, 'kernel')}" for p in view.phases
     )

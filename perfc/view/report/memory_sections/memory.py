@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from perfc.ir import TensorType, record
 
 from ..amounts import amount
-from ..formats.document import Amount, Bars, Column, Note, Section, Table, in_bytes
+from ..formats.document import Amount, Bars, Column, Note, Section, in_bytes, tabulate
 from ..units import Unit
 from .device_memory import DeviceMemory, parts_of
 
@@ -111,7 +111,6 @@ def section(view: Memory) -> Section:
         Column("name", "value", is_name=True),
         Column("type", is_name=True),
     )
-    rows = tuple((v.nbytes, v.shared_by, v.name, v.type) for v in view.at_peak)
     bars = Bars(view.live_bytes, Unit.BYTE, caption)
     device = () if view.device is None else tuple(parts_of(view.device))
-    return Section("memory", "memory", (bars, Table(columns, rows), *device))
+    return Section("memory", "memory", (bars, tabulate(columns, view.at_peak), *device))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from perfc.ir import Node, Phase, Value, record
 from perfc.passes.training.implementation import RecomputePolicy
 
-from ..formats.document import Bars, Column, Part, Table, in_bytes, in_seconds
+from ..formats.document import Bars, Cell, Column, Part, in_seconds, tabulate
 from ..units import Unit, size_text
 
 if TYPE_CHECKING:
@@ -94,14 +94,11 @@ def curve_parts(curve: Sequence[CurvePoint]) -> Iterator[Part]:
     columns = (
         Column("keep", "kept %", Unit.SHARE),
         Column("kept_bytes", "kept"),
-        Column("again_s", "recomputation"),
+        Column("again_s", "recomputation", cell=again),
     )
-    rows = tuple(
-        (
-            p.keep,
-            in_bytes(p.kept_bytes),
-            None if p.again_s is None else in_seconds(p.again_s),
-        )
-        for p in curve
-    )
-    yield Table(columns, rows)
+    yield tabulate(columns, curve)
+
+
+def again(p: CurvePoint) -> Cell:
+    """Return the recomputation time of a point."""
+    return None if p.again_s is None else in_seconds(p.again_s)
