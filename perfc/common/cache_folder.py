@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
+
+from perfc.errors import PerfcError
+
+from .whole_file import write_whole
+
+T = TypeVar("T")
 
 
 def cache_folder(name: str) -> Path:
@@ -15,3 +25,25 @@ def cache_folder(name: str) -> Path:
     configured = os.environ.get("XDG_CACHE_HOME", "")
     root = Path(configured) if configured.startswith("/") else Path.home() / ".cache"
     return root / "perfc" / name
+
+
+def cached(name: str, key: str, read: Callable[[bytes], T], make: Callable[[], bytes]) -> T:
+    """Return what is read of an entry of the cache, which is made at first use.
+
+    A damaged entry is made again. Without a home folder that can be written to, none is stored.
+
+    Args:
+        name: name of the cached data.
+        key: all that the entry depends on.
+        read: reads an entry; a ``ValueError`` or an error of perfc is damage.
+        make: makes the entry.
+    """
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    with suppress(OSError, RuntimeError, ValueError, PerfcError):
+        return read((cache_folder(name) / digest).read_bytes())
+    content = make()
+    with suppress(OSError, RuntimeError):
+        path = cache_folder(name) / digest
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
+    return read(content)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from perfc.errors import ParseError, reason_of
 
-from .cache_folder import cache_folder
-from .whole_file import write_whole
+from .cache_folder import cached
 
 LARGEST_BYTES = 1 << 20
 """Maximum bytes of a file that somebody wrote by hand; a larger one is another file."""
@@ -73,21 +70,15 @@ def remembered(text: str) -> dict[str, Any]:
     Raises:
         ValueError: not TOML.
     """
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    with suppress(OSError, ValueError, RuntimeError):
-        if isinstance(tree := json.loads(_cached(digest).read_bytes()), dict):
-            return tree
-    tree = tomllib.loads(text)
-    # a home folder may be missing or read-only
-    with suppress(OSError, RuntimeError):
-        path = _cached(digest)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(tree, default=str).encode())
-    return tree
 
+    def tables(content: bytes) -> dict[str, Any]:
+        if not isinstance(tree := json.loads(content), dict):
+            raise ValueError("no tables")
+        return tree
 
-def _cached(digest: str) -> Path:
-    return cache_folder("toml") / f"{digest}.json"
+    return cached(
+        "toml", text, tables, lambda: json.dumps(tomllib.loads(text), default=str).encode()
+    )
 
 
 def written(tree: Mapping[str, object], comment: str = "") -> str:

@@ -125,16 +125,16 @@ def test_figures_that_a_repository_brings_are_not_read(
 
 
 def test_graphs_of_pipelines(
-    damaged: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damaged: Callable[[Path], None], tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     part: object = object()
-    path = tmp_path / "part.onnx"
+    write_model(path := tmp_path / "part.onnx")
     monkeypatch.setattr(export, "inputs_of", lambda *_: ())
     monkeypatch.setattr(export, "digest", lambda *_: "absent")
-    monkeypatch.setattr(export, "cached_path", lambda *_: path)
-    monkeypatch.setattr(export, "export", lambda _part, _inputs, fresh: write_model(fresh))
+    monkeypatch.setattr(export, "exported", lambda *_: path.read_bytes())
     made = export.module_of(part, part, 1)  # type: ignore[arg-type]
-    damaged(path)
+    (entry,) = (cache / "diffusion").iterdir()
+    damaged(entry)
     assert export.module_of(part, part, 1).graph.name == made.graph.name  # type: ignore[arg-type]
 
 

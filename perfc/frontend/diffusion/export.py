@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from perfc.common.cache_folder import cache_folder
+from perfc.common.cache_folder import cached
+from perfc.common.version import version_of
 from perfc.errors import MissingExtraError, ModelError
 from perfc.frontend import load
 from perfc.frontend.pytorch.torch_module import silenced, why
@@ -56,15 +52,8 @@ def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
     path = HERE / f"{digest(part, inputs)}.onnx.gz"
     if path.is_file():
         return load(path)
-    path = cached_path(part, inputs)
-    with suppress(ModelError):  # no such file, or a damaged one
-        return load(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent) as place:
-        fresh = Path(place) / path.name
-        export(part, inputs, fresh)
-        os.replace(fresh, path)
-    return load(path)
+    key = repr((digest(part, inputs), [version_of(name) for name in PACKAGES]))
+    return cached("diffusion", key, load, lambda: exported(part, inputs))
 
 
 def inputs_of(part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, ...]:
@@ -74,30 +63,16 @@ def inputs_of(part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, 
     return denoiser_of(part).inputs(part, latent, tokens)
 
 
-def digest(part: PipelinePart, inputs: tuple[Tensor, ...], versions: Sequence[str] = ()) -> str:
-    """Return a digest that identifies the graph of a part, and the packages that export it."""
-    identity = [
-        FORM,
-        part.class_name,
-        dict(part.config),
-        [asdict(i) for i in inputs],
-        list(versions),
-    ]
+def digest(part: PipelinePart, inputs: tuple[Tensor, ...]) -> str:
+    """Return a digest that identifies the graph of a part."""
+    # the last one is of the packages, which shipped graphs do not depend on
+    identity = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], []]
     content = json.dumps(identity, sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def cached_path(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Path:
-    """Return the cache path of a part's graph, exported by this machine's packages."""
-    try:
-        versions = [f"{name} {version(name)}" for name in PACKAGES]
-    except ImportError:
-        versions = []
-    return cache_folder("diffusion") / f"{digest(part, inputs, versions)}.onnx"
-
-
-def export(part: PipelinePart, inputs: tuple[Tensor, ...], path: Path) -> None:
-    """Write the graph of a part, without its weights.
+def exported(part: PipelinePart, inputs: tuple[Tensor, ...]) -> bytes:
+    """Return the ONNX file of a part, without its weights.
 
     Raises:
         ModelError: its class cannot be built so, or PyTorch cannot export it.
@@ -118,7 +93,7 @@ def export(part: PipelinePart, inputs: tuple[Tensor, ...], path: Path) -> None:
         except Exception as error:
             raise ModelError(f"PyTorch cannot export it: {why(error)}", where=part.name) from None
     without_weights(written)
-    onnx_ir.save(written.model, path)
+    return onnx_ir.to_proto(written.model).SerializeToString()
 
 
 def written_by_torch(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:

@@ -7,14 +7,17 @@ import json
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from perfc.common.cache_folder import cached
+from perfc.common.version import version_of
 from perfc.errors import MissingExtraError, ModelError
 from perfc.ir import Module
 
-from ..reading.module_name import NamedModule, is_named, require_code
-from ..reading.process import answer_of
+from ..reading.module_name import NamedModule, is_catalogued, is_named, require_code
+from ..reading.process import answer_of, installation
 
 LONGEST_S = 600
 """Maximum seconds of an export."""
@@ -34,8 +37,6 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         ModelError: it may not run, cannot be imported, created or exported, or that takes too long.
         MissingExtraError: PyTorch is not installed.
     """
-    from .torch_program import module_of
-
     if not is_named(model.name):
         raise ModelError(f"{model.name} names no PyTorch module", hint=HINT)
     require_code(model)
@@ -47,18 +48,61 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         "input": model.input,
         "examples": model.examples,
     }
-    name = model.name.rpartition(":")[2]
+    export = partial(exported, model, json.dumps(request, default=described))
+    read = partial(module_from, model)
+    # the classes of a catalog change with what is installed
+    catalog, _, name = model.name.partition(":")
+    is_fixed = is_catalogued(model) and (catalog != "transformers" or name[:1].isupper())
+    if not is_fixed:
+        return read(export())
+    code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.iterdir())]
+    key = repr((export.args, installation(), version_of("torch"), version_of(catalog), code))
+    return cached("exports", key, read, export)
+
+
+def exported(model: NamedModule, request: str) -> bytes:
+    """Return a line of JSON with the answer of a module's export, then its archive.
+
+    Raises:
+        ModelError: it cannot be imported, created or exported, or that takes too long.
+        MissingExtraError: PyTorch is not installed.
+    """
+    library, hint = ("JAX", "jax.export") if model.is_jax else ("PyTorch", "torch.export.save")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.pt2")
-        given = answered(request, path, model.folder, is_jax=model.is_jax)
-        answer = checked(given, model.name, "--jax" if model.is_jax else "a module")
-        batch = answer.get("batch")
-        if model.is_jax:
-            module = function_of(answer["functions"], model.name, batch)
-        elif answer.get("is_relax"):
-            module = relax_of(path.read_bytes(), model.name)
-        else:
-            module = module_of(path.read_bytes(), name, batch, model.folder)
+        reply = path.with_suffix(".json")
+        answer = answer_of(
+            "perfc.frontend.stablehlo.export" if model.is_jax else "perfc.frontend.pytorch.worker",
+            [str(path), str(reply)],
+            reply,
+            where=model.name,
+            late=(f"{library} did not export it in {LONGEST_S} s", f"save it yourself: {hint}"),
+            longest_s=LONGEST_S,
+            request=request,
+            folder=model.folder,
+            is_kept=not model.is_jax,
+        )
+        checked(answer, model.name, "--jax" if model.is_jax else "a module")
+        archive = path.read_bytes() if path.exists() else b""
+    return json.dumps(answer).encode() + b"\n" + archive
+
+
+def module_from(model: NamedModule, entry: bytes) -> Module:
+    """Return the module of an export.
+
+    Raises:
+        ModelError: its archive is damaged.
+    """
+    from .torch_program import module_of
+
+    head, _, archive = entry.partition(b"\n")
+    answer, name = json.loads(head), model.name.rpartition(":")[2]
+    if model.is_jax:
+        module = function_of(answer["functions"], model.name, answer.get("batch"))
+    elif answer.get("is_relax"):
+        module = relax_of(archive, model.name)
+    else:
+        module = module_of(archive, name, answer.get("batch"), model.folder)
     step = tuple(answer.get("step", {}).items())
     origin = replace(module.origin, path=model.name, digest=digest_of(module), trainer=step)
     return replace(module, origin=origin)
@@ -139,36 +183,6 @@ def digest_of(module: Module) -> str:
 
     text = print_module(replace(module, origin=type(module.origin)()), has_sources=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def answered(
-    request: Mapping[str, Any], path: Path, folder: str = "", *, is_jax: bool = False
-) -> dict[str, Any]:
-    """Return the answer of the process that imports and exports a module.
-
-    Args:
-        request: name, inputs, arguments and sizes.
-        path: file of the archive to write.
-        folder: folder to import from; "" for the current one.
-        is_jax: whether JAX exports it; its answer has the operations instead of an archive.
-
-    Raises:
-        ModelError: it takes too long, or ends without an answer.
-    """
-    library, hint = ("JAX", "jax.export") if is_jax else ("PyTorch", "torch.export.save")
-    what = f"{library} did not export it in {LONGEST_S} s"
-    reply = path.with_suffix(".json")
-    return answer_of(
-        "perfc.frontend.stablehlo.export" if is_jax else "perfc.frontend.pytorch.worker",
-        [str(path), str(reply)],
-        reply,
-        where=str(request["name"]),
-        late=(what, f"save it yourself: {hint}"),
-        longest_s=LONGEST_S,
-        request=json.dumps(request, default=described),
-        folder=folder,
-        is_kept=not is_jax,
-    )
 
 
 def described(value: Any) -> dict[str, Any] | str:

@@ -13,7 +13,6 @@ import os
 import signal
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib import import_module
@@ -23,7 +22,8 @@ from socketserver import ForkingMixIn, StreamRequestHandler, UnixStreamServer
 from typing import Any
 
 from perfc.common.cache_folder import cache_folder
-from perfc.common.version import __version__
+
+from .process import installation
 
 
 class KeptServer(ForkingMixIn, UnixStreamServer):
@@ -69,8 +69,7 @@ def is_run(worker: str, idle_s: str, request: Sequence[Any]) -> bool:
         idle_s: seconds after which it ends.
         request: arguments, standard input, folder, maximum seconds and environment of the process.
     """
-    installed = os.stat(sysconfig.get_path("purelib")).st_mtime_ns
-    key = repr((worker, sys.executable, request[-1]["PYTHONPATH"], __version__, installed))
+    key = repr((worker, request[-1]["PYTHONPATH"], installation()))
     place = cache_folder("kept") / sha256(key.encode()).hexdigest()[:16]
     try:
         with socket(AF_UNIX) as connection:

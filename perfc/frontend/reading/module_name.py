@@ -62,14 +62,18 @@ def is_named(path: str) -> bool:
     return named is not None and not named[3].startswith("/") and not os.path.exists(path)
 
 
+def is_catalogued(model: NamedModule) -> bool:
+    """Return True for a model of a library, which depends on no code of a project."""
+    return not model.is_jax and model.name.partition(":")[0] in CATALOGS
+
+
 def require_code(model: NamedModule) -> None:
     """Refuse a model whose module would run where no code may; catalogs run no code of a project.
 
     Raises:
         ModelError: no code may run.
     """
-    is_catalogued = not model.is_jax and model.name.partition(":")[0] in CATALOGS
-    if is_catalogued or may_run():
+    if is_catalogued(model) or may_run():
         return
     hint = "remove this line and its [[models]] table" if model.place else ""
     what = f"{model} would run its module, which --no-code or {NO_CODE} refuses"

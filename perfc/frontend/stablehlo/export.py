@@ -49,7 +49,7 @@ def exported(request: Mapping[str, Any]) -> dict[str, Any]:
     given, kwargs = named_object(where, name), request["kwargs"]
     args, named = arguments_of(given, request["inputs"])
     made = given(**kwargs) if isinstance(given, type) else given
-    with_scopes(made)
+    with_scopes([made, *called_by(made)])
     if kwargs and made is given:
         made = functools.partial(given, **kwargs)
     if not callable(made):
@@ -64,13 +64,23 @@ def exported(request: Mapping[str, Any]) -> dict[str, Any]:
         return program(made, args, named, has_batch=False)
 
 
-def with_scopes(module: Any) -> None:
+def called_by(function: Any) -> list[Any]:
+    """Return what a function of Python refers to, which may be modules."""
+    if not inspect.isfunction(function):
+        return []
+    names = inspect.getclosurevars(function)
+    return [*names.nonlocals.values(), *names.globals.values()]
+
+
+def with_scopes(candidates: Sequence[Any]) -> None:
     """Let operations have the path of their module of NNX, as Linen does."""
     nnx: Any = sys.modules.get("flax.nnx")
-    if nnx is None or not isinstance(module, nnx.Module):
+    if nnx is None:
         return
-    scope, root = import_module("jax").named_scope, type(module).__name__
-    paths = {id(part): (root, *path) for path, part in nnx.iter_modules(module)}
+    modules = [m for m in candidates if isinstance(m, nnx.Module)]
+    parts = [(m, *each) for m in modules for each in nnx.iter_modules(m)]
+    scope = import_module("jax").named_scope
+    paths = {id(part): (type(root).__name__, *path) for root, path, part in parts}
     outer: list[tuple[Any, ...]] = [()]
 
     def scoped(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,7 +96,7 @@ def with_scopes(module: Any) -> None:
 
         return in_scope
 
-    kinds: set[Any] = {kind for _, part in nnx.iter_modules(module) for kind in type(part).__mro__}
+    kinds: set[Any] = {kind for *_, part in parts for kind in type(part).__mro__}
     for kind in kinds:
         if "__call__" in vars(kind):
             kind.__call__ = scoped(kind.__call__)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
+from perfc.common.version import version_of
 from perfc.frontend.reading.module_name import SOURCE_FOLDERS, NamedModule
 
 MOST_FILES = 5000
@@ -135,14 +136,3 @@ def _imported(tree: ast.Module) -> Iterator[str]:
                 yield start
                 dot = "." if module else ""
                 yield from (f"{start}{dot}{alias.name}" for alias in names if alias.name != "*")
-
-
-@cache
-def version_of(package: str) -> str:
-    """Return the version of an installed package; empty for none of that name."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except (PackageNotFoundError, ValueError):
-        return ""

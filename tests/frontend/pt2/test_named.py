@@ -84,6 +84,25 @@ def test_the_archive_of_the_process_is_read(monkeypatch: pytest.MonkeyPatch) -> 
     assert process.request["kwargs"] == {"width": 4}
 
 
+@pytest.mark.parametrize(("name", "exports"), [("timm:resnet18", 1), ("net.py:Net", 3)])
+def test_models_of_a_catalog_are_exported_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, exports: int
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    process = Process({"batch": 6})
+    made = []
+    monkeypatch.setattr(subprocess, "run", lambda *a, **k: (made.append(a), process(*a, **k))[1])
+    modules = [named_module(NamedModule(name), {}) for _ in range(3)]
+    assert len({m.origin.digest for m in modules}) == 1
+    assert len(made) == exports
+    named_module(NamedModule(name, kwargs='{"width": 4}'), {})
+    assert len(made) == exports + 1
+    for entry in tmp_path.glob("perfc/exports/*"):
+        entry.write_bytes(entry.read_bytes()[:-200])
+    assert named_module(NamedModule(name), {}).origin == modules[0].origin
+    assert len(made) == exports + 2
+
+
 @pytest.mark.parametrize(
     ("answer", "kind", "message"),
     [
