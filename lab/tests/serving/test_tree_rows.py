@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 pytest.importorskip("xgboost")
@@ -21,9 +19,9 @@ from perfc.serving.host import HostModel
 from perfc.serving.power import ANY_BOARD, BoardPower
 from perfc_lab.serving import ServedRow, ServingQuantity, energy
 from perfc_lab.serving.aic import AIC
-from perfc_lab.serving.replay import ReplayedNumber, Unanswered
+from perfc_lab.serving.replay import ReplayedNumber
 from perfc_lab.serving.tables import ML_ENERGY
-from perfc_lab.trees import experiment, kernel_sum, rows
+from perfc_lab.trees import experiment, kernel_sum
 from perfc_lab.trees.boosted import NUMBERS, best_of, grown
 from perfc_lab.trees.folds import HeldOutKind
 from perfc_lab.trees.graph_network import STATIC, measurements
@@ -35,8 +33,6 @@ from perfc_lab.trees.rows import (
     TreeRow,
     expected_bytes,
     features_of,
-    qwen_speed,
-    rows_of,
     targets_of,
 )
 
@@ -61,6 +57,8 @@ SERVED = ServedRow(
     True,
     {ServingQuantity.TPOT_S: 0.02, ServingQuantity.TTFT_S: 0.3},
 )
+
+
 STEP = (0.5, 0.25, 0.125, 2.0, 1.0, 8.0, 8.0)
 
 
@@ -72,6 +70,19 @@ def sample(
 
 def named(row: TreeRow) -> dict[str, float]:
     return dict(zip(COLUMNS, row.features, strict=True))
+
+
+def qwen_row(weights: str, value: float, isl: int = 1, **changed: Any) -> TreeRow:
+    served = replace(
+        SERVED,
+        source=QWEN,
+        name=f"{weights} {isl}",
+        runtime="transformers",
+        dataset=weights,
+        isl=isl,
+        **changed,
+    )
+    return TreeRow(QWEN, served.model, served.target, Target.MEMORY, value, (), served)
 
 
 def test_a_closed_loop_writes_its_answers_in_the_time_of_the_first_and_the_later_tokens() -> None:
@@ -161,65 +172,6 @@ def test_each_gpu_has_the_tensors_of_its_own_layers() -> None:
     one, two, four = (expected_bytes(replace(SERVED, engines=n)) for n in (1, 2, 4))
     assert two > one
     assert four - two == pytest.approx(2 * (two - one))
-
-
-QWEN_ROW = {
-    "model": "Qwen2.5-7B-Instruct",
-    "precision": "BF16",
-    "framework": "Transformers",
-    "gpus": 1,
-    "input_tokens": 1,
-    "output_tokens": 2048,
-    "tokens_per_s": 40.0,
-    "memory": 14.5,
-}
-
-
-def test_speeds_of_qwen_are_read(tmp_path: Path) -> None:
-    other = {
-        **QWEN_ROW,
-        "framework": "vLLM",
-        "precision": "GPTQ-Int4",
-        "memory": math.nan,
-        "input_tokens": 0,
-        "gpus": 2,
-    }
-    pd.DataFrame([QWEN_ROW, other]).to_parquet(tmp_path / f"{QWEN}.parquet")
-    plain, quantised = qwen_speed(tmp_path)
-    assert plain.name == "Qwen2.5-7B-Instruct BF16 1 0"
-    assert (plain.model, plain.target, plain.runtime) == (
-        "qwen2.5-7b",
-        "a100-sxm4-80gb",
-        "transformers",
-    )
-    assert plain.measured == {
-        ServingQuantity.TOKENS_PER_S: 40.0,
-        ServingQuantity.MEMORY_BYTES: 14.5 * 2**30,
-    }
-    assert (plain.concurrency, plain.isl, plain.osl, plain.weights) == (1, 1, 2048, "bf16")
-    assert (quantised.isl, quantised.tensor, quantised.weights) == (1, 2, "gptq")
-    assert quantised.measured == {ServingQuantity.TOKENS_PER_S: 40.0}
-    assert quantised.runtime == "vllm"
-
-
-def test_rows_without_a_configuration_are_left_out_and_those_without_steps_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    unknown = {**QWEN_ROW, "model": "Qwen9-1B"}
-    pd.DataFrame([unknown, QWEN_ROW]).to_parquet(tmp_path / f"{QWEN}.parquet")
-    asked: list[ServedRow] = []
-    monkeypatch.setattr(
-        rows, "samples", lambda served: asked.append(served) or Unanswered(served, "no")
-    )
-    (memory,) = rows_of(QWEN, tmp_path)
-    assert [list(s.measured) for s in asked] == [[ServingQuantity.TOKENS_PER_S]], (
-        "memory takes no time"
-    )
-    assert (memory.target, memory.value) == (Target.MEMORY, 14.5 * 2**30)
-    assert memory.expected == expected_bytes(memory.served)
-    said: list[str] = []
-    assert len(experiment.gathered(tmp_path, (QWEN,), said.append)) == 1
-    assert said == ["qwen_speed: 1 numbers"]
 
 
 def energetic(kernels_j: float, kernels_s: float, token_s: float, value: float) -> TreeRow:
@@ -325,41 +277,6 @@ def test_the_best_settings_are_those_with_the_least_error_of_rows_left_out() -> 
 
     errors = {n: error(n) for n in NUMBERS}
     assert errors[found.trees] == pytest.approx(min(errors.values()), abs=1e-6)
-
-
-def qwen_row(weights: str, value: float, isl: int = 1, **changed: Any) -> TreeRow:
-    served = replace(
-        SERVED,
-        source=QWEN,
-        name=f"{weights} {isl}",
-        runtime="transformers",
-        dataset=weights,
-        isl=isl,
-        **changed,
-    )
-    return TreeRow(QWEN, served.model, served.target, Target.MEMORY, value, (), served)
-
-
-def test_formats_are_compared_with_the_same_row_of_16_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = [
-        qwen_row("BF16", 100.0),
-        qwen_row("BF16", 200.0, 64),
-        qwen_row("AWQ", 50.0),
-        qwen_row("AWQ", 25.0, 64),
-        qwen_row("AWQ", 1.0, 999),
-        qwen_row("GPTQ-Int8", 60.0, 64),
-    ]
-    monkeypatch.setattr(
-        experiment, "left_out", lambda own, make, kind: (np.array([2 * r.value for r in own]), 0.0)
-    )
-    found = {q.weights: q for q in experiment.quantised(given)}
-    assert set(found) == {"BF16", "AWQ", "GPTQ-Int8"}
-    # a half and an eighth: a quarter in the geometric mean
-    assert (found["AWQ"].count, found["AWQ"].measured) == (2, pytest.approx(0.25))
-    assert found["GPTQ-Int8"].measured == pytest.approx(0.3)
-    assert found["BF16"].predicted == pytest.approx(1.0)
-    assert {q.target for q in found.values()} == {Target.MEMORY}
-    assert list(experiment.quantised([qwen_row("BF16", 1.0)][:0])) == []
 
 
 def test_carbon_is_the_mean_energy_of_a_model_by_the_worlds_grid(
