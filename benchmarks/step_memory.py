@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import tomllib
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -193,63 +194,7 @@ MODELS: dict[str, Callable[[], Built]] = {
 }
 
 
-NAMED = {"num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 512}
-BERT = {"vocab_size": 4000, "hidden_size": 128, **NAMED, **NO_DROPOUT}
-LLAMA = {
-    "vocab_size": 4000,
-    "hidden_size": 128,
-    **NAMED,
-    "num_key_value_heads": 2,
-    "tie_word_embeddings": False,
-    "use_cache": False,
-}
-IMAGES = {"hidden_size": 128, **NAMED, "image_size": 96, "patch_size": 8, "num_labels": 10}
-CONFIGURATIONS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "bert": ("Bert", "ForMaskedLM", BERT),
-    "roberta": ("Roberta", "ForMaskedLM", {**BERT, "max_position_embeddings": 514}),
-    "gpt2": ("GPT2", "LMHeadModel", {**GPT, "vocab_size": 4000, "use_cache": False}),
-    "llama": ("Llama", "ForCausalLM", LLAMA),
-    "mistral": ("Mistral", "ForCausalLM", LLAMA),
-    "qwen2": ("Qwen2", "ForCausalLM", LLAMA),
-    "qwen3": ("Qwen3", "ForCausalLM", {**LLAMA, "head_dim": 32}),
-    "gemma3": ("Gemma3Text", "ForCausalLM", {**LLAMA, "head_dim": 32}),
-    "phi3": ("Phi3", "ForCausalLM", {**LLAMA, "pad_token_id": 0}),
-    "mixtral": ("Mixtral", "ForCausalLM", {**LLAMA, "num_local_experts": 4}),
-    "olmoe": ("Olmoe", "ForCausalLM", {**LLAMA, "num_experts": 8, "num_experts_per_tok": 2}),
-    "t5": (
-        "T5",
-        "ForConditionalGeneration",
-        {
-            "vocab_size": 4000,
-            "d_model": 128,
-            "d_ff": 512,
-            "d_kv": 32,
-            "num_layers": 3,
-            "num_heads": 4,
-            "dropout_rate": 0.0,
-            "decoder_start_token_id": 0,
-            "use_cache": False,
-        },
-    ),
-    "bart": (
-        "Bart",
-        "ForConditionalGeneration",
-        {
-            "vocab_size": 4000,
-            "d_model": 128,
-            "encoder_layers": 2,
-            "decoder_layers": 2,
-            "encoder_attention_heads": 4,
-            "decoder_attention_heads": 4,
-            "encoder_ffn_dim": 512,
-            "decoder_ffn_dim": 512,
-            "dropout": 0.0,
-            "use_cache": False,
-        },
-    ),
-    "vit": ("ViT", "ForImageClassification", {**IMAGES, **NO_DROPOUT}),
-}
-"""Model of transformers, the end of its class, and what its configuration states."""
+BASES, CONFIGURATIONS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values()
 
 
 def result(outputs: Any) -> torch.Tensor:
@@ -338,9 +283,10 @@ def of_configuration(name: str, dtype: torch.dtype, batch: int = 4, seq: int = 1
     """Prints a configuration, and gives its error."""
     import transformers
 
-    family, end, sizes = CONFIGURATIONS[name]
+    known = CONFIGURATIONS[name]
+    family, sizes = known["family"], BASES.get(known.get("base"), {}) | known.get("sizes", {})
     config = getattr(transformers, f"{family}Config")(**sizes)
-    kind = getattr(transformers, family.removesuffix("Text") + end)
+    kind = getattr(transformers, family.removesuffix("Text") + known["end"])
     model = kind._from_config(config, attn_implementation="sdpa").to(dtype)
     tokens = torch.randint(2, 900, (batch, seq))
     given = {"input_ids": tokens, "labels": tokens.clone()}
