@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perfc.common.choice import member
+from perfc.common.fitted import data_next_to
 from perfc.common.whole_file import file_digest
 from perfc.errors import PerfcError, TargetError
 from perfc.ir import Module
@@ -26,21 +27,7 @@ PATTERNS = ("*models.csv", "*models.csv.gz", "*models.parquet")
 NEEDED = ("model", "time_s")
 MODELS = "models"
 """Folder of the models, in or next to the folder of the rows."""
-USUAL: Mapping[str, Any] = {
-    "schema": 1,
-    "runtime": "",
-    "table": "",
-    "version": "",
-    "precision": "",
-    "device": "",
-    "layout": "",
-    "threads": 0,
-    "dims": "",
-    "batch": 0,
-    "target": "",
-    "peak_rss_bytes": 0,
-    "base_rss_bytes": 0,
-}
+USUAL = data_next_to(__file__)
 """Defaults of columns that a table of runs may omit."""
 TEXTS = {name: str for name, value in USUAL.items() if value == ""} | {"model": str}
 """Columns that are no numbers: version 1.20 is not 1.2."""

@@ -20,28 +20,12 @@ from ..shared.deployment_option import DeploymentOption
 from ..shared.names import Names, Nodes
 from ..shared.output import OutputFile
 
-TOOLS: Mapping[str, list[str]] = data_next_to(__file__)
+_DATA = data_next_to(__file__)
+TOOLS: Mapping[str, list[str]] = _DATA["tools"]
 """Commands that are tools; of groups also their subcommands, ``*`` for all."""
-HIDDEN = frozenset(
-    {
-        "color",
-        "help_all",
-        "inputs",
-        "kwargs",
-        "fix",
-        "in_place",
-        "time_passes",
-        "print_ir_after",
-        "exit_code",
-        "exit_zero",
-        "engine_args",
-        "write_baseline",
-        "comment",
-        "policy",
-    }
-)
-"""Parameters that write models, change only the display, belong to PyTorch modules, or read files
-that other files name; output files are hidden by their type."""
+HIDDEN = frozenset(_DATA["hidden"])
+"""Parameters that write models, change only the display, or read files that other files name;
+output files are hidden by their type."""
 NOT_FILES = frozenset({"node", "freeze", "lora"})
 """Parameters whose values are names of nodes, which may begin with a slash."""
 FORMATS = ("text", "json")

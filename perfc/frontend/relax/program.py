@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
 
 from ..lowering.builder import GraphBuilder, Meta
@@ -19,30 +20,7 @@ DEEPEST = 32
 """Nesting of calls of functions."""
 KERNELS = ("call_tir", "call_dps_packed", "call_pure_packed", "call_tir_inplace")
 """Operators that call a kernel or a library: the first operand is its name."""
-OF_KERNELS = frozenset(
-    {
-        "add",
-        "subtract",
-        "multiply",
-        "divide",
-        "maximum",
-        "minimum",
-        "power",
-        "relu",
-        "exp",
-        "log",
-        "sqrt",
-        "rsqrt",
-        "tanh",
-        "sigmoid",
-        "erf",
-        "negative",
-        "abs",
-        "where",
-        "cast",
-        "matmul",
-    }
-)
+OF_KERNELS = frozenset(data_next_to(__file__)["kernels"])
 """Kernels of TVM that compute the operator of their name, without attributes."""
 
 

@@ -10,24 +10,15 @@ import math
 import re
 from collections.abc import Iterable
 from enum import Enum
+from operator import itemgetter
 
-MISSING = frozenset({"", "n/a", "nan", "-nan", "inf", "-inf", "no data", "(!) n/a"})
+from perfc.common.fitted import data_next_to
+
+_DATA = data_next_to(__file__)
+MISSING = frozenset(_DATA["missing"])
 """Placeholders for missing values."""
 
-_PREFIXES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
-_BINARY = {"ki": 2.0**10, "mi": 2.0**20, "gi": 2.0**30, "ti": 2.0**40}
-_TIMES = {
-    "second": 1.0,
-    "msecond": 1e-3,
-    "usecond": 1e-6,
-    "nsecond": 1e-9,
-    "s": 1.0,
-    "ms": 1e-3,
-    "us": 1e-6,
-    "µs": 1e-6,
-    "ns": 1e-9,
-}
-_COUNTS = ("inst", "instruction", "cycle", "op", "ops", "flop", "sector", "request", "warp", "")
+_PREFIXES, _BINARY, _TIMES, _COUNTS = itemgetter("prefixes", "binary", "times", "counts")(_DATA)
 _WORD = re.compile(r"(?P<prefix>[kmgtp]i?)?(?P<word>byte|b|hz)s?$", re.IGNORECASE)
 
 

@@ -8,20 +8,9 @@ from functools import partial, reduce
 from typing import Any
 
 import numpy as np
+from onnx.helper import tensor_dtype_to_np_dtype
 
 Attributes = dict[str, Any]
-_TYPES = {
-    1: "float32",
-    2: "uint8",
-    3: "int8",
-    5: "int16",
-    6: "int32",
-    7: "int64",
-    9: "bool",
-    10: "float16",
-    11: "float64",
-    16: "bfloat16",
-}
 OPERATORS: dict[str, Callable[..., Any]] = {
     "BatchNormalization": lambda torch, at, x, s, b, m, v: torch.nn.functional.batch_norm(
         x, m, v, s, b, False, 0.0, at.get("epsilon", 1e-5)
@@ -42,7 +31,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     ),
     "GlobalAveragePool": lambda torch, _, x: x.mean(dim=tuple(range(2, x.dim())), keepdim=True),
     "GlobalMaxPool": lambda torch, _, x: x.amax(dim=tuple(range(2, x.dim())), keepdim=True),
-    "Cast": lambda torch, at, x: x.to(getattr(torch, _TYPES[at["to"]])),
+    "Cast": lambda torch, at, x: x.to(getattr(torch, tensor_dtype_to_np_dtype(at["to"]).name)),
     "Shape": lambda torch, at, x: torch.tensor(list(x.shape)[at.get("start", 0) : at.get("end")]),
     "Size": lambda torch, _, x: torch.tensor(x.numel()),
     "Range": lambda torch, _, a, b, step: torch.arange(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 
 from ...measure.runtimes.events import Event, number, text, whole
@@ -27,19 +28,7 @@ PHASES = (("H2dMs", "Memcpy HtoD"), ("ComputeMs", "inference"), ("D2hMs", "Memcp
 """Parts of an inference: end of the keys and name of the part."""
 MOST_NS = 10**18
 """Least time that is damaged: 32 years, and their sums fit 64 bits."""
-TYPES = (
-    ("BF16", "bfloat16"),
-    ("FP16", "float16"),
-    ("Half", "float16"),
-    ("FP32", "float"),
-    ("Float", "float"),
-    ("INT8", "int8"),
-    ("Int8", "int8"),
-    ("FP8", "float8e4m3fn"),
-    ("Int32", "int32"),
-    ("INT32", "int32"),
-    ("Int64", "int64"),
-)
+TYPES: Mapping[str, str] = data_next_to(__file__)
 """Element types by a word of the inspector's format, as ``Row major linear FP16 format``."""
 
 
@@ -112,5 +101,5 @@ def tensor_of(given: object) -> Argument:
     operand = cast("Event", given)
     sizes = sizes_of(operand.get("Dimensions"))
     words = text(operand, "Format/Datatype") + text(operand, "Format")
-    dtype = next((name for word, name in TYPES if word in words), "")
+    dtype = next((name for word, name in TYPES.items() if word in words), "")
     return None if sizes is None else TensorArgument(dtype, sizes)
