@@ -179,6 +179,8 @@ def test_an_agent_searches_among_patches_where_code_may_run(tmp_path: Path) -> N
         text = proposed.content[0].text
         assert "# autocast to bf16" in text or "# torch.compile" in text, text
         assert "+++ b/net.py" in text
+        analyzed = await client.call_tool("analyze", given)
+        assert "predicted" in analyzed.content[0].text, analyzed.content[0].text
         many = {"patches": [wide, narrow, patch("4096", "512", "../net.py"), "no patch"]}
         made = (await client.call_tool("price", given | many)).structured_content
         assert [p["patch"] for p in made["patches"]] == [1, 0, 2, 3]
@@ -198,7 +200,7 @@ def test_an_agent_searches_among_patches_where_code_may_run(tmp_path: Path) -> N
             ({"patches": "no patch"}, "does not apply"),
             ({"patches": [7]}, "must be of type string"),
             ({"patches": [wide], "model": None}, "as in net.py:Net"),
-            ({"patches": [wide], "input": 7}, "must be of type array"),
+            ({"patches": [wide], "input": {}}, "must be of type array"),
             ({"patches": [wide], "input": ["4\0"]}, "has a zero byte"),
             ({"patches": [wide], "kwargs": {"width": 8}}, "must be of type string"),
         ):

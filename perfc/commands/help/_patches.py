@@ -23,7 +23,7 @@ TOOLS: Mapping[str, str] = {
 """Summaries of the tools."""
 MOST_PATCHES = 8
 """Largest number of patches of a call."""
-OPTIONS = ("target", "runtime", "dtype", "batch", "seq")
+OPTIONS = ("target", "runtime", "dtype", "batch", "seq", "input", "kwargs")
 LONGEST_PATCH = 100_000
 """Characters of all patches of a call."""
 
@@ -33,11 +33,9 @@ def schema(tool: str) -> dict[str, Any]:
     options, text = _tools.schema("diff")["properties"], {"type": "string"}
     properties = {name: options[name] for name in OPTIONS}
     properties["model"] = text | {"description": "package.module:Name or path.py:Name"}
-    several = {"type": ["array", "string"], "items": text}
-    properties["input"] = several | {"description": "8x3x224x224"}
-    properties["kwargs"] = text | {"description": "JSON object of arguments of the class"}
     required = ["model"]
     if tool == PRICE:
+        several = {"type": ["array", "string"], "items": text}
         properties["patches"] = several | {"minItems": 1, "maxItems": MOST_PATCHES}
         required.append("patches")
     return {
@@ -71,32 +69,22 @@ async def answer(
     module = arguments.get("model") or ""
     if not is_named(module):
         raise PerfcError(f"model: {module[:64]!r} is no module", hint="as in net.py:Net")
-    inputs = listed(arguments.get("input"))
-    call = [f"--input={_tools.confined('input', i, root)}" for i in inputs]
-    if kwargs := arguments.get("kwargs"):
-        call.append(f"--kwargs={_tools.confined('kwargs', kwargs, root)}")
     options = {name: arguments[name] for name in OPTIONS if name in arguments}
     if tool != PRICE:
         options |= {"files": [module], "patch": True}
-        command, *line = _tools.command_line("lint", options, root, is_code=True)
-        return await run([command, *call, *line])
-    patches = listed(arguments.get("patches"))
+        return await run(_tools.command_line("lint", options, root, is_code=True))
+    given = arguments.get("patches")
+    patches = [given] if isinstance(given, str) else given or []
     if not 0 < len(patches) <= MOST_PATCHES or sum(map(len, patches)) > LONGEST_PATCH:
         limit = f"{MOST_PATCHES} of {LONGEST_PATCH:,} characters together"
         raise PerfcError(f"patches: {tool} takes at most {limit}")
     options |= {"old": module, "output_format": "json"}
-    command, *line = _tools.command_line("diff", options, root, is_code=True)
-    line = [command, *call, *line]
+    line = _tools.command_line("diff", options, root, is_code=True)
     made = [await priced(k, patch, line, run) for k, patch in enumerate(patches)]
     if len(made) == 1 and "error" in made[0]:
         raise PerfcError(made[0]["error"])
     made.sort(key=lambda m: m["totals"]["time"]["new"] if "totals" in m else float("inf"))
     return json.dumps({"patches": made}, indent=1)
-
-
-def listed(given: Any) -> list[str]:
-    """Return the values of an argument that may be one without its array."""
-    return [given] if isinstance(given, str) else given or []
 
 
 async def priced(

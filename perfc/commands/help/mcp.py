@@ -117,7 +117,8 @@ async def answer(
     if is_code and tool in _patches.TOOLS:
         text = await _patches.answer(tool, arguments, root, partial(ran, root))
     else:
-        text = await ran(root, _tools.command_line(tool, arguments, root), {NO_CODE: "1"})
+        line = _tools.command_line(tool, arguments, root, is_code=is_code)
+        text = await ran(root, line, {} if is_code else {NO_CODE: "1"})
     if len(text) <= MOST_CHARACTERS:
         return text
     if is_json(tool, arguments):

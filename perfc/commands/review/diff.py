@@ -86,8 +86,8 @@ def command(
     at a revision too; `perfc diff HEAD~1` is of the one in [[models]] of perfc.toml.
     """
     from perfc.review.code.changed_lines import code_change
-    from perfc.review.code.model import in_code
     from perfc.review.diff import both, compare, document, to_csv, to_json, views_of
+    from perfc.review.diff.priced import patched
 
     limit = parse_top(top)
     paths = (old, *([] if new is None else [new]), *more)
@@ -101,7 +101,7 @@ def command(
     first, second = sides(options, old, new, new_values(to))
     if patch is not None:
         first = current(second)
-        second = replace(first, model=in_code(first.model).patched(patch.read_text("utf-8")))
+        second = patched(first, patch.read_text("utf-8"))
     labels = (str(first.model), str(second.model))
     difference = compare(*both(first, second), labels, code_change(first.model, second.model))
     views = views_of(difference)

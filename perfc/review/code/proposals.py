@@ -44,12 +44,10 @@ class Proposal:
     Args:
         name: what it does.
         patch: unified difference, relative to the folder of the module.
-        changed: fields of the deployment that the edit changes, as no export shows them.
     """
 
     name: str
     patch: str
-    changed: Mapping[str, object]
 
 
 def autocast(text: str, root: str) -> str:
@@ -156,19 +154,36 @@ def is_operand(text: str) -> bool:
     return is_product or isinstance(node, plain)
 
 
-EDITS: Mapping[str, tuple[Callable[[str, str], str], Mapping[str, object]]] = {
-    "fused attention": (fused_attention, {}),
-    "autocast to bf16": (autocast, {}),
-    "torch.compile": (compiled, {"runtime": of_steps(Steps.COMPILED).name}),
-    "channels last": (channels_last, {"layout": "channels-last"}),
-    "linear layers split from concatenations": (split_products, {}),
+EDITS: Mapping[str, Callable[[str, str], str]] = {
+    "fused attention": fused_attention,
+    "autocast to bf16": autocast,
+    "torch.compile": compiled,
+    "channels last": channels_last,
+    "linear layers split from concatenations": split_products,
 }
-"""Edits by name, with the fields of the deployment that they change."""
+"""Edits by name."""
+MARKS: Mapping[str, Mapping[str, object]] = {
+    "self.compile(": {"runtime": of_steps(Steps.COMPILED).name},
+    "torch.compile(": {"runtime": of_steps(Steps.COMPILED).name},
+    CHANNELS_LAST: {"layout": "channels-last"},
+    "torch.autocast(": {},
+}
+"""Code that changes fields of the deployment, which no export shows; no edit adds it twice."""
+
+
+def changed_by(patch: str) -> dict[str, object]:
+    """Return the fields of the deployment that the lines which a patch adds change."""
+    old, new = ("".join(re.findall(rf"(?m)^\{sign}.*", patch)) for sign in "-+")
+    changed: dict[str, object] = {}
+    for mark in MARKS:
+        if mark in new and mark not in old:
+            changed |= MARKS[mark]
+    return changed
 
 
 def proposals(module: NamedModule) -> Iterator[Proposal]:
     """Yield the edits that fit the code of a module, each in all of its sources."""
-    for name, (edit, changed) in EDITS.items():
+    for name, edit in EDITS.items():
         patch = ""
         for at, path in enumerate(sources_of(module)):
             before = content(path).decode("utf-8", "replace")
@@ -182,9 +197,9 @@ def proposals(module: NamedModule) -> Iterator[Proposal]:
                     after,
                     count=1,
                 )
-            if after != before:
+            if after != before and not any(0 < before.count(m) < after.count(m) for m in MARKS):
                 file = path.relative_to(folder_of(module)).as_posix()
                 old, new = (t.splitlines(keepends=True) for t in (before, after))
                 patch += "".join(unified_diff(old, new, f"a/{file}", f"b/{file}"))
         if patch:
-            yield Proposal(name, patch, changed)
+            yield Proposal(name, patch)

@@ -9,7 +9,7 @@ from perfc.errors import PerfcError
 from perfc.view.report.units import Unit, time_text
 
 from ..code.model import in_code
-from ..code.proposals import Proposal, proposals
+from ..code.proposals import Proposal, changed_by, proposals
 from .difference import Difference, compare
 from .figures import Metric, percent, signed
 from .sides import SideSetting, both
@@ -30,15 +30,18 @@ def priced(side: SideSetting) -> str:
 
 def differences(side: SideSetting) -> Iterator[tuple[Proposal, Difference]]:
     """Yield the difference that each edit makes, where it can be analyzed."""
-    code = in_code(side.model)
-    for p in proposals(code.module):
-        # what an option says need not be exported
-        model = code if p.changed else code.patched(p.patch)
+    for p in proposals(in_code(side.model).module):
         try:
-            how = side.deployment.with_values(p.changed)
-            yield p, compare(*both(side, replace(side, model=model, deployment=how)))
+            yield p, compare(*both(side, patched(side, p.patch)))
         except PerfcError:
             continue
+
+
+def patched(side: SideSetting, patch: str) -> SideSetting:
+    """Return a side with a patch, which may change how it is run too."""
+    code = in_code(side.model).patched(patch)
+    how = side.deployment.for_model(code.module).with_values(changed_by(patch))
+    return replace(side, model=code, deployment=how)
 
 
 def saved(difference: Difference) -> tuple[float, str]:

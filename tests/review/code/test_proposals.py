@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,8 @@ def test_patches_apply_to_a_copy(tmp_path: Path) -> None:
         with patched(tmp_path, patch) as there:
             text = (there / "net.py").read_text()
             assert (there / "data").is_symlink()
+            again = proposals(NamedModule("net.py:Net", folder=str(there)))
+            assert name not in {p.name for p in again}
         ast.parse(text)
         # a decorator of torch needs it
         assert ("import torch\n" in text) == (name != "torch.compile")
@@ -112,8 +115,13 @@ def test_patches_are_priced(
     printed = capsys.readouterr().out
     headlines = [line for line in printed.splitlines() if line.startswith("# ")]
     assert headlines[0].startswith("# fused attention: ")
-    (tmp_path / "all.patch").write_text(printed.split("\n# ")[0])
-    options = ["--input", "8x3x256x256", "--patch", "all.patch", "--exit-code"]
-    assert run(["diff", "net.py:Net", *options]) == 1
-    assert "scaled_dot_product" in capsys.readouterr().out or headlines
+    assert any(line.startswith("# channels last: ") for line in headlines)
+    for patch in printed.split("\n\n# "):
+        (tmp_path / "one.patch").write_text(f"{patch}\n")
+        options = ["--input", "8x3x256x256", "--patch", "one.patch", "--exit-code"]
+        assert run(["diff", "net.py:Net", *options]) == 1
+        # proposed and priced are one number
+        saved = re.search(r", (-\d.* %), 90", patch)
+        assert saved is not None
+        assert saved[1] in capsys.readouterr().out
     assert run(["lint", "model.onnx", "--patch"]) == 2
