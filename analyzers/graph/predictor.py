@@ -6,6 +6,7 @@ One paper, one file of this folder. A file is a predictor if it sets ``PREDICTOR
 from __future__ import annotations
 
 import importlib
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -20,6 +21,7 @@ from perfc.common.plugins import LAB_HINT
 from perfc.errors import MissingExtraError, PerfcError
 from perfc.ir import cached_entity, record
 
+from ..intervals.conformal import band
 from .rows import Measurements, Quantity
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95
 """Quantiles between which nine in ten rows lie."""
+LEAST_ROWS = 20
+"""Held-out rows of a machine that give it a separate interval: one in twenty is an end."""
 
 
 @record
@@ -118,6 +122,7 @@ class GraphPredictor(ABC):
         self.variant = variant
         self.quantity = quantity
         self.factor: tuple[float, float, float] = (1.0, float("nan"), float("nan"))
+        self.factors: Mapping[str, tuple[float, float]] = {}
 
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
@@ -153,19 +158,28 @@ class GraphPredictor(ABC):
         low, high = np.quantile(ratio / middle, [LEAST_FACTOR, MOST_FACTOR])
         _, before, after = self.factor
         self.factor = (middle, float(np.fmin(low, before)), float(np.fmax(high, after)))
+        self.factors = {}
 
     def calibrate(self, validation: Measurements) -> None:
-        """Set the interval from errors on rows that were not trained on; by default one for all."""
+        """Set the intervals from errors on rows that were not trained on: of machines, and of all.
+
+        One for all would hold on the machine with the most rows alone.
+        """
         if not len(validation):
             return
         ratio = validation.values(self.quantity) / np.maximum(self.predict(validation), 1e-12)
         low, high = np.quantile(ratio, [LEAST_FACTOR, MOST_FACTOR])
         self.factor = (self.factor[0], float(low), float(high))
+        machine = np.array([r.target for r in validation.rows])
+        errors = {target: np.log(ratio[machine == target]) for target in validation.targets}
+        bands = {t: band(scores) for t, scores in errors.items() if len(scores) >= LEAST_ROWS}
+        self.factors = {t: (math.exp(b.low), math.exp(b.high)) for t, b in bands.items()}
 
     def estimates(self, data: Measurements) -> GraphEstimates:
         """Return corrected estimates with intervals; `PhysicalLimits` hold for what is printed."""
-        middle, low, high = self.factor
-        value = np.maximum(self.predict(data) * middle, 1e-12)
+        value = np.maximum(self.predict(data) * self.factor[0], 1e-12)
+        ends = [self.factors.get(row.target, self.factor[1:]) for row in data.rows]
+        low, high = np.reshape(ends, (-1, 2)).T
         inside = np.zeros(len(data), np.bool_)
         return GraphEstimates(value, value * low, value * high, inside, inside)
 

@@ -57,6 +57,7 @@ class GraphCard:
         metrics: metrics of tested rows.
         meta: what the predictor says of itself; digests of its schemas among it.
         arrays_sha256: digest of the arrays.
+        factors: ends of the interval over the estimate, on machines with enough held-out rows.
     """
 
     predictor: str
@@ -78,6 +79,7 @@ class GraphCard:
     small_peaks: tuple[float, ...] = ()
     arrays_sha256: str = ""
     format: int = FORMAT
+    factors: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def has_processors(self) -> bool:
@@ -204,6 +206,7 @@ def load(path: Path, *, trains: bool = True) -> tuple[GraphPredictor, GraphCard]
         made = predictor(card.predictor, Quantity(card.quantity), trains=trains)
         made.restore(arrays, card.meta)
         middle, low, high = map(float, card.factor)
+        made.factors = {t: (float(start), float(end)) for t, (start, end) in card.factors.items()}
     except (
         ArithmeticError,
         AttributeError,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from perfc.analyzers.estimate.interval import Interval
 from perfc.analyzers.graph.predictor import (
+    LEAST_ROWS,
     GraphPredictor,
     Say,
     TrainingBudget,
@@ -155,6 +156,21 @@ def test_a_few_rows_of_a_machine_correct_its_scale() -> None:
     ]
     slow.adapt(measurements().of(twice))
     assert slow.factor[0] == pytest.approx(2.0)
+
+
+def test_a_machine_with_enough_rows_has_a_separate_interval() -> None:
+    made, data = Oracle(), measurements()
+    names = {name: i for i, name in enumerate(data.targets)}
+    assert len(names) > 1
+    rows = [replace(r, time_s=(1 + names[r.target]) * r.time_s) for r in data.rows]
+    made.calibrate(data.of(rows))
+    for name, i in names.items():
+        assert made.factors[name] == pytest.approx((1 + i, 1 + i))
+    assert made.factor[2] == pytest.approx(len(names))
+    estimates = made.estimates(data.of([data.rows[0]]))
+    assert estimates.high / estimates.value == pytest.approx(1 + names[data.rows[0].target])
+    made.calibrate(data.of(rows[: LEAST_ROWS - 1]))
+    assert not made.factors
 
 
 def test_figures_are_drawn(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def card_of(
         tuple(sorted(peaks)),
         tuple(sorted({name for g in graphs for name in g.ops})),
         tuple(peaks[run] for run in sorted(peaks)),
+        factors=trained.factors,
     )
 
 
