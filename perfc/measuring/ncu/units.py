@@ -100,13 +100,13 @@ def factor(unit: str) -> float | None:
         above, below = factor(head), factor(per)
         return None if above is None or below is None else above / below
     if unit.lower() in _TIMES:
-        return _TIMES[unit.lower()]
+        return float(_TIMES[unit.lower()])
     if unit == "%":
         return 0.01
     match = _WORD.match(unit)
     if match:
         prefix = (match["prefix"] or "").lower()
-        return _BINARY[prefix] if prefix in _BINARY else _PREFIXES[prefix]
+        return float((_PREFIXES | _BINARY)[prefix])
     return _count(unit.lower())
 
 
