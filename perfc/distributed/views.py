@@ -142,7 +142,8 @@ def losses(c: DividedStepCost) -> Table:
             cell=lambda n: in_seconds(c.exchanged_s[n]) if n in c.exchanged_s else None,
         ),
     )
-    return tabulate(columns, sorted(time_s, key=lambda n: -time_s[n]))
+    ordered = sorted(time_s, key=lambda n: -time_s[n])
+    return tabulate(columns, ordered)
 
 
 def scale_document(view: ScaleView) -> Document:

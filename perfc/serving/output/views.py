@@ -243,7 +243,7 @@ def with_price(form: Callable[[float, Any], str]) -> Callable[[ServingReport], s
     """Return the cell of the price of a million tokens; empty without one."""
 
     def cell(r: ServingReport) -> str:
-        price = r.expenses and r.expenses.price_per_million
+        price = r.expenses.price_per_million if r.expenses else None
         return "" if price is None else form(price, r)
 
     return cell
@@ -287,7 +287,7 @@ def _tail(quantiles: Quantiles | None, band: IntervalFactors | None) -> str:
 
 
 def _joules(r: ServingReport) -> str:
-    each_j = r.expenses and r.expenses.energy_j_per_token
+    each_j = r.expenses.energy_j_per_token if r.expenses else None
     return "" if each_j is None else f"{each_j:.3g}"
 
 

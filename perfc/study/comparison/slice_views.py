@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
+from typing import Any
 
 from perfc.view.report.formats.document import (
     Amount,
-    Cell,
     Column,
     Document,
     Fact,
@@ -74,7 +74,7 @@ def table(slicing: Slicing) -> Table:
     currency = slicing.comparison.currency or "price"
     cuts = {id(s.row): s for s in slicing.slices}
 
-    def of(name: str, whole: Cell) -> Callable[[Row], Cell]:
+    def of(name: str, whole: Any) -> Callable[[Row], Any]:
         """Return the function of an attribute of a slice, with the cell of the whole card."""
         cell = attrgetter(name)
         return lambda row: cell(cuts[id(row)]) if id(row) in cuts else whole

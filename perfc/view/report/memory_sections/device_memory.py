@@ -143,7 +143,8 @@ def parts_of(view: DeviceMemory) -> Iterator[Part]:
         Column("share", unit=Unit.SHARE, cell=lambda p: p.nbytes / whole),
         Column("words", "contents", is_name=True, cell=lambda p: WORDS[p.name]),
     )
-    yield tabulate(columns, sorted(view.parts, key=lambda p: -p.nbytes))
+    ordered = sorted(view.parts, key=lambda p: -p.nbytes)
+    yield tabulate(columns, ordered)
     spans = ", ".join(
         f"{p.phase} {size_text(p.peak_bytes)} in {plural(p.kernels, 'kernel')}" for p in view.phases
     )
