@@ -19,6 +19,7 @@ from perfc.common.version import __version__
 from perfc.errors import PerfcError, suggestion
 
 COMPLETE = "_PERFC_COMPLETE"
+"""Variable by which click's completion scripts call the command."""
 ANYWHERE = ("--debug", "--no-code")
 """Options of all commands, which stand anywhere."""
 INTERRUPTED = 130

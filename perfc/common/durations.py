@@ -18,6 +18,7 @@ SECONDS: Mapping[str, float] = {
 }
 """Seconds per unit."""
 _WRITTEN = r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(\S{1,2})\s*"
+"""A number and a unit, as ``2.5 ms``."""
 
 
 def seconds_of(value: object, where: str, *, is_limit: bool = False) -> float:

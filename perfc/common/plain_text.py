@@ -10,6 +10,7 @@ import os
 import re
 
 _ODD = re.compile(r"[^ -~\n]")
+"""Characters that a terminal may take for a command, or not show."""
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)", re.MULTILINE)
 """Beginning of a line that GitHub's runner interprets as a command."""
 _BRACKETED = re.compile(r"#(?=#\w*\[)")

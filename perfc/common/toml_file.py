@@ -22,6 +22,7 @@ LARGEST_INTEGER = (1 << 63) - 1
 _DOTTED = re.compile(
     rf"""(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_PARTS}}}""", re.ASCII
 )
+"""A key of more parts than `MOST_PARTS`; possessive, so that no text takes quadratic time."""
 
 
 def read_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> str:

@@ -29,6 +29,7 @@ from .engine_commands import (
 LARGEST_BYTES = 1 << 18
 """Maximum bytes of a script or deployment file; PyYAML and shlex are slow."""
 DEGREES = frozenset({"tp", "pp", "dp", "ep", "nodes"})
+"""Options of degrees of parallelism, and of nodes."""
 COUNTS = frozenset(
     {
         "max_num_seqs",
@@ -44,8 +45,11 @@ COUNTS = frozenset(
 FORMATS = data_next_to(__file__)
 """Formats of weights by the names that engines give to methods of quantization."""
 AS_STORED = frozenset({"compressed-tensors", "auto", "none", "null", ""})
+"""Values of engines' options that keep the format of the checkpoint."""
 HALVES = frozenset({"auto", "half", "float16", "bfloat16", "f16", "bf16"})
+"""Values of engines' options for 16 bits; bfloat16 and float16 take equally long."""
 SCALES = {"k": 1e3, "m": 1e6, "K": 1 << 10, "M": 1 << 20}
+"""Suffixes of numbers in vLLM's options: ``1k`` is 1000, ``1K`` is 1024."""
 
 
 @frozen

@@ -20,7 +20,9 @@ WHERE = "--engine-args"
 MOST_NODES, DEEPEST, MOST_FILLED = 50_000, 64, 1 << 14
 """Largest deployment file: entries, nesting, and characters of variables in one container."""
 VARIABLE = re.compile(r"\$[({]?(\w+)[)}]?")
+"""A variable of the shell in a command: ``$PORT``, ``${PORT}``."""
 ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+"""A variable set in front of a command: ``MODEL=llama vllm serve``."""
 CONTINUED = re.compile(r"[\\`^][ \t\r]*\n")
 """End of a line that goes on in the next: of sh, PowerShell and cmd."""
 MOST_QUOTES = 3

@@ -21,6 +21,7 @@ from perfc.passes.precision.retype import precision_name
 from perfc.passes.runtimes import MAX_STREAMS, Layout, Serving, Tf32, canonical
 
 VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})(\.\S*)?")
+"""Major and minor number of a version, and the rest."""
 
 
 KERNELS, RUNS, STEP_LAW, RUN_LAW = "kernels", "runs", "step-law", "run-law"

@@ -19,6 +19,7 @@ from perfc.serving.cost.grid import Grid, octaves
 SIZES = octaves(1 << 10, 1 << 34, step=4)
 """Predicted message sizes; others are interpolated in the logarithm."""
 OPERATIONS = {exchange: operation for operation, exchange in EXCHANGES.items()}
+"""Numbers of operations in the rows that the collective predictor learned from."""
 
 
 @record

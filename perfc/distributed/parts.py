@@ -56,6 +56,7 @@ class PassSeconds:
 
 
 NO_EXCHANGE = Exchanged(0, 0.0)
+"""Parts on one rank exchange nothing."""
 WIDE = (2, 3, 4)
 """Ranks of activation tensors: rows, sequences, images."""
 

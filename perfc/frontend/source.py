@@ -34,6 +34,7 @@ BOMB_RATIO = 100
 _BLOCK_BYTES = 1 << 18
 """Bytes that are read and unpacked at a time."""
 _TEXT_SUFFIXES = (".onnxtxt", ".onnxtext", ".txt")
+"""Endings of ONNX in text form."""
 _DEEPEST_TEXT = 64
 """Maximum nesting of brackets, as of graphs in the binary form."""
 # Text up to the next bracket, strings included: each byte is looked at once.

@@ -32,6 +32,7 @@ _UNITS = {
     "GIB": GIB,
 }
 _WRITTEN = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*(%|[a-z]{0,3})\s*", re.IGNORECASE)
+"""A size or share as text: ``2 GiB``, ``10 %``."""
 
 
 @record

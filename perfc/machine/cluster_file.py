@@ -20,6 +20,7 @@ from .schema import Reader
 
 CLUSTER = "cluster"
 _KIND = re.compile(rb'^kind\s*=\s*"cluster"', re.MULTILINE)
+"""Clusters are recognized before they are parsed: a folder has many targets."""
 
 
 class _ClusterReader(Reader):

@@ -11,8 +11,11 @@ MAKERS = (
 )
 """Vendors and product lines that names may omit."""
 _MARKS = re.compile(r"\((?:r|tm|c)\)|[()\[\]®™]|\s+@.*|\s+cpu\b|\s+\d+-core processor.*")
+"""Parts that drivers add to names: trademarks, clocks (``@ 2.60GHz``), number of cores."""
 _SLICE = re.compile(r"[\s-]mig[\s-]+(?=\d+g\.)", re.IGNORECASE)
+"""Mark of a slice in names of devices: ``NVIDIA A100 MIG 3g.20gb``."""
 _MEMORY = re.compile(r"(?<![a-z0-9])(?:(\d+)-?g(?:i?b)?|hbm\d?e?|l?p?g?ddr\d?x?)(?![a-z0-9])-?")
+"""Sizes and kinds of memory in names: ``80gb``, ``hbm3``, ``lpddr5x``."""
 LONGEST = 64
 """Characters of the longest name."""
 

@@ -35,6 +35,7 @@ ROUNDED = 0.03
 _MAX_LOCATED = 100
 """Problems whose line is looked for, each in the whole file."""
 _HEAD_STR = re.compile(r'^(name|kind|description)\s*=\s*"([^"\\\n]*)"', re.MULTILINE)
+"""Text before the first table; a list of targets needs no more of each file."""
 _HEAD_ALIASES = re.compile(r"^aliases\s*=\s*\[([^\]]*)\]", re.MULTILINE)
 
 

@@ -148,6 +148,7 @@ class MemoryLevel:
 _FLOP_PER_SPECIAL = 8
 """The cheapest range reduction and polynomial: a lower bound must not count more."""
 _HALF = frozenset({"f16", "bf16"})
+"""Special functions of these run in pairs, at twice the rate of f32, where a target has no rate."""
 
 
 @frozen

@@ -195,7 +195,9 @@ OF_TRAINING = ("cp", "sp", "zero", "micro_batches", "schedule", "virtual_stages"
 """Degrees that apply to training only."""
 _THERE = f"there are {', '.join(k.replace('_', '-') for k in KEYS)}"
 _LEAST = {"sp": 0, "zero": 0, "micro_batches": 0}
+"""Degrees that may be 0 to say no; others are at least 1."""
 _MOST = {"sp": 1, "zero": 3, "micro_batches": 1 << 20}
+"""Sequence parallelism is on or off; ZeRO has three stages."""
 
 
 def flag(key: str) -> str:

@@ -46,7 +46,9 @@ _DEVICE = (
     "shared_memory_per_block_bytes",
 )
 _SCOPES = ("sustained", "one_core")
+"""Rates of the whole device, and of one core."""
 _SHAPES = ("small", "skinny", "direct", "depthwise")
+"""Shapes whose rate differs: small products, those of few rows, direct and depthwise ones."""
 _FLOP = (
     *("peak_flop_per_s", "sparse_flop_per_s", "sustained_flop_per_s"),
     *("flop_per_clock_per_sm", "one_core_flop_per_s", "energy_per_flop_j"),
@@ -109,7 +111,9 @@ _WRONG_UNIT = (
     r"(?i)_(?:[kmgt]hz|[kmgt]i?b(?:ytes)?|[kmgt]i?b(?:ytes)?_?p(?:er_)?s|[kmgtp]?(?:fl)?ops?"
     r"|[kmgtp]fl?op_per_s|us|ms|ns|[km]w)$"
 )
+"""Endings of keys in prefixed units: rates are in SI units, so that none is read a thousandfold."""
 _INTEGERS = re.compile(r"_count$|_per_block$|_per_sm$|^warp_size$|bytes$")
+"""Keys of counts, of which a fraction is an error of the file."""
 
 
 class Reader:

@@ -36,10 +36,13 @@ BELOW = 0.5
 EXTENTS, SOURCE = ("m", "n", "k", "elements", "batch", "heads"), "adapt"
 ROOFLINE = Predictor.ROOFLINE.value
 SECTION = re.compile(r"\s*\[")
+"""Beginning of a table of TOML."""
 OWN = re.compile(r"\s*\[\s*(?:adaptation\b|source\.adapt\s*\])")
+"""Tables that ``perfc adapt`` writes, and replaces when it runs again."""
 LONGEST_S, LARGEST = 1e6, 1e18
 """Longest time of a kernel, and largest parameter; products of larger ones overflow."""
 _FIXED = frozenset({"class", "dtype", "time_s", "protocol"})
+"""Columns of rows of kernels that are no extents."""
 
 
 @record

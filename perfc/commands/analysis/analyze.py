@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 """Exit code under ``--strict`` of an incomplete report."""
 STANDARD_INPUT = "-"
+"""Name of a model that is read from standard input, as other tools have it."""
 LONGEST_INPUT_BYTES = 2 << 30
 """Maximum size of a protobuf message."""
 HTML = "html"

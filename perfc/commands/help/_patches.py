@@ -24,6 +24,7 @@ TOOLS: Mapping[str, str] = {
 MOST_PATCHES = 8
 """Largest number of patches of a call."""
 OPTIONS = ("target", "runtime", "dtype", "batch", "seq", "input", "kwargs")
+"""Options of ``perfc analyze`` that an agent may give with a patch."""
 LONGEST_PATCH = 100_000
 """Characters of all patches of a call."""
 

@@ -13,6 +13,7 @@ from ..shared.listing import examples
 from ..shared.table import table_options
 
 ENVIRONMENT = "PERFC_UI_TOKEN"
+"""Every user of a machine sees its command lines, tokens included, but no environments."""
 
 
 @click.command("ui", epilog=examples("ui", "ui --host 0.0.0.0 --port 8080"))

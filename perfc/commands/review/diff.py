@@ -43,6 +43,7 @@ INCOMPLETE = 3
 MOST_TRACES = 26
 """Traces that letters number."""
 TRACE_SUFFIXES = (".json", ".sqlite", ".pb", ".pftrace")
+"""Endings of recorded profiles; two of them are compared kernel by kernel."""
 DOCUMENTS = {
     "diff": "perfc.review.diff.views:DiffViews",
     "trace-diff": "perfc.measuring.trace.difference:TraceDifference",

@@ -26,6 +26,7 @@ FIRST = (
 )
 """Options that most calls of a command have; they come first on its screen."""
 LAST = ("input", "kwargs", "jax", "color", "help", "help-all")
+"""Options at the end of a section: rare ones, and those of every command."""
 _SHARED = ("config", "isolated", "help-all", "help")
 
 

@@ -22,6 +22,7 @@ LARGE_BYTES = 8 << 20
 LISTENERS: list[Callable[[str], None]] = []
 """Functions that are called with the name of each pass when it has finished."""
 PASSES = ("load", "shapes", "canonicalize", "cost", "fuse", "roofline", "liveness", "report")
+"""Passes of an analysis in order; a bar of a known length needs them before they run."""
 
 
 class ProgressBar:

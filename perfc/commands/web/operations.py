@@ -22,7 +22,9 @@ Reply = dict[str, str | int]
 _NUMBER = re.compile(r"[1-9]\d{0,6}")
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,79}", re.ASCII)
 _FILE = re.compile(r"[\w(\[][\w .()\[\]+=,@-]{0,199}")
+"""Names of uploaded files: without separators, so that none leaves its folder."""
 _HUB = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+"""Names of models on the Hugging Face Hub, ``owner/name``, 96 characters each at most."""
 
 
 def failed(reason: str) -> Reply:

@@ -39,6 +39,7 @@ CORE = (
     "python_stdlib.zip",
     "pyodide-lock.json",
 )
+"""Files that Pyodide loads before the first package."""
 
 
 @cache

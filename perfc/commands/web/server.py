@@ -35,7 +35,9 @@ MOST_FILES = 64
 MOST_DISCARDED, LONGEST_DISCARDING_S = 1 << 26, 2.0
 """Bytes and seconds of a refused request that are read."""
 FIELDS = ("model", "answer", "form", "file")
+"""Fields of a form that are no settings of an operation."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+"""Names of this machine; requests to others may come from a page of the web (DNS rebinding)."""
 
 
 def is_loopback(host: str) -> bool:

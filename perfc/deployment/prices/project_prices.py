@@ -17,6 +17,7 @@ from perfc.machine import Machine, load_machine
 from .offers import LARGEST, Offer, RentalTerms, offers_of
 
 _SUFFIX = "_per_hour"
+"""Ending of a target's price, in a currency per hour."""
 _ABOUT = ("currency", "source", "date")
 
 

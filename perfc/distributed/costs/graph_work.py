@@ -43,6 +43,7 @@ PARTS = 16
 ANY_OPTIMIZER = "sgd"
 """Optimizer of the graph that is cut; the update is counted from the states of a rank."""
 FORWARD = (Phase.FORWARD, Phase.LOSS)
+"""Phases before gradients; a loss is computed with the forward pass."""
 SUFFIX = ".grad"
 """Suffix that the name of a backward node adds to that of its forward node."""
 

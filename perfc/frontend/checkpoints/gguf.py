@@ -24,6 +24,7 @@ GENERAL = "decoder"
 EXPERT = re.compile(r"(blk\.\d+\.ffn_(?:gate|up|down))\.\d+(\.\w+)")
 """Names of tensors of single experts, in files from before 2024-04."""
 NO_NAMES = frozenset({"family", "like"})
+"""Columns of a row that name no tensors."""
 
 
 @cache

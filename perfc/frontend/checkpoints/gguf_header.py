@@ -51,6 +51,7 @@ SCALARS = {
 }
 """Format of `struct` by type of a metadata value."""
 SPLIT = re.compile(r"(.*-)(\d{5})(-of-)(\d{5})(\.gguf)", re.IGNORECASE | re.DOTALL)
+"""Name of one of several files: ``model-00001-of-00003.gguf``, by llama.cpp's gguf-split."""
 DOWNLOAD = "download it again"
 
 

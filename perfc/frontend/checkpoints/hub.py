@@ -9,9 +9,11 @@ from perfc.common.extras import install_package
 from perfc.errors import ModelError, reason_of
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
+"""Names on the Hub, ``owner/name``."""
 FILES = (".onnx", ".gz", ".pir", ".pt2", ".txt", ".json", ".gguf", ".safetensors", ".py", ".pt")
 """Ends of names that are those of files."""
 REVISION = re.compile(r"[0-9a-f]{7,64}")
+"""Folders of snapshots in the Hub's cache are named by commits."""
 VARIANT = re.compile(
     r"^meta-|-(?:chat|instruct|it|base|hf|uncased)(?=-|$)|-v0\.1$", re.IGNORECASE | re.ASCII
 )

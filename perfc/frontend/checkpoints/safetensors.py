@@ -37,6 +37,7 @@ BITS = data_next_to(__file__)
 FLOATS = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
 """Element types of a configuration by those of a file."""
 PART = re.compile(r"(?!\.)[\w.-]{1,255}\.safetensors", re.ASCII)
+"""Files of an index lie next to it: names without separators and without a leading dot."""
 
 
 @record

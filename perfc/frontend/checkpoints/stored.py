@@ -11,6 +11,7 @@ from perfc.ir import DType, cached_entity, record
 from .ggml_types import GgmlType
 
 LAYERED = re.compile(r"layers\.(?:(\d+)\.(\d+)\.(?:\d+\.)*)?(.+)")
+"""Modules by layer: stack, layer, and the rest of the name."""
 
 
 @record

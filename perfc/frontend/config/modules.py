@@ -19,10 +19,15 @@ MOST_CHOICES = 256
 _TABLE: Mapping[str, Mapping[str, list[str]]] = data_next_to(__file__)
 _SCOPES, _LEAVES = _TABLE["scopes"], _TABLE["leaves"]
 _PRODUCT = re.compile(r"^\w+\.(\d+)\.(?:\d+\.)+(attention|mlp|moe\.\w+|mamba|delta)(?:\.(\w+))?$")
+"""Names of products in a lowered model: stack, layers, module and leaf."""
 _LAYER = re.compile(r"(?:^|\.)(?:layers|h|blocks?)\.(\d+)(?:\.(.+))?$")
+"""Layers in names of checkpoints: ``model.layers.3.mlp``, ``transformer.h.3``, ``blocks.3``."""
 _ATOM = re.compile(r"(\\.|\[\^?[^\]\\]*\]|[^\\\[\](){}|*+?^$])([*+?]?)")
+"""One character, class or escape of a regular expression, with its repetition."""
 _GROUP = re.compile(r"\((?:\?:)?([^()]*)\)(?![*+?{])")
+"""A group without repetition, whose alternatives can be written out."""
 _ALPHABET = [chr(c) for c in range(32, 127)]
+"""Names of modules are ASCII; a class matches some of these characters."""
 
 
 @lru_cache(maxsize=1 << 14)

@@ -65,7 +65,9 @@ HARMLESS = frozenset(
 )
 """Keys that some family reads and that change nothing where another has them."""
 _READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
+"""Entries of a family's ``READERS``: which families a file reads, without importing all of them."""
 _KEY = re.compile(r'keys\.\w+\(\s*((?:"\w+"(?:,\s*)?)+)')
+"""Keys that a family's file reads, for suggestions of misspelled ones."""
 
 
 def read_config(source: str | os.PathLike[str], like: str = "") -> LanguageModel:
@@ -240,7 +242,9 @@ def _dtype(keys: Keys) -> str:
 
 
 STATES = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
+"""Keys of the type of recurrent states."""
 POSITIONS = ("max_position_embeddings", "n_positions", "n_ctx", "max_target_positions")
+"""Keys of the longest sequence: Llama and BERT, GPT-2, earlier GPT, Whisper."""
 STRETCHED = frozenset({"linear", "dynamic", "yarn"})
 """Scalings of rotary embeddings whose factor is of positions that the configuration states without
 it. Source: vLLM, config/model.py, ``_get_and_verify_max_len``."""

@@ -26,12 +26,14 @@ from .pipeline import Latent, PartRole, PipelinePart, Tensor
 
 HERE = Path(__file__).parent / "graphs"
 ABSENT = "weights-are-absent.bin"
+"""External file of the weights of an export, which nobody reads: sizes suffice."""
 BATCH, MOST = "batch", 1 << 12
 EXAMPLES = 2
 """Batch that a denoiser is exported with: exporters take 1 for an extent that broadcasts."""
 FORM = 1
 """Version of the cached graphs; others are exported again."""
 PACKAGES = ("diffusers", "torch", "onnxscript")
+"""Packages that change an export: a cached one is of their versions."""
 
 
 def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:

@@ -77,9 +77,12 @@ MOST_FLOATS = 16
 ELEMENT_BITS: dict[int, int] = {d.onnx: d.bits for d in BY_ONNX.values() if d.bits}
 
 _FLOAT_FIELD = frozenset({_D.FLOAT, _D.COMPLEX64})
+"""Types stored in ``float_data``; a complex number is two floats (onnx.proto)."""
 _DOUBLE_FIELD = frozenset({_D.DOUBLE, _D.COMPLEX128})
 _UINT64_FIELD = frozenset({_D.UINT32, _D.UINT64})
+"""Types stored in ``uint64_data`` (onnx.proto)."""
 _SIX_BIT = frozenset({_D.FLOAT6E2M3, _D.FLOAT6E3M2})
+"""Types of which four elements fill three bytes."""
 
 
 @cache

@@ -49,9 +49,13 @@ NUMBERED = r"(s|unk__|dim_?|d)\d+"
 CHANNELS = (1, 3)
 """Channels of an image: grey or in colours."""
 CACHED = r"past|cache|present|history|(^|[._])kv"
+"""Names of inputs that hold keys and values, or states, of earlier tokens."""
 CROSS = r"encoder|cross"
+"""Names of inputs from an encoder, whose length is no length of the decoder."""
 SOUND = r"audio|wave|speech|sound|input_values"
+"""Names of inputs of sound, whose long axis counts samples."""
 COMPANION = r"mask|position|token_type|segment"
+"""Names of inputs that accompany tokens and have their length."""
 
 
 @record

@@ -149,7 +149,9 @@ def _build_sparse(decoder: WireDecoder, fields: Fields) -> SparseTensor:
 
 
 _LISTS = ("tensors", "graphs", "strings", "sparse_tensors", "type_protos")
+"""Fields of an attribute with several values, and without a packed form."""
 _SINGLES = ("f", "i", "s", "t", "g", "tp", "sparse_tensor")
+"""Fields of an attribute with one value."""
 _TYPE_OF_FIELD = {name: kind for kind, name in FIELD_OF_TYPE.items()}
 
 
@@ -291,6 +293,7 @@ _FAST = {
     "ValueInfoProto": read_value_info,
     "StringStringEntryProto": read_entry,
 }
+"""Messages that most of a file consists of have readers by hand."""
 
 MESSAGES = {
     name: MessageTable(

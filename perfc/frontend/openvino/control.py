@@ -11,6 +11,7 @@ from .call import LayerCall, LayerScope
 from .document import network_of
 
 FLOWS = frozenset({"If", "Loop", "TensorIterator"})
+"""Layers with bodies."""
 Body = Callable[[LayerScope], None]
 """Function that lowers the layers of a graph."""
 

@@ -13,6 +13,7 @@ from .call import AtenCall, ProgramScope, names_of
 from .sizes import member_of, size_of
 
 FLOWS = frozenset({"cond", "while_loop", "scan", "map_impl", "map"})
+"""Higher-order operators, which have graphs as operands."""
 I64 = DataType.INT64
 Body = Callable[[ProgramScope, Sequence[Mapping[str, Any]]], None]
 """Function that lowers the nodes of a graph."""

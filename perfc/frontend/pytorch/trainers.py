@@ -7,6 +7,8 @@ from typing import Any
 from .torch_module import is_torch_module
 
 OPTIMIZERS = ("adafactor", "muon", "adamw", "adam", "sgd")
+"""Optimizers by the part of a trainer's name that says them; longer names first, as ``adamw`` has
+``adam``."""
 PRECISIONS = {"bf16-mixed": "amp-bf16", "16-mixed": "amp-f16", "bf16-true": "bf16"}
 """Deployment's types by Lightning's."""
 

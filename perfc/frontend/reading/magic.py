@@ -36,6 +36,7 @@ _PREFIXES: tuple[tuple[bytes, str, str], ...] = (
 _RELAX = re.compile(rb'\s*\{\s*"(root_index"\s*:\s*\d|root"\s*:\s*\d|metadata"\s*:\s*\{\s*"tvm_)')
 """Beginning of a JSON document of TVM; ``root`` in versions before 0.22."""
 _HTML = (b"<!doctype", b"<html", b"<head", b"<body")
+"""Beginnings of pages, which a download saves in place of a file that needs a login."""
 
 
 class Form(Enum):

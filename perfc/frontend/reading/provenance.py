@@ -21,6 +21,7 @@ FRAME = re.compile(r'"([^"\n]*)"(?:, line |:(?=\d+:\d))(\d+)')
 CALL = re.compile(r"(?<=\w)_+\d*$")
 """End of the name of a call that PyTorch numbers, or of a function that works in place."""
 SCOPE = re.compile(r"'([^']*)'")
+"""Names in the list that torch.onnx writes as text: ``['', 'encoder', 'encoder.layer']``."""
 FOREIGN = re.compile(
     r"/torch/(nn|_\w+|functional|utils|export)\b|/perfc/frontend/\w+/(export|worker)\.py|^<"
     r"|-packages/(torch|jax|flax)/|^runpy\.py|/runpy\.py|^-$"

@@ -25,6 +25,7 @@ MOST_BYTES = 4 << 20
 SETTLED_NS = 2_000_000_000
 """Age of a change from which the next one has another time in any file system."""
 _BY_CONTENT: WeakValueDictionary[tuple[object, ...], Module] = WeakValueDictionary()
+"""Modules that are still in use; others are read again, as they take memory."""
 _EXTERNAL: WeakKeyDictionary[Module, tuple[str, tuple[Place, ...]]] = WeakKeyDictionary()
 """Digest of the contents of a module in other files, and their places."""
 

@@ -36,6 +36,7 @@ _MASK64 = (1 << 64) - 1
 _VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)
 
 _ELEMENT_WIRE = {FieldKind.INTS: _VARINT, FieldKind.FLOATS: _FIXED32, FieldKind.DOUBLES: _FIXED64}
+"""Wire types of repeated numbers that are not packed, as proto2 writes them by default."""
 _NUMBER = {_VARINT: rb"[\x80-\xff]{0,9}[\x00-\x7f]", _FIXED32: b".{4}", _FIXED64: b".{8}"}
 """The bytes of one number by wire type."""
 _RUN_BYTES = 1 << 16

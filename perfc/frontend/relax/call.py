@@ -22,6 +22,7 @@ lowers = LOWERINGS.lowers
 MOST_NODES = 500_000
 """Maximum expressions, those of functions that are called several times included."""
 LITERALS = frozenset({"PrimValue", "IntImm", "FloatImm", "int", "float", "bool"})
+"""Nodes of TVM's JSON that are numbers, not values of the program."""
 
 
 @mutable

@@ -32,6 +32,7 @@ MOST_AXES = 64
 MOST_WRITTEN = 16384
 """Maximum characters of the elements of a tensor in base64 that are read."""
 WEIGHTS = re.compile(rb'"[A-Za-z0-9+/=\\]{%d,}+"' % MOST_WRITTEN)
+"""Base64 of stored tensors: longer than any name, and skipped without decoding."""
 NUMBERS = frozenset(
     {
         "groups",

@@ -23,6 +23,7 @@ LOWERINGS: Lowerings[Lowering] = Lowerings(__package__)
 """Lowerings by operation without its dialect."""
 lowers = LOWERINGS.lowers
 TENSOR = re.compile(r"tensor<((?:(?:\?|\d+)x)*)(\w+)(?:,.*)?>")
+"""A type of MLIR: ``tensor<8x?x16xf32>``."""
 
 
 def meta_of_type(text: str) -> Meta:

@@ -33,6 +33,7 @@ DEEPEST = 32
 """Nesting of calls."""
 Frames: TypeAlias = "tuple[str, ...]"
 PLACE = re.compile(r'loc\("([^"]*)"(?!:)')
+"""A name of a location: ``loc("jit(f)/dot"(#loc1))``; with a colon it is a file and line."""
 STORED = re.compile(r"(params|parameters|variables|weights)\b")
 """Names of arguments that are trees of parameters."""
 FEW = 4

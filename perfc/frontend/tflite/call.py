@@ -35,6 +35,7 @@ QUANTIZED = (
     DataType.UINT4,
     DataType.INT2,
 )
+"""Types that have a scale; others with one are floats."""
 
 
 @record

@@ -46,6 +46,7 @@ class SourceNodes:
 _COPIES = frozenset({"ReorderInput", "ReorderOutput", "MemcpyToHost", "MemcpyFromHost"})
 """Copy operators of runtimes, whose result is their input."""
 _TOKEN = re.compile(r"_token_\d+$")
+"""onnxruntime appends it to copies of names that its optimizers make."""
 _EPILOGUES = frozenset(
     {
         "BatchNormalization",

@@ -14,6 +14,7 @@ from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
 CYCLES = ("sm__cycles_elapsed.avg", "smsp__cycles_elapsed.avg", "Elapsed Cycles")
+"""Names of the raw page, of sub-partitions, and of the details page."""
 CYCLES_PER_S = (
     "sm__cycles_elapsed.avg.per_second",
     "smsp__cycles_elapsed.avg.per_second",
@@ -35,6 +36,7 @@ DEVICE_NAME = "device__attribute_display_name"
 SCALAR = {"f32": "f", "f16": "h", "f64": "d"}
 """Letter of ``fadd``, ``ffma`` and ``fmul`` for each element type."""
 SCALAR_PATTERN = "{unit}__sass_thread_inst_executed_op_{letter}{op}_pred_on.sum"
+"""Threads whose instruction was not predicated off; letters are f, h, d for the types."""
 PER_CYCLE = ".per_cycle_elapsed"
 SCALAR_OPS = {"add": 1, "fma": 2, "mul": 1}
 """Flop of each instruction: equations 3.4 and 3.5."""

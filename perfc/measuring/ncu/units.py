@@ -35,16 +35,21 @@ class NumberFormat(Enum):
 
 
 _SPACES = dict.fromkeys(map(ord, " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}'’"))
+"""Separators of thousands by locale: blanks, apostrophes of Switzerland."""
 _POINTED = re.compile(r"-?(\d{1,3}(,\d{3})+|\d+)\.\d+$")
+"""A number that only a decimal point makes sense of: ``1,234.5``."""
 _COMMAED = re.compile(r"-?(\d{1,3}(\.\d{3})+|\d+),\d+$")
+"""A number that only a decimal comma makes sense of: ``1.234,5``."""
 _GROUPS = {
     NumberFormat.POINT: re.compile(r"-?\d{1,3}(,\d{3}){2,}$"),
     NumberFormat.COMMA: re.compile(r"-?\d{1,3}(\.\d{3}){2,}$"),
 }
+"""Two groups of thousands and more are no fraction."""
 _LONG_FRACTION = {
     NumberFormat.POINT: re.compile(r"-?\d+\.(\d{1,2}|\d{4,})$"),
     NumberFormat.COMMA: re.compile(r"-?\d+,(\d{1,2}|\d{4,})$"),
 }
+"""Fractions of other than three digits are no group of thousands."""
 _EXPONENT = re.compile(r"e[+-]?\d+$", re.IGNORECASE)
 
 

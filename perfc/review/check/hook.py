@@ -21,7 +21,9 @@ ENTRY = """\
 """Hook that runs the installed perfc; ``verbose``, as else warnings are not shown."""
 _REPOS = re.compile(r"^repos:[ \t]*(#.*)?$", re.MULTILINE)
 _FIRST = re.compile(r"^([ \t]*)- ", re.MULTILINE)
+"""The first entry of a list, whose indentation others follow."""
 _OWN = re.compile(r"\bperfc[ -]check\b")
+"""A hook of perfc, which is not added twice."""
 
 
 def entered(text: str) -> str | None:

@@ -22,6 +22,7 @@ from .neutral import changed, units
 from .worktree import commit_of
 
 HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+"""Head of a hunk of a unified diff; a number of lines of 1 is left out."""
 LONGEST_TEXT = 100
 """Maximum characters of a line of code in a report."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

@@ -15,6 +15,7 @@ from perfc.passes.runtimes import Steps, of_steps
 from .imports import content, folder_of, parsed, sources_of
 
 METHOD = r"(?ms)^(class {}\b(?:(?!^class ).)*?^( +))(def {}\(self(?:, (\w+))?(?:, )?[^\n]*?:\n)"
+"""A method of a class: the class up to it, its indentation, its head, its first parameter."""
 DOCSTRING = r'(\s*(?:"""|\'\'\').*?(?:"""|\'\'\')\n)?'
 LAST = r"(?ms)^class {}\b(?:(?!^class ).)*?^( +)def __init__\(.*?(?=\n+(?:\1def|\1@|\S|\Z))"
 """End of the constructor of a class."""
@@ -22,6 +23,7 @@ CHANNELS_LAST = "memory_format=torch.channels_last"
 SOFTMAX = re.compile(
     r"(\w+) = (?:[\w.]*\bsoftmax\((.+), (?:dim=)?-1\)|\(?(.+?)\)?\.softmax\((?:dim=)?-1\))"
 )
+"""A statement of softmax over the last axis, as a function or a method; others stay."""
 SCORES = re.compile(
     r"(?:torch\.matmul\()?([^@]+?)(?: @ |, )([^@]+)\.(?:mT|transpose\(-[12], -[12]\))"
     r"(?:\.contiguous\(\))?\)?(?: ([*/]) (.+))?"
@@ -35,6 +37,7 @@ STEPS = {
 }
 """Changes of scores named {0}, with the argument of the fused function that does the same."""
 VALUES = r"torch\.matmul\({0}, ([\w.]+)\)|\b{0} @ ([\w.]+(?:\([^()]*\))?)"
+"""The product of probabilities and values, as a function or an operator."""
 
 
 @record

@@ -13,9 +13,11 @@ from perfc.common.repository import git, is_revision
 from perfc.errors import ModelError
 
 LFS_POINTER = b"version https://git-lfs"
+"""First line of a file that Git LFS stores elsewhere (specification, version 1)."""
 LARGEST_POINTER_BYTES = 1024
 """Maximum bytes of a pointer. Source: git-lfs, docs/spec.md."""
 _OID = re.compile(rb"^oid sha256:([0-9a-f]{64})$", re.MULTILINE)
+"""Hash by which the local store of Git LFS has a file."""
 
 
 @contextmanager

@@ -11,11 +11,15 @@ from perfc.review.lint.finding import Finding
 from perfc.review.lint.traced import TracedSubject, TraceRule, amount, kernel_rows
 
 COPIES = frozenset(("clone", "contiguous", "copy_", "reshape"))
+"""Operators that copy a tensor, or do so where strides do not fit."""
 SHORT_NS = 10_000
 """Time of a transfer from the host that is mostly its launch: 256 KiB at 25 GB/s."""
 _LAYOUT = re.compile(r"nchwToNhwc|nhwcToNchw|nchw_?2_?nhwc|nhwc_?2_?nchw|batched_transpose_", re.I)
+"""Kernels of cuDNN and MIOpen that change layouts around a convolution."""
 _FILL = re.compile(r"\[?(CUDA )?memset|.*(fillBuffer|FillFunctor)", re.I)
+"""Launches that fill memory, by CUDA's runtime, rocclr and PyTorch."""
 _SENT = re.compile(r"HtoD|Host -> ")
+"""Copies to the device in names of kernels."""
 _WITH_HOST = re.compile(r"HtoD|DtoH|Host")
 
 

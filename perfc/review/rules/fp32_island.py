@@ -17,7 +17,9 @@ from .cast_chain import dtype_of, operand
 HALF = frozenset({DType.F16, DType.BF16})
 WIDE = frozenset({DType.F32})
 WIDE_ON_PURPOSE = frozenset({Kind.REDUCTION, Kind.NORMALIZATION, Kind.SOFTMAX, Kind.SIGNAL})
+"""Kinds that frameworks compute in f32 in mixed precision (lists of torch.amp)."""
 RANGE_HUNGRY = (Exp, Pow, Log, Erf, CumSum, Softplus, Reciprocal, Sqrt)
+"""Operators that frameworks compute in f32 for their range (lists of torch.amp)."""
 MAX_NODES = 64
 """Maximum operators of an island, which bounds the search from each cast."""
 

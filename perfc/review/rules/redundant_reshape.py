@@ -10,6 +10,7 @@ from perfc.review.lint.fixes.edit import ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 
 VIEWS = (Reshape, Flatten, Squeeze, Unsqueeze)
+"""Operators that move nothing, so that only the last of a chain counts."""
 
 
 class RedundantReshape(Rule):

@@ -13,6 +13,7 @@ from ..engine import Engine, run_in
 RANKS = (2, 4, 8, 16, 32)
 """Numbers of GPUs that are suggested: heads of most models divide by powers of two."""
 FORMATS = (WeightFormat.F8, WeightFormat.I4)
+"""Narrower formats, the widest first."""
 LEAST_BUDGET = 2048
 """Token budget of a step that is suggested."""
 

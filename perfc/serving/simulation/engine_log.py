@@ -22,12 +22,15 @@ MOST_RANKS = 1024
 INTERVAL_S = 10.0
 """Seconds between two lines of throughput of vLLM, where the log has only one."""
 TIME = re.compile(r"(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
+"""Time of a line, with or without a year and a fraction."""
 LINE = re.compile(
     r"(?P<arrival>Received request )|(?P<reply>\"POST /\S* HTTP/[\d.]+\" 200\b)"
     r"|(?P<rates>Avg prompt throughput: )|(?P<prompts>Prefill batch)|(?P<answers>Decode batch)"
 )
 GENERATION = re.compile(r"/(?:completions|generate|responses|messages) HTTP")
+"""Routes of servers that generate tokens; others are health checks and metrics."""
 RANK = re.compile(r"Engine \d{1,9}|(?:DP|TP|PP|EP)\d{1,9}(?: (?:DP|TP|PP|EP)\d{1,9})*")
+"""Names of engines and ranks in lines, of which each reports its own rates."""
 RATES = re.compile(
     r"Avg prompt throughput: (\d{1,9}(?:\.\d{1,9})?) tokens/s, "
     r"Avg generation throughput: (\d{1,9}(?:\.\d{1,9})?) tokens/s"

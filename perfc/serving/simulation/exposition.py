@@ -18,8 +18,11 @@ METRIC = re.compile(
     r"(?:vllm[:_]request_(prompt|generation)_tokens"
     r"|sglang[:_](prompt|generation)_tokens_histogram)_(?P<part>bucket|sum)\b"
 )
+"""Histograms of tokens per request by vLLM and SGLang (Prometheus text format)."""
 EDGE = re.compile(r"""[{,]\s*le="([^"]{1,32})\"""")
+"""Upper edge of a bucket."""
 MODEL = re.compile(r"""[{,]\s*model_name="([^"]{0,256})\"""")
+"""Series of one server by model, which are added up."""
 SCRAPE_TIME = re.compile(r"#\s*(\d{9,11}(?:\.\d{1,9})?)\s*$")
 MOST_SERIES = 20_000
 """Maximum number of series of one scrape."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perfc.deployment import Deployment
 
 WILDCARDS = frozenset("*?[")
+"""Characters of patterns; a file that exists may have them in its name."""
 
 
 @frozen

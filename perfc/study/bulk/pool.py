@@ -23,6 +23,7 @@ from .jobs import BulkSetting, ModelJob
 RECYCLED_AFTER = 2_000
 """Models after which a worker is replaced, so that caches of the process stay small."""
 CONTEXT = get_context("spawn")
+"""A forked process would inherit locks and threads of its parent."""
 
 
 @frozen

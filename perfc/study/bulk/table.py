@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 METADATA = b"perfc-bulk"
+"""Key of the metadata by which a shard is known as one of ``perfc bulk``."""
 MOST_HOLDER = 200
 """Characters that say which process holds a lock."""
 IDENTITY = {

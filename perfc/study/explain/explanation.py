@@ -34,8 +34,10 @@ from .ceilings import KernelPart, kernel_of, kernel_part
 from .prediction import PredictionPart, prediction_part
 
 _LETTER = re.compile(r"[A-Za-z_]\w*")
+"""Variables of a formula."""
 _KERNEL = re.compile(r"kernel[:# ]?([0-9]{1,9})")
 _CLOSED = re.compile(r"\((\d+)//(\d+)\)")
+"""Divisions of two numbers, once their variables are filled in."""
 
 
 @record

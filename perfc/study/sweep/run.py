@@ -30,6 +30,7 @@ from .results import Crossover, Point, Regime, SizeLimit, Sweep
 from .search import largest, merged_spans
 
 _MEMORY = frozenset({Ceiling.L1, Ceiling.L2, Ceiling.DEVICE})
+"""Ceilings of memory; a kernel under another is limited by computation."""
 
 
 @dataclass(slots=True)

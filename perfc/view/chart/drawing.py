@@ -10,6 +10,7 @@ from .chart import Chart
 from .spec import spec
 
 _SYMBOL = re.compile(r'(<path aria-label="([^"]*)" role="graphics-symbol"[^>]*)/>')
+"""Points of Vega's drawing, which get a title for tooltips."""
 
 
 def svg(chart: Chart) -> str:

@@ -11,6 +11,7 @@ from perfc.ir import Op, record
 
 SECTIONS = ("Shapes", "Work", "Traffic", "Source")
 _COUNT = re.compile(r"``(\w+_per_\w+)``")
+"""Names of counts in docstrings, which pages show as numbers."""
 _HEADING = re.compile(rf"(?:^|(?<=\s))({'|'.join(SECTIONS)}):\s*", re.MULTILINE)
 
 

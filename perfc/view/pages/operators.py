@@ -15,6 +15,7 @@ from .catalogue import documentation, find_operator, module_file, operators
 _OPERANDS = re.compile(r"(\w+(?:,\s*\w+)*)\[([^\]]*)\]")
 _AS = re.compile(r"as (\w+)\b")
 BODIES = ("has_function", "has_context_dependent_function")
+"""Fields of an ONNX schema that defines an operator by others."""
 UNITS = ("mac", "alu", "sfu", "integer")
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TITLES = {"attention": "Attention", "gelu": "Gelu", "bias_gelu": "Add + Gelu"}
 """Titles of kernels by the pattern that they match, however it is written."""
 _NUMBER = re.compile(r"\d+")
+"""Numbers in texts of types, by which several that differ only in them are one."""
 
 
 def title(kernel: Kernel) -> str:

@@ -18,6 +18,7 @@ NOT_OF_TEXT = frozenset(
         "projector_hidden_act",
     }
 )
+"""Keys of a wrapper that are not those of its text model."""
 INHERITED = ("tie_word_embeddings",)
 """Keys that the language model takes from outside where it has none."""
 Parts = tuple[tuple[Stack, ...], Tower | None, tuple[str, ...]]

@@ -41,6 +41,7 @@ from .streams import gathered
 WHOLE = (ForwardStep.PREFILL, ForwardStep.TRAINING)
 """Steps that encoders run in."""
 WIDE = ("float32", "f32", "fp32", "float")
+"""Names of 32-bit floats in configurations."""
 LONG = 2048
 """Tokens of a sequence where nobody says how many."""
 MUL = Mul()

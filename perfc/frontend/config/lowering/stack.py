@@ -46,6 +46,7 @@ from .written_out import capped
 
 MUL, TURN = Mul(), Transpose(perm=(0, 2, 1))
 STATES = (Mamba, Mamba2, DeltaNet, ShortConvolution)
+"""Mixers with a state of fixed size in place of a cache of keys and values."""
 
 
 def tokens_of(stack: Stack, sequences: Dim, length: Dim) -> Tokens:

@@ -16,6 +16,7 @@ from .step import Running
 
 CONV = VarlenCausalConvWithState(activation="silu")
 PLAIN_CONV = VarlenCausalConvWithState()
+"""Convolution of a gated product, without an activation."""
 GATED_NORM = GatedRMSNorm()
 MUL, SILU = Mul(), Swish()
 

@@ -63,6 +63,7 @@ _CLASSES = {
     Kind.OPTIMIZER: TracedClass.OPTIMIZER,
     Kind.COLLECTIVE: TracedClass.COMMUNICATION,
 }
+"""Classes of traced kernels for kinds of analyzed ones, so that both lists have one alphabet."""
 
 
 @record

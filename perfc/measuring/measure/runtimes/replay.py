@@ -13,9 +13,11 @@ from typing import Any
 from perfc.common.fitted import data_next_to
 
 ATEN = re.compile(r"aten::([A-Za-z_]\w{0,99})")
+"""Operators of PyTorch alone are replayed: a name from a file calls nothing else."""
 TYPES: Mapping[str, str] = data_next_to(__file__)
 """Names of PyTorch by code."""
 LEAST_S = 1e-3
+"""Shorter measurements depend on the timer's resolution and on interrupts."""
 MOST_REPEATS = 200
 """Seconds of executions between two readings of the clock, and their maximum number."""
 LONGEST = 200

@@ -15,9 +15,13 @@ from .events import Event, number, text, whole
 MOST_LAYERS = 200_000
 """Layers that are read; an engine has a few thousand."""
 _ONNX = re.compile(r"\[ONNX Layer: ([^\]]+)\]")
+"""Nodes of a layer in TensorRT's metadata."""
 _FOREIGN = re.compile(r"ForeignNode\[(.+?)\.\.\.(.+?)\]")
+"""Layers that Myelin compiled have their first and last node: ``ForeignNode[a...b]``."""
 _WRAPPED = re.compile(r"^(?:PWN\(|\()+")
+"""Fused pointwise layers are named ``PWN(a, b)``."""
 _REFORMAT = re.compile(r"^Reformatting CopyNode\b")
+"""Layers that TensorRT inserts to change a layout."""
 RANGE = "..."
 
 

@@ -45,9 +45,12 @@ class WeightRole:
 
 
 SCALE = WeightRole(1.0, 0.02, True)
+"""Scales near 1 and above 0: signals neither vanish nor overflow in deep networks."""
 SHIFT = WeightRole(0.0, 0.02)
 VARIANCE = WeightRole(1.0, 0.1, True)
+"""Variances above 0, as a root of them divides."""
 LEAST_REFILLED = 4
+"""Fewer elements may be a constant of the model, as a scale or an axis."""
 _NORMS: dict[str, tuple[WeightRole, ...]] = {
     "BatchNormalization": (SHIFT, SCALE, SHIFT, SHIFT, VARIANCE),
     "LayerNormalization": (SHIFT, SCALE, SHIFT),
@@ -58,7 +61,9 @@ _NORMS: dict[str, tuple[WeightRole, ...]] = {
     "SimplifiedLayerNormalization": (SHIFT, SCALE),
 }
 _SCALING = frozenset({"Mul", "Div", "Pow", "Sqrt", "Reciprocal", "Log", "PRelu"})
+"""Operators that multiply by a weight or divide by it: values near 0 would stop the signal."""
 _PASSING = frozenset({"Cast", "Transpose", "Reshape", "Unsqueeze", "Squeeze", "Identity"})
+"""Operators that pass a weight on with its values."""
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
 
 

@@ -39,6 +39,7 @@ TITLES = {
     },
 }
 OUTSIDE = "(outside)"
+"""Row of the time outside of all modules or lines."""
 
 
 @record

@@ -31,9 +31,11 @@ from .idle import (
 )
 
 WAIT = re.compile(r"StreamWaitEvent")
+"""Calls that let one stream wait for another: ``cudaStreamWaitEvent``, ``hipStreamWaitEvent``."""
 MOST_EARLIER = 64
 """Kernels that ended before another which are looked through for the one it waited for."""
 COPIES = ("Mem", "CUDA mem", "[CUDA mem")
+"""Beginnings of names of copies, by Kineto and Nsight Systems."""
 
 
 @mutable

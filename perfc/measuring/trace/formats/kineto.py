@@ -48,16 +48,20 @@ COLLECTIVE, NCCL = "Collective name", "nccl:"
 _ARGUMENTS = ("Input Dims", "Input type", "Concrete Inputs", "Input Strides")
 EVENTS, DEVICES = "traceEvents", "deviceProperties"
 _DEVICE = frozenset({"kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"})
+"""Categories of events on a device; names differ by version of Kineto."""
 _OPERATOR = frozenset({"cpu_op", "operator"})
 _HOST = re.compile(r"(\w+_)?(runtime|driver)")
+"""Categories of calls: ``cuda_runtime``, ``cuda_driver``, ``hip_runtime``."""
 _ANNOTATIONS = {"user_annotation": 0, "gpu_user_annotation": 1}
 _LEGACY = {"CUDA functions": "kernel", "CPU functions": "cpu_op"}
 """Categories of events without one, by process. Source: autograd profiler before Kineto."""
 _STEP = re.compile(r"ProfilerStep#(\d{1,9})")
 _MODULE = "nn.Module: "
 _FRAME = re.compile(r"([^()=]{1,1000})\((\d{1,9})\): ([\w.<>]{1,200})")
+"""A Python frame: ``model.py(12): forward``."""
 _BUILTIN = re.compile(r"<built-in (method|function) [\w.]{1,100}( of [\w.]{1,100})?")
 _HOME = re.compile(r"^(/home|/Users|[A-Za-z]:[/\\]Users)[/\\][^/\\]+[/\\]")
+"""Home folders, which name a user and differ between machines."""
 _INSTALLED = re.compile(r"(site|dist)-packages[/\\]torch[/\\]")
 """Names of functions; folders of users and of torch. Source: torch/csrc/profiler/collection.cpp."""
 _WORDS = re.compile(
@@ -65,6 +69,7 @@ _WORDS = re.compile(
     r'|kernel|mem(cpy|set)|gpu_\w+|user_annotation|python_function|ac2g|\w+_(runtime|driver))"',
     re.IGNORECASE,
 )
+"""Words of Kineto in the first bytes; other writers use Chrome's format too."""
 
 
 def reads(head: str) -> bool:

@@ -29,6 +29,7 @@ from ..facts import (
 from ..timeline import HostKind, HostLabel, HostTimeline
 
 PREFIX = "CUPTI_ACTIVITY_KIND_"
+"""Tables of activities that CUPTI recorded, in Nsight's SQLite export."""
 COPIES = {1: "HtoD", 2: "DtoH", 8: "DtoD", 10: "PtoP"}
 """Directions of copies. Source: CUpti_ActivityMemcpyKind."""
 LONGEST_S = 120.0
@@ -38,6 +39,7 @@ STEPS = 100_000
 MOST_DEVICES = 1024
 """Maximum devices with facts, as of the other formats."""
 _OPERATOR = re.compile(r"([\w.]+::[\w.:]+|[\w.:]+(?=, (?:seq|op_id) = ))(?:, |$)")
+"""Ranges of ``emit_nvtx``: ``aten::mm, seq = 3`` or ``aten::mm, op_id = 7``."""
 _SIZES = re.compile(r"\bsizes = (\[[\d\[\], ]{0,4000}\])(?:, [a-z]|$)")
 """Names and extents in ranges of NVTX. Source: torch/csrc/profiler/util.cpp, getNvtxStr."""
 

@@ -34,6 +34,7 @@ DIRECTIONS = (
     ("DEVICE_TO_HOST", "DtoH"),
     ("DEVICE_TO_DEVICE", "DtoD"),
 )
+"""Names of copies as Kineto has them, so that both count as one."""
 
 
 def reads(head: str) -> bool:

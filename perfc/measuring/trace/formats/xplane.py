@@ -31,7 +31,9 @@ MOST_THREADS = 100_000
 MOST_EVENTS = 4_000_000
 """Maximum kernels, and launches, of a trace, which are joined in memory."""
 OPERATIONS = "XLA Ops"
+"""Line of the operations of a TPU; GPUs have lines of streams."""
 _SHAPE = re.compile(r"\b(bf16|f8\w*|[fsuc]\d{1,3}|pred)\[([\d,]{0,200})\]")
+"""Type and extents of XLA: ``bf16[8,128]``."""
 _PLANE = re.compile(r"/(?:host:(?:CPU|metadata)|device:[A-Z]+:\d)|Task Environment")
 SCHEMA = """
 XSpace 1 planes XPlane*
@@ -46,6 +48,7 @@ StatMetadata 1 id int 2 name text
 """
 """Messages of an XSpace. Source: tsl/profiler/protobuf/xplane.proto."""
 _DEVICE = re.compile(r"/device:(?:GPU|TPU):\d{1,6}")
+"""Planes of devices in the profiler's protocol buffer."""
 
 
 def reads(head: str) -> bool:

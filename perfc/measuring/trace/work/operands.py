@@ -20,11 +20,15 @@ _WORDS: dict[str, str] = _TABLE["words"]
 SCALAR_TYPES: list[str] = _TABLE["scalars"]
 """Element types by their number in ``c10/core/ScalarType.h``."""
 _OPAQUE = re.compile(r"OpaqueType<(\d+)")
+"""Kernels that only copy bits name the size of an element: ``OpaqueType<4>``."""
 _BY_SIZE = {1: DType.U8, 2: DType.F16, 4: DType.F32, 8: DType.F64, 16: DType.C128}
+"""A type with the bytes of an element, where a name has only these: its rate does not matter."""
 _REAL = re.compile(
     r"(?<![\w:])(?:c10::(?:BFloat16|Half)|__half|__(?:nv|hip)_bfloat16|float|double)\b"
 )
+"""Types of C++ that a kernel computes in, in its template arguments."""
 _FIRST = re.compile(r"<(?:unsigned char|signed char|long|int|short|bool)\b(?! int)")
+"""Integers count where no float is named: indices are integers too."""
 MOST_ELEMENTS = 1 << 40
 """Maximum elements of an operand; extents of a damaged trace multiply to more."""
 PACKED = 2

@@ -281,6 +281,7 @@ depend on data. Arguments after the roles are not read.
 Sources: native_functions.yaml of PyTorch; ``TORCH_LIBRARY`` of vLLM, SGLang, AITER, FlashAttention.
 """
 _GENERATED = re.compile(r"triton_(poi|red|per)(?=_fused)")
+"""Kernels of Inductor: pointwise, reduction, persistent reduction."""
 _PARTIAL = re.compile(r"cat|pad|gather|scatter|index|embedding|slice|select|masked|split")
 """Names of generated kernels that may read or write parts of their operands."""
 

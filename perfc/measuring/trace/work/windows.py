@@ -19,6 +19,7 @@ _DIRECT = re.compile(
     r"implicit|fprop|dgrad|wgrad|igemm|xdl|im2col|scudnn_\d|conv2d_grouped|depthwise|naive_conv",
     re.IGNORECASE,
 )
+"""Kernels of convolutions that do all multiplications, unlike Winograd's and FFTs."""
 _FILTERED = re.compile(r"winograd|fft|f3x2|f2x3|sp3", re.IGNORECASE)
 """Names of convolutions that multiply each pair, and of those that transform them first."""
 

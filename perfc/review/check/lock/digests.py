@@ -15,6 +15,7 @@ PREDICTING = (
 )
 """Packages that compute figures, in addition to top-level modules."""
 _SUFFIXES = (".py", ".npz", ".toml")
+"""Files that change figures: code, weights and fitted constants."""
 
 
 @cache

@@ -20,6 +20,7 @@ RUNS = 5
 VARIED = 2
 """Number of runs with other extents than assumed, if the model supports it."""
 _FOLDER = "session.model_external_initializers_file_folder_path"
+"""Option by which onnxruntime finds external weights of a model that it is given as bytes."""
 
 
 def session(model: bytes, folder: Path | None = None) -> Any:

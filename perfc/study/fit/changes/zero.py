@@ -27,6 +27,7 @@ STAGES = (
     (2, (BufferRole.STATE, BufferRole.GRADIENT)),
     (3, (BufferRole.STATE, BufferRole.GRADIENT, BufferRole.PARAMETER)),
 )
+"""Tensors that each stage of ZeRO divides among ranks (Rajbhandari et al. 2020)."""
 WHOLE_LAYERS = 2
 """Complete layers in stage 3: the running one and the next, which is prefetched."""
 

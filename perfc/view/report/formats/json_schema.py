@@ -16,6 +16,7 @@ from .json_form import CONVENTIONS, SCHEMA, key_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ARGUMENT = re.compile(r"^    (\w+): (.*(?:\n        .*)*)", re.MULTILINE)
+"""Fields with their words in a docstring of Google's style, as descriptions of the schema."""
 
 AMOUNT: dict[str, object] = {
     "type": "object",

@@ -37,6 +37,7 @@ ROOM_FOR_NAMES = 22
 LONGEST_FORMULA = 60
 """Maximum length of printed formulas; data formats have the longer ones."""
 HARD_SPACE = "\N{NO-BREAK SPACE}"
+"""Keeps a formula on one line; it is printed as a blank."""
 
 
 class Style(Enum):
