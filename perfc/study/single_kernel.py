@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from perfc.common.fitted import data_next_to
 from perfc.deployment import Deployment, DeploymentKeywords
 from perfc.errors import ParseError
 from perfc.ir import (
@@ -116,90 +117,36 @@ def _make_experts(e: Extents, function: str) -> Op:
     return operator("moe")(k=e["chosen"], activation_type=name)  # type: ignore[call-arg]
 
 
-BINARY = ("add", "mul", "sub", "div")
-UNARY = ("relu", "gelu", "sigmoid", "tanh", "exp")
-_ROWS = {"rows": KernelExtent("independent rows"), "columns": KernelExtent("elements per row")}
-KERNELS: Mapping[str, KernelKind] = {
-    "matmul": KernelKind(
-        "matrix product, [m, k] by [k, n]",
-        {
-            "m": KernelExtent("rows of the first matrix and the result"),
-            "n": KernelExtent("columns of the second matrix and the result"),
-            "k": KernelExtent("reduction dimension"),
-            "batch": KernelExtent("batch size", 1),
-        },
-        lambda e, f: operator("matmul")(),
-        _matmul,
-        {"m": 4096, "n": 4096, "k": 4096},
-    ),
-    "conv": KernelKind(
-        "2-D convolution with square filters and same padding",
-        {
-            "batch": KernelExtent("images", 1),
-            "channels": KernelExtent("input channels"),
-            "filters": KernelExtent("output channels"),
-            "height": KernelExtent("image height"),
-            "width": KernelExtent("image width"),
-            "kernel": KernelExtent("kernel size", 3),
-            "stride": KernelExtent("stride", 1),
-            "groups": KernelExtent("groups; equal to --channels for a depthwise convolution", 1),
-        },
-        _make_conv,
-        _conv,
-        {"channels": 64, "filters": 64, "height": 56, "width": 56},
-    ),
-    "attention": KernelKind(
-        "attention",
-        {
-            "batch": KernelExtent("sequences", 1),
-            "heads": KernelExtent("query heads"),
-            "seq": KernelExtent("query tokens"),
-            "head_dim": KernelExtent("head dimension", 64),
-            "keys": KernelExtent("key and value tokens, if different from --seq", 0),
-            "kv_heads": KernelExtent("key and value heads, if fewer than --heads", 0),
-        },
+BINARY = frozenset({"add", "mul", "sub", "div"})
+"""Elementwise functions of two operands."""
+FORMS: Mapping[str, tuple[Callable[[Extents, str], Op], Callable[[Extents, str], Shapes]]] = {
+    "matmul": (lambda e, f: operator("matmul")(), _matmul),
+    "conv": (_make_conv, _conv),
+    "attention": (
         lambda e, f: operator("attention")(is_causal=int(f == "causal")),  # type: ignore[call-arg]
         _attention,
-        {"heads": 16, "seq": 1024},
-        ("full", "causal"),
     ),
-    "experts": KernelKind(
-        "mixture-of-experts layer",
-        {
-            "tokens": KernelExtent("tokens"),
-            "hidden": KernelExtent("hidden size"),
-            "inner": KernelExtent("expert intermediate size on this device"),
-            "chosen": KernelExtent("experts per token"),
-            "experts": KernelExtent("number of experts"),
-        },
-        _make_experts,
-        _experts,
-        {"tokens": 64, "hidden": 2048, "inner": 768, "chosen": 8, "experts": 128},
-        ("gated", "plain"),
-    ),
-    "softmax": KernelKind(
-        "softmax of each row",
-        _ROWS,
+    "experts": (_make_experts, _experts),
+    "softmax": (
         lambda e, f: operator("softmax")(axis=-1),  # type: ignore[call-arg]
         lambda e, f: (("rows", "columns"),),
-        {"rows": 4096, "columns": 1024},
     ),
-    "norm": KernelKind(
-        "normalization of each row, with scale",
-        _ROWS,
-        lambda e, f: operator(f)(axis=-1),  # type: ignore[call-arg]
-        _norm,
-        {"rows": 4096, "columns": 1024},
-        ("layer_norm", "rms_norm"),
-    ),
-    "elementwise": KernelKind(
-        "elementwise function of one or two operands",
-        {"elements": KernelExtent("number of output elements")},
+    "norm": (lambda e, f: operator(f)(axis=-1), _norm),  # type: ignore[call-arg]
+    "elementwise": (
         lambda e, f: operator(f)(),
         lambda e, f: (("elements",),) * (2 if f in BINARY else 1),
-        {"elements": 1 << 20},
-        (*UNARY, *BINARY),
     ),
+}
+"""Operator and operands of each kind, by its extents and function."""
+KERNELS: Mapping[str, KernelKind] = {
+    name: KernelKind(
+        row["title"],
+        {extent: KernelExtent(**words) for extent, words in row["extents"].items()},
+        *FORMS[name],
+        row["usual"],
+        tuple(row.get("functions", ())),
+    )
+    for name, row in data_next_to(__file__).items()
 }
 """Kinds of kernels by name; collectives are in `perfc.study.collective`."""
 LARGEST = 1 << 40

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import StrEnum
+from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 from perfc.ir import frozen
 
@@ -89,99 +90,22 @@ class PageOperation:
     page: tuple[str, ...] = ()
 
 
-_MACHINE = PageSetting("target", "--target", "Machine", SettingKind.MACHINE, "a100")
-_BATCH = PageSetting("batch", "--batch", "Batch", SettingKind.NUMBER)
-_SEQ = PageSetting("seq", "--seq", "Sequence length", SettingKind.NUMBER)
-_DTYPE = PageSetting("dtype", "--dtype", "Precision", SettingKind.NAME, choices="precisions")
-_RUNTIME = PageSetting("runtime", "--runtime", "Runtime", SettingKind.NAME, choices="runtimes")
-_TRAIN = PageSetting(
-    "train", "--train", "Optimizer, to train", SettingKind.NAME, choices="optimizers", empty="none"
-)
-_PREDICTOR = PageSetting(
-    "predictor",
-    "--predictor",
-    "Predictor",
-    SettingKind.NAME,
-    choices="predictors",
-    empty="perfc",
-    is_plugged_in=True,
-)
-_DEPLOYMENT = (_BATCH, _SEQ, _DTYPE, _RUNTIME, _TRAIN)
-OPERATIONS = (
-    PageOperation(
-        "analyze",
-        ("analyze",),
-        "Analyze",
-        "Predicted time, lower bound, roofline, memory and kernels on one machine.",
-        (_MACHINE, *_DEPLOYMENT, _PREDICTOR),
-        ("--no-predict", "--no-what-if"),
-        ("--no-what-if",),
-    ),
-    PageOperation(
-        "compare",
-        ("compare",),
-        "Compare",
-        "Machines, runtimes and precisions side by side.",
-        (
-            PageSetting("target", "--target", "Machines", SettingKind.MACHINES, "a100,h100,l4,t4"),
-            *_DEPLOYMENT,
-            replace(_PREDICTOR, flag="--predictors", choices="sets_of_predictors"),
-        ),
-        ("--no-predict",),
-    ),
-    PageOperation(
-        "fit",
-        ("fit",),
-        "Fit",
-        "Largest batch that fits in memory, and what would free memory.",
-        (_MACHINE, *_DEPLOYMENT),
-    ),
-    PageOperation(
-        "serve",
-        ("llm", "serve"),
-        "Serve",
-        "Latency, throughput and price of serving an LLM, by perfc or a published predictor.",
-        (
-            PageSetting("target", "--target", "Machine", SettingKind.MACHINE, "h100"),
-            PageSetting("tp", "--tp", "GPUs per replica", SettingKind.NUMBER),
-            PageSetting("isl", "--isl", "Prompt tokens", SettingKind.NUMBER, "2048"),
-            PageSetting("osl", "--osl", "Generated tokens", SettingKind.NUMBER, "256"),
-            PageSetting(
-                "concurrency", "--concurrency", "Requests at once", SettingKind.NUMBER, "16"
-            ),
-            PageSetting("dtype", "--dtype", "Weights", SettingKind.NAME, choices="weight_formats"),
-            PageSetting("runtime", "--runtime", "Engine", SettingKind.NAME, choices="engines"),
-            replace(_PREDICTOR, choices="serving_predictors"),
-        ),
-    ),
-    PageOperation(
-        "plan",
-        ("plan",),
-        "Train",
-        "Fastest parallelism of a training step on many GPUs.",
-        (
-            PageSetting("target", "--target", "Node", SettingKind.MACHINE, "dgx-h100"),
-            PageSetting("gpus", "--gpus", "GPUs", SettingKind.NUMBER, "8"),
-            PageSetting("global_batch", "--global-batch", "Global batch", SettingKind.NUMBER),
-            _SEQ,
-            PageSetting(
-                "train",
-                "--train",
-                "Optimizer",
-                SettingKind.NAME,
-                choices="optimizers",
-                empty="none",
-            ),
-        ),
-    ),
-    PageOperation(
-        "mig",
-        ("mig",),
-        "Slice",
-        "Smallest slice of a GPU that is large enough, also by published rules.",
-        (_MACHINE, *_DEPLOYMENT),
-    ),
-)
+_TABLE = data_next_to(__file__)
+
+
+def _setting(row: str | dict[str, Any]) -> PageSetting:
+    """Return a setting by its fields, or by the name of one that several operations have."""
+    given = _TABLE["settings"][row] if isinstance(row, str) else row
+    return PageSetting(**{**given, "kind": SettingKind(given["kind"])})
+
+
+def _operation(row: dict[str, Any]) -> PageOperation:
+    texts = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+    return PageOperation(**{**texts, "settings": tuple(map(_setting, row["settings"]))})
+
+
+OPERATIONS = tuple(map(_operation, _TABLE["operations"]))
+"""Operations in the order of their tabs."""
 
 
 class AnswerForm(StrEnum):
