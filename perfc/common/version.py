@@ -1,5 +1,8 @@
 """Versions of perfc and of installed packages."""
 
+import os
+import sys
+import sysconfig
 from functools import cache
 
 __version__ = "0.2.0"
@@ -14,3 +17,9 @@ def version_of(package: str) -> str:
         return version(package)
     except (PackageNotFoundError, ValueError):
         return ""
+
+
+def installation() -> tuple[str, ...]:
+    """Return what changes with the packages of this Python, and with perfc."""
+    installed = os.stat(sysconfig.get_path("purelib")).st_mtime_ns
+    return sys.executable, __version__, str(installed)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from perfc.common.cache_folder import cached
-from perfc.common.version import version_of
+from perfc.common.version import installation, version_of
 from perfc.errors import MissingExtraError, ModelError
 from perfc.ir import Module
 
 from ..reading.module_name import NamedModule, is_catalogued, is_named, require_code
-from ..reading.process import answer_of, installation
+from ..reading.process import answer_of
 
 LONGEST_S = 600
 """Maximum seconds of an export."""

@@ -22,8 +22,7 @@ from socketserver import ForkingMixIn, StreamRequestHandler, UnixStreamServer
 from typing import Any
 
 from perfc.common.cache_folder import cache_folder
-
-from .process import installation
+from perfc.common.version import installation
 
 
 class KeptServer(ForkingMixIn, UnixStreamServer):

@@ -7,22 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from perfc.common.version import __version__
 from perfc.errors import ModelError
 
 KEEP_S = "PERFC_KEEP_S"
 """Variable with the idle seconds after which a worker ends that stays; without it none does."""
-
-
-def installation() -> tuple[str, ...]:
-    """Return what changes with the packages of this Python, and with perfc."""
-    installed = os.stat(sysconfig.get_path("purelib")).st_mtime_ns
-    return sys.executable, __version__, str(installed)
 
 
 def child_environment() -> dict[str, str]:
