@@ -2,7 +2,6 @@
 
 import os
 import sys
-import sysconfig
 from functools import cache
 
 __version__ = "0.2.0"
@@ -21,5 +20,7 @@ def version_of(package: str) -> str:
 
 def installation() -> tuple[str, ...]:
     """Return what changes with the packages of this Python, and with perfc."""
+    import sysconfig
+
     installed = os.stat(sysconfig.get_path("purelib")).st_mtime_ns
     return sys.executable, __version__, str(installed)
