@@ -10,7 +10,7 @@ import pytest
 
 import perfc
 from perfc.analyzers.artefacts.artefact import Artefact
-from perfc.analyzers.estimators.forest import learned
+from perfc.analyzers.estimators.forest import Forests
 from perfc.analyzers.estimators.forest_reason import reasons
 from perfc.study.explain import explain
 from perfc.study.explain.prediction_text import reason_lines
@@ -48,7 +48,7 @@ def test_scale_and_factor_give_the_prediction(bert: perfc.Report, folder: Path) 
     index = product_of(bert)
     found = reasons(replace(bert.execution, folder=folder), index)
     assert found is not None
-    predicted = learned(replace(bert.execution, folder=folder), [index])[index]
+    predicted = Forests().estimate(replace(bert.execution, folder=folder), [index])[index]
     assert found.scale_s * found.factor == pytest.approx(predicted.time_s, rel=1e-3)
 
 
