@@ -25,6 +25,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,41 +51,9 @@ from perfc_lab.tables.whole_models import graded
 
 TIMM, WHOLE, HELP = "timm_benchmark", "whole_models", "help_nas_latency"
 SPACES = {"nasbench201": "nb201", "fbnet": "fbnet"}
-TARGETS = {
-    "RTX 3090": "rtx3090",
-    "RTX 4090": "rtx4090",
-    "RTX PRO 6000 Blackwell Max-Q": "rtx-pro-6000-max-q",
-    "A10": "a10",
-    "A40": "a40",
-    "A100": "a100-sxm4-80gb",
-    "A100-SXM4": "a100-sxm4-80gb",
-    "A100-SXM4-40GB": "a100-sxm4-40gb",
-    "A100-SXM4-80GB": "a100-sxm4-80gb",
-    "T4": "t4",
-    "V100": "v100-sxm2-32gb",
-    "V100-16GB": "v100-sxm2-16gb",
-    "V100-SXM2-16GB": "v100-sxm2-16gb",
-    "V100-SXM2-32GB": "v100-sxm2-32gb",
-    "Jetson AGX Xavier": "jetson-agx-xavier",
-    "Jetson Nano": "jetson-nano",
-    "Jetson Nano 2GB": "jetson-nano-2gb",
-    "Jetson Xavier NX": "jetson-xavier-nx",
-    "Intel i7-12700H": "core-i7-12700h",
-    "Intel i9-10940X": "core-i9-10940x",
-    "Xeon Cascade Lake": "xeon-platinum-8280",
-    "Xeon Gold 5117 (8 threads)": "xeon-gold-5117",
-    "Xeon Gold 6148": "xeon-gold-6148",
-    "Xeon Platinum 8163": "xeon-platinum-8163",
-    "gold_6226": "xeon-gold-6226",
-    "gold_6240": "xeon-gold-6240",
-    "silver_4114": "xeon-silver-4114",
-    "silver_4210r": "xeon-silver-4210r",
-    "1080ti": "gtx1080ti",
-    "2080ti": "rtx2080ti",
-    "titanx": "titan-x-pascal",
-    "titanxp": "titan-xp",
-}
-"""The fastest variant of a device whose variant is not given."""
+TARGETS, RUNTIMES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values()
+"""The fastest variant of a device whose variant is not given, and of runtimes the table of one that
+fuses most like them, or more."""
 DTYPES = {
     "amp_fp16": "amp-f16",
     "amp_bf16": "amp-bf16",
@@ -95,23 +64,6 @@ DTYPES = {
     "tf32": "",
 }
 """Rows in ``fp32`` may have used TF32 where there is any, so that floors always may."""
-RUNTIMES = {
-    "eager": "eager",
-    "torchscript": "inductor",
-    "tf1": "inductor",
-    "tf2": "inductor",
-    "paddle": "ort",
-    "paddle-cpu": "ort",
-    "paddle-mkldnn": "ort",
-    "openvino": "tensorrt",
-    "onnxruntime": "ort",
-    "onnxruntime-tensorrt": "tensorrt",
-    "paddle-trt": "tensorrt",
-    "tensorrt": "tensorrt",
-    "tensorrt-plugin": "tensorrt",
-    "fastertransformer": "tensorrt",
-}
-"""Runtimes by the table of the one that fuses most like them, or more."""
 ODD: Mapping[tuple[str, str, str, int], str] = {
     ("pd__Fix_ResNeXt101_32x48d_wsl__320", "V100", "fp32", 8): "named as wrong where the table is "
     "described: its 1×1 products alone take 189 of the 205 ms at the card's highest clock",

@@ -16,6 +16,7 @@ import io
 import json
 import sys
 import tempfile
+import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,53 +31,9 @@ import torch
 import perfc
 from perfc.passes.roofline.parameters import Role
 
-TORCHVISION = (
-    *("resnet18", "mobilenet_v2", "mobilenet_v3_small", "squeezenet1_1", "shufflenet_v2_x0_5"),
-    *("efficientnet_b0", "regnet_y_400mf", "mnasnet0_5", "densenet121", "convnext_tiny"),
-    *("swin_t", "swin_v2_t", "vit_b_32", "googlenet", "maxvit_t"),
-)
-TIMM = (
-    *("resnet26", "resnext26ts", "seresnet18", "ghostnet_050", "lcnet_050", "tinynet_e"),
-    *("hardcorenas_a", "dla46_c", "semnasnet_050", "vit_tiny_patch16_224", "deit_tiny_patch16_224"),
-    *("beit_base_patch16_224", "cait_xxs24_224", "xcit_nano_12_p16_224", "convnext_atto"),
-    *("mixer_s32_224", "gmlp_ti16_224", "poolformer_s12", "pit_ti_224", "levit_128s"),
-    *("edgenext_xx_small", "mobilevit_xxs", "mobilevitv2_050", "nf_regnet_b0", "repvgg_a0"),
-)
-SMALL = {
-    "hidden_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 128,
-    "vocab_size": 512,
-    "max_position_embeddings": 64,
-}
-GPT = {"n_embd": 64, "n_layer": 2, "n_head": 4, "vocab_size": 512, "n_positions": 64}
-GROUPED = {**SMALL, "num_key_value_heads": 2, "head_dim": 16, "pad_token_id": 0}
-TRANSFORMERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "bert": ("Bert:MaskedLM", SMALL),
-    "bert-classifier": ("Bert:SequenceClassification", SMALL),
-    "roberta": ("Roberta:MaskedLM", SMALL),
-    "electra": ("Electra:MaskedLM", {**SMALL, "embedding_size": 32}),
-    "albert": ("Albert:MaskedLM", {**SMALL, "embedding_size": 32}),
-    "distilbert": (
-        "DistilBert:MaskedLM",
-        {"dim": 64, "n_layers": 2, "n_heads": 4, "hidden_dim": 128, "vocab_size": 512},
-    ),
-    "gpt2": ("GPT2:CausalLM", GPT),
-    "gpt2-untied": ("GPT2:CausalLM", {**GPT, "tie_word_embeddings": False}),
-    "gpt-neox": ("GPTNeoX:CausalLM", SMALL),
-    "opt": ("OPT:CausalLM", {**SMALL, "ffn_dim": 128, "word_embed_proj_dim": 64}),
-    "bloom": ("Bloom:CausalLM", {"hidden_size": 64, "n_layer": 2, "n_head": 4, "vocab_size": 512}),
-    "llama": ("Llama:CausalLM", GROUPED),
-    "llama-tied": ("Llama:CausalLM", {**GROUPED, "tie_word_embeddings": True}),
-    "mistral": ("Mistral:CausalLM", GROUPED),
-    "qwen2": ("Qwen2:CausalLM", GROUPED),
-    "qwen3": ("Qwen3:CausalLM", {**GROUPED, "tie_word_embeddings": True}),
-    "gemma": ("Gemma:CausalLM", GROUPED),
-    "phi": ("Phi:CausalLM", SMALL),
-    "stablelm": ("StableLm:CausalLM", GROUPED),
-    "olmo2": ("Olmo2:CausalLM", GROUPED),
-}
+TORCHVISION, TIMM, BASES, TRANSFORMERS = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text()
+).values()
 
 
 @dataclass(frozen=True)
@@ -124,8 +81,9 @@ def module_of(name: str) -> tuple[torch.nn.Module, tuple[torch.Tensor, ...]]:
     if name in TRANSFORMERS:
         import transformers
 
-        kind, sizes = TRANSFORMERS[name]
-        family, _, head = kind.partition(":")
+        known = TRANSFORMERS[name]
+        sizes = BASES.get(known.get("base"), {}) | known.get("sizes", {})
+        family, _, head = known["kind"].partition(":")
         config = getattr(transformers, f"{family}Config")(**sizes)
         config._attn_implementation, config.use_cache = "eager", False
         prefix = "AutoModelFor" + head
