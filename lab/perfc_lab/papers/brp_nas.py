@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LAYERS = 4
 """Graph convolutions of the predictor in the paper."""
 DROPOUT = 0.2
-"""Of the paper; the authors' file for latency has 0.002."""
+"""Dropout of the paper; the authors' file for latency has 0.002."""
 OPERATORS = Schema("Eagle nodes", indicators(VOCABULARY))
 ONE_HOT, PMGNS = "one-hot", "pmgns"
 
