@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +17,7 @@ from perfc.common.version import installation, version_of
 from perfc.errors import MissingExtraError, ModelError
 from perfc.ir import Module
 
+from ..checkpoints import hub
 from ..reading.module_name import NamedModule, is_catalogued, is_named, require_code
 from ..reading.process import answer_of
 
@@ -50,13 +52,13 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
     }
     export = partial(exported, model, json.dumps(request, default=described))
     read = partial(module_from, model)
-    # the classes of a catalog change with what is installed
     catalog, _, name = model.name.partition(":")
-    is_fixed = is_catalogued(model) and (catalog != "transformers" or name[:1].isupper())
-    if not is_fixed:
+    # a folder of a configuration may change; the path of one of the hub has its revision
+    if not is_catalogued(model) or os.path.exists(os.path.join(model.folder, name)):
         return read(export())
-    code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.iterdir())]
-    key = repr((export.args, installation(), version_of("torch"), version_of(catalog), code))
+    packages = version_of("torch"), version_of(catalog)
+    code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.glob("*.py"))]
+    key = repr((export.args, installation(), packages, hub.cached(name), code))
     return cached("exports", key, read, export)
 
 
