@@ -35,7 +35,9 @@ def record_constructions() -> dict[int, str]:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and len(frames) < MOST_FRAMES:
             file = frame.f_code.co_filename
-            if not file.startswith(foreign):
+            # a constructor that calls that of its base class is no line of who constructs it
+            is_base = frame.f_locals.get("self") is self
+            if not is_base and not file.startswith(foreign):
                 frames.append(f'File "{file}", line {frame.f_lineno}, in {frame.f_code.co_name}\n')
             frame = frame.f_back
         made[id(self)] = "  ".join(reversed(frames))
