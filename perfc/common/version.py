@@ -4,7 +4,7 @@ import os
 import sys
 from functools import cache
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 @cache

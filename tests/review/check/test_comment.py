@@ -45,7 +45,7 @@ def result(model: str, standing: str = "same", **more: object) -> dict[str, obje
 def check(*results: object, **more: object) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "perfc": "0.2.0",
+        "perfc": "0.3.0",
         "outcome": "pass",
         "results": list(results),
         "errors": [],
@@ -103,7 +103,7 @@ def test_a_comment_has_a_headline_limits_tables_and_reasons() -> None:
         "",
         f"Removed: {', '.join(f'r{i:02d}.onnx' for i in range(10))} and 1 more.",
         "",
-        "<sub>1 model unchanged. cached. perfc 0.2.0</sub>",
+        "<sub>1 model unchanged. cached. perfc 0.3.0</sub>",
     ]
 
 
@@ -127,7 +127,7 @@ def test_the_headline_is_the_verdict(made: Any, headline: str) -> None:
 def test_ten_models_are_named_and_no_more_said_of_them() -> None:
     text = render(check(*(result(f"r{i}", "skipped") for i in range(10))))
     assert "Skipped: r0, r1, r2, r3, r4, r5, r6, r7, r8, r9.\n" in text
-    assert "<sub>0 models unchanged. perfc 0.2.0</sub>" in text
+    assert "<sub>0 models unchanged. perfc 0.3.0</sub>" in text
     assert "not checked: broken" in render(check(errors=["broken"]))
 
 
