@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 import perfc
-from perfc.frontend.pytorch import worker
+from perfc.frontend.pytorch import catalogs, worker
 from perfc.frontend.pytorch.torch_program import module_of
 from perfc.view.report.sections.kernels import collect
 
@@ -75,7 +75,7 @@ def answered(library: str, name: str) -> tuple[float, float] | str:
     request: dict[str, Any] = {"name": f"{library}:{name}", "inputs": [], "kwargs": {}, "dims": {}}
     try:
         if library == "transformers":
-            request["kwargs"] = shallow(worker.pretrained(name).config_class())
+            request["kwargs"] = shallow(catalogs.pretrained(name).config_class())
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder, "model.pt2")
             made = worker.exported({"input": None, "examples": None, **request}, archive)
@@ -92,7 +92,7 @@ def late(*_: object) -> None:
 def main() -> None:
     """Print the shares of each network, and how many have 98 % in each."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("library", choices=worker.CATALOGS)
+    parser.add_argument("library", choices=catalogs.CATALOGS)
     parser.add_argument("count", type=int, nargs="?", default=20)
     parser.add_argument("--names", nargs="*")
     given = parser.parse_args()

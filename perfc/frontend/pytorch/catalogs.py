@@ -1,0 +1,97 @@
+"""Libraries that create models by name, with random weights; nothing is downloaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from inspect import Parameter, signature
+from typing import Any
+
+from perfc.common.fitted import data_next_to
+from perfc.errors import ModelError
+
+
+def of_timm(name: str, kwargs: Mapping[str, Any]) -> Any:
+    """Return a model of timm."""
+    timm = import_module("timm")
+    if not timm.is_model(name):
+        near = ", ".join(timm.list_models(f"*{name[:6]}*")[:5])
+        raise ModelError(f"timm has no model {name}", hint=near and f"did you mean {near}?")
+    return timm.create_model(name, **kwargs)
+
+
+def of_torchvision(name: str, kwargs: Mapping[str, Any]) -> Any:
+    """Return a model of torchvision."""
+    models = import_module("torchvision.models")
+    if name not in models.list_models():
+        raise ModelError(f"torchvision has no model {name}", hint="torchvision.models.list_models")
+    make = models.get_model_builder(name)
+    without = {key: None for key in ("weights", "weights_backbone") if key in parameters_of(make)}
+    return make(**without, **kwargs)
+
+
+def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
+    """Return a model of transformers."""
+    transformers = import_module("transformers")
+    plain, kind = name.rpartition("/")[2], pretrained(name)
+    if kind is not None:
+        config = kind.config_class()
+    elif plain in KNOWN:
+        config = transformers.AutoConfig.for_model(**KNOWN[plain])
+    else:
+        try:
+            config = transformers.AutoConfig.from_pretrained(
+                name, local_files_only=True, trust_remote_code=False
+            )
+        except (OSError, ValueError):
+            config = transformers.AutoConfig.for_model(**shipped(name))
+    config.use_cache = False
+    for key, value in kwargs.items():
+        setattr(config, key, value)
+    architectures = getattr(config, "architectures", None) or [name]
+    kind = pretrained(str(architectures[0]))
+    if kind is not None:
+        return kind(config)
+    return transformers.AutoModel.from_config(config, trust_remote_code=False)
+
+
+def parameters_of(function: Any) -> Mapping[str, Parameter]:
+    """Return the parameters of a function by name, those behind ``*`` left out."""
+    every = signature(function).parameters
+    return {n: p for n, p in every.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+
+
+def pretrained(name: str) -> Any:
+    """Return the class of models of transformers of a name; None if it has none."""
+    kind = getattr(import_module("transformers"), name, None)
+    return kind if isinstance(kind, type) and hasattr(kind, "config_class") else None
+
+
+def shipped(name: str) -> dict[str, Any]:
+    """Return the configuration of a language model that perfc ships.
+
+    Raises:
+        ModelError: none has that name.
+    """
+    from ..checkpoints.json_file import content_of
+    from ..checkpoints.sources import located, nearest
+
+    plain = name.lower().rpartition("/")[2]
+    if nearest(plain) != (plain,):
+        hint = "a configuration that perfc knows: perfc llm --help"
+        raise ModelError(f"no configuration of {name} in the local cache", hint=hint)
+    content: dict[str, Any] = json.loads(content_of(located(plain)[0]))
+    return {k: v for k, v in content.items() if k != "transformers_version"}
+
+
+LOADED = ("cache_dir", "checkpoint", "pretrained", "weights")
+"""First parts of the arguments for which catalogs load files of weights."""
+KNOWN: dict[str, dict[str, Any]] = data_next_to(__file__)
+"""Models whose configuration is the default of transformers but for these keys."""
+CATALOGS: dict[str, Callable[[str, Mapping[str, Any]], Any]] = {
+    "timm": of_timm,
+    "torchvision": of_torchvision,
+    "transformers": of_transformers,
+}
+"""Libraries that create models by name."""
