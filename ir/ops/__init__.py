@@ -17,6 +17,8 @@ from ..op import BY_ONNX, REGISTRY, Op
 _MNEMONIC = re.compile(r'\n    mnemonic(?::[^=\n]*)? = "([^"]+)"')
 _ONNX = re.compile(r'\n    onnx = (?:\(\s+)?"((?:[^"]|"\s+")*)"')
 _ROW = re.compile(r'\n[A-Z]\w+ = \w+\(\s*"(\w+)",\s*"([\w.:]+)')
+_TABLE = re.compile(r'\n\["([\w.:]+)"\]\nmnemonic = "(\w+)"')
+"""Rows of operators that are only data."""
 _NAME = re.compile(r"[\w.:]+")
 
 
@@ -29,6 +31,10 @@ def _index() -> tuple[dict[str, str], dict[str, str]]:
         path = os.path.join(__path__[0], *family.split("."))
         with open(f"{path}.py", encoding="utf-8") as source:
             text = source.read()
+        if "\nOPERATORS = " in text:
+            with open(f"{path}.toml", encoding="utf-8") as table:
+                for name, mnemonic in _TABLE.findall(table.read()):
+                    by_mnemonic[mnemonic] = by_onnx[name] = family
         by_mnemonic.update(dict.fromkeys(_MNEMONIC.findall(text), family))
         for mnemonic, name in _ROW.findall(text):
             by_mnemonic[mnemonic] = by_onnx[name] = family

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-import sys
+import tomllib
 from collections.abc import Mapping
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 from ... import (
     ABSENT,
@@ -158,51 +159,49 @@ def _shape(axes: str, letters: Extents, leading: Shape | None) -> Shape | None:
     return None if leading is None else (*leading, *(_value(n, letters) for n in names[1:]))
 
 
-def described(
-    mnemonic: str,
-    source: str,
-    operands: str,
-    results: str,
-    does: str,
-    *,
-    kind: Kind = Kind.OPAQUE,
-    parts: Mapping[int, str] | None = None,
-    logical: Mapping[int, str] | None = None,
-    formulas: Mapping[str, str] | None = None,
-    **attributes: float,
-) -> type[Op]:
-    """Return an ONNX Runtime operator defined by one row of data.
+def described(file: str, module: str) -> tuple[type[Op], ...]:
+    """Return the ONNX Runtime operators of the TOML file next to a module, one row each.
+
+    A row is named by the ONNX operator, with its domain; it has
+
+    - ``mnemonic``: name in the text form;
+    - ``operands``: names separated by blanks, with mark and axes: ``X[...,k] bias?[n]``;
+    - ``results``: operand or element type of each, with axes: ``0[...,n] I32[b]``;
+    - ``does``: first line of the docstring;
+    - ``kind``: kind of kernel; opaque by default;
+    - ``parts``: minimum bytes read of operands;
+    - ``logical``: elements of packed operands;
+    - ``formulas``: work by unit; none if it is unknown, or if data only move;
+    - ``attributes``: defaults of the attributes.
 
     Args:
-        mnemonic: name in the text form.
-        source: the ONNX operator, with its domain.
-        operands: names separated by blanks, with mark and axes: ``X[...,k] bias?[n]``.
-        results: operand or element type of each, with axes: ``0[...,n] I32[b]``.
-        does: first line of the docstring.
-        kind: kind of kernel.
-        parts: minimum bytes read of operands.
-        logical: elements of packed operands.
-        formulas: work by unit; none if it is unknown, or if data only move.
-        attributes: defaults of the attributes.
+        file: the module's file.
+        module: its name.
     """
-    terms = _OPERAND.findall(operands)
+    rows = tomllib.loads(Path(file).with_suffix(".toml").read_text(encoding="utf-8"))
+    return tuple([_described(source, module, row) for source, row in rows.items()])
+
+
+def _described(source: str, module: str, row: Mapping[str, Any]) -> type[Op]:
+    terms = _OPERAND.findall(row["operands"])
+    attributes, formulas = row.get("attributes", {}), row.get("formulas", {})
+    kind = Kind[row.get("kind", "opaque").upper()]
     body = {
-        "__module__": sys._getframe(1).f_globals["__name__"],
-        "__doc__": f"{does}.\n\n    Source:  {source}, onnxruntime 1.32.",
+        "__module__": module,
+        "__doc__": f"{row['does']}.\n\n    Source:  {source}, onnxruntime 1.32.",
         "__annotations__": {
             n: "Natural" if isinstance(v, int) else "float" for n, v in attributes.items()
         },
         **attributes,
-        "mnemonic": mnemonic,
+        "mnemonic": row["mnemonic"],
         "onnx": source,
         "operands": " ".join(name + mark for name, mark, _ in terms),
         "patterns": tuple(axes for _, _, axes in terms),
-        "made": tuple(_RESULT.findall(results)),
+        "made": tuple(_RESULT.findall(row["results"])),
         "numbers": tuple(attributes),
-        "parts": parts or {},
-        "logical": logical or {},
+        **{k: {int(i): text for i, text in row.get(k, {}).items()} for k in ("parts", "logical")},
         "kind": kind,
-        "formulas": formulas or {},
+        "formulas": formulas,
         "is_counted": bool(formulas) or kind is Kind.MOVEMENT,
     }
     return frozen(type(source.rpartition("::")[2], (Described,), body))
