@@ -15,7 +15,7 @@ from typing import Any
 import click
 import pytest
 
-from perfc.commands.help import _tools
+from perfc.commands.help import _patches, _tools, mcp
 from perfc.errors import PerfcError
 from perfc.frontend.reading.process import child_environment
 
@@ -182,7 +182,9 @@ def test_an_agent_searches_among_patches_where_code_may_run(tmp_path: Path) -> N
         analyzed = await client.call_tool("analyze", given)
         assert "predicted" in analyzed.content[0].text, analyzed.content[0].text
         many = {"patches": [wide, narrow, patch("4096", "512", "../net.py"), "no patch"]}
-        made = (await client.call_tool("price", given | many)).structured_content
+        answer = await client.call_tool("price", given | many)
+        made, share = answer.structured_content, 2 / _patches.MOST_PATCHES
+        assert len(answer.content[0].text) < share * mcp.MOST_CHARACTERS
         assert [p["patch"] for p in made["patches"]] == [1, 0, 2, 3]
         time = made["patches"][0]["totals"]["time"]
         assert time["delta_low"] <= time["delta"] <= time["delta_high"] < 0
@@ -254,8 +256,6 @@ def test_paths_outside_of_the_root_are_refused(text: str, tmp_path: Path) -> Non
 
 def test_without_the_sdk_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     from click.testing import CliRunner
-
-    from perfc.commands.help import mcp
 
     monkeypatch.setattr(mcp, "find_spec", lambda name: None)
     error = CliRunner().invoke(mcp.command, []).exception

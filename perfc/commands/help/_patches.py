@@ -25,6 +25,8 @@ MOST_PATCHES = 8
 """Largest number of patches of a call."""
 OPTIONS = ("target", "runtime", "dtype", "batch", "seq", "input", "kwargs")
 """Options of ``perfc analyze`` that an agent may give with a patch."""
+FIGURES = ("new", "delta", "delta_low", "delta_high")
+"""Figures of a total: an answer has room for all patches."""
 LONGEST_PATCH = 100_000
 """Characters of all patches of a call."""
 
@@ -85,7 +87,7 @@ async def answer(
     if len(made) == 1 and "error" in made[0]:
         raise PerfcError(made[0]["error"])
     made.sort(key=lambda m: m["totals"]["time"]["new"] if "totals" in m else float("inf"))
-    return json.dumps({"patches": made}, indent=1)
+    return json.dumps({"patches": made})
 
 
 async def priced(
@@ -99,5 +101,5 @@ async def priced(
             tree = json.loads(await run([*line[:1], f"--patch={path}", *line[1:]]))
         except PerfcError as error:
             return {"patch": k, "error": str(error)}
-    totals = {t["metric"]: t for t in tree["totals"]}
-    return {"patch": k, "totals": totals, "causes": [c for c in tree["blame"] if c["is_named"]][:8]}
+    totals = {t["metric"]: {key: t[key] for key in FIGURES} for t in tree["totals"]}
+    return {"patch": k, "totals": totals, "causes": [c for c in tree["blame"] if c["is_named"]][:3]}

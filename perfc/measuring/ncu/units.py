@@ -14,11 +14,10 @@ from operator import itemgetter
 
 from perfc.common.fitted import data_next_to
 
-_DATA = data_next_to(__file__)
-MISSING = frozenset(_DATA["missing"])
-"""Placeholders for missing values."""
-
-_PREFIXES, _BINARY, _TIMES, _COUNTS = itemgetter("prefixes", "binary", "times", "counts")(_DATA)
+MISSING, _PREFIXES, _TIMES, _COUNTS = itemgetter("missing", "prefixes", "times", "counts")(
+    data_next_to(__file__)
+)
+"""Placeholders for missing values, and factors of prefixes and times; units of counts."""
 _WORD = re.compile(r"(?P<prefix>[kmgtp]i?)?(?P<word>byte|b|hz)s?$", re.IGNORECASE)
 
 
@@ -111,7 +110,7 @@ def factor(unit: str) -> float | None:
     match = _WORD.match(unit)
     if match:
         prefix = (match["prefix"] or "").lower()
-        return float((_PREFIXES | _BINARY)[prefix])
+        return float(_PREFIXES[prefix])
     return _count(unit.lower())
 
 
