@@ -48,6 +48,11 @@ def reason_of(error: Exception) -> str:
     return said.splitlines()[0][:200]
 
 
+def message_line(error: Exception) -> str:
+    """Return the message of an error of another library in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def suggestion(
     name: str,
     known: Iterable[str],

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from io import FileIO
 from typing import BinaryIO
 
-from perfc.errors import ModelError
+from perfc.errors import ModelError, message_line
 
 from .collector import paused_collector
 from .lowering.schema import MESSAGES
@@ -209,8 +209,7 @@ def _from_text(text: bytes, path: str, where: str) -> ProtoModel:
     except (parser.ParseError, RuntimeError, ValueError, LookupError) as error:
         if not head.lstrip().startswith(b"<"):
             raise plain_text(head, where) from None
-        reason = " ".join(str(error).split())
-        what = f"the ONNX text does not parse: {reason[:300]}"
+        what = f"the ONNX text does not parse: {message_line(error)[:300]}"
         raise ModelError(what, hint="see the syntax in onnx/docs/Syntax.md", where=where) from None
     return _decode(ByteWindow(where, data=data), data[:HEAD_BYTES], path)
 

@@ -77,7 +77,19 @@ def folded(extents: Shape) -> tuple[Dim, Dim]:
 
 
 @frozen
-class Conv(Epilogue, InLayout):
+class FilteredMaps(Epilogue, InLayout):
+    """Products of feature maps with filters in windows."""
+
+    operands = "X W B?"
+    kind = Kind.CONV
+    at: ClassVar[tuple[int, int]] = (0, 1)
+    """Positions of the feature maps and of the filters among the operands."""
+    typed_by: ClassVar[tuple[int, ...]] = (0, 1)
+    added_at: ClassVar[tuple[int, ...]] = (2,)
+
+
+@frozen
+class Conv(FilteredMaps):
     """Convolution (cross-correlation) of feature maps with filters.
 
     Shapes:  X[n, c, h, w], W[k, c//g, r, s], B[k] -> Y[n, k, p, q] with
@@ -92,17 +104,11 @@ class Conv(Epilogue, InLayout):
 
     mnemonic = "conv"
     onnx = "Conv"
-    operands = "X W B?"
-    kind = Kind.CONV
     formulas = {
         "mac": "n*k*p*q*(c//g)*r*s",
         "alu": "n*k*p*q*x",
         "sfu": "n*k*p*q*y",
     }
-    at: ClassVar[tuple[int, int]] = (0, 1)
-    """Positions of the feature maps and of the filters among the operands."""
-    typed_by: ClassVar[tuple[int, ...]] = (0, 1)
-    added_at: ClassVar[tuple[int, ...]] = (2,)
 
     auto_pad: str = "NOTSET"
     dilations: Positives = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import (
+    Dim,
     Extents,
     Inputs,
     Results,
@@ -119,9 +120,7 @@ class ConvDataGrad(ConvGrad):
         pads = explicit_pads(window)
         uncovered: list[int] = []
         for axis in range(rank):
-            stride, span = window.strides[axis], window.dilations[axis]
-            reach = (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
-            rest = window.in_extents[axis] + pads[axis] + pads[axis + rank] - reach
+            rest = window.in_extents[axis] + pads[axis] + pads[axis + rank] - reach(window, axis)
             assert isinstance(rest, int)
             # where the stride does not divide, no window covers the last elements: zeros
             uncovered.append(rest)
@@ -178,6 +177,12 @@ class ConvFilterGrad(ConvGrad):
         return (tape.part(whole, {i + 2: (0, d) for i, d in enumerate(window.extents)}),)
 
 
+def reach(window: SlidingWindow, axis: int) -> Dim:
+    """Return the elements of an axis from the first window to the end of the last."""
+    stride, span = window.strides[axis], window.dilations[axis]
+    return (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
+
+
 def explicit_pads(window: SlidingWindow) -> tuple[int, ...]:
     """Return pads before and after each axis, computed for ``auto_pad``; extents are numbers."""
     extents = [d for d in window.in_extents if isinstance(d, int)]
@@ -187,8 +192,6 @@ def explicit_pads(window: SlidingWindow) -> tuple[int, ...]:
         if window.auto_pad == "NOTSET":
             after.append(pad[1])
             continue
-        stride, span = window.strides[axis], window.dilations[axis]
-        reach = (window.out_extents[axis] - 1) * stride + (window.extents[axis] - 1) * span + 1
-        beyond = reach - extents[axis] - first
+        beyond = reach(window, axis) - extents[axis] - first
         after.append(max(beyond, 0) if isinstance(beyond, int) else 0)
     return (*before, *after)

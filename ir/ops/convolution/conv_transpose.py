@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from perfc.errors import ShapeError
 
 from ... import (
     Dim,
     Extents,
     Inputs,
-    Kind,
     Naturals,
     Positive,
     Positives,
@@ -27,8 +24,7 @@ from ... import (
 from ...problem import SlidingWindow
 from ...problem.window import WindowOperation
 from ...symbolic.fresh import data_extent
-from ..contraction.epilogue import Epilogue
-from .conv import InLayout, channels_first, folded, in_layout
+from .conv import FilteredMaps, channels_first, folded, in_layout
 from .window import (
     kernel_extents,
     pad_pairs,
@@ -41,7 +37,7 @@ from .window import (
 
 
 @frozen
-class ConvTranspose(Epilogue, InLayout):
+class ConvTranspose(FilteredMaps):
     """Transposed (fractionally strided) convolution.
 
     Shapes:  X[n, c, h, w], W[c, k//g, r, s], B[k] -> Y[n, k, p, q] with
@@ -56,13 +52,7 @@ class ConvTranspose(Epilogue, InLayout):
 
     mnemonic = "conv_transpose"
     onnx = "ConvTranspose"
-    operands = "X W B?"
-    kind = Kind.CONV
     formulas = {"mac": "n*c*h*w*(k//g)*r*s", "alu": "n*k*p*q*x"}
-    at: ClassVar[tuple[int, int]] = (0, 1)
-    """Positions of the feature maps and of the filters among the operands."""
-    typed_by: ClassVar[tuple[int, ...]] = (0, 1)
-    added_at: ClassVar[tuple[int, ...]] = (2,)
 
     auto_pad: str = "NOTSET"
     dilations: Positives = ()

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import (
-    Dim,
     Extents,
     Inputs,
     Op,
     Results,
-    Shape,
     Types,
     count,
     frozen,
@@ -19,7 +17,6 @@ from ... import (
     tensor,
 )
 from ..contraction.epilogue import activation_cost
-from ..normalization.normalization import rows_before
 from ..normalization.normalization_grad import NormalizationGrad, combined, inverse_root
 
 if TYPE_CHECKING:
@@ -90,9 +87,6 @@ class GatedRMSNormGrad(NormalizationGrad):
     def infer(self, ins: Inputs) -> Types:
         dx, scale, _ = super().infer(ins)
         return dx, scale, tensor(ins, 3)
-
-    def rows(self, shape: Shape | None) -> Dim:
-        return rows_before(shape, -1)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         from ...gradients.derivative import written

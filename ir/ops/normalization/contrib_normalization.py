@@ -26,7 +26,7 @@ from ... import (
     tensor,
 )
 from ...problem.rows import Rows, Span
-from .normalization import STATISTICS_ALU, Normalization, rows_before
+from .normalization import STATISTICS_ALU, Normalization
 
 RMS_ALU = 4
 """Operations per element of RMSNormalization: square, sum, product with the root, one with
@@ -60,9 +60,6 @@ class SkipLayerNormalization(Normalization):
 
     def alu(self, ins: Inputs) -> int:
         return 1 + LAYER_NORM_ALU + has(ins, 3) + has(ins, 4)
-
-    def rows(self, shape: Shape | None) -> Dim:
-        return rows_before(shape, -1)
 
 
 class SkipSimplifiedLayerNormalization(SkipLayerNormalization):
@@ -221,6 +218,3 @@ class GatedRMSNorm(Normalization):
 
     def alu(self, ins: Inputs) -> int:
         return RMS_ALU + 4
-
-    def rows(self, shape: Shape | None) -> Dim:
-        return rows_before(shape, -1)

@@ -85,8 +85,8 @@ class Normalization(Op):
         raise NotImplementedError(f"{type(self).__name__}.alu")
 
     def rows(self, shape: Shape | None) -> Dim:
-        """Return the number of rows with separate statistics."""
-        raise NotImplementedError(f"{type(self).__name__}.rows")
+        """Return the number of rows with separate statistics, those of the last axis by default."""
+        return rows_before(shape, -1)
 
 
 @frozen

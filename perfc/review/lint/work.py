@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfc.deployment import Deployment
-from perfc.errors import ModelError, PerfcError
+from perfc.errors import ModelError, PerfcError, message_line
 from perfc.ir import record
 from perfc.machine import load_machine
 
@@ -118,7 +118,7 @@ class LintWork:
 
 def named(error: PerfcError, path: str) -> str:
     """Format an error in one line with the file."""
-    text = " ".join(str(error).split())
+    text = message_line(error)
     return text if path in text else f"{path}: {text}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from perfc.errors import ModelError
+from perfc.errors import ModelError, message_line
 from perfc.frontend.reading.onnx_file import dim_param
 from perfc.ir import Dim, DType, Graph, Known, Node, SequenceType, Shape, TensorType, Value, walk
 
@@ -41,8 +41,7 @@ class Cutter:
             self.graph = gs.import_onnx(self.model)
             self.graph.toposort(recurse_subgraphs=False, recurse_functions=False)
         except Exception as error:  # graphsurgeon raises whatever its reading stumbles upon
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise ModelError(f"cannot be cut: {reason}") from error
+            raise ModelError(f"cannot be cut: {message_line(error)}") from error
         self.nodes = list(self.graph.nodes)
         self.makers = {t.name: n for n in self.nodes for t in n.outputs if t.name}
 
@@ -158,8 +157,7 @@ class Cutter:
                 if constant.name not in stored:
                     model.graph.initializer.append(OnnxExporter.export_tensor_proto(constant))
         except Exception as error:  # as in reading
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise ModelError(f"cannot be cut: {reason}") from error
+            raise ModelError(f"cannot be cut: {message_line(error)}") from error
         model.ir_version = self.model.ir_version
         model.producer_name = self.model.producer_name
         model.producer_version = self.model.producer_version

@@ -39,9 +39,15 @@ def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
     return b.all_reduce(out, f"{name}.sum")
 
 
+def widths_of(b: Builder, a: Attention) -> tuple[int, int, int, int, int]:
+    """Return a rank's heads of queries and of keys, and its columns of queries, keys and values."""
+    heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
+    return heads, kv_heads, heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
+
+
 def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
     """Return the attention to the tokens themselves and to what of them is cached."""
-    heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
+    heads, kv_heads, q, k, v = widths_of(b, a)
     if a.distances:
         return disentangled(b, x, a, run, name, hidden)
     if is_varied(a):
@@ -49,7 +55,6 @@ def _own(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: in
         mixed = _scores(b, varied, a, run, name, (heads, kv_heads))
         is_gated = a.is_gated and a.is_gate_per_head
         return gated_heads(b, x, mixed, a, name, hidden) if is_gated else mixed
-    q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
     gate_width = heads * a.values if a.is_gated else 0
     # one merged product has a bias for all columns or for none
     if a.query_bias != a.key_bias:
@@ -94,8 +99,7 @@ def _over_ranks(b: Builder, both: Value, name: str) -> Value:
 
 def _separate(b: Builder, x: Value, a: Attention, run: Running, name: str, hidden: int) -> Value:
     """Returns attention whose queries, keys and values are separate products."""
-    heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
-    q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
+    heads, kv_heads, q, k, v = widths_of(b, a)
     gate: Value | None = None
     gate_width = heads * a.values if a.is_gated else 0
     if b.family.startswith(MERGED) and not gate_width:
@@ -203,8 +207,7 @@ def varied_operands(
 
     Source: transformers, ``Gemma3nTextAttention``, ``Gemma4TextAttention``.
     """
-    heads, kv_heads = b.share(a.heads, "heads"), b.share_at_least(a.kv_heads, "key heads")
-    q, k, v = heads * a.head_dim, kv_heads * a.head_dim, kv_heads * a.values
+    heads, kv_heads, q, k, v = widths_of(b, a)
     widths = (q,) if a.is_cache_shared else (q, k) if a.is_value_key else (q, k, v)
     if b.writes_out or len(widths) == 1:
         parts = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from perfc.errors import message_line
 from perfc.ir import DType, Value
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _run(model: onnx.ModelProto) -> list[Any]:
     try:
         return list(session(model.SerializeToString()).run(None, {}))
     except Exception as error:  # onnxruntime's exceptions share no other base
-        reason = " ".join(str(error).split())[:200]
+        reason = message_line(error)[:200]
         raise FixError(f"onnxruntime cannot compute a constant: {reason}") from None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from perfc.errors import message_line
 from perfc.ir import Node, Value
 
 from .edit import Edit, FixError, ReadInstead, Remove, Rewire, Store, Unname, Unstore, touched
@@ -44,8 +45,7 @@ class OnnxEditor:
         try:
             self.graph = gs.import_onnx(self.model)
         except Exception as error:  # graphsurgeon raises whatever its reading stumbles upon
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise FixError(f"cannot be rewritten: {reason}") from error
+            raise FixError(f"cannot be rewritten: {message_line(error)}") from error
         self.tensors = dict(self.graph.tensors())
         self.makers = {t.name: n for n in self.graph.nodes for t in n.outputs if t.name}
 
@@ -82,8 +82,7 @@ class OnnxEditor:
             self.graph.toposort(recurse_subgraphs=False, recurse_functions=False)
             model: onnx.ModelProto = gs.export_onnx(self.graph, do_type_check=False)
         except Exception as error:  # as in reading
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise FixError(f"cannot be rewritten: {reason}") from error
+            raise FixError(f"cannot be rewritten: {message_line(error)}") from error
         restore(self.model, model, self.dropped)
         return model
 

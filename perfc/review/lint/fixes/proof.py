@@ -8,7 +8,7 @@ from typing import Any
 
 from perfc.common.extras import install
 from perfc.common.plain_text import say
-from perfc.errors import MissingExtraError, PerfcError
+from perfc.errors import MissingExtraError, PerfcError, message_line
 from perfc.ir import Module
 from perfc.measuring.measure.memory import AllocatorBehavior, check_room, fits, need_of
 from perfc.measuring.measure.tables.feeds import Input, contents, inputs_of
@@ -106,7 +106,7 @@ def _opened(model: bytes, folder: Path, what: str) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
+    return message_line(error)[:200]
 
 
 def _outputs(
