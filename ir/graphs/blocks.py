@@ -120,6 +120,8 @@ def shared(a: Iterable[str], b: Iterable[str]) -> Path:
 def structural(graph: Graph) -> list[Path]:
     """Return the path of each node by the blocks that repeat on the longest path to an output."""
     path, active = longest(graph)
+    if sum(n.op.kind not in ARRANGEMENT for n in path) > MOST:
+        return [()] * len(graph.nodes)
     main: list[Node] = []
     readers: list[int] = []
     most = 0
@@ -130,7 +132,7 @@ def structural(graph: Graph) -> list[Path]:
             main.append(node)
             readers.append(most)
             most = 0
-    spans = repeated(main, readers) if len(main) <= MOST else []
+    spans = repeated(main, readers)
     if not spans:
         return [()] * len(graph.nodes)
     first = {n: i for i, n in enumerate(main)}

@@ -34,8 +34,8 @@ class Group:
         self.pattern = pattern
         self.nodes: list[Node] = []
         self.reads: set[Group] = set()
-        self.folded: set[Node] = set()
-        self.assigned: set[Node] = set()
+        self.folded: frozenset[Node] = frozenset()
+        self.assigned: frozenset[Node] = frozenset()
         self.is_host = anchor.op.kind in HOST
         self.is_read = False
         self.into: Group | None = None

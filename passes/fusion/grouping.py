@@ -234,9 +234,9 @@ class Grouping:
         unit = segment.units.get(node)
         if unit is not None:
             if node in unit.folded:
-                group.folded.add(node)
+                group.folded |= {node}
             if unit.tag == SLICE_UPDATE and node.op.kind is Kind.GATHER:
-                group.assigned.add(node)
+                group.assigned |= {node}
         segment.home[node] = group
         # a kernel is named after its heaviest operator
         if node is not group.anchor and Runtime.rank(node) > Runtime.rank(group.anchor):
@@ -317,8 +317,8 @@ class Grouping:
         for m in unit.members:
             segment.units.pop(m, None)
             if m in segment.home:
-                segment.home[m].folded.discard(m)
-                segment.home[m].assigned.discard(m)
+                segment.home[m].folded -= {m}
+                segment.home[m].assigned -= {m}
                 segment.home[m].pattern = ""
 
     @staticmethod

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache
+from importlib import import_module
+from typing import cast
 
 from perfc.ir import Kind, Node, entity, record
 
 from ..runtimes import Runtime
-from . import attention_patterns as attention
-from . import movement_patterns as movement
-from . import pointwise_patterns as pointwise
-from . import post_dominators
-from . import product_patterns as product
 from .neighbourhood import Neighbourhood
 
 
@@ -43,23 +40,24 @@ class Pattern:
 
     Args:
         starts: mnemonics or kinds of nodes at which a search begins, in order.
-        find: returns the members around a node, None without a match.
+        place: module and name of the function that returns the members around a node, None without
+            a match; it is imported for models with such nodes only.
         tag: name of the unit.
         kind: kind of kernel of the unit.
         folds: whether all members but the first are merged into stored tensors.
     """
 
-    starts: tuple[str | Kind, ...]
-    find: Finder
+    starts: Iterable[str | Kind]
+    place: str
     tag: str
     kind: Kind
     folds: bool = False
 
 
-def _pattern(
-    starts: Iterable[str | Kind], find: Finder, tag: str, kind: Kind, *, folds: bool = False
-) -> Pattern:
-    return Pattern(tuple(starts), find, tag, kind, folds)
+@cache
+def _finder(place: str) -> Finder:
+    module, _, name = place.partition(".")
+    return cast("Finder", getattr(import_module(f".{module}", __package__), name))
 
 
 SLICE_UPDATE = "slice_update"
@@ -69,42 +67,66 @@ JOINED = "joined_products"
 GELU = ("erf",)
 OTHER = ("tanh", "sigmoid", "hard_sigmoid", "clip", "softplus")
 NORMS = (Kind.NORMALIZATION, "reduce_mean")
-SKIP = partial(pointwise.with_residual, find=pointwise.any_norm)
-BIAS_FAST_GELU = partial(pointwise.with_bias, find=pointwise.fast_gelu)
-BIAS_GELU = partial(pointwise.with_bias, find=pointwise.gelu_half_outside)
 
 PATTERNS: Mapping[str, Pattern] = {
-    "attention": _pattern([Kind.SOFTMAX], attention.attention, "attention", Kind.ATTENTION),
-    "sdpa": _pattern([Kind.SOFTMAX], attention.scaled_attention, "attention", Kind.ATTENTION),
-    "activation": _pattern([*GELU, *OTHER], pointwise.activation, "activation", Kind.ELEMENTWISE),
-    "gelu": _pattern(GELU, pointwise.gelu_half_outside, "gelu", Kind.ELEMENTWISE),
-    "bias_fast_gelu": _pattern(["tanh"], BIAS_FAST_GELU, "fast_gelu", Kind.ELEMENTWISE),
-    "fast_gelu": _pattern(["tanh"], pointwise.fast_gelu, "fast_gelu", Kind.ELEMENTWISE),
-    "quick_gelu": _pattern(["sigmoid"], pointwise.activation, "quick_gelu", Kind.ELEMENTWISE),
-    "bias_gelu": _pattern([*GELU, "gelu"], BIAS_GELU, "bias_gelu", Kind.ELEMENTWISE),
-    "layer_norm": _pattern(["reduce_mean"], pointwise.layer_norm, "layer_norm", Kind.NORMALIZATION),
-    "rms_norm": _pattern(["reduce_mean"], pointwise.rms_norm, "rms_norm", Kind.NORMALIZATION),
-    "library_rms_norm": _pattern(
-        ["reduce_mean"], pointwise.library_rms_norm, "rms_norm", Kind.NORMALIZATION
+    "attention": Pattern(
+        [Kind.SOFTMAX], "attention_patterns.attention", "attention", Kind.ATTENTION
     ),
-    "rsqrt": _pattern(["reciprocal"], pointwise.rsqrt, "rsqrt", Kind.ELEMENTWISE),
-    "skip_norm": _pattern(NORMS, SKIP, "skip_norm", Kind.NORMALIZATION),
-    "affine_norm": _pattern(
-        ["instance_norm"], pointwise.affine_norm, "group_norm", Kind.NORMALIZATION
+    "sdpa": Pattern(
+        [Kind.SOFTMAX], "attention_patterns.scaled_attention", "attention", Kind.ATTENTION
     ),
-    "linear_bias": _pattern([Kind.MATMUL], product.linear_bias, "linear", Kind.MATMUL),
-    "gemm": _pattern(["matmul"], product.gemm, "gemm", Kind.MATMUL),
-    "gemm_activation": _pattern(["matmul", "gemm"], product.gemm_activation, "gemm", Kind.MATMUL),
-    JOINED: _pattern([Kind.MATMUL], product.joined, JOINED, Kind.MATMUL),
-    "integer_product": _pattern(["matmul_integer"], product.integer_product, "matmul", Kind.MATMUL),
-    "scaled_product": _pattern(["matmul"], product.scaled, "matmul", Kind.MATMUL),
-    "conv_affine": _pattern([Kind.CONV], product.conv_affine, "conv", Kind.CONV, folds=True),
-    "padded_conv": _pattern([Kind.CONV], product.padded_conv, "conv", Kind.CONV),
-    ADD_RELU: _pattern(["relu"], product.add_relu, ADD_RELU, Kind.ELEMENTWISE),
-    "slice_update": _pattern(["scatter_nd"], movement.slice_update, SLICE_UPDATE, Kind.MOVEMENT),
-    "post_dominators": _pattern(Kind, post_dominators.fused_with, "", Kind.OPAQUE),
-    "quantized": _pattern(
-        ["quantize_linear", Kind.CONV, Kind.MATMUL], product.quantized, "quantized", Kind.QUANTIZE
+    "activation": Pattern(
+        [*GELU, *OTHER], "pointwise_patterns.activation", "activation", Kind.ELEMENTWISE
+    ),
+    "gelu": Pattern(GELU, "pointwise_patterns.gelu_half_outside", "gelu", Kind.ELEMENTWISE),
+    "bias_fast_gelu": Pattern(
+        ["tanh"], "pointwise_patterns.bias_fast_gelu", "fast_gelu", Kind.ELEMENTWISE
+    ),
+    "fast_gelu": Pattern(["tanh"], "pointwise_patterns.fast_gelu", "fast_gelu", Kind.ELEMENTWISE),
+    "quick_gelu": Pattern(
+        ["sigmoid"], "pointwise_patterns.activation", "quick_gelu", Kind.ELEMENTWISE
+    ),
+    "bias_gelu": Pattern(
+        [*GELU, "gelu"], "pointwise_patterns.bias_gelu", "bias_gelu", Kind.ELEMENTWISE
+    ),
+    "layer_norm": Pattern(
+        ["reduce_mean"], "pointwise_patterns.layer_norm", "layer_norm", Kind.NORMALIZATION
+    ),
+    "rms_norm": Pattern(
+        ["reduce_mean"], "pointwise_patterns.rms_norm", "rms_norm", Kind.NORMALIZATION
+    ),
+    "library_rms_norm": Pattern(
+        ["reduce_mean"], "pointwise_patterns.library_rms_norm", "rms_norm", Kind.NORMALIZATION
+    ),
+    "rsqrt": Pattern(["reciprocal"], "pointwise_patterns.rsqrt", "rsqrt", Kind.ELEMENTWISE),
+    "skip_norm": Pattern(NORMS, "pointwise_patterns.skip_norm", "skip_norm", Kind.NORMALIZATION),
+    "affine_norm": Pattern(
+        ["instance_norm"], "pointwise_patterns.affine_norm", "group_norm", Kind.NORMALIZATION
+    ),
+    "linear_bias": Pattern([Kind.MATMUL], "product_patterns.linear_bias", "linear", Kind.MATMUL),
+    "gemm": Pattern(["matmul"], "product_patterns.gemm", "gemm", Kind.MATMUL),
+    "gemm_activation": Pattern(
+        ["matmul", "gemm"], "product_patterns.gemm_activation", "gemm", Kind.MATMUL
+    ),
+    JOINED: Pattern([Kind.MATMUL], "product_patterns.joined", JOINED, Kind.MATMUL),
+    "integer_product": Pattern(
+        ["matmul_integer"], "product_patterns.integer_product", "matmul", Kind.MATMUL
+    ),
+    "scaled_product": Pattern(["matmul"], "product_patterns.scaled", "matmul", Kind.MATMUL),
+    "conv_affine": Pattern(
+        [Kind.CONV], "product_patterns.conv_affine", "conv", Kind.CONV, folds=True
+    ),
+    "padded_conv": Pattern([Kind.CONV], "product_patterns.padded_conv", "conv", Kind.CONV),
+    ADD_RELU: Pattern(["relu"], "product_patterns.add_relu", ADD_RELU, Kind.ELEMENTWISE),
+    "slice_update": Pattern(
+        ["scatter_nd"], "movement_patterns.slice_update", SLICE_UPDATE, Kind.MOVEMENT
+    ),
+    "post_dominators": Pattern(Kind, "post_dominators.fused_with", "", Kind.OPAQUE),
+    "quantized": Pattern(
+        ["quantize_linear", Kind.CONV, Kind.MATMUL],
+        "product_patterns.quantized",
+        "quantized",
+        Kind.QUANTIZE,
     ),
 }
 """Every pattern by the name that the tables of the runtimes use."""
@@ -134,7 +156,7 @@ def find_patterns(
 def _unit(
     pattern: Pattern, node: Node, near: Neighbourhood, units: Mapping[Node, FusionUnit]
 ) -> FusionUnit | None:
-    members = pattern.find(node, near)
+    members = _finder(pattern.place)(node, near)
     # one node is no fusion, but as an assignment to a slice it costs less than a scatter
     if members is None or len(members) < (1 if pattern.tag == SLICE_UPDATE else 2):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import field
+from functools import partial
 
 from perfc.ir import Kind, Node, Value, mutable
 from perfc.ir.ops.elementwise.activation import Gelu
@@ -357,3 +358,8 @@ def with_bias(
     ):
         return None
     return [bias, *members]
+
+
+skip_norm = partial(with_residual, find=any_norm)
+bias_fast_gelu = partial(with_bias, find=fast_gelu)
+bias_gelu = partial(with_bias, find=gelu_half_outside)

@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
+from functools import cache
+from typing import TYPE_CHECKING
 
-from perfc.ir import (
-    DType,
-    Kind,
-    Known,
-    Node,
-    Op,
-    TensorType,
-    Type,
-    Value,
-    mutable,
-)
+from perfc.ir import DType, Kind, Known, Node, Op, TensorType, Type, Value, mutable
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Contiguous
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.shape import ConstantOfShape
 from perfc.ir.problem import Product, SlidingWindow
+from perfc.ir.record import changed
 
 from ..fusion.kernel import ConvAlgorithm, Helper, Kernel
 from ..roofline.cost import Counting
 from ..runtimes import LaunchRule
-from .autocast_launches import OperandCast
+
+if TYPE_CHECKING:
+    from .autocast_launches import OperandCast
 
 AXES = {3: ("ncw", "nwc"), 4: ("nchw", "nhwc"), 5: ("ncdhw", "ndhwc")}
 """Orders of the axes of feature maps by rank: channels first, channels last."""
 ONE = TensorType(DType.I32, (1,))
 """A counter, the least that a kernel's workspace is."""
+CONTIGUOUS = Contiguous()
 
 
 @mutable
@@ -68,17 +64,18 @@ class Helpers:
             rule: its rule; None without one.
             casts: of its operands.
         """
+        if rule is None and not copied and not casts:
+            return (kernel,)
         key = kernel, tuple(copied), rule, casts
         if key not in self.made:
-            around = Around(self, kernel)
-            self.made[key] = around.launches(copied, rule, casts)
+            self.made[key] = Around(self, kernel).launches(copied, rule, casts)
         return self.made[key]
 
     def copied(self, kernel: Kernel, view: Value, root: Value) -> tuple[Kernel, ...]:
         """Return the copy of a view of a kernel's result."""
         key = kernel, view
         if key not in self.made:
-            copy = Around(self, kernel).launch(Helper.COPY, Contiguous(), (view,), view, (root,))
+            copy = Around(self, kernel).launch(Helper.COPY, CONTIGUOUS, (view,), view, (root,))
             self.made[key] = (copy,)
         return self.made[key]
 
@@ -112,10 +109,10 @@ class Around:
             helpers = [h for h in rule.after if h is not Helper.BIAS or self.bias is not None]
             # the last helper writes the result, so that the kernel itself writes another value
             if helpers:
-                now = replace(out)
+                now = changed(out)
             for i, helper in enumerate(helpers):
                 source = now if not after else after[-1].writes[0]
-                target = out if i == len(helpers) - 1 else replace(out)
+                target = out if i == len(helpers) - 1 else changed(out)
                 after.append(self.after(helper, source, target))
         algorithm = None if rule is None else rule.algorithm
         if rule is not None and rule.by_group:
@@ -125,7 +122,7 @@ class Around:
         reads = tuple([self.reads.get(v, v) for v in kernel.reads])
         by_group = rule is not None and rule.by_group
         key = kernel.identity, algorithm, by_group, *[v.weight is None for v in reads]
-        main = replace(
+        main = changed(
             kernel if algorithm is not ConvAlgorithm.TUNED else as_product(kernel),
             reads=reads,
             writes=(now, *kernel.writes[1:]) if kernel.writes else (),
@@ -163,7 +160,7 @@ class Around:
     def copy(self, v: Value) -> Kernel:
         """Return the copy of an operand that is a view."""
         root = self.operand(v)
-        made = self.launch(Helper.COPY, Contiguous(), (v,), v, (root,))
+        made = self.launch(Helper.COPY, CONTIGUOUS, (v,), v, (root,))
         self.reads[root] = made.writes[0]
         return made
 
@@ -187,8 +184,8 @@ class Around:
         match helper:
             case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if v is not None:
                 root = self.reads.get(v, v) if at else self.operand(v)
-                title = order_title(helper, v, last=True)
-                made = self.launch(helper, Contiguous(), (v,), v, (root,), title)
+                title = order_title(helper, len(v.shape or ()), last=True)
+                made = self.launch(helper, CONTIGUOUS, (v,), v, (root,), title)
                 self.reads[v if at else self.root] = made.writes[0]
                 return made
             case Helper.STATISTICS if v is not None:
@@ -217,12 +214,12 @@ class Around:
             bias = Value(v.name, TensorType(v.dtype, shape), weight=v.weight)
             return self.launch(helper, Add(), (source, bias), target, (source, v))
         is_order = helper in {Helper.LAYOUT, Helper.WEIGHT_LAYOUT}
-        title = order_title(helper, source, last=False) if is_order else ""
-        return self.launch(helper, Contiguous(), (source,), target, (source,), title)
+        title = order_title(helper, len(source.shape or ()), last=False) if is_order else ""
+        return self.launch(helper, CONTIGUOUS, (source,), target, (source,), title)
 
     def reordered(self, v: Value, title: str) -> Kernel:
         """Return the copy of a tensor in another order, of the name ``title``."""
-        return self.launch(Helper.LAYOUT, Contiguous(), (v,), v, (v,), title)
+        return self.launch(Helper.LAYOUT, CONTIGUOUS, (v,), v, (v,), title)
 
     def filled(self, type_: Type) -> Kernel:
         """Return the launch that writes zeros of a type."""
@@ -251,7 +248,7 @@ class Around:
             title: what it does; by default the purpose.
         """
         anchor = self.kernel.anchor
-        place = replace(anchor.loc, name=anchor.name, op_type=title or helper.value)
+        place = changed(anchor.loc, name=anchor.name, op_type=title or helper.value)
         if result in inputs:
             result = Value(f"{result.name}.{helper.name.lower()}", result.type)
         node = Node(op, inputs, (result,), loc=place)
@@ -291,10 +288,11 @@ def as_product(kernel: Kernel) -> Kernel:
     if window.taps == 1 or {*window.out_extents} != {1}:
         return kernel
     n, k = window.out_channels, window.in_channels * window.taps
-    return replace(kernel, problem=Product(1, window.batch, n, k))
+    return changed(kernel, problem=Product(1, window.batch, n, k))
 
 
-def order_title(helper: Helper, v: Value, *, last: bool) -> str:
+@cache
+def order_title(helper: Helper, rank: int, *, last: bool) -> str:
     """Return the name of a change of layout, ``layout nchw→nhwc``."""
-    first, then = AXES.get(len(v.shape or ()), ("channels first", "channels last"))
+    first, then = AXES.get(rank, ("channels first", "channels last"))
     return f"{helper.value} {first}→{then}" if last else f"{helper.value} {then}→{first}"

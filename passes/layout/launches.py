@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from perfc.ir import DType, Env, Kind, Module, Numbers, Op, TensorType, Value, cached_entity
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad, ConvGrad
@@ -27,10 +28,11 @@ from ..runtimes import (
     Runtime,
     Tf32,
 )
-from .autocast_launches import Casts, OperandCast
-from .blocks import with_reorders
 from .helper_launches import Helpers
 from .lists import over_lists
+
+if TYPE_CHECKING:
+    from .autocast_launches import Casts, OperandCast
 
 HALVES = frozenset({DType.F16, DType.BF16})
 TILE = 128 * 256
@@ -79,21 +81,27 @@ def launched(
     tf32 = runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     units = frozenset(name for unit, name in machine.compute if unit is Unit.MATRIX)
     given = layout, tf32, module is not None, bool(casts), version
-    key = machine.vendor, machine.arch, machine.sm_count, units, *given
     is_exported = runtime.framework is Framework.TORCH
+    at = table.numbers(env)
+    helpers = table.once(
+        "helpers",
+        {},
+        lambda: Helpers(1 + max([k.identity for k in every(table)], default=-1), is_exported),
+    )
+    is_like = len(casts) == len(table.kernels)
+    of_kernel = dict(zip(table.kernels, casts, strict=True)) if is_like else {}
+    launching = Launching(table, machine, units, tf32, at, helpers, module, layout, of_kernel)
+    # the size of a machine decides on the launches of products alone
+    products = launching.products() if has_rules else ()
+    key = machine.vendor, machine.arch, units, *given, *map(launching.rule, products)
 
     def made() -> KernelTable:
-        at = table.numbers(env)
         of_lists = over_lists(table, machine, at, version)
-        helpers = table.once("helpers", {}, lambda: Helpers(1 + most(table), is_exported))
         if runtime.blocks_channels:
+            from .blocks import with_reorders
+
             return with_reorders(of_lists, helpers)
-        if not has_rules:
-            return of_lists
-        is_like = len(casts) == len(table.kernels)
-        of_kernel = dict(zip(table.kernels, casts, strict=True)) if is_like else {}
-        launching = Launching(table, machine, units, tf32, at, helpers, module, layout, of_kernel)
-        return launching.table_of(of_lists)
+        return launching.table_of(of_lists) if has_rules else of_lists
 
     def shared() -> KernelTable:
         # what is computed of a table holds wherever the launches are the same
@@ -103,13 +111,13 @@ def launched(
     return table.once(("launched", *key), env, shared)
 
 
-def most(table: KernelTable) -> int:
-    """Return the greatest number of a class of kernels."""
-    inner = (
-        most(replace(table, kernels=a.kernels, alternatives=a.alternatives, memo={}))
-        for a in table.alternatives
-    )
-    return max((*(k.identity for k in table.kernels), *inner), default=-1)
+def every(table: KernelTable) -> list[Kernel]:
+    """Return the kernels of a table and of its alternatives."""
+    kernels, others = [*table.kernels], [*table.alternatives]
+    while others:
+        kernels += others[-1].kernels
+        others += others.pop().alternatives
+    return kernels
 
 
 @cached_entity
@@ -158,6 +166,11 @@ class Launching:
             or (self.machine.vendor != "AMD" and puts_last(self.table.kernels, self.at))
         )
 
+    def products(self) -> tuple[Kernel, ...]:
+        """Return the products of the table and of its alternatives that rules distinguish."""
+        each = [k for k in every(self.table) if isinstance(k.problem, Product)]
+        return tuple({(k.identity, self.is_reordered(k)): k for k in each}.values())
+
     def table_of(self, table: KernelTable) -> KernelTable:
         """Return the table with the launches around its kernels."""
         kernels: list[Kernel] = []
@@ -180,16 +193,17 @@ class Launching:
         made = self.table_of(inner)
         return made.kernels, made.alternatives
 
-    def around(self, kernel: Kernel) -> Iterator[Kernel]:
-        """Yield a kernel and the launches around it, in order."""
+    def around(self, kernel: Kernel) -> Sequence[Kernel]:
+        """Return a kernel and the launches around it, in order."""
         casts = self.casts.get(kernel, ())
-        yield from self.helpers.around(kernel, self.unordered(kernel), self.rule(kernel), casts)
+        made = self.helpers.around(kernel, self.unordered(kernel), self.rule(kernel), casts)
         if self.strides is None or not self.strides.copies:
-            return
+            return made
         for node in kernel.nodes:
             v = self.strides.copies.get(node)
             if v is not None and node.inputs[0] is not None:
-                yield from self.helpers.copied(kernel, v, node.inputs[0])
+                made = (*made, *self.helpers.copied(kernel, v, node.inputs[0]))
+        return made
 
     def unordered(self, kernel: Kernel) -> tuple[Value, ...]:
         """Return the operands that the kernel cannot read as they lie."""

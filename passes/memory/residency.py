@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from perfc.ir import Value, entity
+from perfc.ir import Value
 from perfc.machine import Machine
 
 from ..fusion.kernel import Kernel
@@ -16,8 +17,7 @@ def capacity(machine: Machine, level: str) -> int:
     return cache.capacity_bytes if cache is not None else 0
 
 
-@entity
-class Touched:
+class Touched(NamedTuple):
     """Traffic of one kernel, whatever the cache.
 
     Args:
@@ -37,7 +37,7 @@ def touched(
     moved: Sequence[tuple[float, float]],
     sizes: Mapping[Value, float],
 ) -> list[Touched]:
-    """Return the traffic of each kernel in a run that follows another.
+    """Return the traffic of each kernel in a run that follows another; equal ones are one object.
 
     Args:
         kernels: in order.
@@ -47,12 +47,14 @@ def touched(
     # what a run leaves in cache serves the next
     touches: dict[Value, float] = {}
     clock = 0.0
+    once: dict[Touched, Touched] = {}
+    result: list[Touched] = []
     for is_second in (False, True):
-        result: list[Touched] = []
         for k, (read, written) in zip(kernels, moved, strict=True):
             if is_second:
                 reused = [(clock - touches[v] + sizes[v], sizes[v]) for v in k.reads]
-                result.append(Touched(read, written, tuple(reused)))
+                traffic = Touched(read, written, tuple(reused))
+                result.append(once.setdefault(traffic, traffic))
             clock += read + written
             touches |= dict.fromkeys((*k.reads, *k.writes), clock)
     return result
@@ -68,11 +70,13 @@ def missed(kernels: Sequence[Touched], held_bytes: int) -> list[float]:
         kernels: in order.
         held_bytes: capacity of the last cache.
     """
-    charged: list[float] = []
+    charged: dict[int, float] = {}
     for k in kernels:
+        if id(k) in charged:
+            continue
         fetched = sum([nbytes for needed, nbytes in k.reused if needed > held_bytes], 0.0)
         spilled = k.written if k.written > held_bytes / 2 else 0.0
         # it can hold what was made before and is read after
         least = max(k.read - held_bytes, 0.0) + max(k.written - held_bytes, 0.0)
-        charged.append(max(min(fetched, k.read) + spilled, least))
-    return charged
+        charged[id(k)] = max(min(fetched, k.read) + spilled, least)
+    return [charged[id(k)] for k in kernels]

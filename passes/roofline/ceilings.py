@@ -8,6 +8,7 @@ from dataclasses import replace
 from enum import Enum
 
 from perfc.ir import DType, Phase, record
+from perfc.ir.record import changed
 
 from ..fusion.kernel import Kernel
 
@@ -91,17 +92,7 @@ class KernelBound:
 
     def of(self, kernel: Kernel) -> KernelBound:
         """Return the bounds of a duplicate kernel, which differs in names and position only."""
-        return KernelBound(
-            kernel,
-            self.counts,
-            self.launches,
-            self.floor,
-            self.sustained,
-            self.launch_gap_s,
-            self.device_bytes,
-            self.dtype,
-            self.tf32,
-        )
+        return changed(self, kernel=kernel)
 
     @property
     def vector_dtype(self) -> DType:

@@ -38,6 +38,7 @@ from perfc.passes.training.implementation import OptimizerLaunch, RecomputePolic
 if TYPE_CHECKING:
     from perfc.frontend.config import ModuleCode
     from perfc.passes.fusion.fuse import KernelTable
+    from perfc.passes.layout.autocast_launches import Casts
     from perfc.passes.manager import Analyses
     from perfc.passes.training.train import Train
 
@@ -218,7 +219,6 @@ class Deployment:
             source: the module as read, for casts under autocast; None leaves them out.
         """
         from perfc.passes.fusion.fuse import Fuse
-        from perfc.passes.layout.autocast_launches import Casts, casts_of
         from perfc.passes.layout.launches import launched
         from perfc.passes.rewriting.canonicalize import Canonicalize
 
@@ -228,6 +228,8 @@ class Deployment:
         # the step of a training has its casts as nodes
         is_cast = narrow and not self.train and table.runtime.framework is Framework.TORCH
         if source is not None and narrow is not None and is_cast:
+            from perfc.passes.layout.autocast_launches import casts_of
+
             folded = am.apply(Canonicalize(self.runs_parameters), source)
             casts = casts_of(folded, am, narrow, self.table_name)
         return launched(

@@ -100,7 +100,6 @@ FOLDERS = {
             "fusion",
             "inference",
             "layout",
-            "layout.processes",
             "memory",
             "memory.allocators",
             "precision",

@@ -91,15 +91,18 @@ def replay(
         for step, key, nbytes in every:
             if key in persistent:
                 continue
-            at = max(step, 0)
-            # what is given back lived while the kernel ran
-            allocated[at] = max(allocated[at], allocator.allocated_bytes)
+            at = step if step > 0 else 0
             if nbytes < 0:
+                # what is given back lived while the kernel ran
+                if allocator.allocated_bytes > allocated[at]:
+                    allocated[at] = allocator.allocated_bytes
                 allocator.free(key)
             elif nbytes > 0:
                 allocator.allocate(key, nbytes)
-            reserved[at] = max(reserved[at], allocator.reserved_bytes)
-            allocated[at] = max(allocated[at], allocator.allocated_bytes)
+            if allocator.reserved_bytes > reserved[at]:
+                reserved[at] = allocator.reserved_bytes
+            if allocator.allocated_bytes > allocated[at]:
+                allocated[at] = allocator.allocated_bytes
         freed = {key for _, key, nbytes in every if nbytes < 0}
         persistent |= {key for _, key, _ in every if key not in freed}
     lines = tuple(_filled(reserved)), tuple(_filled(allocated))

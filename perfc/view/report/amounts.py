@@ -33,7 +33,8 @@ def open_symbols(report: Report) -> dict[str, int]:
 
 def lower_limits(table: KernelTable) -> dict[str, int]:
     """Return the lower limits of the symbols in the formulas of kernels."""
-    each = ((k.work.flop, k.traffic.nbytes, k.repeat) for k in table.kernels)
+    kinds = {k.identity: k for k in table.kernels}.values()
+    each = ((k.work.flop, k.traffic.nbytes, k.repeat) for k in kinds)
     formulas = dict.fromkeys(d for formulas in each for d in formulas if isinstance(d, Poly))
     return {s.key: s.lo for d in formulas for s in symbols(d)}
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from perfc.ir import Phase, record
 from perfc.machine import Machine, SliceProfile, load_machine, partition_of
-from perfc.passes.layout.processes import ProcessMemory
-from perfc.passes.layout.processes.by_framework import GROWN, process_of
 from perfc.passes.memory.allocators import Allocator, OutOfMemoryError, Replay, replay
 from perfc.passes.memory.allocators.by_framework import allocator_of
 from perfc.passes.memory.storage import BufferRole, Storages, StorageTable
@@ -19,6 +17,7 @@ from perfc.passes.runtimes import Framework
 
 if TYPE_CHECKING:
     from perfc.api import Report
+    from perfc.passes.layout.processes import ProcessMemory
 
 CUBLAS_BYTES = 8_519_680
 """Workspace of PyTorch's products, ``:4096:2:16:8`` KiB (aten/src/ATen/cuda/CublasHandlePool.cpp);
@@ -154,7 +153,11 @@ def footprint(
         table.phases,
         table.is_bound,
     )
-    if not shared or machine.kind != "cpu" or framework not in GROWN:
+    if not shared or machine.kind != "cpu":
+        return made
+    from perfc.passes.layout.processes.by_framework import GROWN, process_of
+
+    if framework not in GROWN:
         return made
     grow = partial(process_of, framework, report.kernels.kernels, table, env)
     return _of_process(made, once(("process", *key), grow, lambda _: True))
