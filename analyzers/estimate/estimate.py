@@ -134,7 +134,8 @@ class Estimate(Timed):
 
     def waiting(self, host: Interval) -> Estimate:
         """Return the kernel after a wait for its host."""
-        return changed(self.spaced(host), gap_s=self.gap_s, wait_s=host.mid)
+        in_run = self.in_run and self.in_run + host
+        return changed(self, time=self.time + host, in_run=in_run, wait_s=host.mid)
 
 
 @record

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Enum
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,9 +127,9 @@ def similarities(
         mine: rows, places in units of reach.
         theirs: likewise.
     """
-    equal = mine.kinds[:, None, :] == theirs.kinds
+    equal = [a[:, None] == b for a, b in zip(mine.kinds.T, theirs.kinds.T, strict=True)]
     result: dict[Enum, Array] = {
-        aspect: equal[:, :, list(each)].all(axis=2).astype(np.float64)
+        aspect: reduce(and_, [equal[i] for i in each]).astype(np.float64)
         for aspect, each in form.kinds.items()
     }
     result[form.model] *= mine.kinds[:, -1][:, None] != NOBODY
@@ -140,7 +142,7 @@ def similarities(
         scaled = np.sqrt(3.0 * square)
         similar = (1.0 + scaled) * np.exp(-scaled) if near.has_each else np.exp(-square)
         if near.shared:
-            similar = near.shared * equal[:, :, near.group] + (1.0 - near.shared) * similar
+            similar = near.shared * equal[near.group] + (1.0 - near.shared) * similar
         result[aspect] = similar
     return result
 

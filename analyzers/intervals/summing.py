@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import record
 
 if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
@@ -34,8 +33,7 @@ CORRELATION: Mapping[str, float] = {PRODUCTS: IN_INFERENCE} | _FITTED["correlati
 one error."""
 
 
-@record
-class ErrorSide:
+class ErrorSide(NamedTuple):
     """Possible error of one kernel on one side of its prediction.
 
     Args:

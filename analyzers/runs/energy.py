@@ -137,7 +137,8 @@ def utilisation(bound: KernelBound, sheet: Sheet, busy_s: float) -> dict[str, fl
         "l2": n.nbytes / sheet.l2_bytes_per_s,
     }
     shares = {unit: min(t * bound.launches / busy_s, 1.0) for unit, t in seconds.items()}
-    return {**shares, "duration": duration(busy_s / bound.launches)}
+    shares["duration"] = duration(busy_s / bound.launches)
+    return shares
 
 
 Times = TypeVar("Times", float, "NDArray[np.float64]")
@@ -165,7 +166,7 @@ def energy_of(bound: KernelBound, time: Interval, wait_s: float, sheet: Sheet) -
     power_w = 0.0
     if busy_s > 0:
         power_w = sheet.power_w * share_of_cap(model, utilisation(bound, sheet, busy_s))
-    energy_j = busy_s * power_w + wait_s * idle_w(machine, model)
+    energy_j = busy_s * power_w + (wait_s * idle_w(machine, model) if wait_s else 0.0)
     if busy_s / bound.launches >= LONG_S:
         return with_ends(energy_j, time, model.low_ratio, model.high_ratio)
     return with_ends(energy_j, time, model.short_low_ratio, model.short_high_ratio)

@@ -232,7 +232,9 @@ def in_run(execution: Execution) -> list[Estimate]:
         estimate = alone[i]
         same = (bound.kernel.identity, id(estimate))
         if same not in firsts:
-            here = adapt.corrected(estimate, bound.launches, corrections)
+            here = estimate
+            if corrections:
+                here = adapt.corrected(estimate, bound.launches, corrections)
             here = here if machine.kind == "cpu" else chained(here, bound, bounds.at(i))
             # laws are those of kernels in a graph, their least time included
             if estimate.predictor is not Predictor.LAW:

@@ -304,8 +304,9 @@ class Reader:
     def compute(self) -> dict[tuple[Unit, str], Peak]:
         """Return the rates by unit and element type."""
         peaks: dict[tuple[Unit, str], Peak] = {}
+        given = {key.rpartition(".")[0] for key in self.facts}
         for at in _SECTIONS:
-            if not at.startswith("compute.") or not any(k.startswith(f"{at}.") for k in self.facts):
+            if not at.startswith("compute.") or at not in given:
                 continue
             _, unit, dtype = at.split(".")
             op = "op" if unit == "special" else "flop"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...features.classes import Array
 
 RESOURCES = tuple(Resource)
+NOTHING = (0.0,) * len(RESOURCES)
 FILE = Path(__file__).with_name("laws.toml")
 
 
@@ -89,7 +90,7 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
     if not kernels:
         return []
     laws = [law for law, _ in kernels]
-    seconds = np.array([[s.seconds.get(r, 0.0) for r in RESOURCES] for _, s in kernels])
+    seconds = np.array([[*map(s.seconds.get, RESOURCES, NOTHING)] for _, s in kernels])
     power = seconds[:, RESOURCES.index(Resource.POWER)]
     parts = seconds * np.array([law.row for law in laws])
     ramp, others = parts[:, 0], parts[:, 1:]

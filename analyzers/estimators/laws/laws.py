@@ -93,10 +93,10 @@ def subjects_of(execution: Execution) -> Subjects | ProcessorSubjects:
 
 def estimated(bound: KernelBound, name: str, nearness: Nearness, once: Interval) -> Estimate:
     """Return the time of all launches of a kernel of a class with a law from that of one launch."""
-    time = once.widened(nearness.width) * bound.launches
+    time, floor_s = once.widened(nearness.width) * bound.launches, bound.floor_s
     return Estimate(
-        bound.floor_s,
-        time.at_least(bound.floor_s),
+        floor_s,
+        time.at_least(floor_s),
         Predictor.LAW,
         name,
         is_measured=nearness.is_measured,

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from perfc.ir import record
+from perfc.ir import entity, record
+
+if TYPE_CHECKING:
+    from perfc.ir import Numbers
+    from perfc.passes.roofline.roofline import KernelBound
+
+    from ...features.sheet import Sheet
+
+PARTITIONED = (8.0, 9.0, 10.0)
+"""Capabilities of boards whose last cache has two partitions. Source: NVIDIA, A100 whitepaper."""
 
 
 class Resource(Enum):
@@ -94,3 +104,37 @@ class KernelResources:
     dtype: str
     seconds: Amounts
     tiles: Tiles | None = None
+
+
+@entity
+class SingleLaunch:
+    """One launch of a kernel on a machine.
+
+    Args:
+        bound: the kernel.
+        at: evaluates its formulas.
+        sheet: the machine.
+        dtype: element type, as `KernelResources` has it.
+        elements: elements of the result.
+    """
+
+    bound: KernelBound
+    at: Numbers
+    sheet: Sheet
+    dtype: str
+    elements: float
+
+    @property
+    def spilled_bytes(self) -> float:
+        """Return the bytes that pass device memory."""
+        return max(self.bound.device_bytes / self.bound.launches, self.beyond_bytes)
+
+    @property
+    def beyond_bytes(self) -> float:
+        """Return the bytes that its cache cannot hold.
+
+        Last caches of two partitions hold what both of them read twice, so that half is left.
+        """
+        nbytes, sheet = self.bound.counts.nbytes, self.sheet
+        held = sheet.l2_bytes / (2 if sheet.generation in PARTITIONED else 1)
+        return float(min(2 * max(nbytes - held, 0.0), nbytes))

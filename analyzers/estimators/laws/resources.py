@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -22,7 +22,7 @@ from perfc.passes.fusion.kernel import ConvAlgorithm, Helper, Kernel
 
 from ...features import power_limit, reach, tiling
 from ...features.lowering import shape, stored_type
-from .resource import Amounts, KernelResources, Resource, Tiles
+from .resource import Amounts, KernelResources, Resource, SingleLaunch, Tiles
 
 if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
@@ -59,8 +59,6 @@ VECTOR_COLUMNS = 4
 """Columns that normalization loads as one vector. Source: PyTorch, layer_norm_kernel.cu."""
 VECTOR_BYTES = 16
 """Width of the widest load; rows that are no multiple of it start misaligned."""
-PARTITIONED = (8.0, 9.0, 10.0)
-"""Capabilities of boards whose last cache has two partitions. Source: NVIDIA, A100 whitepaper."""
 _FITTED = constants_next_to(__file__)
 _START, _CACHED = _FITTED["amd_paces"].numbers
 AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
@@ -82,7 +80,13 @@ def resources_of(
             whose address is computed, and that are read along another axis than written.
         sheet: the machine.
     """
-    result = [_resources(*kernel, sheet) for kernel in kernels]
+    power = {t: power_limit.flop_per_s(t, sheet) for t in ("tf32", "f16")}
+    rates = (
+        reach.memory_bytes_per_s(sheet),
+        sheet.vector_flop_per_s("f32"),
+        sheet.special_op_per_s("f32"),
+    )
+    result = [_resources(*kernel, sheet, rates, power) for kernel in kernels]
     tiled = [(i, one.tiles) for i, one in enumerate(result) if one and one.tiles]
     for splits in {tiles.splits for _, tiles in tiled}:
         same = [(i, tiles) for i, tiles in tiled if tiles.splits == splits]
@@ -100,39 +104,45 @@ def resources_of(
 
 
 def _resources(
-    bound: KernelBound, at: Numbers, indexed: float, crossed: float, sheet: Sheet
+    bound: KernelBound,
+    at: Numbers,
+    indexed: float,
+    crossed: float,
+    sheet: Sheet,
+    rates: tuple[float, float, float],
+    power: Mapping[str, float],
 ) -> KernelResources | None:
-    c = bound.counts
-    is_step = bound.is_gradient and not _is_of_maps(bound.kernel)
+    c, kernel = bound.counts, bound.kernel
+    is_step = bound.is_gradient and not _is_of_maps(kernel)
     if is_step or c.write_bytes <= 0 or not bound.launches:
         return None
-    made = _class_of(bound, at, sheet)
+    extents = shape(kernel.writes[0], at) if kernel.writes else None
+    launch = SingleLaunch(bound, at, sheet, _type(bound), float(math.prod(extents or ())))
+    made = _class_of(launch)
     if made is None:
         return None
     name, amounts, *tiles = made
-    cycle_s = sheet.cycle_s
-    elements = _elements(bound, at)
-    alu = c.alu + sum(_is_erf(n.op) for n in bound.kernel.nodes) * ERF_ALU * elements
+    alu = c.alu + sum(_is_erf(n.op) for n in kernel.nodes) * ERF_ALU * launch.elements
+    memory, vector, special = rates
     seconds = {
         Resource.RAMP: 1e-6,
-        Resource.DEVICE: spilled(bound, sheet) / reach.memory_bytes_per_s(sheet),
+        Resource.DEVICE: launch.spilled_bytes / memory,
         Resource.CACHE: c.nbytes / sheet.l2_bytes_per_s,
-        Resource.ELEMENTS: elements * cycle_s,
-        Resource.OPERATIONS: alu / sheet.vector_flop_per_s("f32")
-        + c.sfu / sheet.special_op_per_s("f32"),
-        Resource.INDEXED: indexed * elements * cycle_s,
-        Resource.CROSSED: crossed * elements * cycle_s,
+        Resource.ELEMENTS: launch.elements * sheet.cycle_s,
+        Resource.OPERATIONS: alu / vector + c.sfu / special,
+        Resource.INDEXED: indexed * launch.elements * sheet.cycle_s,
+        Resource.CROSSED: crossed * launch.elements * sheet.cycle_s,
     }
-    if bound.kernel.kind is Kind.MOVEMENT:
+    if kernel.kind is Kind.MOVEMENT:
         # addresses of every axis are set up first
         seconds[Resource.RAMP] *= 1 + indexed / 2
-    if c.mac and _type(bound) != "f32":
+    if c.mac and launch.dtype != "f32":
         gain = (OLD_BYTES if sheet.generation < ADA else NEW_BYTES) if _is_of_bytes(bound) else 1.0
-        seconds[Resource.POWER] = 2 * c.mac / gain / power_limit.flop_per_s(_matrix(bound), sheet)
+        seconds[Resource.POWER] = 2 * c.mac / gain / power[_matrix(bound)]
     seconds |= amounts
     if sheet.machine.vendor == "AMD":
         seconds |= {r: seconds[r] * pace for r, pace in AMD_PACES.items() if r in seconds}
-    return KernelResources(name, _type(bound), seconds, *tiles)
+    return KernelResources(name, launch.dtype, seconds, *tiles)
 
 
 def _is_of_maps(kernel: Kernel) -> bool:
@@ -140,26 +150,6 @@ def _is_of_maps(kernel: Kernel) -> bool:
     problem = forward_of(kernel.problem)
     is_batch_norm = isinstance(problem, Rows) and problem.span is Span.CHANNEL
     return is_batch_norm or isinstance(problem, SlidingWindow)
-
-
-def spilled(bound: KernelBound, sheet: Sheet) -> float:
-    """Return the bytes of one launch that pass device memory."""
-    return max(bound.device_bytes / bound.launches, beyond(bound, sheet))
-
-
-def beyond(bound: KernelBound, sheet: Sheet) -> float:
-    """Return the bytes of one launch that its cache cannot hold.
-
-    Last caches of two partitions hold what both of them read twice, so that half is left.
-    """
-    nbytes = bound.counts.nbytes
-    held = sheet.l2_bytes / (2 if sheet.generation in PARTITIONED else 1)
-    return float(min(2 * max(nbytes - held, 0.0), nbytes))
-
-
-def _elements(bound: KernelBound, at: Numbers) -> float:
-    extents = shape(bound.kernel.writes[0], at) if bound.kernel.writes else None
-    return float(math.prod(extents or ()))
 
 
 def _is_erf(op: Op) -> bool:
@@ -178,37 +168,37 @@ def _type(bound: KernelBound) -> str:
     return "half" if codes & {*halves} else min(codes, default="f32")
 
 
-def _class_of(bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
-    cycle_s = sheet.cycle_s
-    kernel = bound.kernel
+def _class_of(launch: SingleLaunch) -> Classified:
+    bound, at, sheet = launch.bound, launch.at, launch.sheet
+    cycle_s, kernel = sheet.cycle_s, bound.kernel
     match kernel.helper:
         case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if bound.dtype.code not in BYTES:
             blocks = blocked(shape(kernel.anchor.inputs[0], at) or ())
-            item = bound.counts.write_bytes / max(_elements(bound, at), 1.0)
+            item = bound.counts.write_bytes / max(launch.elements, 1.0)
             return "layout", {Resource.PADDED: 2 * blocks * item / sheet.l2_bytes_per_s}
         case Helper.STATISTICS | Helper.FILL:
             return kernel.helper.value, {}
         case Helper.BIAS:
-            return "elementwise", {Resource.INDEXED: _elements(bound, at) * cycle_s}
+            return "elementwise", {Resource.INDEXED: launch.elements * cycle_s}
     match forward_of(kernel.problem):
         case SlidingWindow() as problem:
-            return _window(problem, bound, at, sheet)
+            return _window(problem, launch)
         case Rows() as problem if kernel.kind in (Kind.NORMALIZATION, Kind.SOFTMAX):
-            return _rows(problem, bound, at, sheet)
+            return _rows(problem, launch)
         case Product() as problem:
-            return _product(problem, bound, at, sheet)
+            return _product(problem, launch)
         case Attention() as problem:
-            return _attention(problem, bound, at, sheet)
+            return _attention(problem, launch)
     match kernel.kind:
         case Kind.ELEMENTWISE | Kind.QUANTIZE:
-            missing = beyond(bound, sheet) / bound.counts.nbytes
-            converted = missing * _elements(bound, at) if isinstance(kernel.anchor.op, Cast) else 0
+            missing = launch.beyond_bytes / bound.counts.nbytes
+            converted = missing * launch.elements if isinstance(kernel.anchor.op, Cast) else 0
             return "elementwise", {Resource.CONVERTED: converted * cycle_s}
         case Kind.MOVEMENT:
             return "concatenation" if isinstance(kernel.anchor.op, Concat) else "movement", {}
         case Kind.GATHER:
             index = math.prod(shape(kernel.anchor.inputs[1], at) or ())
-            name = "gather" if _elements(bound, at) > index else "element gather"
+            name = "gather" if launch.elements > index else "element gather"
             few = index if index <= FEW_ROWS else 0
             return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}
     return None
@@ -225,7 +215,8 @@ def blocked(extents: tuple[int, ...]) -> float:
     return float(batch * blocks * BLOCK * BLOCK)
 
 
-def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
+def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
+    bound, at, sheet, dtype = launch.bound, launch.at, launch.sheet, launch.dtype
     cycle_s = sheet.cycle_s
     is_transposed = problem.form is WindowOperation.TRANSPOSED
     # gradients of a stride leave out the positions between
@@ -247,20 +238,20 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
         if not is_last:
             return "depthwise convolution", {Resource.TAPS: results * taps * cycle_s}
         # pairs of halves in one instruction
-        each = results * taps * cycle_s * (0.5 if _type(bound) == "half" else 1)
+        each = results * taps * cycle_s * (0.5 if dtype == "half" else 1)
         return "depthwise convolution channels last", {Resource.TAPS: each}
     if problem.groups > 1:
         filters = math.ceil(at(problem.filters) / GROUP_BLOCK) * GROUP_BLOCK
         of_units = {"half": (GROUP_BLOCK, 1), "tf32": (GROUP_BLOCK, GROUPED_TF32)}
-        block, slower = of_units.get(_type(bound), (1, GROUPED_F32))
+        block, slower = of_units.get(dtype, (1, GROUPED_F32))
         per_group = filters * math.ceil(depth / block) * block
         products = positions * problem.groups * per_group * taps * slower
         return "grouped convolution", {Resource.TAPS: products * cycle_s}
     if 1 < taps <= IMAGE_TAPS and depth <= IMAGE_CHANNELS:
         extents = positions, math.ceil(at(problem.filters) / 32) * 32, depth * taps, 1
-        return "image convolution", *_tiles(extents, bound, sheet, (1,), is_vector=True)
-    block, width = BLOCKED.get(_type(bound), COPIED)
-    if _type(bound) == "half" and sheet.generation < BOXED:
+        return "image convolution", *_tiles(extents, launch, (1,), is_vector=True)
+    block, width = BLOCKED.get(dtype, COPIED)
+    if dtype == "half" and sheet.generation < BOXED:
         block, width = min(COPIED[0], 2 ** math.ceil(math.log2(max(depth, 8)))), COPIED[1]
     # images have kernels of their own, patches have not
     if depth <= IMAGE_CHANNELS and not problem.stride >= taps >= PATCH:
@@ -269,24 +260,24 @@ def _window(problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Shee
     filters = math.ceil(at(problem.filters) / width) * width
     name = "convolution" if taps > 1 else "pointwise convolution"
     if bound.kernel.algorithm is ConvAlgorithm.PLANES:
-        return name, *_planes(problem, bound, at, sheet)
-    return name, *_tiles((positions, filters, padded, 1), bound, sheet, splits=(1,))
+        return name, *_planes(problem, launch)
+    return name, *_tiles((positions, filters, padded, 1), launch, splits=(1,))
 
 
-def _planes(
-    problem: SlidingWindow, bound: KernelBound, at: Numbers, sheet: Sheet
-) -> tuple[Amounts, Tiles]:
+def _planes(problem: SlidingWindow, launch: SingleLaunch) -> tuple[Amounts, Tiles]:
     """Return a product for each image, whose rows are as long as its positions."""
+    bound, at = launch.bound, launch.at
     images = (shape(bound.kernel.anchor.inputs[0], at) or (1,))[0]
     plane = at(problem.positions) / images
     extents = plane, at(problem.filters), at(problem.depth), images
-    amounts, tiles = _tiles(extents, bound, sheet, splits=(1,))
+    amounts, tiles = _tiles(extents, launch, splits=(1,))
     is_odd = plane * bound.dtype.bits / 8 % VECTOR_BYTES
     unaligned = 2 * math.prod(extents) / tiles.flop_per_s if is_odd else 0.0
     return {**amounts, Resource.UNALIGNED: unaligned}, tiles
 
 
-def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
+def _rows(problem: Rows, launch: SingleLaunch) -> Classified:
+    bound, at, sheet = launch.bound, launch.at, launch.sheet
     kernel = bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if not rows or not elements:
@@ -302,8 +293,8 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
             op = kernel.anchor.op
             if bound.is_gradient or (isinstance(op, BatchNormalization) and op.training_mode):
                 # sums over the batch first, then the result: operands are read twice
-                again = bound.counts.read_bytes / bound.counts.nbytes * spilled(bound, sheet)
-                device_s = (again + spilled(bound, sheet)) / reach.memory_bytes_per_s(sheet)
+                again = bound.counts.read_bytes / bound.counts.nbytes * launch.spilled_bytes
+                device_s = (again + launch.spilled_bytes) / reach.memory_bytes_per_s(sheet)
                 each |= {Resource.ELEMENTS: 2 * elements * cycle_s, Resource.DEVICE: device_s}
             return "batch normalization", each
         case Span.GROUP:
@@ -316,7 +307,7 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
         wide = rows * 1e3 if columns > WARP_COLUMNS else 0.0
         return name, {Resource.ROWS: rows * cycle_s, Resource.WAVES: wide * cycle_s}
     if name == "group normalization":
-        missing = beyond(bound, sheet) / bound.counts.nbytes
+        missing = launch.beyond_bytes / bound.counts.nbytes
         return name, {Resource.LONGEST: longest * (1 + missing)}
     is_odd = columns % VECTOR_COLUMNS > 0
     return name, {
@@ -329,32 +320,33 @@ def _rows(problem: Rows, bound: KernelBound, at: Numbers, sheet: Sheet) -> Class
     }
 
 
-def _product(problem: Product, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
+def _product(problem: Product, launch: SingleLaunch) -> Classified:
+    at = launch.at
     batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
-    if problem.weight_bits or problem.is_grouped or not bound.counts.mac:
+    if problem.weight_bits or problem.is_grouped or not launch.bound.counts.mac:
         return None
-    whole = 8 if _type(bound) == "half" else 4
+    whole = 8 if launch.dtype == "half" else 4
     name = "product" if math.gcd(int(n), int(k), whole) == whole else UNALIGNED
-    return name, *_tiles((m, n, k, batch), bound, sheet)
+    return name, *_tiles((m, n, k, batch), launch)
 
 
 def _tiles(
     extents: tuple[float, float, float, float],
-    bound: KernelBound,
-    sheet: Sheet,
+    launch: SingleLaunch,
     splits: tuple[int, ...] = tiling.SPLITS,
     *,
     is_vector: bool = False,
 ) -> tuple[Amounts, Tiles]:
     """Return the waves, the length of a reduction that is not split, and the products."""
     rows, columns, depth, batch = extents
+    bound, sheet = launch.bound, launch.sheet
     width = 0.5 if bound.dtype.code in BYTES else 1.0
     amounts = {
         # a tile of bytes is read and written in half the time
         Resource.WAVES: waves(rows, columns, batch, sheet) * width * 1e3 / sheet.clock_hz,
         Resource.LONGEST: depth / sheet.clock_hz,
     }
-    rate = reach.single_flop_per_s(sheet) if is_vector else _rate(bound, sheet)
+    rate = reach.single_flop_per_s(sheet) if is_vector else _rate(launch)
     return amounts, Tiles(extents, float(bound.dtype.bits), rate, splits)
 
 
@@ -365,7 +357,8 @@ def waves(rows: float, columns: float, batch: float, sheet: Sheet) -> int:
     return math.ceil(tiles / sheet.sm_count)
 
 
-def _attention(problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet) -> Classified:
+def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
+    at, sheet = launch.at, launch.sheet
     queries, keys = float(at(problem.query_len)), float(at(problem.kv_len))
     if queries < 2 or problem.window or problem.cache_bits:
         return None
@@ -374,7 +367,7 @@ def _attention(problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet
     blocks = heads * math.ceil(queries / TILE)
     share = 0.5 if problem.is_causal and queries > TILE else 1.0
     filled = math.ceil(blocks / sheet.sm_count)
-    rate = _rate(bound, sheet)
+    rate = _rate(launch)
     depth = math.ceil(keys / TILE) * TILE
     flop = share * 2 * TILE * depth * sum(widths)
     return "attention", {
@@ -384,9 +377,10 @@ def _attention(problem: Attention, bound: KernelBound, at: Numbers, sheet: Sheet
     }
 
 
-def _rate(bound: KernelBound, sheet: Sheet) -> float:
+def _rate(launch: SingleLaunch) -> float:
     """Return the rate of the unit that multiplies."""
-    if _type(bound) == "f32":
+    bound, sheet = launch.bound, launch.sheet
+    if launch.dtype == "f32":
         return reach.single_flop_per_s(sheet)
     return sheet.matrix_flop_per_s(bound.dtype.code if _is_of_bytes(bound) else _matrix(bound))
 

@@ -72,7 +72,7 @@ class ModelSetting:
         """
         how = self.deployment.with_values({"target": str(machine.path)})
         if known is not None:
-            return known.deployed(how.for_model(self.model, self.predictor))
+            return known.deployed(how)
         return analyze(self.model, deployment=how, values=self.values, predictor=self.predictor)
 
 
