@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from perfc.analyzers.graph.store import write_file
@@ -253,8 +252,3 @@ def adapted_file(readout: Readout) -> str:
 def summaries_file(readout: Readout) -> str:
     """Return the name of the file of stage 2's summaries."""
     return f"summaries-{readout.value}.json"
-
-
-def on_device(network: torch.nn.Module) -> torch.nn.Module:
-    """Return a network on the device that trains it."""
-    return network.to(device())
