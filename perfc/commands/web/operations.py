@@ -100,7 +100,7 @@ def _setting(row: str | dict[str, Any]) -> PageSetting:
 
 
 def _operation(row: dict[str, Any]) -> PageOperation:
-    texts = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+    texts: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
     return PageOperation(**{**texts, "settings": tuple(map(_setting, row["settings"]))})
 
 
