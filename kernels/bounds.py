@@ -1,9 +1,9 @@
-"""Upper bounds of a device: lower bounds of time divide by them, so they must not be too small.
+"""Upper bounds of a device's rates: work over them is a lower bound of time, so none may be small.
 
-The file takes the larger of two: operations per clock of the instruction set at the highest clock,
-and the best sample with headroom, more if rounds spread. Both are assumptions that the notes
-explain; sustained rates are listed with them. Rates far above the bounds are impossible and mean
-that the probe is broken.
+There are two: operations per clock of the instruction set, at the highest clock, and the best
+sample times a headroom, which grows with the spread of rounds. A peak is the larger one. Each is
+an assumption, which the note next to the number in the target file explains. Rates far above the
+bounds are impossible: then the probe is broken.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ if TYPE_CHECKING:
     from .ceilings import MeasuredCeiling, SweepLevel
 
 COMPUTE_HEADROOM = 1.25
-"""Factor on the best sample of arithmetic: an assumption, which the note in the target states."""
+"""Assumed factor from the best sample of arithmetic to its bound."""
 CACHE_HEADROOM = 1.25
-"""Factor on the best sample of a cache: an assumption, which the note in the target states."""
+"""Assumed factor from the best sample of a cache to its bound."""
 MEMORY_HEADROOM = 1.5
-"""Factor on the best sample of device memory: an assumption, which the note in the target
-states."""
+"""Assumed factor from the best sample of device memory to its bound."""
 CLOCK_HEADROOM = 1.1
-"""Factor on the best measured clock: an assumption, which the note in the target states."""
+"""Assumed factor from the best measured clock to its bound."""
 UNKNOWN_CLOCK_HZ = 6e9
 """Clock if none could be measured: above every shipped processor's rated boost of 2025."""
 _L1_BYTES_PER_CLOCK = 192
@@ -53,14 +52,14 @@ _READINGS: Mapping[str, tuple[float, float]] = {
     # PCIe 1.0 by one lane carries 250 MB/s
     r"^link\.\w+\.\w*bandwidth": (1e7, 1e13),
 }
-"""Ends of readings that make sense, by key: beyond them the probe measured something else."""
+"""Least and greatest plausible reading by key: beyond them the probe measured something else."""
 DEFAULTS: Mapping[str, Mapping[str, float]] = {
     "device.launch_overhead_s": {"cpu": 1e-6, "cuda": 5e-6},
 }
-"""Values that stand in for such readings, by key and kind of device, as shipped targets have them:
+"""Values that replace implausible readings, by key and kind of device, as in shipped targets:
 dispatch of one operator to a thread pool; an asynchronous launch."""
 _WIDTHS = {"f64": 0.5, "f32": 1.0, "i32": 1.0, "i8": 4.0}
-"""Operations per clock relative to f32; a 32-bit lane multiplies four bytes at once."""
+"""Operations per clock relative to f32, of 16-bit types 2; a lane multiplies four bytes at once."""
 
 
 def lanes(device: Device) -> int:
@@ -101,7 +100,10 @@ def impossible(device: Device, ceilings: Iterable[MeasuredCeiling]) -> str:
 
 
 def _most(device: Device, key: str) -> float:
-    """Return the maximum possible rate, infinite if unbounded."""
+    """Return the maximum possible rate of a key; infinite for times and links.
+
+    Keys are like ``compute.matrix.f16.sustained_flop_per_s``.
+    """
     kind, _, rest = key.partition(".")
     unit, _, dtype = rest.partition(".")
     last = key.rpartition(".")[2]
@@ -133,7 +135,7 @@ def cpu_numbers(
 
 
 def _memory(ceilings: Mapping[str, MeasuredCeiling]) -> Iterator[Number]:
-    """Yield the bound of device memory; that of the fastest level if time ran out before."""
+    """Yield the bound of device memory; from the fastest level if it was not measured."""
     levels = {k: c for k, c in ceilings.items() if k.startswith("memory.") and "bandwidth" in k}
     device = levels.get("memory.device.sustained_bandwidth_bytes_per_s")
     if not levels:
@@ -201,6 +203,7 @@ def _caches(
         # a level without a name of its own is the last cache that the system reports
         name = {"l1": "l1", "l2_private": "l2"}.get(level.name, reported[-1][0] if reported else "")
         known = device.caches.get(name, 0)
+        # the size reported of a private cache holds; a last one, of several parts, may be larger
         if known >= level.capacity or (known and level.name != "l2"):
             yield Number(f"{at}.capacity_bytes", known, "system", _step(level))
         else:
@@ -222,7 +225,7 @@ def _step(level: SweepLevel) -> str:
 
 
 def _seen(level: SweepLevel) -> Number:
-    """Return a capacity that the system does not report, or reports too small."""
+    """Return the capacity of a level by the sweep: the system reports none, or a smaller one."""
     capacity = math.ceil(level.capacity / 4096) * 4096
     key = f"memory.{level.name}.capacity_bytes"
     if level.is_seen:

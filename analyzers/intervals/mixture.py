@@ -1,9 +1,9 @@
-"""One answer from several: quantiles of what different kernels of one product take.
+"""One estimate from several: a library may run one product by any of some candidate kernels.
 
-Each estimate is a distribution of the logarithm of the time: logistic on either side of its
-middle, and as wide as its nine-in-ten interval says. What may be any of them is their mixture, to
-which each adds as much as another. What is said of it is the time whose expected relative error is
-least, which is not its median: an error of a short time counts for more than the same of a long.
+The estimate of each candidate is a distribution of the logarithm of the time: logistic on either
+side of its middle, scaled to its 90 % interval. Which candidate runs is unknown, so the time has
+the mixture of these distributions, with equal weights. The result is the time with the least
+expected relative error. It is not the median, as the same error weighs more on a short time.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ TAIL = (1 - COVERAGE) / 2
 REACH = math.log(1 / TAIL - 1)
 """Distance from the median of a logistic distribution to either end, in its scale."""
 LEAST_WIDTH = 1e-9
-"""Least width of a part, by which distances are divided."""
+"""Least width of one side of an interval, since distances are divided by it."""
 HALVINGS = 40
-"""Bisections of the range that holds a quantile."""
+"""Bisections of the range that holds a quantile; 40 leave 1e-12 of it."""
 SHARES = (np.arange(19) + 0.5) / 19
-"""Levels at which an estimate is looked at, where the least expected error is sought."""
+"""Levels of the quantiles that represent an estimate: an odd number, so that one is its median."""
 AT_ONCE = 20_000
-"""Rows that are looked at together, so that memory stays bounded."""
+"""Rows that are computed together, so that memory stays bounded."""
 
 
 @entity
@@ -41,10 +41,10 @@ class Mixture:
     """Mixture of several estimates per row: logarithms of seconds, ``[estimates, rows]``.
 
     Args:
-        low: ends of intervals.
+        low: lower ends of intervals.
         middle: estimates.
-        high: other ends.
-        speaks: whether an estimate is of a row; one at least of each is.
+        high: upper ends.
+        speaks: whether an estimate covers a row, ``[estimates, rows]``; at least one does.
     """
 
     low: Array
@@ -59,7 +59,9 @@ class Mixture:
         return result
 
     def ends(self, low: Array, high: Array) -> tuple[Array, Array, Array]:
-        """Return interval and likeliest value of each row; those of a single estimate as is.
+        """Return lower end, time of least error and upper end of each row.
+
+        A row with a single estimate has that estimate and its interval, unchanged.
 
         Args:
             low: share of the times below the interval, ``[rows]``.
@@ -79,7 +81,7 @@ class Mixture:
         return interval[0], interval[1], interval[2]
 
     def below(self, log_s: Array) -> Array:
-        """Return the share of the times of each row that are expected below one, ``[rows]``."""
+        """Return the probability that the time of each row is below ``log_s``, ``[rows]``."""
         away = log_s - self.middle
         width = np.where(away < 0, self.middle - self.low, self.high - self.middle)
         scaled = np.clip(REACH * away / np.maximum(width, LEAST_WIDTH), -500.0, 500.0)
@@ -105,15 +107,16 @@ class Mixture:
         """Return the time of each row whose expected relative error is least, as a logarithm.
 
         That is the median of the times, each counting by its reciprocal: the mean of
-        ``|p / t - 1|`` is the mean of ``|p - t|`` where ``t`` has the weight ``1 / t``. It is no
-        shorter than the shortest of the estimates: of intervals that span decades the weights leave
-        the lower tail alone, which says how little is known and not that a kernel is short.
+        ``|p / t - 1|`` is the mean of ``|p - t|`` where ``t`` has the weight ``1 / t``. It is at
+        least the shortest estimate: in an interval of several decades these weights leave only the
+        lower tail, which is long because little is known, not because the kernel is short.
         """
         count = self.middle.shape[1]
         parts = [self._least_error(slice(i, i + AT_ONCE)) for i in range(0, count, AT_ONCE)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _least_error(self, rows: slice) -> Array:
+        """Return the time of least error for some rows: the weighted median of all quantiles."""
         low, middle, high = (end[:, None, rows] for end in (self.low, self.middle, self.high))
         away = (np.log(SHARES / (1 - SHARES)) / REACH)[None, :, None]
         times = middle + np.where(away < 0, away * (middle - low), away * (high - middle))
@@ -121,6 +124,7 @@ class Mixture:
         times = np.where(speaks, times, np.inf).reshape(-1, times.shape[-1])
         order = np.argsort(times, axis=0)
         times = np.take_along_axis(times, order, axis=0)
+        # the weight 1 / t, relative to that of the shortest time
         summed = np.cumsum(np.exp(times[0] - times), axis=0)
         half = np.argmax(summed >= summed[-1] / 2, axis=0)
         best = np.take_along_axis(times, half[None], axis=0)[0]

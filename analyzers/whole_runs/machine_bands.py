@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 class RunBands:
     """Intervals of whole runs: on training machines, on others, on one with a few rows.
 
+    A band is in units of the expected spread; two of them either way where nothing was fitted.
     ``unfamiliar`` applies to graphs without a similar training graph on training machines. On other
     machines it is the least width of such graphs.
     """

@@ -22,7 +22,8 @@ Argument: TypeAlias = "tuple[Type, Known | None]"
 MOST_ITERATIONS = 1 << 40
 """Maximum iterations."""
 FOLLOWED = (3, 8)
-"""Iterations after which counters are looked for."""
+"""Iterations after which counters are looked for: steps need three states to compare, and a counter
+whose first step differs is only regular at the second."""
 COMPARISONS = (Less, LessOrEqual, Greater, GreaterOrEqual)
 MONOTONE = (*COMPARISONS, And, Add, Sub, Neg, Cast, Squeeze, Unsqueeze, Reshape, Identity)
 """Operators of which a condition on counters is false for good once it is false.
@@ -42,11 +43,11 @@ def advanced(states: Sequence[Sequence[Argument]], by: int) -> list[Argument] | 
     for (first, a), (second, b), (third, c) in zip(*states, strict=True):
         if not first == second == third:
             return None
-        if a is None or b is None or c is None or a == b == c:
-            if not a == b == c:
-                return None
+        if a == b == c:
             made.append((third, c))
             continue
+        if a is None or b is None or c is None:
+            return None
         items = [stepped(*triple, by) for triple in zip(a.items, b.items, c.items, strict=True)]
         if None in items:
             return None
@@ -65,7 +66,11 @@ def stepped(a: Item, b: Item, c: Item, by: int) -> Item:
 
 
 def is_monotone(body: Graph) -> bool:
-    """Return True if the condition of a body compares counters, and never holds again."""
+    """Return True if a body's condition compares counters, and stays false once it is false.
+
+    The walk goes from the condition, the first output, back to the states; one of more than 100
+    operators is not that of a counter.
+    """
     producers, waiting, seen = body.producers, list(body.outputs[:1]), 0
     while waiting and seen < 100:
         node = producers.get(waiting.pop())
@@ -90,12 +95,15 @@ def is_extent(node: Node, producers: Mapping[Value, Node]) -> bool:
 
 
 def last_iteration(goes_on: Callable[[int], bool | None], most: int) -> int | None:
-    """Return the first number for which a condition is false, at most ``most``.
+    """Return the number of further iterations after which a loop ends, at most ``most``.
+
+    The step doubles until the condition is false, then bisection finds where it became so.
 
     Args:
         goes_on: whether the loop goes on after so many more iterations; None if unknown.
         most: the limit.
     """
+    # the loop goes on after ``low`` and, once doubling ends, not after ``high``
     low, high = -1, 0
     while (answer := goes_on(high)) and high < most:
         low, high = high, min(2 * high + 1, most)
@@ -119,13 +127,13 @@ def counts_iterations(body: Graph) -> bool:
 
 
 def decided(body: Graph) -> dict[Value, list[Known | None]]:
-    """Return the conditions of branches that a body makes, for their contents."""
+    """Return the conditions of branches that a body computes, each without contents yet."""
     made = {v for node in body.nodes for v in node.results}
     return {v: [] for n in body.nodes if isinstance(n.op, If) and (v := n.inputs[0]) in made and v}
 
 
 def changing(body: Graph, typed: Graph, seen: dict[Value, list[Known | None]]) -> set[Value]:
-    """Add the contents of conditions in an iteration; return those that differ so far."""
+    """Add an iteration's contents of conditions; return the conditions that have changed so far."""
     for node, now in zip(body.nodes, typed.nodes, strict=True):
         if isinstance(node.op, If) and (v := node.inputs[0]) in seen and now.inputs[0] is not None:
             seen[v].append(now.inputs[0].known)
@@ -133,7 +141,7 @@ def changing(body: Graph, typed: Graph, seen: dict[Value, list[Known | None]]) -
 
 
 def elements(states: Sequence[Argument]) -> float:
-    """Return the elements of states of known extents."""
+    """Return the number of elements of all states; unknown extents do not count."""
     shapes = [t.shape for t, _ in states if isinstance(t, TensorType) and t.shape is not None]
     return sum(math.prod(d for d in shape if isinstance(d, int)) for shape in shapes)
 
@@ -154,7 +162,9 @@ def last_states(
     done: int,
     trip: object,
 ) -> tuple[list[Argument], int]:
-    """Return states and number of iterations before the last one; those of now if unknown.
+    """Return the states before the last iteration, and how many iterations come before it.
+
+    If the last one is unknown, these are the current states and ``done``.
 
     Args:
         inference: infers the body.

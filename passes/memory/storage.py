@@ -1,8 +1,8 @@
-"""When each buffer of a run is taken and given back: what an allocator sees, kernel by kernel.
+"""When each buffer of a run is allocated and freed: what an allocator sees, kernel by kernel.
 
 Values that stay inside a kernel take no buffer. A buffer lives from the kernel that first writes it
-to the last one that reads it; views and what is written over another lie in its buffer. Stored
-tensors are there before the run and after it.
+to the last one that reads it. A view shares the buffer of its operand, and a value written in place
+that of the value it replaces. Stored tensors exist before the run and after it.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ class BufferRole(Enum):
     WORKSPACE = "workspace"
     """Temporary memory of a kernel."""
     COPY = "copies"
-    """Places of copies of stored tensors that were made while a model loaded."""
+    """Copies of stored tensors, made while a model loads."""
 
     __hash__ = object.__hash__
 
 
 @record
 class Buffer:
-    """Memory that is taken at once and given back at once.
+    """Memory that is allocated and freed as a whole.
 
     Args:
         value: that owns it.
-        nbytes: its size; None where nobody knows.
-        born: kernel before which it is taken; -1 where it is there before the run.
-        dies: kernel after which it is given back; the number of kernels where it stays.
+        nbytes: its size; None if unknown.
+        born: kernel before which it is allocated; -1 if before the run.
+        dies: kernel after which it is freed; the number of kernels if it outlives the run.
         role: what it is for.
     """
 
@@ -91,7 +91,7 @@ class StorageTable:
         steps: the first node of every kernel, with its phase.
         names: names of the kernels.
         buffers: those of stored tensors first.
-        is_bound: whether some buffer has no known size.
+        is_bound: whether sums are lower bounds, as some buffer has no known size.
         shards: among how many devices buffers of a role are divided; the others are whole.
     """
 
@@ -102,7 +102,7 @@ class StorageTable:
     shards: Mapping[BufferRole, int] = field(default_factory=dict)
 
     def sizes(self, env: Env) -> list[int]:
-        """Return the bytes of every buffer; 0 where nobody knows."""
+        """Return the bytes of every buffer on one device; 0 if unknown."""
         memo: dict[Dim, int] = {}
         result: list[int] = []
         for b in self.buffers:
@@ -129,7 +129,7 @@ class StorageTable:
         return list(accumulate(changes[:count]))
 
     def live_at(self, env: Env, step: int) -> dict[BufferRole, int]:
-        """Return the bytes alive while a kernel runs, by what they are for, in order of birth."""
+        """Return the bytes alive while a kernel runs by role, the earliest role first."""
         firsts: dict[BufferRole, int] = {}
         alive: dict[BufferRole, int] = {}
         count = len(self.steps)
@@ -145,15 +145,15 @@ class StorageTable:
     def events(self, env: Env) -> Iterator[tuple[int, int, int]]:
         """Yield an allocator's requests in order: kernel, number of the buffer, bytes.
 
-        Bytes are below zero where the buffer is given back. Stored tensors come first, of kernel
-        -1; buffers that outlive the run are never given back.
+        Bytes are negative when the buffer is freed. Stored tensors come first, at kernel -1.
+        Buffers that outlive the run are never freed.
         """
         count = len(self.steps)
         born: list[list[int]] = [[] for _ in range(count + 1)]
         dead: list[list[int]] = [[] for _ in range(count + 1)]
         sizes = self.sizes(env)
         for i, b in enumerate(self.buffers):
-            # what no step makes, as sequences of tensors on the host, is there at the end
+            # without kernels, as of sequences on the host, values exist at the end
             born[min(b.born + 1, count)].append(i)
             if b.dies < count:
                 dead[b.dies + 1].append(i)
@@ -166,7 +166,7 @@ class StorageTable:
 
 @frozen
 class Storages(Analysis[StorageTable]):
-    """Buffers of a run under a runtime's fusion table, nothing written over but by optimisers."""
+    """Buffers of a run under a runtime's fusion table; only optimizers write in place."""
 
     requires: ClassVar = (Fuse, Strides)
     runtime: str = DEFAULT
@@ -195,7 +195,7 @@ class _Walk:
         return shows and node not in self.copies
 
     def table(self) -> StorageTable:
-        """Yield its buffers."""
+        """Return the buffers: stored tensors, inputs, then what kernels write."""
         graph = self.module.graph
         at = {n: i for i, k in enumerate(self.kernels) for n in (*k.nodes, *k.folded)}
         owner = Liveness(in_place=False).owners(graph, last_uses(graph), self.is_view)
@@ -208,7 +208,7 @@ class _Walk:
             for v in node.inputs:
                 home = owner.get(v) if v is not None else None
                 if home is not None:
-                    # fused losses write logarithms and gradients over logits
+                    # a trainer's fused loss writes over its operand, which ends a kernel earlier
                     last = step - (self.runtime.is_trainer and is_loss(node))
                     dies[home] = max(dies.get(home, last), last)
             for v in node.results:
@@ -235,7 +235,7 @@ class _Walk:
             yield Buffer(w, storage(w.type), -1, count, role)
 
     def given(self, count: int) -> Iterator[Buffer]:
-        """Yield buffers of inputs, including a cache if an attention writes the next one."""
+        """Yield the buffers of inputs; those named ``past…`` are a cache of keys and values."""
         for v in self.module.graph.inputs:
             role = BufferRole.CACHE if v.name.startswith("past") else BufferRole.INPUT
             yield Buffer(v, storage(v.type), -1, count, role)
@@ -252,7 +252,7 @@ class _Walk:
         used = {owner[v] for v in outside if v in owner}
         phases = [k.anchor.loc.phase for k in self.kernels]
         optimizer = [n for n in graph.nodes if n.loc.phase is Phase.OPTIMIZER]
-        # the gradient of a matrix that is shown transposed is shown transposed too
+        # the optimizer may read a gradient through a view, so its owner is compared
         read = {v for n in optimizer for v in n.inputs if v is not None}
         updated = {owner[v] for v in read if v in owner}
         given = set(graph.inputs)
@@ -263,12 +263,12 @@ class _Walk:
             role = role_of(home, start, end, phases, updated)
             nbytes = storage(home.type)
             if role is BufferRole.GRADIENT and self.runtime.is_trainer:
-                # sums of micro-batches in 32 bits, allocated once
+                # trainers add up micro-batches in a 32-bit buffer that exists for the whole run
                 start, end = -1, len(phases)
                 assert isinstance(home.type, TensorType)
                 nbytes = None if nbytes is None else nbytes * 32 // home.type.dtype.bits
             elif role is BufferRole.GRADIENT:
-                end = len(phases) - 1  # until the next step sets it to nothing
+                end = len(phases) - 1  # PyTorch frees it before the next step (zero_grad)
             yield Buffer(home, nbytes, start, end, role)
 
 

@@ -61,7 +61,15 @@ class Casts(Transform):
 
 @entity
 class Casting:
-    """State of one walk: replacements of values, and parameters that were cast."""
+    """State of one walk over a graph.
+
+    Args:
+        narrow: element type of products.
+        stored: type in which each value is stored.
+        policies: what autocast does with the operands of each node.
+        values: replacements of values that are stored in another type.
+        cast: casts of parameters, by parameter and type: each is made once.
+    """
 
     narrow: DType
     stored: StoredTypes
@@ -82,7 +90,7 @@ class Casting:
         return Graph(graph.name, graph.inputs, outputs, tuple(nodes), graph.weights)
 
     def node(self, node: Node, tape: Tape) -> Node:
-        """Return the node on stored values; its casts go on the tape."""
+        """Return the node with operands and results in their stored types; casts go on the tape."""
         tape.place = node.loc
         wanted = self.wanted(node)
         ins = tuple(v and self.operand(v, wanted, tape) for v in node.inputs)
@@ -91,6 +99,7 @@ class Casting:
     def wanted(self, node: Node) -> DType | None:
         """Return the type to which a node's operands are cast; None if it reads any type."""
         if node.op.kind is Kind.VIEW:
+            # a view converts nothing: its operand must have the type stored for its result
             dtype = next((self.stored.of(v) for v in node.results), DType.UNKNOWN)
             return dtype if is_wide_float(dtype) else None
         match self.policies.get(node):
@@ -102,7 +111,7 @@ class Casting:
                 return None
 
     def operand(self, v: Value, wanted: DType | None, tape: Tape) -> Value:
-        """Return ``v`` or a cast of it, as a node reads it; parameters are cast once."""
+        """Return ``v`` or a cast of it, as a node reads it: numbers and integers are never cast."""
         made = self.values.get(v, v)
         if wanted is None or made.dtype is wanted:
             return made

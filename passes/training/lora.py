@@ -13,12 +13,12 @@ from perfc.ir.ops.elementwise.elementwise import Add
 from perfc.ir.ops.movement.movement import Transpose
 
 ALPHA = 16.0
-"""The factors' product is scaled by this over the rank; PEFT, LoraConfig.lora_alpha is 8 to 32."""
+"""The product of the factors is scaled by ``ALPHA / rank``; PEFT's ``lora_alpha``, 8 to 32."""
 
 
 @entity
 class LoraModule:
-    """Nodes with factors beside matrices, and the factors, which alone are trained."""
+    """Nodes that add the factors to products, and the factors, which alone are trained."""
 
     nodes: list[Node]
     factors: list[Value]
@@ -31,7 +31,7 @@ def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tap
         nodes: nodes of the forward pass.
         rank: rank of the factors.
         patterns: patterns of names of the matrices.
-        tape: gives names; what is written on it is moved into the nodes.
+        tape: names values and makes nodes, which are moved to the result.
 
     Raises:
         PassError: no product has a matrix of such a name.
@@ -68,7 +68,10 @@ def matrix_of(node: Node, makers: dict[Value, Node]) -> Value | None:
 
 
 def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
-    """Return one product with its low-rank factors."""
+    """Return one product with its low-rank factors; alone if it transposes ``x``.
+
+    The factors multiply ``x`` as it is, and have no form for its transpose.
+    """
     x, y = node.inputs[0], node.results[0]
     assert x is not None
     inner, outer = shape_of(x)[-1], shape_of(y)[-1]
@@ -88,7 +91,7 @@ def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
 
 
 def factor(tape: Tape, w: Value, name: str, shape: tuple[object, ...]) -> Value:
-    """Return a trained factor."""
+    """Return a factor as a new parameter in the element type of its matrix."""
     type_ = TensorType(w.dtype, shape)  # type: ignore[arg-type]
     nbytes = type_.nbytes if isinstance(type_.nbytes, int) else None
     return Value(tape.fresh(f"{w.name}.{name}"), type_, None, Weight(nbytes))

@@ -19,8 +19,9 @@ def version_of(package: str) -> str:
 
 
 def installation() -> tuple[str, ...]:
-    """Return what changes with the packages of this Python, and with perfc."""
+    """Return a key for caches: it changes with Python's path, its packages and perfc's version."""
     import sysconfig
 
+    # installing or removing a package changes the time of the folder of packages
     installed = os.stat(sysconfig.get_path("purelib")).st_mtime_ns
     return sys.executable, __version__, str(installed)

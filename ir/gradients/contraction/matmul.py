@@ -9,7 +9,7 @@ from ..tape import shape_of
 
 
 def matmul(at: Adjoint) -> Gradients:
-    """Return ``dY @ B^T`` and ``A^T @ dY``; for a shared matrix the product sums over the batch."""
+    """Return ``dY @ B^T`` and ``A^T @ dY``, summed over the axes that an operand broadcasts."""
     if not at.op.is_exactly(MatMul, FusedMatMul):
         raise at.error("what is fused to the product has no rule")
     tape, a, b = at.tape, at.operand(0), at.operand(1)
@@ -22,10 +22,11 @@ def matmul(at: Adjoint) -> Gradients:
     a = tape.reshape(a, (1, *shape_of(a))) if rank_a == 1 else a
     b = tape.reshape(b, (*shape_of(b), 1)) if rank_b == 1 else b
     if rank_a == 1 or rank_b == 1:
-        inner = shape_of(dy)
+        # give dy the axis that the result of a vector lacks
+        extents = shape_of(dy)
         rows: tuple[object, ...] = (1,) if rank_a == 1 else ()
-        leading = inner if rank_b == 1 else inner[:-1]
-        columns = (1,) if rank_b == 1 else inner[-1:]
+        leading = extents if rank_b == 1 else extents[:-1]
+        columns = (1,) if rank_b == 1 else extents[-1:]
         dy = tape.reshape(dy, (*leading, *rows, *columns))  # type: ignore[arg-type]
     gradients: dict[int, Value | None] = {}
     if at.wants(0):
@@ -44,19 +45,24 @@ fused_matmul = matmul
 
 
 def _left(at: Adjoint, dy: Value, b: Value, *, transposed_a: bool, transposed_b: bool) -> Value:
+    """Return dA: ``dY @ B^T``, or ``B @ dY^T`` for a stored A^T; a stored B^T is read as it is."""
     if transposed_a:
         return at.tape.apply(FusedMatMul(transA=int(transposed_b), transB=1), b, dy)
     return at.tape.apply(FusedMatMul(transB=int(not transposed_b)), dy, b)
 
 
 def _right(at: Adjoint, a: Value, dy: Value, *, transposed_a: bool, transposed_b: bool) -> Value:
+    """Return dB: ``A^T @ dY``, or ``dY^T @ A`` for a stored B^T; a stored A^T is read as it is."""
     if transposed_b:
         return at.tape.apply(FusedMatMul(transA=1, transB=int(transposed_a)), dy, a)
     return at.tape.apply(FusedMatMul(transA=int(not transposed_a)), a, dy)
 
 
 def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
-    """Return the gradient of a matrix shared by the whole batch: one product with long rows."""
+    """Return dB of a matrix that the whole batch shares.
+
+    Rows of all batches form one long axis, so that one product also sums over the batch.
+    """
     tape, k, n = at.tape, shape_of(a)[-1], shape_of(dy)[-1]
     rows = element_count(shape_of(dy)[:-1])
     flat_a, flat_dy = tape.reshape(a, (rows, k)), tape.reshape(dy, (rows, n))
@@ -65,7 +71,7 @@ def _of_shared(at: Adjoint, a: Value, dy: Value, *, transposed: bool) -> Value:
 
 
 def gemm(at: Adjoint) -> Gradients:
-    """Return two products, and sums for the addend."""
+    """Return the gradients of ``alpha A B + beta C``: two products, and dY summed to C's shape."""
     op, tape = at.op, at.tape
     if not isinstance(op, Gemm) or not op.is_exactly(Gemm):
         raise at.error("what is fused to the product has no rule")

@@ -117,6 +117,7 @@ class Where(Elementwise):
     mnemonic = "where"
     onnx = "Where"
     operands = "condition X Y"
+    # by operand, with a for the condition, which has none
     derivative = ("", "where(a, 1, 0)", "where(a, 0, 1)")
 
     def infer(self, ins: Inputs) -> Types:
@@ -137,6 +138,7 @@ class Where(Elementwise):
 
 
 def _select(condition: Item, x: Item, y: Item) -> Item:
+    """Return the chosen element; None if unknown. Equal elements need no condition."""
     if condition is None:
         same = x is not None and type(x) is type(y) and x == y
         return x if same else None

@@ -152,6 +152,7 @@ def shared_options(options: DeploymentOptions, predict: bool) -> dict[str, str]:
 
     from perfc.common.version import __version__
 
+    # settings name the target; any one does here, where a deployment needs it
     plain = replace(options, target=None, runtime=None, dtype=None)
     how = plain.deployment(dims={}, is_several=True).with_values({"target": "a100"})
     return {

@@ -1,4 +1,8 @@
-"""Reads a configuration file into a `LanguageModel`, with the reader of its family."""
+"""Reads a configuration file into a `LanguageModel`, with the reader of its family.
+
+A family is what ``model_type`` names. Its reader is a function in ``families/``, or a row: an entry
+of data that lists keys and layers, and needs no code.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +67,7 @@ HARMLESS = frozenset(
         "max_window_layers",
     }
 )
-"""Keys that some family reads and that change nothing where another has them."""
+"""Keys that one family reads and that change no computation if another family's file has them."""
 _READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
 """Entries of a family's ``READERS``: which families a file reads, without importing all of them."""
 _KEY = re.compile(r'keys\.\w+\(\s*((?:"\w+"(?:,\s*)?)+)')
@@ -146,7 +150,7 @@ def is_known(keys: Keys, family: str) -> bool:
 
 
 def _like(keys: Keys, family: str, row: str) -> Any:
-    """Return the layers of a configuration that is read like a family, chosen by --like.
+    """Return the layers of a configuration, read by the row that ``--like`` names.
 
     Raises:
         ModelError: there is no such family, or it needs a key that is missing.
@@ -161,8 +165,8 @@ def _like(keys: Keys, family: str, row: str) -> Any:
 def _parts(keys: Keys, family: str) -> Any:
     """Return what the reader of a family returns; of an unknown family that of the nearest row.
 
-    The nearest row is the one that reads most of the keys and leaves the fewest of the others
-    that some row reads. What it does not read is in the parts that are left out.
+    The nearest row leaves the fewest keys unread, of those that some family reads. The keys it
+    leaves are listed among the parts that are left out.
 
     Raises:
         ModelError: the family is unknown, and no row reads the configuration.
@@ -175,7 +179,7 @@ def _parts(keys: Keys, family: str) -> Any:
         return _file("wrapped").unwrapped(keys)
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     known = given & set(_structural()) - HARMLESS
-    # of rows that leave as much the plainest is first
+    # where several leave as many, Llama is first, then rows that read fewer keys
     size = {row: len(_rows.keys_of(row)) for row in _rows.rows()}
     unread = {row: len(known - _rows.keys_of(row)) for row in size}
     rows = sorted(size, key=lambda row: (unread[row], row != "llama", size[row]))
@@ -189,7 +193,7 @@ def _parts(keys: Keys, family: str) -> Any:
 
 
 def _assumption(keys: Keys, family: str, row: str) -> str:
-    """Return how an unknown family is read, with all keys that are not."""
+    """Return a sentence: like which row an unknown family is read, and without which keys."""
     given = {n for n, v in keys.values.items() if v not in NEUTRAL}
     beyond = sorted(given - _rows.keys_of(row) - HARMLESS - IRRELEVANT)
     more = f" and {len(beyond) - SHOWN} more" if len(beyond) > SHOWN else ""
@@ -225,10 +229,10 @@ IRRELEVANT = frozenset(
 
 
 def _dtype(keys: Keys) -> str:
-    """Return the element type of the weights.
+    """Return the element type of the weights; bfloat16 if the file names none.
 
     Raises:
-        ModelError: it is none.
+        ModelError: the name is not one of an element type.
     """
     name = next((n for n in ("torch_dtype", "dtype") if keys.text(n)), "")
     plain = keys.text(name).rpartition(".")[2] if name else ""
@@ -246,15 +250,15 @@ STATES = ("mamba_ssm_cache_dtype", "mamba_ssm_dtype")
 POSITIONS = ("max_position_embeddings", "n_positions", "n_ctx", "max_target_positions")
 """Keys of the longest sequence: Llama and BERT, GPT-2, earlier GPT, Whisper."""
 STRETCHED = frozenset({"linear", "dynamic", "yarn"})
-"""Scalings of rotary embeddings whose factor is of positions that the configuration states without
-it. Source: vLLM, config/model.py, ``_get_and_verify_max_len``."""
+"""Scalings of rotary embeddings that extend the context: it is the positions before scaling times
+their factor. Source: vLLM, config/model.py, ``_get_and_verify_max_len``."""
 
 
 def _context(keys: Keys) -> int:
     """Return the number of a model's positions; 0 if it is unlimited.
 
     Raises:
-        ModelError: a number is none.
+        ModelError: a value is not a number, or the factor is below 1.
     """
     text = keys.inner("text_config") or keys
     positions = text.whole(*POSITIONS, default=0)
@@ -308,7 +312,7 @@ def reader_of(family: str, where: str) -> Callable[[Keys], Any]:
     """Return the function that reads a family.
 
     Raises:
-        ModelError: none does; names the nearest.
+        ModelError: no reader is of that family; its hint names the nearest one.
     """
     file = families().get(family)
     if file is None:

@@ -26,20 +26,21 @@ from .pipeline import Latent, PartRole, PipelinePart, Tensor
 
 HERE = Path(__file__).parent / "graphs"
 ABSENT = "weights-are-absent.bin"
-"""External file of the weights of an export, which nobody reads: sizes suffice."""
+"""File to which the weights of an export point; it never exists, as sizes suffice."""
 BATCH, MOST = "batch", 1 << 12
+"""Symbol of the batch, and its maximum."""
 EXAMPLES = 2
-"""Batch that a denoiser is exported with: exporters take 1 for an extent that broadcasts."""
+"""Batch of the example: PyTorch would fix an extent of 1 instead of making it a symbol."""
 FORM = 1
-"""Version of the cached graphs; others are exported again."""
+"""Version of exported graphs, part of their digest: a new one makes all of them again."""
 PACKAGES = ("diffusers", "torch", "onnxscript")
-"""Packages that change an export: a cached one is of their versions."""
+"""Packages whose versions change an export, and are part of the key of a cached one."""
 
 
 def module_of(part: PipelinePart, latent: Latent, tokens: int) -> Module:
     """Return a denoiser in the IR, with a symbolic batch, or a decoder of one picture.
 
-    Decoders take few pictures per call: their largest activations are indexed by 32 bits.
+    Decoders take one: with many pictures their largest activations exceed 32-bit indices.
 
     Args:
         part: its class and configuration.
@@ -67,7 +68,7 @@ def inputs_of(part: PipelinePart, latent: Latent, tokens: int) -> tuple[Tensor, 
 
 def digest(part: PipelinePart, inputs: tuple[Tensor, ...]) -> str:
     """Return a digest that identifies the graph of a part."""
-    # the last one is of the packages, which shipped graphs do not depend on
+    # the empty list is part of the names of shipped graphs: without it they would change
     identity = [FORM, part.class_name, dict(part.config), [asdict(i) for i in inputs], []]
     content = json.dumps(identity, sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:24]
@@ -160,7 +161,7 @@ def without_idle_squeezes(program: Any) -> None:
 
 
 def without_weights(program: Any) -> None:
-    """Point every parameter that has no bytes at a file that is not there; drop traces of calls."""
+    """Point parameters without bytes at a file that does not exist; drop notes on call stacks."""
     import onnx_ir
 
     for node in program.model.graph.all_nodes():

@@ -26,7 +26,7 @@ class CeilingRow:
 
 @record
 class ChangedRate:
-    """Number that differs from the earlier file; None if one of the two files has none."""
+    """Number of the target file before and after; None for a file that lacks it."""
 
     key: str
     before: float | None
@@ -38,7 +38,14 @@ class CalibratedTarget:
     """Written target file, with its summary.
 
     Args:
-        elapsed_s: wall time that it took.
+        machine: target of the file.
+        path: the file.
+        samples: file of all measurements.
+        rows: measured ceilings.
+        changes: numbers that differ from the file it replaces.
+        replaced: whether there was such a file.
+        notes: remarks for the user.
+        elapsed_s: wall time of the calibration.
     """
 
     machine: Machine
@@ -58,13 +65,18 @@ class CalibratedTarget:
 
 
 def _doubt(row: CeilingRow) -> tuple[bool, float]:
+    """Return the order of doubt: ceilings of a single round above all, then by spread."""
     spread = row.measured.spread
     assert spread is not None
     return spread.rounds < 2, spread.share(row.measured.value)
 
 
 def _spec(machine: Machine, key: str) -> Rate | None:
-    """Return the peak of a sustained rate."""
+    """Return the peak of a sustained rate; None if the target has none.
+
+    Keys are like ``memory.l2.sustained_bandwidth_bytes_per_s``,
+    ``compute.matrix.f16.sustained_flop_per_s`` or ``link.NAME.sustained_…``.
+    """
     table, _, last = key.rpartition(".")
     kind, _, rest = table.partition(".")
     if kind == "memory" and last.startswith("sustained"):
@@ -80,7 +92,7 @@ def _spec(machine: Machine, key: str) -> Rate | None:
 
 
 def rows(machine: Machine) -> Iterator[CeilingRow]:
-    """Yield the ceilings in the order of the file: what was measured in rounds."""
+    """Yield the ceilings in the order of the file: rates with a spread, which rounds measured."""
     for key, rate in machine.facts.items():
         if rate.spread is not None:
             yield CeilingRow(key, _spec(machine, key), rate)

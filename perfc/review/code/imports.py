@@ -13,7 +13,7 @@ from perfc.common.version import version_of
 from perfc.frontend.reading.module_name import SOURCE_FOLDERS, NamedModule
 
 MOST_FILES = 5000
-"""Maximum sources of a module, and files of settings near them; each is read for the digest."""
+"""Maximum number of sources of a module, and of settings files next to them: a digest reads all."""
 SETTINGS = (".json", ".yaml", ".yml", ".toml", ".ini", ".cfg")
 """Suffixes of files that a model may read its sizes from."""
 LARGEST_BYTES = 4 << 20
@@ -62,7 +62,7 @@ def reached(model: NamedModule) -> tuple[list[Path], set[str]]:
         places.insert(0, (root / where).parent)
     else:
         waiting, last = files_of(where, places), where.rpartition(".")[2]
-        # a package without the module in it is not the module
+        # the last file must be the module itself: `a/__init__.py` does not define `a.b`
         is_there = waiting and last in (waiting[-1].stem, waiting[-1].parent.name)
         waiting = waiting if is_there else []
         packages |= set() if waiting else {where.partition(".")[0]}
@@ -127,6 +127,7 @@ def parsed(source: bytes) -> ast.Module | None:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
+    """Yield every module that imports may name: ``a`` and ``a.b`` for ``from a import b``."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -134,5 +135,6 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             case ast.ImportFrom(module=module, names=names, level=level):
                 start = "." * level + (module or "")
                 yield start
+                # `from a import b` may import a module `a.b`, `from . import b` a module `.b`
                 dot = "." if module else ""
                 yield from (f"{start}{dot}{alias.name}" for alias in names if alias.name != "*")

@@ -69,14 +69,17 @@ def counted(call: OperatorCall, kernels: tuple[str, ...]) -> CallWork | None:
 
 @record
 class TracedExecution:
-    """Execution of an operator on a stream; kernels of others do not lie between its own."""
+    """Consecutive kernels of one operator's execution on a stream, and their total time.
+
+    Where another operator's kernel runs in between, the execution is two of these.
+    """
 
     what: LaunchedOperator
     time_ns: int
 
 
 def streams_of(trace: DeviceTrace) -> Iterator[list[TracedExecution]]:
-    """Yield the executions of each stream in order of their begin."""
+    """Yield for each stream its executions, the earliest first."""
     rows, names, calls = trace.launches, trace.kernels, trace.calls
     operators: dict[tuple[int, tuple[int, ...]], LaunchedOperator] = {}
     by_stream: dict[tuple[int, int], list[int]] = {}
@@ -87,7 +90,7 @@ def streams_of(trace: DeviceTrace) -> Iterator[list[TracedExecution]]:
         for _, group in groupby(order, lambda at: (rows.execution[at], rows.call[at])):
             members = list(group)
             call = rows.call[members[0]]
-            # launches without an execution are one each
+            # launches that the trace gives to no execution stay separate
             each = [members] if rows.execution[members[0]] >= 0 else [[at] for at in members]
             for part in each:
                 key = call, tuple(rows.kernel[at] for at in part)
@@ -122,7 +125,7 @@ class TracedSubject:
 
     @cached_property
     def floors(self) -> Floors | None:
-        """Return the highest rates of the target; None without one."""
+        """Return the lower bounds of time on the target; None without a target."""
         return None if self.summary.target is None else Floors(self.summary.target)
 
     def floor_s(self, counts: LaunchCounts, dtype: DType) -> float:
@@ -164,7 +167,14 @@ class TraceRule(Rule):
 
 
 def amount(items: Iterable[tuple[int, int, str]]) -> str:
-    """Return count and time of rows of count, time and extents, and the extents with most of it."""
+    """Return the total count and time as text, and the extents that take most of the time.
+
+    >>> amount([(2, 3000, "[8]"), (1, 1000, "[4]")])
+    '3 times, 4.00 µs, of which 3.00 µs with [8]'
+
+    Args:
+        items: count, nanoseconds and extents of each row.
+    """
     times: dict[str, int] = {}
     count = 0
     for number, time_ns, shapes in items:
@@ -183,7 +193,7 @@ def total_ns(items: Iterable[TracedExecution]) -> int:
 
 
 def seconds(time_ns: float) -> str:
-    """Return a time as text."""
+    """Return nanoseconds as text with a unit."""
     return quantity(time_ns * 1e-9, Unit.SECOND)
 
 

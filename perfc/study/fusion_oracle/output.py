@@ -35,7 +35,7 @@ class FusedGroupView:
         nodes: nodes of the model in it.
         operators: their operators.
         ours: operators of each of our kernels with these nodes.
-        agreement: how they differ.
+        agreement: whether they are equal, else how they differ.
     """
 
     name: str

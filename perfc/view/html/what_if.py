@@ -79,7 +79,9 @@ def dtypes_of(report: Report) -> list[str]:
 
 
 def bases(report: Report, target: str, dtype: str) -> Report | None:
-    """Return reports per machine and precision; None if a setting cannot be analyzed.
+    """Return the report of a machine and a precision; None if they cannot be analyzed.
+
+    An empty ``target`` is the machine of the report.
 
     Raises:
         TargetError: if there is no such target.
@@ -92,7 +94,7 @@ def bases(report: Report, target: str, dtype: str) -> Report | None:
 
 
 def headline(base: Report | None, batch: int, reported: int, *, predict: bool) -> Json | None:
-    """Return the figures of one setting."""
+    """Return the figures of one setting; None if it cannot be analyzed."""
     if base is None:
         return None
     try:

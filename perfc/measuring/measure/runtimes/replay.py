@@ -1,6 +1,7 @@
-"""One operator of a trace in the worker process, with random operands, through ``torch.ops.aten``.
+"""Runs one operator of a trace, with random operands, through ``torch.ops.aten``.
 
-Only operators of ATen are looked up, and no text reaches them, so that none opens a file.
+The code runs in a worker process. Only operators of ATen are looked up, and none gets a text from
+the trace, so that none opens a file.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from perfc.common.fitted import data_next_to
 ATEN = re.compile(r"aten::([A-Za-z_]\w{0,99})")
 """Operators of PyTorch alone are replayed: a name from a file calls nothing else."""
 TYPES: Mapping[str, str] = data_next_to(__file__)
-"""Names of PyTorch by code."""
+"""Names of element types in PyTorch, by perfc's: ``bf16`` is ``bfloat16``."""
 LEAST_S = 1e-3
-"""Shorter measurements depend on the timer's resolution and on interrupts."""
+"""Least seconds between two readings of the clock; shorter times depend on its resolution."""
 MOST_REPEATS = 200
-"""Seconds of executions between two readings of the clock, and their maximum number."""
+"""Maximum executions between two readings of the clock."""
 LONGEST = 200
-"""Characters of a message."""
+"""Maximum characters of an error message."""
 ROOM = 3.0
-"""Memory of results and workspaces, over that of the operands."""
+"""Memory that results and workspaces may take, as a multiple of that of the operands."""
 Given = Mapping[str, Any] | None
 
 
@@ -48,12 +49,12 @@ class ReplayRun(TorchProcess):
 
     def __init__(self, request: dict[str, Any]) -> None:
         super().__init__(request)
-        # operators in place approach zero, where processors are slow
+        # repeated in-place operators drive values to denormals, with which processors are slow
         self.torch.set_flush_denormal(True)
         self.repeats = 1
 
     def load(self, *, profile: bool) -> None:
-        """Find the overload, and make its operands."""
+        """Find the overload that takes the recorded arguments, and create its operands."""
         del profile
         if self.device == "cpu":
             bound_memory(int(self.request["room_bytes"]))
@@ -100,13 +101,14 @@ class ReplayRun(TorchProcess):
         return float(value) if "float" in kind else value
 
     def tensor(self, name: str, given: Mapping[str, Any], at: int = 0) -> Any:
-        """Return random numbers; of whole ones those that are a row of the first operand."""
+        """Return random numbers; integers may be indices, and stay within what they index."""
         torch, sizes = self.torch, given["sizes"]
         dtype = getattr(torch, TYPES[given["dtype"]])
         strides, count = given["strides"], given["elements"]
         shape = [count] if strides else sizes
         place = {"device": self.device}
         if dtype.is_floating_point or dtype.is_complex:
+            # PyTorch draws no 8-bit floats
             drawn = dtype if dtype.itemsize > 1 else torch.float16
             made = torch.randn(shape, dtype=drawn, **place).to(dtype)
         else:
@@ -115,7 +117,7 @@ class ReplayRun(TorchProcess):
         return made.as_strided(sizes, strides) if strides else made
 
     def rows(self, name: str, at: int) -> int:
-        """Return the numbers, from 0, that an operand of whole numbers may have."""
+        """Return how many values, from 0, integers may have, so that indices are valid."""
         named = self.given
         sizes = [g["tensor"]["sizes"] for g in named.values() if g and "tensor" in g]
         first: list[int] = sizes[0] if sizes else []
@@ -131,14 +133,15 @@ class ReplayRun(TorchProcess):
         elif name == "index" and type(dim) is int and -len(first) <= dim < len(first):
             rows = [first[dim]]
         else:
+            # its role is unknown: fit int8, and every axis that it might index
             rows = [127, *(extent for each in sizes for extent in each)]
         return max(1, min(rows, default=1))
 
     def feed(self, path: str) -> None:
-        """Execute twice, and choose how often between two readings of the clock.
+        """Execute twice, and choose the number of executions between two readings of the clock.
 
         Raises:
-            RuntimeError: PyTorch refuses it; in one line.
+            RuntimeError: PyTorch refuses the operator; the message is its first line.
         """
         del path
         try:
@@ -152,7 +155,7 @@ class ReplayRun(TorchProcess):
         self.repeats = max(1, min(MOST_REPEATS, int(LEAST_S / max(time_s, 1e-7))))
 
     def step(self) -> float:
-        """Return the seconds of one execution, several of which follow each other."""
+        """Return the seconds of one execution: the mean of ``repeats`` in a row."""
         if self.device == "cpu":
             begin = time.perf_counter()
             for _ in range(self.repeats):
@@ -167,7 +170,7 @@ class ReplayRun(TorchProcess):
         return float(begin.elapsed_time(end)) * 1e-3 / self.repeats
 
     def is_finite(self) -> bool:
-        """Return True; results do not count."""
+        """Return True: with random operands a result that is not finite means nothing."""
         return True
 
     def close(self) -> str:
@@ -177,7 +180,7 @@ class ReplayRun(TorchProcess):
 
 
 def unfit(schema: Any, given: Sequence[Given]) -> str:
-    """Return the first argument of an overload that the recorded ones do not fit; "" if all do."""
+    """Return the first argument of an overload that cannot take its recorded value; "" if none."""
     arguments = schema.arguments
     if len(given) > len(arguments):
         return "arguments"
@@ -187,10 +190,10 @@ def unfit(schema: Any, given: Sequence[Given]) -> str:
 
 
 def fits(argument: Any, given: Given) -> bool:
-    """Return True if an argument of an overload is of the kind of a recorded one."""
+    """Return True if an argument of an overload can take a recorded value, or do without one."""
     kind = str(argument.type)
     if given is None:
-        # numbers seldom matter to the time
+        # a number that is not recorded is replaced: it seldom changes the time
         return argument.has_default_value() or kind.startswith("Optional") or kind == "number"
     plain = kind.removeprefix("Optional[").removesuffix("]") if kind[:1] == "O" else kind
     if "tensor" in given:
@@ -208,7 +211,7 @@ def fits(argument: Any, given: Given) -> bool:
 
 
 def bound_memory(room_bytes: int) -> None:
-    """Refuse more memory than now and some room, where the system can."""
+    """Limit the process to its present memory and ``room_bytes``, on systems that can."""
     try:
         import resource
         from pathlib import Path

@@ -153,7 +153,7 @@ class _Row:
         return self.main_ns + self.extra_ns
 
     def gap(self) -> KernelGap:
-        """Return the record."""
+        """Return the record, in seconds."""
         times = self.predicted_ns, self.measured_ns, self.launches_ns, self.speed_ns
         counts = self.kernels, self.matched, self.launches
         return KernelGap(self.kernel, self.node, self.class_name, *counts, *map(seconds, times))
@@ -285,7 +285,10 @@ def helpers_of(kernels: Sequence[Kernel]) -> dict[int, list[int]]:
 
 
 def main_of(trace: DeviceTrace, group: Sequence[int], is_after: Sequence[bool]) -> int:
-    """Return the launch of an operator that its kernel is.
+    """Return the launch, of those of one operator, that is the predicted kernel.
+
+    If there are exactly the launches that a library is expected to add, it is the one in between
+    by their order; otherwise it is the longest.
 
     Args:
         trace: the launches.
@@ -306,24 +309,27 @@ def rows_of(
     groups: Iterable[Sequence[int]],
     places: Iterable[AlignedPlace | None],
 ) -> Iterator[_Row]:
-    """Yield the rows of equal kernels, then those of launches without a kernel."""
-    kernels, launches = report.kernels.kernels, trace.launches
-    bounds = report.roofline.kernels
+    """Yield the rows of equal kernels, then those of launches without a kernel.
+
+    ``counts`` and ``times_ns`` are operators and predicted time of each kernel of the model.
+    """
+    kernels, launches, bounds = report.kernels.kernels, trace.launches, report.roofline.kernels
     calls, names = trace.calls, trace.kernels
     by_kernel: dict[int, _Row] = {}
+    # a kernel that a library adds is no operator: its launches count
     counts = {at: counts.get(at, 0) or round(b.launches) for at, b in enumerate(bounds)}
     for at, k in enumerate(kernels):
         name = class_of_kind(k.kind).value if k.helper is None else k.helper.value
         new = _Row(k.label, k.anchor.loc.name, name)
-        by_kernel.setdefault(k.identity, new).add(
-            _Row("", "", "", counts[at], predicted_ns=times_ns[at])
-        )
+        predicted = _Row("", "", "", counts[at], predicted_ns=times_ns[at])
+        by_kernel.setdefault(k.identity, new).add(predicted)
     inside = helpers_of(kernels)
     others: dict[tuple[str, str], _Row] = {}
     used = Counter[int]()
     for group, place in zip(groups, places, strict=True):
         helpers = inside.get(place.kernel, []) if place is not None else []
         main = main_of(trace, group, [at > place.kernel for at in helpers] if place else [])
+        left = set(group)
         if place is None:
             call, name = launches.call[main], names[launches.kernel[main]]
             operator = calls[call].operator if call >= 0 else ""
@@ -331,27 +337,24 @@ def rows_of(
             row = others.setdefault(key, _Row(key[0], "", key[1]))
         else:
             row = by_kernel[kernels[place.kernel].identity]
-        left = set(group)
-        if place is not None:
-            rest = sorted(
-                left - {main} if place.is_matched else left, key=launches.start_ns.__getitem__
-            )
+            # move launches that a library adds from the operator to the rows of their kernels
+            rest = left - {main} if place.is_matched else left
+            ordered = sorted(rest, key=launches.start_ns.__getitem__)
             free = [at for at in helpers if used[at] < counts[at]]
             # launches beyond the known helpers count as extra time of the kernel
-            for at, helper in zip(rest, free, strict=False):
+            for at, helper in zip(ordered, free, strict=False):
                 left.remove(at)
                 used[helper] += 1
-                by_kernel[kernels[helper].identity].add(
-                    _Row("", "", "", 0, 1, 1, main_ns=launches.duration_ns[at])
-                )
-        all_ns, main_ns = sum(launches.duration_ns[at] for at in left), 0
+                helped = _Row("", "", "", 0, 1, 1, main_ns=launches.duration_ns[at])
+                by_kernel[kernels[helper].identity].add(helped)
+        # of the remaining launches one is the predicted kernel, the others are extra
+        row.launches += len(left)
+        row.extra_ns += sum(launches.duration_ns[at] for at in left)
         if place is not None and place.is_matched:
             used[place.kernel] += 1
             row.matched += 1
-            main_ns = launches.duration_ns[main]
-        row.launches += len(left)
-        row.main_ns += main_ns
-        row.extra_ns += all_ns - main_ns
+            row.main_ns += launches.duration_ns[main]
+            row.extra_ns -= launches.duration_ns[main]
     for at, k in enumerate(kernels):
         missing = max(counts[at] - used[at], 0)
         by_kernel[k.identity].missing_ns += times_ns[at] * missing // counts[at]

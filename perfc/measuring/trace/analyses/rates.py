@@ -66,7 +66,7 @@ class OperatorView:
         executions: count.
         time_s: time of all their kernels.
         share: of the time of all kernels.
-        bounded_s: part of the time that has a lower bound, to which the rest applies.
+        bounded_s: time of the executions with a lower bound; the three rates below are of these.
         floor_share: lower bound over time; null without one.
         flop_per_s: achieved rate; null if operations are unknown.
         bytes_per_s: compulsory bytes over time; null without a lower bound.
@@ -90,6 +90,7 @@ def operators_of(kernels: Sequence[KernelTime], total_ns: int) -> tuple[Operator
             by_name.setdefault(k.operator, []).append(k)
     made: list[OperatorView] = []
     for name, group in by_name.items():
+        # kernels of one call have the same executions, which count once
         executions = {k.call: k.executions for k in group}
         bounded = [(k, k.floor) for k in group if k.floor is not None]
         time_s = sum(k.time_ns for k in group) * 1e-9

@@ -1,4 +1,4 @@
-"""CallOperands of operators of a trace: element types by the words of the tools, sizes, roles."""
+"""Operands of operators of a trace: element types by the words of the tools, sizes, roles."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ _REAL = re.compile(
 )
 """Types of C++ that a kernel computes in, in its template arguments."""
 _FIRST = re.compile(r"<(?:unsigned char|signed char|long|int|short|bool)\b(?! int)")
-"""Integers count where no float is named: indices are integers too."""
+"""Integers that begin a list of template arguments, read only where no real type is named: later
+integers may be types of indices."""
 MOST_ELEMENTS = 1 << 40
 """Maximum elements of an operand; extents of a damaged trace multiply to more."""
 PACKED = 2
-"""Elements in one of the types whose name ends in ``x2``."""
+"""Values in one element of a type whose name ends in ``x2``, as two 4-bit numbers in a byte."""
 
 
 @record
@@ -42,7 +43,7 @@ class OperandTensor:
     Args:
         dtype: element type.
         sizes: extents in elements.
-        packed: values in one element.
+        packed: values in one element, as 2 for a pair of 4-bit numbers.
         held: elements in memory, if an expanded axis shares them; None if there are all.
     """
 
@@ -77,7 +78,7 @@ def dtype_of(word: str) -> DType | None:
 
 
 def dtype_in(kernels: Iterable[str]) -> DType | None:
-    """Return the narrowest real element type that names of kernels have, else their first type.
+    """Return the narrowest element type in names of kernels: of real types, else of integers.
 
     >>> str(dtype_in(["CatArrayBatchedCopy<at::native::OpaqueType<2u>, unsigned int, 4>"]))
     'f16'
@@ -95,7 +96,7 @@ def tensor_of(given: TensorArgument, listed: DType | None) -> OperandTensor | No
 
     Args:
         given: argument of a trace.
-        listed: element type of members of lists, which traces do not have.
+        listed: element type for members of lists, for which traces record none.
     """
     dtype = dtype_of(given.dtype) if given.dtype else listed
     if dtype is None:
@@ -200,7 +201,7 @@ class CallOperands:
         return None if isinstance(given, TensorArgument) else given
 
     def extents(self, role: str, rank: int) -> tuple[int, ...]:
-        """Return numbers for each axis, of which one stands for all.
+        """Return a number for each axis; a single recorded number applies to all axes.
 
         Raises:
             UnknownOperandError: they are not recorded.
