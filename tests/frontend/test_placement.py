@@ -53,6 +53,17 @@ def export() -> bytes:
     return bytes(model.SerializeToString())
 
 
+def test_documentation_of_a_verbose_export_by_torchscript_has_the_lines() -> None:
+    node = helper.make_node("Relu", ["x"], ["y"], "/act/Relu")
+    node.doc_string = (
+        "/v/site-packages/torch/nn/functional.py(9): relu\nblock.py(5): forward\nnet.py(10): f\n"
+    )
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [4]) for n in "xy"]
+    graph = helper.make_graph([node], "g", ends[:1], ends[1:])
+    (relu,) = load(helper.make_model(graph).SerializeToString()).graph.nodes
+    assert relu.loc.frames == ("net.py:10", "block.py:5")
+
+
 def test_names_are_those_of_the_program() -> None:
     nodes = [*walk(load(export()).graph)]
     names = [n.name for n in nodes]

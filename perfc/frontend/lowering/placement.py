@@ -11,7 +11,7 @@ from perfc.ir.graph import Loc, Value
 from perfc.ir.record import mutable
 
 from ..reading import proto
-from ..reading.provenance import MERGED, SCOPES, numbered, of_scopes, place_of
+from ..reading.provenance import MERGED, SCOPES, frames_of_script, numbered, of_scopes, place_of
 from .functions import EXPANDED
 from .order import label
 
@@ -47,7 +47,9 @@ class Placement:
         stored, props = prefix + source.name, source.metadata_props
         if not props:
             name = of_scopes(stored)
-            return Loc(name, source.op_type, in_file=stored if stored != name else "")
+            frames = frames_of_script(source.doc_string, self.root)
+            in_file = stored if stored != name else ""
+            return Loc(name, source.op_type, frames=frames, in_file=in_file)
         if proto.SOURCE in props:
             frames = tuple(props[proto.SOURCE].split("\n"))
             return Loc(stored, source.op_type, frames=frames)

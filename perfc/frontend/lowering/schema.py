@@ -187,6 +187,7 @@ def _build_node(_: WireDecoder, fields: Fields) -> ProtoNode:
         fields.get("output", []),
         fields.get("attribute", []),
         _props(fields),
+        fields.get("doc_string", ""),
     )
 
 
@@ -237,7 +238,7 @@ AttributeProto: 1 name text, 2 f float, 3 i int, 4 s bytes, 5 t TensorProto, 6 g
   21 ref_attr_name text, 22 sparse_tensor SparseTensorProto,
   23 sparse_tensors SparseTensorProto*
 NodeProto: 1 input text*, 2 output text*, 3 name text, 4 op_type text,
-  5 attribute AttributeProto*, 7 domain text, 8 overload text,
+  5 attribute AttributeProto*, 6 doc_string text, 7 domain text, 8 overload text,
   9 metadata_props StringStringEntryProto*
 GraphProto: 1 node NodeProto*, 2 name text, 5 initializer TensorProto*,
   11 input ValueInfoProto*, 12 output ValueInfoProto*, 13 value_info ValueInfoProto*,

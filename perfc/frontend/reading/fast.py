@@ -50,6 +50,8 @@ def read_node(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) 
             node.name = buf[start:stop].decode("utf-8", "replace")
         elif tag == 0x22:
             node.op_type = strings[buf[start:stop]]
+        elif tag == 0x32:
+            node.doc_string = buf[start:stop].decode("utf-8", "replace")
         elif tag == 0x3A:
             node.domain = strings[buf[start:stop]]
         elif tag == 0x42:

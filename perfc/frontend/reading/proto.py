@@ -239,6 +239,7 @@ class ProtoNode:
     output: list[str] = field(default_factory=list)
     attribute: list[Attribute] = field(default_factory=list)
     metadata_props: Mapping[str, str] = NO_PROPS
+    doc_string: str = ""
 
 
 @mutable

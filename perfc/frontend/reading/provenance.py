@@ -18,6 +18,8 @@ MERGED = {"Conv": "conv{}d", "ConvTranspose": "conv_transpose{}d", "Gemm": "line
 """Functions of the layers that a rewriting merges others into, by number of spatial axes."""
 FRAME = re.compile(r'"([^"\n]*)"(?:, line |:(?=\d+:\d))(\d+)')
 """File and line of a frame of a stack trace, or of a location of MLIR."""
+SCRIPT_FRAME = re.compile(r"^([^\n]+)\((\d+)\): ", re.MULTILINE)
+"""File and line of a frame as TorchScript writes them, innermost first."""
 CALL = re.compile(r"(?<=\w)_+\d*$")
 """End of the name of a call that PyTorch numbers, or of a function that works in place."""
 SCOPE = re.compile(r"'([^']*)'")
@@ -104,6 +106,16 @@ def frames_of(trace: str, root: str) -> tuple[str, ...]:
     """
     frames = [(file_from(root, m[1]), m[2]) for m in FRAME.finditer(trace)]
     return tuple([f"{file}:{line}" for file, line in frames if file][-MOST_FRAMES:])
+
+
+def frames_of_script(documentation: str, root: str) -> tuple[str, ...]:
+    r"""Return the frames in the documentation of a node that TorchScript exported verbosely.
+
+    >>> frames_of_script("/x-packages/torch/a.py(1): b\nnet.py(7): f\nrun.py(9): main\n", "")
+    ('run.py:9', 'net.py:7')
+    """
+    calls = SCRIPT_FRAME.findall(documentation)[::-1]
+    return frames_of("".join([f'"{file}", line {line}\n' for file, line in calls]), root)
 
 
 @lru_cache(1 << 12)
