@@ -58,8 +58,15 @@ class Encoder(nnx.Module):
         for layer in self.layers:
             x = layer(x)
         return nnx.relu(self.head(x))
+
+
+encoder = Encoder()
+
+
+def encoded(x):
+    return encoder(x)
 """
-INPUTS = {"Convolutional": "4x64x64x3", "Encoder": "2x128x256"}
+INPUTS = {"Convolutional": "4x64x64x3", "Encoder": "2x128x256", "encoded": "2x128x256"}
 
 
 @pytest.fixture
