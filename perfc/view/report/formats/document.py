@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -93,7 +94,7 @@ class Column:
     wraps: bool = False
     is_spare: bool = False
     pair: str = ""
-    cell: Callable[[Any], Cell] | None = None
+    cell: Callable[[Any], Cell] | None = field(default=None, compare=False)
 
     @property
     def heading(self) -> str:
