@@ -55,7 +55,8 @@ class Pattern:
 
 
 @cache
-def _finder(place: str) -> Finder:
+def finder(place: str) -> Finder:
+    """Return the function at ``module.name`` of this package."""
     module, _, name = place.partition(".")
     return cast("Finder", getattr(import_module(f".{module}", __package__), name))
 
@@ -156,7 +157,7 @@ def find_patterns(
 def _unit(
     pattern: Pattern, node: Node, near: Neighbourhood, units: Mapping[Node, FusionUnit]
 ) -> FusionUnit | None:
-    members = _finder(pattern.place)(node, near)
+    members = finder(pattern.place)(node, near)
     # one node is no fusion, but as an assignment to a slice it costs less than a scatter
     if members is None or len(members) < (1 if pattern.tag == SLICE_UPDATE else 2):
         return None

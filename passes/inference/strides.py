@@ -8,12 +8,16 @@ from dataclasses import field
 from typing import ClassVar
 
 from perfc.ir import Env, Kind, Module, Node, TensorType, Value, entity, evaluate, frozen, record
+from perfc.ir.ops.attention.attention import Attention
+from perfc.ir.ops.convolution.conv_grad import ConvDataGrad
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.ops.movement.slice import Concat, Slice, Split
 from perfc.ir.ops.normalization.normalization import BatchNormalization
+from perfc.ir.ops.normalization.normalization_grad import BatchNormalizationGrad
+from perfc.ir.ops.resampling.resize import Resize
 
 from .. import Analysis
 from ..fusion.fuse import Fuse, KernelTable
@@ -173,11 +177,6 @@ class StrideWalk:
 
     def visit(self, node: Node, is_fused: bool) -> None:
         """Record the strides of a node's results; inside fused attention nothing is stored."""
-        from perfc.ir.ops.attention.attention import Attention
-        from perfc.ir.ops.convolution.conv_grad import ConvDataGrad
-        from perfc.ir.ops.normalization.normalization_grad import BatchNormalizationGrad
-        from perfc.ir.ops.resampling.resize import Resize
-
         for v in (*node.inputs, *node.outputs):
             if v is not None and v not in self.shapes:
                 self.shape(v)

@@ -11,7 +11,7 @@ import pytest
 from perfc.ir import ops
 from perfc.ir.op import BY_ONNX
 from perfc.ir.ops.elementwise import activation, rounding
-from perfc.passes.fusion.patterns import PATTERNS
+from perfc.passes.fusion.patterns import PATTERNS, finder
 from perfc.passes.fusion.windows import WINDOWS
 from perfc.passes.runtimes import tables
 
@@ -29,6 +29,7 @@ def test_tables_of_patterns_and_runtimes_name_operators_that_there_are() -> None
     known = set(ops.mnemonics())
     for name, pattern in PATTERNS.items():
         assert {s for s in pattern.starts if isinstance(s, str)} <= known, name
+        assert callable(finder(pattern.place)), name
     tags = known | {pattern.tag for pattern in PATTERNS.values()}
     for table in tables():
         assert table.views - {WINDOWS} <= known, table.name

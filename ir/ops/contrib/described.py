@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
+
+from perfc.common.fitted import data_next_to
 
 from ... import (
     ABSENT,
@@ -164,7 +164,7 @@ def described(file: str, module: str) -> tuple[type[Op], ...]:
 
     A row is named by the ONNX operator, with its domain; it has
 
-    - ``mnemonic``: name in the text form;
+    - ``mnemonic``: name in the text form, the first key: by it operators are indexed unread;
     - ``operands``: names separated by blanks, with mark and axes: ``X[...,k] bias?[n]``;
     - ``results``: operand or element type of each, with axes: ``0[...,n] I32[b]``;
     - ``does``: first line of the docstring;
@@ -178,8 +178,7 @@ def described(file: str, module: str) -> tuple[type[Op], ...]:
         file: the module's file.
         module: its name.
     """
-    rows = tomllib.loads(Path(file).with_suffix(".toml").read_text(encoding="utf-8"))
-    return tuple([_described(source, module, row) for source, row in rows.items()])
+    return tuple([_described(source, module, row) for source, row in data_next_to(file).items()])
 
 
 def _described(source: str, module: str, row: Mapping[str, Any]) -> type[Op]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
+from perfc.common.fitted import data_next_to
 
 from ... import DType
 from .elementwise import pointwise
@@ -18,7 +17,5 @@ OPERATORS = [
         sfu=row.get("sfu", 0),
         result=DType[row["result"]] if "result" in row else None,
     )
-    for source, row in tomllib.loads(
-        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    ).items()
+    for source, row in data_next_to(__file__).items()
 ]

@@ -68,12 +68,12 @@ def test_rows_without_a_configuration_are_left_out_and_those_without_steps_are_k
 ) -> None:
     unknown = {**QWEN_ROW, "model": "Qwen9-1B"}
     pd.DataFrame([unknown, QWEN_ROW]).to_parquet(tmp_path / f"{QWEN}.parquet")
-    asked: list[ServedRow] = []
+    requested: list[ServedRow] = []
     monkeypatch.setattr(
-        rows, "samples", lambda served: asked.append(served) or Unanswered(served, "no")
+        rows, "samples", lambda served: requested.append(served) or Unanswered(served, "no")
     )
     (memory,) = rows_of(QWEN, tmp_path)
-    assert [list(s.measured) for s in asked] == [[ServingQuantity.TOKENS_PER_S]], (
+    assert [list(s.measured) for s in requested] == [[ServingQuantity.TOKENS_PER_S]], (
         "memory takes no time"
     )
     assert (memory.target, memory.value) == (Target.MEMORY, 14.5 * 2**30)

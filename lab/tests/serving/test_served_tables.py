@@ -58,9 +58,9 @@ def written(folder: Path, name: str, *rows: dict[str, Any]) -> Path:
 
 
 def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
-    apart = {**AIC, "row_id": "b", "mode": "disagg", "concurrency": None}
-    unstated = {
-        **apart,
+    disaggregated = {**AIC, "row_id": "b", "mode": "disagg", "concurrency": None}
+    without_workers = {
+        **disaggregated,
         "row_id": "c",
         "decode_num_workers": None,
         "prefill_num_workers": None,
@@ -76,7 +76,7 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
         "measured": None,
     }
     whole, two, one, plain = aic.aic_serving(
-        written(tmp_path, aic.AIC, AIC, apart, unstated, block)
+        written(tmp_path, aic.AIC, AIC, disaggregated, without_workers, block)
     )
     assert (whole.source, whole.name, whole.model) == (aic.AIC, "a", "Qwen/Qwen3-8B")
     assert whole.target == "h200-sxm-141gb"
@@ -86,15 +86,15 @@ def test_engines_of_aiconfigurator_are_read(tmp_path: Path) -> None:
     assert whole.measured == {ServingQuantity.TTFT_S: 0.25, ServingQuantity.TPOT_S: 0.008}
     assert (whole.dataset, whole.is_static, whole.is_eager) == ("", False, False)
     assert (two.tensor, two.engines, two.prefill, two.dataset) == (4, 2, (2, 1, 3), aic.STATED)
-    assert two.concurrency == 4, "the batch stated first"
+    assert two.concurrency == 4, "the first batch of the row"
     assert (one.engines, one.prefill, one.dataset) == (1, (2, 1, 1), aic.UNSTATED)
     assert (plain.weights, plain.version, plain.concurrency) == ("bf16", "", 4)
     assert (whole.measured_on, plain.measured_on) == ("2026-03-25", "")
-    lone = {**apart, "batch_size": None}
+    lone = {**disaggregated, "batch_size": None}
     (found,) = aic.aic_serving(written(tmp_path, aic.AIC, lone))
     assert found.concurrency == 10, "five of each of two workers"
     kept = {
-        **unstated,
+        **without_workers,
         "system": "b200_sxm",
         "precision": "fp4",
         "gemm_quant_mode": "nvfp4",

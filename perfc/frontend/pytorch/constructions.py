@@ -35,7 +35,7 @@ def record_constructions() -> dict[int, str]:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and len(frames) < MOST_FRAMES:
             file = frame.f_code.co_filename
-            # a constructor that calls that of its base class is no line of who constructs it
+            # constructors of the module itself call each other: the caller is further out
             is_base = frame.f_locals.get("self") is self
             if not is_base and not file.startswith(foreign):
                 frames.append(f'File "{file}", line {frame.f_lineno}, in {frame.f_code.co_name}\n')

@@ -29,7 +29,7 @@ HINT = "as in timm:resnet50 or model.py:Net"
 
 
 def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
-    """Return the module of a name.
+    """Return the module of a name; the user's cache has the exports of models of libraries.
 
     Args:
         model: name and inputs.
@@ -42,6 +42,26 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
     if not is_named(model.name):
         raise ModelError(f"{model.name} names no PyTorch module", hint=HINT)
     require_code(model)
+    catalog, _, name = model.name.partition(":")
+    # a folder of a configuration may change; the path of one of the hub has its revision
+    if not is_catalogued(model) or os.path.exists(os.path.join(model.folder, name)):
+        return module_from(model, exported(model, dims))
+    packages = version_of("torch"), version_of(catalog)
+    code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.glob("*.py"))]
+    known = installation(), packages, hub.cached(name), code
+
+    def made(sizes: Mapping[str, int]) -> Module:
+        key = repr((request_of(model, sizes), *known))
+        read, export = partial(module_from, model), partial(exported, model, sizes)
+        return cached("exports", key, read, export)
+
+    # a symbolic batch serves all; a module without a symbol is exported for each batch
+    plain = made({k: n for k, n in dims.items() if k != "batch"})
+    return plain if plain.symbols or "batch" not in dims else made(dims)
+
+
+def request_of(model: NamedModule, dims: Mapping[str, int]) -> str:
+    """Return the request to the process that exports a module, as JSON."""
     request = {
         "name": model.name,
         "inputs": model.inputs,
@@ -50,19 +70,10 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         "input": model.input,
         "examples": model.examples,
     }
-    export = partial(exported, model, json.dumps(request, default=described))
-    read = partial(module_from, model)
-    catalog, _, name = model.name.partition(":")
-    # a folder of a configuration may change; the path of one of the hub has its revision
-    if not is_catalogued(model) or os.path.exists(os.path.join(model.folder, name)):
-        return read(export())
-    packages = version_of("torch"), version_of(catalog)
-    code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.glob("*.py"))]
-    key = repr((export.args, installation(), packages, hub.cached(name), code))
-    return cached("exports", key, read, export)
+    return json.dumps(request, default=described)
 
 
-def exported(model: NamedModule, request: str) -> bytes:
+def exported(model: NamedModule, dims: Mapping[str, int]) -> bytes:
     """Return a line of JSON with the answer of a module's export, then its archive.
 
     Raises:
@@ -80,7 +91,7 @@ def exported(model: NamedModule, request: str) -> bytes:
             where=model.name,
             late=(f"{library} did not export it in {LONGEST_S} s", f"save it yourself: {hint}"),
             longest_s=LONGEST_S,
-            request=request,
+            request=request_of(model, dims),
             folder=model.folder,
             is_kept=not model.is_jax,
         )

@@ -92,7 +92,7 @@ def test_models_of_a_catalog_are_exported_once(
     process = Process({"batch": 6})
     made = []
     monkeypatch.setattr(subprocess, "run", lambda *a, **k: (made.append(a), process(*a, **k))[1])
-    modules = [named_module(NamedModule(name), {}) for _ in range(3)]
+    modules = [named_module(NamedModule(name), dims) for dims in ({}, {}, {"batch": 7})]
     assert len({m.origin.digest for m in modules}) == 1
     assert len(made) == exports
     named_module(NamedModule(name, kwargs='{"width": 4}'), {})
