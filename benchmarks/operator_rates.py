@@ -1,10 +1,10 @@
 """Predicted over measured times of operators on an H200 that no law was fitted to.
 
-    python benchmarks/operator_rates.py [-v]
+    python benchmarks/operator_rates.py [-v] [FILE]
 
-The half of `datasets/h200/operators.csv.gz` that `perfc_lab.fits.kernel_laws` leaves out, each
-operator as `perfc op` analyzes one, in a CUDA graph of eager PyTorch, and sums by class of the
-traces next to it, half of whose kernels took part in the fit.
+The half of `datasets/h200/operators.csv.gz` that `perfc_lab.fits.kernel_laws` leaves out, or of
+`laws.csv.gz`, each operator as `perfc op` analyzes one, in a CUDA graph of eager PyTorch. Without
+a file, also sums by class of the traces next to it, half of whose kernels took part in the fit.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,61 +29,55 @@ CLASSES = {
 }
 
 
-def measured_halves() -> dict[tuple[str, str], list[tuple[float, bool, OperatorRow]]]:
+def predicted(row: Any, *, tf32: bool) -> Any:
+    """Return the prediction of an operator on the device alone."""
+    return perfc.analyze(
+        row.module,
+        "h200",
+        runtime="cudagraph",
+        predictor="kernels",
+        tf32=tf32,
+        layout="channels-last" if row.is_last else "channels-first",
+        host_launch=0.0,
+    ).prediction
+
+
+def measured_halves(path: Path) -> dict[tuple[str, str], list[tuple[float, bool, OperatorRow]]]:
     """Return predicted over measured, and whether the interval holds, by family and type."""
     by_family = defaultdict(list)
-    for row in halves()[1]:
-        layout = "channels-last" if row.is_last else "channels-first"
-        report = perfc.analyze(
-            row.module,
-            "h200",
-            runtime="cudagraph",
-            predictor="kernels",
-            tf32=row.dtype == "tf32",
-            layout=layout,
-            host_launch=0.0,
-        )
-        total = report.prediction.total
-        dtype = "half" if row.dtype in ("fp16", "bf16") else row.dtype
+    for row in halves(path)[1]:
+        total = predicted(row, tf32=row.dtype == "tf32").total
+        dtype = "half" if row.dtype[-2:] == "16" else row.dtype
         family = f"{row.family} last" if row.is_last else row.family
         is_held = total.low_s <= row.time_s <= total.high_s
         by_family[family, dtype].append((total.time_s / row.time_s, is_held, row))
     return by_family
 
 
-def sums(path: Path) -> dict[str, tuple[float, float]]:
+def sums(path: Path) -> dict[str, Any]:
     """Return measured and predicted seconds of a trace by class."""
-    totals: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    totals: dict[str, Any] = defaultdict(lambda: np.zeros(2))
     for row in trace_operators.calls(path):
-        is_tf32 = "f32" in path.name and "conv" in row.name
-        report = perfc.analyze(
-            row.module,
-            "h200",
-            runtime="cudagraph",
-            predictor="kernels",
-            tf32=is_tf32,
-            host_launch=0.0,
-            layout="channels-last" if row.is_last else "channels-first",
-        )
-        name = CLASSES.get(row.name, "element-wise")
-        measured_s, predicted_s = totals[name]
-        predicted = sum(k.time_s for k in report.prediction.kernels) * row.count
-        totals[name] = measured_s + row.time_s * row.count, predicted_s + predicted
+        kernels = predicted(row, tf32="f32" in path.name and "conv" in row.name).kernels
+        both_s = np.array([row.time_s, sum(k.time_s for k in kernels)])
+        totals[CLASSES.get(row.name, "element-wise")] += both_s * row.count
     return totals
 
 
 def main() -> None:
     """Print the table."""
-    by_family = measured_halves()
+    path = Path(sys.argv[-1]) if sys.argv[-1].endswith(".gz") else FILE
+    by_family = measured_halves(path)
     every = [one for rows in by_family.values() for one in rows]
-    print("family               type   n  median  least   most  held")
+    print("family               type   n  median  least   most  held   bias  error")
     for (family, dtype), rows in sorted(by_family.items()):
-        ratios = [ratio for ratio, _, _ in rows]
-        middle, held = float(np.median(ratios)), sum(is_held for _, is_held, _ in rows)
-        outside = "" if 0.8 <= middle <= 1.25 else " *"
+        ratios = np.array([ratio for ratio, _, _ in rows])
+        held, bias = sum(is_held for _, is_held, _ in rows), np.exp(np.log(ratios).mean())
+        outside = "" if 0.8 <= bias <= 1.25 else " *"
         print(
-            f"{family:20} {dtype:5} {len(rows):3} {middle:6.2f} {min(ratios):6.2f}"
-            f" {max(ratios):6.2f} {held:5}{outside}"
+            f"{family:20} {dtype:5} {len(rows):3} {np.median(ratios):6.2f} {min(ratios):6.2f}"
+            f" {max(ratios):6.2f} {held:5} {bias:6.2f}"
+            f" {100 * abs(ratios - 1).mean():4.0f} %{outside}"
         )
     held = np.mean([is_held for _, is_held, _ in every])
     error = np.median([abs(np.log(ratio)) for ratio, _, _ in every])
@@ -93,11 +88,11 @@ def main() -> None:
             print(
                 f"{ratio:.2f} {is_held} {row.family} {row.dtype} {dict(row.params)} {time_us:.1f}"
             )
-    for path in sorted(FILE.parent.glob("traces/*.json.gz")):
-        for name, (measured_s, predicted_s) in sums(path).items():
+    for trace in sorted(path.parent.glob("traces/*.json.gz")) if path == FILE else ():
+        for name, (measured_s, predicted_s) in sums(trace).items():
             ratio = predicted_s / measured_s
             times = f"{measured_s * 1e6:7.0f} {predicted_s * 1e6:7.0f} us"
-            print(f"{path.name[:20]:20} {name:12} {times} {ratio:.2f}")
+            print(f"{trace.name[:20]:20} {name:12} {times} {ratio:.2f}")
 
 
 if __name__ == "__main__":

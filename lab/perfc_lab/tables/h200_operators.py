@@ -1,14 +1,15 @@
-"""Operators of `datasets/h200/operators.csv.gz` as models of one node."""
+"""Operators of `operators.csv.gz` and `laws.csv.gz` of `datasets/h200` as models of one node."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import (
     UNKNOWN,
     DType,
@@ -28,21 +29,11 @@ FILE = Path(__file__).parents[3] / "datasets" / "h200" / "operators.csv.gz"
 SWEEP = FILE.with_name("mtd.csv.gz")
 """A sweep of convolutions."""
 SWEPT = "mtd_conv"
-TYPES = {"fp16": DType.F16, "bf16": DType.BF16, "fp32": DType.F32, "tf32": DType.F32}
-NAMES = {
-    "gelu_tanh": "gelu",
-    "silu": "swish",
-    "relu6": "clip",
-    "clamp": "clip",
-    "leaky": "leaky_relu",
-    "copy": "contiguous",
-    "mul_scalar": "neg",
-    "hardsigmoid": "hard_sigmoid",
-    "add_scalar": "neg",
-    "add_bcast_row": "add",
-    "mul_bcast_chan": "mul",
-}
-"""Operators of perfc for functions of PyTorch, or others with the same operands and traffic."""
+LAWS = FILE.with_name("laws.csv.gz")
+"""Operators with the kernels of one call."""
+_DATA = data_next_to(__file__)
+NAMES, EXTENTS, KINDS = _DATA["names"], _DATA["extents"], _DATA["kinds"]
+csv.field_size_limit(1 << 30)  # hundreds of kernels of one call
 
 
 @record
@@ -54,7 +45,9 @@ class OperatorRow:
         dtype: ``fp16``, ``bf16``, ``fp32`` or ``tf32``.
         params: extents by name.
         module: the operator as a model.
-        time_s: time in a recorded graph with its inputs in the cache, if they fit.
+        time_s: time in a recorded graph with its inputs in the cache, if they fit, or of its
+            kernels alone.
+        kernels: names and microseconds of the kernels of one call, if they were recorded.
     """
 
     family: str
@@ -62,36 +55,55 @@ class OperatorRow:
     params: Mapping[str, Any]
     module: Module
     time_s: float
+    kernels: Sequence[tuple[str, float]] = ()
 
     @property
     def is_last(self) -> bool:
         """Return True if the feature maps lie channels last."""
         return bool(self.params.get("cl"))
 
-    @property
-    def is_depthwise(self) -> bool:
-        """Return True for a convolution with a filter for each channel."""
-        return self.params.get("g", 1) > 1 and self.params["g"] == self.params.get("ci")
-
 
 def rows(path: Path = FILE) -> Iterator[OperatorRow]:
     """Yield the operators of a file that perfc can describe in one node, in order."""
     with gzip.open(path, "rt") as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            if "kernels" in row:
+                yield from _recorded(row)
+                continue
             params = json.loads(row["params"])
             if row["family"] == SWEPT and row["pass"] == "fwd":
                 row["family"] = "conv"
                 params |= {"co": params["f"], "g": 1, "d": 1, "bias": 0}
-            module = module_of(row["family"], params, TYPES[row["dtype"]])
+            module = module_of(row["family"], params, type_of(row["dtype"]))
             if module is not None and row["hot_us"]:
                 time_s = float(row["hot_us"]) * 1e-6
                 yield OperatorRow(row["family"], row["dtype"], params, module, time_s)
 
 
-def halves() -> tuple[list[OperatorRow], list[OperatorRow]]:
+def _recorded(row: Mapping[str, str]) -> Iterator[OperatorRow]:
+    p = {"d": 1, "tb": 0, "op": "", "kind": "", **json.loads(row["parameters"])}
+    p |= {new: p[old] for new, old in EXTENTS.items() if old in p and new not in p}
+    p |= {"n": p.get("n", p.get("elements")), "p": p.get("k", 0) // 2, "op": p["kind"]}
+    p |= {"hkv": p.get("h", 0) // p.get("g", 1), **KINDS.get(p["kind"], {})}
+    if p.get("mask") or p.get("q") == 1:
+        p["causal"] = 0
+    module = module_of(p.get("family", row["family"]), p, type_of(row["type"]))
+    if module is not None:
+        kernels = json.loads(row["kernels"])
+        # gaps of the host are in the time of short calls, trials of algorithms in the kernels
+        time_s = min(float(row["hot_us"]), sum(time_us for _, time_us in kernels)) * 1e-6
+        yield OperatorRow(row["family"], row["type"], p, module, time_s, kernels)
+
+
+def type_of(name: str) -> DType:
+    """Return the type of elements by its name in a file; those of TF32 are stored in f32."""
+    return DType[name.upper().replace("P", "").replace("TF", "F")]
+
+
+def halves(path: Path = FILE) -> tuple[list[OperatorRow], list[OperatorRow]]:
     """Return rows to fit and rows to judge, every second by extents of a family and type."""
     groups: dict[tuple[str, str], list[OperatorRow]] = {}
-    for row in rows():
+    for row in rows(path):
         groups.setdefault((row.family, row.dtype), []).append(row)
     fit, judge = [], []
     for group in groups.values():
@@ -135,20 +147,21 @@ def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | 
         case "bmm":
             left, right = (p["b"], p["m"], p["k"]), (p["b"], p["k"], p["n"])
             return operator("matmul")(), t(*left, name="A"), t(*right, name="B")
-        case "conv" | "conv1x1" | "dwconv" | "gconv":
+        case "conv" | "conv1x1" | "dwconv" | "gconv" | "grouped" | "depthwise":
             filters = t(p["co"], p["ci"] // p["g"], p["k"], p["k"], name="W")
             bias = [t(p["co"], name="bias")] if p["bias"] else []
             return _conv(p), t(p["b"], p["ci"], p["h"], p["w"], name="X"), filters, *bias
-        case "batchnorm":
-            each = [t(p["c"], name=n) for n in ("scale", "shift", "mean", "var")]
+        case "batchnorm" | "batch_norm":
+            of = DType.F32 if p.get("weights") == "f32" else dtype
+            each = [t(p["c"], of=of, name=n) for n in ("scale", "shift", "mean", "var")]
             return operator("batch_norm")(), image(), *each
-        case "groupnorm":
+        case "groupnorm" | "group_norm":
             each = [t(p["c"], name=n) for n in ("scale", "shift")]
             return operator("group_norm")(num_groups=p["g"]), image(), *each
-        case "layernorm" | "rmsnorm":
+        case "layernorm" | "layer_norm" | "rmsnorm":
             each = [t(p["cols"], name=n) for n in ("scale", "shift")]
-            op = operator("layer_norm" if family == "layernorm" else "rms_norm")(axis=-1)
-            return op, t(p["rows"], p["cols"]), *each[: 2 if family == "layernorm" else 1]
+            op = operator("rms_norm" if family == "rmsnorm" else "layer_norm")(axis=-1)
+            return op, t(p["rows"], p["cols"]), *each[: 1 if family == "rmsnorm" else 2]
         case "softmax":
             return operator("softmax")(axis=-1), t(p["rows"], p["cols"])
         case "pool":
@@ -161,13 +174,14 @@ def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | 
             op = operator("attention")(is_causal=int(p["causal"]))
             cached = (p["b"], p["hkv"], p["kv"], p["d"])
             query = t(p["b"], p["h"], p["q"], p["d"], name="Q")
-            return op, query, t(*cached, name="K"), t(*cached, name="V")
+            mask = [t(p["q"], p["kv"], name="mask")] if p.get("mask") else []
+            return op, query, t(*cached, name="K"), t(*cached, name="V"), *mask
     return _streamed(family, p, dtype, t)
 
 
 def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[Any, ...] | None:
     match family:
-        case "unary":
+        case "unary" | "pointwise":
             return operator(NAMES.get(p["op"], p["op"]))(), t(p["n"])
         case "binary" if "bcast" in p["op"]:
             n, c = p["n"], p["c"]
@@ -182,7 +196,7 @@ def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[
         case "binary" if p["op"] in ("sub", "mul", "div", "pow"):
             return operator(p["op"])(), t(p["n"]), t(p["n"], name="b")
         case "cast":
-            to = TYPES["fp" + p["op"][5:]] if p["op"] != "to_bf16" else DType.BF16
+            to = type_of(p["op"][3:])
             source = DType.F32 if to is not DType.F32 else dtype
             return operator("cast")(to=to), t(p["n"], of=source)
         case "concat":
