@@ -13,6 +13,7 @@ from torch import nn
 
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.schema import Schema
+from perfc.common.fitted import data_next_to
 
 from .networks.message_passing import sage
 from .networks.network_predictor import NetworkPredictor, squared
@@ -23,50 +24,9 @@ from .networks.train import Loss, TrainRecipe
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
-VOCABULARY = (
-    "conv",
-    "conv_transpose",
-    "gemm",
-    "matmul",
-    "batch_norm",
-    "layer_norm",
-    "instance_norm",
-    "softmax",
-    "relu",
-    "sigmoid",
-    "hard_sigmoid",
-    "hard_swish",
-    "clip",
-    "erf",
-    "tanh",
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "pow",
-    "concat",
-    "split",
-    "slice",
-    "reshape",
-    "transpose",
-    "squeeze",
-    "pad",
-    "average_pool",
-    "max_pool",
-    "global_average_pool",
-    "reduce_mean",
-    OTHER,
-)
-ATTRIBUTES = (
-    "kernel_h",
-    "kernel_w",
-    "stride_h",
-    "stride_w",
-    "pad_h",
-    "pad_w",
-    "dilation_h",
-    "groups",
-)
+_DATA = data_next_to(__file__)
+VOCABULARY: tuple[str, ...] = (*_DATA["operators"], OTHER)
+ATTRIBUTES: tuple[str, ...] = (*_DATA["attributes"],)
 SHAPE = ("out_0", "out_1", "out_2", "out_3")
 NODES = Schema("NNLQP nodes", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
 """Operator, attributes, output shape: 32 + 8 + 4 numbers."""

@@ -16,6 +16,7 @@ import numpy as np
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.rows import Quantity
 from perfc.analyzers.graph.schema import Schema
+from perfc.common.fitted import data_next_to
 
 from ..data.releases.torch_graphs import MIB, TRAPPM_OPS, mnemonic
 from .networks.node_features import Encoding, indicators
@@ -32,48 +33,10 @@ STATIC = Schema("ONNX graph", ("batch", "nodes", "edges", "mac", "parameters", "
 PLACES = {mnemonic(name): i for i, name in reversed(list(enumerate(TRAPPM_OPS)))}
 """Place of our operators in the one-hot; ``Clip`` comes before ``Relu6``."""
 NONE = len(TRAPPM_OPS) - 1
-PER_OUTPUT = {
-    "sub": 1,
-    "add": 1,
-    "min": 1,
-    "max": 1,
-    "neg": 1,
-    "div": 2,
-    "mul": 1,
-    "abs": 1,
-    "ceil": 1,
-    "exp": 16,
-    "softmax": 18,
-    "log": 16,
-    "instance_norm": 8,
-    "sqrt": 4,
-    "pow": 32,
-    "sin": 14,
-    "cos": 14,
-    "sigmoid": 18,
-    "tanh": 32,
-    "hard_sigmoid": 4,
-    "relu": 1,
-    "prelu": 2,
-    "leaky_relu": 2,
-    "clip": 2,
-    "reciprocal": 2,
-    "less": 1,
-    "equal": 1,
-    "greater": 1,
-    "floor": 1,
-    "conv": 1,
-    "conv_transpose": 1,
-}
+_DATA = data_next_to(__file__)
+PER_OUTPUT: Mapping[str, int] = _DATA["per_output"]
 """Operations of ONNX-tool for each output; those of a product's bias among them."""
-PER_INPUT = {
-    "global_average_pool": 1,
-    "reduce_mean": 1,
-    "reduce_sum": 1,
-    "reduce_max": 1,
-    "reduce_min": 1,
-    "reduce_l2": 5,
-}
+PER_INPUT: Mapping[str, int] = _DATA["per_input"]
 POOLS = ("average_pool", "max_pool")
 F32_BYTES = 4
 """Bytes of an element: the profile counts in f32 whatever the precision."""

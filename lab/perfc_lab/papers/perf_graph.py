@@ -14,26 +14,12 @@ import numpy as np
 from perfc.analyzers.graph.model_graph import ModelGraph
 from perfc.analyzers.graph.schema import Schema
 
-from .networks.node_features import Encoding, indicators, logs, one_hot
+from .networks.node_features import HYPER_PARAMETERS, Encoding, indicators, logs, one_hot
 from .operators import VOCABULARY
 
 if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
-HYPER_PARAMETERS = (
-    "kernel_h",
-    "kernel_w",
-    "stride_h",
-    "stride_w",
-    "dilation_h",
-    "dilation_w",
-    "pad_h",
-    "pad_w",
-    "groups",
-    "weight_0",
-    "weight_1",
-    "has_bias",
-)
 NODES = Schema(
     "PerfGraph nodes",
     (

@@ -17,7 +17,7 @@ from perfc.analyzers.graph.schema import Schema
 from . import relay
 from .networks.batches import Batch
 from .networks.message_passing import GATConv, GCNConv, gin, sage
-from .networks.node_features import Encoding, indicators, logs, one_hot
+from .networks.node_features import HYPER_PARAMETERS, Encoding, indicators, logs, one_hot
 from .networks.several import SeveralQuantities, TaskNetwork
 from .networks.summed import PER, SummedNetwork
 from .networks.train import TrainRecipe
@@ -45,22 +45,8 @@ VOCABULARY = (
     "average_pool",
     "max_pool",
 )
-ATTRIBUTES = (
-    "kernel_h",
-    "kernel_w",
-    "stride_h",
-    "stride_w",
-    "dilation_h",
-    "dilation_w",
-    "pad_h",
-    "pad_w",
-    "groups",
-    "weight_0",
-    "weight_1",
-    "has_bias",
-)
 SHAPE = ("out_0", "out_1", "out_2", "out_3")
-NODES = Schema("PMGNS nodes 2", (*indicators(VOCABULARY), *ATTRIBUTES, *SHAPE))
+NODES = Schema("PMGNS nodes 2", (*indicators(VOCABULARY), *HYPER_PARAMETERS, *SHAPE))
 """``F_node = F_oh ⊕ F_attr ⊕ F_shape``, 32 numbers (Algorithm 1, line 7).
 
 The text gives the length alone; the authors' program divides it 16 + 12 + 4, as here. Dropout is
@@ -119,7 +105,7 @@ def node_table(graph: ModelGraph, batch: float) -> Array:
     """Return ``[nodes, 32]``."""
     facts = graph.ops.at(batch)
     return np.concatenate(
-        [one_hot(relay_names(graph), VOCABULARY), logs(facts, (*ATTRIBUTES, *SHAPE))], axis=1
+        [one_hot(relay_names(graph), VOCABULARY), logs(facts, (*HYPER_PARAMETERS, *SHAPE))], axis=1
     )
 
 

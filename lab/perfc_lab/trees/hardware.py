@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from perfc.common.fitted import data_next_to
 from perfc.ir.record import record
 from perfc.machine import Machine, Unit, load_machine
 
@@ -62,7 +63,7 @@ class HostProcessors:
     Args:
         target: name of the processor's target file.
         sockets: how many.
-        ram_bytes: ram bytes of the system.
+        ram_bytes: memory of the system.
         source: that says so.
     """
 
@@ -73,14 +74,7 @@ class HostProcessors:
 
 
 REFERENCE_HOSTS: Mapping[str, HostProcessors] = {
-    "v100": HostProcessors("xeon-e5-2698-v4", 2, 512 * GIB, "NVIDIA DGX-1 data sheet, 2019"),
-    "a100": HostProcessors("epyc-7742", 2, 2048 * GIB, "NVIDIA DGX A100 data sheet, 2021"),
-    "h100": HostProcessors(
-        "xeon-platinum-8480plus", 2, 2048 * GIB, "NVIDIA DGX H100 data sheet, 2023"
-    ),
-    "h200": HostProcessors(
-        "xeon-platinum-8480plus", 2, 2048 * GIB, "NVIDIA DGX H200 data sheet, 2024"
-    ),
+    gpu: HostProcessors(**row) for gpu, row in data_next_to(__file__).items()
 }
 """The vendor's own system of a GPU: assumed where rows do not name their host, as none here do.
 The H100's and H200's host is a Xeon 8480C, a variant of the 8480+ for one customer."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from perfc.analyzers.graph.rows import GraphRow
 from perfc.analyzers.steps.setting import Precision, Setting
+from perfc.common.fitted import data_next_to
 
 from ..source import FetchError
 from ..torch_file import torch_value
@@ -26,70 +27,13 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-DIPPM_OPS = (
-    "",
-    "conv",
-    "conv_transpose",
-    "gemm",
-    "matmul",
-    "add",
-    "softmax",
-    "dropout",
-    "layer_norm",
-    "reshape",
-    "transpose",
-    "add",
-    "split",
-    "mul",
-    "squeeze",
-    "average_pool",
-)
+_DATA = data_next_to(__file__)
+DIPPM_OPS: list[str] = _DATA["dippm_ops"]
 """Operators by place of the one; the program counts them from 1, so that place 0 is of none."""
-DIPPM_ATTRIBUTES = (
-    "stride_h",
-    "stride_w",
-    "pad_top",
-    "pad_left",
-    "pad_bottom",
-    "pad_right",
-    "dilation_h",
-    "dilation_w",
-    "groups",
-    "channels",
-    "kernel_h",
-    "kernel_w",
-)
-ONNX_OPS = (
-    "Sub Add Min Max Neg Div Mul Abs Ceil Exp Softmax Log ImageScaler InstanceNormalization Sqrt "
-    "Pow Sin Cos Range Sigmoid Tanh HardSigmoid Relu PRelu LeakyRelu Sum NonMaxSuppression LRN "
-    "Less LessOrEqual Not And Where Transpose Gemm MatMul Tile Gather Clip Reciprocal Relu6 "
-    "Constant Concat OneHot Einsum Unsqueeze Squeeze Shape Resize Upsample PoolBase AveragePool "
-    "MaxPool Dropout GlobalAveragePool Expand Pad Identity Erf BatchNormalization Flatten ArgMax "
-    "ArrayFeatureExtractor ZipMap Slice ReduceMean ReduceProd ReduceSum ReduceMin ReduceMax TopK "
-    "Scan Compress Hardmax CategoryMapper LSTM Conv ReduceL2 CumSum NonZero Equal Floor RoiAlign "
-    "ScatterElements ScatterND Greater DequantizeLinear QuantizeLinear MatMulInteger QLinearMatMul "
-    "QLinearConv ConvTranspose Reshape GRU ConstantOfShape Cast Split None"
-)
-TRAPPM_OPS = tuple(ONNX_OPS.split())
+DIPPM_ATTRIBUTES: list[str] = _DATA["dippm_attributes"]
+TRAPPM_OPS: list[str] = _DATA["trappm_ops"]
 """98 operators of ONNX in the order of the one-hot."""
-MNEMONICS = {
-    "MatMul": "matmul",
-    "BatchNormalization": "batch_norm",
-    "LRN": "lrn",
-    "LSTM": "lstm",
-    "InstanceNormalization": "instance_norm",
-    "PRelu": "prelu",
-    "GRU": "gru",
-    "None": "other",
-    "ReduceL2": "reduce_l2",
-    "ScatterND": "scatter_nd",
-    "TopK": "top_k",
-    "Relu6": "clip",
-    "ArgMax": "argmax",
-    "CumSum": "cumsum",
-    "MatMulInteger": "matmul_integer",
-    "QLinearMatMul": "qlinear_matmul",
-}
+MNEMONICS: dict[str, str] = _DATA["mnemonics"]
 DIPPM_WIDTH, TRAPPM_WIDTH = 32, 113
 """Features of a node in each release."""
 DIPPM_SETTING = Setting(Precision.F32, version=(1, 13))

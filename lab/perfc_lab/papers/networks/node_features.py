@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from perfc.analyzers.graph.model_graph import ModelGraph
+from perfc.analyzers.graph.model_graph import OP_FIXED, ModelGraph
 from perfc.analyzers.graph.schema import Schema
 from perfc.ir.record import frozen
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 OTHER = "other"
+HYPER_PARAMETERS = (*OP_FIXED.columns[:9], "weight_0", "weight_1", "has_bias")
+"""A window and how it moves, extents of the weight."""
 
 GraphTable = Callable[[ModelGraph, float], "Array"]
 """Features of a graph at a batch."""
