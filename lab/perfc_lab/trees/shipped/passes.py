@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perfc.analyzers.features.rows import DataError
-from perfc.frontend.config import LanguageModel, read_config
+from perfc.frontend.config import LanguageModel
 
 from ...datasets.h200 import energy_j, number, settings_and_rows
 from ...serving import ServedRow, ServingQuantity
@@ -24,7 +24,12 @@ from ..rows import Target, TreeRow, features_of, tokens_per_s, tree_row
 FILES = "h200/nlp*.csv.gz"
 PASSES = "passes"
 PREFIX = "hf:"
-NAMES: Mapping[str, str] = {"llama3-8b": "llama-3-8b"}
+NAMES: Mapping[str, str] = {
+    "llama3-8b": "llama-3-8b",
+    "llama2-7b": "llama-2-7b",
+    "llama-1b": "llama-3.2-1b",
+    "llama-3b": "llama-3.2-3b",
+}
 """Names of configurations that differ from those of the campaign."""
 DTYPES: Mapping[str, str] = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 PRECISIONS: Mapping[str, str] = {"fp32": "f32", "tf32": "f32", "fp16": "f16", "bf16": "bf16"}
@@ -70,7 +75,9 @@ def _of_pass(cells: Mapping[str, str], target: str, version: str) -> Iterator[Tr
     name = cells["name"].removeprefix(PREFIX)
     length = int(cells["size"]) + int(cells["ctx"])
     served = pass_of(NAMES.get(name, name), target, precision, int(cells["batch"]), length, version)
-    model = with_precision(read_config(served.model), precision)
+    if (known := model_of(served.model)) is None:
+        return
+    model = with_precision(known, precision)
     timed = {ServingQuantity.TTFT_S: float(cells["eager_ms"]) / 1e3}
     served, features = replace(served, measured=timed), features_of(served, model)
     row = TreeRow(PASSES, served.model, target, Target.MEMORY, 0.0, features, served)
