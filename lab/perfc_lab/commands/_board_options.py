@@ -9,6 +9,8 @@ from typing import Any, TypeVar, cast
 import click
 from click.core import ParameterSource
 
+from perfc.common.plain_text import say
+
 C = TypeVar("C", bound=Callable[..., Any])
 tables_option = click.option(
     "--data",
@@ -22,6 +24,23 @@ graphs_option = click.option(
     required=True,
     help="Folder of data sets, written by `perfc data build`.",
 )
+
+
+def complain(line: str) -> None:
+    """Print a line to standard error."""
+    say(line, is_error=True)
+
+
+def folder_option(default: str | None, described: str) -> Callable[[C], C]:
+    """Return the option of the folder that results are written to."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=default,
+        show_default=True,
+        help=described,
+    )
 
 
 def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]:
@@ -50,14 +69,7 @@ def board_options(folder: str, processes: int, content: str) -> Callable[[C], C]
         click.option(
             "--page-only", is_flag=True, help="Train nothing; write the page from existing results."
         ),
-        click.option(
-            "-o",
-            "--output",
-            type=click.Path(path_type=Path, file_okay=False),
-            default=Path(folder),
-            show_default=True,
-            help=f"Folder of {content}.",
-        ),
+        folder_option(folder, f"Folder of {content}."),
         click.option(
             "--results",
             type=click.Path(path_type=Path, file_okay=False),

@@ -9,6 +9,8 @@ import click
 from perfc.commands.shared.listing import examples
 from perfc.common.plain_text import say
 
+from ._board_options import folder_option
+
 
 @click.command(
     "checkpoint",
@@ -24,14 +26,7 @@ from perfc.common.plain_text import say
     nargs=-1,
     required=True,
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("weights"),
-    show_default=True,
-    help="Output folder for the weights and their card.",
-)
+@folder_option("weights", "Output folder for the weights and their card.")
 def command(files: tuple[Path, ...], output: Path) -> None:
     """Convert FILE, a checkpoint of DIPPM's authors, into weights for --predictor.
 

@@ -11,7 +11,7 @@ from perfc.common.plain_text import say
 from perfc.errors import ParseError
 from perfc_lab.commands._table import lab_options
 
-from ._board_options import board_options, graphs_option, written_by
+from ._board_options import board_options, complain, folder_option, graphs_option, written_by
 
 LARGE = ("llama-3-8b", "mistral-7b-v0.1")
 LARGE_TARGETS = ("rtx4090", "a100-sxm4-40gb")
@@ -28,14 +28,7 @@ PROMPT_TOKENS, ANSWER_TOKENS = 32, 8
 )
 @graphs_option
 @lab_options("gnn_llm-train_command")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("stages"),
-    show_default=True,
-    help="Output folder for the stages.",
-)
+@folder_option("stages", "Output folder for the stages.")
 def train_command(
     graphs: Path,
     stages: tuple[int, ...],
@@ -139,7 +132,7 @@ def eval_command(
         pool,
         large_models(),
         known,
-        lambda line: say(line, is_error=True),
+        complain,
     )
     say(str(path))
 

@@ -13,7 +13,7 @@ from perfc.common.plain_text import say
 from perfc.errors import ParseError
 from perfc_lab.commands._table import lab_options
 
-from ._board_options import board_options, written_by
+from ._board_options import board_options, complain, written_by
 
 
 @click.command(
@@ -68,7 +68,7 @@ def papers_command(
     wanted = every_job(chosen, draws, graphs, size, is_faithful=not ours)
     place = results or output / "results"
     if not page_only:
-        reproduce(chosen, wanted, place, processes, lambda line: say(line, is_error=True))
+        reproduce(chosen, wanted, place, processes, complain)
     path = written(
         chosen,
         draws,
@@ -96,5 +96,5 @@ def write_cost(graphs: Path, folder: Path, origin: str) -> None:
     from perfc_lab.papers.reproduction.cost import board, costs
 
     folder.mkdir(parents=True, exist_ok=True)
-    measured = list(costs(graphs, lambda line: say(line, is_error=True)))
+    measured = list(costs(graphs, complain))
     emit(board(measured).written("markdown", origin), folder / "cost.md")

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from perfc.common.plain_text import say
 from perfc.ir.record import frozen
+
+from ._board_options import complain
 
 
 @frozen
@@ -27,7 +28,7 @@ class Telling:
 def telling() -> Iterator[Telling]:
     """Yield callbacks that print lines, and a bar below them on a terminal."""
     if not sys.stderr.isatty():
-        yield Telling(lambda line: say(line, is_error=True))
+        yield Telling(complain)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn

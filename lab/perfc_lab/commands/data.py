@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +16,10 @@ from perfc.errors import ParseError
 from perfc_lab.commands._table import lab_options
 
 from . import _names
-from ._board_options import tables_option
+from ._board_options import complain, folder_option, tables_option
+
+if TYPE_CHECKING:
+    from perfc.analyzers.graph.rows import Measurements
 
 SHOWN = 20
 """Number of files without a network that are listed."""
@@ -38,14 +43,7 @@ def list_sources() -> None:
 
 @command.command("fetch", epilog=examples("data fetch -o data", "data fetch nnlqp -o data"))
 @click.argument("names", type=Names(_names.sources), metavar="[NAME]...", nargs=-1)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("data"),
-    show_default=True,
-    help="Output folder for tables.",
-)
+@folder_option("data", "Output folder for tables.")
 @lab_options("data-fetch_sources")
 def fetch_sources(names: tuple[str, ...], output: Path, url: str, commit: str) -> None:
     """Clone sources NAME (default: all) and write their tables."""
@@ -78,14 +76,7 @@ def list_sets() -> None:
 )
 @click.argument("names", type=Names(_names.data_sets), metavar="NAME...", nargs=-1, required=True)
 @tables_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("graphs"),
-    show_default=True,
-    help="Output folder for data sets.",
-)
+@folder_option("graphs", "Output folder for data sets.")
 @click.option(
     "--unlabelled",
     type=click.IntRange(1, 1_000_000),
@@ -101,17 +92,9 @@ def build(names: tuple[str, ...], data: Path, output: Path, unlabelled: int | No
     """
     from perfc_lab.datasets import dataset
 
-    is_whole = True
-    for one in [dataset(name) for name in names]:
-        one = one if unlabelled is None else one.sized(unlabelled)
-        built = one.build(data, output, lambda line: say(line, is_error=True))
-        for line in built.left_out:
-            say(f"{one.name}: left out {line}", is_error=True)
-        machines = ", ".join(built.targets) or "no machine"
-        say(f"{one.name}: {len(built):,} rows of {len(built.graphs):,} graphs on {machines}")
-        is_whole &= not built.left_out
-    if not is_whole:
-        click.get_current_context().exit(1)
+    chosen = [dataset(name) for name in names]
+    sized = (one if unlabelled is None else one.sized(unlabelled) for one in chosen)
+    report(one.build(data, output, complain) for one in sized)
 
 
 @command.command(
@@ -146,30 +129,27 @@ def export_graphs(name: str, data: Path, only: tuple[str, ...], output: Path | N
     "import", epilog=examples("data import dippm.tar", "data import dippm.tar -o graphs")
 )
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("graphs"),
-    show_default=True,
-    help="Output folder for data sets.",
-)
+@folder_option("graphs", "Output folder for data sets.")
 def import_graphs(path: Path, output: Path) -> None:
-    """Import a data set that the authors of DIPPM, TraPPM or PerfSeer published.
+    """Import a data set that the authors of DIPPM, TraPPM, PerfSeer or TpuGraphs published.
 
     PATH is their archive or its folder. Pickles in it are read as data and never run. Files that
     cannot be read are listed, and the exit code is 1.
     """
     from perfc_lab.data.releases.reading import import_release
 
+    report(import_release(path, output, complain), SHOWN)
+
+
+def report(made: Iterable[Measurements], shown: int | None = None) -> None:
+    """Print what each data set has and what was left out; exit with 1 if something was."""
     is_whole = True
-    for imported in import_release(path, output, lambda line: say(line, is_error=True)):
-        for line in imported.left_out[:SHOWN]:
-            say(f"{imported.dataset}: left out {line}", is_error=True)
-        rows, graphs = len(imported), len(imported.graphs)
-        machines = ", ".join(imported.targets)
-        say(f"{imported.dataset}: {rows:,} rows of {graphs:,} graphs on {machines}")
-        is_whole &= not imported.left_out
+    for one in made:
+        for line in one.left_out[:shown]:
+            complain(f"{one.dataset}: left out {line}")
+        machines = ", ".join(one.targets) or "no machine"
+        say(f"{one.dataset}: {len(one):,} rows of {len(one.graphs):,} graphs on {machines}")
+        is_whole &= not one.left_out
     if not is_whole:
         click.get_current_context().exit(1)
 

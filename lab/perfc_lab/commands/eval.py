@@ -9,11 +9,10 @@ import click
 
 from perfc.commands.shared.listing import examples
 from perfc.commands.shared.output import OutputFile, emit, format_options
-from perfc.common.plain_text import say
 from perfc.errors import PerfcError
 from perfc_lab.commands._table import lab_options
 
-from ._board_options import graphs_option, tables_option, written_by
+from ._board_options import complain, graphs_option, tables_option, written_by
 from ._gnn_llm import eval_command
 from ._papers import papers_command
 
@@ -66,10 +65,7 @@ def op(
     if plot is not None:
         # said before the training, not after
         converter("SVG")
-    scores = {
-        experiment: list(experiment.evaluate(data, lambda line: say(line, is_error=True)))
-        for experiment in chosen(names)
-    }
+    scores = {experiment: list(experiment.evaluate(data, complain)) for experiment in chosen(names)}
     if not any(scores.values()):
         # a page without figures would replace one that has some
         raise PerfcError(
@@ -102,11 +98,8 @@ def serving(ctx: click.Context, data: Path, rows: int, form: str, output: Path |
     from perfc_lab.serving import scores
     from perfc_lab.serving.scoreboard import board
 
-    def tell(line: str) -> None:
-        say(line, is_error=True)
-
-    evidence = scores.gathered(data, tell)
-    every = scores.answers(evidence, scores.sampled(evidence, rows), tell)
+    evidence = scores.gathered(data, complain)
+    every = scores.answers(evidence, scores.sampled(evidence, rows), complain)
     emit(board(every, data).written(form, written_by(ctx)), output)
 
 
@@ -120,7 +113,7 @@ def batches(ctx: click.Context, data: Path, form: str, output: Path | None) -> N
     """Score predictions of `perfc llm` for fixed batches, by GPU and runtime, model left out."""
     from perfc_lab.serving.batch_scores import answers_of, board
 
-    answers = answers_of(data, lambda line: say(line, is_error=True))
+    answers = answers_of(data, complain)
     emit(board(answers).written(form, written_by(ctx)), output)
 
 
@@ -147,7 +140,7 @@ def trees(
 
     scores = compared(
         data,
-        lambda line: say(line, is_error=True),
+        complain,
         is_full=grid,
         gnn_s=gnn_s,
         cache=NumberCache(kept),
@@ -167,7 +160,7 @@ def training(ctx: click.Context, data: Path, form: str, output: Path | None) -> 
     from perfc_lab.distributed.scoreboard import board
     from perfc_lab.distributed.scores import gathered
 
-    evidence = gathered(data, lambda line: say(line, is_error=True))
+    evidence = gathered(data, complain)
     emit(board(evidence, data).written(form, written_by(ctx)), output)
 
 

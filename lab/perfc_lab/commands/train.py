@@ -11,7 +11,7 @@ from perfc.common.plain_text import say
 from perfc.errors import ParseError
 from perfc_lab.commands._table import lab_options
 
-from ._board_options import graphs_option, tables_option
+from ._board_options import complain, folder_option, graphs_option, tables_option
 from ._checkpoint import command as checkpoint_command
 from ._gnn_llm import train_command
 
@@ -43,7 +43,7 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
             continue
         artefact = experiment.train(
             data,
-            lambda line: say(line, is_error=True),
+            complain,
             lambda name, schema: check_replaceable(name, schema, folder, overwrite=force),
         )
         say(str(save(artefact, folder, overwrite=force)))
@@ -54,11 +54,8 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
     epilog=examples("train serving --data data", "train serving --data data --output laws"),
 )
 @tables_option
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="Output folder for host.toml, power.toml and offline.npz (default: the one perfc reads).",
+@folder_option(
+    None, "Output folder for host.toml, power.toml and offline.npz (default: the one perfc reads)."
 )
 def serving(data: Path, output: Path | None) -> None:
     """Fit the host overhead of serving engines to published runs."""
@@ -70,7 +67,7 @@ def serving(data: Path, output: Path | None) -> None:
     from perfc_lab.serving.batches import fixed_batches
     from perfc_lab.serving.scores import gathered, trained, trained_boards, trained_processes
 
-    evidence = gathered(data, lambda line: say(line, is_error=True))
+    evidence = gathered(data, complain)
     laws = trained(evidence) | batch_laws.trained(list(fixed_batches(data)))
     path = host.FILE if output is None else output / host.FILE.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,12 +86,7 @@ def serving(data: Path, output: Path | None) -> None:
     epilog=examples("train training --data data", "train training --data data --output laws"),
 )
 @tables_option
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=None,
-    help="Output folder for law.toml (default: the one perfc reads).",
-)
+@folder_option(None, "Output folder for law.toml (default: the one perfc reads).")
 def training(data: Path, output: Path | None) -> None:
     """Fit the overhead of training runs beyond kernels and links to published runs."""
     from perfc.analyzers.runs.run_law import COMMENT, FILE
@@ -102,7 +94,7 @@ def training(data: Path, output: Path | None) -> None:
     from perfc_lab.data.fitted import as_toml
     from perfc_lab.distributed.scores import gathered
 
-    evidence = gathered(data, lambda line: say(line, is_error=True))
+    evidence = gathered(data, complain)
     path = FILE if output is None else output / FILE.name
     path.parent.mkdir(parents=True, exist_ok=True)
     write_output(path, as_toml(evidence.laws, COMMENT))
@@ -119,27 +111,17 @@ def training(data: Path, output: Path | None) -> None:
     metavar="DIR",
     help="Folder with h200/nlp*.csv.gz: also fit passes of encoders.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("weights"),
-    show_default=True,
-    help="Output folder for the trees and their cards.",
-)
+@folder_option("weights", "Output folder for the trees and their cards.")
 def trees(data: Path, passes: Path | None, output: Path) -> None:
     """Fit throughput and energy of language models to features only, as in Table 6.3."""
     from perfc_lab.trees.experiment import LEARNED_FROM
     from perfc_lab.trees.shipped.passes import pass_rows, served_rows
     from perfc_lab.trees.shipped.weights import TreeFamily, train
 
-    def tell(line: str) -> None:
-        say(line, is_error=True)
-
     rows = [row for name in LEARNED_FROM for row in served_rows(name, data)]
-    paths = train(rows, output, TreeFamily.SERVED, say=tell)
+    paths = train(rows, output, TreeFamily.SERVED, say=complain)
     if passes is not None:
-        paths += train([*pass_rows(passes)], output, TreeFamily.PASSES, say=tell)
+        paths += train([*pass_rows(passes)], output, TreeFamily.PASSES, say=complain)
     for path in paths:
         say(str(path))
 
@@ -153,14 +135,7 @@ def trees(data: Path, passes: Path | None, output: Path) -> None:
 )
 @lab_options("train-graph")
 @graphs_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("weights"),
-    show_default=True,
-    help="Output folder for the weights and their card.",
-)
+@folder_option("weights", "Output folder for the weights and their card.")
 def graph(
     name: str,
     dataset: str,

@@ -147,6 +147,51 @@ def test_a_release_of_perfseer_has_steps_and_inference(tmp_path: Path) -> None:
     assert (tensors["nbytes"][0], tensors["extent_1"][0]) == (512, 16)
 
 
+def tpu_program(**changed: np.ndarray) -> bytes:
+    """Return a product of two batches and a convolution of 3 by 3, as TpuGraphs stores programs."""
+    x = np.zeros((5, 140), np.float32)
+    x[:, 13] = 1
+    for node, extents in enumerate([(2, 8, 16), (2, 16, 4), (2, 8, 4), (3, 3, 4, 8), (2, 6, 2, 8)]):
+        x[node, 21 : 21 + len(extents)], x[node, 28] = extents, np.prod(extents)
+    x[4, 37:39], x[4, 99] = (3, 3), 2
+    arrays = {
+        "node_feat": x,
+        "node_opcode": np.array([63, 63, 34, 63, 26], np.uint8),
+        "edge_index": np.array([[2, 0], [2, 1], [4, 2], [4, 3]]),
+        "config_runtime": np.array([5_000, 2_500]),
+    }
+    np.savez(out := io.BytesIO(), **arrays | changed)
+    return out.getvalue()
+
+
+def test_programs_of_tpugraphs_are_rows_of_a_tpu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = tpu_program(node_feat=np.zeros((5, 139)))
+    astray = tpu_program(edge_index=np.array([[2, 7]]))
+    pickled = tpu_program(config_runtime=np.array([{}], object))
+    files = {
+        "tile/xla/train/a.npz": tpu_program(),
+        "b.npz": wide,
+        "c.npz": astray,
+        "d.npz": pickled,
+    }
+    path = tar(tmp_path / "tpu.tar", files)
+    assert cli.run(["data", "import", str(path), "-o", str(tmp_path / "graphs")]) == 1
+    said = capsys.readouterr()
+    assert "tpugraphs: 1 rows of 1 graphs on tpu-v3" in said.out
+    assert said.err.count("left out") == 3
+    data = load(tmp_path / "graphs", "tpugraphs")
+    (row,) = data.rows
+    assert (row.architecture, row.time_s, row.setting.compiled) == ("a", 2.5e-6, True)
+    facts = data.graph(row).ops.at(1)
+    assert data.graph(row).ops.ops[2:] == ("matmul", "parameter", "conv")
+    # 2 x 8 x 4 elements of 16 products each; 2 x 6 x 2 x 8 of 3 x 3 x 4
+    assert facts["mac"].tolist() == [0, 0, 1024, 0, 192 * 36]
+    assert facts["read_bytes"].tolist() == [0, 0, 4 * (256 + 128), 0, 4 * (64 + 288)]
+    assert data.graph(row).ops.edges.T.tolist() == [[0, 2], [1, 2], [2, 4], [3, 4]]
+
+
 class Bomb:
     """Runs a command where it is unpickled."""
 

@@ -18,9 +18,10 @@ from ..source import FetchError
 from .members import members_of
 from .perfseer import seer_graph, seer_labels, seer_rows
 from .torch_graphs import torch_graph
+from .tpu_graphs import tpu_graph
 
 Say = Callable[[str], None]
-SUFFIXES = frozenset({".pt", ".pkl", ".txt"})
+SUFFIXES = frozenset({".pt", ".pkl", ".txt", ".npz"})
 PERFSEER = "perfseer"
 
 
@@ -37,7 +38,7 @@ def import_release(path: Path, output: Path, say: Say) -> list[Measurements]:
     """Write the data sets of a release; files are read one at a time.
 
     Args:
-        path: archive or folder of DIPPM's, TraPPM's or PerfSeer's release.
+        path: archive or folder of DIPPM's, TraPPM's, PerfSeer's or TpuGraphs' release.
         output: folder of data sets.
         say: called with progress lines.
 
@@ -58,9 +59,9 @@ def import_release(path: Path, output: Path, say: Say) -> list[Measurements]:
             say(f"{count:,} networks")
     if not any(rows.values()):
         raise FetchError(
-            "no network with labels of DIPPM, TraPPM or PerfSeer",
+            "no network with labels of DIPPM, TraPPM, PerfSeer or TpuGraphs",
             where=left_out[0] if left_out else str(path),
-            hint="files .pt of torch.save, or pairs .pkl and .txt",
+            hint="files .pt of torch.save, pairs .pkl and .txt, or .npz",
         )
     return [written(n, rows[n], output, path, tuple(left_out)) for n in sorted(rows)]
 
@@ -75,6 +76,10 @@ def runs_of(path: Path, left_out: list[str]) -> Iterator[ImportedRun]:
                 case ".pt":
                     name, row, partial = torch_graph(member)
                     yield ImportedRun(name, (row,), partial.model_graph(row.graph, member.name))
+                case ".npz":
+                    row, partial = tpu_graph(member)
+                    graph = partial.model_graph(row.graph, member.name)
+                    yield ImportedRun("tpugraphs", (row,), graph)
                 case ".pkl":
                     seer = seer_graph(member)
                     batches[member.stem] = seer.batch
