@@ -92,8 +92,8 @@ def command(
         options,
         model,
         is_one=not (is_job or has_counters),
-        has_lines=bool(by or form in PAGES),
-        has_more=bool(layers or capture),
+        is_page=bool(by or form in PAGES),
+        is_layered=bool(layers or capture),
     )
     if has_counters:
         return _ncu.show(traces, target, arch, process, form=form, output=output, top=limit)
@@ -137,9 +137,16 @@ def view_of(
 
 
 def check_together(
-    options: DeploymentOptions, model: str, *, is_one: bool, has_lines: bool, has_more: bool
+    options: DeploymentOptions, model: str, *, is_one: bool, is_page: bool, is_layered: bool
 ) -> None:
     """Reject options that do not go together.
+
+    Args:
+        options: options of a deployment.
+        model: path of a model; empty without one.
+        is_one: True for a single trace, without counters.
+        is_page: True for --by and formats with a time line.
+        is_layered: True for --layers and --capture.
 
     Raises:
         UsageError: a deployment without a model, or a model of several traces.
@@ -147,9 +154,9 @@ def check_together(
     """
     if not model and options.typed().keys() - {"target"}:
         raise click.UsageError("options of a deployment need --model")
-    if model and (has_lines or not is_one):
+    if model and (is_page or not is_one):
         raise click.UsageError("--model is for one trace, without --by and pages")
-    if not is_one and (has_lines or has_more):
+    if not is_one and (is_page or is_layered):
         which = "--layers, --capture, --by and pages"
         raise ParseError(f"{which} are of one trace, not of ranks or counters")
 

@@ -138,9 +138,10 @@ class _Total:
 
 @mutable
 class _Operator:
-    """Executions of one operator with its shapes, on the device or with the host.
+    """Executions of one operator with its shapes.
 
-    Its lower bound is printed with its longest kernel.
+    Copies to and from the host are a separate entry: device memory does not bound them. The lower
+    bound is printed with the longest kernel.
     """
 
     time_ns: int = 0
@@ -219,7 +220,7 @@ def kernel_times(
     if machine is not None:
         for key in known[:MOST_FLOORS]:
             operators[key].bound(calls[key[0]], machine)
-    made: list[KernelTime] = []
+    times: list[KernelTime] = []
     for (kernel, call), total in totals.items():
         name = names[kernel]
         operator = calls[call] if call >= 0 else None
@@ -230,7 +231,7 @@ def kernel_times(
             whole.add(name, total)
         is_longest = whole.longest == name
         class_name = class_of(name, operator.operator if operator else "")
-        made.append(
+        times.append(
             KernelTime(
                 name,
                 class_name,
@@ -243,8 +244,8 @@ def kernel_times(
                 is_longest and whole.is_withheld,
             )
         )
-    made.sort(key=lambda k: (-k.time_ns, k.kernel, k.shapes))
-    return tuple(made)
+    times.sort(key=lambda k: (-k.time_ns, k.kernel, k.shapes))
+    return tuple(times)
 
 
 def class_times(kernels: Sequence[KernelTime]) -> tuple[ClassTime, ...]:
@@ -254,17 +255,17 @@ def class_times(kernels: Sequence[KernelTime]) -> tuple[ClassTime, ...]:
         total = totals.setdefault(k.class_name, _Total())
         total.launches += k.launches
         total.time_ns += k.time_ns
-    made = [ClassTime(name, t.launches, t.time_ns) for name, t in totals.items()]
-    return tuple(sorted(made, key=lambda c: (-c.time_ns, c.name.value)))
+    times = [ClassTime(name, t.launches, t.time_ns) for name, t in totals.items()]
+    return tuple(sorted(times, key=lambda c: (-c.time_ns, c.name.value)))
 
 
 def device_times(
     trace: DeviceTrace,
-    sent: Container[tuple[int, int]],
+    communicating: Container[tuple[int, int]],
     targets: Mapping[DeviceFacts, Machine | None],
 ) -> tuple[DeviceTime, ...]:
     """Return the times of every device that executed something."""
-    made: list[DeviceTime] = []
+    times: list[DeviceTime] = []
     rows = trace.launches
     for (key, facts), order in zip(trace.used_devices.items(), trace.by_device(), strict=True):
         if not order:
@@ -273,13 +274,13 @@ def device_times(
         kernel_ns = sum(rows.duration_ns[i] for i in order)
         name = machine.name if machine else ""
         if rows.start_ns[order[0]] == UNKNOWN_NS:
-            made.append(DeviceTime(str(key), facts, name, len(order), 0, 0, kernel_ns, 0, 0, 0, 0))
+            times.append(DeviceTime(str(key), facts, name, len(order), 0, 0, kernel_ns, 0, 0, 0, 0))
             continue
         gaps = Gaps()
         for i in order:
             gaps.launch(rows.start_ns[i], rows.duration_ns[i], rows.host_ns[i])
-        computing = [i for i in order if (rows.kernel[i], rows.call[i]) not in sent]
-        made.append(
+        computing = [i for i in order if (rows.kernel[i], rows.call[i]) not in communicating]
+        times.append(
             DeviceTime(
                 str(key),
                 facts,
@@ -294,7 +295,7 @@ def device_times(
                 gaps.busy_ns - BusyTime.of(trace, computing).total,
             )
         )
-    return tuple(made)
+    return tuple(times)
 
 
 @mutable

@@ -48,26 +48,28 @@ class SlowProducts(TraceRule):
 
     def check_trace(self, subject: TracedSubject) -> Iterator[Finding]:
         """Yield unaligned products, and products without TF32, by operator."""
-        odd: dict[tuple[str, str, str], list[KernelTime]] = {}
-        plain: dict[str, list[KernelTime]] = {}
-        longest: dict[tuple[str, str], str] = {}
+        # one finding an operator and type: it names the extents of the kernel that takes longest,
+        # the first in the summary
+        by_extents: dict[tuple[str, str, str], list[KernelTime]] = {}
+        by_name: dict[str, list[KernelTime]] = {}
+        first_seen: dict[tuple[str, str], str] = {}
         for k in subject.summary.bounded:
             shape = ProductShape.of(k.floor)
             if in_tf32_s(subject, k) is not None:
-                plain.setdefault(name_of(k), []).append(k)
-            elif shape is not None and (off := unaligned(k, shape)):
-                words = ", ".join(f"{name} = {extent} (of {of})" for name, extent, of in off)
+                by_name.setdefault(name_of(k), []).append(k)
+            elif shape is not None and (rows_off := unaligned(k, shape)):
+                extents = ", ".join(f"{name} = {extent} (of {of})" for name, extent, of in rows_off)
                 key = name_of(k), shape.dtype
-                odd.setdefault((*key, longest.setdefault(key, words)), []).append(k)
-        for (name, dtype, words), kernels in odd.items():
+                by_extents.setdefault((*key, first_seen.setdefault(key, extents)), []).append(k)
+        for (name, dtype, extents), kernels in by_extents.items():
             floor_s = sum(k.floor.floor_s * k.executions for k in kernels if k.floor)
             yield self.at(
                 name,
-                f"{dtype} products with unaligned rows, as {words}: {amount(rows(kernels))}",
+                f"{dtype} products with unaligned rows, as {extents}: {amount(rows(kernels))}",
                 "pad the extents to whole multiples once, in the weights",
                 subject.saves(sum(k.operator_ns for k in kernels), floor_s),
             )
-        for name, kernels in plain.items():
+        for name, kernels in by_name.items():
             floor_s = sum((in_tf32_s(subject, k) or 0.0) * k.executions for k in kernels)
             yield self.at(
                 name,
@@ -78,30 +80,32 @@ class SlowProducts(TraceRule):
 
 
 def rows(kernels: list[KernelTime]) -> list[tuple[int, int, str]]:
-    """Return executions, time and extents of operators."""
+    """Return executions, time in nanoseconds and extents of operators, for `amount`."""
     return [(k.executions, k.operator_ns, k.shapes) for k in kernels]
 
 
 def unaligned(k: KernelTime, shape: ProductShape) -> tuple[tuple[str, int, int], ...]:
-    """Return name, extent and multiple of unaligned row lengths of a product on matrix units.
+    """Return name (m, n or k), extent and required multiple of unaligned rows of a product.
 
-    Rows of the result have n elements; those of an operand lie along the axis with stride 1, which
-    without recorded strides is k of the first.
+    A row lies along the axis with stride 1. Rows of the result have n elements. Rows of an operand
+    are read from its recorded strides; without strides, the first operand is taken as row-major,
+    with rows of k elements. Empty for products on vector units: f32, f64 and those of vectors.
     """
     if shape.dtype in ("f32", "f64") or min(shape.m, shape.n, shape.k) == 1:
         return ()
     dtype = DType.F32 if shape.dtype == TF32 else dtype_named(shape.dtype)
-    of = GRANULE_BYTES * 8 // dtype.bits
-    given = k.call.arguments if k.call else ()
-    pairs = [
+    multiple = GRANULE_BYTES * 8 // dtype.bits
+    recorded = k.call.arguments if k.call else ()
+    # extent by stride, of the last two axes of each operand
+    axes = [
         dict(zip(a.strides[-2:], a.sizes[-2:], strict=True))
-        for a in given
+        for a in recorded
         if isinstance(a, TensorArgument) and a.strides is not None and len(a.strides) > 1
     ]
-    lengths = {shape.n, *(pair.get(1, shape.n) for pair in pairs)} if pairs else {shape.n, shape.k}
-    # of equal extents one is named
+    lengths = {shape.n, *(axis.get(1, shape.n) for axis in axes)} if axes else {shape.n, shape.k}
+    # of equal extents only the last name is reported
     extents = {int(getattr(shape, name)): name for name in "mkn"}
-    return tuple((n, e, of) for e, n in extents.items() if e in lengths and e % of)
+    return tuple((n, e, multiple) for e, n in extents.items() if e in lengths and e % multiple)
 
 
 def in_tf32_s(subject: TracedSubject, k: KernelTime) -> float | None:

@@ -7,11 +7,17 @@ from pathlib import Path
 from typing import Any
 
 OPTIMISED = "optimised.onnx"
+"""File with the graph after the session's optimizations, whose nodes the profile names."""
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
 class OrtRun:
-    """One session and what is bound to it."""
+    """One session with the buffers of its inputs and outputs.
+
+    Args:
+        request: JSON of the parent process: device, folder, threads, path of the model, and name,
+            ONNX element type and ``is_plain`` of each input.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         import onnxruntime
@@ -34,13 +40,15 @@ class OrtRun:
         """Create the session; with ``profile`` it also writes its optimized graph."""
         ort, folder = self.ort, Path(self.request["folder"])
         options = ort.SessionOptions()
-        options.log_severity_level = 4
+        options.log_severity_level = 4  # fatal errors only
         options.intra_op_num_threads = self.request["threads"]
         options.inter_op_num_threads = 1
         if profile:
             options.enable_profiling = True
             options.profile_file_prefix = str(folder / "profile")
             options.optimized_model_filepath = str(folder / OPTIMISED)
+            # weights go to a separate file, deleted below: the graph is read without them, and one
+            # file of protobuf with weights of 2 GiB or more cannot be written
             external = "session.optimized_model_external_initializers_"
             options.add_session_config_entry(external + "file_name", "optimised.bin")
             options.add_session_config_entry(external + "min_size_in_bytes", "256")
@@ -64,6 +72,7 @@ class OrtRun:
         for i, (name, number, is_plain) in enumerate(self.request["inputs"]):
             make = self.ort.OrtValue
             array = arrays[f"i{i}"]
+            # NumPy has no bfloat16, float8 or int4: their bits are passed with the ONNX type
             self.feeds[name] = (
                 make.ortvalue_from_numpy(array)
                 if is_plain
@@ -89,7 +98,10 @@ class OrtRun:
         self.outputs = self.session.run_with_ort_values(None, self.feeds)
 
     def is_finite(self) -> bool:
-        """Return True if the last results contain neither NaN nor infinity."""
+        """Return True if results of f32 and f64 of the last run have neither NaN nor infinity.
+
+        Results on a GPU are not copied back; those of other types may have no NumPy type.
+        """
         import numpy as np
 
         for value in self.outputs:
@@ -104,8 +116,8 @@ class OrtRun:
 
     def close(self) -> str:
         """Release the session, and return its profile's file, if any."""
-        made = ""
+        profile = ""
         if self.session is not None and self.session.get_session_options().enable_profiling:
-            made = os.path.basename(self.session.end_profiling())
+            profile = os.path.basename(self.session.end_profiling())
         self.feeds, self.outputs, self.binding, self.session = {}, [], None, None
-        return made
+        return profile

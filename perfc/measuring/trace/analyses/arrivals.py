@@ -17,10 +17,11 @@ from perfc.ir import record
 from .collectives import Collective, CollectiveKind
 
 LEAST_GAIN = 1.5
-"""Collectives of a rank by aligned clocks, over those by recorded ones, if these are wrong."""
+"""Recorded clocks are wrong if aligned ones match more than so many times the collectives of a
+rank."""
 LEAST_SPREAD_NS, MOST_NARROWED = 20_000, 0.25
-"""Median from the first end of a collective to the last, beyond which a constant difference of
-clocks is looked for; and the part of it that remains with aligned clocks if that is the cause."""
+"""Recorded clocks are also wrong if the ends of a collective spread over more than the first, in
+the median, and aligning the clocks leaves less than the second, a share, of that spread."""
 UNNUMBERED = -1
 """Position of a collective that its trace does not number; it is matched by its identity."""
 
@@ -86,19 +87,20 @@ def matched(ranks: Sequence[Sequence[Arrival]], *, is_absolute: bool) -> RankMat
         for a in arrivals:
             groups.setdefault(a.key, {}).setdefault(a.rank, []).append(a)
     shared = [lists for lists in groups.values() if len(lists) > 1]
-    same = (0,) * len(ranks)
-    recorded = tuple(instances(shared, same)) if is_absolute else ()
+    zeros = (0,) * len(ranks)
+    recorded = tuple(instances(shared, zeros)) if is_absolute else ()
     offsets = aligned(shared, len(ranks))
     moved = tuple(instances(shared, offsets))
     before, after = overlapping(recorded), overlapping(moved)
+    # clocks are aligned if they count from different moments, or if the recorded ones are wrong
     is_aligned = (
         not is_absolute
         or any(after[rank] > LEAST_GAIN * before[rank] for rank in after)
         or max(LEAST_SPREAD_NS, spread_ns(moved) / MOST_NARROWED) < spread_ns(recorded)
     )
     chosen = moved if is_aligned else recorded
-    count = sum(map(len, ranks)) - sum(map(len, chosen))
-    return RankMatching(chosen, offsets if is_aligned else same, is_aligned, count)
+    unmatched = sum(map(len, ranks)) - sum(map(len, chosen))
+    return RankMatching(chosen, offsets if is_aligned else zeros, is_aligned, unmatched)
 
 
 def spread_ns(collectives: Sequence[Together]) -> float:
@@ -133,7 +135,7 @@ def instances(groups: Sequence[Lists], offsets: Sequence[int]) -> Iterator[Toget
             yield from zip(*moved.values(), strict=False)
             continue
         for together in simultaneous(moved):
-            # more ranks than the group has are of several groups that the trace does not name
+            # more ranks than the group has: several groups, which the trace does not name, mixed
             if 1 < len(together) <= (together[0].collective.group_size or len(together)):
                 yield tuple(together)
 
@@ -163,27 +165,28 @@ def aligned(groups: Sequence[Lists], count: int) -> tuple[int, ...]:
     """
     sure: dict[tuple[int, int], list[int]] = {}
     unsure: dict[tuple[int, int], list[int]] = {}
+    # differences of the ends of collectives on two ranks, by whether both have all launches
     for lists in groups:
-        ordered = sorted(lists)
-        for one, other in pairwise(ordered):
+        ranks = sorted(lists)
+        for one, other in pairwise(ranks):
             ours, theirs = lists[one], lists[other]
             pairs = zip(reversed(ours), reversed(theirs), strict=False)
-            made = (sure if len(ours) == len(theirs) else unsure).setdefault((one, other), [])
-            made += [a.end_ns - b.end_ns for a, b in pairs]
+            ends_ns = (sure if len(ours) == len(theirs) else unsure).setdefault((one, other), [])
+            ends_ns += [a.end_ns - b.end_ns for a, b in pairs]
     links: dict[int, dict[int, int]] = {}
     # sure differences replace unsure ones of the same ranks
-    for (one, other), made in {**unsure, **sure}.items():
-        links.setdefault(one, {})[other] = round(median(made))
-        links.setdefault(other, {})[one] = -round(median(made))
+    for (one, other), ends_ns in {**unsure, **sure}.items():
+        links.setdefault(one, {})[other] = round(median(ends_ns))
+        links.setdefault(other, {})[one] = -round(median(ends_ns))
     offsets: dict[int, int] = {}
     for first in range(count):
         waiting = [] if first in offsets else [first]
         offsets.setdefault(first, 0)
         while waiting:
-            at = waiting.pop()
-            for other, difference in links.get(at, {}).items():
+            reached = waiting.pop()
+            for other, difference in links.get(reached, {}).items():
                 if other not in offsets:
-                    offsets[other] = offsets[at] + difference
+                    offsets[other] = offsets[reached] + difference
                     waiting.append(other)
     return tuple(offsets[rank] for rank in range(count))
 
@@ -218,5 +221,5 @@ class Skew:
 
 
 def compared(kind: CollectiveKind) -> bool:
-    """Return True for collectives of a whole group, which each of its ranks executes."""
+    """Return True for collectives of a whole group: a send or receive has no skew of a group."""
     return kind is not CollectiveKind.SEND_RECEIVE
