@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 ARRAYS = ("feature", "cut", "cuts", "cut_counts", "leaf", "sizes")
 LEAF_STEP = 2.0**-16
-"""Leaves are written as multiples of it: half of it in each of a thousand trees is a part in four
-thousand of a time, and whole numbers of two bytes are half of what single precision takes."""
+"""Leaves are stored as integers of two bytes, multiples of this step; f32 takes twice that. Sums of
+trees are logarithms of times: rounding by half a step has random signs, and in a thousand trees
+adds up to about 1 / 4000 of a time."""
 ROWS = 512
-"""Walked at a time: all trees of a forest beside them fit into a cache."""
+"""Rows that are evaluated at a time: their position in every tree fits into a cache."""
 FEW_WALK_ON = 0.5
-"""Share of rows in trees that still walk, from which on they alone are looked at."""
+"""Share of pairs of row and tree that have not reached a leaf, below which only these are moved
+on; above it, moving all is faster than selecting."""
 NODES = 32_768
-"""Read back at a time, in whole trees: fresh memory for arrays of all nodes takes longer than what
-is computed in it."""
+"""Nodes that are decoded at a time, in whole trees: allocating temporary arrays for all nodes takes
+longer than the computation."""
 
 
 @entity
@@ -64,41 +66,41 @@ class Forest:
         )
 
     def _walk(self, table: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return a few rows, tree after tree, so that one tree's nodes stay in the first caches."""
+        """Return the sums of at most `ROWS` rows: ``node`` has the position ``[trees, rows]``."""
         flat = np.ascontiguousarray(table).reshape(-1)
         row = np.arange(len(table), dtype=np.int32) * table.shape[1]
-        at = np.repeat(self.roots[:, None], len(table), axis=1)
+        node = np.repeat(self.roots[:, None], len(table), axis=1)
         while True:
-            feature = self.feature.take(at)
+            feature = self.feature.take(node)
             inner = feature >= 0
-            if np.count_nonzero(inner) <= FEW_WALK_ON * at.size:
+            if np.count_nonzero(inner) <= FEW_WALK_ON * node.size:
                 break
-            # of a leaf it is the element before the row, which the next line ignores
-            goes_right = flat.take(feature + row) >= self.threshold.take(at)
-            at = np.where(inner, self.left.take(at) + goes_right, at)
-        self._walk_on(flat, np.broadcast_to(row, at.shape)[inner], at, np.flatnonzero(inner))
-        total: NDArray[np.float64] = self.threshold.take(at).sum(axis=0, dtype=np.float64)
+            # a leaf has feature -1 and takes an element before the row; `where` ignores the result
+            goes_right = flat.take(feature + row) >= self.threshold.take(node)
+            node = np.where(inner, self.left.take(node) + goes_right, node)
+        self._walk_on(flat, np.broadcast_to(row, node.shape)[inner], node, np.flatnonzero(inner))
+        total: NDArray[np.float64] = self.threshold.take(node).sum(axis=0, dtype=np.float64)
         return total + self.base
 
     def _walk_on(
         self,
         flat: NDArray[np.float32],
         row: NDArray[np.int32],
-        at: NDArray[np.int32],
-        place: NDArray[np.int64],
+        node: NDArray[np.int32],
+        walking: NDArray[np.int64],
     ) -> None:
-        """Move the few of ``at`` at ``place`` to their leaves; trees grown by leaf are deep.
+        """Move the entries ``walking`` of ``node`` to their leaves: trees grown by leaf are deep.
 
-        ``row`` is where in ``flat`` the features of each of them begin.
+        ``row`` has the index in ``flat`` at which the features of each entry's row begin.
         """
-        ends = at.reshape(-1)
-        here = ends[place]
-        while len(place):
-            goes_right = flat.take(self.feature.take(here) + row) >= self.threshold.take(here)
-            here = self.left.take(here) + goes_right
-            ends[place] = here
-            inner = self.feature.take(here) >= 0
-            place, here, row = place[inner], here[inner], row[inner]
+        node_flat = node.reshape(-1)
+        current = node_flat[walking]
+        while len(walking):
+            goes_right = flat.take(self.feature.take(current) + row) >= self.threshold.take(current)
+            current = self.left.take(current) + goes_right
+            node_flat[walking] = current
+            inner = self.feature.take(current) >= 0
+            walking, current, row = walking[inner], current[inner], row[inner]
 
     def arrays(self) -> dict[str, Any]:
         """Return the arrays that ``from_arrays`` reads; the order of nodes determines the children.
@@ -197,18 +199,20 @@ def _thresholds(
 def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
     """Return the left child of each node of some trees, the first node counted as 0.
 
-    Breadth first, brothers side by side: the n-th inner node's children lie at 2n + 1.
+    Nodes of a tree are stored breadth first, the two children of a node side by side: those of its
+    inner node n, counted from 0 among inner nodes, are its nodes 2n + 1 and 2n + 2.
 
     Raises:
-        ValueError: trees whose nodes do not hang together.
+        ValueError: trees of another number of inner nodes, or with a child before its parent.
     """
     roots = (np.cumsum(sizes) - sizes).astype(np.int32)
+    # inner nodes up to each node, with it and without it
     until = np.cumsum(inner, dtype=np.int32)
     before = until - inner
     left: NDArray[np.int32] = np.repeat(roots + 1 - 2 * before[roots], sizes) + 2 * before
-    inside = until[roots + sizes - 1] - before[roots]
-    behind = left > np.arange(len(inner), dtype=np.int32)
-    if (2 * inside + 1 != sizes).any() or not bool((behind | ~inner).all()):
+    inner_count = until[roots + sizes - 1] - before[roots]
+    is_after = left > np.arange(len(inner), dtype=np.int32)
+    if (2 * inner_count + 1 != sizes).any() or not bool((is_after | ~inner).all()):
         raise ValueError("arrays that are no forest")
     return left
 

@@ -25,17 +25,22 @@ TENSOR_CORES = frozenset({"matmul", "convolution"})
 SINGLE = {"matmul": "matmul_f32"}
 """Classes of the same kernels in full single precision."""
 STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
-"""Classes without rows, and the one whose kernels stream tensors as theirs do."""
+"""Classes without measured rows, and the class with weights that predicts them: its kernels also
+stream tensors."""
 TOKENWISE = frozenset({"normalization", "elementwise", "embedding"})
 """Classes for which frameworks for serving have custom kernels, in `STORED` types."""
 NARROW = frozenset({"i8", "f8e4m3"})
+"""Types of products with 8-bit operands."""
 STORED = frozenset({"bf16", "f16", "f8e4m3", "i8"})
+"""Types of activations that serving frameworks store."""
 SERVED, SERVED_TYPE = "tokenwise", "bf16"
-"""The class of such, and the one type of its rows: what is computed in does not matter."""
+"""Class of `TOKENWISE` kernels of serving frameworks, and the only type of its measured rows: they
+are memory-bound, so that the type of their arithmetic does not matter."""
 ATTENTION = frozenset({"attention_prefill", "attention_decode"})
 """Classes of fused attention, whose kernels take 16-bit operands where products take integers."""
 INSIDE = Protocol.GRAPH
-"""A kernel of a recorded graph: its launch on the device counts."""
+"""Protocol of kernels that are not launched one by one: time in a recorded graph, with the launch
+on the device."""
 PROFILED = frozenset({"matmul"})
 """Classes with profiled rows of many machines; those of others are few, or of other libraries."""
 
@@ -62,11 +67,11 @@ def of_half_depth(row: Lowered, machine: Machine) -> Lowered:
 def weighted(
     row: Lowered, machine: Machine, known: Collection[str], *, tf32: bool, serves: bool = False
 ) -> tuple[str, str] | None:
-    """Return the class with weights that predicts a kernel, and the element type; None without one.
+    """Return class and element type of the weights that predict a kernel; None without any.
 
     ``serves`` is True if the framework's custom kernels for serving are known (`serves_on`).
     """
-    # rows without tokens are reductions, whose operand is larger than their result
+    # kernels without an extent "tokens" are reductions: the operand is larger than the result
     if serves and row.class_name in TOKENWISE and row.dtype in STORED and "tokens" in row[2]:
         return SERVED, SERVED_TYPE
     choices = (computed(row, machine, tf32=tf32), row[:2])
@@ -100,10 +105,10 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
 
 
 def inside(card: Card, launch: LaunchMode, target: str) -> Protocol:
-    """Return the timing protocol of a run's kernels: a profiler's where the host launches them.
+    """Return the timing protocol whose measurements predict the kernels of a run.
 
-    Of classes that were timed in no other way all kernels are, and of others those of machines that
-    were not.
+    `Protocol.KERNELS`, times by a profiler, if the class has no other rows, if the host launches
+    each kernel and the class is in `PROFILED`, or if the target has no other rows; else `INSIDE`.
     """
     if card.protocols == (Protocol.KERNELS,):
         return Protocol.KERNELS

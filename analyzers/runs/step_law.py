@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).with_suffix(".toml")
 PRODUCTS = frozenset({Kind.MATMUL, Kind.ATTENTION})
-SPREAD_OF = "f16"
+DISTANCE_DTYPE = "f16"
 """Element type whose rates define the distance of machines."""
 VECTOR = "f32"
 """The precision whose products run on the vector units."""
@@ -84,15 +84,15 @@ class StepLaw:
     steps: int
     architectures: int
 
-    def factor(self, parts: tuple[KernelTrait, ...]) -> float:
+    def factor(self, traits: tuple[KernelTrait, ...]) -> float:
         """Return the factor of a kernel with these traits."""
-        return math.prod(self.factors.get(part, 1.0) for part in parts)
+        return math.prod(self.factors.get(trait, 1.0) for trait in traits)
 
     def knows(self, machine: Machine, stored: str) -> bool:
         """Return True if steps of such a chip in that precision were fitted."""
-        here = coordinates(Sheet(machine), SPREAD_OF)
+        here = coordinates(Sheet(machine), DISTANCE_DTYPE)
         targets = [target for target, known in self.measured if known == stored]
-        return any(distance(here, place(t, SPREAD_OF)) <= SAME_CHIP for t in targets)
+        return any(distance(here, place(t, DISTANCE_DTYPE)) <= SAME_CHIP for t in targets)
 
 
 @cache
@@ -125,16 +125,16 @@ def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, 
     if kernel.kind is not Kind.CONV:
         return (KernelTrait.OTHER_VECTOR if is_vector else KernelTrait.OTHER_MATRIX,)
     narrow = KernelTrait.LAST if layout is Layout.CHANNELS_LAST else KernelTrait.FIRST
-    parts = [KernelTrait.VECTOR if is_vector else narrow]
+    traits = [KernelTrait.VECTOR if is_vector else narrow]
     if phase is Phase.BACKWARD:
-        parts.append(KernelTrait.BACKWARD)
+        traits.append(KernelTrait.BACKWARD)
     problem = kernel.problem
     if isinstance(problem, SlidingWindow):
         if is_vector and len(problem.extents) == VOLUME:
-            parts.append(KernelTrait.VOLUME)
+            traits.append(KernelTrait.VOLUME)
         if problem.is_depthwise:
-            parts.append(KernelTrait.DEPTHWISE)
-    return tuple(parts)
+            traits.append(KernelTrait.DEPTHWISE)
+    return tuple(traits)
 
 
 def sums_s(
@@ -143,20 +143,23 @@ def sums_s(
     """Return the sum of the kernels' estimates by their traits, in seconds."""
     sums: dict[tuple[KernelTrait, ...], float] = {}
     for bound, estimate in zip(execution.bounds.kernels, table.launched, strict=True):
-        parts = parts_of(bound.kernel, stored, layout)
-        sums[parts] = sums.get(parts, 0.0) + estimate.time_s
+        traits = parts_of(bound.kernel, stored, layout)
+        sums[traits] = sums.get(traits, 0.0) + estimate.time_s
     return sums
 
 
 def is_convolutional(sums: Mapping[tuple[KernelTrait, ...], float]) -> bool:
-    """Return True if convolutions take longer than products."""
+    """Return True if convolutions take longer than products, the kernels without traits."""
     of_convolutions = {KernelTrait.VECTOR, KernelTrait.FIRST, KernelTrait.LAST}
     convolutions_s = math.fsum(t for p, t in sums.items() if not of_convolutions.isdisjoint(p))
     return convolutions_s > sums.get((), 0.0)
 
 
 def is_measured_here(table: PredictionTable) -> bool:
-    """Return True if estimates use kernels measured on this machine, unlike those of the fit."""
+    """Return True if estimates use kernels measured on this machine, unlike those of the fit.
+
+    ``correction`` is the factor that such measurements give; 1 without any.
+    """
     return any(k.correction != 1.0 for k in table.launched)
 
 
@@ -168,20 +171,21 @@ def factors(
     None for networks, precisions and vendors that were not fitted.
 
     Args:
-        execution: its kernels.
-        table: their estimates.
+        execution: kernels of the step with their lower bounds.
+        table: estimates of the kernels.
         deployment: how it is run.
         source: the model as read.
     """
-    known = law()
+    fit = law()
     stored = precision(deployment, stored_element(source), execution.bounds)
-    is_of_maker = Sheet(execution.machine).generation > 0
-    if stored not in {p for _, p in known.measured} or not is_of_maker or is_measured_here(table):
+    # the generation is the compute capability of CUDA; 0 for other vendors
+    is_cuda = Sheet(execution.machine).generation > 0
+    if stored not in {p for _, p in fit.measured} or not is_cuda or is_measured_here(table):
         return None
     if not is_convolutional(sums_s(execution, table, stored, deployment.layout)):
         return None
     kernels = [bound.kernel for bound in execution.bounds.kernels]
-    return [known.factor(parts_of(k, stored, deployment.layout)) for k in kernels]
+    return [fit.factor(parts_of(k, stored, deployment.layout)) for k in kernels]
 
 
 def step_time(
@@ -192,23 +196,24 @@ def step_time(
     None for networks, precisions and vendors that were not fitted.
 
     Args:
-        execution: its kernels.
-        table: their estimates.
+        execution: kernels of the step with their lower bounds.
+        table: estimates of the kernels.
         deployment: how it is run.
         source: the model as read.
     """
+    # the published steps were launched kernel by kernel, on one stream
     if not execution.kernels.runtime.is_dispatched or execution.kernels.runtime.streams > 1:
         return None
-    each = factors(execution, table, deployment, source)
-    if each is None:
+    kernel_factors = factors(execution, table, deployment, source)
+    if kernel_factors is None:
         return None
-    known = law()
+    fit = law()
     stored = precision(deployment, stored_element(source), execution.bounds)
-    band = known.band if known.knows(execution.machine, stored) else UNMEASURED
-    kernels = enumerate(zip(table.launched, each, strict=True))
+    band = fit.band if fit.knows(execution.machine, stored) else UNMEASURED
+    kernels = enumerate(zip(table.launched, kernel_factors, strict=True))
     time_s = table.total_with(
         {i: max(factor * kernel.time_s, kernel.floor_s) for i, (kernel, factor) in kernels}
     )
     ends = (time_s * math.exp(end) for end in (band.low, 0.0, band.high))
     time = Interval(*ends).at_least(execution.bounds.floor_s)
-    return time, band is known.band
+    return time, band is fit.band

@@ -31,9 +31,9 @@ class Columns:
 
     Args:
         kind: number of each launch's kind.
-        times: number of launches of each.
-        amounts: by name.
-        traits: by name.
+        times: number of equal launches that each stands for.
+        amounts: columns that depend on the batch, as bytes and FLOPs, by name.
+        traits: columns that do not, by name.
     """
 
     kind: Array
@@ -82,16 +82,16 @@ def tabulated(launches: Sequence[Launch], environments: int) -> Array:
     """Return the table of launches, ``[launches, 2 + environments · amounts + traits]``."""
     rows: list[list[float]] = []
     # repeated launches share their amounts and traits
-    place: dict[tuple[int, int, LaunchKind, float], int] = {}
-    which: list[int] = []
+    row_of: dict[tuple[int, int, LaunchKind, float], int] = {}
+    row_of_launch: list[int] = []
     for launch in launches:
         key = id(launch.amounts), id(launch.traits), launch.kind, launch.times
-        at = place.setdefault(key, len(rows))
-        if at == len(rows):
+        number = row_of.setdefault(key, len(rows))
+        if number == len(rows):
             rows.append(_row(launch, environments))
-        which.append(at)
+        row_of_launch.append(number)
     width = 2 + environments * len(AMOUNTS) + len(TRAITS)
-    table: Array = np.array(rows, np.float64).reshape(len(rows), width)[which]
+    table: Array = np.array(rows, np.float64).reshape(len(rows), width)[row_of_launch]
     return table
 
 
@@ -107,10 +107,13 @@ def _row(launch: Launch, environments: int) -> list[float]:
 
 
 def merged(table: Array) -> Array:
-    """Return the distinct launches with summed counts, in another order."""
-    rest = np.delete(table, 1, axis=1)
-    unique, back = np.unique(np.round(rest, 6), axis=0, return_inverse=True)
-    times = np.bincount(back.reshape(-1), table[:, 1], len(unique))
+    """Return the distinct launches with summed counts, sorted.
+
+    Numbers are rounded to six decimals, so that rounding errors do not separate equal launches.
+    """
+    keys = np.delete(table, 1, axis=1)
+    unique, position = np.unique(np.round(keys, 6), axis=0, return_inverse=True)
+    times = np.bincount(position.reshape(-1), table[:, 1], len(unique))
     return np.insert(unique, 1, times, axis=1)
 
 
@@ -128,5 +131,6 @@ def columns_at(table: KernelTable, env: Env, at: Iterable[int]) -> Columns:
         env: values of the symbols.
         at: indices of kernels.
     """
+    # no autocast, all values contiguous, no generated kernels
     walk = LaunchWalk(table, None, StrideTable({}, {}, {}), False, [table.numbers(env)])
     return columns([walk.compared(table.kernels[i]) for i in at])

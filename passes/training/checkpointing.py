@@ -26,7 +26,7 @@ class Choice:
     Args:
         policy: policy of the block.
         kept_bytes: bytes of its results that are saved.
-        cost_bytes: what computing the rest again takes, in bytes of traffic that take as long.
+        cost_bytes: time of recomputing the other results, as bytes of traffic that take as long.
     """
 
     policy: RecomputePolicy
@@ -74,15 +74,15 @@ class Checkpoints:
     def kept_in(self, block: Block, policy: RecomputePolicy) -> set[Value]:
         """Return the results of a block that a policy saves; those that leave it always are."""
         results = {v for n in block.nodes for v in n.results}
-        # what no parameter has a part in, as a mask, other blocks read too
-        edge = {v for v in results if v is block.boundary or self.is_shared(v)}
+        # a mask, or positions: computed once from inputs alone, and read by every block
+        always = {v for v in results if v is block.boundary or self.is_shared(v)}
         match policy:
             case RecomputePolicy.NONE:
-                return results | edge
+                return results | always
             case RecomputePolicy.SELECTIVE:
-                return {v for n in block.nodes if n.op.kind in MATRIX for v in n.results} | edge
+                return {v for n in block.nodes if n.op.kind in MATRIX for v in n.results} | always
             case _:
-                return edge
+                return always
 
     def is_shared(self, v: Value) -> bool:
         """Return True for a floating-point tensor that depends on no trained parameter."""
@@ -93,12 +93,13 @@ class Checkpoints:
         options: list[Choice] = []
         for policy in (RecomputePolicy.NONE, RecomputePolicy.SELECTIVE, RecomputePolicy.BLOCK):
             saved = self.kept_in(block, policy)
-            again = needed(block.nodes, self.read - saved, saved)
+            # what the backward pass reads, and what recomputation reads, is stored
+            rerun = needed(block.nodes, self.read - saved, saved)
             read = [v for n in block.nodes for v in n.results if v in self.read & saved]
-            inputs = {v for n in again for v in n.inputs if v in saved and v not in read and v}
-            held = {v for v in (*read, *inputs) if v is not block.boundary}
+            inputs = {v for n in rerun for v in n.inputs if v in saved and v not in read and v}
+            stored = {v for v in (*read, *inputs) if v is not block.boundary}
             options.append(
-                Choice(policy, sum(map(self.size, held)), sum(self.cost(n) for n in again))
+                Choice(policy, sum(map(self.size, stored)), sum(self.cost(n) for n in rerun))
             )
         return options
 
@@ -115,6 +116,7 @@ class Checkpoints:
         work = node.op.work(node.inputs, types)
         moved = int(evaluate(node.op.traffic(node.inputs, types).nbytes, self.env))
         flop = 0 if work is None else int(evaluate(work.flop, self.env))
+        # compute-bound nodes: FLOPs that take as long as one byte of traffic
         return max(moved, flop // FLOP_PER_BYTE)
 
     def curve(self) -> list[CurvePosition]:
@@ -144,9 +146,11 @@ class Checkpoints:
         return sorted(best.values(), key=lambda p: p.kept_bytes)
 
     def policies(self, policy: RecomputePolicy, share: float) -> tuple[RecomputePolicy, ...]:
-        """Return the policy of each block; only a search checkpoints other parts.
+        """Return the policy of each block.
 
-        Without a policy the calls of checkpointing in the program are followed.
+        Without a policy, those blocks are checkpointed that the program itself calls
+        ``torch.utils.checkpoint`` for. A fixed policy applies to the blocks with a name, the layers
+        of the model, or without any name to all that have a boundary. The search may choose any.
         """
         if policy is RecomputePolicy.NONE:
             marks = (b.name.startswith(CHECKPOINTED) for b in self.blocks)
@@ -191,34 +195,38 @@ def recomputed(
     plan: tuple[Checkpoints, tuple[RecomputePolicy, ...]],
     tape: Tape,
 ) -> list[Node]:
-    """Return the backward pass; a block is recomputed before its first read."""
+    """Return the backward pass in which a block is recomputed before the first read of its results.
+
+    ``plan`` has the blocks and the policy of each.
+    """
     points, policies = plan
     saved: set[Value] = set()
     block_of: dict[Value, int] = {}
     for i, (block, policy) in enumerate(zip(points.blocks, policies, strict=True)):
         saved |= points.kept_in(block, policy)
         block_of.update((v, i) for n in block.nodes for v in n.results)
-    again: dict[Value, Value] = {}
+    copy_of: dict[Value, Value] = {}
     nodes: list[Node] = []
     for node in backward:
         for v in node.inputs:
-            if v is None or v not in block_of or v in saved or v in again:
+            if v is None or v not in block_of or v in saved or v in copy_of:
                 continue
             wanted = {w for w in points.read - saved if block_of[w] == block_of[v]}
-            for old in needed(forward, wanted, saved | again.keys()):
-                nodes.append(repeated(old, again, saved, tape))
-        nodes.append(replace(node, inputs=tuple(v and again.get(v, v) for v in node.inputs)))
+            for old in needed(forward, wanted, saved | copy_of.keys()):
+                nodes.append(repeated(old, copy_of, saved, tape))
+        nodes.append(replace(node, inputs=tuple(v and copy_of.get(v, v) for v in node.inputs)))
     return nodes
 
 
-def repeated(node: Node, again: dict[Value, Value], saved: set[Value], tape: Tape) -> Node:
-    """Return a forward node once more."""
-    inputs = tuple(v and again.get(v, v) for v in node.inputs)
+def repeated(node: Node, copy_of: dict[Value, Value], saved: set[Value], tape: Tape) -> Node:
+    """Return a copy of a forward node, with its new results added to ``copy_of``."""
+    inputs = tuple(v and copy_of.get(v, v) for v in node.inputs)
     for v in node.results:
-        again[v] = Value(tape.fresh(f"{v.name}.again"), v.type, v.known)
-    outputs = tuple(v and again[v] for v in node.outputs)
+        copy_of[v] = Value(tape.fresh(f"{v.name}.again"), v.type, v.known)
+    outputs = tuple(v and copy_of[v] for v in node.outputs)
+    # a node with several results recomputes all; those that were saved are still read as saved
     for v in node.results:
         if v in saved:
-            again.pop(v)
+            copy_of.pop(v)
     loc = replace(node.loc, name=f"{node.name}.again", phase=Phase.RECOMPUTE)
     return replace(node, inputs=inputs, outputs=outputs, loc=loc)

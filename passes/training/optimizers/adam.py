@@ -8,10 +8,12 @@ STATES = {"m": "exp_avg", "v": "exp_avg_sq"}
 
 
 def moments(root: str) -> tuple[ListKernel, ...]:
-    """Return both means, the root and the step; one scalar of each tensor is left out.
+    """Return kernels of both moments, their root and the step; kernels of scalars are left out.
+
+    Letters: ``p`` parameters, ``g`` gradients, ``m`` and ``v`` moments, ``t`` the root of ``v``.
 
     Args:
-        root: letter of the scaled root, ``t`` where it takes the place of the root.
+        root: letter of the root over its bias correction, ``t`` if it is divided in place.
     """
     return (
         ListKernel("_foreach_lerp_", "mg", "m", alu=3),

@@ -1,4 +1,8 @@
-"""Adam with decoupled weight decay."""
+"""Adam with decoupled weight decay: PyTorch's kernels as `ListKernel` describes them.
+
+Letters are lists of tensors: ``p`` parameters, ``g`` gradients, ``m`` and ``v`` moments, ``t`` and
+``d`` the temporary denominator.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,15 @@ from ..optimizer import ListKernel, ListOptimizer
 from .adam import STATES, moments
 
 DECAY = ListKernel("_foreach_mul_", "p", "p")
+"""``p *= 1 - lr * weight_decay``: reads and writes the parameters."""
 
 OPTIMIZER = ListOptimizer(
     name="adamw",
     title="Adam with decoupled weight decay",
     states=STATES,
+    # kernels over all parameters divide the root in place
     foreach=(DECAY, *moments("t")),
+    # kernels of one parameter at a time write the quotient to a new tensor
     alone=(DECAY, *moments("d")),
     fused=ListKernel("_fused_adamw_", "pgmv", "pmv", alu=13, sfu=2),
     source="PyTorch, torch/optim/adamw.py; arXiv:1711.05101",

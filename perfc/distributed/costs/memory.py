@@ -54,36 +54,39 @@ def memory_of(work: StageWork) -> MemoryParts:
         return sum([n / (c if zero >= from_stage else 1) * item for n, c in (dense, experts)])
 
     in_flight = work.schedule.in_flight(work.pipeline) if work.parallel.pipeline > 1 else 1.0
-    # later stages have fewer in flight
-    ahead = max(in_flight - work.stage, 1.0)
-    saved = sum([_saved(work, i) for i in range(len(work.layers))]) * ahead
+    # 1F1B: each stage begins its backward passes one micro-batch earlier than the one before it
+    in_flight = max(in_flight - work.stage, 1.0)
+    saved = sum([_saved(work, i) for i in range(len(work.layers))]) * in_flight
     is_frozen, recipe = work.training.is_frozen, work.training.recipe
     if work.stage == 0:
         saved += work.parts.first.saved_bytes
     if work.stage == work.parallel.pipeline - 1:
         saved += work.parts.last.saved_bytes
     summed = work.parts.last.summed_bytes
-    # a tied table's two gradients: the head's while activations are held, both at the end
+    # Embedding and head with one weight have two gradients that are summed. The head's is computed
+    # while all activations are saved; when the embedding's comes, they have been freed.
     working = max(_working(work), summed, 2 * summed - saved)
     gradients = 0.0 if is_frozen else share(2, recipe.gradient_bytes)
     states = 0.0 if is_frozen else share(1, recipe.state_bytes(work.training.optimizer))
     frozen = work.frozen_bytes / (dense[1] if zero >= 3 else 1)
+    # the sharded master copy, counted with the states, is then the only copy of the weights
     is_copy = zero >= 3 and recipe.master_bytes > 0 and not is_frozen
+    # FRAGMENTS is reserved over allocated memory of PyTorch's allocator
     weights = frozen + (0.0 if is_copy else share(3, recipe.weight_bytes))
-    held = weights + gradients + states + saved + working
+    used = weights + gradients + states + saved + working
     return MemoryParts(
         weights,
         gradients,
         states,
         saved,
         working,
-        CONTEXT_BYTES + COLLECTIVE_BYTES * (work.parallel.devices > 1) + (FRAGMENTS - 1) * held,
+        CONTEXT_BYTES + COLLECTIVE_BYTES * (work.parallel.devices > 1) + (FRAGMENTS - 1) * used,
     )
 
 
-def _saved(work: StageWork, at: int) -> float:
+def _saved(work: StageWork, layer: int) -> float:
     """Return the bytes that one layer saves for one micro-batch."""
-    part = work.layers[at][1]
+    part = work.layers[layer][1]
     match work.training.checkpointing:
         case RecomputePolicy.BLOCK:
             saved = part.boundary_bytes
@@ -92,18 +95,21 @@ def _saved(work: StageWork, at: int) -> float:
         case _:
             saved = part.saved_bytes
     if work.parallel.sequence and work.parallel.tensor > 1:
-        # V. Korthikanti et al., 2022, equation 2
-        every = min(part.replicated_bytes, saved)
-        saved -= every * (1 - 1 / work.parallel.tensor)
+        # sequence parallelism divides what tensor parallelism replicates, as inputs of norms
+        # (V. Korthikanti et al., 2022, Reducing activation recomputation, equations 2 and 4)
+        replicated = min(part.replicated_bytes, saved)
+        saved -= replicated * (1 - 1 / work.parallel.tensor)
     return saved
 
 
 def _working(work: StageWork) -> float:
-    """Return the temporary bytes of the largest layer."""
+    """Return the temporary bytes of the largest layer: activations and, with ZeRO 3, weights."""
     largest = max([p for _, p in work.layers], key=lambda p: p.saved_bytes, default=None)
-    again = largest.saved_bytes if largest is not None else 0.0
+    activations = largest.saved_bytes if largest is not None else 0.0
+    # a checkpointed layer is recomputed as a whole; else the backward pass of a layer needs the
+    # gradients of its result and of its operand
     if work.training.checkpointing is RecomputePolicy.NONE:
-        again = largest.boundary_bytes * 2 if largest is not None else 0.0
+        activations = largest.boundary_bytes * 2 if largest is not None else 0.0
     gathered = 0.0
     if work.parallel.zero > 2:
         recipe = work.training.recipe
@@ -111,6 +117,6 @@ def _working(work: StageWork) -> float:
         held = [
             (p.parameters + p.expert_parameters) * each + p.frozen_bytes for p in work.every_part
         ]
-        # the one that runs and the next one
+        # weights of the layer that runs, and those of the next one, gathered ahead
         gathered = 2 * max(held, default=0.0)
-    return again + gathered
+    return activations + gathered

@@ -22,10 +22,11 @@ from .rates import rates_of
 from .stage import USUAL, KernelRules, stage_cost
 
 COPIED = 32
-"""Tokens of a step from which llama.cpp copies the experts that it reads to the device:
+"""Tokens of a step from which llama.cpp copies experts in host memory to the device and multiplies
+there; with fewer tokens the host multiplies:
 ggml-cuda.cu, ``offload_op``; ggml-backend.cpp, ``ggml_backend_sched_compute_splits``."""
 EVERY = 1 << 30
-"""Tokens that choose every expert."""
+"""Tokens of a step, so many that every expert is chosen by one of them."""
 
 
 class StepCost:
@@ -45,8 +46,9 @@ class StepCost:
         overlaps: True if stages compute successive chunks of one prompt at the same time.
         rules: what the version or an option changes of kernels.
         hosted_s: time to read all weights that are in host memory, in each step.
-        reads_chosen: True if of experts only those are read that tokens choose.
-        on_host: time over ``hosted_s`` where the host multiplies by what are experts alone; else 0.
+        reads_chosen: True if only those experts are read that the router chose for a token.
+        on_host: if host memory holds only experts and the CPU multiplies by them, its time over
+            ``hosted_s``; 0 otherwise.
     """
 
     overlaps: bool = False
@@ -77,7 +79,8 @@ class StepCost:
         rereads = rereads_of(model, runtime, version, bits, machine, longest)
         # the grids of a model without chunked attention are the same for every length
         known = longest if attends_in_chunks(model) else 0
-        # the stages between the first and the last are the same, and differ from these by one layer
+        # stages by their number, with how often each counts: the first has the embedding, the last
+        # has the head, those between are equal
         middle, last = {1: depth - 2} if depth > 2 else {}, {depth - 1: 1} if depth > 1 else {}
         chosen = {0: 1, **middle, **last}
         table, path = of_version(table_of(runtime), numbers_of(version)).name, str(machine.path)
@@ -105,6 +108,8 @@ class StepCost:
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """Return the seconds of a step, as `Clock` requires."""
         depth = 1.0
+        # later chunks of one prompt follow one another through all stages at once: one leaves the
+        # pipeline in each stage's time
         if self.overlaps and chunks and not decodes and chunks[0].context:
             depth = math.fsum([n for _, n in self.stages])
         if chunks and all(c.tokens == 1 for c in chunks):
@@ -121,7 +126,7 @@ class StepCost:
         step_s += self.offloaded_s(decodes + sum([c.tokens for c in chunks]))
         if step_s >= parts.kernels + parts.exchanges:
             return step_s
-        # a factor below 1 was fitted to kernels that are slower than their lower bound
+        # the law multiplies kernels by a fitted factor: one below 1 holds only down to their bounds
         floor = self.parts("floor_s", chunks, decodes, context)
         return max(step_s, floor.kernels + floor.exchanges)
 
@@ -131,14 +136,15 @@ class StepCost:
         return lru_cache(maxsize=MOST_SIZES)(self._offloaded_s)
 
     def _offloaded_s(self, tokens: int) -> float:
+        """Return the seconds of `offloaded_s`; fewer tokens choose fewer experts."""
         if not self.hosted_s or not (self.reads_chosen or self.on_host):
             return self.hosted_s
         program = self.stages[0][0].passes.decode
-        every, read = program.experts_read(EVERY), program.experts_read(tokens)
+        every, chosen = program.experts_read(EVERY), program.experts_read(tokens)
         if self.on_host:
-            return self.hosted_s * read / every * (self.on_host if tokens < COPIED else 1.0)
-        left = every - read
-        return self.hosted_s * (1 - left / float(evaluate(program.liveness.weight_bytes, {})))
+            return self.hosted_s * chosen / every * (self.on_host if tokens < COPIED else 1.0)
+        unread = every - chosen
+        return self.hosted_s * (1 - unread / float(evaluate(program.liveness.weight_bytes, {})))
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
         """Return the kernels of a step that the host launches one by one, in all stages."""
