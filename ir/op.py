@@ -85,8 +85,8 @@ class Op:
     least_results: ClassVar[int] = 1
     """Minimum number of outputs of a node."""
     is_closed: ClassVar[bool] = True
-    """True if every form has its own version in the domain, so that this class must not be
-    extended."""
+    """True if more inputs than ``operands`` are an error, as in the domain ``ai.onnx``, whose
+    versions list all; operators of ``com.…`` domains get new inputs without a new version."""
     kind: ClassVar[Kind] = Kind.ELEMENTWISE
     formulas: ClassVar[Mapping[str, str]] = {}
     """``mac``, ``alu``, ``sfu``, ``integer``, ``read_bytes``, ``write_bytes`` over ``extents``.

@@ -68,6 +68,7 @@ class CDist(Op):
     Work:    {mac}: the product of A and B; {alu}: squared norms, and
              their combination with the product; {sfu}: a root for euclidean distances. Other
              metrics have no product: a difference, its magnitude and a sum for each of its macs.
+             q is 1 with a product and r is 1 with a root, else 0.
     Traffic: A, B and C once.
     Source:  ONNX Runtime contrib CDist-1; cdist.h expands |a - b|**2. torch.cdist of batches.
     """

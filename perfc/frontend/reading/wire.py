@@ -20,6 +20,7 @@ from .proto import Attribute, ProtoTensor, TypeProto
 from .table import PAYLOAD_CAP_BYTES, Field, FieldKind, Fields, MessageTable, Unread
 
 INLINE_BYTES = 1 << 14
+"""Maximum bytes of a message that is decoded from one buffer."""
 LONGEST_LEAF_BYTES = 1 << 26
 """Maximum bytes of a field that is neither message nor weight; a longer one is an error."""
 LONGEST_TEXT_BYTES = 1 << 20
@@ -48,7 +49,7 @@ class Strings(dict[bytes, str]):
 
     def __missing__(self, key: bytes) -> str:
         text = key.decode("utf-8", "replace")
-        if len(key) <= 256:
+        if len(key) <= 256:  # names; longer text is rarely repeated
             self[key] = text
         return text
 
@@ -89,12 +90,12 @@ class WireDecoder:
             if byte < 0x80:
                 return value & _MASK64, pos
             shift += 7
-            if shift >= 70:
+            if shift >= 70:  # ten bytes of seven bits
                 raise self.fault("a number of more than ten bytes", start)
 
     def varints(self, data: bytes | bytearray) -> tuple[int, ...]:
         """Return all numbers of a run of varints, as signed 64-bit."""
-        if data.isascii():
+        if data.isascii():  # all below 128: each byte is a whole varint
             return tuple(data)
         numbers: list[int] = []
         pos, end = 0, len(data)
@@ -133,7 +134,7 @@ class WireDecoder:
     ) -> int:
         """Decode the entry at an offset into ``fields``; return the offset after it."""
         start = pos
-        if 8 <= buf[pos] < 0x80:
+        if 8 <= buf[pos] < 0x80:  # a tag of one byte, of a field from 1 to 15
             number, wire = buf[pos] >> 3, buf[pos] & 7
             pos += 1
         else:

@@ -69,7 +69,7 @@ OPERATIONS = {"Add": "+", "Mul": "*", "FloorDiv": "//", "FloorMod": "%"}
 
 @mutable
 class RelaxDocument:
-    """Nodes of a document.
+    """Nodes of a document; methods take the number of a node, ``at``.
 
     Args:
         nodes: objects with ``type`` and ``data``.
@@ -164,8 +164,8 @@ class RelaxDocument:
             return self.symbols.get(at)
         if depth > DEEPEST_SIZE or kind not in (*OPERATIONS, "Sub"):
             return None
-        given = self.data(at)
-        left, right = (self.size(number(given[n]), depth + 1) for n in "ab")
+        operands = self.data(at)
+        left, right = (self.size(number(operands[n]), depth + 1) for n in "ab")
         if left is None or right is None:
             return None
         if kind == "Sub":
@@ -213,11 +213,12 @@ class RelaxDocument:
 
     def elements(self, at: int, meta: Meta) -> bytes | None:
         """Return the elements of a constant; None if they are many."""
-        written = self.text(self.part(at, "value", "data"))
-        if not written or len(written) > MOST_WRITTEN:
+        encoded = self.text(self.part(at, "value", "data"))
+        if not encoded or len(encoded) > MOST_WRITTEN:
             return None
-        data = base64.b64decode(written, validate=True)
-        # a header of 40 bytes, extents, and the number of bytes
+        data = base64.b64decode(encoded, validate=True)
+        # ``SaveDLTensor`` of TVM's ndarray.h: magic number, reserved, device, rank and type in 32
+        # bytes; extents and the number of bytes in 8 bytes each; elements
         start = 32 + 8 * meta.rank
         nbytes = int.from_bytes(data[start : start + 8], "little")
         count = 1
@@ -262,6 +263,7 @@ def read_document(model: str | bytes, where: str) -> RelaxDocument:
 
 def document_of(data: bytes | mmap.mmap, where: str) -> RelaxDocument:
     """Return the nodes of a document; arguments as `read_document` has them."""
+    # weights become empty strings; the end of the data stands for a last weight, of no bytes
     pieces, count, last = list[bytes](), 0, 0
     for start, end in [*((m.start(), m.end()) for m in WEIGHTS.finditer(data)), (len(data), 0)]:
         count += start - last

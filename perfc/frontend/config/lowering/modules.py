@@ -1,5 +1,8 @@
 """Attention and positions as modules of transformers compute them: an operator for each kernel.
 
+Releases of transformers differ in the copies around attention: `Builder.code` has a flag for each,
+and is None where no release is assumed.
+
 Source: transformers, models/llama/modeling_llama.py: `LlamaRotaryEmbedding`, `rotate_half`,
 `apply_rotary_pos_emb`, `LlamaAttention`; integrations/sdpa_attention.py.
 """
@@ -25,6 +28,7 @@ from .step import Running
 if TYPE_CHECKING:
     from .builder import Builder
 
+# operators without operands, shared by all nodes
 WIDE = Cast(to=DType.F32)
 ADD, MUL, COPY, JOIN = Add(), Mul(), Contiguous(), Concat(axis=-1)
 HEADS_FIRST, LAST_TWO = Transpose(perm=(0, 2, 1, 3)), Transpose(perm=(0, 1, 3, 2))
@@ -54,7 +58,7 @@ def by_heads(
     """Return attention [tokens, heads * values] of queries, keys and values [tokens, ...].
 
     Args:
-        b: takes the nodes.
+        b: builder of the graph, to which the nodes are added.
         operands: results of the three products.
         a: the attention; `is_plain`.
         run: tokens and positions.
