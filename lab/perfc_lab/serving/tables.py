@@ -85,7 +85,7 @@ def trtllm_throughput(folder: Path) -> Iterator[ServedRow]:
 def ml_energy(folder: Path) -> Iterator[ServedRow]:
     """Read ``mlenergy.parquet``: language models under full load, with the power of the boards."""
     for i, r in enumerate(read_parquet(folder / f"{ML_ENERGY}.parquet").itertuples()):
-        if r.max_num_seqs != r.max_num_seqs:
+        if r.max_num_seqs != r.max_num_seqs:  # NaN: a row of an image or video model
             continue
         gpu, plain = str(r.gpu_model).lower(), "bf16" if r.weight_precision == "bfloat16" else ""
         yield ServedRow(
@@ -119,7 +119,8 @@ def ml_energy(folder: Path) -> Iterator[ServedRow]:
 def _is_launched_singly(row: Any) -> bool:
     """Return True for Qwen3 on GPQA on a B200: steps of 8 and of 64 users take about 30 ms.
 
-    That is what a host needs that launches each kernel; it is read from the rows, nobody says it.
+    That is what a host needs that launches each kernel. The publisher does not say how they were
+    launched: it is inferred from the rows.
     """
     return bool(row.gpu_model == "B200" and row.task == "gpqa" and "Qwen3" in row.model_id)
 
@@ -129,4 +130,4 @@ TABLES: Mapping[str, Callable[[Path], Iterator[ServedRow]]] = {
     TRTLLM: trtllm_throughput,
     ML_ENERGY: ml_energy,
 }
-"""Tables by name; what of them may be learned from is said by who learns."""
+"""Readers of tables by name; each experiment decides which of their rows it may fit."""

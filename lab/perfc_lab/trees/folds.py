@@ -52,8 +52,9 @@ def _dealt(rows: Sequence[TreeRow], seed: int) -> list[str]:
     for runs in strata.values():
         members = list(runs.values())
         generator.shuffle(members)
-        for place, run in enumerate(members):
+        for position, run in enumerate(members):
             for i in run:
-                names[i] = str((start + place) % FOLDS)
+                names[i] = str((start + position) % FOLDS)
+        # the next stratum goes on in the fold after the last one, so that folds stay equally large
         start += len(members)
     return names

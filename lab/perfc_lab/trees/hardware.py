@@ -53,6 +53,7 @@ ARCHITECTURES = (
     "zen3",
     "zen4",
 )
+"""Architectures of host CPUs; the feature ``CA`` is the position in this list."""
 GIB = float(1 << 30)
 
 
@@ -98,7 +99,7 @@ def hardware_of(target: str) -> tuple[float, ...]:
 
 
 def _gpu(machine: Machine) -> tuple[float, ...]:
-    """Return the first 13: what was measured if somebody did, as the thesis measured both rates."""
+    """Return the first 13; both rates as measured, if they were: the thesis measured them."""
     compute = machine.entry(Unit.VECTOR, "f32")
     device = machine.level("device")
     capability = re.fullmatch(r"sm_(\d+)(\d)[a-z]?", machine.arch)
@@ -126,7 +127,7 @@ def _host(host: HostProcessors) -> tuple[float, ...]:
     """Return the last seven; caches are those of one socket, cores those of all."""
     cpu = load_machine(host.target)
     first, private = (_capacity(cpu, level) for level in ("l1", "l2_private"))
-    # the file's second level of the roofline holds the last one and the cores' own beside it
+    # a target's level "l2" is all cache behind L1: the cores' private L2 and the shared L3
     last = _capacity(cpu, "l2") - (0.0 if math.isnan(private) else private)
     family = ARCHITECTURES.index(cpu.arch) if cpu.arch in ARCHITECTURES else math.nan
     clock = cpu.device("clock_base_hz")

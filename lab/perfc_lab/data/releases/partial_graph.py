@@ -1,4 +1,4 @@
-"""Graphs of which a release says a part: what it says is filled in, the rest is 0."""
+"""Graphs of which a release has some features: they are filled in, the others are 0."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ class PartialGraph:
             raise FetchError("an edge to an operator that is not there", where=where)
         fixed = table(self.facts, OP_FIXED.columns, count)
         scaled = table(self.facts, OP_SCALED.columns, count)
-        carried = table(self.tensors, EDGE_SCALED.columns, edges.shape[1])
-        totals = np.array([self.whole.get(name, 0.0) for name in WHOLE.columns])
-        each = len(BATCHES)
+        edge_features = table(self.tensors, EDGE_SCALED.columns, edges.shape[1])
+        whole_features = np.array([self.whole.get(name, 0.0) for name in WHOLE.columns])
+        batches = len(BATCHES)
         return ModelGraph(
             name,
             OpGraph(
                 tuple(self.ops),
                 fixed,
-                np.stack([scaled] * each),
+                np.stack([scaled] * batches),
                 edges,
-                np.stack([carried] * each),
-                np.stack([totals] * each),
+                np.stack([edge_features] * batches),
+                np.stack([whole_features] * batches),
             ),
             {},
         )
@@ -109,7 +109,8 @@ def numbers(value: object, where: str) -> Numbers:
         FetchError: they are ragged, or hold other things.
     """
     rows = value if isinstance(value, list) else [value]
-    # parts that are shared may stand for more numbers than a file has bytes
+    # lists are counted first: a pickled file may refer to one list many times, so that its array is
+    # far larger than the file
     lists = [row for row in rows if isinstance(row, list)]
     if len(rows) + sum(map(len, lists)) > MOST_NUMBERS or any(
         not isinstance(cell, int | float) for row in lists for cell in row

@@ -53,10 +53,10 @@ NUMBERS = (
 
 
 class MlEnergy(PublicSource):
-    """``MODEL__TASK.json``: a configuration of a server or of a diffusion model a row.
+    """One row for each configuration of a model, from files ``MODEL__TASK.json``.
 
-    Timelines of power and batch are left out. Of several commits the files differ in more than
-    rows: a number that a file lacks is empty.
+    Timelines of power and batch are left out. Files were written by different versions of the
+    benchmark, with different fields: a number that a file lacks is empty.
     """
 
     name: ClassVar[str] = "mlenergy"
@@ -77,24 +77,25 @@ class MlEnergy(PublicSource):
                 raise FetchError("no list of configurations", where=str(path))
             for name in ("model_id", "task"):
                 entry(model, path, name)
-            rows = [row(model, one, path) for one in listed]
+            rows = [row(model, configuration, path) for configuration in listed]
             names = ("file", *MODEL, *TEXTS, *NUMBERS)
             frame = pandas().DataFrame(rows, columns=list(names))
-            # one call a column, as a row has a part of them
+            # rejects what is no number; one call a column, as a row has only some of them
             for name in NUMBERS:
                 measured(frame[[name]].dropna(), path, name)
             parts.append(frame)
         table = pandas().concat(parts, ignore_index=True)
+        # num_gpus, which every row has, stays an integer
         return {"mlenergy": table.astype(dict.fromkeys(NUMBERS[1:], "float64"))}
 
 
-def row(model: Mapping[str, object], one: object, path: Path) -> list[object]:
+def row(model: Mapping[str, object], configuration: object, path: Path) -> list[object]:
     """Return the cells of a configuration; those of its model come first."""
     for name in ("gpu_model", "num_gpus"):
-        entry(one, path, name)
-    assert isinstance(one, dict)
-    of_model = [plain(one.get(name, model.get(name))) for name in MODEL]
-    return [path.stem, *of_model, *(plain(one.get(name)) for name in (*TEXTS, *NUMBERS))]
+        entry(configuration, path, name)
+    assert isinstance(configuration, dict)
+    of_model = [plain(configuration.get(name, model.get(name))) for name in MODEL]
+    return [path.stem, *of_model, *(plain(configuration.get(name)) for name in (*TEXTS, *NUMBERS))]
 
 
 def plain(cell: object) -> object:
