@@ -125,8 +125,9 @@ Samples = Mapping[tuple[Case, int], "Sample"]
 
 
 def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
-    """Return memory levels, from the read sweep of all cores; an accelerator has two caches.
+    """Return memory levels, from the read sweep of all cores.
 
+    It bypasses the L1 of an accelerator, which is as large as the system reports.
     A processor's are the caches that the system reports, where the sweep shows their ends: the
     same ones in every run. Sizes that were disturbed in every round would show a false step.
     """
@@ -135,15 +136,17 @@ def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
         curve[sample.case.size] = max(sample.best, curve.get(sample.case.size, 0.0))
     sizes = sorted(curve)
     rates = [curve[size] for size in sizes]
-    steps = plateaus(sizes, rates, most=3 if device.kind == "cuda" else 4)
-    reported = sorted(c for c in device.caches.values() if c)[-3:]
-    if len(steps) > 1 and (device.kind == "cuda" or len(reported) < 2):
-        names = _NAMES[len(steps)]
-        return tuple(SweepLevel(name, p.capacity) for name, p in zip(names, steps, strict=True))
-    capacities = [*(reported or sizes[-1:]), math.inf]
+    steps = plateaus(sizes, rates, most=2 if device.kind == "cuda" else 4)
+    caches = {name: c for name, c in device.caches.items() if c}
+    bypassed = caches.pop("l1", 0) if device.kind == "cuda" else 0
+    is_near = bypassed and _of(samples, "stream.near", Scope.ALL)
+    near = (SweepLevel("l1", bypassed, False),) if is_near else ()
+    reported = sorted(caches.values())[-3:]
+    capacities = seen = [p.capacity for p in steps]
+    if len(steps) < 2 or len(reported) > 1:
+        capacities = [*(reported or sizes[-1:]), math.inf]
     names = _NAMES[len(capacities)]
-    seen = [p.capacity for p in steps]
-    return tuple(_level(n, c, seen) for n, c in zip(names, capacities, strict=True))
+    return (*near, *(_level(n, c, seen) for n, c in zip(names, capacities, strict=True)))
 
 
 def _level(name: str, reported: float, seen: list[float]) -> SweepLevel:
@@ -273,11 +276,12 @@ def _bandwidths(
             capacity = level.capacity / sharers
             key = f"memory.{level.name}.{prefix}bandwidth_bytes_per_s"
             candidates = list[MeasuredCeiling]()
-            for kind in STREAMS:
+            is_near = device.kind == "cuda" and level.name in PRIVATE
+            for kind in ("near",) if is_near else STREAMS:
                 chosen = _within(_of(samples, f"stream.{kind}", scope), inner, capacity)
                 if chosen:
                     candidates.append(_plateau(key, chosen, kind, level.name in PRIVATE))
-            inner = capacity
+            inner = 0.0 if is_near else capacity
             if candidates:
                 best = max(candidates, key=lambda c: c.value)
                 # an accelerator is used by one program at a time

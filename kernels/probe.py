@@ -149,6 +149,12 @@ def _streams(device: Device, quick: bool) -> tuple[int, ...]:
     return stream_sizes(device, 4.0 if quick else 2.0, quick)
 
 
+def _nears(device: Device, quick: bool) -> tuple[int, ...]:
+    """Return a part of the L1 caches of an accelerator, whose other streams bypass them."""
+    near = device.caches.get("l1", 0) if device.kind == "cuda" else 0
+    return (near * 3 // 4,) if near else ()
+
+
 def _chases(device: Device, quick: bool) -> tuple[int, ...]:
     whole = 2 if quick and device.kind == "cpu" else 8
     last = min(max(whole * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
@@ -204,9 +210,9 @@ def _network(name: str, key: str, note: str, work: float = 2.0) -> Probe:
 
 
 def _stream(kind: str) -> Probe:
-    inputs, expected = reference.stream(kind)
+    inputs, expected = reference.stream("read" if kind == "near" else kind)
     scopes = (Scope.ALL, Scope.ONE) if kind == "read" else (Scope.ALL,)
-    sizes = _reads if kind == "read" else _streams
+    sizes = {"read": _reads, "near": _nears}.get(kind, _streams)
     return Probe(
         f"stream.{kind}",
         ProbeQuantity.BANDWIDTH,
@@ -275,7 +281,7 @@ PROBES: dict[str, Probe] = {
         _network(
             "touched.pages", "memory.device.{}_touched_bytes_per_s", "new pages of 4 KiB", 1.0
         ),
-        *(_stream(k) for k in STREAMS),
+        *(_stream(k) for k in (*STREAMS, "near")),
         _latency(),
         *(_launch(w) for w in LAUNCHES),
         *(_link(w) for w in ("h2d-pinned", "d2h-pinned", "h2d-pageable", "d2h-pageable")),

@@ -16,7 +16,7 @@ from .backends.backend import Backend, MeasurementError, PowerDraw
 from .probe import PROBES, Case, Scope, cases
 from .timing import Clocks, Deadline, Series, TimingSettings, measure
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file of samples; a run of another one is not resumed."""
 LARGE_BYTES = 1 << 30
 """Larger working sets are measured in the first two rounds only, as preparing them takes time."""

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import data_next_to
+
 from .. import DType, Value
 from ..ops import operator
 
@@ -21,20 +23,7 @@ if TYPE_CHECKING:
 LETTERS: Mapping[str, int | None] = {"x": 0, "a": 0, "b": 1, "c": 2, "y": None}
 """Position of the operand that a variable stands for; None for the result."""
 FUNCTIONS: Mapping[str, tuple[int, int]] = {
-    "exp": (0, 1),
-    "log": (0, 1),
-    "sqrt": (0, 1),
-    "tanh": (0, 1),
-    "erf": (0, 1),
-    "sin": (0, 1),
-    "cos": (0, 1),
-    "sinh": (0, 1),
-    "cosh": (0, 1),
-    "tan": (0, 1),
-    "sigmoid": (2, 2),
-    "sign": (2, 0),
-    "abs": (1, 0),
-    "where": (1, 0),
+    name: (alu, sfu) for name, (alu, sfu) in data_next_to(__file__).items()
 }
 """Operations on the vector unit and on the special-function unit, by mnemonic."""
 BINARY: Mapping[type[ast.operator], tuple[str, int, int]] = {

@@ -51,7 +51,7 @@ class Device:
     @property
     def cache_bytes(self) -> int:
         """Return the largest cache by the system, 32 MiB if it reports none."""
-        return max(self.caches.values(), default=32 << 20)
+        return max(self.caches.values(), default=0) or 32 << 20
 
 
 @record

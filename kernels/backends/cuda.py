@@ -51,7 +51,7 @@ class Cuda:
             else str(properties["name"])
         )
         driver = self.nvml.driver() or "not readable"
-        version = runtime.runtimeGetVersion()
+        version, cores = runtime.runtimeGetVersion(), int(properties["multiProcessorCount"])
         # kHz; with CUDA 13 it is only an attribute
         clock = properties.get("clockRate") or self.cuda_device.attributes.get("ClockRate", 0)
         return Device(
@@ -59,11 +59,14 @@ class Cuda:
             name=name,
             vendor="NVIDIA",
             arch=f"sm_{self.capability}",
-            cores=int(properties["multiProcessorCount"]),
+            cores=cores,
             memory_bytes=int(total),
             free_bytes=int(free * 0.9),
             most_bytes=int(free * 0.85),
-            caches={"l2": int(properties["l2CacheSize"])} if properties.get("l2CacheSize") else {},
+            caches={  # shared memory is cut out of L1
+                "l1": int(properties.get("sharedMemPerMultiprocessor", 0)) * cores,
+                "l2": int(properties.get("l2CacheSize", 0)),
+            },
             clock_max_hz=float(clock) * 1e3,
             state={
                 "driver": f"{driver}, CUDA runtime {version // 1000}.{version % 1000 // 10}",

@@ -111,5 +111,5 @@ def stream(cuda: Cuda, what: str, given: Inputs) -> Array:
     words = np.int64(int(b.nbytes) // 16 // 2)
     arguments = (a, b, c, words, np.int32(1), total)
     cuda.functions[f"{what}_stream"]((2,), (128,), arguments)
-    output: Array = cuda.cupy.asnumpy(total if what == "read" else a)
+    output: Array = cuda.cupy.asnumpy(total if what in ("read", "near") else a)
     return output

@@ -29,7 +29,7 @@ LINE = 128
 """Bytes of a line of the L2 cache, so that each step of a chase is another line."""
 _COUNTS = {"f16": 2, "bf16": 2, "i8": 4}
 """Multiply–accumulates that a 32-bit lane does at once."""
-_STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
+_STREAMS = {"read": 1, "near": 1, "write": 1, "copy": 2, "triad": 3}
 _SPIN_CYCLES = 100_000
 """Cycles of one count, about 50 µs: a launch is short against them."""
 
@@ -131,7 +131,8 @@ class StreamRun:
         streams = _STREAMS[what]
         self.blocks = cuda.device.cores * 2
         self.words = max(nbytes // streams // self.blocks // 16, 32)
-        self.threads = min(1024, max(64, self.words // 4 // 32 * 32))
+        # both blocks of a multiprocessor run at once, with 64 registers a thread
+        self.threads = min(512, max(64, self.words // 4 // 32 * 32))
         size = self.blocks * self.words * 4
         random = cuda.cupy.random.randint
         block = random(0, 1 << 31, min(size, 1 << 24), dtype="u4")

@@ -100,7 +100,7 @@ class Fake:
             memory_bytes=16 << 30,
             free_bytes=12 << 30,
             most_bytes=10 << 30,
-            caches={"l2": 24 * MIB},
+            caches={c.name: int(c.capacity) for c in LEVELS[:2]},
             clock_max_hz=1.5e9,
             state={"driver": "none", "clocks": "fixed"},
         )
@@ -134,7 +134,8 @@ class Fake:
             once = count * probe.work / RATES[case.probe] * (1 + (512 / case.size) ** 2 / 8)
         elif kind == "stream":
             count = float(case.size)
-            once = count * self._byte_s(case.size) / STREAMS[what]
+            near = 1 / LEVELS[0].bandwidth
+            once = count * (near if what == "near" else self._byte_s(case.size) / STREAMS[what])
         else:
             if kind == "link":
                 count = float(case.size)
@@ -158,8 +159,8 @@ class Fake:
         return shares
 
     def _byte_s(self, size: float) -> float:
-        shares = self._shares(size, [c.capacity for c in LEVELS])
-        return sum(s / c.bandwidth for s, c in zip(shares, LEVELS, strict=True))
+        shares = self._shares(size, [c.capacity for c in LEVELS[1:]])
+        return sum(s / c.bandwidth for s, c in zip(shares, LEVELS[1:], strict=True))
 
     def _latency(self, size: float) -> float:
         capacities = [LEVELS[0].capacity / CORES, *(c.capacity for c in LEVELS[1:])]

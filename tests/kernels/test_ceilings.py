@@ -90,7 +90,8 @@ def test_sizes_that_others_disturbed_show_no_level_of_memory() -> None:
 
 def test_without_a_step_the_stated_caches_are_the_levels() -> None:
     flat = keyed(*(sample("stream.read", 1 << k, 0, 1e11) for k in range(13, 25)))
-    device = replace(Fake().device, caches={"l1": 1 << 16, "l2": 1 << 21, "l3": 32 << 20})
+    caches = {"l1": 1 << 16, "l2": 1 << 21, "l3": 32 << 20}
+    device = replace(Fake().device, kind="cpu", caches=caches)
     assert levels(flat, device) == (
         SweepLevel("l1", 1 << 16, False),
         SweepLevel("l2_private", 1 << 21, False),

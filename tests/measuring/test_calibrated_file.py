@@ -16,8 +16,8 @@ from perfc.measuring.calibrate.outcome import (
     CalibratedTarget,
     CeilingRow,
     ChangedRate,
-    _spec,
     changes,
+    peak,
     rows,
 )
 from perfc.measuring.calibrate.run import MeasurementError, UncertainError
@@ -98,13 +98,13 @@ def test_ceilings_stand_beside_what_data_sheets_say() -> None:
     a100 = load_machine("a100")
     level = a100.level("device")
     assert level is not None
-    assert _spec(a100, "memory.device.sustained_bandwidth_bytes_per_s") is level.bandwidth
-    assert _spec(a100, "memory.l9.sustained_bandwidth_bytes_per_s") is None
-    (peak,) = (p for (u, d), p in a100.compute.items() if (u.value, d) == ("matrix", "f16"))
-    assert _spec(a100, "compute.matrix.f16.sustained_flop_per_s") is peak.peak
-    assert _spec(a100, "compute.matrix.i4x.sustained_flop_per_s") is None
-    assert _spec(a100, "device.launch_overhead_s") is None
-    assert _spec(a100, "link.nvlink.sustained_bandwidth_bytes_per_s") is a100.facts.get(
+    assert peak(a100, "memory.device.sustained_bandwidth_bytes_per_s") is level.bandwidth
+    assert peak(a100, "memory.l9.sustained_bandwidth_bytes_per_s") is None
+    (f16,) = (p for (u, d), p in a100.compute.items() if (u.value, d) == ("matrix", "f16"))
+    assert peak(a100, "compute.matrix.f16.sustained_flop_per_s") is f16.peak
+    assert peak(a100, "compute.matrix.i4x.sustained_flop_per_s") is None
+    assert peak(a100, "device.launch_overhead_s") is None
+    assert peak(a100, "link.nvlink.sustained_bandwidth_bytes_per_s") is a100.facts.get(
         "link.nvlink.bandwidth_bytes_per_s"
     )
     spread = Spread(3, 1.1, 0.9)
@@ -202,11 +202,12 @@ def test_ceilings_that_spread_are_refused_where_that_is_asked() -> None:
 
 def test_numbers_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("perfc.measuring.calibrate.run.bounds.impossible", lambda *_: "")
+    session: Any = SimpleNamespace(backend=SimpleNamespace(device=device()), refused={})
     good = ceiling("memory.device.sustained_bandwidth_bytes_per_s", best=1.0)
-    run._refuse_impossible(device(), (good,))
+    run._refuse_impossible(session, (good,))
     for key in ("memory.device.latency_s", "link.host.bandwidth_bytes_per_s"):
         with pytest.raises(MeasurementError, match="no bandwidth could be measured"):
-            run._refuse_impossible(device(), (ceiling(key, best=1.0),))
+            run._refuse_impossible(session, (ceiling(key, best=1.0),))
     monkeypatch.setattr("perfc.measuring.calibrate.run.bounds.impossible", lambda *_: "too fast")
     with pytest.raises(MeasurementError, match="not written: too fast"):
-        run._refuse_impossible(device(), (good,))
+        run._refuse_impossible(session, (good,))

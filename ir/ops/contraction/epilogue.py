@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from perfc.common.fitted import data_next_to
+
 from ... import Inputs, Op, frozen, has
 
 PerElement = tuple[int, int]
 """Operations per element on the vector unit and on the special-function unit."""
 
 ACTIVATIONS: dict[str, PerElement] = {
-    "none": (0, 0),
-    "identity": (0, 0),
-    "relu": (1, 0),
-    "affine": (2, 0),
-    "clip": (2, 0),
-    "leakyrelu": (2, 0),
-    "thresholdedrelu": (1, 0),
-    "hardsigmoid": (4, 0),
-    "hardswish": (5, 0),
-    "sigmoid": (2, 2),
-    "silu": (3, 2),
-    "swish": (3, 2),
-    "tanh": (0, 1),
-    "scaledtanh": (2, 1),
-    "softsign": (2, 1),
-    "softplus": (1, 2),
-    "elu": (3, 1),
-    "gelu": (4, 1),
-    "fastgelu": (7, 1),
-    "quickgelu": (4, 2),
-    "swiglu": (4, 2),
+    name: (alu, sfu) for name, (alu, sfu) in data_next_to(__file__).items()
 }
 """Operations counted from the definitions in ONNX RNN-22, HardSwish-22, Gelu-20 and ONNX Runtime's
 contrib operators; an exponential, tanh, erf, logarithm or quotient is one special function.

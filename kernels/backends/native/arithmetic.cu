@@ -16,16 +16,19 @@
         _Pragma("unroll") for (int k = 0; k < CHAINS; k++) out[at + k] = x[k];             \
     }
 
-/* x = 0.75 x + 0.25; constants as bits, two 16-bit values a register. */
+/* x = 0.75 x + 0.25; constants as bits, two 16-bit values a register: as immediates, which `repeats`
+   prevents, they bind every instruction to one of the two units that sm_80 has for them. */
 CHAIN(fma_f32, float,
       asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x[k]) : "f"(0.75f), "f"(0.25f)))
 CHAIN(fma_f64, double,
       asm volatile("fma.rn.f64 %0, %0, %1, %2;" : "+d"(x[k]) : "d"(0.75), "d"(0.25)))
 CHAIN(fma_f16, unsigned,
-      asm volatile("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(x[k]) : "r"(0x3A003A00u), "r"(0x34003400u)))
+      asm volatile("fma.rn.f16x2 %0, %0, %1, %2;" : "+r"(x[k]) : "r"(0x3A003A00u + (repeats < 0)),
+                                                          "r"(0x34003400u + (repeats < 0))))
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 CHAIN(fma_bf16, unsigned,
-      asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(x[k]) : "r"(0x3F403F40u), "r"(0x3E803E80u)))
+      asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(x[k]) : "r"(0x3F403F40u + (repeats < 0)),
+                                                           "r"(0x3E803E80u + (repeats < 0))))
 #endif
 CHAIN(fma_i32, int, asm volatile("mad.lo.s32 %0, %0, %1, %2;" : "+r"(x[k]) : "r"(5), "r"(7)))
 

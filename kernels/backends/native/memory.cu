@@ -1,14 +1,18 @@
 /* Streams: every block passes `repeats` times over its own part of `words` 16-byte words. */
 #define FOUR(X) X(0) X(1) X(2) X(3)
 
-__device__ __forceinline__ uint4 fetch(const uint4 *p) {
-    uint4 v;
-    /* volatile: each pass reads again, from the nearest cache that has it */
-    asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(p));
-    return v;
-}
+/* volatile: each pass reads again, from L2 (cg) or from L1 too (ca); blocks of a multiprocessor
+   pass over their parts one after another, so that together they may exceed its L1 and yet hit */
+#define FETCH(NAME, CACHE)                                            \
+    __device__ __forceinline__ uint4 NAME(const uint4 *p) {           \
+        uint4 v;                                                      \
+        asm volatile("ld.global." CACHE ".v4.u32 {%0, %1, %2, %3}, [%4];" \
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)     \
+                     : "l"(p));                                       \
+        return v;                                                     \
+    }
+FETCH(fetch, "cg")
+FETCH(fetch_near, "ca")
 
 __device__ __forceinline__ void store(uint4 *p, uint4 v) {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
@@ -18,8 +22,8 @@ __device__ __forceinline__ void store(uint4 *p, uint4 v) {
 }
 
 /* Adds the 32-bit words of b to `sum`, modulo 2^32, once for each repeat. */
-extern "C" __global__ void read_stream(
-    uint4 *a, const uint4 *b, const uint4 *c, long long words, int repeats, unsigned *sum) {
+template <uint4 (*load)(const uint4 *)>
+__device__ void add_up(const uint4 *b, long long words, int repeats, unsigned *sum) {
     const uint4 *p = b + (long long)blockIdx.x * words;
     unsigned total = 0;
     int step = blockDim.x;
@@ -27,7 +31,7 @@ extern "C" __global__ void read_stream(
         long long i = threadIdx.x;
         for (; i + 3 * step < words; i += 4 * step) {
             uint4 v[4];
-#define X(k) v[k] = fetch(p + i + k * step);
+#define X(k) v[k] = load(p + i + k * step);
             FOUR(X)
 #undef X
 #define X(k) total += v[k].x + v[k].y + v[k].z + v[k].w;
@@ -35,12 +39,22 @@ extern "C" __global__ void read_stream(
 #undef X
         }
         for (; i < words; i += step) {
-            uint4 v = fetch(p + i);
+            uint4 v = load(p + i);
             total += v.x + v.y + v.z + v.w;
         }
     }
     for (int lane = 16; lane; lane >>= 1) total += __shfl_down_sync(0xFFFFFFFFu, total, lane);
     if (threadIdx.x % 32 == 0) atomicAdd(sum, total);
+}
+
+extern "C" __global__ void read_stream(
+    uint4 *a, const uint4 *b, const uint4 *c, long long words, int repeats, unsigned *sum) {
+    add_up<fetch>(b, words, repeats, sum);
+}
+
+extern "C" __global__ void near_stream(
+    uint4 *a, const uint4 *b, const uint4 *c, long long words, int repeats, unsigned *sum) {
+    add_up<fetch_near>(b, words, repeats, sum);
 }
 
 /* a = the first word of b. */

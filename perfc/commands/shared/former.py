@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from perfc.common.fitted import data_next_to
+
 from . import listing
 
-FORMER: Mapping[str, str] = {
-    "annotate": "analyze",
-    "baseline show": "check --show-baseline",
-    "baseline update": "check --write-baseline",
-    "baseline write": "check --write-baseline",
-    "comment": "check --comment",
-    "cost": "compare --price",
-    "help": "--help",
-    "ncu": "trace",
-    "predict": "analyze -q",
-    "rule": "lint --explain",
-    "scale": "plan --curve",
-}
+_TABLES = data_next_to(__file__)
+FORMER: Mapping[str, str] = _TABLES["renamed"]
 """Words to type after ``perfc``, by former ones; those of ``perfc dev`` follow from its folder."""
-REMOVED: Mapping[str, str] = {
-    "ask": "perfc analyze MODEL prints the answers, perfc mcp serves agents",
-    "baseline": "perfc check --write-baseline writes one, --show-baseline prints it",
-}
+REMOVED: Mapping[str, str] = _TABLES["removed"]
 """Replacement of each removed command, as its error suggests."""
-OPTIONS: Mapping[str, str] = {
-    "--fit-from": "perfc adapt --target TARGET --from ROWS corrects a target by measured kernels",
-}
+OPTIONS: Mapping[str, str] = _TABLES["options"]
 """Replacement of each removed option, as its error suggests."""
 
 

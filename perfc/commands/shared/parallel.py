@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import click
 
+from perfc.common.fitted import data_next_to
 from perfc.machine.parallel import KEYS, Parallel
 
 from .deployment import DeploymentOptions
@@ -15,22 +16,7 @@ from .deployment import DeploymentOptions
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_HELP = {
-    "tp": "Tensor-parallel degree.",
-    "pp": "Pipeline-parallel stages.",
-    "dp": "Data-parallel replicas.",
-    "cp": "Context-parallel degree: ranks that split each sequence.",
-    "sp": "Sequence parallelism: 1 splits tokens between the tensor-parallel ranks outside matrix"
-    " products.",
-    "ep": "Expert-parallel degree; 1 shards each expert with tensor parallelism.",
-    "zero": "ZeRO stage: 1 shards optimizer state, 2 also gradients, 3 also parameters (FSDP).",
-    "micro_batches": "Micro-batches per replica (default: one per sample).",
-    "schedule": "Pipeline schedule: 1f1b, gpipe, interleaved or zero-bubble.",
-    "virtual_stages": "Model chunks per stage in an interleaved pipeline.",
-    "attention_dp": "Data-parallel attention: groups of ranks with their own sequences; experts "
-    "are shared.",
-    "nodes": "Nodes that one replica spans.",
-}
+_HELP = data_next_to(__file__)
 
 
 def parallel_options(

@@ -36,19 +36,7 @@ MOST_ELEMENTS = 1 << 50
 """Maximum elements of a tensor; the extents of a damaged header multiply to more."""
 STRING, ARRAY = 8, 9
 """Codes of types that are not scalars. Source: ggml, docs/gguf.md, gguf_metadata_value_type."""
-SCALARS = {
-    0: "<B",
-    1: "<b",
-    2: "<H",
-    3: "<h",
-    4: "<I",
-    5: "<i",
-    6: "<f",
-    7: "<?",
-    10: "<Q",
-    11: "<q",
-    12: "<d",
-}
+SCALARS = {i: f"<{c}" for i, c in enumerate("BbHhIif?  Qqd") if c != " "}
 """Format of `struct` by type of a metadata value."""
 SPLIT = re.compile(r"(.*-)(\d{5})(-of-)(\d{5})(\.gguf)", re.IGNORECASE | re.DOTALL)
 """Name of one of several files: ``model-00001-of-00003.gguf``, by llama.cpp's gguf-split."""

@@ -103,7 +103,7 @@ def text(
     device = session.backend.device
     by_key = {c.key: c for c in ceilings}
     sources = _sources(session, ceilings, samples, load)
-    base = _data_sheet(device)
+    base = data_sheet(device)
     numbers: list[Number] = []
     if base is not None:
         for source in base.sources.values():
@@ -149,7 +149,7 @@ def _stands(key: str, numbers: list[Number]) -> bool:
     return alone or any(n.key.startswith(f"{table}.") for n in numbers)
 
 
-def _data_sheet(device: Device) -> Machine | None:
+def data_sheet(device: Device) -> Machine | None:
     """Return the shipped target of an accelerator of this name."""
     if device.kind != "cuda":
         return None

@@ -71,7 +71,7 @@ def _doubt(row: CeilingRow) -> tuple[bool, float]:
     return spread.rounds < 2, spread.share(row.measured.value)
 
 
-def _spec(machine: Machine, key: str) -> Rate | None:
+def peak(machine: Machine, key: str) -> Rate | None:
     """Return the peak of a sustained rate; None if the target has none.
 
     Keys are like ``memory.l2.sustained_bandwidth_bytes_per_s``,
@@ -84,8 +84,8 @@ def _spec(machine: Machine, key: str) -> Rate | None:
         return level.bandwidth if level else None
     if kind == "compute" and last.startswith("sustained"):
         unit, _, dtype = rest.partition(".")
-        peak = machine.compute.get((Unit(unit), dtype))
-        return peak.peak if peak else None
+        rates = machine.compute.get((Unit(unit), dtype))
+        return rates.peak if rates else None
     if last.startswith("sustained"):
         return machine.facts.get(f"{table}.{last.removeprefix('sustained_')}")
     return None
@@ -95,7 +95,7 @@ def rows(machine: Machine) -> Iterator[CeilingRow]:
     """Yield the ceilings in the order of the file: rates with a spread, which rounds measured."""
     for key, rate in machine.facts.items():
         if rate.spread is not None:
-            yield CeilingRow(key, _spec(machine, key), rate)
+            yield CeilingRow(key, peak(machine, key), rate)
 
 
 def changes(before: Machine | None, after: Machine) -> Iterator[ChangedRate]:

@@ -19,7 +19,7 @@ from perfc.kernels.session import Progress, Session
 from perfc.kernels.timing import Deadline
 
 from . import file
-from .outcome import CalibratedTarget, changes, rows
+from .outcome import CalibratedTarget, changes, peak, rows
 
 LOAD_S = 0.5
 """Seconds during which the load of other programs is observed before measuring."""
@@ -121,7 +121,8 @@ def calibrate(
     measured = _without_spoiled(session, _measure(session, budget))
     session.power(budget.power_s)
     load = _load(before, meanwhile.share() if meanwhile else None, backend.device)
-    _refuse_impossible(backend.device, measured)
+    measured = _within_sheet(session, measured)
+    _refuse_impossible(session, measured)
     if strict:
         _refuse_uncertain(measured)
     return _written(session, measured, path, load)
@@ -237,17 +238,31 @@ def _load(before: float | None, meanwhile: float | None, device: Device) -> str:
     return f"other programs used {', '.join(known)}" if known else "use by others is not readable"
 
 
-def _refuse_impossible(device: Device, measured: tuple[MeasuredCeiling, ...]) -> None:
+def _within_sheet(
+    session: Session, measured: tuple[MeasuredCeiling, ...]
+) -> tuple[MeasuredCeiling, ...]:
+    """Leave out what is faster than the device's data sheet, and say so."""
+    if (sheet := file.data_sheet(session.backend.device)) is None:
+        return measured
+    for c in measured:
+        if (most := peak(sheet, c.key)) and c.spread.best > most.value:
+            above = f"{c.spread.best:.6g} is above the peak {most.value:.6g}"
+            session.refused[c.key] = f"{above}; one of the two is wrong"
+    return tuple([c for c in measured if c.key not in session.refused])
+
+
+def _refuse_impossible(session: Session, measured: tuple[MeasuredCeiling, ...]) -> None:
     """Refuse what a working probe cannot give.
 
     Raises:
         MeasurementError: a rate is above what is possible, or there is no memory bandwidth.
     """
-    contradictions = bounds.impossible(device, measured)
+    contradictions = bounds.impossible(session.backend.device, measured)
     if contradictions:
         raise MeasurementError(f"not written: {contradictions}", hint="the probe is broken")
     if not any(c.key.startswith("memory.") and "bandwidth" in c.key for c in measured):
-        raise MeasurementError("not written: no bandwidth could be measured")
+        above = [f"; {k}: {why}" for k, why in session.refused.items() if k.startswith("memory.")]
+        raise MeasurementError(f"not written: no bandwidth could be measured{''.join(above[:1])}")
 
 
 def _refuse_uncertain(measured: tuple[MeasuredCeiling, ...]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 from perfc.ir import record
 from perfc.ir.record import project
@@ -10,6 +11,8 @@ from perfc.ir.record import project
 from .matching.compare import Compared, Measurement
 
 SCHEMA = "perfc-measure/1"
+NOT_COMPARED = {"floor_s": None, "prediction_s": None, "residual_s": None, "badge": ""}
+"""Fields that require a target."""
 
 
 @record
@@ -56,25 +59,15 @@ class PartView:
     @classmethod
     def of(cls, i: int, c: Compared, *, has_target: bool) -> PartView:
         """Build the view of one row."""
-        runtime = tuple(project(RuntimeKernel, k) for k in c.part.runtime)
-        floor_s, prediction_s, residual_s, badge = (
-            (c.floor_s, c.prediction_s, c.residual_s, c.badge)
-            if has_target
-            else (None, None, None, "")
-        )
-        return cls(
-            i,
-            tuple(c.part.kernels),
-            c.label,
-            c.kind,
-            floor_s,
-            prediction_s,
-            c.time_s,
-            c.part.iqr_s,
-            residual_s,
-            badge,
-            tuple(c.part.nodes),
-            runtime,
+        return project(
+            cls,
+            c,
+            part=i,
+            kernels=tuple(c.part.kernels),
+            iqr_s=c.part.iqr_s,
+            nodes=tuple(c.part.nodes),
+            runtime=tuple([project(RuntimeKernel, k) for k in c.part.runtime]),
+            **({} if has_target else NOT_COMPARED),
         )
 
 
@@ -135,30 +128,21 @@ class MeasurementView:
     @classmethod
     def of(cls, m: Measurement, notes: tuple[str, ...]) -> MeasurementView:
         """Build the view of a measurement."""
-        has, s = m.has_target, m.setting
+        has = m.has_target
         kernels = (PartView.of(i, c, has_target=has) for i, c in enumerate(m.rows) if c.is_measured)
-        return cls(
-            m.report.path,
-            m.report.source.origin.digest,
-            m.report.machine.name if has else None,
-            dict(m.report.env),
-            s.runtime,
-            s.version,
-            s.device,
-            s.threads,
-            m.floor_s if has else None,
-            m.prediction_s if has else None,
-            m.total_s,
-            m.total_iqr_s,
-            m.best_s,
-            m.runs,
-            m.residual_s if has else None,
-            m.badge,
-            m.kernel_s,
-            m.attribution.share,
-            tuple(k.name for k in m.attribution.lost),
-            m.peak_rss_bytes,
-            m.base_rss_bytes,
-            notes,
-            tuple(kernels),
+        return project(
+            cls,
+            m,
+            model=m.report.path,
+            digest=m.report.source.origin.digest,
+            target=m.report.machine.name if has else None,
+            dims=dict(m.report.env),
+            time_s=m.total_s,
+            iqr_s=m.total_iqr_s,
+            attributed=m.attribution.share,
+            lost=tuple([k.name for k in m.attribution.lost]),
+            notes=notes,
+            kernels=tuple(kernels),
+            **asdict(m.setting),
+            **({} if has else NOT_COMPARED),
         )
