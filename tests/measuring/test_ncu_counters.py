@@ -19,7 +19,14 @@ from perfc.measuring.ncu.derive import (
     seconds,
 )
 from perfc.measuring.ncu.metrics import collected, generation, has_tensor_pipe, tensor_counters
-from perfc.measuring.ncu.report import NvtxPhase, is_cut, load, phase_of
+from perfc.measuring.ncu.report import (
+    KernelCounters,
+    NcuReport,
+    NvtxPhase,
+    is_cut,
+    load,
+    phase_of,
+)
 from perfc.measuring.ncu.standing import problems, standing
 from perfc.measuring.ncu.table import MAX_COLUMNS, NcuLaunch
 from perfc.view.chart.roofs import RoofLevel
@@ -200,6 +207,8 @@ def test_architectures_have_the_counters_that_their_chips_have() -> None:
     assert all(map(has_tensor_pipe, ("sm_70", "")))
     assert tensor_counters("sm_61") == []
     assert len(tensor_counters("sm_79")) == 1
+    for arch, has_it in (("", True), ("sm_80", False), ("sm_90", True)):
+        assert (PATH.format("fp16") in tensor_counters(arch)) is has_it, arch
     for arch in ("sm_80", "sm_90", "sm_100"):
         assert PATH.format("fp64") in tensor_counters(arch), arch
     for arch in ("sm_86", "sm_87", "sm_89", "sm_120", "sm_121"):
@@ -298,13 +307,38 @@ def test_a_process_without_a_name_is_one(tmp_path: Path) -> None:
     assert load(written(tmp_path / "a.csv", duration.replace('"1","p"', '"",""'))).processes == ()
 
 
+def of_h200(name: str, folder: Path) -> NcuReport:
+    packed = Path(__file__).parents[2] / f"datasets/h200/{name}.csv.gz"
+    path = folder / "ncu.csv"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    return load(path)
+
+
 def test_operations_of_tensor_instructions_without_a_counter_are_missing(tmp_path: Path) -> None:
     """A real report of an H200: f16 attention has 393,216 tensor instructions and no counter."""
-    packed = Path(__file__).parents[2] / "datasets/h200/operators-counters.csv.gz"
-    path = tmp_path / "ncu.csv"
-    path.write_bytes(gzip.decompress(packed.read_bytes()))
-    kernels = {k.kernel[:20]: k for k in load(path).kernels}
+    kernels = {k.kernel[:20]: k for k in of_h200("operators-counters", tmp_path).kernels}
     assert kernels["cudnn_generated_fort"].is_bound
     product = kernels["nvjet_sm90_tst_256x1"]
     assert not product.is_bound
     assert product.flop[Unit.MATRIX, "bf16"] == 2 * 4096**3
+
+
+def test_operators_of_a_real_report_have_the_operations_counted_by_hand(tmp_path: Path) -> None:
+    """Products of 4096 rows and columns, layer norm, softmax, GELU and addition of as many."""
+    report = of_h200("operators-counters-2", tmp_path)
+    assert (len(report.kernels), sum(k.launches for k in report.kernels)) == (13, 14)
+
+    def one(name: str) -> KernelCounters:
+        (found,) = (k for k in report.kernels if name in k.kernel)
+        return found
+
+    flop = 2 * 4096**3
+    assert one("nvjet_sm90_tst").flop[Unit.MATRIX, "bf16"] == flop
+    assert one("tf32f32_f32").flop[Unit.MATRIX, "tf32"] == flop
+    assert one("f32f32_f32f32").flop[Unit.VECTOR, "f32"] == pytest.approx(flop, rel=3e-4)
+    # a multiply-add in f32, and two conversions
+    addition = one("CUDAFunctor_add")
+    assert (addition.flop[Unit.VECTOR, "f32"], addition.is_bound) == (2 * 4096**2, False)
+    assert addition.nbytes[RoofLevel.L1] == 3 * 2 * 4096**2
+    # nobody asked for Hopper's counter of f16
+    assert one("nvjet_sm90_hsh").is_bound

@@ -26,7 +26,7 @@ def print_command(
     from perfc.measuring.ncu.command import command_line
 
     output_format("csv", output, ("csv",))
-    chip = architecture(arch) or (load_machine(target).arch if target else "sm_80")
+    chip = architecture(arch) or (load_machine(target).arch if target else "")
     line = command_line(script, chip, output=str(output or "report.csv"), marked=is_marked)
     emit(f"{line}\n", None)
     return 0

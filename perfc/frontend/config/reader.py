@@ -15,6 +15,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError, suggestion
 
 from ..checkpoints.sources import ModelSource, read_source
@@ -47,26 +48,10 @@ DTYPES = frozenset(
 """Element types that a configuration may name."""
 PADDLE = "a program of Paddle 3: convert it to ONNX with paddle2onnx"
 HERE = os.path.dirname(__file__)
+_LISTED = data_next_to(__file__)
 NEUTRAL: tuple[object, ...] = (None, False, 0, 1, 0.0, 1.0, "", [], {})
 """Values under which a key changes nothing."""
-HARMLESS = frozenset(
-    {
-        "architectures",
-        "model_type",
-        "max_position_embeddings",
-        "n_positions",
-        "n_ctx",
-        "num_labels",
-        "id2label",
-        "hidden_act",
-        "tie_word_embeddings",
-        "original_max_position_embeddings",
-        "rope_parameters",
-        "partial_rotary_factor",
-        "encoder_stride",
-        "max_window_layers",
-    }
-)
+HARMLESS = frozenset(_LISTED["harmless"])
 """Keys that one family reads and that change no computation if another family's file has them."""
 _READER = re.compile(r'^    "([\w.-]+)": \w+,$', re.MULTILINE)
 """Entries of a family's ``READERS``: which families a file reads, without importing all of them."""
@@ -205,26 +190,7 @@ NEAREST = 5
 """Rows that are tried for an unknown family."""
 SHOWN = 64
 """Unread keys that are listed."""
-IRRELEVANT = frozenset(
-    {
-        "torch_dtype",
-        "dtype",
-        "use_cache",
-        "rms_norm_eps",
-        "rope_theta",
-        "rope_scaling",
-        "auto_map",
-        "bos_token_id",
-        "eos_token_id",
-        "pad_token_id",
-        "transformers_version",
-        "initializer_range",
-        "attention_dropout",
-        "layer_norm_eps",
-        "_name_or_path",
-        "quantization_config",
-    }
-)
+IRRELEVANT = frozenset(_LISTED["irrelevant"])
 """Keys that no description depends on."""
 
 

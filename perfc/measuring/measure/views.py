@@ -178,7 +178,12 @@ def columns(m: Measurement) -> tuple[Column, ...]:
         Column("part", "#", Unit.COUNT, cell=lambda c: places[id(c)]),
         Column("share", "% time", Unit.SHARE, of_all, cell=lambda c: part_of(c.time_s, m)),
         Column("floor_s", "floor", Unit.SECOND, "no time can be below it"),
-        Column("prediction_s", "predicted", Unit.SECOND, "as perfc analyze predicts"),
+        Column(
+            "prediction_s",
+            "predicted",
+            Unit.SECOND,
+            "predicted; on a GPU without waits",
+        ),
         Column("time_s", "measured", Unit.SECOND, "median of the runs"),
         Column("iqr_s", "iqr", Unit.SECOND, "distance of the quartiles", cell=spread),
         Column("residual_s", "residual", Unit.SECOND, "measured less predicted"),

@@ -152,11 +152,11 @@ def tensor_counters(arch: str) -> list[str]:
     """Return counters of the tensor pipe: operations if the chip counts them, else instructions."""
     if not has_tensor_pipe(arch):
         return []
-    if generation(arch) < 80:
+    if 0 < generation(arch) < 80:
         return [PIPE_TENSOR]
     sources = ["fp16_dst_fp16", "fp16_dst_fp32", "bf16_dst_fp32", "tf32_dst_fp32", "int8", "fp64"]
     if generation(arch) in (86, 87, 89) or generation(arch) >= 120:
         sources.remove("fp64")
-    if generation(arch) == 90:
+    if generation(arch) in (0, 90):  # on Hopper without a result type; ncu skips unknown names
         sources.insert(0, "fp16")
     return [PIPE_TENSOR, *(f"sm__ops_path_tensor_src_{s}.sum" for s in sources)]

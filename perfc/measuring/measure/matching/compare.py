@@ -151,8 +151,9 @@ class Measurement:
 
 
 def compared(attribution: Attribution, report: Report) -> tuple[Compared, ...]:
-    """Return every part with its analysis."""
-    bounds, times = report.roofline.kernels, [k.time_s for k in report.prediction.kernels]
+    """Return every part with its analysis; kernels of a GPU are timed without what it waits for."""
+    bounds, busy = report.roofline.kernels, report.machine.kind == "cuda"
+    times = [k.device_s if busy else k.time_s for k in report.prediction.kernels]
     return tuple(
         Compared(
             part, tuple(bounds[i] for i in part.kernels), math.fsum(times[i] for i in part.kernels)

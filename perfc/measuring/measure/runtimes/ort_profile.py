@@ -15,7 +15,7 @@ from .events import Event, events, inner, number, text
 SUFFIX = "_kernel_time"
 """Ending of the names of kernels' events in onnxruntime's profiles."""
 CUT_S = 0.5e-6
-"""Durations are whole microseconds, cut: half of one is lost on average."""
+"""Lost on average of ONNX Runtime's durations, which are whole microseconds; others are not."""
 MOST_NAMES = 200_000
 """Maximum different kernels of a profile, each of which has a table of times."""
 
@@ -66,7 +66,8 @@ class ProfileReader:
         self.providers[provider] = self.providers.get(provider, 0) + 1
         self.last = name
         op = text(args, "op_name")
-        sampled = self.sample(self.samples, name, op, max(dur - below, 0.0) * 1e-6 + CUT_S)
+        lost_s = CUT_S if isinstance(e["dur"], int) else 0.0
+        sampled = self.sample(self.samples, name, op, max(dur - below, 0.0) * 1e-6 + lost_s)
         members = args.get("members")
         if isinstance(members, list):
             sampled.members = tuple(map(str, members))
