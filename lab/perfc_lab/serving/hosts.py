@@ -39,7 +39,7 @@ def is_compiled(row: ServedRow) -> bool:
 def shares_host(row: ServedRow) -> bool:
     """Return True if others use the host of a server of ML.ENERGY, as it seems to be on one B200.
 
-    There steps are uneven, which those on two, or on H100, are not. That
-    is read from the rows, nobody says it. What such hosts take says nothing of one's own.
+    Steps on one B200 vary in length, those on two, or on H100, do not. This is inferred from the
+    rows; the publisher does not state it. Such rows are no measure of a host of one's own.
     """
     return row.target.startswith("b200") and row.tensor == 1

@@ -62,9 +62,9 @@ VARIANTS: Mapping[tuple[str, str], str] = {
     ("V100", "32GB"): "v100-sxm2-32gb",
     ("Nano", "2GB"): "jetson-nano-2gb",
 }
-"""The same with another memory, where the device's name says so."""
+"""Targets by device and the memory size in its name, where that is not the usual one."""
 FRAMEWORK = (1, 14)
-"""No newer PyTorch ran any row; the newest are of NVIDIA's container 22.11."""
+"""PyTorch of all rows: none ran a newer one; the newest are of NVIDIA's container 22.11."""
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
 PUBLICATIONS: Mapping[str, str] = {
     "nvidia_dle": "NVIDIA DeepLearningExamples",

@@ -83,7 +83,7 @@ class BoostedForest:
 
 
 def known(features: Array, columns: tuple[int, ...]) -> Array:
-    """Return some columns; what nobody knows is below every number that somebody does."""
+    """Return some columns, with ``UNKNOWN``, less than every known number, in place of NaN."""
     import numpy as np
 
     table: Array = np.nan_to_num(features[:, columns], nan=UNKNOWN)

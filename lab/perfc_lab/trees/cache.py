@@ -49,7 +49,7 @@ class NumberCache:
 
 
 def _read(path: Path, words: Sequence[str]) -> Numbers | None:
-    """Return the numbers of a file that says it is of these words; None of any other file."""
+    """Return the numbers in a file if its ``of`` lists these words; None for any other file."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["of"] != list(words):

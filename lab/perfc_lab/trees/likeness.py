@@ -196,7 +196,7 @@ def tabulated(rows: Sequence[TreeRow], table: Array) -> RowPositions:
 
 
 def counted_of(amounts: Array) -> Array:
-    """Return the logarithm of what is counted, that of one where nobody says."""
+    """Return the base-2 logarithm of amounts; an unknown amount counts as one."""
     import numpy as np
 
     logs: Array = np.log2(np.maximum(np.nan_to_num(amounts, nan=1.0), SMALLEST))

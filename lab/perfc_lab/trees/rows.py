@@ -61,8 +61,8 @@ stands for what changes under one version: builds, settings, whether tokens are 
 AWQ = "awq"
 """A name of weights in 4-bit integers, as AutoAWQ writes them."""
 DISAGGREGATED, PARTLY = ", disaggregated", ", partly given"
-"""Ends of the names of a table's rows whose prompts are computed on other GPUs, and of those of
-them whose workers or drafts nobody states."""
+"""Suffixes of a table's name, for rows with disaggregated prefill; and for those of them whose
+number of workers or draft tokens is not published."""
 COLUMNS = (*MODEL, *HARDWARE, *DEPLOYMENT)
 
 
