@@ -139,6 +139,7 @@ def token_bits(m: object, precision: ServingPrecision, parallel: Parallel, where
     bits = token_elements(m, parallel, where) * (wide + precision.scale_bits)
     if isinstance(m, LatentAttention) and m.indexer is not None:
         bits += index_bits(m.indexer)
+        # for 8 bits: 32 bits of scale for 128 elements, and 8 more bits for each rotated element
         bits += (m.kv_rank // 4 + 8 * m.rope_dim) * (wide == 8)
     return bits
 

@@ -296,6 +296,7 @@ def _fake_quantize(c: LayerCall) -> str:
     is_signed = low.data is None or min(low.values()) < 0
     narrow = DataType.INT4 if is_signed else DataType.UINT4
     byte = DataType.INT8 if is_signed else DataType.UINT8
+    # 16 levels are 4 bits, 256 are 8 bits
     dtype = narrow if levels <= 16 else byte if levels <= 256 else DataType.INT16
     counts = [s for s in low.meta.sizes if isinstance(s, int) and s != 1]
     axis = None if not counts else 1

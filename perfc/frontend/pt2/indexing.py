@@ -61,7 +61,7 @@ def _index(c: AtenCall) -> str:
             return selected(c, axis, raw)
         return c.emit("Gather", c.x, c.scope.values[raw], axis=axis)
     axes, rank = [axis for axis, _ in given], c.given.rank
-    # what axes that are no neighbors select comes first
+    # NumPy: the result axes of indices at axes that are not adjacent come first
     are_neighbors = axes == list(range(axes[0], axes[-1] + 1))
     value = c.x
     order = [*axes, *(a for a in range(rank) if a not in axes)]

@@ -38,7 +38,7 @@ def _conv(c: AtenCall) -> str:
     else:
         pads = tuple(c.integers("padding", [0], rank)) * 2
     extra = c.integers("output_padding", [0], rank)
-    made = c.emit(
+    result = c.emit(
         "ConvTranspose" if is_transposed else "Conv",
         *operands,
         strides=tuple(strides),
@@ -48,7 +48,7 @@ def _conv(c: AtenCall) -> str:
         auto_pad=auto,
         output_padding=tuple(extra) if is_transposed and any(extra) else None,
     )
-    return c.emit("Squeeze", made, c.ints(0)) if is_single else made
+    return c.emit("Squeeze", result, c.ints(0)) if is_single else result
 
 
 @lowers("conv_tbc")
@@ -57,8 +57,8 @@ def _conv_tbc(c: AtenCall) -> str:
     value = c.emit("Transpose", c.x, perm=(1, 2, 0))
     weight = c.emit("Transpose", c.tensor("weight"), perm=(2, 1, 0))
     pads = (c.integer("pad", 0),) * 2
-    made = c.emit("Conv", value, weight, c.tensor("bias"), pads=pads)
-    return c.emit("Transpose", made, perm=(2, 0, 1))
+    result = c.emit("Conv", value, weight, c.tensor("bias"), pads=pads)
+    return c.emit("Transpose", result, perm=(2, 0, 1))
 
 
 @lowers("linear")
@@ -98,7 +98,7 @@ def _batch_norm(c: AtenCall) -> list[str]:
         per_channel(c, name, meta) for name in ("weight", "bias", "running_mean", "running_var")
     ]
     is_training = c.flag("training") or not c.has("running_mean")
-    made = c.several(
+    result = c.several(
         "BatchNormalization",
         (c.tensor("input"), *vectors),
         3 if is_training else 1,
@@ -107,16 +107,16 @@ def _batch_norm(c: AtenCall) -> list[str]:
         # ONNX has the share of the old statistics, PyTorch that of the new ones
         momentum=1 - float(c.number("momentum", 0.1)),
     )
-    return results(c, made)
+    return results(c, result)
 
 
-def results(c: AtenCall, made: Sequence[str]) -> list[str]:
+def results(c: AtenCall, values: Sequence[str]) -> list[str]:
     """Return a result followed by statistics, which only a training step reads."""
-    rest = list(made[1 : len(c.outputs)])
+    rest = list(values[1 : len(c.outputs)])
     for raw in c.outputs[1 + len(rest) :]:
         sizes = [s if isinstance(s, int) else 1 for s in c.scope.meta(raw).sizes]
         rest.append(c.scope.builder.filled(sizes, c.scope.meta(raw).dtype))
-    return [made[0], *rest]
+    return [values[0], *rest]
 
 
 def trailing(c: AtenCall) -> tuple[str, int]:
@@ -129,7 +129,7 @@ def trailing(c: AtenCall) -> tuple[str, int]:
 @lowers("layer_norm", "native_layer_norm")
 def _layer_norm(c: AtenCall) -> list[str]:
     weight, axis = trailing(c)
-    made = c.emit(
+    result = c.emit(
         "LayerNormalization",
         c.tensor("input"),
         weight,
@@ -137,14 +137,14 @@ def _layer_norm(c: AtenCall) -> list[str]:
         axis=axis,
         epsilon=float(c.number("eps", 1e-5)),
     )
-    return results(c, [made])
+    return results(c, [result])
 
 
 @lowers("rms_norm", "_fused_rms_norm")
 def _rms_norm(c: AtenCall) -> list[str]:
     weight, axis = trailing(c)
     epsilon = c.value("eps")
-    made = c.emit(
+    result = c.emit(
         "RMSNormalization",
         c.tensor("input"),
         weight,
@@ -152,7 +152,7 @@ def _rms_norm(c: AtenCall) -> list[str]:
         # of a module without one, PyTorch takes that of f32
         epsilon=float(epsilon) if epsilon else 1.1920929e-07,
     )
-    return results(c, [made])
+    return results(c, [result])
 
 
 @lowers("_weight_norm")
@@ -168,14 +168,14 @@ def _group_norm(c: AtenCall) -> list[str]:
     meta = c.meta("input")
     groups = c.integer("num_groups" if "num_groups" in c.args else "group", 1)
     vectors = [per_channel(c, name, meta) for name in ("weight", "bias")]
-    made = c.emit(
+    result = c.emit(
         "GroupNormalization",
         c.tensor("input"),
         *vectors,
         num_groups=groups,
         epsilon=float(c.number("eps", 1e-5)),
     )
-    return results(c, [made])
+    return results(c, [result])
 
 
 @lowers("instance_norm")
@@ -196,14 +196,14 @@ def _instance_norm(c: AtenCall) -> str:
 )
 def _max_pool(c: AtenCall) -> list[str]:
     rank = spatial(c)
-    made = c.several(
+    result = c.several(
         "MaxPool",
         (batched(c, rank),),
         len(c.outputs),
         dilations=tuple(c.integers("dilation", [1], rank)),
         **_pooled(c, rank),
     )
-    return unbatched(c, made, rank)
+    return unbatched(c, result, rank)
 
 
 def _pooled(c: AtenCall, rank: int) -> dict[str, Any]:
@@ -220,13 +220,13 @@ def _pooled(c: AtenCall, rank: int) -> dict[str, Any]:
 @lowers("avg_pool1d", "avg_pool2d", "avg_pool3d")
 def _avg_pool(c: AtenCall) -> list[str]:
     rank = spatial(c)
-    made = c.emit(
+    result = c.emit(
         "AveragePool",
         batched(c, rank),
         **_pooled(c, rank),
         count_include_pad=c.flag("count_include_pad", default=True),
     )
-    return unbatched(c, [made], rank)
+    return unbatched(c, [result], rank)
 
 
 @lowers(
@@ -251,14 +251,14 @@ def _adaptive_pool(c: AtenCall) -> list[str]:
         operator = "GlobalMaxPool" if is_max else "GlobalAveragePool"
         return unbatched(c, [c.emit(operator, value)], rank)
     windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
-    made = c.several(
+    result = c.several(
         "MaxPool" if is_max else "AveragePool",
         (value,),
         len(c.outputs),
         kernel_shape=tuple(k for k, _ in windows),
         strides=tuple(s for _, s in windows),
     )
-    return unbatched(c, made, rank)
+    return unbatched(c, result, rank)
 
 
 def spatial(c: AtenCall) -> int:
@@ -272,10 +272,10 @@ def batched(c: AtenCall, rank: int) -> str:
     return c.emit("Unsqueeze", c.x, c.ints(0)) if is_single else c.x
 
 
-def unbatched(c: AtenCall, made: Sequence[str], rank: int) -> list[str]:
+def unbatched(c: AtenCall, values: Sequence[str], rank: int) -> list[str]:
     """Return the results of a pooling, without a batch that the operand does not have."""
     is_single = c.given.rank == rank + 1
-    return [c.emit("Squeeze", value, c.ints(0)) if is_single else value for value in made]
+    return [c.emit("Squeeze", value, c.ints(0)) if is_single else value for value in values]
 
 
 @lowers("max_unpool2d", "max_unpool3d")

@@ -54,7 +54,7 @@ def _view(c: AtenCall) -> str:
             return c.emit("Squeeze", c.x, c.ints(*(a % len(before) for a in axes)))
     given = c.value("size", c.value("shape"))
     if isinstance(given, list) and len(given) == len(after):
-        # what the call gives says which sizes fit
+        # -1 in the call stands for the inferred extent; its other sizes are exact
         after = tuple([a if s == -1 else s for s, a in zip(given, after, strict=True)])
     return c.reshaped(c.x, before, after)
 

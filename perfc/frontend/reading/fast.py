@@ -1,6 +1,10 @@
 """Decoders written out for the messages a model holds thousands of.
 
 Each does what the table of its message does in ``schema``; an entry it does not expect goes there.
+
+A tag byte is ``field number << 3 | wire type``: 0x0A is field 1 with a length before its bytes
+(wire type 2), 0x08 is field 1 as a varint (wire type 0). Field numbers are those of onnx.proto3. A
+byte below 0x80 is a whole varint.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ def read_node(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) 
     fields: Fields = {}
     while pos < end:
         tag = buf[pos]
+        # a tag of two bytes, or another wire type than 2
         if tag & 0x87 != 2 or pos + 1 >= end:
             pos = decoder.field(decoder.messages["NodeProto"], fields, buf, pos, end, depth)
             continue

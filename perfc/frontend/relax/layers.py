@@ -10,35 +10,35 @@ from .call import RelaxCall, lowers
 
 def _pads(c: RelaxCall, rank: int) -> tuple[int, ...]:
     """Return the padding before all axes, and then after them; one or ``rank`` numbers repeat."""
-    given = [int(p) for p in c.attribute("padding", [0])]
-    if len(given) == 1:
-        given *= 2 * rank
-    return tuple(given * 2 if len(given) == rank else given)
+    padding = [int(p) for p in c.attribute("padding", [0])]
+    if len(padding) == 1:
+        padding *= 2 * rank
+    return tuple(padding * 2 if len(padding) == rank else padding)
 
 
 def _window(c: RelaxCall, name: str, rank: int) -> tuple[int, ...]:
     """Return an attribute with a number for every axis of a window."""
-    given = [int(v) for v in c.attribute(name, [1])]
-    return tuple(given * rank if len(given) == 1 else given)
+    numbers = [int(v) for v in c.attribute(name, [1])]
+    return tuple(numbers * rank if len(numbers) == 1 else numbers)
 
 
 def _layouts(c: RelaxCall, name: str, rank: int) -> tuple[str, str, str]:
     """Return the layouts of the operand and of the result, and that of ONNX."""
-    wanted = "NC" + "DHW"[-rank:] if rank > 1 else "NCW"
-    given = str(c.attribute(name) or wanted)
-    return given, str(c.attribute("out_layout") or given), wanted
+    onnx_layout = "NC" + "DHW"[-rank:] if rank > 1 else "NCW"
+    layout = str(c.attribute(name) or onnx_layout)
+    return layout, str(c.attribute("out_layout") or layout), onnx_layout
 
 
 @lowers(*(f"nn.conv{d}d{suffix}" for d in "123" for suffix in ("", "_transpose")))
 def _conv(c: RelaxCall) -> str:
     rank, is_transposed = int(c.operator[7]), c.operator.endswith("transpose")
-    given, made_as, wanted = _layouts(c, "data_layout", rank)
-    space = wanted[2:]
+    layout, result_layout, onnx_layout = _layouts(c, "data_layout", rank)
+    space = onnx_layout[2:]
     kernel = ("IO" if is_transposed else "OI") + space
     extra = _window(c, "output_padding", rank) if is_transposed else ()
     made = c.emit(
         "ConvTranspose" if is_transposed else "Conv",
-        c.reordered(c.x, given, wanted),
+        c.reordered(c.x, layout, onnx_layout),
         c.reordered(c.value(1), str(c.attribute("kernel_layout") or kernel), kernel),
         strides=_window(c, "strides", rank),
         pads=_pads(c, rank),
@@ -46,7 +46,7 @@ def _conv(c: RelaxCall) -> str:
         group=int(c.attribute("groups", 1)),
         output_padding=extra if any(extra) else None,
     )
-    return c.reordered(made, wanted, made_as)
+    return c.reordered(made, onnx_layout, result_layout)
 
 
 @lowers("matmul")
@@ -67,13 +67,13 @@ def _einsum(c: RelaxCall) -> str:
 @lowers(*(f"nn.{kind}_pool{d}d" for d in "123" for kind in ("max", "avg")))
 def _pool(c: RelaxCall) -> str:
     rank, is_max = int(c.operator[-2]), ".max" in c.operator
-    given, made_as, wanted = _layouts(c, "layout", rank)
+    layout, result_layout, onnx_layout = _layouts(c, "layout", rank)
     options: dict[str, Any] = (
         {} if is_max else {"count_include_pad": c.flag("count_include_pad", default=True)}
     )
     made = c.emit(
         "MaxPool" if is_max else "AveragePool",
-        c.reordered(c.x, given, wanted),
+        c.reordered(c.x, layout, onnx_layout),
         kernel_shape=_window(c, "pool_size", rank),
         strides=_window(c, "strides", rank),
         pads=_pads(c, rank),
@@ -81,20 +81,20 @@ def _pool(c: RelaxCall) -> str:
         ceil_mode=c.flag("ceil_mode"),
         **options,
     )
-    return c.reordered(made, wanted, made_as)
+    return c.reordered(made, onnx_layout, result_layout)
 
 
 @lowers(*(f"nn.adaptive_avg_pool{d}d" for d in "123"))
 def _adaptive_pool(c: RelaxCall) -> str:
     rank = int(c.operator[-2])
-    given, made_as, wanted = _layouts(c, "layout", rank)
-    value = c.reordered(c.x, given, wanted)
-    space = wanted[2:]
-    before = [c.given.sizes[given.index(a)] for a in space]
-    after = [c.result.sizes[made_as.index(a)] for a in space]
+    layout, result_layout, onnx_layout = _layouts(c, "layout", rank)
+    value = c.reordered(c.x, layout, onnx_layout)
+    space = onnx_layout[2:]
+    before = [c.given.sizes[layout.index(a)] for a in space]
+    after = [c.result.sizes[result_layout.index(a)] for a in space]
     if all(s == 1 for s in after):
         made = c.emit("ReduceMean", value, c.ints(*range(2, 2 + rank)), keepdims=1)
-        return c.reordered(made, wanted, made_as)
+        return c.reordered(made, onnx_layout, result_layout)
     windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
     made = c.emit(
         "AveragePool",
@@ -102,7 +102,7 @@ def _adaptive_pool(c: RelaxCall) -> str:
         kernel_shape=tuple(k for k, _ in windows),
         strides=tuple(s for _, s in windows),
     )
-    return c.reordered(made, wanted, made_as)
+    return c.reordered(made, onnx_layout, result_layout)
 
 
 @lowers("nn.batch_norm")
@@ -171,13 +171,13 @@ def _attention(c: RelaxCall) -> str:
 
 @lowers("image.resize2d")
 def _resize(c: RelaxCall) -> str:
-    given, made_as, wanted = _layouts(c, "layout", 2)
-    sizes = [c.result.sizes[made_as.index(a)] for a in wanted]
+    layout, result_layout, onnx_layout = _layouts(c, "layout", 2)
+    sizes = [c.result.sizes[result_layout.index(a)] for a in onnx_layout]
     method = str(c.attribute("method", "linear"))
     mode = "nearest" if "nearest" in method else method
     made = c.emit(
         "Resize",
-        c.reordered(c.x, given, wanted),
+        c.reordered(c.x, layout, onnx_layout),
         "",
         "",
         c.extents(sizes),
@@ -187,7 +187,7 @@ def _resize(c: RelaxCall) -> str:
         ),
         nearest_mode="floor" if mode == "nearest" else None,
     )
-    return c.reordered(made, wanted, made_as)
+    return c.reordered(made, onnx_layout, result_layout)
 
 
 @lowers("nn.pixel_shuffle")

@@ -40,26 +40,26 @@ def _composite(c: HloCall) -> None:
     dtype = c.result().dtype
     match name:
         case "rsqrt":
-            made = c.emit("Reciprocal", c.emit("Sqrt", *operands))
+            result = c.emit("Reciprocal", c.emit("Sqrt", *operands))
         case "log_plus_one":
-            made = c.emit("Log", c.emit("Add", *operands, c.scalar(1, dtype)))
+            result = c.emit("Log", c.emit("Add", *operands, c.scalar(1, dtype)))
         case "exponential_minus_one":
-            made = c.emit("Sub", c.emit("Exp", *operands), c.scalar(1, dtype))
+            result = c.emit("Sub", c.emit("Exp", *operands), c.scalar(1, dtype))
         case "cbrt":
-            made = c.emit("Pow", *operands, c.scalar(1 / 3, dtype))
+            result = c.emit("Pow", *operands, c.scalar(1 / 3, dtype))
         case "square":
-            made = c.emit("Mul", *operands * 2)
+            result = c.emit("Mul", *operands * 2)
         case _:
-            made = c.emit(LOGICAL[name][dtype != DataType.BOOL], *operands)
-    c.bind(made, first=first, small=small)
+            result = c.emit(LOGICAL[name][dtype != DataType.BOOL], *operands)
+    c.bind(result, first=first, small=small)
 
 
 @lowers("compare")
 def _compare(c: HloCall) -> None:
     operands, first, small = c.elementwise(range(2))
     direction = re.findall(r"[A-Z]{2}\b", c.attribute("comparison_direction"))[-1]
-    made = c.emit(COMPARISONS.get(direction, "Equal"), *operands)
-    c.bind(c.emit("Not", made) if direction == "NE" else made, first=first, small=small)
+    result = c.emit(COMPARISONS.get(direction, "Equal"), *operands)
+    c.bind(c.emit("Not", result) if direction == "NE" else result, first=first, small=small)
 
 
 @lowers("clamp")
@@ -133,8 +133,8 @@ def _transpose(c: HloCall) -> None:
 def _concatenate(c: HloCall) -> None:
     axis, ats = c.attribute("dimension"), range(len(c.inputs))
     if c.is_first and c.result().rank == 4:
-        made = c.emit("Concat", *(c.map_value(at) for at in ats), axis=FIRST.index(axis))
-        c.bind(made, first=True)
+        result = c.emit("Concat", *(c.map_value(at) for at in ats), axis=FIRST.index(axis))
+        c.bind(result, first=True)
     else:
         c.bind(c.emit("Concat", *(c.value(at) for at in ats), axis=axis))
 
@@ -147,10 +147,10 @@ def _slice(c: HloCall) -> None:
     columns = [[column[a] for a in order] for column in (starts, ends, steps)]
     value = c.map_value(0) if first else c.x
     axes = c.ints(*range(len(starts)))
-    made = c.emit(
+    result = c.emit(
         "Slice", value, c.ints(*columns[0]), c.ints(*columns[1]), axes, c.ints(*columns[2])
     )
-    c.bind(made, first=first)
+    c.bind(result, first=first)
 
 
 @lowers("pad")
@@ -171,8 +171,8 @@ def _dimension_size(c: HloCall) -> None:
     first = c.is_first and c.given.rank == 4
     value = c.map_value(0) if first else c.x
     at = c.scalar(FIRST.index(axis) if first else axis, DataType.INT64)
-    made = c.emit("Gather", c.emit("Shape", value), at, axis=0)
-    c.bind(c.emit("Cast", made, to=c.result().dtype))
+    result = c.emit("Gather", c.emit("Shape", value), at, axis=0)
+    c.bind(c.emit("Cast", result, to=c.result().dtype))
 
 
 @lowers("iota")
@@ -201,8 +201,8 @@ def _reduce(c: HloCall) -> None:
         raise ValueError("a reduction of several tensors")
     # JAX writes argmax as a reduction of two tensors: the elements and their positions
     c.bind(c.emit("ReduceMax", value, c.ints(*axes), keepdims=0))
-    made = c.emit("ArgMax", value, axis=axes[0], keepdims=0)
-    c.bind(c.emit("Cast", made, to=c.result(1).dtype), 1)
+    result = c.emit("ArgMax", value, axis=axes[0], keepdims=0)
+    c.bind(c.emit("Cast", result, to=c.result(1).dtype), 1)
 
 
 @lowers("reduce_window")
@@ -217,7 +217,7 @@ def _reduce_window(c: HloCall) -> None:
         raise ValueError("a window over batch or channels")
     axes = (1, 2) if first else range(2, rank)
     value = c.map_value(0) if first else c.x
-    made = c.emit(
+    result = c.emit(
         operator,
         value,
         kernel_shape=tuple(window[a] for a in axes),
@@ -225,7 +225,7 @@ def _reduce_window(c: HloCall) -> None:
         pads=tuple(padding[2 * a] for a in axes) + tuple(padding[2 * a + 1] for a in axes),
         count_include_pad=1 if operation == "add" else None,
     )
-    c.bind(made, first=first)
+    c.bind(result, first=first)
 
 
 @lowers("convolution", "dynamic_conv")
@@ -248,14 +248,14 @@ def _convolution(c: HloCall) -> None:
     gaps = c.attribute("lhs_dilation", [1] * count)
     if any(s != 1 for s in gaps):
         raise ValueError("a transposed convolution")
-    made = c.emit(
+    result = c.emit(
         "Conv", value, weight, strides=tuple(c.attribute("window_strides", [1] * count)), **given
     )
     if orders[2] == list(FIRST):
-        c.bind(made, first=True)
+        c.bind(result, first=True)
         return
     back = tuple(orders[2].index(a) for a in range(count + 2))
-    c.bind(c.emit("Transpose", made, perm=back))
+    c.bind(c.emit("Transpose", result, perm=back))
 
 
 def _numbers(text: str) -> dict[str, list[int]]:
@@ -321,17 +321,17 @@ def _gather(c: HloCall) -> None:
 @lowers("dynamic_slice")
 def _dynamic_slice(c: HloCall) -> None:
     """Return a part that begins at computed positions."""
-    made, sizes = c.x, c.attribute("slice_sizes")
+    result, sizes = c.x, c.attribute("slice_sizes")
     for axis, (size, whole) in enumerate(zip(sizes, c.given.sizes, strict=True)):
         if size == whole:
             continue
         first = c.emit("Unsqueeze", c.as_integers(1 + axis), c.ints(0))
         if size == 1:
-            made = c.emit("Gather", made, first, axis=axis)
+            result = c.emit("Gather", result, first, axis=axis)
         else:
             end = c.emit("Add", first, c.ints(size))
-            made = c.emit("Slice", made, first, end, c.ints(axis))
-    c.bind(made if made != c.x else c.emit("Identity", made))
+            result = c.emit("Slice", result, first, end, c.ints(axis))
+    c.bind(result if result != c.x else c.emit("Identity", result))
 
 
 @lowers("dynamic_update_slice")

@@ -34,8 +34,8 @@ def _conv_3d(c: FlatCall) -> None:
     x = c.emit("Transpose", c.value(0), perm=(0, 4, 1, 2, 3))
     weight = c.stored(1, (4, 3, 0, 1, 2))
     dilations = tuple(c.option(f"dilation_{a}", 1) for a in "dhw")
-    made = c.emit("Conv", x, weight, c.value(2), dilations=dilations, **_window(c, "dhw"))
-    c.bind(c.emit("Transpose", c.activated(made), perm=(0, 2, 3, 4, 1)))
+    result = c.emit("Conv", x, weight, c.value(2), dilations=dilations, **_window(c, "dhw"))
+    c.bind(c.emit("Transpose", c.activated(result), perm=(0, 2, 3, 4, 1)))
 
 
 @lowers("TRANSPOSE_CONV")
@@ -60,13 +60,13 @@ def _fully_connected(c: FlatCall) -> None:
         rank = x.rank
     bias = c.value(2)
     if rank == 2 and bias:
-        made = c.emit("Gemm", value, c.stored(1, (0, 1)), bias, transB=1)
+        result = c.emit("Gemm", value, c.stored(1, (0, 1)), bias, transB=1)
     else:
-        made = c.emit("MatMul", value, c.stored(1, (1, 0)))
-        made = c.emit("Add", made, bias) if bias else made
+        result = c.emit("MatMul", value, c.stored(1, (1, 0)))
+        result = c.emit("Add", result, bias) if bias else result
     if c.result().rank not in (rank, 0):
-        made = c.emit("Reshape", made, c.shape(c.result().meta.sizes))
-    c.bind(made)
+        result = c.emit("Reshape", result, c.shape(c.result().meta.sizes))
+    c.bind(result)
 
 
 @lowers("BATCH_MATMUL")
@@ -90,13 +90,13 @@ def _softmax(c: FlatCall) -> None:
 @lowers("L2_NORMALIZATION")
 def _l2_normalization(c: FlatCall) -> None:
     first = c.can_be_first((0,))
-    made = c.emit("LpNormalization", c.value(0, first=first), axis=1 if first else -1, p=2)
-    c.bind(made, first=first)
+    result = c.emit("LpNormalization", c.value(0, first=first), axis=1 if first else -1, p=2)
+    c.bind(result, first=first)
 
 
 @lowers("LOCAL_RESPONSE_NORMALIZATION")
 def _lrn(c: FlatCall) -> None:
-    made = c.emit(
+    result = c.emit(
         "LRN",
         c.value(0, first=True),
         size=2 * c.option("radius", 5) + 1,
@@ -104,7 +104,7 @@ def _lrn(c: FlatCall) -> None:
         beta=c.number("beta", 0.5),
         bias=c.number("bias", 1.0),
     )
-    c.bind(made, first=True)
+    c.bind(result, first=True)
 
 
 @lowers("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR")
@@ -118,7 +118,7 @@ def _resize(c: FlatCall) -> None:
         if c.option("half")
         else "asymmetric"
     )
-    made = c.emit(
+    result = c.emit(
         "Resize",
         c.value(0, first=True),
         "",
@@ -128,14 +128,14 @@ def _resize(c: FlatCall) -> None:
         mode=mode,
         coordinate_transformation_mode=coordinates,
     )
-    c.bind(made, first=True)
+    c.bind(result, first=True)
 
 
 @lowers("DEPTH_TO_SPACE", "SPACE_TO_DEPTH")
 def _blocks(c: FlatCall) -> None:
     operator = "DepthToSpace" if c.operator == "DEPTH_TO_SPACE" else "SpaceToDepth"
-    made = c.emit(operator, c.value(0, first=True, real=False), blocksize=c.option("block", 1))
-    c.bind(made, first=True, real=False)
+    result = c.emit(operator, c.value(0, first=True, real=False), blocksize=c.option("block", 1))
+    c.bind(result, first=True, real=False)
 
 
 @lowers("UNIDIRECTIONAL_SEQUENCE_LSTM")
@@ -155,8 +155,8 @@ def _lstm(c: FlatCall) -> None:
     bias = c.builder.fresh(c.tensor(12).name or "bias")
     c.builder.stored(bias, Meta(DataType.FLOAT, (1, 8 * hidden)), is_parameter=True)
     layout = 0 if c.option("time_major") else 1
-    made = c.emit("LSTM", c.value(0), *packed, bias, hidden_size=hidden, layout=layout)
-    c.bind(c.emit("Squeeze", made, c.ints(1 + layout)))
+    result = c.emit("LSTM", c.value(0), *packed, bias, hidden_size=hidden, layout=layout)
+    c.bind(c.emit("Squeeze", result, c.ints(1 + layout)))
 
 
 @lowers("SVDF")
@@ -170,7 +170,7 @@ def _svdf(c: FlatCall) -> None:
     states = c.emit("Reshape", c.value(4), c.ints(-1, filters, memory))
     states = c.emit("Slice", states, c.ints(1), c.ints(memory), c.ints(2))
     states = c.emit("Concat", states, c.emit("Unsqueeze", new, c.ints(2)), axis=2)
-    made = c.emit("ReduceSum", c.emit("Mul", states, c.value(2)), c.ints(2), keepdims=0)
-    made = c.emit("Reshape", made, c.ints(-1, filters // rank, rank))
-    made = c.emit("ReduceSum", made, c.ints(2), keepdims=0)
-    c.bind(c.emit("Add", made, c.value(3)) if c.has(3) else made)
+    result = c.emit("ReduceSum", c.emit("Mul", states, c.value(2)), c.ints(2), keepdims=0)
+    result = c.emit("Reshape", result, c.ints(-1, filters // rank, rank))
+    result = c.emit("ReduceSum", result, c.ints(2), keepdims=0)
+    c.bind(c.emit("Add", result, c.value(3)) if c.has(3) else result)

@@ -28,10 +28,10 @@ def _reshape(c: FlatCall) -> None:
 def _squeeze(c: FlatCall) -> None:
     if c.operator == "EXPAND_DIMS":
         (axis,) = c.integers(1)
-        made = c.emit("Unsqueeze", c.value(0, real=False), c.ints(axis))
+        result = c.emit("Unsqueeze", c.value(0, real=False), c.ints(axis))
     else:
-        made = c.emit("Reshape", c.value(0, real=False), c.shape(c.result().meta.sizes))
-    c.bind(made, real=False)
+        result = c.emit("Reshape", c.value(0, real=False), c.shape(c.result().meta.sizes))
+    c.bind(result, real=False)
 
 
 @lowers("TRANSPOSE")
@@ -47,8 +47,8 @@ def _concatenation(c: FlatCall) -> None:
     # operands with other scales than the result's are converted to it
     real = any(t.scales != c.result().scales or t.zeros != c.result().zeros for t in given)
     values = [c.value(at, first=first, real=real) for at in ats]
-    made = c.emit("Concat", *values, axis=FIRST.index(axis) if first else axis)
-    c.bind(made, first=first, real=real)
+    result = c.emit("Concat", *values, axis=FIRST.index(axis) if first else axis)
+    c.bind(result, first=first, real=real)
 
 
 @lowers("PACK", "UNPACK")
@@ -62,8 +62,8 @@ def _pack(c: FlatCall) -> None:
         c.bind(c.emit("Concat", *parts, axis=axis), real=False)
         return
     count = len(c.outputs)
-    made = c.several("Split", (c.value(0, real=False),), count, axis=axis, num_outputs=count)
-    for at, part in enumerate(made):
+    result = c.several("Split", (c.value(0, real=False),), count, axis=axis, num_outputs=count)
+    for at, part in enumerate(result):
         c.bind(c.emit("Squeeze", part, c.ints(axis)), at, real=False)
 
 
@@ -75,14 +75,14 @@ def _split(c: FlatCall) -> None:
     axis = c.integers(0 if is_even else 2)[0] % (rank or 1)
     first = c.can_be_first((at,))
     sizes = "" if is_even else c.ints(*c.integers(1))
-    made = c.several(
+    result = c.several(
         "Split",
         (c.value(at, first=first, real=False), sizes),
         count,
         axis=FIRST.index(axis) if first else axis,
         num_outputs=count if is_even else None,
     )
-    for place, part in enumerate(made):
+    for place, part in enumerate(result):
         c.bind(part, place, first=first, real=False)
 
 
@@ -113,12 +113,12 @@ def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -
     order: Sequence[int] = FIRST if first else range(len(begins))
     places = [a for a in order if (begins[a], ends[a], steps[a]) != (0, FARTHEST, 1)]
     axes = [tuple(order).index(a) for a in places]
-    made = c.value(0, first=first, real=False)
+    result = c.value(0, first=first, real=False)
     if places:
         columns = [[column[a] for a in places] for column in (begins, ends, steps)]
-        made = c.emit(
+        result = c.emit(
             "Slice",
-            made,
+            result,
             c.ints(*columns[0]),
             c.ints(*columns[1]),
             c.ints(*axes),
@@ -126,13 +126,13 @@ def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -
         )
     if c.result().rank < c.tensor(0).rank:
         shrunk = [a for a in range(len(begins)) if c.option("shrink") >> a & 1]
-        made = c.emit("Squeeze", made, c.ints(*[tuple(order).index(a) for a in shrunk]))
+        result = c.emit("Squeeze", result, c.ints(*[tuple(order).index(a) for a in shrunk]))
         if first and sorted(shrunk) not in ([0], [3], [1, 2], [0, 1, 2]):
             raise ValueError("an axis of an image is dropped")
         if first and sorted(shrunk) == [0]:
-            made = c.emit("Transpose", made, perm=(1, 2, 0))
+            result = c.emit("Transpose", result, perm=(1, 2, 0))
         first = False
-    c.bind(made, first=first, real=False)
+    c.bind(result, first=first, real=False)
 
 
 @lowers("STRIDED_SLICE")
@@ -172,8 +172,8 @@ def _pad(c: FlatCall) -> None:
     pads = c.ints(*chain((b for b, _ in ordered), (e for _, e in ordered)))
     mode = "reflect" if c.operator == "MIRROR_PAD" else "constant"
     value = c.value(2, real=False) if c.operator == "PADV2" else ""
-    made = c.emit("Pad", c.value(0, first=first, real=False), pads, value, mode=mode)
-    c.bind(made, first=first, real=False)
+    result = c.emit("Pad", c.value(0, first=first, real=False), pads, value, mode=mode)
+    c.bind(result, first=first, real=False)
 
 
 @lowers("TILE", "BROADCAST_TO", "FILL")
@@ -197,9 +197,9 @@ def _range(c: FlatCall) -> None:
 @lowers("SHAPE")
 def _shape(c: FlatCall) -> None:
     # extents are in the order of the file, also of a channels-first map
-    made = c.emit("Shape", c.value(0, first=c.is_first, real=False))
-    made = c.emit("Gather", made, c.ints(0, 2, 3, 1), axis=0) if c.is_first else made
-    c.bind(c.cast(made, DataType.INT64, c.result().meta.dtype), real=False)
+    result = c.emit("Shape", c.value(0, first=c.is_first, real=False))
+    result = c.emit("Gather", result, c.ints(0, 2, 3, 1), axis=0) if c.is_first else result
+    c.bind(c.cast(result, DataType.INT64, c.result().meta.dtype), real=False)
 
 
 @lowers("RANK")
@@ -231,7 +231,7 @@ def _where(c: FlatCall) -> None:
 def _reverse(c: FlatCall) -> None:
     axes = c.axes(1)
     ones = c.ints(*[-1] * len(axes))
-    made = c.emit(
+    result = c.emit(
         "Slice", c.value(0, real=False), ones, c.ints(*[-FARTHEST] * len(axes)), c.ints(*axes), ones
     )
-    c.bind(made, real=False)
+    c.bind(result, real=False)

@@ -17,13 +17,13 @@ from .report import Diagnostic, KernelCounters, MessageSeverity, NcuReport
 
 @record
 class CounterCeiling:
-    """One ceiling a kernel works against.
+    """Rate of a kernel at one ceiling, in FLOPs or bytes per second.
 
     Args:
-        name: ``f16 matrix`` or ``L2``.
-        achieved: operations or bytes a second.
-        reached: measured ceiling, the rated one where nobody measured.
-        peak: what the hardware can ever give.
+        name: unit with type, or memory level: ``f16 matrix``, ``L2``.
+        achieved: rate of the kernel.
+        reached: measured ceiling, or the rated one if there is no measurement.
+        peak: highest rate of the hardware.
     """
 
     name: str

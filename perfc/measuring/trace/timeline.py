@@ -206,7 +206,7 @@ class HostTimeline:
         import numpy as np
 
         columns = [np.array(c, dtype=np.int64) for c in self.operators.columns]
-        # of executions that begin together the longer one is around the others
+        # by thread and begin; of executions with equal begin, the longest encloses the others
         order = np.lexsort((-columns[2], columns[1], columns[0]))
         for column, values in zip(self.operators.columns, columns, strict=True):
             column[:] = type(column)("q", values[order].tobytes())

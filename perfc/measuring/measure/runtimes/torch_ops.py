@@ -12,27 +12,33 @@ from onnx.helper import tensor_dtype_to_np_dtype
 
 Attributes = dict[str, Any]
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "BatchNormalization": lambda torch, at, x, s, b, m, v: torch.nn.functional.batch_norm(
-        x, m, v, s, b, False, 0.0, at.get("epsilon", 1e-5)
+    "BatchNormalization": lambda torch, attrs, x, s, b, m, v: torch.nn.functional.batch_norm(
+        x, m, v, s, b, False, 0.0, attrs.get("epsilon", 1e-5)
     ),
-    "GroupNormalization": lambda torch, at, x, s, b: torch.nn.functional.group_norm(
-        x, at["num_groups"], s, b, at.get("epsilon", 1e-5)
+    "GroupNormalization": lambda torch, attrs, x, s, b: torch.nn.functional.group_norm(
+        x, attrs["num_groups"], s, b, attrs.get("epsilon", 1e-5)
     ),
-    "Softmax": lambda torch, at, x: torch.softmax(x, at.get("axis", -1)),
-    "LogSoftmax": lambda torch, at, x: torch.log_softmax(x, at.get("axis", -1)),
-    "Gelu": lambda torch, at, x: torch.nn.functional.gelu(
-        x, approximate=str(at.get("approximate", "none"))
+    "Softmax": lambda torch, attrs, x: torch.softmax(x, attrs.get("axis", -1)),
+    "LogSoftmax": lambda torch, attrs, x: torch.log_softmax(x, attrs.get("axis", -1)),
+    "Gelu": lambda torch, attrs, x: torch.nn.functional.gelu(
+        x, approximate=str(attrs.get("approximate", "none"))
     ),
-    "LeakyRelu": lambda torch, at, x: torch.nn.functional.leaky_relu(x, at.get("alpha", 0.01)),
-    "Elu": lambda torch, at, x: torch.nn.functional.elu(x, at.get("alpha", 1.0)),
+    "LeakyRelu": lambda torch, attrs, x: torch.nn.functional.leaky_relu(
+        x, attrs.get("alpha", 0.01)
+    ),
+    "Elu": lambda torch, attrs, x: torch.nn.functional.elu(x, attrs.get("alpha", 1.0)),
     "PRelu": lambda torch, _, x, s: torch.where(x >= 0, x, x * s),
-    "HardSigmoid": lambda torch, at, x: torch.clamp(
-        x * at.get("alpha", 0.2) + at.get("beta", 0.5), 0, 1
+    "HardSigmoid": lambda torch, attrs, x: torch.clamp(
+        x * attrs.get("alpha", 0.2) + attrs.get("beta", 0.5), 0, 1
     ),
     "GlobalAveragePool": lambda torch, _, x: x.mean(dim=tuple(range(2, x.dim())), keepdim=True),
     "GlobalMaxPool": lambda torch, _, x: x.amax(dim=tuple(range(2, x.dim())), keepdim=True),
-    "Cast": lambda torch, at, x: x.to(getattr(torch, tensor_dtype_to_np_dtype(at["to"]).name)),
-    "Shape": lambda torch, at, x: torch.tensor(list(x.shape)[at.get("start", 0) : at.get("end")]),
+    "Cast": lambda torch, attrs, x: x.to(
+        getattr(torch, tensor_dtype_to_np_dtype(attrs["to"]).name)
+    ),
+    "Shape": lambda torch, attrs, x: torch.tensor(
+        list(x.shape)[attrs.get("start", 0) : attrs.get("end")]
+    ),
     "Size": lambda torch, _, x: torch.tensor(x.numel()),
     "Range": lambda torch, _, a, b, step: torch.arange(
         a.item(), b.item(), step.item(), dtype=a.dtype, device=a.device
@@ -40,9 +46,11 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "CumSum": lambda torch, _, x, axis: torch.cumsum(x, int(axis)),
     "Dropout": lambda torch, _, x, *rest: x,
     "Identity": lambda torch, _, x: x,
-    "Einsum": lambda torch, at, *inputs: torch.einsum(str(at["equation"]), *inputs),
-    "Flatten": lambda torch, at, x: x.reshape(math.prod(x.shape[: at.get("axis", 1)]), -1),
-    "Transpose": lambda torch, at, x: x.permute(at.get("perm", list(reversed(range(x.dim()))))),
+    "Einsum": lambda torch, attrs, *inputs: torch.einsum(str(attrs["equation"]), *inputs),
+    "Flatten": lambda torch, attrs, x: x.reshape(math.prod(x.shape[: attrs.get("axis", 1)]), -1),
+    "Transpose": lambda torch, attrs, x: x.permute(
+        attrs.get("perm", list(reversed(range(x.dim()))))
+    ),
     "Expand": lambda torch, _, x, shape: x.broadcast_to(
         np.broadcast_shapes(tuple(x.shape), tuple(ints(shape)))
     ),
@@ -137,8 +145,8 @@ _simple()
 
 
 @operator("Max", "Min")
-def _extremum(torch: Any, at: Attributes, *inputs: Any) -> Any:
-    call = torch.maximum if at["_op"] == "Max" else torch.minimum
+def _extremum(torch: Any, attrs: Attributes, *inputs: Any) -> Any:
+    call = torch.maximum if attrs["_op"] == "Max" else torch.minimum
     return reduce(lambda a, b: call(*together(a, b)), inputs)
 
 
@@ -149,25 +157,25 @@ def _div(torch: Any, _: Attributes, a: Any, b: Any) -> Any:
 
 
 @operator("Conv")
-def _conv(torch: Any, at: Attributes, x: Any, w: Any, b: Any = None) -> Any:
+def _conv(torch: Any, attrs: Attributes, x: Any, w: Any, b: Any = None) -> Any:
     f = torch.nn.functional
-    x, strides, dilations, half = padded(torch, at, x, w.shape[2:])
+    x, strides, dilations, half = padded(torch, attrs, x, w.shape[2:])
     call = (f.conv1d, f.conv2d, f.conv3d)[len(half) - 1]
-    return call(x, w, b, strides, half, dilations, at.get("group", 1))
+    return call(x, w, b, strides, half, dilations, attrs.get("group", 1))
 
 
 def padded(
-    torch: Any, at: Attributes, x: Any, kernel: Sequence[int], fill: float | None = None
+    torch: Any, attrs: Attributes, x: Any, kernel: Sequence[int], fill: float | None = None
 ) -> tuple[Any, list[int], list[int], list[int]]:
     """Pad an input where PyTorch cannot; return it with strides, dilations and the other pads.
 
     PyTorch pads both ends equally, in a pool, which has a ``fill``, by half of the window at most.
     """
     rank = len(kernel)
-    strides, dilations = at.get("strides", [1] * rank), at.get("dilations", [1] * rank)
-    pads = at.get("pads", [0] * 2 * rank)
-    if str(at.get("auto_pad", "NOTSET")).startswith("SAME"):
-        pads = _same(x.shape[2:], kernel, strides, dilations, str(at["auto_pad"]))
+    strides, dilations = attrs.get("strides", [1] * rank), attrs.get("dilations", [1] * rank)
+    pads = attrs.get("pads", [0] * 2 * rank)
+    if str(attrs.get("auto_pad", "NOTSET")).startswith("SAME"):
+        pads = _same(x.shape[2:], kernel, strides, dilations, str(attrs["auto_pad"]))
     is_wide = fill is not None and any(2 * p > k for p, k in zip(pads, kernel, strict=False))
     if pads[:rank] != pads[rank:] or is_wide:
         pad = [p for i in reversed(range(rank)) for p in (pads[i], pads[rank + i])]
@@ -186,66 +194,66 @@ def _same(x: Any, w: Any, strides: Any, dilations: Any, mode: str) -> list[int]:
 
 
 @operator("ConvTranspose")
-def _conv_transpose(torch: Any, at: Attributes, x: Any, w: Any, b: Any = None) -> Any:
+def _conv_transpose(torch: Any, attrs: Attributes, x: Any, w: Any, b: Any = None) -> Any:
     f = torch.nn.functional
     rank = w.dim() - 2
-    pads = at.get("pads", [0] * 2 * rank)
+    pads = attrs.get("pads", [0] * 2 * rank)
     call = (f.conv_transpose1d, f.conv_transpose2d, f.conv_transpose3d)[rank - 1]
-    more = at.get("output_padding", [0] * rank)
-    strides, dilations = at.get("strides", [1] * rank), at.get("dilations", [1] * rank)
-    return call(x, w, b, strides, list(pads[:rank]), more, at.get("group", 1), dilations)
+    more = attrs.get("output_padding", [0] * rank)
+    strides, dilations = attrs.get("strides", [1] * rank), attrs.get("dilations", [1] * rank)
+    return call(x, w, b, strides, list(pads[:rank]), more, attrs.get("group", 1), dilations)
 
 
 @operator("Gemm")
-def _gemm(torch: Any, at: Attributes, a: Any, b: Any, c: Any = None) -> Any:
-    a = a.t() if at.get("transA") else a
-    b = b.t() if at.get("transB") else b
-    alpha, beta = at.get("alpha", 1.0), at.get("beta", 1.0)
+def _gemm(torch: Any, attrs: Attributes, a: Any, b: Any, c: Any = None) -> Any:
+    a = a.t() if attrs.get("transA") else a
+    b = b.t() if attrs.get("transB") else b
+    alpha, beta = attrs.get("alpha", 1.0), attrs.get("beta", 1.0)
     if c is None:
         return torch.mm(a, b) * alpha if alpha != 1 else torch.mm(a, b)
     return torch.addmm(c, a, b, beta=beta, alpha=alpha)
 
 
 @operator("LayerNormalization")
-def _layer_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any = None) -> Any:
-    axis = at.get("axis", -1) % x.dim()
-    return torch.nn.functional.layer_norm(x, x.shape[axis:], s, b, at.get("epsilon", 1e-5))
+def _layer_norm(torch: Any, attrs: Attributes, x: Any, s: Any, b: Any = None) -> Any:
+    axis = attrs.get("axis", -1) % x.dim()
+    return torch.nn.functional.layer_norm(x, x.shape[axis:], s, b, attrs.get("epsilon", 1e-5))
 
 
 @operator("InstanceNormalization")
-def _instance_norm(torch: Any, at: Attributes, x: Any, s: Any, b: Any) -> Any:
+def _instance_norm(torch: Any, attrs: Attributes, x: Any, s: Any, b: Any) -> Any:
     f = torch.nn.functional
-    return f.instance_norm(x, None, None, s, b, True, 0.0, at.get("epsilon", 1e-5))
+    return f.instance_norm(x, None, None, s, b, True, 0.0, attrs.get("epsilon", 1e-5))
 
 
 @operator("Clip")
-def _clip(torch: Any, at: Attributes, x: Any, low: Any = None, high: Any = None) -> Any:
-    least = at.get("min") if low is None else low.item()
-    most = at.get("max") if high is None else high.item()
+def _clip(torch: Any, attrs: Attributes, x: Any, low: Any = None, high: Any = None) -> Any:
+    least = attrs.get("min") if low is None else low.item()
+    most = attrs.get("max") if high is None else high.item()
     return torch.clamp(x, least, most)
 
 
 @operator("MaxPool", "AveragePool")
-def _pool(torch: Any, at: Attributes, x: Any) -> Any:
+def _pool(torch: Any, attrs: Attributes, x: Any) -> Any:
     f = torch.nn.functional
-    kernel, is_ceil = list(at["kernel_shape"]), bool(at.get("ceil_mode", 0))
-    is_maximum = at["_op"] == "MaxPool"
+    kernel, is_ceil = list(attrs["kernel_shape"]), bool(attrs.get("ceil_mode", 0))
+    is_maximum = attrs["_op"] == "MaxPool"
     fill = -math.inf if is_maximum and x.is_floating_point() else 0
-    x, strides, dilations, half = padded(torch, at, x, kernel, fill)
+    x, strides, dilations, half = padded(torch, attrs, x, kernel, fill)
     if is_maximum:
         call = (f.max_pool1d, f.max_pool2d, f.max_pool3d)[len(kernel) - 1]
         return call(x, kernel, strides, half, dilations, is_ceil)
     call = (f.avg_pool1d, f.avg_pool2d, f.avg_pool3d)[len(kernel) - 1]
-    return call(x, kernel, strides, half, is_ceil, bool(at.get("count_include_pad", 0)))
+    return call(x, kernel, strides, half, is_ceil, bool(attrs.get("count_include_pad", 0)))
 
 
 @operator("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL2", "ReduceProd")
-def _reduce(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
-    given = at.get("axes") if axes is None else ints(axes)
+def _reduce(torch: Any, attrs: Attributes, x: Any, axes: Any = None) -> Any:
+    given = attrs.get("axes") if axes is None else ints(axes)
     dims = tuple(given) if given else tuple(range(x.dim()))
-    keeps_dims, norm = bool(at.get("keepdims", 1)), partial(torch.linalg.vector_norm, x)
+    keeps_dims, norm = bool(attrs.get("keepdims", 1)), partial(torch.linalg.vector_norm, x)
     calls = {"Mean": x.mean, "Sum": x.sum, "Max": x.amax, "Min": x.amin, "L2": norm}
-    call = calls.get(at["_op"].removeprefix("Reduce"))
+    call = calls.get(attrs["_op"].removeprefix("Reduce"))
     if call is not None:
         return call(dim=dims, keepdim=keeps_dims)
     for axis in sorted((d % x.dim() for d in dims), reverse=True):
@@ -254,27 +262,27 @@ def _reduce(torch: Any, at: Attributes, x: Any, axes: Any = None) -> Any:
 
 
 @operator("Constant")
-def _constant(torch: Any, at: Attributes) -> Any:
-    if "value" in at:
-        return at["value"]
+def _constant(torch: Any, attrs: Attributes) -> Any:
+    if "value" in attrs:
+        return attrs["value"]
     for key in ("value_ints", "value_int", "value_floats", "value_float"):
-        if key in at:
-            return torch.tensor(at[key])
+        if key in attrs:
+            return torch.tensor(attrs[key])
     raise RuntimeError("a constant without a value of numbers")
 
 
 @operator("ConstantOfShape")
-def _constant_of_shape(torch: Any, at: Attributes, shape: Any) -> Any:
-    value = at.get("value")
+def _constant_of_shape(torch: Any, attrs: Attributes, shape: Any) -> Any:
+    value = attrs.get("value")
     if value is None:
-        return torch.zeros(ints(shape), device=at["_device"])
-    return torch.full(ints(shape), value.item(), dtype=value.dtype, device=at["_device"])
+        return torch.zeros(ints(shape), device=attrs["_device"])
+    return torch.full(ints(shape), value.item(), dtype=value.dtype, device=attrs["_device"])
 
 
 @operator("Trilu")
-def _trilu(torch: Any, at: Attributes, x: Any, k: Any = None) -> Any:
+def _trilu(torch: Any, attrs: Attributes, x: Any, k: Any = None) -> Any:
     shift = 0 if k is None else int(k)
-    return torch.triu(x, shift) if at.get("upper", 1) else torch.tril(x, shift)
+    return torch.triu(x, shift) if attrs.get("upper", 1) else torch.tril(x, shift)
 
 
 @operator("ScatterND")
@@ -285,9 +293,9 @@ def _scatter_nd(torch: Any, _: Attributes, x: Any, index: Any, updates: Any) -> 
 
 
 @operator("ArgMax", "ArgMin")
-def _arg(torch: Any, at: Attributes, x: Any) -> Any:
-    call = torch.argmax if at["_op"] == "ArgMax" else torch.argmin
-    return call(x, at.get("axis", 0), bool(at.get("keepdims", 1)))
+def _arg(torch: Any, attrs: Attributes, x: Any) -> Any:
+    call = torch.argmax if attrs["_op"] == "ArgMax" else torch.argmin
+    return call(x, attrs.get("axis", 0), bool(attrs.get("keepdims", 1)))
 
 
 def _load() -> None:

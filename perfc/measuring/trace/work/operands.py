@@ -91,18 +91,18 @@ def dtype_in(kernels: Iterable[str]) -> DType | None:
     return min(known, key=lambda d: d.bits, default=None)
 
 
-def tensor_of(given: TensorArgument, listed: DType | None) -> OperandTensor | None:
+def tensor_of(argument: TensorArgument, listed: DType | None) -> OperandTensor | None:
     """Return an operand; None if its element type is unknown.
 
     Args:
-        given: argument of a trace.
+        argument: argument of a trace.
         listed: element type for members of lists, for which traces record none.
     """
-    dtype = dtype_of(given.dtype) if given.dtype else listed
+    dtype = dtype_of(argument.dtype) if argument.dtype else listed
     if dtype is None:
         return None
-    packed = PACKED if given.dtype.endswith("x2") else 1
-    return OperandTensor(dtype, given.sizes, packed, given.held)
+    packed = PACKED if argument.dtype.endswith("x2") else 1
+    return OperandTensor(dtype, argument.sizes, packed, argument.held)
 
 
 def promoted(
@@ -120,14 +120,14 @@ def promoted(
 
     Source: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
     """
-    given = list(tensors)
+    operands = list(tensors)
     best, rank = DType.BOOL, -1
-    for group in ([t for t in given if t.sizes], [t for t in given if not t.sizes]):
+    for group in ([t for t in operands if t.sizes], [t for t in operands if not t.sizes]):
         category = max((category_of(t.dtype) for t in group), default=-1)
         if category > rank:
-            same = [t.dtype for t in group if category_of(t.dtype) == category]
-            wide = max(same, key=lambda d: d.bits)
-            if {DType.F16, DType.BF16} <= {*same} and wide.bits == 16:
+            dtypes = [t.dtype for t in group if category_of(t.dtype) == category]
+            wide = max(dtypes, key=lambda d: d.bits)
+            if {DType.F16, DType.BF16} <= {*dtypes} and wide.bits == 16:
                 wide = DType.F32
             if rank >= 0 and wide is DType.F64:
                 wide = DType.F32  # a wrapped number of Python, which has the default type
@@ -161,27 +161,27 @@ class CallOperands:
         self.listed = dtype_in(kernels)
         self.result = None if call.result is None else self.tensor(call.result)
 
-    def tensor(self, given: TensorArgument) -> OperandTensor:
+    def tensor(self, argument: TensorArgument) -> OperandTensor:
         """Return a tensor with its element type."""
-        made = tensor_of(given, self.listed)
-        if made is None or made.numel > MOST_ELEMENTS or min(made.sizes, default=1) < 0:
-            raise UnknownOperandError(given.dtype)
-        return made
+        operand = tensor_of(argument, self.listed)
+        if operand is None or operand.numel > MOST_ELEMENTS or min(operand.sizes, default=1) < 0:
+            raise UnknownOperandError(argument.dtype)
+        return operand
 
-    def tensors(self, at: int) -> list[OperandTensor]:
+    def tensors(self, index: int) -> list[OperandTensor]:
         """Return the tensors of an argument, several for a list."""
-        given = self.call.arguments[at] if at < len(self.call.arguments) else None
-        if isinstance(given, TensorArgument) and self.signature.roles[at : at + 1] == "l":
+        argument = self.call.arguments[index] if index < len(self.call.arguments) else None
+        if isinstance(argument, TensorArgument) and self.signature.roles[index : index + 1] == "l":
             raise UnknownOperandError("l")  # old traces have a result first, of unknown operands
-        if isinstance(given, TensorArgument):
-            return [self.tensor(given)]
-        several = given if isinstance(given, tuple) else ()
+        if isinstance(argument, TensorArgument):
+            return [self.tensor(argument)]
+        several = argument if isinstance(argument, tuple) else ()
         return [self.tensor(t) for t in several if isinstance(t, TensorArgument)]
 
     def with_roles(self, roles: str) -> list[OperandTensor]:
         """Return the tensors of all arguments with one of some roles."""
-        places = (at for at, role in enumerate(self.signature.roles) if role in roles)
-        return [t for at in places for t in self.tensors(at)]
+        indices = (i for i, role in enumerate(self.signature.roles) if role in roles)
+        return [t for i in indices for t in self.tensors(i)]
 
     def one(self, role: str) -> OperandTensor:
         """Return the tensor of a role.
@@ -189,16 +189,16 @@ class CallOperands:
         Raises:
             UnknownOperandError: there is none.
         """
-        given = self.with_roles(role)
-        if not given:
+        tensors = self.with_roles(role)
+        if not tensors:
             raise UnknownOperandError(role)
-        return given[0]
+        return tensors[0]
 
     def value(self, role: str) -> Argument:
         """Return the number or the numbers of a role; None if not recorded."""
-        at = self.signature.roles.find(role)
-        given = self.call.arguments[at] if 0 <= at < len(self.call.arguments) else None
-        return None if isinstance(given, TensorArgument) else given
+        index = self.signature.roles.find(role)
+        argument = self.call.arguments[index] if 0 <= index < len(self.call.arguments) else None
+        return None if isinstance(argument, TensorArgument) else argument
 
     def extents(self, role: str, rank: int) -> tuple[int, ...]:
         """Return a number for each axis; a single recorded number applies to all axes.
@@ -206,9 +206,9 @@ class CallOperands:
         Raises:
             UnknownOperandError: they are not recorded.
         """
-        given = self.value(role)
-        several = given if isinstance(given, tuple) else (given,)
-        made = tuple(e for e in several if isinstance(e, int))
-        if len(made) not in (1, rank):
+        recorded = self.value(role)
+        several = recorded if isinstance(recorded, tuple) else (recorded,)
+        numbers = tuple(e for e in several if isinstance(e, int))
+        if len(numbers) not in (1, rank):
             raise UnknownOperandError(role)
-        return made * (rank // len(made))
+        return numbers * (rank // len(numbers))
