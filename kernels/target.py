@@ -51,7 +51,10 @@ def _six_digits(value: float) -> float:
 
 
 def _number(value: float) -> str:
-    """Return small integers and integer bytes as such, other numbers with six digits."""
+    """Return integers below 1e7 and multiples of 1 KiB exactly, other numbers with six digits.
+
+    Integers from 1e15 on are not exact in a float.
+    """
     if value == int(value) and abs(value) < 1e15 and (abs(value) < 1e7 or value % 1024 == 0):
         return str(int(value))
     text = f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")

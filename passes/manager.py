@@ -53,9 +53,10 @@ class Instrument(Protocol):
 
 
 MOST_MODULES, MOST_NODES = 8, 20_000
-"""Modules read last whose results outlive their reports, and most nodes of such a module."""
+"""Maximum modules whose results are cached beyond their reports, the latest; and the maximum nodes
+of a module that is cached."""
 MOST_RESULTS = 96
-"""Results of such a module that are retained; the oldest makes room for another."""
+"""Maximum cached results of a module; the oldest is dropped first."""
 Shared: TypeAlias = dict[tuple[Module, Hashable], Any]
 ABSENT = object()
 LAST_READ: OrderedDict[Module, Shared] = OrderedDict()

@@ -12,7 +12,7 @@ MIDDLE_SHARE = 0.41
 """Half-width of the central 50 % of a normal distribution over that of its central 90 %."""
 
 HIGH_ERROR, MEDIUM_ERROR = 0.10, 0.25
-"""Error that half of such values stay within, up to which confidence is high, or medium."""
+"""Largest median error of a prediction with high confidence, and with medium confidence."""
 
 
 @record

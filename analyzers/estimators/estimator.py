@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 @frozen
 class Execution:
-    """Kernels on a machine under a runtime, of which an estimator says what they take.
+    """Kernels of a run on a machine under a runtime, whose times an estimator predicts.
 
     Args:
-        bounds: their roofline.
-        kernels: the kernels it is of, with their runtime.
-        module: typed and canonical, what the kernels are of; without it nobody knows what whole
-            steps taught.
-        folder: where the weights of the operator predictor lie.
-        host_launch_s: what the host takes for each launch, None where nobody says.
-        framework: whose kernels run, where it is known.
+        bounds: roofline of the kernels.
+        kernels: the kernels, with their runtime.
+        module: typed and canonical module of the kernels; None if unknown, then corrections fitted
+            to whole steps are left out.
+        folder: folder of the weights of the operator predictor.
+        host_launch_s: host time of each launch; None if not given.
+        framework: framework whose kernels run; empty if unknown.
         analyses: results of the passes over the module.
     """
 

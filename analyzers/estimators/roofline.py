@@ -19,14 +19,14 @@ ANY = "any"
 
 @record
 class SustainedShare:
-    """A sustained roofline and the ratio of measured to sustained time of such kernels."""
+    """Sustained time of a kernel, and measured over sustained time of kernels of its kind."""
 
     sustained_s: float
     ratio: Interval
 
 
 class SustainedRoofline(Estimator):
-    """Knows every kernel of every machine, none of them well."""
+    """Estimates every kernel of every machine, with wide intervals: the last resort."""
 
     predictor = Predictor.ROOFLINE
 

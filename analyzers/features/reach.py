@@ -45,6 +45,7 @@ def memory_bytes_per_s(sheet: Sheet) -> float:
     Volta and later data-centre machines reach 0.88 of the rated one, Pascal and Turing, whose
     memory carries its error correction in band or has fewer loads in flight, 0.74.
     """
+    # 0 is no CUDA machine; 7.5 is Turing
     poor = 0 < sheet.generation < UNIFIED_CACHE or sheet.generation == 7.5
     return (POOR_SHARE if poor else PLAIN_SHARE) * sheet.device_bytes_per_s
 

@@ -46,7 +46,7 @@ class TrainingBudget:
         folder: folder of checkpoints and logs; None for none. Training goes on from one that is
             there.
         scale: share of the paper's hidden size and epochs that this machine has time for.
-        epochs: most of a network's, in place of its recipe's; None for those.
+        epochs: maximum epochs of a network; None for those of its recipe.
         is_faithful: whether networks are trained by the papers' recipes, else by ours, which need
             less time.
         unlabelled: folder of graphs that nobody measured, as `perfc data build graphs` writes it;
@@ -69,16 +69,16 @@ class TrainingBudget:
 
 @cached_entity
 class GraphEstimates:
-    """One number a row: what is estimated, the ends of its nine-in-ten interval.
+    """Estimates and 90 % prediction intervals, one number for each row.
 
     Args:
         value: in the unit of the quantity.
         low: NaN where the predictor gives no interval.
         high: its other end.
-        far: the graph is unlike those trained on, whatever the machine.
-        unknown: nothing of the machine was trained on.
-        unfamiliar: nothing built like the graph was trained on, and the interval is that of such
-            graphs; None where the predictor does not look.
+        far: True if the graph is far from all training graphs, on any machine.
+        unknown: True if no training row is of the machine.
+        unfamiliar: True if no training graph is built from similar blocks, so that the interval is
+            the wider one of such graphs; None if the predictor does not distinguish them.
     """
 
     value: Array

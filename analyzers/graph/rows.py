@@ -35,15 +35,15 @@ class GraphRow:
 
     Args:
         graph: name of its graph.
-        architecture: what splits go by; one architecture may have graphs of several input sizes.
+        architecture: unit of splits, held out as a whole; may have graphs of several input sizes.
         setting: how it was run.
         target: name of the machine's target.
         batch: images.
         time_s: time of one step.
-        memory_bytes: most that was allocated; NaN where not measured, as those below.
+        memory_bytes: peak of allocated memory. NaN if not measured, as for the fields below.
         energy_j: energy of one step.
         power_w: mean board power.
-        floor_s: what no launch of it beats, together; 0 where nobody counted.
+        floor_s: sum of the lower bounds of all launches; 0 if not computed.
         sm_active: mean share of multiprocessors that have work; NaN where not measured.
     """
 

@@ -34,13 +34,13 @@ LONGEST = _FITTED["longest_side"].number
 GROWTH = _FITTED["growth"].number
 """Exponent of the distance with which a machine's common error grows, below a distance of 1."""
 LEAST_DISTANCE = 0.1
-"""Limits of the distance between machines."""
 FURTHEST = 1e3
-"""Machines of one sheet still are not the same; of those beyond the other nothing is known."""
+"""Limits of the distance between machines: two with equal data sheets still differ by the first;
+beyond the second all machines count as equally far."""
 AT_ONCE = 1.0
-"""Least distance of steps and whole runs: three machines cannot tell what a lesser one is worth."""
+"""Minimum distance for steps and whole runs: measured on three machines, too few for a smaller."""
 UNMEASURED_WIDENING = _FITTED["unmeasured_widening"].number
-"""Times the width where no device was ever left out, so that nobody knows how far it carries."""
+"""Factor of the width of intervals of a class in which no held-out machine was ever tested."""
 EXTRAPOLATED = _FITTED["extrapolated"].number
 """Upper over lower end of an interval above which a prediction is reported as an extrapolation.
 

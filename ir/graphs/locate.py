@@ -35,6 +35,7 @@ def find_node(graph: Graph, wanted: str) -> tuple[int, Node]:
         if any(wanted == v.name for v in node.results):
             return i, node
     number = wanted.removeprefix("#")
+    # nine digits or more are no index of a node: int() of a long text is slow
     if number.isdecimal() and len(number) < 9 and int(number) < len(nodes):
         return int(number), nodes[int(number)]
     folded = _dotted(wanted)

@@ -33,12 +33,11 @@ MOST_KEPT = 8
 
 @frozen
 class Sizes(Transform):
-    """Types at formulas, checked with the numbers of all symbols put in.
+    """Shape inference with symbolic extents, checked by inference with the values of all symbols.
 
-    Inference runs with symbols and once more with their values. Values that contradict each other
-    or the model, or leave an extent negative, are an error; those that nobody gave are changed
-    until they are none. Where the formulas leave open what the numbers tell, or are wrong there,
-    numbers stand in the place of as few symbols as that takes.
+    It is an error if values contradict each other or the model, or make an extent negative. Values
+    that the user did not give are changed until there is no error. If a formula is less precise
+    than the number, or differs from it, as few symbols as possible are replaced by their values.
 
     Args:
         given: symbols whose values the user gave, so that they are not changed.

@@ -30,10 +30,10 @@ class Block:
 
 
 def module_of(node: Node) -> str | None:
-    """Return the repeated module that a node is in, "" for none, None where no name says it.
+    """Return the repeated module that a node is in, "" for none, None if no name tells.
 
-    By its call of checkpointing, the name of a parameter that it reads, or its own if that is a
-    path.
+    The module is in the first of these names: the call of checkpointing around the node, a
+    parameter that the node reads, the node itself if its name is a path.
     """
     if node.loc.checkpoint:
         return node.loc.checkpoint

@@ -14,7 +14,7 @@ from perfc.errors import ParseError, reason_of
 from .cache_folder import cached
 
 LARGEST_BYTES = 1 << 20
-"""Maximum bytes of a file that somebody wrote by hand; a larger one is another file."""
+"""Maximum bytes of a file; those written by hand are far smaller."""
 MOST_PARTS = 64
 """Maximum parts of a dotted key; tomllib needs quadratic time in them."""
 LARGEST_INTEGER = (1 << 63) - 1

@@ -291,6 +291,7 @@ class _FlagReader:
 
 def _flat(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the entries of nested objects with dotted keys."""
+    # the limit bounds recursion; no option nests as deep
     if not isinstance(tree, dict) or prefix.count(".") > 8:
         return
     for key, value in tree.items():

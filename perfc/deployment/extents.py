@@ -54,9 +54,9 @@ AXES: Mapping[str, tuple[str, Basis, tuple[Callable[[SymbolPlace], bool], ...]]]
     BATCH: ("batch", Basis.BATCH, (is_batch,)),
     SEQUENCE: ("sequence", Basis.SEQUENCE, (is_token_axis, is_embedded_axis)),
 }
-"""Common names of extents: description, meaning of such symbols, places of such symbols.
+"""By common name of an extent: its description, what the symbol counts, and predicates of axes.
 
-The first place that some input has is used.
+The predicates are tried in order; the first that holds for an axis of some input names the symbol.
 """
 
 
@@ -142,7 +142,7 @@ def _symbolic(
     extents: dict[str, Dim] = {}
     for _, place in matching:
         extent = place.shape[place.axis]
-        # of a multiple the factors are no lengths themselves
+        # an extent that is a multiple of a symbol, as 2 * batch, does not name the symbol
         key, *others = [a.key for a in symbols(extent)] or [""]
         is_such = key != str(extent) or roles.basis(key) in (basis, Basis.NOTHING)
         if key in declared and not others and is_such:

@@ -93,9 +93,10 @@ def fleets(
 ) -> list[ServingReport]:
     """Return the cheapest fleets that serve the rate of the load within limits, cheapest first.
 
-    Of each engine the batch counts that delivers most within the limits, once more behind engines
-    that compute prompts alone. A fleet begins below the engines that this takes and grows until its
-    simulated tails hold. ``most`` limits simulations.
+    For each engine, the batch with the highest throughput within the limits is chosen, once with
+    its own prefill and once with disaggregated prefill. A fleet starts with fewer engines than that
+    throughput requires, and grows until the simulated percentiles are within the limits. ``most``
+    is the maximum number of simulations.
     """
     rate = query.load.rate
     batches_of: dict[tuple[object, ...], list[ServingSetting]] = {}

@@ -184,7 +184,7 @@ def named_host_model(
         for name in sorted(every)
         if name.split()[0] == f"{platform}{BENCH}" and (has_experts or EXPERTS not in name.split())
     ]
-    # of one version the last ones count: those of the same kind, and of experts
+    # `_nearest` prefers the last of equal versions: hosts of the requested kind, then of experts
     named = [*benchmarks, *servers] if is_served else [*servers, *benchmarks]
     name = _nearest(named, version) or next(iter(servers), runtime)
     law = every.get(name, HostModel())

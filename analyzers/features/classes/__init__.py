@@ -63,15 +63,16 @@ class KernelClass(ABC):
     optional: ClassVar[Mapping[str, float]] = {}
     """Columns a row may leave out, with the value that stands for them."""
     by_framework: ClassVar[tuple[str, ...]] = ()
-    """Those of ``optional`` that a model does not tell: whose kernel it is, how it quantises."""
+    """Columns of ``optional`` that do not follow from a model: the framework of the kernel, how it
+    quantises."""
     untuned: ClassVar[frozenset[tuple[float, ...]]] = frozenset()
-    """Values of these that were timed without the tuner which engines run: nobody means them."""
+    """Values of ``by_framework`` timed without the autotuner that engines run: never predicted."""
     chosen_by: ClassVar[tuple[str, ...]] = ()
     """Other parameters, few values each, by which frameworks choose; the most informative first."""
     derived: ClassVar[tuple[str, ...]] = ()
     """Extents that follow from the others, but for a remainder: they distinguish no two kernels."""
     increasing: ClassVar[tuple[str, ...]] = ()
-    """Features in which time over scale may only rise; physics says so."""
+    """Features in which time over ``scale_s`` may only rise, for physical reasons."""
     categories: ClassVar[tuple[str, ...]] = ()
     """Kinds of rows whose intervals are calibrated separately; empty for all together."""
 

@@ -312,6 +312,7 @@ class MultiHeadAttention(AttentionLike):
         """Return b, s, keys of this call, d, v."""
         h = self.num_heads
         q, k, v = ranked(ins, 0, 3, 5), ranked(ins, 1, 3, 4, 5), ranked(ins, 2, 3, 4)
+        # packed queries, keys and values: [b, s, heads, 3, d]
         if q is not None and len(q) == 5:
             return q[0], q[1], q[1], q[4], q[4]
         b, s, width = either(axis(q, 0), axis(k, 0)), either(axis(q, 1)), axis(q, 2)
@@ -319,6 +320,7 @@ class MultiHeadAttention(AttentionLike):
             third = either() if width is None else width // (3 * h)
             return b, s, s, third, third
         d = None if width is None else width // h
+        # packed keys and values: [b, keys, heads, 2, d]
         if k is not None and len(k) == 5:
             return b, s, k[1], either(d, k[4]), k[4]
         if (k is not None and len(k) == 4) or (v is not None and len(v) == 4):

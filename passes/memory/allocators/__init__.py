@@ -86,14 +86,14 @@ def replay(
     persistent: set[int] = set()
     for _ in range(max(runs, 1)):
         reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
-        # what earlier runs left is held even where this one asks for nothing
+        # memory that earlier runs left allocated counts from the first step
         reserved[0], allocated[0] = allocator.reserved_bytes, allocator.allocated_bytes
         for step, key, nbytes in every:
             if key in persistent:
                 continue
             at = step if step > 0 else 0
             if nbytes < 0:
-                # what is given back lived while the kernel ran
+                # a buffer that this step frees was still allocated while its kernel ran
                 if allocator.allocated_bytes > allocated[at]:
                     allocated[at] = allocator.allocated_bytes
                 allocator.free(key)

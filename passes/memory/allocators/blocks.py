@@ -45,7 +45,7 @@ class FreeBlocks:
         del self.blocks[block.address]
 
     def best(self, nbytes: int) -> MemoryBlock | None:
-        """Return the smallest that is large enough, the lowest of such; None where none is."""
+        """Return the smallest block that is large enough (best fit); None if there is none."""
         at = bisect_left(self.order, (nbytes, 0))
         return self.blocks[self.order[at][1]] if at < len(self.order) else None
 

@@ -101,7 +101,7 @@ class Matching:
             [self.left.shapeless(n) for n in self.old.nodes],
             [self.right.shapeless(n) for n in self.new.nodes],
         )
-        # what types decide comes first: without them, layers of equal kind look equal
+        # nodes that their types distinguish are matched first: without types, layers look equal
         self.colours(*self.strict)
         self.colours(*rough, is_sure=True)
         self.runs()

@@ -61,7 +61,7 @@ def thinned(sweep: Sweep) -> Sequence[Point]:
     changes = [c for c in sweep.crossovers if c.what == "model"]
     name, ends = changes[0].symbol, {v for c in changes for s in c.spans for v in (s.first, s.last)}
     is_single = all(a.name == name or len(a.values) == 1 for a in sweep.axes)
-    # of a single swept size powers of two besides
+    # if only one size is swept, powers of two are shown as well
     selected = [
         p for p in points if (v := p.dims[name]) in ends or (is_single and v & (v - 1) == 0)
     ]
