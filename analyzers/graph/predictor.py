@@ -268,6 +268,6 @@ def predictor(
     except ImportError as error:
         hint = "pip install 'perfc-lab[gnn]'"
         raise MissingExtraError(f"{name} needs {error.name}", hint=hint) from None
-    made = module.PREDICTOR(variant, quantity)
-    assert isinstance(made, GraphPredictor)
-    return made
+    result = module.PREDICTOR(variant, quantity)
+    assert isinstance(result, GraphPredictor)
+    return result

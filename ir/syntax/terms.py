@@ -76,22 +76,22 @@ class Terms(Lexer):
     def value_type(self) -> Type:
         """Read ``f16[N, 3]``, ``seq<…>``, ``opt<…>``, ``map<…>`` or ``?``."""
         self.enter()
-        made: Type
+        result: Type
         start = self.start
         if self.eat("?"):
-            made = self._tensor(DType.UNKNOWN) if self.at("[") else UNKNOWN
+            result = self._tensor(DType.UNKNOWN) if self.at("[") else UNKNOWN
         else:
             code = self.take("name", "a type")
             if code in BY_CODE:
-                made = self._tensor(BY_CODE[code])
+                result = self._tensor(BY_CODE[code])
             elif code not in ("seq", "opt", "map"):
                 raise self.error(f"no type {code}", start)
             else:
                 self.expect("<")
-                made = self._container(code)
+                result = self._container(code)
                 self.expect(">")
         self.depth -= 1
-        return made
+        return result
 
     def _container(self, code: str) -> Type:
         match code:
@@ -182,19 +182,19 @@ class Terms(Lexer):
 
     def _compound(self, word: str) -> object:
         self.expect("(")
-        made: object
+        result: object
         if word == "type":
-            made = self.value_type()
+            result = self.value_type()
         elif word == "bytes":
             start = self.start
             try:
-                made = bytes.fromhex(self.string())
+                result = bytes.fromhex(self.string())
             except ValueError:
                 raise self.error("bytes are hexadecimal", start) from None
         else:
             return self._known()
         self.expect(")")
-        return made
+        return result
 
     def _known(self) -> Known:
         start = self.start

@@ -129,5 +129,5 @@ class Casting:
         dtype = self.stored.of(v)
         if not isinstance(v.type, TensorType) or dtype is v.type.dtype or v.weight is not None:
             return v
-        made = self.values[v] = Value(v.name, replace(v.type, dtype=dtype), v.known, v.weight)
-        return made
+        result = self.values[v] = Value(v.name, replace(v.type, dtype=dtype), v.known, v.weight)
+        return result

@@ -102,5 +102,5 @@ class Mixing:
         type_ = retyped(v.type, self.narrow)
         if type_ == v.type:
             return v
-        made = self.values[v] = Value(v.name, type_, v.known, v.weight)
-        return made
+        result = self.values[v] = Value(v.name, type_, v.known, v.weight)
+        return result

@@ -256,13 +256,13 @@ def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
                 rewriter.redefine(v, Value(v.name, UNKNOWN, v.known))
     for v, position in axis.fixed:
         rewriter.redefine(v, _reshaped(v, position, symbol(name, 1)))
-    made = replace(
+    result = replace(
         with_graph(module, rewriter.result()),
         symbols=(*module.symbols, SymbolDecl(name, size, 1, basis=basis)),
     )
     before = _outputs(Analyses().apply(Sizes(), module))
     try:
-        after = _outputs(Analyses().apply(Sizes((name,)), made))
+        after = _outputs(Analyses().apply(Sizes((name,)), result))
         unchanged = [v for v in after if v in before and axis.size in (v[1].shape or ())[:2]]
         why = "".join(f"output {name}: {type_} stays as it is" for name, type_ in unchanged[:1])
     except ShapeError as error:
@@ -273,7 +273,7 @@ def opened(module: Module, name: str, axis: NamedExtent, size: int) -> Module:
             where=f"--{name}",
             hint=f"export it with a symbol as its {words}",
         )
-    return made
+    return result
 
 
 def _reshaped(v: Value, position: int, extent: Dim) -> Value:

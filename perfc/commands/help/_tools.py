@@ -120,20 +120,20 @@ def schema(tool: str) -> dict[str, Any]:
 def parameter_schema(parameter: click.Parameter) -> dict[str, Any]:
     """Return the JSON Schema of one option or argument."""
     if isinstance(parameter, click.Option) and parameter.is_flag:
-        made: dict[str, Any] = {"type": "boolean"}
+        result: dict[str, Any] = {"type": "boolean"}
     else:
-        made = value_schema(parameter)
+        result = value_schema(parameter)
     if getattr(parameter, "multiple", False) or parameter.nargs == -1:
         # one value may be given without its array
-        kinds = made["type"] if isinstance(made["type"], list) else [made["type"]]
+        kinds = result["type"] if isinstance(result["type"], list) else [result["type"]]
         least = {"minItems": 1} if parameter.required else {}
-        made = {"type": ["array", *kinds], "items": made, **least}
+        result = {"type": ["array", *kinds], "items": result, **least}
     text = getattr(parameter, "help", None)
     if isinstance(parameter, DeploymentOption):
         text = parameter.help_text()
     if text:
-        made["description"] = " ".join(text.split())
-    return made
+        result["description"] = " ".join(text.split())
+    return result
 
 
 def value_schema(parameter: click.Parameter) -> dict[str, Any]:

@@ -53,9 +53,9 @@ def exported(path: str, folder: str) -> str:
             f"Keras {keras.__version__} may run code of the file: pip install -U keras"
         )
     model = keras.saving.load_model(path, compile=False, safe_mode=True)
-    made = os.path.join(folder, "saved")
-    model.export(made, format="tf_saved_model", verbose=False)
-    return made
+    result = os.path.join(folder, "saved")
+    model.export(result, format="tf_saved_model", verbose=False)
+    return result
 
 
 def reason(error: Exception) -> str:

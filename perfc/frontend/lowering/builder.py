@@ -87,17 +87,17 @@ class GraphBuilder:
 
     def type(self, meta: Meta) -> TypeProto:
         """Return the declared type of a tensor; equal ones are one object."""
-        made = self.types.get(meta)
-        if made is None:
+        result = self.types.get(meta)
+        if result is None:
             shape = tuple(text_of(s, self.symbols) for s in meta.sizes)
-            made = self.types[meta] = TypeProto(TypeKind.TENSOR, meta.dtype, shape)
-        return made
+            result = self.types[meta] = TypeProto(TypeKind.TENSOR, meta.dtype, shape)
+        return result
 
     def reserved(self, name: str, stem: str = "constant") -> str:
         """Return a name for a value: that of the model, unless it is empty or used."""
-        made = self.fresh(name or stem) if not name or name in self.constants else name
-        self.constants[made] = made
-        return made
+        result = self.fresh(name or stem) if not name or name in self.constants else name
+        self.constants[result] = result
+        return result
 
     def input(self, name: str, meta: Meta, *, has_past: bool = False) -> None:
         """Add an input of the model; its unknown extents become symbols."""
@@ -168,10 +168,10 @@ class GraphBuilder:
         if isinstance(value, ProtoGraph):
             return attribute_of(name, value)
         key = name, type(value), value
-        made = self.attributes.get(key)
-        if made is None:
-            made = self.attributes[key] = attribute_of(name, value)
-        return made
+        result = self.attributes.get(key)
+        if result is None:
+            result = self.attributes[key] = attribute_of(name, value)
+        return result
 
     def node(
         self,

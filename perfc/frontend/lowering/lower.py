@@ -245,8 +245,8 @@ class Lowering:
         n_outputs = len(source.output)
         # the reader shares equal attributes; in a function they may stand for its caller's
         as_read = (cls, key, version, n_outputs, *map(id, source.attribute))
-        if scope.arguments is None and (made := self.read.get(as_read)) is not None:
-            return made
+        if scope.arguments is None and (result := self.read.get(as_read)) is not None:
+            return result
         attributes = self.attributes(source, scope)
         attributes = self.symbols.opaque(key, attributes) if cls is Opaque else attributes
         identity = (cls, key, version, n_outputs, *attributes.items())

@@ -151,12 +151,12 @@ def _mvn(c: LayerCall) -> str:
         c.followers.append((follower.layer.index, port))
     if is_map:
         vectors[1] = vectors[1] or c.builder.filled(known, meta.dtype)
-        made = c.emit("InstanceNormalization", c.x, *vectors, epsilon=epsilon)
+        result = c.emit("InstanceNormalization", c.x, *vectors, epsilon=epsilon)
     else:
-        made = c.emit(
+        result = c.emit(
             "LayerNormalization", c.x, *vectors, axis=axes[0] - meta.rank, epsilon=epsilon
         )
-    return made
+    return result
 
 
 def _follower(c: LayerCall, port: int, kind: str) -> LayerCall | None:

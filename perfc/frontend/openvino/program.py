@@ -47,9 +47,9 @@ def read_openvino(model: str | bytes) -> ProtoModel:
         declare_inputs(scope)
         lower_layers(scope)
         declare_outputs(scope)
-    made = builder.model("OpenVINO")
-    made.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
-    return made
+    result = builder.model("OpenVINO")
+    result.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
+    return result
 
 
 def declare_inputs(scope: LayerScope) -> None:

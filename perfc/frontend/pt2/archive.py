@@ -200,14 +200,14 @@ def constants_of(archive: zipfile.ZipFile) -> dict[str, bytes]:
         return {}
     if entries[table[0]].file_size > MOST_BYTES:
         raise ModelError(f"a table of constants of more than {MOST_BYTES >> 20} MiB", hint=SAVE)
-    made: dict[str, bytes] = {}
+    result: dict[str, bytes] = {}
     for name, constant in parsed(content_of(archive, entries[table[0]]))["config"].items():
         info = entries.get(f"{table[1]}{constant['path_name']}")
         strides = [step["as_int"] for step in constant["tensor_meta"]["strides"]]
         is_contiguous = strides == sorted(strides, reverse=True) and not constant["use_pickle"]
         if info is not None and info.file_size <= MOST_CONSTANT_BYTES and is_contiguous:
-            made[name] = content_of(archive, info)
-    return made
+            result[name] = content_of(archive, info)
+    return result
 
 
 def refused(names: list[str]) -> ModelError:

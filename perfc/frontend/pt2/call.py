@@ -104,7 +104,7 @@ class ProgramScope(ValueScope):
             given: names of the values in this graph that it takes.
             frames: lines of the program that call it, outermost first.
         """
-        made = ProgramScope(
+        result = ProgramScope(
             self.builder,
             graph["tensor_values"],
             {**self.sizes, **graph["sym_int_values"]},
@@ -115,9 +115,9 @@ class ProgramScope(ValueScope):
         )
         formal = [raw for each in graph["inputs"] for raw in names_of(each)]
         for raw, actual in zip(formal, given, strict=True):
-            made.values[raw] = self.values[actual]
-            made.metas[raw] = replace(made.meta(raw), dtype=self.meta(actual).dtype)
-        return made
+            result.values[raw] = self.values[actual]
+            result.metas[raw] = replace(result.meta(raw), dtype=self.meta(actual).dtype)
+        return result
 
     def size(self, given: Mapping[str, Any]) -> Size:
         """Return a ``SymIntArgument``."""

@@ -72,9 +72,9 @@ def read_program(model: str | bytes, root: str = "") -> ProtoModel:
     with reading(where, "its program does not keep to the schema", hint):
         archive = read_archive(model, where)
         folder = os.path.realpath(root or os.curdir)
-        made = translated(archive.program, archive.ties, folder, archive.constants)
-    made.origin = archive.origin
-    return made
+        result = translated(archive.program, archive.ties, folder, archive.constants)
+    result.origin = archive.origin
+    return result
 
 
 def translated(
@@ -110,11 +110,11 @@ def translated(
     lower_nodes(scope, graph["nodes"], 0)
     for spec in module["signature"]["output_specs"]:
         declare_output(scope, spec)
-    made = builder.model("torch.export", str(program.get("torch_version", "")))
-    made.ranges = ranges_of(builder, program.get("range_constraints") or {})
-    sizes = {info.name: graph["tensor_values"][info.name]["sizes"] for info in made.graph.input}
-    made.examples = {name: [*map(example_of, given)] for name, given in sizes.items()}
-    return made
+    result = builder.model("torch.export", str(program.get("torch_version", "")))
+    result.ranges = ranges_of(builder, program.get("range_constraints") or {})
+    sizes = {info.name: graph["tensor_values"][info.name]["sizes"] for info in result.graph.input}
+    result.examples = {name: [*map(example_of, given)] for name, given in sizes.items()}
+    return result
 
 
 def ranges_of(builder: GraphBuilder, allowed: Mapping[str, Any]) -> dict[str, SymbolRange]:
@@ -122,12 +122,12 @@ def ranges_of(builder: GraphBuilder, allowed: Mapping[str, Any]) -> dict[str, Sy
 
     PyTorch specializes for 0 and 1, so it writes a least value of 2 that it does not require.
     """
-    made: dict[str, SymbolRange] = {}
+    result: dict[str, SymbolRange] = {}
     for raw, limits in allowed.items():
         least, most = int(limits["min_val"] or 0), limits["max_val"]
         range_ = SymbolRange(least if least > 2 else 0, None if most is None else int(most))
-        made[builder.symbols.get(raw, raw)] = range_
-    return made
+        result[builder.symbols.get(raw, raw)] = range_
+    return result
 
 
 def example_of(size: Mapping[str, Any]) -> int | None:

@@ -27,7 +27,7 @@ def record_constructions() -> dict[int, str]:
         By identity of the module, as a stack trace is written.
     """
     kind: Any = import_module("torch.nn").Module
-    made, init, foreign = dict[int, str](), kind.__init__, foreign_files()
+    result, init, foreign = dict[int, str](), kind.__init__, foreign_files()
 
     @wraps(init)
     def recording(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -40,11 +40,11 @@ def record_constructions() -> dict[int, str]:
             if not is_base and not file.startswith(foreign):
                 frames.append(f'File "{file}", line {frame.f_lineno}, in {frame.f_code.co_name}\n')
             frame = frame.f_back
-        made[id(self)] = "  ".join(reversed(frames))
+        result[id(self)] = "  ".join(reversed(frames))
         init(self, *args, **kwargs)
 
     kind.__init__ = recording
-    return made
+    return result
 
 
 def with_constructions(program: Any, model: Any, made: Mapping[int, str]) -> None:

@@ -64,15 +64,15 @@ def program(
         shapes = {name: mapped(axes, value) for name, value in given.bound(model).items()}
 
     def traced(*, strict: bool) -> bytes:
-        made = torch.export.export(
+        result = torch.export.export(
             model, given.args, dict(given.kwargs), dynamic_shapes=shapes, strict=strict
         )
-        if any(VMAP in getattr(n.target, "__module__", "") for n in made.graph.nodes):
+        if any(VMAP in getattr(n.target, "__module__", "") for n in result.graph.nodes):
             # shapes inside are those of one example
-            made = made.run_decompositions({})
-        with_costs(made)
-        with_constructions(made, model, constructed or {})
-        return archived(made)
+            result = result.run_decompositions({})
+        with_costs(result)
+        with_constructions(result, model, constructed or {})
+        return archived(result)
 
     try:
         return traced(strict=False)

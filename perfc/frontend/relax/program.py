@@ -37,10 +37,10 @@ def read_relax(model: str | bytes) -> ProtoModel:
     document = read_document(model, where)
     hint = "save it with tvm.ir.save_json of TVM 0.22 or newer"
     with reading(where, "not a Relax module that perfc reads", hint):
-        made = translated(document)
+        result = translated(document)
     path = "" if isinstance(model, bytes) else model
-    made.origin = FileOrigin(path, document.nbytes, document.digest)
-    return made
+    result.origin = FileOrigin(path, document.nbytes, document.digest)
+    return result
 
 
 def translated(document: RelaxDocument) -> ProtoModel:

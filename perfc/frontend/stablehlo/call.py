@@ -124,13 +124,13 @@ class HloCall(Emitter):
         if number in scope.plain:
             return scope.plain[number]
         if number in scope.first:
-            made = self.emit("Transpose", scope.first[number], perm=LAST)
+            result = self.emit("Transpose", scope.first[number], perm=LAST)
         else:
             value, _ = scope.small[number]
             sizes = scope.metas[number].sizes
-            made = self.emit("Expand", value, self.shape([1 if s is None else s for s in sizes]))
-        scope.plain[number] = made
-        return made
+            result = self.emit("Expand", value, self.shape([1 if s is None else s for s in sizes]))
+        scope.plain[number] = result
+        return result
 
     def map_value(self, at: int) -> str:
         """Return a feature map, channels-first."""

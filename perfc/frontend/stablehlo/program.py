@@ -71,9 +71,9 @@ def read_stablehlo(path: str) -> ProtoModel:
         raise MissingExtraError(f"needs {answer['missing']} to parse it", hint=hint, where=where)
     if "error" in answer:
         raise ModelError(answer["error"], hint="write it with jax.export", where=where)
-    made = message_of(answer["functions"], where)
-    made.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
-    return made
+    result = message_of(answer["functions"], where)
+    result.origin = FileOrigin(path, len(data), hashlib.sha256(data).hexdigest())
+    return result
 
 
 def message_of(functions: Mapping[str, Any], where: str) -> ProtoModel:

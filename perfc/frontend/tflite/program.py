@@ -39,12 +39,12 @@ def read_flat(model: str | bytes) -> ProtoModel:
     try:
         hint = "convert it again with a released TensorFlow or LiteRT"
         with reading(where, "does not keep to the schema", hint):
-            made = FlatReader(file, file.root()).model()
+            result = FlatReader(file, file.root()).model()
     finally:
         file.close()
     path = "" if isinstance(model, bytes) else model
-    made.origin = FileOrigin(path, file.nbytes, file.digest())
-    return made
+    result.origin = FileOrigin(path, file.nbytes, file.digest())
+    return result
 
 
 @mutable

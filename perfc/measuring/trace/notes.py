@@ -9,22 +9,22 @@ from .facts import DeviceTrace
 
 def notes_of(trace: DeviceTrace) -> tuple[str, ...]:
     """Return sentences on what a trace lacks, and on the part of it that is summarized."""
-    made: list[str] = []
+    result: list[str] = []
     if trace.is_cut:
-        made.append("the file ends in the middle: what follows is missing")
+        result.append("the file ends in the middle: what follows is missing")
     if trace.unusable:
         what = plural(trace.unusable, "launch", "launches")
-        made.append(f"{what} without a duration, or with a negative one, left out")
+        result.append(f"{what} without a duration, or with a negative one, left out")
     if trace.is_host:
-        made.append("no kernel of a device in it: times of operators on the host")
+        result.append("no kernel of a device in it: times of operators on the host")
     if trace.replays > trace.joined:
         what = plural(trace.replays - trace.joined, "kernel")
-        made.append(f"{what} of graphs without operators and shapes: --capture adds them")
+        result.append(f"{what} of graphs without operators and shapes: --capture adds them")
     if trace.earlier[0]:
         (before, before_ns), (count, all_ns) = trace.earlier, trace.recorded
         text = f"{before:,} of {plural(count, 'launch', 'launches')} ({time(before_ns)} of "
         text += f"{time(all_ns)}) came before the trace began: {time(all_ns - before_ns)} without"
-        made.append(text if len(trace.launches) == count else f"{text}, as here")
+        result.append(text if len(trace.launches) == count else f"{text}, as here")
     if trace.step is not None:
         by_number = {s.number: s.kernel_ns for s in trace.steps}
         text = f"step {trace.step}: {time(by_number[trace.step])} of kernels"
@@ -35,8 +35,8 @@ def notes_of(trace: DeviceTrace) -> tuple[str, ...]:
         outside_ns = trace.recorded[1] - trace.earlier[1] - sum(times)
         outside = f"; {plural(count, 'launch', 'launches')} ({time(outside_ns)}) outside of steps"
         text += f"; {several if len(times) > 1 else 'the only step'}"
-        made.append(text + (outside if count else ""))
-    return tuple(made)
+        result.append(text + (outside if count else ""))
+    return tuple(result)
 
 
 def time(time_ns: int) -> str:

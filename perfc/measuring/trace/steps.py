@@ -53,12 +53,12 @@ def selected(
         ordered = sorted(times, key=times.__getitem__)
         step = ordered[(len(ordered) - 1) // 2] if step is None else step
         rows = steps[step]
-    made = trace.with_rows(range(len(durations)) if is_all else rows)
-    made.step = None if is_all else step
-    made.steps = tuple(StepTime(n, len(steps[n]), times[n]) for n in steps)
-    made.earlier = len(earlier), sum(durations[row] for row in earlier)
-    made.recorded = len(durations), sum(durations)
-    return made
+    result = trace.with_rows(range(len(durations)) if is_all else rows)
+    result.step = None if is_all else step
+    result.steps = tuple(StepTime(n, len(steps[n]), times[n]) for n in steps)
+    result.earlier = len(earlier), sum(durations[row] for row in earlier)
+    result.recorded = len(durations), sum(durations)
+    return result
 
 
 def launched_earlier(trace: DeviceTrace) -> Iterator[int]:

@@ -350,7 +350,7 @@ class HostTimeline:
             launch = launches.get(correlation, -1)
             if launch >= 0 and kinds[launch] == HostCall.GRAPH:
                 rows.setdefault(launch, []).append(at)
-        made: dict[int, tuple[int, int]] = {}
+        result: dict[int, tuple[int, int]] = {}
         used = len(self.operators)
         known: dict[tuple[int, ...], list[Graph]] = {}
         for place, launch in enumerate(sorted(rows, key=begins.__getitem__)):
@@ -367,9 +367,9 @@ class HostTimeline:
             executions = Numbering()
             for at, node in zip(order, nodes or (), strict=bool(nodes)):
                 execution = -1 if node.call < 0 else used + executions.number(node.execution)
-                made[at] = node.call, execution
+                result[at] = node.call, execution
             used += len(executions.numbers)
-        return made
+        return result
 
 
 def chosen(fitting: Sequence[Graph]) -> Graph | None:

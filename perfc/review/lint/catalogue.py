@@ -92,9 +92,9 @@ def load(info: RuleInfo) -> Rule:
 
     stem = info.path.stem
     cls = getattr(import_module(f"perfc.review.rules.{stem}"), _class_name(stem))
-    made = cls()
-    assert isinstance(made, Rule)
-    return made
+    result = cls()
+    assert isinstance(result, Rule)
+    return result
 
 
 def find(name: str) -> RuleInfo:

@@ -136,8 +136,8 @@ class Linter:
         subject = Subject(report, has_values)
         findings = (f for rule in self.rules for f in rule.check(subject))
         times = report.prediction.total.time_s, report.roofline.time_s
-        made = self._reported(findings, path, report.machine.name, times, report)
-        return replace(made, findings=tuple(with_sources(made.findings, report)))
+        result = self._reported(findings, path, report.machine.name, times, report)
+        return replace(result, findings=tuple(with_sources(result.findings, report)))
 
     def check_trace(self, summary: TraceSummary, path: str) -> Linted:
         """Return all findings in a trace; gains relate to its time."""

@@ -42,9 +42,9 @@ def example(cls: type[Op]) -> Example | None:
             break
         shapes = documentation(parent).sections.get("Shapes", "")
     for operands in _operands(cls, shapes):
-        made = _apply(cls, operands)
-        if made is not None:
-            return made
+        result = _apply(cls, operands)
+        if result is not None:
+            return result
     return None
 
 

@@ -185,7 +185,7 @@ class GnnLlm(NetworkPredictor):
             return GinLatency(len(NODES), stages.width)
         has_graph = self.variant not in (TEXT, JSON)
         model, self._model = self.model, None
-        made = LatencyNetwork(
+        result = LatencyNetwork(
             len(NODES),
             stages.width,
             self.readout,
@@ -197,14 +197,14 @@ class GnnLlm(NetworkPredictor):
         is_plain = self.variant in (LLM_ONLY, NEITHER) or not has_graph
         encoder = None if is_plain else stages.encoder()
         if self.variant in (GNN_ONLY, NEITHER) or not has_graph:
-            made.with_lora(self.rank, has_every_layer=preset.has_every_layer)
+            result.with_lora(self.rank, has_every_layer=preset.has_every_layer)
         else:
-            self._adapted(made)
+            self._adapted(result)
         if encoder is not None:
-            made.encoder.load_state_dict(encoder)
+            result.encoder.load_state_dict(encoder)
         if has_graph and self.variant in (GNN_ONLY, LLM_ONLY, NEITHER):
-            self._settle(made)
-        return made
+            self._settle(result)
+        return result
 
     def _settle(self, made: LatencyNetwork) -> None:
         """Standardise the inputs of a projection that stage 2 did not train with its encoder."""

@@ -178,15 +178,15 @@ class Builder:
 
     def node(self, op: Op, inputs: Inputs, name: str) -> Value:
         """Add a node with one result, and return the result."""
-        made = Value(name, UNKNOWN)
-        self.nodes.append(Node(op, inputs, (made,), (), Loc(name)))
-        return made
+        result = Value(name, UNKNOWN)
+        self.nodes.append(Node(op, inputs, (result,), (), Loc(name)))
+        return result
 
     def several(self, op: Op, inputs: Inputs, name: str, names: Sequence[str]) -> list[Value]:
         """Return a node with several results."""
-        made = [Value(f"{name}.{each}", UNKNOWN) for each in names]
-        self.nodes.append(Node(op, inputs, tuple(made), (), Loc(name)))
-        return made
+        result = [Value(f"{name}.{each}", UNKNOWN) for each in names]
+        self.nodes.append(Node(op, inputs, tuple(result), (), Loc(name)))
+        return result
 
     def cut(self, x: Value, parts: Sequence[int], name: str) -> list[Value]:
         """Return ``x`` cut along its last axis."""

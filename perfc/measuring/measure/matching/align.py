@@ -229,21 +229,21 @@ def reordered(
         matched: kernel by operator, in the same order.
         sized: launches of the model by the numbers of elements of their tensors.
     """
-    made, used = dict(matched), set(matched.values())
+    result, used = dict(matched), set(matched.values())
     for rule in (is_named, is_equal, is_similar):
         last = 0
         for j, step in enumerate(theirs):
             last = matched.get(j, last)
-            if j in made or not step.counts:
+            if j in result or not step.counts:
                 continue
             near = sized.get(step.counts[0], ())
             low, high = bisect_left(near, last - NEAREST), bisect_left(near, last + NEAREST)
             free = (i for i in near[low:high] if i not in used and rule(ours[i], step))
             i = min(free, key=lambda i: abs(i - last), default=None)
             if i is not None:
-                made[j] = i
+                result[j] = i
                 used.add(i)
-    return made
+    return result
 
 
 def anchors(

@@ -212,13 +212,13 @@ class TorchRun(TorchProcess):
 
     def close(self) -> str:
         """Release everything, and return the profile's file, if any."""
-        made = ""
+        result = ""
         if self.is_profiled and self.events:
             path = Path(self.request["folder"]) / PROFILE
             path.write_text(json.dumps(self.events), encoding="utf-8")
-            made = PROFILE
+            result = PROFILE
         self.values, self.feeds, self.outputs, self.steps, self.graph = {}, {}, {}, [], []
-        return made
+        return result
 
 
 class NodeStep:

@@ -102,21 +102,21 @@ def contents(inputs: tuple[Input, ...], seed: int) -> dict[str, Array]:
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    made: dict[str, Array] = {}
+    result: dict[str, Array] = {}
     for i in inputs:
         kind = numpy_type(i.dtype)
         if i.dtype in (DType.F32, DType.F16, DType.F64):
-            made[i.name] = rng.standard_normal(i.shape, dtype=np.float32).astype(kind)
+            result[i.name] = rng.standard_normal(i.shape, dtype=np.float32).astype(kind)
         elif i.dtype is DType.BF16:
             high = rng.standard_normal(i.shape, dtype=np.float32).view(np.uint32) >> 16
-            made[i.name] = high.astype(kind)
+            result[i.name] = high.astype(kind)
         elif i.dtype.is_float:
-            made[i.name] = rng.integers(0x28, 0x38, i.shape, dtype=np.uint8)
+            result[i.name] = rng.integers(0x28, 0x38, i.shape, dtype=np.uint8)
         elif i.limit is not None and i.dtype.bits >= 16:
-            made[i.name] = rng.integers(0, max(i.limit, 1), i.shape).astype(kind)
+            result[i.name] = rng.integers(0, max(i.limit, 1), i.shape).astype(kind)
         else:
-            made[i.name] = np.ones(i.shape, kind)
-    return made
+            result[i.name] = np.ones(i.shape, kind)
+    return result
 
 
 def numpy_type(dtype: DType) -> type[np.generic]:

@@ -88,20 +88,20 @@ class HostSegments:
             return cls((), {}, ())
         labels, events = labeled(trace.host, frozenset(HostKind))
         launching = Counter(trace.host.calls.columns[1])
-        made = cls(labels, {}, [thread for thread, _ in launching.most_common()])
+        result = cls(labels, {}, [thread for thread, _ in launching.most_common()])
         stack: list[tuple[int, int]] = []
         last = cursor = -1
         for thread, begin, end, label in events:
             if thread != last:
-                made.pop(last, stack, cursor, None)
+                result.pop(last, stack, cursor, None)
                 last, cursor = thread, begin
-                made.threads[thread] = array("q"), array("q"), array("q")
-            cursor = made.pop(thread, stack, cursor, begin)
+                result.threads[thread] = array("q"), array("q"), array("q")
+            cursor = result.pop(thread, stack, cursor, begin)
             end = min(end, stack[-1][0]) if stack else end
             if end > begin:
                 stack.append((end, label))
-        made.pop(last, stack, cursor, None)
-        return made
+        result.pop(last, stack, cursor, None)
+        return result
 
     def pop(self, thread: int, stack: list[tuple[int, int]], cursor: int, until: int | None) -> int:
         """Append the segments of open events up to a time, and return that time."""

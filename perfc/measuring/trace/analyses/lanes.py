@@ -195,14 +195,14 @@ def executed(summary: TraceSummary, shown: Iterable[int]) -> dict[LaneKey, list[
             length = max(ends[at] - host, 0) if 0 <= at < len(ends) else 0
             # the launch of a graph is that of its first kernel
             launches.setdefault(at if at >= 0 else -2 - row, (host, length, which, -1))
-    made: dict[LaneKey, list[Span]] = {}
+    result: dict[LaneKey, list[Span]] = {}
     if launches:
-        made[LaneKind.LAUNCHES, "host", "launches"] = [*launches.values()]
+        result[LaneKind.LAUNCHES, "host", "launches"] = [*launches.values()]
     for device, stream in sorted(streams):
         group = f"device {printable(devices[device])[:100]}"
         title = f"stream {stream}" if stream >= 0 else "kernels"
-        made[LaneKind.DEVICE, group, title] = streams[device, stream]
-    return made
+        result[LaneKind.DEVICE, group, title] = streams[device, stream]
+    return result
 
 
 def lane(key: LaneKey, spans: list[Span], first_ns: int) -> Lane:

@@ -135,10 +135,10 @@ def operands_of(k: KernelTime, place: str) -> list[dict[str, Any] | None]:
         message = f"{what} is no operator of ATen, which alone are replayed"
         raise ParseError(message, where=place, hint="record shapes: profile(record_shapes=True)")
     listed = dtype_in([k.kernel])
-    made = [argument(a, listed.code if listed else "f32", place) for a in k.call.arguments]
-    if not any(a and "value" not in a for a in made):
+    result = [argument(a, listed.code if listed else "f32", place) for a in k.call.arguments]
+    if not any(a and "value" not in a for a in result):
         raise ParseError(f"no tensor of {k.operator} is recorded", where=place)
-    return made
+    return result
 
 
 def argument(given: Argument, listed: str, place: str) -> dict[str, Any] | None:

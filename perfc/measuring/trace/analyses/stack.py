@@ -106,15 +106,15 @@ class Gradients:
     @classmethod
     def of(cls, host: HostTimeline) -> Gradients:
         """Build the table of a trace."""
-        made = cls()
+        result = cls()
         for thread, begin, end, number, is_gradient in sorted(host.sequences):
             if is_gradient:
-                made.backward.setdefault(thread, []).append((begin, end, number))
+                result.backward.setdefault(thread, []).append((begin, end, number))
             else:
-                made.forward.setdefault(number, []).append((begin, thread))
-        for listed in made.forward.values():
+                result.forward.setdefault(number, []).append((begin, thread))
+        for listed in result.forward.values():
             listed.sort()
-        return made
+        return result
 
     def origin(self, thread: int, time: int) -> tuple[int, tuple[int, int]] | None:
         """Return the begin of the gradient around a time, with thread and begin of its forward.
@@ -174,24 +174,24 @@ def summed(
     """Return the launches by the events around them."""
     floors, bounded = floors_of(summary)
     rows, names = trace.launches, trace.kernels
-    made: dict[tuple[HostLabel, ...], _ChainTime] = {}
+    result: dict[tuple[HostLabel, ...], _ChainTime] = {}
     for row, (chain, is_gradient) in enumerate(chains_of(trace, by)):
         time_ns, key = rows.duration_ns[row], (rows.kernel[row], rows.call[row])
-        total = made.setdefault(chain, _ChainTime())
+        total = result.setdefault(chain, _ChainTime())
         total.launches += 1
         total.time_ns += time_ns
         total.backward_ns += time_ns * is_gradient
         if (rows.call[row], is_with_host(names[rows.kernel[row]])) in bounded:
             total.bounded_ns += time_ns
             total.floor_s += floors.get(key, 0.0)
-    return made
+    return result
 
 
 def chains_of(trace: DeviceTrace, by: StackBy) -> Sequence[tuple[tuple[HostLabel, ...], bool]]:
     """Return the events around each launch, or around the forward operator of a gradient."""
-    made: list[tuple[tuple[HostLabel, ...], bool]] = [((), False)] * len(trace.launches)
+    result: list[tuple[tuple[HostLabel, ...], bool]] = [((), False)] * len(trace.launches)
     if trace.host is None:
-        return made
+        return result
     spans = [(row, span_of(trace, row)) for row in range(len(trace.launches))]
     moments = [(row, (span[0], span[1])) for row, span in spans if span is not None]
     gradients = Gradients.of(trace.host)
@@ -200,12 +200,12 @@ def chains_of(trace: DeviceTrace, by: StackBy) -> Sequence[tuple[tuple[HostLabel
     for place, chain, begin in stacks(trace.host, by.kinds, times):
         row, moment = moments[place]
         origin = gradients.origin(*moment)
-        made[row] = chain, origin is not None
+        result[row] = chain, origin is not None
         if origin is not None and origin[0] >= begin and by is not StackBy.CALL:
             moved.append((row, origin[1]))
     for place, chain, _ in stacks(trace.host, by.kinds, [moment for _, moment in moved]):
-        made[moved[place][0]] = chain, True
-    return made
+        result[moved[place][0]] = chain, True
+    return result
 
 
 def floors_of(

@@ -200,14 +200,14 @@ class KinetoEvents:
 
     def outermost(self) -> list[int]:
         """Return the outermost execution of ATen around each one, or itself; -1 without one."""
-        calls, made = self.trace.calls, list[int]()
+        calls, result = self.trace.calls, list[int]()
         numbers, parents = self.timeline.operators.columns[3], self.timeline.parents
         for at, around in enumerate(parents):
             # an operator follows the one around it
-            outer = made[around] if around >= 0 else -1
+            outer = result[around] if around >= 0 else -1
             is_aten = calls[numbers[at]].operator.startswith(ATEN)
-            made.append(at if outer < 0 and is_aten else outer)
-        return made
+            result.append(at if outer < 0 and is_aten else outer)
+        return result
 
     def annotation(self, name: str, begin_ns: int, end_ns: int, is_device: int) -> None:
         """Take a range that the profiler or the program marked."""

@@ -80,9 +80,9 @@ def inference(trace: DeviceTrace, e: Event) -> None:
 
 def calls_of(content: object) -> Mapping[str, OperatorCall]:
     """Return the operator of each layer with its tensors."""
-    made: dict[str, OperatorCall] = {}
+    result: dict[str, OperatorCall] = {}
     if not isinstance(content, dict):
-        return made
+        return result
     for item in listed(cast("Event", content).get("Layers"))[:MOST_LAYERS]:
         if not isinstance(item, dict):
             continue
@@ -90,8 +90,8 @@ def calls_of(content: object) -> Mapping[str, OperatorCall]:
         operator = operator_name(text(layer, "LayerType"))
         if operator:
             arguments = tuple(map(tensor_of, listed(layer.get("Inputs"))[:MOST_ARGUMENTS]))
-            made[text(layer, "Name")[:LONGEST_NAME]] = OperatorCall(operator, arguments)
-    return made
+            result[text(layer, "Name")[:LONGEST_NAME]] = OperatorCall(operator, arguments)
+    return result
 
 
 def tensor_of(given: object) -> Argument:

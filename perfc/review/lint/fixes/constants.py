@@ -80,12 +80,12 @@ def _ancestors(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
                 raise FixError(f"the weight {name!r} lies outside the file")
         else:
             raise FixError(f"{name!r} is an input")
-    made = onnx.ModelProto()
-    made.ir_version = model.ir_version
-    made.opset_import.extend(model.opset_import)
-    made.functions.extend(model.functions)
-    made.graph.name = "constants"
-    made.graph.node.extend(n for n in model.graph.node if n.output and n.output[0] in needed)
-    made.graph.initializer.extend(weights.values())
-    made.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
-    return made
+    result = onnx.ModelProto()
+    result.ir_version = model.ir_version
+    result.opset_import.extend(model.opset_import)
+    result.functions.extend(model.functions)
+    result.graph.name = "constants"
+    result.graph.node.extend(n for n in model.graph.node if n.output and n.output[0] in needed)
+    result.graph.initializer.extend(weights.values())
+    result.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    return result

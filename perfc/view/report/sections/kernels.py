@@ -255,8 +255,8 @@ def groups(rows: Sequence[KernelRow]) -> list[KernelGroup]:
     by_first: dict[int, list[KernelRow]] = {}
     for r in rows:
         by_first.setdefault(r.alike, []).append(r)
-    made = [KernelGroup(tuple(same)) for same in by_first.values()]
-    return sorted(made, key=lambda g: (-g.predicted_s, g.first.index))
+    result = [KernelGroup(tuple(same)) for same in by_first.values()]
+    return sorted(result, key=lambda g: (-g.predicted_s, g.first.index))
 
 
 def predicted_time(name: str) -> Callable[[KernelGroup], float | None]:

@@ -54,12 +54,12 @@ def with_margin(rows: Sequence[KernelRow], path: str) -> str:
 
 def by_line(rows: Sequence[KernelRow]) -> dict[tuple[str, int], list[KernelRow]]:
     """Return the kernels of each line of code, by file and number."""
-    made: dict[tuple[str, int], list[KernelRow]] = {}
+    result: dict[tuple[str, int], list[KernelRow]] = {}
     for r in rows:
         for frame in r.frames:
             file, _, line = frame.rpartition(":")
-            made.setdefault((file, int(line) if line.isdecimal() else 0), []).append(r)
-    return made
+            result.setdefault((file, int(line) if line.isdecimal() else 0), []).append(r)
+    return result
 
 
 def sums(rows: Sequence[KernelRow]) -> tuple[float, float, Amount]:
