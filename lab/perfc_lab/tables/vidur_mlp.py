@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TARGETS: Mapping[str, str] = {"a100": "a100-sxm4-80gb", "h100": "h100-sxm5-80gb"}
-"""Devices whose names are no target's, or of several."""
+"""Target by device, for names that belong to no target or to several."""
 
 
 class VidurMlp(TableSource):
     """``vidur_mlp.parquet``: PyTorch's products of shards of language models, MIT.
 
-    The median of twenty calls. Those of layers that are no products are whole microseconds, so
-    that the shortest say little.
+    Times are medians of twenty calls. Times of layers that are no products are rounded to whole
+    microseconds, so that the shortest have large errors.
     """
 
     name: ClassVar[str] = "vidur_mlp"
@@ -44,7 +44,9 @@ class VidurMlp(TableSource):
         frame = frame[frame["gemm_m"].notna()]
         for device, block in frame.groupby("device", observed=True, sort=True):
             shape = {name: block[f"gemm_{name}"].to_numpy(float) for name in ("m", "n", "k")}
-            whose = {
+            # columns for splits and whole models: number of the model, tensor-parallel degree, and
+            # how often a transformer block has the layer
+            groups = {
                 MODEL: block["model"].astype(str).map(number).to_numpy(float),
                 SHARDS: block["tensor_parallel"].to_numpy(float),
                 IN_BLOCK: block["op"].astype(str).map(in_block).to_numpy(float),
@@ -55,7 +57,7 @@ class VidurMlp(TableSource):
                 COMPUTED,
                 Protocol.KERNELS,
                 "torch",
-                shape | whose,
+                shape | groups,
                 block["latency_median_us"].to_numpy(float) * 1e-6,
             )
 

@@ -42,12 +42,12 @@ def train(
     Args:
         name: name of the predictor.
         blocks: rows of one class.
-        recipe: how.
-        group: shape parameters that make a group; calibration rows share none with the others.
+        recipe: hyperparameters of the forests.
+        group: shape parameters; rows with equal values of them are in the same fold of calibration.
         data: digests of the tables, for the card.
         leave_machines_out: calibrate for unseen machines too, which trains once for each.
-        calibrating: how bands are set.
-        memory: forests of machines left out, kept between calls on rows of one experiment.
+        calibrating: options of the calibration of intervals.
+        memory: cache of the forests of held-out machines, shared by the calls of one experiment.
         ready: called with name and schema before training.
 
     Raises:
@@ -70,10 +70,11 @@ def train(
     stack = stacked(blocks, card.frameworks, recipe)
     forests = memory or ForestCache()
     factor = forests.grow(blocks, card.frameworks, card.protocols, recipe, stack).forest
-    values = stack.table.values
+    values = stack.table.values  # [rows, features]: their hull and median follow
     return Artefact(
         replace(
             card,
+            # the first trees of the forest are those for machines without measurements
             general=recipe.for_unseen_machine().grown_trees if recipe.general else 0,
             bases={"factor": factor.base, "spread": spread.base},
             calibration=calibration,

@@ -1,4 +1,4 @@
-"""Ways of predicting rows: trees of the thesis, the kernel sum, trees on what it leaves."""
+"""Predictors of rows: trees of the thesis, the kernel sum, and trees on residuals of the sum."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ RESIDUAL = (
 """Features of the error of a kernel sum; those that identify a model or machine, and lengths of
 prompts and answers, are left out: few models have several settings."""
 MOST_INNER_FOLDS = 3
-"""Folds within a fold, by which the trees learn from answers of the kernel sum to unseen rows."""
+"""Maximum folds inside the training rows, by which candidates are scored on held-out rows."""
 MOST_TOGETHER = 12
-"""Answers whose mean is taken."""
+"""Maximum members of an ensemble, repeated ones counted."""
 MOST_CHOICE_ROWS = 500
-"""Most rows that choose settings of the plain trees: the whole grid takes an hour on all rows."""
+"""Maximum rows for choosing settings of the plain trees: all rows take an hour for the grid."""
 
 
 class TreePredictor(Protocol):
@@ -103,7 +103,7 @@ class PlainTrees:
 
     Args:
         features: that it reads.
-        settings: settings of the trees; None to choose on a part of the rows that it learns.
+        settings: settings of the trees; None to choose them by folds of the training rows.
         is_full: whether all of the thesis's grid is tried.
     """
 
@@ -125,9 +125,9 @@ class PlainTrees:
     def choose(
         self, rows: Sequence[TreeRow], kind: HeldOutKind, cache: NumberCache = NOTHING
     ) -> ForestSettings:
-        """Choose settings from the grid, by parts of the rows that are left out in the same way.
+        """Choose settings from the grid by cross-validation with folds of the same kind.
 
-        Of more than `MOST_CHOICE_ROWS`, so many are drawn.
+        At most `MOST_CHOICE_ROWS` rows are used, drawn at random.
         """
         import numpy as np
 
@@ -137,7 +137,7 @@ class PlainTrees:
         names = list(dict.fromkeys(folds.tolist()))
         if len(names) < 2:
             return THESIS
-        # random parts are similar; of models and machines one says little of the others
+        # one random fold is like the others and suffices; models and machines differ
         tests = [folds == name for name in (names[:1] if kind is HeldOutKind.RANDOM else names)]
         table, logs = table_of(rows), logs_of(rows)
         of = ("trees", kind.value, self.features.name, digest_of(rows))
@@ -153,7 +153,7 @@ class PlainTrees:
 
 
 class CalibratedSum:
-    """The kernel sum, its host's law fitted to the rows."""
+    """The kernel sum with its host overhead fitted to the rows."""
 
     def __init__(self) -> None:
         self.sum: KernelSum | None = None
@@ -183,7 +183,7 @@ class Base(Enum):
     __hash__ = object.__hash__
 
     def of(self, rows: Sequence[TreeRow]) -> KernelSum | NoSum:
-        """Return the fitted to rows."""
+        """Return the sum, fitted to rows unless it is `BARE`."""
         if self is Base.NOTHING:
             return NoSum()
         return KernelSum(() if self is Base.BARE else rows, self is not Base.WAITING)
@@ -191,13 +191,12 @@ class Base(Enum):
 
 @frozen
 class ResidualForest:
-    """One way of correcting a kernel sum.
+    """A kernel sum with a model of its residuals, the logarithms of measured time over the sum.
 
     Args:
         base: the sum.
-        settings: settings of the trees, or of the process, on what it leaves; None for the sum
-            alone.
-        share: of what they say that is believed.
+        settings: settings of the model, of trees or a Gaussian process; None for the sum alone.
+        share: factor of predicted residuals, at most 1 (shrinkage towards the sum).
     """
 
     base: Base
@@ -219,7 +218,7 @@ CANDIDATES = (
         for share in (0.5, 1.0)
     ),
 )
-"""Corrections that are half believed are for models that have no like among those learned from."""
+"""Candidates for any kind of fold; a share of 0.5 suits models unlike all training models."""
 FINE = (
     *(
         ResidualForest(base, settings)
@@ -233,16 +232,16 @@ FINE = (
     ),
     *(ResidualForest(Base.KEEPING_UP, terms) for terms in AspectSums),
 )
-"""Further ones where the tested models are among those that were learned, so that processes may
-tell a row from others of its setting."""
+"""Further candidates for random folds, whose tested models have training rows: Gaussian processes
+then predict a row from others of its setting."""
 
 
 class ResidualTrees:
-    """Trees on the logarithm of what was measured over the kernel sum; processes besides.
+    """Ensemble of trees and Gaussian processes on residuals of the kernel sum.
 
-    The `CANDIDATES` of a table are chosen on training rows that are left out in the same way as the
-    tested ones. Of models or machines that are left out each model of a table counts equally, as
-    one served model has half of all rows.
+    The members for each table are chosen from `CANDIDATES` by folds of the training rows, of the
+    same kind as those tested. If models or machines are held out, each model of a table has the
+    same weight, as one served model has half of all rows.
     """
 
     def __init__(self) -> None:
@@ -266,12 +265,12 @@ class ResidualTrees:
         folds = np.array(inner_folds(rows, kind))
         unseen = np.zeros((len(rows), len(candidates)))
         for fold in dict.fromkeys(folds.tolist()):
-            taught = [row for row, name in zip(rows, folds, strict=True) if name != fold]
+            training = [row for row, name in zip(rows, folds, strict=True) if name != fold]
             tested = [row for row, name in zip(rows, folds, strict=True) if name == fold]
-            if taught:
-                self._learn(taught, candidates)
-                said = np.stack([self._answer(c, tested) for c in candidates], axis=1)
-                unseen[folds == fold] = said - logs_of(tested)[:, None]
+            if training:
+                self._learn(training, candidates)
+                logs = np.stack([self._answer(c, tested) for c in candidates], axis=1)
+                unseen[folds == fold] = logs - logs_of(tested)[:, None]
         self._choose(rows, candidates, unseen)
         self._learn(rows, self._answering())
 
@@ -294,13 +293,13 @@ class ResidualTrees:
         self.learned = {}
         logs, weights = logs_of(rows), self._weights(rows)
         for base, kernel_sum in self.sums.items():
-            table, left = self._table(rows, base), logs - kernel_sum(rows)
+            table, residuals = self._table(rows, base), logs - kernel_sum(rows)
             for s in dict.fromkeys(c.settings for c in candidates if c.base is base):
                 match s:
                     case ForestSettings():
-                        self.learned[base, s] = grown(table, left, s, self.columns, weights)
+                        self.learned[base, s] = grown(table, residuals, s, self.columns, weights)
                     case AspectSums():
-                        self.learned[base, s] = Likeness.fitted(s, rows, table, left)
+                        self.learned[base, s] = Likeness.fitted(s, rows, table, residuals)
 
     def _weights(self, rows: Sequence[TreeRow]) -> Array | None:
         """Return equal weights of rows if their models are known."""
@@ -313,31 +312,30 @@ class ResidualTrees:
         return np.concatenate([table_of(rows), self.sums[base].shares(rows)], axis=1)
 
     def _answer(self, candidate: ResidualForest, rows: Sequence[TreeRow]) -> Array:
-        said, settings = self.sums[candidate.base](rows), candidate.settings
+        """Return the logarithms that a candidate predicts."""
+        sums, settings = self.sums[candidate.base](rows), candidate.settings
         if settings is None:
-            return said
+            return sums
         learned, table = self.learned[candidate.base, settings], self._table(rows, candidate.base)
-        left = learned(table) if isinstance(learned, BoostedForest) else learned(rows, table)
-        return said + candidate.share * left
+        residuals = learned(table) if isinstance(learned, BoostedForest) else learned(rows, table)
+        return sums + candidate.share * residuals
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """Return the target of each row."""
         import numpy as np
 
         answers = {c: self._answer(c, rows) for c in self._answering()}
-        names = [self.chosen.get(row.source, self.chosen[""]) for row in rows]
-        predicted = [
-            math.fsum(answers[c][i] for c in some) / len(some) for i, some in enumerate(names)
-        ]
-        said: Array = np.exp(predicted)
-        return said
+        ensembles = [self.chosen.get(row.source, self.chosen[""]) for row in rows]
+        predicted = [math.fsum(answers[c][i] for c in e) / len(e) for i, e in enumerate(ensembles)]
+        values: Array = np.exp(predicted)
+        return values
 
 
 def together(errors: Array) -> list[int]:
-    """Select the ensemble of candidates, as often as each counts in the mean of logarithms.
+    """Return the indices of an ensemble of candidates, repeated as often as each counts.
 
-    One by one that is added, again or for the first time, which leaves the least mean relative
-    error (Caruana et al., Ensemble selection from libraries of models, 2004).
+    Greedy: in each round that candidate is added, possibly again, with which the mean relative
+    error is least (Caruana et al., Ensemble selection from libraries of models, 2004).
 
     Args:
         errors: errors of the logarithm, ``[rows, candidates]``.
@@ -372,7 +370,7 @@ def weights_of(rows: Sequence[TreeRow]) -> Array:
 
 
 def inner_folds(rows: Sequence[TreeRow], kind: HeldOutKind) -> list[str]:
-    """Return folds of what is learned, as it is left out for the figures, three groups at most."""
+    """Return the fold of each training row, of the tested kind; `MOST_INNER_FOLDS` at most."""
     folds = folds_of(rows, kind, seed=1)
     names = {name: str(i % MOST_INNER_FOLDS) for i, name in enumerate(dict.fromkeys(folds))}
     return [names[fold] for fold in folds]

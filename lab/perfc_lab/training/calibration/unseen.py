@@ -1,9 +1,10 @@
-"""Learns intervals on machines that nobody measured from those that were, each left out in turn.
+"""Fits prediction intervals for unmeasured machines to measured ones, each held out in turn.
 
-Machines left out are few, and kernels of one err together: what they share is a draw of a normal
-distribution around 0 whose spread the machines tell, so that the next one is Student's t with as
-many degrees of freedom as there are machines. The band is the conformal quantile of errors over
-expected ones, every machine counting the same, what it shares as likely above as below.
+Held-out machines are few, and errors of kernels on one machine are correlated. Their common part,
+the median residual of a machine, is modelled as normal around 0. Its spread is estimated from the
+machines, so that the common part of the next machine follows Student's t with as many degrees of
+freedom as there are machines. The band is the conformal quantile of errors over expected errors:
+machines have equal weights, and the common part counts with both signs.
 
 Source: Lee, Barber and Willett, "Distribution-free inference with hierarchical data", 2023, show
 that without such an assumption nine groups or fewer promise nothing at 90 %.
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
 LEAST_ROWS = 5
 """Least rows of a category on a machine left out that calibration uses."""
 BORROWED_MACHINES = 0.5
-"""Machines of all categories that stand beside a category's own."""
+"""Weight of all categories in the calibration of one, as a number of its machines."""
 
 
 @entity
 class LeftOut:
-    """Rows of one machine by a model that has not seen it.
+    """Rows of one held-out machine, predicted by a model fitted without it.
 
     Args:
-        distance: distance of the machine from what was left.
+        distance: distance of the machine from those of the fit.
         residual: ``log(measured / predicted)``, ``[rows]``.
-        spread: expected of these rows on a machine that was seen, ``[rows]``.
+        spread: error of these rows that is expected on a machine of the fit, ``[rows]``.
         category: category of each row.
     """
 
@@ -59,14 +60,14 @@ class LeftOut:
 
     @property
     def shared(self) -> float:
-        """Return the middle error, at a distance of 1."""
+        """Return the common part, the median residual, scaled to a machine at distance 1."""
         return float(np.median(self.residual)) / grown(self.distance)
 
     def scores(self, error: float) -> Array:
-        """Return errors over expected ones, then the same with the middle error turned around."""
+        """Return errors over expected errors, then the same with the median's sign reversed."""
         expected = np.hypot(self.spread, error * grown(self.distance))
-        turned = self.residual - 2 * np.median(self.residual)
-        return np.concatenate([self.residual / expected, turned / expected])
+        reversed_sign = self.residual - 2 * np.median(self.residual)
+        return np.concatenate([self.residual / expected, reversed_sign / expected])
 
 
 Groups = Sequence[Sequence[LeftOut]]
@@ -96,30 +97,32 @@ def learned(groups: Groups, names: Sequence[str] = ()) -> Mapping[str, Unseen]:
 def of_category(groups: Groups, category: int) -> Groups:
     """Return the rows of a category, of machines that have enough of it."""
     parts = [
-        [part for one in group if len((part := one.of(category)).residual) >= LEAST_ROWS]
+        [part for machine in group if len((part := machine.of(category)).residual) >= LEAST_ROWS]
         for group in groups
     ]
     return [group for group in parts if group]
 
 
 def shared_error(groups: Groups) -> float:
-    """Return the root mean square of what the rows of a group share."""
-    return float(np.sqrt(np.mean([np.mean([one.shared**2 for one in group]) for group in groups])))
+    """Return the root mean square of the common parts; groups have equal weights."""
+    return float(
+        np.sqrt(np.mean([np.mean([machine.shared**2 for machine in group]) for group in groups]))
+    )
 
 
 def unseen(parts: Sequence[tuple[Groups, float]], error: float, freedom: int) -> Unseen:
-    """Return an error that machines share, and the band of scores by it.
+    """Return the spread of the common part of a new machine, and the band of scores.
 
     Args:
-        parts: groups with their share of the weight, each group with the same of that.
-        error: shared, as the machines tell it.
-        freedom: how many of them tell it.
+        parts: groups with their share of the weight, which is equal for each group.
+        error: root mean square of the common parts.
+        freedom: number of machines that it was estimated from.
     """
     scores, weights = [], []
     for groups, share in parts:
         for group in groups:
-            for one in group:
-                scores.append(one.scores(error))
+            for machine in group:
+                scores.append(machine.scores(error))
                 rows = len(scores[-1])
                 weights.append(np.full(rows, share / len(groups) / len(group) / rows))
     return Unseen(error * student(freedom), band(np.concatenate(scores), np.concatenate(weights)))
@@ -153,15 +156,17 @@ def unseen_runs(machines: Sequence[LeftOut]) -> Unseen:
         machines: held-out rows; their categories are execution modes.
     """
     squares, scores, weights = [], [], []
-    for one in machines:
-        ways = [one.of(way) for way in np.unique(one.category).tolist()]
-        for way in ways:
-            left = way.residual - way.shared
-            scores.append(np.abs(left) / way.spread)
-            weights.append(np.full(len(left), 1 / len(one.residual)))
-        squares.append(float(np.mean([way.shared**2 for way in ways])))
+    for machine in machines:
+        modes = [machine.of(mode) for mode in np.unique(machine.category).tolist()]
+        for mode in modes:
+            residual = mode.residual - mode.shared
+            scores.append(np.abs(residual) / mode.spread)
+            weights.append(np.full(len(residual), 1 / len(machine.residual)))
+        squares.append(float(np.mean([mode.shared**2 for mode in modes])))
     flat, weight = np.concatenate(scores), np.concatenate(weights)
     order = np.argsort(flat)
-    at = int(np.searchsorted(np.cumsum(weight[order]), COVERAGE * weight.sum()))
-    within = max(float(flat[order[min(at, len(order) - 1)]]), LEAST_SPREAD)
-    return Unseen(GAUSSIAN * float(np.sqrt(np.mean(squares))) / within, Band(-within, within))
+    position = int(np.searchsorted(np.cumsum(weight[order]), COVERAGE * weight.sum()))
+    half_width = max(float(flat[order[min(position, len(order) - 1)]]), LEAST_SPREAD)
+    return Unseen(
+        GAUSSIAN * float(np.sqrt(np.mean(squares))) / half_width, Band(-half_width, half_width)
+    )

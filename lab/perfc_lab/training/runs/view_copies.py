@@ -39,7 +39,10 @@ def copied(kernel: Kernel, strides: StrideTable, env: Mapping[str, int]) -> Iter
 
 
 def is_gathered(value: Value, strides: StrideTable) -> bool:
-    """Return True if the batch axes of an operand cannot be read as one."""
+    """Return True if the batch axes of an operand cannot be read as one.
+
+    With fewer than four axes there is one batch axis at most. Stored weights are contiguous.
+    """
     shape = strides.shapes.get(value, ())
     if value.weight is not None or len(shape) < 4:
         return False
