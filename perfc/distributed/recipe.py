@@ -45,7 +45,7 @@ class TrainingTypes:
         """Return the bytes that the optimizer reads and writes per parameter and step.
 
         It reads the gradient as the backward pass writes it, reads and writes states and the master
-        copy, and writes the weight.
+        copy, and writes the weight, which it also reads if there is no master copy.
 
         Raises:
             PassError: an unknown optimizer.

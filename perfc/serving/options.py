@@ -23,9 +23,10 @@ class ServingSettings(TypedDict, total=False):
         osl: tokens of an answer.
         concurrency: users of a closed loop.
         rate: requests per second of an open loop, in place of ``concurrency``.
-        trace: file of requests in place of both, log of a server, or its metrics with lengths.
-        spread: share by which lengths vary downwards; None for 0.05 in a closed loop of several
-            users, else 0, also under SGLang, where a burst of equal answers stays together.
+        trace: file of requests in place of both: a log of a server, or its metrics with lengths.
+        spread: lengths are uniform from ``1 - spread`` to 1 times the given ones. None is 0.05 in a
+            closed loop of several users, else 0; 0 also under SGLang after an opening burst, whose
+            users finish and send their next requests together.
         cached_tokens: prompt tokens that the prefix cache holds.
         cached_share: share of the requests that hit the prefix cache.
         requests: requests to simulate; 0 for as many as a steady state needs.

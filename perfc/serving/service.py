@@ -41,7 +41,7 @@ from .simulation.simulate import SimulatedRun
 MOST_ENGINES = 1 << 12
 """Maximum engines of a fleet; a larger number is a typing error."""
 FAR = 1.5
-"""Ratio of users in the pools of two versions beyond which a note says so."""
+"""Ratio of the users that fit into the KV cache of two versions, above which a note is given."""
 DECODER_PROMPT = {"whisper": 4}
 """Tokens that a family's decoder behind an encoder starts with, if not one: Whisper's start,
 language, task and times."""
@@ -142,7 +142,7 @@ def engine_of(
 def older_notes(
     config: str | LanguageModel, target: str, options: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Return a note on the newest older version whose pool holds far fewer or more users."""
+    """Return a note on the newest older version whose KV cache holds far fewer or more users."""
     engine = engine_of(config, target, options)
     isl, osl = options["isl"], options["osl"]
     users = engine.memory(isl, osl).sequences(isl + osl)
@@ -181,7 +181,7 @@ def decoder_of(config: str | os.PathLike[str] | LanguageModel, like: str = "") -
 def _driven(engine: Engine, load: Load, engines: int) -> Engine:
     """Return the engine behind a server or in its offline benchmark.
 
-    Where only offline benchmarks of its version were measured, a server is slowed as they were.
+    If only offline benchmarks of its version were measured, their slowdown applies to a server too.
     """
     name, law = named_host_model(
         engine.runtime,
@@ -319,7 +319,11 @@ def _without_run(
 
 
 def _with_usual_spread(load: Load, engine: Engine) -> Load:
-    """Return a load with its spread of lengths; users who start together stay in step with 0."""
+    """Return a load with its spread of lengths.
+
+    0 by default if the engine computes prompts first and all users start at once: they then finish
+    and start again together, as in benchmarks of it.
+    """
     keeps_bursts = engine.kind.batching is Batching.PROMPTS_FIRST and load.opening_burst > 0
     is_even = load.spread is None and keeps_bursts
     return replace(load, spread=0.0 if is_even else load.length_spread)
@@ -329,9 +333,12 @@ def _interval_factors(
     engine: Engine, run: SimulatedRun, low: float, high: float
 ) -> IntervalFactors:
     """Return the interval of held-out runs, widened if the kernels are less certain."""
+    # the kind of step with the largest total time
     stride = max(run.strides, key=lambda s: s.step_s * s.steps)
-    at = stride.chunks, stride.decodes, stride.context
-    time, least, most = (engine.cost.parts(q, *at).kernels for q in ("time_s", "low_s", "high_s"))
+    sizes = stride.chunks, stride.decodes, stride.context
+    time, least, most = (
+        engine.cost.parts(q, *sizes).kernels for q in ("time_s", "low_s", "high_s")
+    )
     below = math.hypot(math.log(low), max(0.0, math.log(time / least) - NEAR_BELOW))
     above = math.hypot(math.log(high), max(0.0, math.log(most / time) - NEAR_ABOVE))
     return IntervalFactors(math.exp(-below), math.exp(above))

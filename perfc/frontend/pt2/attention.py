@@ -32,7 +32,7 @@ def _attention(c: AtenCall) -> list[str]:
         folded(c, c.tensor(name), m.sizes)
         for name, m in zip(("query", "key", "value"), metas, strict=True)
     ]
-    made = c.emit(
+    result = c.emit(
         "Attention",
         *operands,
         c.tensor(mask),
@@ -41,8 +41,8 @@ def _attention(c: AtenCall) -> list[str]:
     )
     sizes = c.result.sizes
     if len(sizes) != 4:
-        made = c.reshaped(made, (None, None, *sizes[-2:]), sizes)
-    return [made] * len(c.outputs)
+        result = c.reshaped(result, (None, None, *sizes[-2:]), sizes)
+    return [result] * len(c.outputs)
 
 
 def folded(c: AtenCall, value: str, sizes: Sequence[Size]) -> str:
@@ -55,13 +55,17 @@ def folded(c: AtenCall, value: str, sizes: Sequence[Size]) -> str:
 
 
 def written_out(c: AtenCall, mask: str) -> str:
-    """Return attention with more than two leading axes and a mask, as products and a softmax."""
+    """Return attention with more than two leading axes and a mask, as products and a softmax.
+
+    A mask with such axes cannot be folded into batch and heads.
+    """
     rank, depth = c.meta("query").rank, c.meta("query").sizes[-1]
     scale = c.value("scale") or (depth**-0.5 if isinstance(depth, int) else 1.0)
-    half = c.scalar(math.sqrt(scale), c.result.dtype)
+    # as `_scaled_dot_product_attention_math`: both operands are scaled, against overflow
+    root = c.scalar(math.sqrt(scale), c.result.dtype)
     order = (*range(rank - 2), rank - 1, rank - 2)
-    keys = c.emit("Mul", c.emit("Transpose", c.tensor("key"), perm=order), half)
-    scores = c.emit("MatMul", c.emit("Mul", c.tensor("query"), half), keys)
+    keys = c.emit("Mul", c.emit("Transpose", c.tensor("key"), perm=order), root)
+    scores = c.emit("MatMul", c.emit("Mul", c.tensor("query"), root), keys)
     scores = c.emit("Add", scores, c.tensor(mask))
     return c.emit("MatMul", c.emit("Softmax", scores, axis=-1), c.tensor("value"))
 
@@ -72,7 +76,7 @@ def _recurrent(c: AtenCall) -> list[str]:
     layers = c.integer("num_layers", 1)
     directions = 2 if c.value("bidirectional", False) else 1
     batch_first = c.flag("batch_first")
-    weights, given = c.raws("params"), c.raws("hx") or [c.raw("hx")]
+    weights, initial_states = c.raws("params"), c.raws("hx") or [c.raw("hx")]
     per_cell = len(weights) // (layers * directions)
     value = c.tensor("input")
     hidden = c.scope.meta(weights[1]).sizes[-1]
@@ -81,13 +85,15 @@ def _recurrent(c: AtenCall) -> list[str]:
         value, lead = c.emit("Transpose", value, perm=(1, 0, 2)), lead[::-1]
     states: list[list[str]] = []
     for layer in range(layers):
-        at = layer * directions * per_cell
-        cells = [weights[at + d * per_cell : at + (d + 1) * per_cell] for d in range(directions)]
-        initial = [layer_state(c, raw, layer, directions, layers) for raw in given]
-        made = one_layer(c, name, value, cells, initial)
-        states.append(made[1:])
+        first = layer * directions * per_cell
+        cells = [
+            weights[first + d * per_cell : first + (d + 1) * per_cell] for d in range(directions)
+        ]
+        initial = [layer_state(c, raw, layer, directions, layers) for raw in initial_states]
+        results = one_layer(c, name, value, cells, initial)
+        states.append(results[1:])
         # from ONNX [steps, directions, batch, hidden]; PyTorch joins the directions of a step
-        value = c.emit("Transpose", made[0], perm=(0, 2, 1, 3))
+        value = c.emit("Transpose", results[0], perm=(0, 2, 1, 3))
         value = c.reshaped(value, (*lead, directions, hidden), (*lead, scaled(directions, hidden)))
     if batch_first:
         value = c.emit("Transpose", value, perm=(1, 0, 2))
@@ -104,8 +110,8 @@ def _cell(c: AtenCall) -> list[str]:
     cell = [raw for name in ("w_ih", "w_hh", "b_ih", "b_hh") if (raw := c.raw(name))]
     raws = [c.raw("input"), *(c.raws("hx") or [c.raw("hx")])]
     value, *initial = [c.emit("Unsqueeze", c.read(raw), c.ints(0)) for raw in raws]
-    made = one_layer(c, c.operator.removesuffix("_cell"), value, [cell], initial)
-    return [c.emit("Squeeze", state, c.ints(0)) for state in made[1:]]
+    results = one_layer(c, c.operator.removesuffix("_cell"), value, [cell], initial)
+    return [c.emit("Squeeze", state, c.ints(0)) for state in results[1:]]
 
 
 def layer_state(c: AtenCall, raw: str, layer: int, directions: int, layers: int) -> str:
@@ -128,6 +134,7 @@ def one_layer(
 
     weights = [[*map(c.read, cell)] for cell in cells]
     parts = [joined([cell[at] for cell in weights]) for at in range(2)]
+    # weights of a cell: input, hidden, two biases if any, and the projection of an LSTM if any
     has_biases, is_projected = len(weights[0]) > 3, len(weights[0]) % 2 == 1
     biases = [c.emit("Concat", *cell[2:4], axis=0) for cell in weights] if has_biases else []
     last = ["", joined([cell[-1] for cell in weights])] if is_projected else []

@@ -78,6 +78,7 @@ def shipped(name: str) -> dict[str, Any]:
     from ..checkpoints.sources import located, nearest
 
     plain = name.lower().rpartition("/")[2]
+    # `nearest` returns the name itself only if it is shipped, else similar names
     if nearest(plain) != (plain,):
         hint = "a configuration that perfc knows: perfc llm --help"
         raise ModelError(f"no configuration of {name} in the local cache", hint=hint)

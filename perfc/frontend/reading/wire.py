@@ -245,6 +245,7 @@ class WireDecoder:
             i, stop = pos - self.base, min(end - self.base, len(buf))
             # A header that the window cuts is read again from a window that starts at it.
             last = stop if self.base + stop == end else stop - _HEAD_BYTES
+            # short entries with a reader are decoded in place, until one needs `_entry`
             while i < last:
                 j = i + 2
                 reader = fast.get(buf[i])
@@ -390,4 +391,4 @@ def _extend(spec: Field, fields: Fields, data: bytes) -> None:
 
 
 _LEAVES = {FieldKind.TEXT: _text, FieldKind.BYTES: _bytes}
-"""Readers of what is repeated and is no message."""
+"""Readers of repeated fields that are no messages."""

@@ -35,7 +35,8 @@ from perfc.passes.roofline.roofline import (
 
 Env = Mapping[str, int]
 OCTAVES = 14
-"""Powers of two tokens at which a step's weights are evaluated; the largest touch all experts."""
+"""Number of steps, of 1, 2, 4 … tokens, for which the time to read the weights is computed; in the
+largest some token chooses each expert."""
 
 
 @record
@@ -140,7 +141,7 @@ class Program:
         return sum([n for n, k in pairs if isinstance(k.problem, Experts)])
 
     def experts_read(self, tokens: int) -> float:
-        """Return the bytes of experts that as many tokens choose, each uniformly."""
+        """Return the bytes of experts that as many tokens choose, uniformly (``skew=None``)."""
         at, total = Numbers({"decodes": tokens, "context": 1}), 0.0
         for n, k in zip(self.counts, self.table.kernels, strict=True):
             if isinstance(k.problem, Experts):
@@ -217,7 +218,8 @@ def estimated_parts(
 ) -> list[list[KernelCost]]:
     """Return the cost of each of several parts of a pass; otherwise as `estimated`.
 
-    What stays in caches is that of all parts in order.
+    Kernels of all parts run in their order in the pass, so that each finds in the caches of the GPU
+    what those before it left there.
     """
     wanted = sorted(i for part in parts for i in part)
     if not wanted:
@@ -229,13 +231,13 @@ def estimated_parts(
     # all sizes are estimated at once, side by side
     every = tuple([env for env in envs for _ in wanted])
     side_by_side = RooflineTable(machine, kernels, 0.0, envs[0], envs=every)
-    each = in_run(Execution(side_by_side, table, framework=framework))
-    place = {index: at for at, index in enumerate(wanted)}
+    estimates = in_run(Execution(side_by_side, table, framework=framework))
+    position = {index: at for at, index in enumerate(wanted)}
 
     def summed(part: Sequence[int], first: int) -> KernelCost:
-        at = [first + place[i] for i in part]
+        at = [first + position[i] for i in part]
         counts = [program.counts[i] for i in part]
-        return _summed([kernels[i] for i in at], [each[i] for i in at], counts, machine)
+        return _summed([kernels[i] for i in at], [estimates[i] for i in at], counts, machine)
 
     firsts = range(0, len(kernels), len(wanted))
     return [[summed(part, first) for first in firsts] for part in parts]
@@ -243,6 +245,7 @@ def estimated_parts(
 
 def rooflines_of(program: Program, env: Env, machine: Machine) -> tuple[float, float]:
     """Return the seconds of a pass's kernels and of its collectives at measured rates."""
+    # without collectives, and of collectives
     sums, kernels = [0.0, 0.0], bounds(program.table, machine, env).kernels
     for i, (count, bound) in enumerate(zip(program.counts, kernels, strict=True)):
         sums[i in program.exchanges] += count * bound.time_s
@@ -253,6 +256,7 @@ def _summed(
     bound: Sequence[KernelBound], each: Sequence[Estimate], counts: Sequence[int], machine: Machine
 ) -> KernelCost:
     """Return the sum of kernels that run one after another, with fully correlated errors."""
+    # in the order of the fields of `KernelCost`
     sums, sheet = [0.0] * 5, Sheet(machine)
     for b, e, n in zip(bound, each, counts, strict=True):
         energy = energy_of(b, e.time, e.idle_s, sheet)

@@ -25,7 +25,10 @@ class RefusedError(Exception):
 class OnnxEditor:
     """Editor of one model.
 
-    Value names in the main graph are those of the file, so edits locate values by name.
+    Value names in the main graph are those of the file, so edits locate values by name. Edits:
+    `ReadInstead` replaces a value by an equal one, `Rewire` changes inputs and attributes of a
+    node, `Remove` an unused node, `Unname` an unused output, `Unstore` an unused stored tensor;
+    `Store` computes values and stores them.
     """
 
     model: onnx.ModelProto
@@ -211,12 +214,12 @@ class OnnxEditor:
 
     def _sweep(self, candidates: Iterable[Any]) -> None:
         """Remove nodes that became unused, and their inputs that became unused."""
-        given_back = {id(t) for t in self.graph.outputs}
+        outputs = {id(t) for t in self.graph.outputs}
         waiting = list(candidates)
         present = {id(n) for n in self.graph.nodes}
         while waiting:
             node = waiting.pop()
-            is_read = any(t.outputs or id(t) in given_back for t in node.outputs)
+            is_read = any(t.outputs or id(t) in outputs for t in node.outputs)
             if is_read or id(node) not in present:
                 continue
             waiting += [m for t in node.inputs for m in t.inputs]
