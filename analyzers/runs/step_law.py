@@ -110,7 +110,7 @@ def read(text: str) -> StepLaw:
     return StepLaw(factors, band, measured, int(data["steps"]), int(data["architectures"]))
 
 
-def parts_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, ...]:
+def traits_of(kernel: Kernel, stored: str, layout: Layout) -> tuple[KernelTrait, ...]:
     """Return the traits of a kernel.
 
     Args:
@@ -143,7 +143,7 @@ def sums_s(
     """Return the sum of the kernels' estimates by their traits, in seconds."""
     sums: dict[tuple[KernelTrait, ...], float] = {}
     for bound, estimate in zip(execution.bounds.kernels, table.launched, strict=True):
-        traits = parts_of(bound.kernel, stored, layout)
+        traits = traits_of(bound.kernel, stored, layout)
         sums[traits] = sums.get(traits, 0.0) + estimate.time_s
     return sums
 
@@ -185,7 +185,7 @@ def factors(
     if not is_convolutional(sums_s(execution, table, stored, deployment.layout)):
         return None
     kernels = [bound.kernel for bound in execution.bounds.kernels]
-    return [fit.factor(parts_of(k, stored, deployment.layout)) for k in kernels]
+    return [fit.factor(traits_of(k, stored, deployment.layout)) for k in kernels]
 
 
 def step_time(

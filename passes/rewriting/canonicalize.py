@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from perfc.ir.gradients.tape import Tape
 
 NEVER_FOLDED = frozenset({Kind.RANDOM, Kind.CONTROL, Kind.OPAQUE, Kind.OPTIMIZER, Kind.QUANTIZE})
+"""Kinds that run each time even on stored tensors: quantized weights stay narrow in memory."""
 
 
 @frozen
@@ -75,14 +76,15 @@ class Folding:
     """Rewrites a graph from its inputs to its outputs, then removes dead nodes."""
 
     replaced: dict[Value, Value]
-    """Values of the graph before, and what readers use in their place."""
+    """Replacement of each value of the original graph that has one."""
     keeps_parameters: bool = False
     tape: Tape | None = None
     """Writes the operators of an export."""
     changing: set[Value] = field(default_factory=set)
-    """Values computed from parameters, which training changes."""
+    """Real values computed from parameters: they differ in the next training step."""
     varying: set[Value] = field(default_factory=set)
-    """Values of iterations, of which inference leaves the contents in the last one."""
+    """Values that differ by iteration of a loop; the contents that inference found are those of one
+    iteration, and must not be folded."""
 
     def graph(self, graph: Graph) -> Graph:
         """Return the folded graph; the same object if nothing changed."""
@@ -156,6 +158,7 @@ class Folding:
     def folds(self, node: Node, ins: Inputs) -> bool:
         """Return True if the results are known before the model runs."""
         results = node.results
+        # contents are known, or all operands are stored
         if node.op.kind in NEVER_FOLDED or not results or self.follows_parameters(node, ins):
             return False
         if all(
@@ -171,9 +174,11 @@ class Folding:
         )
 
     def follows_parameters(self, node: Node, ins: Inputs) -> bool:
-        """Return True if the results depend on parameters, or are a table on the device.
+        """Return True if the results must be computed in each step, with `keeps_parameters`.
 
-        Numbers of shapes, which have one axis at most, are of the host.
+        They are if they depend on parameters, or have two axes or more: a table, as of positions,
+        that modules compute on the device. Results of at most one axis are numbers of shapes, which
+        Python computes on the host.
         """
         if not self.keeps_parameters:
             return False

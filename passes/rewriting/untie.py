@@ -22,8 +22,9 @@ class Untie(Transform):
 
     torch.onnx stores tensors of equal contents once (``_jit_pass_onnx_deduplicate_initializers``),
     as those of a model that was not trained yet, or was written without its contents. A module
-    that is called twice has one path, and keeps its tensors. A tensor inside the file, an
-    embedding, and a matrix that operators of another kind read are as they are said to be.
+    that is called twice has one path, and keeps its tensors. Three kinds of tensors stay shared:
+    those with contents in the file, tables of embeddings, which a head may be tied to, and matrices
+    that operators of several kinds read.
     """
 
     def run(self, module: Module, am: Analyses) -> Module:
@@ -53,6 +54,7 @@ def _replacements(
     replacements: dict[tuple[Node, Value], Value] = {}
     for w, read in readers.items():
         paths = dict.fromkeys(path for _, path in read)
+        # names made by `perfc` for repeated blocks are no paths of modules
         is_named = all(path and not BLOCK.search(path) for path in paths)
         if len(paths) < 2 or not is_named or not _is_of_modules(w, [n for n, _ in read]):
             continue
@@ -70,6 +72,7 @@ def name_in(path: str, name: str) -> str:
     'head.weight'
     """
     parts = [part for part in path.split("/") if part]
+    # a list of modules appears twice in a path: alone, and in the name of its element, "blocks.1"
     behind = [*parts[1:], ""]
     module = [p for p, q in zip(parts, behind, strict=True) if not q.startswith(f"{p}.")]
     leaf = name.rpartition(".")[2] if "." in name else "weight"
@@ -77,7 +80,7 @@ def name_in(path: str, name: str) -> str:
 
 
 def _is_merged(w: Value) -> bool:
-    """Return True for a parameter without contents in the file, which may be several merged."""
+    """Return True for a parameter stored outside the file and not read: several may be merged."""
     weight = w.weight
     is_outside = weight is not None and weight.is_parameter and weight.location != ""
     return is_outside and weight is not None and not weight.digest and w.is_real

@@ -79,16 +79,16 @@ class Places:
         self.at = Written(nodes, ())
         self.values: set[Value] = set()
         self.stored: set[Value] = set()
-        """Parameters that are turned over or cast."""
+        """Transposed or cast parameters."""
         self.looked_up: set[Value] = set()
-        """Rows of a table, one a token, and their sums."""
+        """Embeddings: rows of a table, one per token, and sums of such rows."""
         self.ends: dict[Value | None, tuple[Value, ...]] = {}
-        """Products with matrices, biases added, whose sum a value is."""
+        """Ends of the branches that a value sums: products with parameters, with added biases."""
         for node in nodes:
             self.see(node)
 
     def see(self, node: Node) -> None:
-        """Note what a node makes, and what is dropped before it or behind it."""
+        """Record what a node computes, and which of its operands or results are dropped."""
         if not node.results:
             return
         result = node.results[0]
@@ -122,7 +122,8 @@ class Places:
     def products(self, node: Node) -> tuple[Value, ...]:
         """Return the ends of the branches that a node sums; none if another node sums them.
 
-        What is read twice ends no branch: a GELU that is written out reads so.
+        A value that is read twice ends no branch, but is inside one: a GELU in its operators reads
+        its operand twice.
         """
         result = node.results[0]
         if len(self.at.users.get(result, ())) > 1:
@@ -130,9 +131,11 @@ class Places:
         if node.op.is_exactly(MatMul, Gemm):
             return (result,) if self.is_stored(node.inputs[1]) else ()
         if node.op.is_exactly(Reshape, Cast):
+            # a cast of a branch is dropped before, a reshaped one after the node
             inner = self.ends.get(node.inputs[0], ())
             return inner if node.op.is_exactly(Cast) else (result,) * bool(inner)
         sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]
+        # the other operand is a bias: the branch ends behind it
         if len(sides) == 1:
             return (result,) * bool(sides[0])
         parts = tuple(v for side in sides for v in side)
@@ -143,6 +146,7 @@ class Places:
         if not node.op.is_exactly(Add):
             return ()
         sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]
+        # the side without branches is the residual stream
         is_residual = len(sides) == 2 and not all(sides)
         return tuple(v for side in sides for v in side) if is_residual else ()
 
