@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,19 +92,19 @@ class RunTable:
     floor_s: float
 
 
-def longer(ways_s: Array, fixed_s: float, parts: Array) -> float:
-    """Return the logarithm by which a run takes longer if its `PARTS` do.
+def longer(ways_s: Array, fixed_s: float, parts: Array) -> Array:
+    """Return the logarithms by which a run takes longer if its `PARTS` do, a row each.
 
     It grows with each of them: a run of more work takes no less time.
 
     Args:
         ways_s: `RunTable.ways_s`.
         fixed_s: time besides launches and kernels.
-        parts: logarithms by which they take longer.
+        parts: logarithms by which they take longer, ``[..., parts]``.
     """
-    device, host, fixed = np.exp([parts, 0.0 * parts]).T
-    now_s, then_s = ((ways_s @ [host, device]).max(axis=0) + fixed_s * fixed + LEAST_S)[::-1]
-    return math.log(then_s / now_s)
+    device, host, fixed = np.exp(parts).T
+    then_s = (ways_s @ np.array([host, device])).max(axis=0) + fixed_s * fixed + LEAST_S
+    return np.asarray(np.log(then_s / (ways_s.sum(axis=1).max() + fixed_s + LEAST_S)))
 
 
 def precision(deployment: Deployment, element: str, bounds: RooflineTable) -> str:
@@ -197,6 +196,8 @@ def tabulated(
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
     elif table.host is not None:
         ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
+    # by how much the logarithm of a run grows with that of each part
+    small = np.eye(len(PARTS)) * CHANGE / 2
     work = math.log(max(device_s, LEAST_S) / launches), math.log(max(batch, 1)), m
     return RunTable(
         kernels.runtime.measured_name,
@@ -212,7 +213,7 @@ def tabulated(
                 *coordinates(sheet, RATES_OF),
                 *shares(columns, time_s),
                 *shares(columns, counts),
-                *part_shares(ways_s, fixed_s),
+                *(longer(ways_s, fixed_s, small) - longer(ways_s, fixed_s, -small)) / CHANGE,
             ]
         ),
         ways_s,
@@ -220,12 +221,6 @@ def tabulated(
         alone.time_s,
         bounds.floor_s,
     )
-
-
-def part_shares(ways_s: Array, fixed_s: float) -> Iterator[float]:
-    """Yield by how much the logarithm of a run grows with that of each of its `PARTS`."""
-    for part in np.eye(len(PARTS)) * CHANGE / 2:
-        yield (longer(ways_s, fixed_s, part) - longer(ways_s, fixed_s, -part)) / CHANGE
 
 
 def extents(columns: Columns, counts: Array) -> tuple[float, ...]:
