@@ -174,7 +174,7 @@ def tabulated(
     module = execution.module
     assert module is not None
     kernels, bounds, alone = execution.kernels, execution.bounds, table.timeline
-    first: dict[int, int] = {}
+    first = dict[int, int]()
     for i, bound in enumerate(bounds.kernels):
         first.setdefault(bound.kernel.identity, i)
     at = [*first.values()]
@@ -184,10 +184,8 @@ def tabulated(
     place = {identity: i for i, identity in enumerate(first)}
     which = [place[bound.kernel.identity] for bound in bounds.kernels]
     times_s = [k.time_s for k in table.launched]
-    time_s, counts = (
-        np.asarray(np.bincount(which, each, len(at)), np.float64)
-        for each in (times_s, [bound.launches for bound in bounds.kernels])
-    )
+    launched = [bound.launches for bound in bounds.kernels]
+    time_s, counts = (np.bincount(which, each, len(at)) * 1.0 for each in (times_s, launched))
     launches, device_s = max(float(counts.sum()), 1.0), float(np.sum(times_s))
     sheet = Sheet(execution.machine)
     attended, m, n, k = extents(columns, counts)

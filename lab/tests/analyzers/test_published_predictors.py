@@ -112,7 +112,7 @@ def test_compare_puts_predictors_side_by_side(capsys: pytest.CaptureFixture[str]
     for name in PUBLISHED:
         alone = perfc.analyze(RESNET, "rtx3090", predictor=name).prediction.total
         assert rows[name]["time_s"] == pytest.approx(alone.time_s)
-    assert any(line.startswith("step-law: ") for line in document["left_out"])
+    assert any(line.startswith("step-law, run-law: ") for line in document["left_out"])
     page = printed(
         capsys,
         "compare",
