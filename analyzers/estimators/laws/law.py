@@ -31,11 +31,11 @@ class KernelLaw:
     Args:
         coefficients: by the name of a resource; none is negative, so that more work or a slower
             machine is never faster.
-        overlap: order of the norm that joins all resources but the ramp: 1 adds them, a large one
-            takes the longest.
-        low: 5 % of measured kernels are below these multiples of the law, when left out of the fit:
-            short ones, which are all ramp, and long ones.
-        high: 5 % are above these.
+        overlap: order of the norm that joins the times of all resources but the ramp, which is the
+            start and end of a launch: 1 adds them, a large order takes the longest.
+        low: 5 % quantile of measured over predicted time of held-out kernels: of short ones, whose
+            time is the ramp alone, and of long ones, whose ramp is negligible.
+        high: 95 % quantile of both.
         rows: number of kernels that it was fitted to.
         error: median relative error on kernels left out of the fit, one at a time.
         machines: names of the targets that ran them.
@@ -57,7 +57,7 @@ class KernelLaw:
         return np.array([self.coefficients.get(resource.value, 0.0) for resource in Resource])
 
     def parts_s(self, subject: KernelResources) -> dict[Resource, float]:
-        """Return the time of each resource by itself that a law counts."""
+        """Return the time of each resource with a coefficient, without overlap."""
         each = zip(Resource, self.row.tolist(), strict=True)
         return {r: c * subject.seconds.get(r, 0.0) for r, c in each if c}
 
@@ -93,12 +93,13 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
     seconds = np.array([[*map(s.seconds.get, RESOURCES, NOTHING)] for _, s in kernels])
     power = seconds[:, RESOURCES.index(Resource.POWER)]
     parts = seconds * np.array([law.row for law in laws])
-    ramp, others = parts[:, 0], parts[:, 1:]
+    ramp, others = parts[:, 0], parts[:, 1:]  # the ramp is the first `Resource`
     order = np.array([law.overlap for law in laws])
     longest = np.maximum(others.max(axis=1), np.finfo(np.float64).tiny)
     joined = ((others / longest[:, None]) ** order[:, None]).sum(axis=1) ** (1 / order)
     time_s = within_power(ramp + longest * joined, power)
     share = ramp / np.maximum(time_s, np.finfo(np.float64).tiny)
+    # [short or long, low or high, kernel]; kernels between are interpolated by the ramp's share
     short, long = np.array([(law.low, law.high) for law in laws]).transpose(2, 1, 0)
     low, high = short**share * long ** (1 - share)
     ends = np.stack([time_s * low, time_s, time_s * high], axis=1)
@@ -106,7 +107,10 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
 
 
 def within_power(time_s: Array, power_s: Array) -> Array:
-    """Return times of kernels whose clocks a board at its power limit lowers."""
+    """Return times of kernels on a board whose power limit lowers the clock: a smooth maximum.
+
+    ``power_s`` is the time that their energy takes at the power limit.
+    """
     joined: Array = (time_s**ORDER + power_s**ORDER) ** (1 / ORDER)
     return joined
 

@@ -19,20 +19,24 @@ def einsum(at: Adjoint) -> Gradients:
 
 
 def _of(at: Adjoint, ins: list[Value], terms: tuple[str, ...], result: str, index: int) -> Value:
+    """Return the gradient of one operand: dY times the other operands, with the operand's letters.
+
+    ``available`` are those letters of the operand that dY or another operand has.
+    """
     tape, term = at.tape, terms[index]
     others = [i for i in range(len(ins)) if i != index]
-    there = set("".join([result, *(terms[i] for i in others)]))
-    plain = term.replace(ELLIPSIS, "...") if ELLIPSIS in result else term.replace(ELLIPSIS, "")
-    summed_to = "".join(c for c in plain if c == "." or c in there)
-    equation = ",".join([result, *(terms[i] for i in others)]) + "->" + summed_to
+    elsewhere = set("".join([result, *(terms[i] for i in others)]))
+    wanted = term.replace(ELLIPSIS, "...") if ELLIPSIS in result else term.replace(ELLIPSIS, "")
+    available = "".join(c for c in wanted if c == "." or c in elsewhere)
+    equation = ",".join([result, *(terms[i] for i in others)]) + "->" + available
     operands = (at.dy, *(ins[i] for i in others))
     gradient = (
         at.dy if equation == f"{result}->{result}" else tape.apply(Einsum(equation), *operands)
     )
-    if summed_to != plain:
+    if available != wanted:
         # a letter that only this term has was summed: the gradient is constant along it
         shape = shape_of(ins[index])
         extents = dict(zip(term, shape, strict=True))
-        gradient = tape.reshape(gradient, tuple(extents[c] if c in there else 1 for c in term))
+        gradient = tape.reshape(gradient, tuple(extents[c] if c in elsewhere else 1 for c in term))
         return tape.expand(gradient, shape)
     return tape.sum_to(gradient, shape_of(ins[index]))

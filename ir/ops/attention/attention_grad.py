@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ...gradients.tape import Tape
 
 FORWARD = ("Q", "K", "V", "attn_mask")
+# letters are those of `Scores`: u unmasked pairs of query and key per head, x and y vector and
+# special operations of the softmax per pair
 BACKWARD_SCORES: Mapping[str, str] = {
     "mac": "b*h*s*t*(3*d + 2*v)",
     "alu": "b*h*(u*(x + 5) + s*v*2)",
@@ -49,8 +51,10 @@ RATE = 0.87
 def backward_work(scores: Scores, dtype: DType | None) -> Work:
     """Return the operations of the backward pass of attention with these variables."""
     dense = work_of_scores(BACKWARD_SCORES, scores, dtype)
-    idle = scores.b * scores.h * (scores.s * scores.t - scores.u) * (scores.d * 3 + scores.v * 2)
-    effective_mac = dense.mac - idle
+    masked_mac = (
+        scores.b * scores.h * (scores.s * scores.t - scores.u) * (scores.d * 3 + scores.v * 2)
+    )
+    effective_mac = dense.mac - masked_mac
     return replace(dense, effective_mac=None if effective_mac == dense.mac else effective_mac)
 
 
@@ -117,6 +121,7 @@ class AttentionGrad(Op):
         assert q is not None
         assert k is not None
         assert v is not None
+        # p are probabilities, ds and dp gradients of scores and probabilities
         heads = Heads(tape, self.q_num_heads, self.kv_num_heads)
         wide_q, wide_k, wide_v = heads.split(q), heads.repeat(k, q), heads.repeat(v, q)
         rows, width = heads.shape(wide_q)[-2], heads.shape(wide_q)[-1]
@@ -128,9 +133,9 @@ class AttentionGrad(Op):
         if self.is_causal:
             scores = tape.add(scores, causal(tape, rows, heads.shape(wide_k)[-2]))
         p = tape.apply(Softmax(), scores)
-        spread = heads.split(dy, self.q_num_heads)
-        dv = tape.apply(FusedMatMul(transA=1), p, spread)
-        dp = tape.apply(FusedMatMul(transB=1), spread, wide_v)
+        dy_heads = heads.split(dy, self.q_num_heads)
+        dv = tape.apply(FusedMatMul(transA=1), p, dy_heads)
+        dp = tape.apply(FusedMatMul(transB=1), dy_heads, wide_v)
         (ds,) = SoftmaxGrad().expand(tape, (dp, p), (p.type,))
         assert ds is not None
         ds = tape.scaled(ds, scale)

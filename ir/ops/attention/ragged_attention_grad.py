@@ -37,7 +37,7 @@ class RaggedAttentionGrad(RaggedAttention):
     """Gradients of packed queries, keys and values, whose scores were not saved.
 
     Shapes:  dY and Y like the result, then the operands of RaggedAttention -> dQuery, dKey, dValue
-             and dBias like these, of operands that are not given none.
+             and dBias like these; missing operands have no gradient.
     Work:    {mac}: scores again, and the gradients of V, of the probabilities, of Q and of K;
              {alu} with the softmax and its gradient, {sfu}. Prompts alone, not decodes.
     Traffic: each operand once, each result once.
@@ -103,27 +103,30 @@ class RaggedAttentionGrad(RaggedAttention):
             tape.reshape(g, part.type.shape)  # type: ignore[union-attr, arg-type]
             for g, part in zip(made, parts, strict=True)
         ]
-        given = [has(ins, FORWARD + i) for i in (QUERY, KEY, VALUE)]
+        present = [has(ins, FORWARD + i) for i in (QUERY, KEY, VALUE)]
         gradients: list[Value | None] = []
-        for index, is_given in enumerate(given):
-            if not is_given:
+        for index, is_present in enumerate(present):
+            if not is_present:
                 gradients.append(None)
                 continue
             # parts merged into an operand follow it in the list
-            last = next((j for j in range(index + 1, 3) if given[j]), 3)
+            last = next((j for j in range(index + 1, 3) if present[j]), 3)
             gradients.append(tape.concat(packed[index:last] if index == 0 else [packed[index]], 1))
         return (*gradients, None)
 
     def separate(self, tape: Tape, ins: Inputs) -> list[Value]:
-        """Return separate queries, keys and values from operands that may be merged."""
+        """Return separate queries, keys and values from operands that may be merged.
+
+        A query operand without keys or values has their columns behind its own.
+        """
         h, g = self.num_heads * self.head_dim, self.kv_heads * self.head_dim
         query = ins[QUERY]
         assert query is not None
         ends = [0, h, h + g, h + g + self.kv_heads * self.value_dim]
-        given = [ins[i] if has(ins, i) else None for i in (QUERY, KEY, VALUE)]
+        operands = [ins[i] if has(ins, i) else None for i in (QUERY, KEY, VALUE)]
         return [
             operand
-            if operand is not None and at > 0
-            else tape.part(query, {1: (ends[at], ends[at + 1])})
-            for at, operand in enumerate(given)
+            if operand is not None and index > 0
+            else tape.part(query, {1: (ends[index], ends[index + 1])})
+            for index, operand in enumerate(operands)
         ]

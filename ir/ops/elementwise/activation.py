@@ -1,4 +1,7 @@
-"""Activations, counted by the operations of their definitions."""
+"""Activations, counted by the operations of their definitions.
+
+In derivatives, x is the only operand, a and b are the first and the second of two, y is the result.
+"""
 
 from __future__ import annotations
 

@@ -67,15 +67,15 @@ class AicMla(TableSource):
 
 
 def columns(block: pd.DataFrame, *, is_prompt: bool) -> dict[str, Array]:
-    """Return the shape parameters of a block, under their names here."""
-    given = partial(numbers, block)
+    """Return the shape parameters of a block by the names that the kernel class uses."""
+    numbers_of = partial(numbers, block)
     key, value = EXPANDED if is_prompt else LATENT
     constant = np.ones(len(block))
     return {
-        "batch": given("batch_size"),
-        "query_len": given("isl"),
-        "kv_len": given("isl") + given("step"),
-        "heads": given("num_heads"),
+        "batch": numbers_of("batch_size"),
+        "query_len": numbers_of("isl"),
+        "kv_len": numbers_of("isl") + numbers_of("step"),
+        "heads": numbers_of("num_heads"),
         "head_dim": key * constant,
         "value_dim": value * constant,
         "cache_bits": block["kv_cache_dtype"].astype(str).map(bits_of).to_numpy(np.float64),

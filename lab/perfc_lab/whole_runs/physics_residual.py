@@ -1,7 +1,7 @@
 """Trains `perfc.analyzers.whole_runs.physics_residual`: multipliers, forests, bands of machines.
 
-Machines and families are left out in turn; their errors calibrate machines that nobody measured,
-and graphs unlike all trained on.
+Machines and families of architectures are held out in turn. Their errors calibrate the intervals of
+unmeasured machines, and of graphs unlike all training graphs.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from ..training.runs.sums import SumRecipe
 from .residual_fit import RECIPE, fitted
 
 LEFT_OUT = SumRecipe(trees=60, depth=6, learning_rate=0.3, knee=0.1)
-"""For machines left out in turn, whose errors calibrate those that nobody measured."""
+"""Smaller recipe for trainings with a held-out machine: one for each machine."""
 LEAST_HELD_OUT = 100
-"""Held-out rows that a band of graphs with similar ones, and of those without, is taken from."""
+"""Minimum held-out rows to set the band of graphs with, or without, similar training graphs."""
 
 
 class PhysicsResidual(physics_residual.PhysicsResidual):
-    """The predictor that ships, with its training."""
+    """The shipped predictor, with methods to train it."""
 
     def fit(
         self, train: Measurements, validation: Measurements, budget: TrainingBudget, say: Say
     ) -> None:
-        """Fit multipliers, factors by parts, then the residual; validation rows stop it."""
+        """Fit multipliers, cross-fitted factors, then the residual, with early stopping."""
         self.learned = fitted(train, validation, self.quantity, budget, RECIPE, say)
         self.shift, self.moved = None, frozenset()
         self.bands = RunBands()
@@ -43,10 +43,11 @@ class PhysicsResidual(physics_residual.PhysicsResidual):
             self.bands.unseen = _left_out(train, self.quantity, budget, say)
 
     def finish(self, data: Measurements, budget: TrainingBudget, say: Say) -> None:
-        """Learn again from every row, as many trees as validation had chosen.
+        """Fit again to all rows, with the number of trees that early stopping had chosen.
 
-        Bands of machines stay. Where families can be left out, graphs without similar ones get a
-        band, and that of machines trained on becomes the band of the others.
+        Bands of unmeasured machines stay. If enough rows of held-out families exist, graphs without
+        similar training graphs get their own band, and the band of measured machines is set on the
+        other graphs alone.
         """
         if self.learned is None:
             raise PerfcError(f"{self.name} is not trained", hint="call fit first")
@@ -67,38 +68,40 @@ def _left_out(train: Measurements, quantity: Quantity, budget: TrainingBudget, s
     machines = []
     for target in train.targets:
         others = train.where(lambda r, t=target: r.target != t)  # type: ignore[misc]
-        mine = train.where(lambda r, t=target: r.target == t)  # type: ignore[misc]
-        one = PhysicsResidual(quantity=quantity)
-        one.learned = fitted(others, train.of(()), quantity, budget, LEFT_OUT, lambda _: None, 2)
-        detail = one.detail(mine)
-        wrong = np.log(mine.values(quantity) / detail.value)
-        each = [configuration_of(r).way for r in mine.rows]
-        ways = np.unique(each, axis=0, return_inverse=True)[1]
-        machines.append(LeftOut(AT_ONCE, wrong, detail.width, ways))
-        say(f"without {target}: {np.abs(np.expm1(-wrong)).mean():.1%}")
+        held_out = train.where(lambda r, t=target: r.target == t)  # type: ignore[misc]
+        predictor = PhysicsResidual(quantity=quantity)
+        predictor.learned = fitted(
+            others, train.of(()), quantity, budget, LEFT_OUT, lambda _: None, 2
+        )
+        detail = predictor.detail(held_out)
+        residuals = np.log(held_out.values(quantity) / detail.value)
+        modes_of_rows = [configuration_of(r).way for r in held_out.rows]
+        modes = np.unique(modes_of_rows, axis=0, return_inverse=True)[1]
+        machines.append(LeftOut(AT_ONCE, residuals, detail.width, modes))
+        say(f"without {target}: {np.abs(np.expm1(-residuals)).mean():.1%}")
     return unseen(machines)
 
 
 def _families_left_out(
     data: Measurements, quantity: Quantity, budget: TrainingBudget, say: Say, rounds: int
 ) -> HeldOutScores:
-    """Return the rows of families that are left out in turn, by what the others teach."""
+    """Return the scores of rows of held-out families, predicted by fits to the other families."""
     score, distances = [np.zeros(0)], [np.zeros(0)]
     for turn in range(FAMILY_PARTS):
         part = families_in_turn(data.architectures, turn)
         others = data.where(lambda r, p=part: p[r.architecture] is DatasetPart.TRAIN)  # type: ignore[misc]
-        mine = data.where(lambda r, p=part: p[r.architecture] is DatasetPart.TEST)  # type: ignore[misc]
-        if not len(others) or not len(mine):
+        held_out = data.where(lambda r, p=part: p[r.architecture] is DatasetPart.TEST)  # type: ignore[misc]
+        if not len(others) or not len(held_out):
             continue
-        one = PhysicsResidual(quantity=quantity)
-        one.learned = fitted(
+        predictor = PhysicsResidual(quantity=quantity)
+        predictor.learned = fitted(
             others, data.of(()), quantity, budget, RECIPE, lambda _: None, unwatched=rounds
         )
-        detail = one.detail(mine)
-        wrong = np.log(mine.values(quantity) / detail.value)
-        score.append(wrong / detail.width)
+        detail = predictor.detail(held_out)
+        residuals = np.log(held_out.values(quantity) / detail.value)
+        score.append(residuals / detail.width)
         distances.append(detail.distance)
-        say(f"families, part {turn + 1}: {np.abs(np.expm1(-wrong)).mean():.1%}")
+        say(f"families, part {turn + 1}: {np.abs(np.expm1(-residuals)).mean():.1%}")
     return HeldOutScores(np.concatenate(score), np.concatenate(distances))
 
 

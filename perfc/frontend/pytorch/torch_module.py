@@ -136,7 +136,7 @@ def archive_of(
         for is_symbol in (True, False):
             failed = None
             size = call.batch or (EXAMPLES if is_symbol else batch)
-            # examples of batch 1 are repeated, as exporters take 1 for an extent that broadcasts
+            # an example of batch 1 is given twice: exporters take 1 for an extent that broadcasts
             doubled = is_symbol and size == 1
             for typed in call.typed(floats, has_embedding=has_embedding):
                 given = typed.tensors(size, device, doubled=doubled)
@@ -237,10 +237,10 @@ def silenced() -> Iterator[None]:
     """Suppress output, logs and warnings of exporters, whose errors suffice."""
     import logging
 
-    before, said = logging.root.manager.disable, io.StringIO()
+    before, output = logging.root.manager.disable, io.StringIO()
     logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(), redirect_stdout(said), redirect_stderr(said):
+        with warnings.catch_warnings(), redirect_stdout(output), redirect_stderr(output):
             warnings.simplefilter("ignore")
             yield
     finally:

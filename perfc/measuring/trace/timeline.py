@@ -28,15 +28,15 @@ from .facts import (
 )
 
 DEEPEST = 100
-"""Operators around a launch that are looked through at most."""
+"""Maximum operators around a launch that are searched."""
 MOST_FITTED = 1_000_000
-"""Comparisons of captured and launched graphs; beyond, kernels of graphs have no operators."""
+"""Maximum comparisons of captured and launched graphs; with more, kernels get no operators."""
 ROUNDING_NS = 1000
 """Maximum excess of a launch over its operator: old traces have whole microseconds."""
 ATTENTION = re.compile(r"aten::_scaled_dot_product_(?!attention_math)\w*")
 """Operators whose kernels are those of the operators inside them."""
 WRAPPER = re.compile(r"torch::|autograd::|[^:]*$")
-"""Names around operators that are none: nodes of autograd, parts of programs."""
+"""Names of events around operators that are no operators: nodes of autograd, parts of programs."""
 
 
 class HostKind(Enum):
@@ -71,10 +71,10 @@ class HostCall(IntEnum):
 class OperatorRole(Enum):
     """Roles of operators around a launch."""
 
-    WHOLE = auto()
-    SHAPED = auto()
-    WRAPPER = auto()
-    PLAIN = auto()
+    WHOLE = auto()  # attention: all launches inside count for it
+    SHAPED = auto()  # has shapes: launches count for the innermost such one
+    WRAPPER = auto()  # has shapes, but is no operator: only launches outside of others count for it
+    PLAIN = auto()  # has no shapes
 
     @classmethod
     def of(cls, call: OperatorCall) -> OperatorRole:
@@ -115,6 +115,8 @@ Graph = tuple[CapturedNode, ...]
 class HostTimeline:
     """Events of the host and of the devices of a trace.
 
+    Columns are accessed by their position in the lists below; ``at`` is the row of an event.
+
     Args:
         trace: trace that receives the launches; numbers names, devices and operators.
         threads: threads of the host.
@@ -149,7 +151,7 @@ class HostTimeline:
     def operator(
         self, thread: object, begin_ns: int, end_ns: int, call: int, identity: int | None = None
     ) -> None:
-        """Take an execution of an operator, by its number in the trace."""
+        """Add an execution of an operator, by its number in the trace."""
         identity = -1 if identity is None else identity
         self.operators.add(self.threads.number(thread), begin_ns, end_ns, call, identity)
 
@@ -162,7 +164,7 @@ class HostTimeline:
         correlation: int,
         kernel: str = "",
     ) -> None:
-        """Take a call of a runtime by its name and, where it is known, the kernel."""
+        """Add a call of a runtime by its name and, where it is known, the kernel."""
         match = _CALLS.search(name)
         kind = HostCall.OTHER if match is None else HostCall[str(match.lastgroup)]
         number = (
@@ -175,7 +177,7 @@ class HostTimeline:
         self.calls.add(correlation, thread, begin_ns, end_ns, kind, number, label)
 
     def frame(self, thread: object, begin_ns: int, end_ns: int, label: HostLabel) -> None:
-        """Take a range, a module or a function of Python."""
+        """Add a range, a module or a function of Python."""
         number = self.labels.number(label)
         self.frames.add(self.threads.number(thread), begin_ns, end_ns, number)
 
@@ -190,7 +192,7 @@ class HostTimeline:
         stream: int | None = None,
         message: int = -1,
     ) -> None:
-        """Take an execution of a kernel or copy."""
+        """Add an execution of a kernel or copy."""
         if start_ns is None or duration_ns is None or duration_ns < 0:
             self.trace.unusable += 1
             return
@@ -215,6 +217,7 @@ class HostTimeline:
         self.roles = [OperatorRole.of(call) for call in self.trace.calls]
         outer: list[int] = []
         last = -1
+        # executions that enclose the current one, the innermost last
         _, begins, ends, *_ = self.operators.columns
         for at, thread in enumerate(self.operators.columns[0]):
             if thread != last:
@@ -264,13 +267,13 @@ class HostTimeline:
         It is the innermost one with tensors; attention counts as a whole.
         """
         shaped = -1
-        for each in self.around(at):
-            role = self.roles[self.operators.columns[3][each]]
+        for outer in self.around(at):
+            role = self.roles[self.operators.columns[3][outer]]
             if role is OperatorRole.WHOLE:
-                return each
-            is_own = role is OperatorRole.WRAPPER and each == at
+                return outer
+            is_own = role is OperatorRole.WRAPPER and outer == at
             if shaped < 0 and (role is OperatorRole.SHAPED or is_own):
-                shaped = each
+                shaped = outer
         return at if shaped < 0 else shaped
 
     def fill(self, captured: Sequence[Graph] = ()) -> None:
@@ -318,13 +321,13 @@ class HostTimeline:
             return []
         executed = {*self.kernels.columns[4]}
         open_graphs: dict[int, list[CapturedNode]] = {}
-        made: list[list[CapturedNode]] = []
+        graphs: list[list[CapturedNode]] = []
         begins = self.calls.columns[2]
         for at in sorted(range(len(self.calls)), key=begins.__getitem__):
             correlation, thread, begin, end, kind, kernel, _ = self.calls.row(at)
             match kind:
                 case HostCall.BEGIN_CAPTURE:
-                    made.append(open_graphs.setdefault(thread, []))
+                    graphs.append(open_graphs.setdefault(thread, []))
                 case HostCall.END_CAPTURE:
                     open_graphs.pop(thread, None)
                 case HostCall.NODE if thread in open_graphs and correlation not in executed:
@@ -334,7 +337,7 @@ class HostTimeline:
                     open_graphs[thread].append(CapturedNode(kernel, call, execution))
                 case _:
                     pass
-        return [tuple(nodes) for nodes in made]
+        return [tuple(nodes) for nodes in graphs]
 
     def replayed(
         self, launches: Mapping[int, int], graphs: Sequence[Graph]
@@ -388,10 +391,10 @@ def fitted(graph: Graph, kernels: Sequence[int]) -> Graph | None:
     waiting: dict[int, deque[CapturedNode]] = {}
     for node in graph:
         waiting.setdefault(node.kernel, deque()).append(node)
-    made: list[CapturedNode] = []
+    result: list[CapturedNode] = []
     for kernel in kernels:
         nodes = waiting.get(kernel) or waiting.get(-1)
         if not nodes:
             return None
-        made.append(nodes.popleft())
-    return tuple(made)
+        result.append(nodes.popleft())
+    return tuple(result)

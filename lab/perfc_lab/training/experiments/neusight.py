@@ -1,4 +1,4 @@
-"""NeuSight's operators, one eager call each: machines nobody measured, then unseen shapes."""
+"""NeuSight's operators, one eager call each: held-out machines, then held-out shapes."""
 
 from __future__ import annotations
 
@@ -33,22 +33,23 @@ LEFT_OUT: Mapping[str, float | int] = {
 RECIPE = Recipe(
     trees=250, least_weight=5.0, objective="reg:absoluteerror", left_out=LEFT_OUT, general=True
 )
-"""Absolute errors, since a few per cent of rows are several times off: hosts that were busy."""
+"""Loss of absolute errors: a few per cent of rows are outliers, by factors, of busy hosts."""
 LEVELLED = replace(RECIPE, left_out={**LEFT_OUT, "trees": 60, "depth": 3, "levels": 2})
-"""For products: machines were measured at different shapes, and the scale says most."""
+"""Recipe of products, with smaller forests for held-out machines: machines were measured at
+different shapes, and the physical scale explains most of the time."""
 
 
 class Products(OperatorExperiment):
-    """Products; those whose kernel read operands stored otherwise are tested alone."""
+    """Products; those whose kernel read operands in another layout are only tested."""
 
     def taught(self, blocks: list[Rows]) -> list[Rows]:
-        """Return those read as the class says: a user's operands are stored so."""
+        """Return the rows for training: operands in the layout of the class, as users have them."""
         return [part for b in blocks if len(part := b.take(~OTHER(b)))]
 
 
 PUBLISHED, OTHER = positive(PUBLISHED_TEST), positive(OTHER_LAYOUT)
-"""Rows of NeuSight's own test folder, those its figures are of; rows whose kernel read operands
-stored otherwise than the operator's, which are never trained on."""
+"""Rows of NeuSight's test folder, which its published figures are of; and rows whose kernel read
+operands in another layout than the operator's, which are never trained on."""
 
 
 def is_linear(rows: Rows) -> NDArray[np.bool_]:
@@ -62,7 +63,7 @@ LIBRARY = without(EAGER)
 
 
 def slices(anchor: str, goal: float | None = GOAL) -> tuple[RowSlice, ...]:
-    """Return the published test rows, which carry the goal, and all."""
+    """Return the slices that are scored: the published test rows, which have the goal, and all."""
     return (RowSlice("published test rows", PUBLISHED, goal, anchor), RowSlice("all", everything))
 
 

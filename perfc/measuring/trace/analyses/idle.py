@@ -163,30 +163,31 @@ def idle_causes(summary: TraceSummary) -> tuple[CauseTime, ...]:
     had begun before the gap waits for another kernel.
     """
     trace, rows = summary.trace, summary.trace.launches
-    names, classes, made = trace.kernels, classes_of(summary), CauseSum()
+    names, classes, sums = trace.kernels, classes_of(summary), CauseSum()
     segments = HostSegments.of(trace)
     for before, begin, row in gaps_of(trace):
         start, host = rows.start_ns[row], rows.host_ns[row]
         begun = min(max(host, begin), start)
         span = span_of(trace, row)
         if host == UNKNOWN_NS:
-            made.add(Cause.UNKNOWN, "", start - begin)
+            sums.add(Cause.UNKNOWN, "", start - begin)
         elif span is None:
-            made.add(Cause.UNRECORDED, "", begun - begin)
+            sums.add(Cause.UNRECORDED, "", begun - begin)
         else:
-            made.host(segments, span[0], begin, begun)
+            sums.host(segments, span[0], begin, begun)
         if host != UNKNOWN_NS:
             waits = waiting_cause(rows, classes, before, row)
             name = names[rows.kernel[before]] if waits.value in KERNELS else ""
             latency = latency_of(trace, segments, row)
-            made.add(*(latency if host >= begin else (waits, name)), start - begun)
-    return made.causes
+            sums.add(*(latency if host >= begin else (waits, name)), start - begun)
+    return sums.causes
 
 
 def latency_of(trace: DeviceTrace, segments: HostSegments, row: int) -> tuple[Cause, str]:
     """Return the latency of a launch as a cause, with the name of its call."""
     launch = trace.launches.launch[row]
     is_known = trace.host is not None and launch >= 0
+    # the last column of `HostTimeline.calls` is the label
     number = trace.host.calls.columns[6][launch] if trace.host and is_known else -1
     return Cause.LATENCY, segments.labels[number].name if number >= 0 else ""
 

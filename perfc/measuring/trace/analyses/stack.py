@@ -19,7 +19,7 @@ from .host import span_of, stacks
 MOST_NODES = 200_000
 """Maximum calls of a tree, which is written as a whole."""
 NESTED = 16
-"""Nodes of autograd before a launch that are looked through for the one around it."""
+"""Maximum nodes of autograd before a launch that are searched for the one around it."""
 RECORD = "record with torch.profiler.profile(with_stack=True, with_modules=True)"
 
 
@@ -51,10 +51,10 @@ class StackTime:
         name: last of them, after a module that launches only through it.
         depth: nodes around it.
         launches: count.
-        self_s: time of kernels that nothing further inside launched.
+        self_s: time of kernels launched here, in no inner module, function or call.
         time_s: time of all kernels.
         share: of the time of all kernels of the trace.
-        backward_s: part of the time that computes gradients, by the forward operator.
+        backward_s: part of the time in gradients, charged to the forward operator.
         bounded_s: time of operators with a lower bound.
         floor_s: lower bound of these; null without one.
         floor_share: lower bound over their time; null without one.
@@ -119,7 +119,7 @@ class Gradients:
     def origin(self, thread: int, time: int) -> tuple[int, tuple[int, int]] | None:
         """Return the begin of the gradient around a time, with thread and begin of its forward.
 
-        Several operators may have the number of a node: the last of them made it.
+        Several operators may have the number of a node: the last before the gradient created it.
         """
         listed = self.backward.get(thread, [])
         at = bisect_right(listed, (time, 1 << 63, 0))
@@ -188,23 +188,29 @@ def summed(
 
 
 def chains_of(trace: DeviceTrace, by: StackBy) -> Sequence[tuple[tuple[HostLabel, ...], bool]]:
-    """Return the events around each launch, or around the forward operator of a gradient."""
+    """Return the events around each launch, and whether it computes a gradient.
+
+    Gradients run outside of modules and lines of the model: unless an event lies inside the
+    gradient, the events around its forward operator count. Calls are always those of the launch.
+    """
     result: list[tuple[tuple[HostLabel, ...], bool]] = [((), False)] * len(trace.launches)
     if trace.host is None:
         return result
     spans = [(row, span_of(trace, row)) for row in range(len(trace.launches))]
     moments = [(row, (span[0], span[1])) for row, span in spans if span is not None]
     gradients = Gradients.of(trace.host)
-    moved: list[tuple[int, tuple[int, int]]] = []
+    gradients_outside: list[tuple[int, tuple[int, int]]] = []
     times = [moment for _, moment in moments]
     for place, chain, begin in stacks(trace.host, by.kinds, times):
         row, moment = moments[place]
         origin = gradients.origin(*moment)
         result[row] = chain, origin is not None
         if origin is not None and origin[0] >= begin and by is not StackBy.CALL:
-            moved.append((row, origin[1]))
-    for place, chain, _ in stacks(trace.host, by.kinds, [moment for _, moment in moved]):
-        result[moved[place][0]] = chain, True
+            gradients_outside.append((row, origin[1]))
+    for place, chain, _ in stacks(
+        trace.host, by.kinds, [moment for _, moment in gradients_outside]
+    ):
+        result[gradients_outside[place][0]] = chain, True
     return result
 
 

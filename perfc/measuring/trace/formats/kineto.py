@@ -38,9 +38,9 @@ from . import ort
 MOST_DEVICES = 1024
 """Maximum devices with facts; hosts have up to 16."""
 MOST_WORDS = 100_000
-"""Maximum entries of the caches of operators and frames; later ones are computed each time."""
+"""Maximum entries of each cache, of operators and of frames; further ones are not cached."""
 LONGEST_WORDS = 2000
-"""Maximum characters of a name that is a key of a cache or a group."""
+"""Maximum characters of a name that is the key of a cache or of a group of annotations."""
 LONGEST_LITERAL = 200
 """Maximum characters of a number, a truth value or a list in text."""
 ATEN = "aten::"
@@ -80,7 +80,7 @@ def reads(head: str) -> bool:
 
 @mutable
 class KinetoEvents:
-    """Events of a trace that count.
+    """Reader of the events of a trace that are needed; others are ignored.
 
     Args:
         trace: trace that receives them.
@@ -101,8 +101,8 @@ class KinetoEvents:
     frames: dict[str, HostLabel | None] = field(default_factory=dict)
 
     def event(self, e: Event) -> None:
-        """Take one event."""
-        if e.get("ph") != "X":
+        """Add one event to the trace or to its timeline."""
+        if e.get("ph") != "X":  # no event with a duration
             return
         category = text(e, "cat").lower() or _LEGACY.get(text(e, "pid"), "")
         start, length = nanoseconds(e, "ts"), nanoseconds(e, "dur")
@@ -156,12 +156,12 @@ class KinetoEvents:
         return len(self.trace.messages) - 1
 
     def send(self, e: Event, args: Event, begin_ns: int, end_ns: int) -> None:
-        """Take a collective on the host."""
+        """Add the call of a collective on the host."""
         thread = self.timeline.threads.number(thread_of(e))
         self.timeline.sends.append((thread, begin_ns, end_ns, self.message(args)))
 
     def operator(self, e: Event, args: Event, begin_ns: int, end_ns: int) -> None:
-        """Take an operator of the host."""
+        """Add an execution of an operator on the host."""
         name = operator_name(text(e, "name"))
         if not name:
             return
@@ -179,6 +179,7 @@ class KinetoEvents:
         self.timeline.operator(thread, begin_ns, end_ns, call, identity_of(args))
         sequence = integer(args, "Sequence number") if self.has_frames else None
         if sequence is not None and sequence >= 0:
+            # only nodes of the backward pass have the thread of their forward pass
             is_gradient = (integer(args, "Fwd thread id") or 0) > 0
             number = self.timeline.threads.number(thread)
             self.timeline.sequences.add(number, begin_ns, end_ns, sequence, is_gradient)
@@ -186,7 +187,7 @@ class KinetoEvents:
     def frame(
         self, e: Event, name: str, begin_ns: int, end_ns: int, *, is_range: bool = False
     ) -> None:
-        """Take a function of Python, a module or a range of the program."""
+        """Add a call of a function of Python or of a module, or a range of the program."""
         if name in self.frames:
             label = self.frames[name]
         else:
@@ -210,7 +211,7 @@ class KinetoEvents:
         return result
 
     def annotation(self, name: str, begin_ns: int, end_ns: int, is_device: int) -> None:
-        """Take a range that the profiler or the program marked."""
+        """Add a marked range; profiler steps are group 0, other groups ignore numbers in names."""
         step = _STEP.fullmatch(name)
         group = 0 if step else 1 + self.groups.number(re.sub(r"\d+", "#", name[:LONGEST_WORDS]))
         self.trace.annotations.add(group, int(step[1]) if step else -1, begin_ns, end_ns, is_device)
@@ -257,13 +258,13 @@ def seen_in(path: str, trace: DeviceTrace, *, has_frames: bool = False) -> Kinet
     Raises:
         ParseError: not JSON, or too large.
     """
-    seen = KinetoEvents(trace, HostTimeline(trace), has_frames=has_frames)
+    events = KinetoEvents(trace, HostTimeline(trace), has_frames=has_frames)
     for key, e in arrays(path, (EVENTS, DEVICES), trace.cut, partial(job, trace)):
         if key != DEVICES:
-            seen.event(e)
+            events.event(e)
         elif len(trace.facts) < MOST_DEVICES:
             trace.facts[integer(e, "id")] = facts_of(e)
-    return seen
+    return events
 
 
 def read(path: str, capture: str = "", *, has_frames: bool = False) -> DeviceTrace:
@@ -278,10 +279,10 @@ def read(path: str, capture: str = "", *, has_frames: bool = False) -> DeviceTra
         ParseError: not JSON, too large, or without the kernels that were launched.
     """
     trace = DeviceTrace(TraceSource.KINETO)
-    seen = seen_in(path, trace, has_frames=has_frames)
-    seen.timeline.fill(captured(capture, trace) if capture else ())
+    events = seen_in(path, trace, has_frames=has_frames)
+    events.timeline.fill(captured(capture, trace) if capture else ())
     if not trace.launches.kernel:
-        from_host(trace, seen)
+        from_host(trace, events)
     return trace
 
 
@@ -302,20 +303,20 @@ def captured(path: str, trace: DeviceTrace) -> Sequence[Graph]:
     return graphs
 
 
-def from_host(trace: DeviceTrace, seen: KinetoEvents) -> None:
-    """Take the outermost operators as kernels where no device was traced: a run on a CPU.
+def from_host(trace: DeviceTrace, events: KinetoEvents) -> None:
+    """Add the outermost operators as kernels if no device was traced: a run on a CPU.
 
     Raises:
         ParseError: kernels were launched, or may have been in the part that is missing.
     """
     if trace.is_cut:
         raise ParseError("the file ends in the middle, before the first kernel")
-    if seen.has_launches:
+    if events.has_launches:
         hint = "record activities of the device too; ranges of counters have no kernels"
         raise ParseError("launches of kernels, but no kernel that ran", hint=hint)
     trace.is_host = True
-    calls, outermost = trace.calls, seen.outermost()
-    for at, (_, begin, end, call, _) in enumerate(seen.timeline.operators):
+    calls, outermost = trace.calls, events.outermost()
+    for at, (_, begin, end, call, _) in enumerate(events.timeline.operators):
         if outermost[at] == at:
             trace.add(calls[call].operator, end - begin, "cpu", call=calls[call], execution=at)
 
@@ -371,7 +372,7 @@ def tensor_of(dtype: str, sizes: tuple[int, ...], steps: object) -> TensorArgume
 
 
 def held_of(sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int | None:
-    """Return the elements in memory of an expanded or overlapping tensor; None if there are all.
+    """Return the elements in memory of an expanded or overlapping tensor; None for other tensors.
 
     >>> held_of((8, 8, 128), (128, 0, 1))
     1024
