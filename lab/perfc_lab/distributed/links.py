@@ -25,7 +25,7 @@ class LinkScore:
 
     Args:
         system: as the source calls it.
-        exchange: what was done.
+        exchange: kind of collective.
         ranks: that took part.
         nodes: over which.
         rows: messages.

@@ -41,9 +41,9 @@ class TreeSetting:
     """A point of the paper's grid; by default the one it found best.
 
     Args:
-        trees: how many.
+        trees: number of trees.
         learning_rate: learning rate of each.
-        depth: most of a tree.
+        depth: maximum depth of a tree.
         rows: share of the rows that a tree sees.
         columns: share of the features that a tree sees.
     """

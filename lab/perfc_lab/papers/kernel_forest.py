@@ -135,7 +135,7 @@ class KernelForest(GraphPredictor):
         }
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Take forests of the same features."""
+        """Restore forests of the same features."""
         if meta["schema"] != FEATURES.digest:
             raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         for kind, base in meta["constants"].items():

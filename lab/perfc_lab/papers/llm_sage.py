@@ -94,7 +94,7 @@ class LlmSage(NetworkPredictor):
         }
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, object]) -> None:
-        """Take weights of the same features; the width of a row is that of its standard."""
+        """Restore weights of the same features; the width of a row is that of its standard."""
         mean = arrays[f"standard.{ROWS}.mean"]
         self.standards[ROWS] = Standard(torch.tensor(mean), torch.ones(len(mean)))
         super().restore(arrays, meta)

@@ -49,8 +49,8 @@ class RunCheck:
 
     Args:
         source: table.
-        row: what was run.
-        quantity: what is compared.
+        row: measured run.
+        quantity: compared quantity.
         measured: by the publisher.
         predicted: by perfc.
     """

@@ -51,8 +51,8 @@ class ProcessRecipe:
 
     Args:
         rows: that amplitudes and reaches are fitted to; the process knows all.
-        of_model: most of these that are of one model.
-        steps: most of the optimiser.
+        of_model: maximum number of these from one model.
+        steps: maximum steps of the optimiser.
         seed: of the draw of those rows.
     """
 
@@ -71,7 +71,7 @@ def fitted_process(
         form: aspects to compare.
         rows: places as they are tabulated.
         beyond: logarithm of what was measured over what was expected, of each.
-        recipe: how.
+        recipe: hyperparameters of the fit.
     """
     from scipy.optimize import minimize
 

@@ -36,7 +36,7 @@ class ForestPredictor(GraphPredictor):
         return {"schema": self.schema.digest, "constant": base}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Take a forest of the same features."""
+        """Restore a forest of the same features."""
         if meta["schema"] != self.schema.digest:
             raise PerfcError(f"weights of {self.name} read other features", hint="train it again")
         self.forest = Forest.from_arrays(self.schema.columns, dict(arrays), meta["constant"])

@@ -34,7 +34,7 @@ class ForestSettings:
         rate: learning rate.
         depth: depth of a tree, at most.
         share: share of the rows that a tree is grown on.
-        trees: how many.
+        trees: number of trees.
         is_absolute: whether absolute errors are the loss, squared ones else.
         parallel_trees: trees that are grown in parallel in a round, whose mean is added.
         node_columns: share of the columns that a node chooses from.
@@ -107,7 +107,7 @@ def grown(
     Args:
         features: ``[rows, columns]``; NaN where nobody knows.
         logs: logs of the target, ``[rows]``.
-        settings: how.
+        settings: hyperparameters of the trees.
         columns: columns of the features that it reads.
         weights: how much each row counts; None for equally.
     """

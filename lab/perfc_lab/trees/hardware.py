@@ -63,9 +63,9 @@ class HostProcessors:
 
     Args:
         target: name of the processor's target file.
-        sockets: how many.
+        sockets: number of processors.
         ram_bytes: memory of the system.
-        source: that says so.
+        source: document with these numbers.
     """
 
     target: str

@@ -102,7 +102,7 @@ class PlainTrees:
     """XGBoost on features alone, as chapter 6 has it.
 
     Args:
-        features: that it reads.
+        features: features that the trees read.
         settings: settings of the trees; None to choose them by folds of the training rows.
         is_full: whether all of the thesis's grid is tried.
     """

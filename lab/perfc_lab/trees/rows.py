@@ -87,14 +87,14 @@ class TreeRow:
         source: name of the table.
         model: name of its configuration; models of one configuration are one.
         machine: name of the target.
-        target: what was measured.
-        value: of it.
+        target: measured quantity.
+        value: measured value.
         features: in the order of `COLUMNS`.
-        served: the row it is of.
-        parts: its times as amounts that a law of the host weighs, and by how much each counts; the
-            sum is the time of ``tokens``. Empty where no steps are counted.
-        tokens: that the time is of.
-        expected: what is computed of memory; NaN for other targets.
+        served: the published row.
+        parts: weight of each of its times, and the time as amounts that the fitted law of the host
+            weighs; the weighted sum is the time of ``tokens``. Empty if no steps are counted.
+        tokens: number of tokens of that time.
+        expected: memory as computed by `perfc`; NaN for other targets.
     """
 
     source: str

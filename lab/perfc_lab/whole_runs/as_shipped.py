@@ -48,7 +48,7 @@ def figures_as_shipped(
         data: measured rows.
         protocols: how rows are held out.
         models: folder of the models, ``GRAPH.onnx.gz``; rows of others are not tested.
-        quantity: what is predicted.
+        quantity: predicted quantity.
         seeds: seeds of the splits.
         budget: budget of each training.
         families: whether every family of enough rows gets a separate line.

@@ -120,7 +120,7 @@ def fitted(
     Args:
         train: rows.
         validation: rows that stop the residual; may be none.
-        quantity: what is learned.
+        quantity: predicted quantity.
         budget: its seed.
         recipe: recipe of the trees of launches.
         say: called with the progress.

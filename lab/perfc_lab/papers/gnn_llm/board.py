@@ -129,7 +129,7 @@ def write_page(
         output: folder.
         origin: what wrote the page and when, in a sentence.
         pool: graphs that inference is timed on.
-        large: what is known of language models that do not run here.
+        large: table rows of language models that do not run here.
         say: called with what is measured.
     """
     preset = board.stages.preset

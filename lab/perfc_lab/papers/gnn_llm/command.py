@@ -123,7 +123,7 @@ def evaluate(
         output: folder of the page.
         origin: what wrote the page and when, in a sentence.
         pool: folder of graphs that inference is timed on.
-        large: what is known of language models that do not run here.
+        large: table rows of language models that do not run here.
         known: file that takes the results, of this run too; None for none.
         say: called with the progress.
 

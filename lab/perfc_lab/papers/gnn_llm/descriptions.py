@@ -50,7 +50,7 @@ class LayerSummary:
 
     Args:
         kind: mnemonic of the operator.
-        count: how many.
+        count: number of descriptions.
         flop: number of FLOPs of all of them at the batch.
         mac: number of MACs of all of them at the batch.
         parameters: elements that they have stored.

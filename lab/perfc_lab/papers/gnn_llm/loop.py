@@ -52,7 +52,7 @@ class StageProgress:
     """Progress of a stage.
 
     Args:
-        epoch: that is going on.
+        epoch: current epoch.
         step: step of the epoch.
         steps: number of steps of all epochs.
         seconds: seconds of processor time.

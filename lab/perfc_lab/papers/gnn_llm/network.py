@@ -145,7 +145,7 @@ class GraphLanguageNetwork(nn.Module):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Take what `state_dict` gave.
+        """Restore the state that `state_dict` returned.
 
         Raises:
             PerfcError: of another network.

@@ -376,7 +376,7 @@ class GnnLlm(NetworkPredictor):
         return result
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Take weights that stand on the same stages.
+        """Restore weights trained on top of the same stages.
 
         Raises:
             PerfcError: the stages are gone or others.

@@ -179,7 +179,7 @@ class RowBatches:
 
     Args:
         data: rows and graphs.
-        quantity: what is learned.
+        quantity: predicted quantity.
         graph_encoder: features of a graph; called once for each batch it was measured at.
         row_encoder: features of a row that its graph does not have.
         scale: scale of ``y``.

@@ -69,7 +69,7 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Take what `optimiser_tensors` gave."""
+    """Restore the state that `optimiser_tensors` returned."""
     slots: dict[int, dict[str, Tensor]] = {}
     for name, tensor in under(tensors, "optimiser.").items():
         number, _, slot = name.partition(".")

@@ -52,7 +52,7 @@ def task_gradients(losses: Sequence[Tensor], parameters: Sequence[nn.Parameter])
 
 
 def assign(gradient: Tensor, parameters: Sequence[nn.Parameter]) -> None:
-    """Put a flat gradient where an optimiser looks for it."""
+    """Write a flat gradient to ``grad`` of each parameter."""
     start = 0
     for parameter in parameters:
         count = parameter.numel()

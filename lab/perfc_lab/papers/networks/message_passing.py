@@ -18,7 +18,7 @@ def incoming(x: Tensor, edges: Tensor, nodes: int) -> Tensor:
     Args:
         x: ``[edges, features]``, one message an edge.
         edges: source and target, ``[2, edges]``.
-        nodes: how many.
+        nodes: number of nodes.
     """
     return torch.zeros(nodes, x.shape[1], dtype=x.dtype, device=x.device).index_add(0, edges[1], x)
 
@@ -54,7 +54,7 @@ def pooled(
     Args:
         x: ``[nodes, features]``, graphs one after another.
         graph_of_node: ``[nodes]``, sorted; every graph has a node.
-        graphs: how many.
+        graphs: number of graphs.
         how: ``sum``, ``mean`` or ``max``.
         count: ``[nodes]``, nodes that each stands for; None for one each.
     """

@@ -263,7 +263,7 @@ class NetworkPredictor(GraphPredictor):
         return [*(s.digest for s in (read.nodes, read.edges, read.whole, ROW)), AT_BATCH]
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Take weights of the same features.
+        """Restore weights of the same features.
 
         Raises:
             PerfcError: of another schema.

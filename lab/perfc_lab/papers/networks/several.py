@@ -167,7 +167,7 @@ class SeveralQuantities(NetworkPredictor):
         return {**super().meta(), "tasks": list(self.tasks), "scales": scales}
 
     def restore(self, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-        """Take weights of the same features and tasks."""
+        """Restore weights of the same features and tasks."""
         self.tasks = tuple(map(str, meta["tasks"]))
         scales = meta["scales"].items()
         self.scales = {Quantity(q): scale_of([float(x) for x in s]) for q, s in scales}

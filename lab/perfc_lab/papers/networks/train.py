@@ -175,7 +175,7 @@ class _Progress:
     def record(
         self, seconds: float, loss: float, error: float, rate: float, recipe: TrainRecipe
     ) -> bool:
-        """Take an epoch in; whether it is the best so far."""
+        """Record the score of an epoch; return True if it is the best so far."""
         self.epoch += 1
         self.seconds = seconds
         self.history = (*self.history, (float(self.epoch), seconds, loss, error, rate))
@@ -205,7 +205,7 @@ def fit_network(
         network: called with a `Batch`, gives ``[rows]``.
         train: rows to learn from.
         validation: rows of other architectures, to stop by.
-        recipe: how.
+        recipe: hyperparameters of the training.
         budget: seed, time, folder of checkpoints.
         say: called every tenth epoch.
         loss: loss of a batch.

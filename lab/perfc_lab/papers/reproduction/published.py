@@ -154,7 +154,7 @@ class PaperTable:
         columns: columns of every line.
         lines: predictors.
         protocol: how rows are held out.
-        quantity: that is predicted.
+        quantity: predicted quantity.
         samples: rows of a new machine that are seen, where the protocol has any.
         note: how it differs from the paper's.
         curve: rows of what is new that are seen, in turn, by copies of one training; none for

@@ -41,8 +41,8 @@ class Calibrating:
     Args:
         parts: into which groups are cut; each forest that calibrates sees all but one of them.
             Other than five, so that they cut the folds that test.
-        turns: how many parts are left out in turn, two or more.
-        turns_left_out: the same where a machine is left out as well, to be tested.
+        turns: number of folds, two or more.
+        turns_left_out: number of folds while a machine is held out for the test.
     """
 
     parts: int = 10

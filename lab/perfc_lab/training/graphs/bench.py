@@ -324,7 +324,7 @@ def evaluated(
         names: names of the predictors.
         data: measured rows.
         protocols: how rows are held out.
-        quantity: what is predicted.
+        quantity: predicted quantity.
         seeds: seeds of the splits.
         budget: budget of each training.
         shares: shares of the architectures trained on; several make a learning curve.

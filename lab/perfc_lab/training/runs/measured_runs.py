@@ -43,7 +43,7 @@ class MeasuredRun:
     """A run with its table.
 
     Args:
-        row: what was measured.
+        row: the measurement.
         table: its facts.
     """
 

@@ -91,7 +91,7 @@ def train_runs(
     Args:
         name: of the predictor.
         runs: under all runtimes.
-        recipe: how.
+        recipe: hyperparameters of the fit.
         say: reports progress.
         data: digests of the tables, for the card.
         leave_machines_out: calibrate for unseen machines too, which fits once for each chip.
