@@ -27,11 +27,11 @@ class Card:
         parameters: parameters of the class, required and optional ones.
         features: in the order of the forests.
         protocols: under which the rows were timed.
-        frameworks: whose rows there are; the first stands for one that is not named.
+        frameworks: frameworks of the rows; the first is the default.
         dtypes: element types.
         targets: machines.
         configurations: machine, element type and framework of each block of rows.
-        implementations: whose kernels were measured, where several frameworks' were.
+        implementations: measured kernels by framework, if there are several frameworks.
         places: coordinates of every machine by element type, `perfc.analyzers.features.distance`.
         bases: constant of each forest.
         calibration: calibration of the intervals.
@@ -39,7 +39,7 @@ class Card:
         data: SHA-256 of every table.
         metrics: metrics of held-out rows, by the name of the split and slice.
         versions: versions of the libraries that trained.
-        general: how many of the factor's first trees speak for machines nobody measured; 0 all.
+        general: number of the factor's first trees that predict unmeasured machines; 0 for all.
         arrays_sha256: digest of the arrays beside the card.
     """
 

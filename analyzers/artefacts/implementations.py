@@ -36,9 +36,9 @@ class Implementation:
         target: the machine.
         dtype: element type.
         protocol: how they were timed.
-        framework: whose they are.
+        framework: framework of the kernels.
         choices: the framework's, values of the class's ``by_framework``.
-        reasons: what it may have chosen by, values of the class's ``chosen_by``.
+        reasons: inputs of its choice, values of the class's ``chosen_by``.
     """
 
     target: str
@@ -54,7 +54,7 @@ class CandidateKernel:
     """A framework's kernel that may execute some rows.
 
     Args:
-        framework: whose it is.
+        framework: framework of the kernel.
         columns: all parameters of these rows, the framework's choices among them.
         rows: indices of the rows.
     """
@@ -82,8 +82,8 @@ def candidate_kernels(
             caller does not state them.
         dtype: element type that is computed in.
         sheet: sheet of the machine.
-        protocol: whose time is predicted.
-        framework: whose kernels; empty where the caller does not say.
+        protocol: timing protocol of the prediction.
+        framework: framework of the kernels; empty if unknown.
     """
     kind = class_of(card.class_name)
     known = framework if framework in card.frameworks else ""
@@ -161,7 +161,7 @@ def _tuned(
         kind: class of the kernels.
         every: kernels of all frameworks.
         candidates: those of the requested framework.
-        reasons: what it chooses by.
+        reasons: inputs of the framework's choice.
     """
     tuned = [kernel for kernel in candidates if kernel.choices not in kind.untuned]
     if len(tuned) == len(candidates):

@@ -145,9 +145,9 @@ class MeasuredBasis:
     Args:
         class_name: class of kernels.
         dtype: element type that is computed in.
-        machines: that ran kernels of the class in that type, or in the model's where the two run
-            on the same units, as f16 and bf16 do.
-        is_timed_so: whether some kernels were timed as those of this runtime run.
+        machines: machines with measured kernels of the class in that type, or in the model's type
+            if both run on the same units, as f16 and bf16 do.
+        is_timed_so: True if some kernels were timed by the protocol of this runtime.
     """
 
     class_name: str

@@ -43,11 +43,11 @@ class Neighbour:
     Args:
         target: the machine.
         dtype: element type.
-        framework: whose kernels; empty where one library alone is known.
+        framework: framework of the kernels; empty if only one library is known.
         parameters: extents, rounded to powers of two.
-        rows: how many there are.
-        efficiency: floor over measured time, their geometric mean.
-        distance: how far they are: doublings of extents, and of the machine's rates.
+        rows: number of rows.
+        efficiency: geometric mean of lower bound over measured time.
+        distance: distance from the kernel in doublings of extents and of the machine's rates.
     """
 
     target: str
@@ -81,7 +81,7 @@ class Candidate:
     """A framework's kernel that may execute the row.
 
     Args:
-        framework: whose it is.
+        framework: framework of the kernel.
         choices: what the framework chose, as the bits of its input; empty where that is usual.
         time_s: what one such call takes.
     """
@@ -104,11 +104,11 @@ class ForestReason:
         parameters: parameters of the kernel, as the class sees it.
         dtype: element type that is computed in.
         scale_s: the physical estimate that the forest corrects.
-        factor: what it is multiplied with.
+        factor: prediction of the forest, by which ``scale_s`` is multiplied.
         machine_distance: machine distance of the nearest measured machine, in doublings of rates.
         neighbours: nearest training rows first.
         moves: features that moved the estimate most.
-        times: how many times as long a kernel takes that goes back through such a one.
+        times: factor of a kernel whose time is derived from such a kernel.
     """
 
     weights: str

@@ -42,13 +42,13 @@ def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
 
 
 def squares(mine: Array, mine_squared: Array, theirs: Array, theirs_squared: Array) -> Array:
-    """Return squared distances of places from others, ``[mine, theirs]``.
+    """Return squared Euclidean distances of one set of points from another, ``[mine, theirs]``.
 
     Args:
-        mine: ``[rows, columns]``.
-        mine_squared: square of each row's length.
-        theirs: the others.
-        theirs_squared: likewise.
+        mine: points ``[rows, columns]``.
+        mine_squared: squared length of each row.
+        theirs: points ``[rows, columns]`` of the other set.
+        theirs_squared: squared length of each of its rows.
     """
     result: Array = mine_squared[:, None] + theirs_squared - 2 * mine @ theirs.T
     return np.maximum(result, 0.0)

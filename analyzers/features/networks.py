@@ -32,10 +32,10 @@ class LinkExchange:
     """An exchange as its links see it; rates are of one direction.
 
     Args:
-        exchange: what is done.
+        exchange: kind of collective.
         nbytes: the whole message of one rank, as `Collective` has it.
-        ranks: that take part.
-        nodes: over which they spread evenly.
+        ranks: number of ranks.
+        nodes: number of nodes, with equally many ranks each.
         local_s: local time of one hop within a node.
         local_bytes_per_s: local bandwidth of one rank within its node.
         network_s: network time of one message between nodes.
@@ -70,11 +70,11 @@ class LinkExchange:
         """Return links between ranks of a cluster, each with its part of the node's adapters.
 
         Args:
-            exchange: what is done.
+            exchange: kind of collective.
             nbytes: the whole message of one rank.
-            ranks: that take part.
-            nodes: over which they spread evenly.
-            cluster: what joins them.
+            ranks: number of ranks.
+            nodes: number of nodes, with equally many ranks each.
+            cluster: interconnects between the ranks.
             efficiency: share of the network's reached rate that is left.
         """
         each = max(ranks // nodes, 1)

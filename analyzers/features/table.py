@@ -112,8 +112,8 @@ def tabulate(
         rows: its parameters, a column each.
         dtype: element type that is computed in.
         sheet: sheet of the machine.
-        protocol: whose time is predicted.
-        framework: whose kernels they are; one that is not among ``frameworks`` is none of them.
+        protocol: timing protocol of the prediction.
+        framework: framework of the kernels; one outside ``frameworks`` counts as unknown.
         frameworks: those a forest knows; a feature each if there are several.
         protocols: those a forest knows; a feature each if there are several.
     """

@@ -99,7 +99,7 @@ class GraphPredictor(ABC):
 
     Args:
         variant: an ablation, one of ``variants``; empty for the paper's own.
-        quantity: what is learned.
+        quantity: predicted quantity.
     """
 
     name: ClassVar[str]
@@ -136,7 +136,7 @@ class GraphPredictor(ABC):
         raise PerfcError(f"{self.name} cannot be trained here", hint=LAB_HINT)
 
     def finish(self, data: Measurements, budget: TrainingBudget, say: Say) -> None:
-        """Learn again from every row, once tested; what was chosen, and the interval, stay.
+        """Fit again to every row, after the test; hyperparameters and intervals stay.
 
         Raises:
             PerfcError: this predictor cannot.
@@ -149,9 +149,9 @@ class GraphPredictor(ABC):
         """Return the quantity of every row, ``[rows]``, in its unit; not corrected by `adapt`."""
 
     def adapt(self, few: Measurements) -> None:
-        """Take a new machine from a few of its rows; by default one factor, their median.
+        """Calibrate for a new machine with a few of its rows; by default by their median factor.
 
-        The interval becomes the widest of what it was and of what these rows say.
+        The interval is widened where these rows are outside of it.
         """
         ratio = few.values(self.quantity) / np.maximum(self.predict(few), 1e-12)
         middle = float(np.median(ratio))

@@ -40,7 +40,7 @@ class GraphCard:
     Args:
         predictor: name, with its variant.
         title: with the paper.
-        quantity: what it predicts, ``time_s``.
+        quantity: predicted quantity, ``time_s``.
         dataset: name of the rows.
         data: digest of the data set.
         split: how rows were held out: ``family, seed 1337``.

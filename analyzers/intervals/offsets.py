@@ -41,7 +41,7 @@ class Regression(NamedTuple):
     Args:
         mean: mean of the offsets, ``[columns]``.
         covariance: ``[columns, columns]``.
-        left: what is left of each row if it is left out, ``[rows]``.
+        left: leave-one-out residual of each row, ``[rows]``.
         evidence: logarithm of the marginal likelihood, but for a constant.
     """
 
@@ -58,8 +58,8 @@ class Offsets:
     Args:
         mean: ``[columns]``.
         covariance: ``[columns, columns]``.
-        noise: deviation of a Gaussian that is as wide as rows scatter, nine in ten of them.
-        left: what is left of each row if it is left out, ``[rows]``.
+        noise: standard deviation of a Gaussian whose central 90 % are as wide as those of the rows.
+        left: leave-one-out residual of each row, ``[rows]``.
     """
 
     mean: Array

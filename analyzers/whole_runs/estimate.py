@@ -92,7 +92,7 @@ def by_card(
         machine: the target.
         deployment: how the model is run.
         env: values of the symbols.
-        quantity: what is predicted.
+        quantity: predicted quantity.
         floor_s: lower bound of the time, as an analysis gives it.
 
     Raises:
@@ -138,7 +138,7 @@ def estimate(
         setting: how it is run.
         batch: images or sequences; by default that of the model, 1 where its file gives none.
         dims: values of the other symbols.
-        quantity: what is predicted where no card is given.
+        quantity: predicted quantity if no card is given.
         floor_s: lower bound of the time, as an analysis gives it.
 
     Raises:

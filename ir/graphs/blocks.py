@@ -188,7 +188,7 @@ def repeated(main: Sequence[Node], readers: Sequence[int]) -> list[tuple[int, in
 
     Args:
         main: nodes of the path that compute.
-        readers: how many nodes read the tensor that enters each.
+        readers: for each of them, the number of nodes that read the tensor entering it.
     """
     kinds: dict[object, str] = {}
     text = "".join([kinds.setdefault(kind_of(n), chr(FIRST + len(kinds))) for n in main])

@@ -45,7 +45,7 @@ class Segment:
         return list(groups)
 
     def merge(self, group: Group, other: Group) -> None:
-        """Put the nodes of ``other`` into ``group``."""
+        """Move the nodes of ``other`` to ``group``."""
         group.nodes += other.nodes
         group.reads |= other.reads
         group.level = max(group.level, other.level)
@@ -211,7 +211,7 @@ class Grouping:
             self.shows.update(shared)
 
     def place(self, node: Node, segment: Segment) -> None:
-        """Put a node into a group."""
+        """Add a node to a group."""
         operands = segment.operands(node)
         results = node.results
         if results and results[0] in self.shows:

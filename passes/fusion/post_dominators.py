@@ -152,7 +152,7 @@ class FusionPartition:
         return list(between)
 
     def merge(self, at: int, parent: int) -> None:
-        """Put the group of a step into that of another."""
+        """Merge the group of a step into that of another."""
         group, target = root(self.into, at), root(self.into, parent)
         if group == target:
             return

@@ -38,7 +38,7 @@ class Refusal(NamedTuple):
 
     Args:
         position: position of the node among all of the module's.
-        error: what was wrong there.
+        error: error that inference raised.
         env: the numbers.
     """
 
@@ -66,9 +66,9 @@ class Sizing:
 
     Args:
         read: the module to infer the types of.
-        typed: the same with types in formulas, node by node.
-        applications: what inference of ``typed`` met; None if not recorded.
-        steps: what was spent on the search so far.
+        typed: the module with symbolic types, node by node.
+        applications: record of the inference of ``typed``; None if not recorded.
+        steps: cost of the search so far.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
 
     Args:
         kernel: the kernel; any other is returned as it is.
-        limit: most tensors and chunks of a launch.
+        limit: maximum tensors and chunks of a launch.
         at: evaluates extents.
     """
     op, ins = kernel.anchor.op, kernel.anchor.inputs

@@ -69,11 +69,11 @@ class Buffer:
     """Memory that is allocated and freed as a whole.
 
     Args:
-        value: that owns it.
-        nbytes: its size; None if unknown.
+        value: value that owns the memory.
+        nbytes: size; None if unknown.
         born: kernel before which it is allocated; -1 if before the run.
         dies: kernel after which it is freed; the number of kernels if it outlives the run.
-        role: what it is for.
+        role: purpose of the memory.
     """
 
     value: Value

@@ -125,7 +125,7 @@ class Retyping:
         stored: type of the tensors, and of what is computed beside products.
         narrow: type of the tensors that quantised models store narrow, None where that is
             ``stored``.
-        executed: type of multiply–accumulates, None where operands tell.
+        executed: type of multiply–accumulates; None for that of the operands.
     """
 
     stored: DType
@@ -318,9 +318,9 @@ def converting(
 
     Args:
         op: operator of any class.
-        executed: type of multiply–accumulates, None where operands tell.
+        executed: type of multiply–accumulates; None for that of the operands.
         results: element types of the results.
-        loaded: what it computes with besides, None where that is its operands.
+        loaded: types of the computation and of loaded operands; None for those of the operands.
     """
     return _as(op, _converting(op.mnemonic, executed, results, loaded))
 

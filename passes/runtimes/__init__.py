@@ -96,7 +96,7 @@ class Runtime:
 
     Args:
         name: what ``--runtime`` takes.
-        title: what it stands for.
+        title: full name.
         launch: how kernels are launched.
         epilogue: kind of a kernel to the kinds of what it absorbs after it.
         epilogue_tags: kind of a kernel to the only mnemonics or pattern tags absorbed, where not
@@ -111,8 +111,8 @@ class Runtime:
         keeps_shared: whether a kernel may write a value that others read and continue with it.
         max_nodes: nodes in a kernel at most.
         streams: kernels that may run at once, where nothing orders them.
-        framework: what executes it.
-        serving: whose kernels its attention and quantised products are, as far as it is known.
+        framework: framework that executes the model.
+        serving: serving framework whose kernels compute its attention and quantised products.
         engine: how it serves language models; None where it does not.
         tf32: which products of f32 it does in TF32 by default.
         stands_for: kinds of devices, ``cpu`` or ``cuda``, on which a session of the framework is
@@ -135,8 +135,8 @@ class Runtime:
         narrows: type in which it runs f32 models on processors with units for it, by maker.
         puts_last: whether it runs the convolutions of kernels with channels last of its own accord;
             None where the order of the model holds.
-        lists: most that one launch over lists of tensors takes; the first limit that holds on a
-            device counts, and without one a launch takes all.
+        lists: limits of one launch over lists of tensors; the first that holds on a device
+            counts, and without one a launch takes all.
         formats: formats of models, by module of ``perfc/frontend/formats``, converter or exporter,
             that it runs where no runtime is given.
         aliases: other names that ``--runtime`` takes for it.

@@ -106,7 +106,7 @@ class RecordedSteps:
     Args:
         tokens: tokens of the largest step, by family of models, "" for any other; empty where every
             step of decoding is recorded, and none with prompts.
-        of_decode: how many times the largest step of decoding a recorded step may be, at most.
+        of_decode: maximum tokens of a recorded step over those of the largest decode step.
         around_attention: launches for each attention of a recorded step with prompts: graphs end
             before it and begin behind it.
     """
@@ -137,14 +137,14 @@ class EngineKind:
     """Default scheduling of a runtime that serves language models.
 
     Args:
-        batching: whose tokens a step may have.
+        batching: policy that decides which requests share a step.
         token_budget: tokens of one step.
-        max_num_seqs: sequences under way.
+        max_num_seqs: maximum sequences in flight.
         utilization: share of memory that it takes, of what ``pool_of`` names.
         reserves_output: whether a request starts only when its whole answer has room.
-        source: whose defaults these are.
-        pool_of: what the share is of.
-        static: how it chooses the share where nobody states one; None where ``utilization`` is it.
+        source: document or code with these defaults.
+        pool_of: memory that ``utilization`` is a share of.
+        static: rule for the share if the user gives none; None for ``utilization``.
         assumed: version whose rules hold where none is given.
         rewritten: first version with another engine, for which hosts of older ones do not count.
         budgets: GiB of a GPU at least, tokens of a step and sequences under way, descending.

@@ -20,8 +20,8 @@ class ListLimit:
     """Most tensors and chunks of one launch over lists, and devices on which it holds.
 
     Args:
-        tensors: most tensors by the number of lists; the last one holds for more lists.
-        chunks: most chunks of ``CHUNK`` elements.
+        tensors: maximum tensors by the number of lists; the last one holds for more lists.
+        chunks: maximum chunks of ``CHUNK`` elements.
         kind: kind of device, ``cpu`` or ``cuda``; any if empty.
         maker: maker of the device; any if empty.
         least_capability: least compute capability, 75 for ``sm_75``.

@@ -22,7 +22,7 @@ class ListKernel:
     """One kernel over lists of tensors.
 
     Args:
-        function: what it does, as PyTorch calls it.
+        function: PyTorch's name of the operation.
         reads: lists by letter, ``p`` parameters, ``g`` gradients, others states or temporaries.
         writes: lists that are written over, or a new letter.
         unread: lists that are written over without being read.
@@ -47,11 +47,11 @@ class ListOptimizer:
     """An optimiser whose kernels go over lists of tensors.
 
     Args:
-        name: as ``--train`` takes it.
-        title: what it stands for.
-        states: letters of the states like the parameter, and what they are called.
-        foreach: kernels, one an operation.
-        fused: the same as one kernel, None where there is none.
+        name: value of ``--train``.
+        title: full name.
+        states: letter and name of each state that has the shape of the parameter.
+        foreach: kernels over lists of tensors, one for each operation.
+        fused: one kernel for all operations; None if there is none.
         alone: kernels of a tensor that is updated alone; those of ``foreach`` by default.
         source: where the kernels were read.
     """

@@ -32,7 +32,7 @@ class HeapArena(BfcArena):
         self.regions: dict[int, tuple[int, int]] = {}
 
     def allocate(self, key: int, nbytes: int) -> None:
-        """Give out a chunk, whose pages are written."""
+        """Allocate a chunk, whose pages are written."""
         super().allocate(key, nbytes)
         address = self.given[key].address
         start = max(a for a in self.regions if a <= address)
@@ -40,7 +40,7 @@ class HeapArena(BfcArena):
         self.regions[start] = size, max(written, address + nbytes - start)
 
     def extend(self, nbytes: int) -> MemoryBlock:
-        """Take a region of the heap."""
+        """Reserve a region of the heap."""
         block = super().extend(nbytes)
         self.heap.allocate(block.address, block.nbytes)
         self.regions[block.address] = block.nbytes, 0

@@ -37,7 +37,7 @@ class Allocator(ABC):
 
     @abstractmethod
     def allocate(self, key: int, nbytes: int) -> None:
-        """Give out memory under a key.
+        """Allocate memory under a key.
 
         Raises:
             OutOfMemoryError: the device has no more.
@@ -45,7 +45,7 @@ class Allocator(ABC):
 
     @abstractmethod
     def free(self, key: int) -> None:
-        """Take back what was given out under a key."""
+        """Free the memory of a key."""
 
 
 @record
@@ -53,11 +53,11 @@ class Replay:
     """Result of simulating an allocator over a run.
 
     Args:
-        reserved_bytes: most that was taken of the device.
-        allocated_bytes: most that was given out.
-        peak_step: kernel at which the most was given out.
-        reserved_line: taken of the device after each kernel began.
-        allocated_line: given out then.
+        reserved_bytes: peak of memory reserved from the device.
+        allocated_bytes: peak of allocated memory.
+        peak_step: kernel at which allocated memory peaks.
+        reserved_line: reserved memory after each kernel began.
+        allocated_line: allocated memory then.
     """
 
     reserved_bytes: int

@@ -40,7 +40,7 @@ class BfcArena(Allocator):
         self.next_region = FIRST_REGION
 
     def allocate(self, key: int, nbytes: int) -> None:
-        """Give out a chunk."""
+        """Allocate a chunk."""
         size = max(-(-nbytes // MIN_CHUNK) * MIN_CHUNK, MIN_CHUNK)
         chunk = self.pool.best(size)
         if chunk is None:
@@ -54,13 +54,13 @@ class BfcArena(Allocator):
         self.allocated_bytes += chunk.nbytes
 
     def free(self, key: int) -> None:
-        """Take a chunk back."""
+        """Free a chunk."""
         chunk = self.given.pop(key)
         self.allocated_bytes -= chunk.nbytes
         self.pool.release(chunk)
 
     def extend(self, nbytes: int) -> MemoryBlock:
-        """Take a region of the device."""
+        """Reserve a region of the device."""
         has_grown = False
         while nbytes > self.next_region:
             self.next_region *= 2

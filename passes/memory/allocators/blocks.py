@@ -35,7 +35,7 @@ class FreeBlocks:
         self.blocks: dict[int, MemoryBlock] = {}
 
     def add(self, block: MemoryBlock) -> None:
-        """Keep a free block."""
+        """Add a free block."""
         insort(self.order, (block.nbytes, block.address))
         self.blocks[block.address] = block
 

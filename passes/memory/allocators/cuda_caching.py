@@ -69,7 +69,7 @@ class CudaCaching(Allocator):
         return self.small if nbytes <= SMALL else self.large
 
     def allocate(self, key: int, nbytes: int) -> None:
-        """Give out a block."""
+        """Allocate a block."""
         size = rounded(nbytes)
         pool = self.pool(size)
         block = pool.best(size)
@@ -85,13 +85,13 @@ class CudaCaching(Allocator):
         self.allocated_bytes += block.nbytes
 
     def free(self, key: int) -> None:
-        """Take a block back."""
+        """Free a block."""
         block, pool = self.given.pop(key)
         self.allocated_bytes -= block.nbytes
         pool.release(block)
 
     def segment(self, nbytes: int) -> MemoryBlock:
-        """Take a segment of the device, after giving back what is unused where it is full."""
+        """Reserve a segment of the device; if it is full, free unused segments first."""
         if self.capacity_bytes is not None and self.reserved_bytes + nbytes > self.capacity_bytes:
             self.give_back()
             if self.reserved_bytes + nbytes > self.capacity_bytes:

@@ -39,7 +39,7 @@ class Heap(Allocator):
         self.peak_bytes = 0
 
     def allocate(self, key: int, nbytes: int) -> None:
-        """Give out a block, or pages of its size."""
+        """Allocate a block, or pages of its size."""
         size = -(-(nbytes + 8) // ALIGNMENT) * ALIGNMENT
         self.allocated_bytes += size
         if size >= self.threshold:
@@ -76,7 +76,7 @@ class Heap(Allocator):
         return block
 
     def free(self, key: int) -> None:
-        """Take a block back; free memory at the top beyond two thresholds goes to the system."""
+        """Free a block; free memory at the top beyond two thresholds goes to the system."""
         if (size := self.mapped.pop(key, 0)) > 0:
             self.allocated_bytes -= size
             self.reserved_bytes -= size

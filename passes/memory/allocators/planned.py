@@ -27,7 +27,7 @@ class Planned(Allocator):
         self.given: dict[int, int] = {}
 
     def allocate(self, key: int, nbytes: int) -> None:
-        """Give out a buffer."""
+        """Allocate a buffer."""
         size = -(-nbytes // ALIGNMENT) * ALIGNMENT
         self.allocated_bytes += size
         self.given[key] = size
@@ -36,5 +36,5 @@ class Planned(Allocator):
             raise OutOfMemoryError
 
     def free(self, key: int) -> None:
-        """Take a buffer back."""
+        """Free a buffer."""
         self.allocated_bytes -= self.given.pop(key)

@@ -27,7 +27,7 @@ class Expandable(Planned):
         self.planned_bytes = 0
 
     def allocate(self, key: int, nbytes: int) -> None:
-        """Give out a buffer."""
+        """Allocate a buffer."""
         self.reserved_bytes = self.planned_bytes
         super().allocate(key, nbytes)
         self.planned_bytes = self.reserved_bytes

@@ -89,7 +89,7 @@ class Residual:
     """``last(x + sum of branches(before(x)))``.
 
     Args:
-        branches: what is added to x; several run side by side.
+        branches: mixers whose results are added to x; several read the same value in parallel.
         before: one normalisation that all branches read.
         last: a normalisation of the sum.
         after: a normalisation of the sum of branches, before x is added.
@@ -144,7 +144,7 @@ class Stack:
         embedding: what gives the tokens.
         layers: in order; equal ones are one object as a rule.
         norm: behind the last layer.
-        heads: what is computed of the result.
+        heads: projections of the result, as to logits.
         is_decoder: whether tokens are generated one after the other.
         per_layer: further rows of the embedding, which layers read; None for none.
         streams: copies of the residual stream; None for one.

@@ -28,7 +28,7 @@ def attention(b: Builder, x: Value, a: Attention, run: Running, name: str, hidde
     Args:
         b: takes the nodes.
         x: [tokens, hidden].
-        a: what it is.
+        a: description of the attention.
         run: tokens and what all layers read.
         name: in front of names.
         hidden: width of ``x`` and of the result.

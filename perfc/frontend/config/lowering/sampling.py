@@ -30,7 +30,7 @@ def sampled(b: Builder, scores: Value, sampling: Sampling, rows: Dim, vocab: int
     Args:
         b: takes the nodes.
         scores: [rows, this rank's share of the vocabulary].
-        sampling: how.
+        sampling: method and its parameters.
         rows: sequences.
         vocab: tokens, those that pad it to the ranks included.
 

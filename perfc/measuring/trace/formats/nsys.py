@@ -113,7 +113,7 @@ def export(
     *,
     has_frames: bool,
 ) -> None:
-    """Take the launches, operators and devices of an export."""
+    """Add the launches, operators and devices of an export to the trace."""
     trace, names = timeline.trace, StringTable(base, has_table="StringIds" in tables)
     groups = Numbering()
     calls = ("start", "end", "correlationId", "globalTid", "nameId")
@@ -158,7 +158,7 @@ def identity(correlation: int, process: object) -> int:
 
 
 def executed(timeline: HostTimeline, launch: Sequence[object], name: str) -> None:
-    """Take a kernel, copy or graph."""
+    """Add a kernel, copy or graph."""
     start, end, device, correlation, process, stream = launch
     is_timed = isinstance(start, int) and isinstance(end, int) and start >= 0
     key = identity(correlation, process) if isinstance(correlation, int) else None
@@ -170,7 +170,7 @@ def executed(timeline: HostTimeline, launch: Sequence[object], name: str) -> Non
 def marked(
     timeline: HostTimeline, groups: Numbering, label: str, thread: object, begin: int, end: int
 ) -> None:
-    """Take a range of NVTX: an operator of ``torch.autograd.profiler.emit_nvtx``, or a mark."""
+    """Add a range of NVTX: an operator of ``torch.autograd.profiler.emit_nvtx``, or a mark."""
     match = _OPERATOR.match(label)
     name = operator_name(match[1]) if match else ""
     if not name:

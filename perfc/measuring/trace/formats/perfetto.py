@@ -70,7 +70,7 @@ class PerfettoEvents:
     slices: dict[int, list[tuple[str, str, int, Mapping[str, int]]]] = field(default_factory=dict)
 
     def packet(self, packet: Fields) -> None:
-        """Take a packet."""
+        """Add the content of a packet."""
         writer = self.writers.setdefault(packet.get("sequence", 0), PerfettoTrack())
         for table, entries in packet.get("names", {}).items():
             writer.names |= {(table, e.get("iid", 0)): e.get("name", "") for e in entries}
@@ -98,7 +98,7 @@ class PerfettoEvents:
         end_ns: int,
         track: int,
     ) -> None:
-        """Take a slice; times of the profiler are exact where it wrote them."""
+        """Add a slice; times of the profiler are exact where it wrote them."""
         begin_ns = integer(arguments, "begin_ns") or begin_ns
         end_ns = integer(arguments, "end_ns") or end_ns
         correlation = integer(arguments, "corr_id")

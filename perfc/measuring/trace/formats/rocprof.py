@@ -68,7 +68,7 @@ def read(path: str) -> DeviceTrace:
 
 
 def agent(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
-    """Take a device."""
+    """Add a device."""
     handle, number = integer(inner(e, "id"), "handle"), integer(e, "node_id")
     if integer(e, "type") != GPU or handle is None or len(process.devices) >= 1024:
         return
@@ -79,7 +79,7 @@ def agent(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
 
 
 def symbol(process: ProcessRecords, e: Event) -> None:
-    """Take the name of a kernel."""
+    """Add the name of a kernel."""
     number = integer(e, "kernel_id")
     name = text(e, "formatted_kernel_name") or text(e, "kernel_name")
     if number is not None and len(process.names) < 1_000_000:
@@ -87,7 +87,7 @@ def symbol(process: ProcessRecords, e: Event) -> None:
 
 
 def executed(trace: DeviceTrace, process: ProcessRecords, e: Event) -> None:
-    """Take a dispatch or a copy."""
+    """Add a dispatch or a copy."""
     start, end = integer(e, "start_timestamp"), integer(e, "end_timestamp")
     if start is None or end is None or end < start or start < 0:
         trace.unusable += 1
