@@ -64,7 +64,8 @@ VARIANTS: Mapping[tuple[str, str], str] = {
 }
 """Targets by device and the memory size in its name, where that is not the usual one."""
 FRAMEWORK = (1, 14)
-"""PyTorch of all rows: none ran a newer one; the newest are of NVIDIA's container 22.11."""
+"""Version of PyTorch that is assumed for all rows: the newest of them, of NVIDIA's container 22.11;
+the table does not have it."""
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
 PUBLICATIONS: Mapping[str, str] = {
     "nvidia_dle": "NVIDIA DeepLearningExamples",
@@ -139,6 +140,7 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
         DataError: no table, or none with the columns expected.
     """
     frame = graded(folder)
+    # without grade, mode and match of the graph, which `graded` has selected by
     columns = [frame[name].astype(object).tolist() for name in COLUMNS[3:]]
     for graph, device, gpu, name, version, precision, seq, batch, time_ms, source in zip(
         *columns, strict=True

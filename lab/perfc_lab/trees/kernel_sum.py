@@ -1,4 +1,4 @@
-"""Predictions by kernels, laws of hosts and the scheduler for rows unseen by the laws."""
+"""Predictions from kernels, fitted host overhead and the scheduler, for rows outside of the fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 SMALLEST = 1e-12
-"""Least time or share whose logarithm is taken, or that divides."""
+"""Lower limit of times and shares before a logarithm or a division."""
 SHARES = (
     "time of a token",
     "prompts",
@@ -53,7 +53,7 @@ def active_share(name: str) -> float:
 
 @lru_cache(maxsize=256)
 def grouping(name: str) -> float:
-    """Return the heads of queries that share one of keys, in the first layer that attends."""
+    """Return the query heads that share a key head, in the first layer with attention."""
     model = model_of(name)
     every = () if model is None else layers_of(model)
     for mixer in (m for layer in every for m in mixers(layer)):
@@ -69,7 +69,7 @@ def grouping(name: str) -> float:
 def cache_share(name: str, context: int) -> float:
     """Return the bytes of one sequence's caches over those of the parameters that a token touches.
 
-    Both are of 16 bits, so that formats, which are separate features, leave it as it is.
+    Both are counted in 16 bits: the formats are separate features.
     """
     model = model_of(name)
     if model is None:
@@ -79,10 +79,10 @@ def cache_share(name: str, context: int) -> float:
 
 
 class NoSum:
-    """In place of a sum, where trees are to say all: one unit, of which nothing is known."""
+    """Stand-in for a sum, for trees without kernel times: 1 for each row, its features unknown."""
 
     def __call__(self, rows: Sequence[TreeRow]) -> Array:
-        """Return zeros, ``[rows]``."""
+        """Return zeros, the logarithms of 1, ``[rows]``."""
         import numpy as np
 
         return np.zeros(len(rows))
@@ -95,15 +95,15 @@ class NoSum:
 
 
 class KernelSum:
-    """Laws of hosts and two numbers of energy of each board, fitted to rows.
+    """Host overhead by runtime and two energy parameters by board, fitted to rows.
 
-    A row is then what they say of it.
+    Rows are predicted from their kernel times with the fitted parameters.
 
     Args:
-        train: rows to fit to; without the predicted ones where figures are made.
-        keeps_up: whether disaggregated prefill of unknown size has as many workers as answers need:
-            then no time to a first token is added to that of its answer, as one worker alone would
-            keep answers waiting.
+        train: rows to fit to; without the tested ones when errors are measured.
+        keeps_up: True if disaggregated prefill of unknown size is assumed to keep up with decode,
+            so that no time to first token is added. With False it is one worker, for which decodes
+            wait.
     """
 
     def __init__(self, train: Sequence[TreeRow], keeps_up: bool = False) -> None:
@@ -135,7 +135,7 @@ class KernelSum:
         return self.laws.get(law_name(sample), self.everywhere)
 
     def __call__(self, rows: Sequence[TreeRow]) -> Array:
-        """Return the logarithm of what is expected of each row, ``[rows]``; NaN without kernels."""
+        """Return the logarithms of predicted values, ``[rows]``; NaN for rows without kernels."""
         import numpy as np
 
         return np.array([math.log(max(self.value(row), SMALLEST)) for row in rows])
@@ -156,7 +156,7 @@ class KernelSum:
                 return row.tokens / max(time_s, SMALLEST)
 
     def timed(self, row: TreeRow) -> list[tuple[float, ReplayedNumber]]:
-        """Return the times that make a row's, and by how much each counts."""
+        """Return the terms of a row's time, each with its weight."""
         is_unknown = self.keeps_up and row.served.dataset == UNSTATED
         left_out = {ServingQuantity.ENERGY_J} | ({ServingQuantity.TTFT_S} if is_unknown else set())
         return [(w, s) for w, s in row.parts if s.quantity not in left_out]
@@ -165,8 +165,8 @@ class KernelSum:
         """Return the energy per token in joules: of kernels, of waiting boards, and as measured."""
         (_, energy), (_, time) = row.parts
         law = self.law(time)
-        made = time.value * row.served.measured[ServingQuantity.TOKENS_PER_S]
-        return parts_of(law, energy, predicted(law, time) / made)
+        tokens = time.value * row.served.measured[ServingQuantity.TOKENS_PER_S]
+        return parts_of(law, energy, predicted(law, time) / tokens)
 
     def _energy(self, rows: Sequence[TreeRow]) -> dict[str, BoardPower]:
         """Return the numbers of boards, as laws of hosts have them."""

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 Say = Callable[[str], None]
 QWEN = "qwen_speed"
 GIB = float(1 << 30)
-"""The unit of its memory, which it calls GB: parameters alone exceed what decimal units give."""
+"""Unit of memory of that table, which names it GB: in decimal GB, some rows would be less than the
+model's parameters."""
 RUNTIMES = ("vllm", "sglang", "trtllm", "transformers")
 DEPLOYMENT = (
     "GPUs",
@@ -127,14 +128,15 @@ def rows_of(name: str, folder: Path) -> Iterator[TreeRow]:
 
 def targets_of(served: ServedRow, counted: Sequence[ReplayedNumber]) -> Iterator[TreeRow]:
     """Yield the numbers of a row that chapter 6 predicts."""
+    # kernel counts by quantity
     by = {sample.quantity: sample for sample in counted}
     measured, value = served.measured, tokens_per_s(served)
     if ServingQuantity.TOKENS_PER_S in by:
         sample = by[ServingQuantity.TOKENS_PER_S]
         yield tree_row(served, Target.THROUGHPUT, value, ((1.0, sample),), value * sample.value)
     elif served.source == AIC and ServingQuantity.TPOT_S in by and ServingQuantity.TTFT_S in by:
-        later, tokens = served.osl - 1.0, float(served.concurrency * served.osl)
-        parts = ((1.0, by[ServingQuantity.TTFT_S]), (later, by[ServingQuantity.TPOT_S]))
+        decodes, tokens = served.osl - 1.0, float(served.concurrency * served.osl)
+        parts = ((1.0, by[ServingQuantity.TTFT_S]), (decodes, by[ServingQuantity.TPOT_S]))
         yield tree_row(served, Target.THROUGHPUT, value, parts, tokens)
     if ServingQuantity.ENERGY_J in by:
         parts = ((1.0, by[ServingQuantity.ENERGY_J]), (1.0, by[ServingQuantity.TOKENS_PER_S]))
@@ -192,9 +194,9 @@ def is_partly_stated(served: ServedRow) -> bool:
 def expected_bytes(served: ServedRow) -> float:
     """Return weights, caches and tensors of the largest step of one user's request on all GPUs.
 
-    Layers are shared out among GPUs whole, as transformers does: weights and caches sum up to those
-    of one, and each keeps what its own largest step took. Loading takes more where answers are
-    short and a checkpoint has a head that the model lacks.
+    Whole layers are distributed over GPUs, as by transformers: weights and caches are divided, but
+    each GPU holds the activations of its largest step. If answers are short, loading a checkpoint
+    with a redundant head takes more than steps do.
     """
     engine = engine_of(
         served.model, served.target, served.weights, served.cache, ALONE, served.runtime
@@ -207,7 +209,7 @@ def expected_bytes(served: ServedRow) -> float:
 
 
 def redundant_bytes(served: ServedRow) -> float:
-    """Return the head that a checkpoint of AutoAWQ has though it is the table of tokens again.
+    """Return the bytes of a head in a checkpoint of AutoAWQ that equals the token embedding.
 
     transformers loads it, then ties the two. Source: mlx-lm pull request 1247, "AutoAWQ may still
     ship a redundant quant triple"; vLLM pull request 3344 for such heads in 16 bits. AWQ leaves
@@ -308,12 +310,12 @@ QWEN_WEIGHTS: Mapping[str, str] = {
 def qwen_speed(folder: Path) -> Iterator[ServedRow]:
     """Yield ``qwen_speed.parquet``: one user of Qwen2.5 on A100.
 
-    Nothing that ships learns from it.
+    No shipped law is fitted to it.
     """
     target = load_machine("a100-sxm4-80gb").name
     for i, r in enumerate(read_parquet(folder / f"{QWEN}.parquet").itertuples()):
         value = {ServingQuantity.TOKENS_PER_S: float(r.tokens_per_s)}
-        if r.memory == r.memory:
+        if r.memory == r.memory:  # not NaN
             value[ServingQuantity.MEMORY_BYTES] = float(r.memory) * GIB
         name = str(r.model).removesuffix("-Instruct").lower()
         yield ServedRow(
