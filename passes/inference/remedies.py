@@ -30,15 +30,16 @@ from perfc.ir.syntax.names import symbol_name
 from .sizing import Refusal, Settled, Sizing, extents_of
 
 MOST_CHANGES = 256
-"""Symbols changed one after the other before it is given up."""
+"""Maximum changes of symbols, one after the other."""
 LARGEST = 1 << 24
 """Largest extent that is assumed."""
 NEAR = 16
-"""Extents above one that are tried one by one: what must divide has its next multiple there."""
+"""Number of next larger sizes that are tried one by one, before doubling: a size that must be a
+multiple, as of heads, is usually among them."""
 MOST_NAMED = 6
-"""Symbols that an error names."""
+"""Maximum symbols that an error names."""
 MOST_ITEMS = 64
-"""Elements of a content that are looked at for extents."""
+"""Maximum elements of known contents that are searched for extents."""
 UNTOLD = (Basis.NOTHING, Basis.LEAST)
 """Bases of sizes of which nothing but a lower limit is known: these symbols change first."""
 
@@ -107,8 +108,9 @@ class Remedies:
     def is_short(self, p: Poly, symbols_by_name: Mapping[str, SymbolDecl], env: Env) -> bool:
         """Return True if an extent below 1 needs larger sizes.
 
-        One that is limited to 0, as that of a slice behind the end, may be 0 where what the
-        symbols stand for is known. It is 0 if an extent of 0 was given.
+        It may be 0 in two cases. The user gave one of its symbols as 0. Or it contains a minimum or
+        maximum, as a slice that begins behind the end, and the meaning of its symbols is known, so
+        that their sizes are plausible.
         """
         names = names_in(p)
         free = [symbols_by_name[n] for n in names if n not in self.given]
@@ -305,6 +307,7 @@ def emptied(node: Node, env: Env) -> tuple[str, int] | None:
         for d in extents_of(v.type):
             if isinstance(d, Poly) and names_in(d) <= env.keys():
                 extent = evaluate(d, env)
+                # an extent of 0 is allowed if one of its symbols is 0
                 if extent < (0 not in [env[n] for n in names_in(d)]):
                     return v.name, extent
     return None

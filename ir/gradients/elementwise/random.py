@@ -15,6 +15,6 @@ def dropout(at: Adjoint) -> Gradients:
     if not op._trains(at.node.inputs):
         return {0: at.dy}
     ratio = at.node.inputs[1] if at.has(1) else None
-    held = known(at.node.inputs, 1)
-    ins = (at.dy, at.result(1), *(() if ratio is None or held is None else (ratio,)))
+    ratio_content = known(at.node.inputs, 1)
+    ins = (at.dy, at.result(1), *(() if ratio is None or ratio_content is None else (ratio,)))
     return {0: at.tape.apply(DropoutGrad(), *ins)}

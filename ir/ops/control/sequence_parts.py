@@ -75,7 +75,11 @@ class SplitToSequence(Op):
         return (sequence_type(elem, length, items),)
 
     def _parts(self, ins: Inputs, extent: Dim) -> tuple[Dim, Dim | None, Sequence[Dim]]:
-        """Return an extent that covers every part, the number of parts, and first extents."""
+        """Return an extent for the type of all parts, the number of parts, and known extents.
+
+        Parts of different extents have a data-dependent extent in their common type. The known
+        extents are those of the first `MAX_ITEMS` parts, or none.
+        """
         given, rank = elements(ins, 1), tensor(ins, 1).rank
         split = known(ins, 1)
         if given is None or (rank is None and split is None):
@@ -201,6 +205,7 @@ class ConcatFromSequence(Op):
         return TensorType(first.dtype, tuple(dims))
 
     def _together(self, extent: Dim, length: Dim | None) -> Dim:
+        """Return the extent of ``length`` elements in a row; only bounded if they may differ."""
         if length is not None and (length in (0, 1) or not is_data_dependent(extent)):
             return extent * length
         hi = upper(extent)

@@ -271,6 +271,8 @@ def is_cached(place: SymbolPlace) -> bool:
     is_named = re.search(CACHED, place.value.lower()) is not None
     if not place.dtype.is_float or not (is_named or place.rank == 4):
         return False
+    # [batch, heads, tokens, width], [batch, tokens, heads, width], [batch, tokens, width], and
+    # [key or value, batch, heads, tokens, width]
     match place.axis, place.rank:
         case (2, 4):
             has_heads = fixed[3] and fixed[1] and place.shape[1] not in CHANNELS

@@ -46,9 +46,9 @@ class HloScope(ValueScope):
     Args:
         builder: messages made so far.
         functions: functions by name.
-        plain: values in the order of axes of the program.
-        first: channels-first feature maps.
-        small: values that broadcast to the extents of the program's, with their extents.
+        plain: values with the axes in the order of the program, by number.
+        first: values that are channels-first feature maps, by number.
+        small: values that are not broadcast yet, with their extents before it, by number.
         metas: types.
         nodes: number of operations so far.
     """
@@ -61,7 +61,7 @@ class HloScope(ValueScope):
     nodes: int = 0
 
     def alias(self, number: int, source: int | None, meta: Meta) -> None:
-        """Give a number the value of another; None removes its value."""
+        """Bind a number to the value of another; None removes its value."""
         self.metas[number] = meta
         tables: tuple[dict[int, Any], ...] = (self.plain, self.first, self.small)
         for table in tables:
@@ -140,7 +140,10 @@ class HloCall(Emitter):
         return scope.first[number]
 
     def broadcast(self, at: int, *, first: bool) -> str:
-        """Return an operand that ONNX broadcasts."""
+        """Return an operand that ONNX may broadcast, channels-first if ``first``.
+
+        A value that is not broadcast yet stays so; its axes are only reordered.
+        """
         scope, number = self.scope, self.inputs[at]
         if number in scope.plain and not first:
             return scope.plain[number]
@@ -155,7 +158,11 @@ class HloCall(Emitter):
         return self.map_value(at) if first and rank == 4 else self.value(at)
 
     def elementwise(self, ats: Iterable[int]) -> tuple[list[str], bool, tuple[Size, ...] | None]:
-        """Return operands, whether they are channels-first, and the extents of a small result."""
+        """Return operands, whether they are channels-first, and the extents of a small result.
+
+        A result is small, without the broadcast, if all operands are and their extents agree.
+        Scalars agree with any. If extents differ, one operand is broadcast, so that the result is.
+        """
         scope, listed = self.scope, list(ats)
         first = self.is_first and self.result().rank == 4
         smalls = [scope.small.get(self.inputs[at]) for at in listed]
@@ -171,7 +178,7 @@ class HloCall(Emitter):
     def bind(
         self, value: str, at: int = 0, *, first: bool = False, small: Sequence[Size] | None = None
     ) -> None:
-        """Let a value be a result."""
+        """Store a value as a result; ``small`` are its extents if it is not broadcast yet."""
         scope, builder = self.scope, self.builder
         number, meta = self.op["out"][at][0], self.result(at)
         scope.metas[number] = meta

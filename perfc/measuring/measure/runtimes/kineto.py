@@ -22,10 +22,11 @@ def read(path: str | os.PathLike[str]) -> Profile:
     from ...trace.formats.kineto import ATEN, seen_in
 
     trace = DeviceTrace(TraceSource.KINETO)
-    seen = seen_in(os.fspath(path), trace)
-    timeline = seen.timeline
+    events = seen_in(os.fspath(path), trace)
+    timeline = events.timeline
     timeline.fill()
-    rows, outermost = timeline.operators, seen.outermost()
+    # columns of operators: thread, begin, end, number of the call
+    rows, outermost = timeline.operators, events.outermost()
     device_ns = [0] * len(rows)
     for execution, time_ns in zip(
         trace.launches.execution, trace.launches.duration_ns, strict=True

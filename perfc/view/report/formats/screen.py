@@ -171,6 +171,7 @@ def throughput_words(verdict: Verdict) -> str:
     if per_s >= 1e6:
         number = quantity(per_s, Unit.COUNT)
     else:
+        # three digits: from 99.95 and 9.995 on, rounding gives one more in front
         digits = 0 if per_s >= 99.95 else 1 if per_s >= 9.995 else 2
         step = 10 ** max(len(str(int(per_s))) - 3, 0)
         number = f"{round(per_s / step) * step:,}" if not digits else f"{per_s:.{digits}f}"

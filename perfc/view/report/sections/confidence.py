@@ -171,8 +171,9 @@ def learned(report: Report, index: int, estimate: Estimate, noun: str, where: st
     declared = report.roofline.kernels[index].dtype.code
     dtype = "TF32" if rows.dtype == "tf32" else rows.dtype
     if not estimate.is_own and report.machine.name not in rows.machines:
-        halved = declared if {declared, dtype} == HALVES else dtype
-        return f"no measured {halved} {noun} on {where if rows.machines else 'any machine'}"
+        # weights of bf16 also predict f16, and the reverse: the reason names the model's type
+        half = declared if {declared, dtype} == HALVES else dtype
+        return f"no measured {half} {noun} on {where if rows.machines else 'any machine'}"
     if not estimate.is_own:
         return f"no measured {dtype} {noun} on {where}"
     if not rows.is_timed_so:
