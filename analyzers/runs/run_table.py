@@ -59,6 +59,8 @@ ADA = 8.9
 CHANGE = 0.8
 """Difference of a part's logarithm over which its part of a run is taken: device and host may be
 near each other."""
+STEPS = np.eye(len(PARTS)) * CHANGE / 2
+"""Half a change of each part, by which growth is a central difference."""
 
 
 @cached_entity
@@ -184,8 +186,10 @@ def tabulated(
     place = {identity: i for i, identity in enumerate(first)}
     which = [place[bound.kernel.identity] for bound in bounds.kernels]
     times_s = [k.time_s for k in table.launched]
-    launched = [bound.launches for bound in bounds.kernels]
-    time_s, counts = (np.bincount(which, each, len(at)) * 1.0 for each in (times_s, launched))
+    time_s, counts = (
+        np.asarray(np.bincount(which, each, len(at)), np.float64)
+        for each in (times_s, [bound.launches for bound in bounds.kernels])
+    )
     launches, device_s = max(float(counts.sum()), 1.0), float(np.sum(times_s))
     sheet = Sheet(execution.machine)
     attended, m, n, k = extents(columns, counts)
@@ -194,8 +198,6 @@ def tabulated(
         ways_s, fixed_s = np.array([[0.0, alone.time_s]]), 0.0
     elif table.host is not None:
         ways_s = np.concatenate([ways_s, table.host.ways_s(times_s)])
-    # by how much the logarithm of a run grows with that of each part
-    small = np.eye(len(PARTS)) * CHANGE / 2
     work = math.log(max(device_s, LEAST_S) / launches), math.log(max(batch, 1)), m
     return RunTable(
         kernels.runtime.measured_name,
@@ -211,7 +213,7 @@ def tabulated(
                 *coordinates(sheet, RATES_OF),
                 *shares(columns, time_s),
                 *shares(columns, counts),
-                *(longer(ways_s, fixed_s, small) - longer(ways_s, fixed_s, -small)) / CHANGE,
+                *(longer(ways_s, fixed_s, STEPS) - longer(ways_s, fixed_s, -STEPS)) / CHANGE,
             ]
         ),
         ways_s,
