@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LIMIT_S = 3600
-"""Seconds after which git is given up."""
+"""Time limit of git in seconds."""
 _URL = re.compile(r"(?:https://|file:///|/)[^\s\0]+")
 
 

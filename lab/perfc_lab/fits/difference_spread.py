@@ -52,7 +52,7 @@ SLOW = frozenset({"matmul", "matmul_f32"})
 EDGES = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Bins of distances; more distant kernels have nothing in common that an edit changes."""
 MOST_ROWS = 2500
-"""Most rows of a machine; they are drawn."""
+"""Maximum rows of a machine; they are drawn."""
 POWERS = (1.0, 1.25, 1.5, 1.75, 2.0)
 """Exponents of the exponential variogram that are tried, up to the Gaussian."""
 LEAST_PAIRS, LEAST_ROWS = 30, 20

@@ -57,7 +57,7 @@ LARGEST_BATCH = 16
 FEW = 5
 """Runs that wait for their host below which a spread is assumed."""
 ASSUMED = np.array([0.55, 1.0, 1.65])
-"""Least spread: of hosts, of which three laboratories' differ by 1.4 to 2 times."""
+"""Minimum spread: of hosts, of which three laboratories' differ by 1.4 to 2 times."""
 FIXED = np.array([0.4, 1.0, 2.5])
 """Spread of the fixed time."""
 HELPER_S, SLOW_HELPER_S = 6e-6, 18e-6

@@ -69,7 +69,7 @@ SHORT_S = 0.01
 LONGER = 0.25
 """Power of its time by which a long kernel weighs more."""
 RARE = 30
-"""Least kernels that have a resource, for a coefficient of it in fits to few networks."""
+"""Minimum kernels that have a resource, for a coefficient of it in fits to few networks."""
 OUTLIER = 0.15
 """Relative error from which a row counts less."""
 ENDS = (0.05, 0.95)

@@ -23,7 +23,7 @@ OUT = Path(roofline.__file__).with_suffix(".toml")
 QUANTILES = (0.05, 0.5, 0.95)
 """Ends and middle of a 90 % interval."""
 EAGER_S, GRAPH_S = 100e-6, 20e-6
-"""Least times of rows that are read, eager and in graphs: launches are short against them."""
+"""Minimum times of rows that are read, eager and in graphs: launches are short against them."""
 FROM_OPS = {
     "ln": "normalization",
     "softmax": "softmax",

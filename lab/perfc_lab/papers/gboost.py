@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 FEATURES = Schema("GBoost", (*STATIC.columns, *ROW.columns))
-"""The six of TraPPM, and what stands for its one machine and way of running."""
+"""The six features of TraPPM, and those of machine and setting, which are fixed in the paper."""
 LEAST_TREES = 50
-"""Least trees of a scaled-down training."""
+"""Minimum trees of a scaled-down training."""
 GRID = "grid"
 
 

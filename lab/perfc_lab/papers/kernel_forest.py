@@ -34,9 +34,9 @@ TREES = 40
 ROUNDS = 3
 """Rounds that share a measured run among its kernels by the forests of the round before."""
 MOST_KERNELS = 60_000
-"""Most kernels of each kind, drawn at random."""
+"""Maximum kernels of each kind, drawn at random."""
 MOST_LAUNCHES = 400_000
-"""Most launches of all kinds; whole rows are drawn at random until there are as many."""
+"""Maximum launches of all kinds; whole rows are drawn at random until there are as many."""
 LAUNCH_S = 2e-6
 """Time of an empty launch, so that no kernel is predicted near zero."""
 PARAMETERS: Mapping[str, Any] = {

@@ -31,11 +31,11 @@ OWN = "_epnone_"
 DISAGGREGATED = "disagg"
 """Name of runs with disaggregated prefill in the table."""
 MOST_OF_AN_EXPERT = {("MiniMaxAI", "fp8"): 4}
-"""Most ranks that share an expert, by publisher and format, where fewer than usual: MiniMax has
+"""Maximum ranks that share an expert, by publisher and format, where fewer than usual: MiniMax has
 1,536 columns in blocks of 128 (github.com/SemiAnalysisAI/InferenceX/pull/869: eight GPUs need
 ``--enable-expert-parallel``, which its rows leave out)."""
 USUAL_OF_AN_EXPERT = 16
-"""Most ranks that share an expert of other models, as of DeepSeek with 2,048 columns."""
+"""Maximum ranks that share an expert of other models, as of DeepSeek with 2,048 columns."""
 Figures = tuple[float, float]
 """Measured numbers: rows with the same are of one run, published again."""
 

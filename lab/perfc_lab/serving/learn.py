@@ -31,7 +31,7 @@ HOST_TRUST = FACTOR_TRUST / 200
 FAR = 0.25
 """Logarithm of a ratio from which on a row counts less."""
 LEAST_ROWS = 8
-"""Least steps from which a host is fitted."""
+"""Minimum steps from which a host is fitted."""
 REQUESTS_S = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15)
 """Candidates of the time of a request before its first step."""
 USUAL_REQUEST_S = 0.04

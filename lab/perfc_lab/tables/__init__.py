@@ -66,7 +66,7 @@ def target_of(product: str) -> str:
 
 
 def number(value: Any, default: int = 0) -> int:
-    """Return a whole number, or what stands for a missing one."""
+    """Return a whole number, or ``default`` for a missing one."""
     return default if str(value) in ("None", "nan", "<NA>") else int(value)
 
 

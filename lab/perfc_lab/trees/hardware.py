@@ -86,7 +86,7 @@ def hardware_features(machine: Machine, host: HostProcessors | None = None) -> t
 
     Args:
         machine: the GPU.
-        host: beside it; that of the vendor's own system by default.
+        host: host of the GPU; that of the vendor's own system by default.
     """
     host_numbers = host or REFERENCE_HOSTS.get(machine.name.partition("-")[0])
     return (*_gpu(machine), *(_host(host_numbers) if host_numbers else (math.nan,) * 7))

@@ -106,7 +106,7 @@ RECIPE = ProcessRecipe(rows=600, of_model=600, steps=40)
 LEAST_ROWS = 10
 """Rows of a table without which it says nothing of another."""
 SMALLEST = 0.25
-"""Least count before its logarithm; smaller ones are equal to it."""
+"""Minimum count before its logarithm; smaller ones are equal to it."""
 USUAL_DAY = day_number("2026-01-15")
 """Day of rows that give none."""
 

@@ -73,7 +73,7 @@ class Target(Enum):
     THROUGHPUT = "throughput"
     """Output tokens a second of all GPUs."""
     MEMORY = "memory"
-    """Most bytes of all GPUs together."""
+    """Maximum bytes of all GPUs together."""
     ENERGY = "energy"
     """Joules an output token."""
 

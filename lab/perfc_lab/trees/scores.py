@@ -27,7 +27,7 @@ Say = Callable[[str], None]
 ALL, ALL_GIVEN = "all tables", "all tables, all given"
 """Names of totals; the second leaves out rows with unknown settings."""
 LEAST_RATIOS = 20
-"""Least rows of other folds: fewer have no ends of nine in ten."""
+"""Minimum rows of other folds: fewer give no 90 % interval."""
 LEAST_FOLDS = 4
 """Fewer other models or machines of a table tell too little of one that is not among them."""
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_ROWS = 20
-"""Least rows of a condition that is learned alone."""
+"""Minimum rows of a condition that is learned alone."""
 FEW = (10, 32)
 """Rows of a condition with which machines are left out in turn, to know how wrong estimates are."""
 TRIED = 300

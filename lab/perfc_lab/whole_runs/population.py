@@ -219,7 +219,7 @@ class Few:
 
 
 LEAST = 0.02
-"""Least factor of a condition; no run is further below what its launches usually take."""
+"""Minimum factor of a condition; no run is further below what its launches usually take."""
 
 
 def parts(

@@ -40,7 +40,7 @@ TIMED_GRAPHS = 16
 LONGEST_S = 0.5
 """Longest time of an answer for the verdict "yes", in processor seconds."""
 POINTS = 0.03
-"""Least gain of Acc(10) for the verdict that pre-training helps: 3 percentage points."""
+"""Minimum gain of Acc(10) for the verdict that pre-training helps: 3 percentage points."""
 INTRODUCTION = (
     "Chapter 7 of the thesis on the rows that perfc can fetch. Each cell is the mean of the seeds "
     "with the deviation between them. *paper* is the thesis's own number, of its rows, machines "

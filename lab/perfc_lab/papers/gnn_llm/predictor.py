@@ -48,7 +48,7 @@ MEAN, SUMS = "mean", "sums"
 ROWS_AT_ONCE, LONG_ROWS = 192, 4
 """Rows whose answers are written together; of questions with a whole graph in them."""
 FEW_ROWS_PER_STEP = 16
-"""Most rows of a new machine or family in one step."""
+"""Maximum rows of a new machine or family in one step."""
 VALIDATION_ROWS = 96
 """Drawn, that choose an epoch; all say how wide intervals are."""
 CALIBRATION_ROWS = 160

@@ -11,7 +11,7 @@ from ..operators import VOCABULARY
 from .counts import DIGITS, KINDS, LAYOUT, OF_KIND, OF_TOTALS, SUMS
 
 LEAST_SPREAD = 0.1
-"""Least share of the mean deviation: columns that hardly differ are not made large."""
+"""Minimum share of the mean deviation: columns that hardly differ are not made large."""
 MOST_SPREADS = 5.0
 """Limit of standardised columns, so that an outlier is no direction alone."""
 EMBEDDING_SPREAD = 0.02

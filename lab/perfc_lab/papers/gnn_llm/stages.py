@@ -31,7 +31,7 @@ from .network import LORA_RANK, GraphLanguageNetwork
 from .projection import Readout
 
 LEAST_GRAPHS = 8
-"""Least graphs of a training."""
+"""Minimum graphs of a training."""
 STANDARD_GRAPHS = 512
 """Graphs whose features give the standards."""
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
 LEAST_WIDTH = 16
-"""Least hidden units of a scaled-down network."""
+"""Minimum hidden units of a scaled-down network."""
 AT_BATCH = "graphs at the batch of their rows"
 """Besides the schemas, what features are of."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_ROWS = 2
-"""Least rows of a quantity: a deviation needs two."""
+"""Minimum rows of a quantity: a deviation needs two."""
 
 
 class TaskNetwork(nn.Module):

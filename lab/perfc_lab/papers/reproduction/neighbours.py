@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LEAST_GRAPHS = 8
-"""Least graphs of a plane: fewer have no neighborhoods."""
+"""Minimum graphs of a plane: fewer have no neighborhoods."""
 PERPLEXITY = 15.0
 """Neighbors that a place depends on, about; a quarter of few graphs."""
 Place = tuple[float, float, str]

@@ -30,7 +30,7 @@ from .published import PaperTable, PublishedLine, RowSelection
 from .verdict import convergence
 
 MOST_POINTS = 400
-"""Most measured and predicted numbers that a run stores for its chart."""
+"""Maximum measured and predicted numbers that a run stores for its chart."""
 RESULT_FORMAT = 4
 """Recipes of the papers, since PMGNS and TraPPM read what their authors' programs read."""
 REPEATED = 4.0

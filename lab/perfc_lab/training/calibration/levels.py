@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 ROWS = 1_500
-"""Held-out rows of a block that are looked at, so that large ones do not speak for all."""
+"""Maximum held-out rows of a block that count, so that large blocks do not dominate."""
 UNSAID = (CallerContext.CHOICES, CallerContext.NOTHING)
 
 
@@ -59,7 +59,7 @@ def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Ban
 
 
 FURTHEST_LEVEL = 1e-4
-"""Least share of times that is left below an interval, or above it."""
+"""Minimum share of times that is left below an interval, or above it."""
 
 
 def _sound(one: Band) -> Band:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_ROWS = 5
-"""Least rows of a category on a machine left out that calibration uses."""
+"""Minimum rows of a category on a machine left out that calibration uses."""
 BORROWED_MACHINES = 0.5
 """Weight of all categories in the calibration of one, as a number of its machines."""
 

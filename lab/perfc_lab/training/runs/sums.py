@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 LEAST_MULTIPLIER = 0.1
-"""Least multiplier of a configuration, so that none makes launches free."""
+"""Minimum multiplier of a configuration, so that none makes launches free."""
 REWEIGHTINGS = 4
 """Rounds of reweighting."""
 SWEEPS = 2000
