@@ -41,7 +41,7 @@ class Timed:
 
     @property
     def low_s(self) -> float:
-        """Lower end of the interval that holds nine in ten."""
+        """Lower end of the 90 % prediction interval."""
         return self.time.low
 
     @property

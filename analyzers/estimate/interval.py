@@ -17,7 +17,7 @@ HIGH_ERROR, MEDIUM_ERROR = 0.10, 0.25
 
 @record
 class Interval:
-    """The likeliest value of a quantity, and the ends that hold nine in ten of its values.
+    """The likeliest value of a quantity, and the ends of its 90 % prediction interval.
 
     The unit is that of the quantity: seconds, joules, bytes, or 1 for a ratio.
 

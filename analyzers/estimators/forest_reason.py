@@ -33,7 +33,7 @@ NEAREST = 3
 MOVES = 5
 """Features that an explanation lists."""
 LEAST_MOVE = 0.01
-"""Least change of the logarithm that is listed: 1 % of the time."""
+"""Minimum change of the logarithm that is listed: 1 % of the time."""
 
 
 @record

@@ -38,7 +38,7 @@ class Estimates:
 
     Args:
         time_s: the likeliest; at least the floor.
-        low_s: end of the interval that holds nine in ten times; at least the floor.
+        low_s: lower end of the 90 % prediction interval; at least the floor.
         high_s: its other end; at least the floor.
         floor_s: what no kernel beats.
         extrapolating: whether it is expected to be far off, as machines, types, ways of timing or

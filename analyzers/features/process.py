@@ -37,7 +37,7 @@ NOISE = "noise"
 LOCAL = 50
 """Known rows that tell the deviation of a row: those most like it."""
 LEAST_DEVIATION = 1e-3
-"""Least deviation: rounding may leave a row that is known exactly less than none."""
+"""Minimum deviation: rounding may leave a row that is known exactly less than none."""
 PLACED = ("kinds", "places")
 """Names of the arrays of `RowPositions`."""
 

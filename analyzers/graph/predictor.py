@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Say = Callable[[str], None]
 LEAST_FACTOR, MOST_FACTOR = 0.05, 0.95
-"""Quantiles between which nine in ten rows lie."""
+"""Quantiles of the ends of a 90 % interval."""
 LEAST_ROWS = 20
 """Held-out rows of a machine that give it a separate interval: one in twenty is an end."""
 

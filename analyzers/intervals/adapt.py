@@ -50,7 +50,7 @@ STEPS = (0, 1, 2, 3, 5, 8, 12, 20, 30, 50)
 DRAWS = 20
 """Random orders over which each step is averaged, as some kernels correct more than others."""
 LEAST_TEST = 3
-"""Least number of kernels left over to score a step on."""
+"""Minimum number of kernels left over to score a step on."""
 WORTH = 0.1
 """A step of the learning curve is worth its kernels if it takes this share of the error away."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COVERAGE = 0.9
 """Share of measurements that an interval holds: 90 % intervals everywhere."""
 LEAST_SPREAD = 1e-3
-"""Least expected spread, by which residuals are divided."""
+"""Minimum expected spread, by which residuals are divided."""
 _FITTED = constants_next_to(__file__)
 LONGEST = _FITTED["longest_side"].number
 """Largest logarithm of an interval's end over its middle."""

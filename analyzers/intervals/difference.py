@@ -38,11 +38,11 @@ Place = tuple[tuple[str, float], ...]
 FILE = Path(__file__).with_suffix(".toml")
 ANY = "any"
 NINE_IN_TEN = 1.645
-"""Standard deviations of a normal distribution on either side that hold nine in ten."""
+"""Standard deviations from the mean of a normal distribution to the ends of its central 90 %."""
 ONE_SIDED = 1.2816
-"""Standard deviations below the middle that nine in ten lie above."""
+"""Standard deviations from the mean down to the 10 % quantile of a normal distribution."""
 DIRECTIONS = 24
-"""Points of half an ellipse that are looked at."""
+"""Number of points of half an ellipse that are evaluated."""
 DIGITS = 9
 """Amounts that differ by rounding alone are equal."""
 LARGEST = 1000

@@ -27,7 +27,7 @@ TAIL = (1 - COVERAGE) / 2
 REACH = math.log(1 / TAIL - 1)
 """Distance from the median of a logistic distribution to either end, in its scale."""
 LEAST_WIDTH = 1e-9
-"""Least width of one side of an interval, since distances are divided by it."""
+"""Minimum width of one side of an interval, since distances are divided by it."""
 HALVINGS = 40
 """Bisections of the range that holds a quantile; 40 leave 1e-12 of it."""
 SHARES = (np.arange(19) + 0.5) / 19

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .prediction import PredictionTable
 
 LEAST_S = 1e-9
-"""Least time whose logarithm is taken, or that divides: a run may have none of a kind."""
+"""Minimum time whose logarithm is taken, or that divides: a run may have none of a kind."""
 ORDER = ("f32", "tf32", "f16", "amp", "int8")
 """Precisions from the widest."""
 RATES_OF = "f16"

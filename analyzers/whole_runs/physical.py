@@ -20,7 +20,7 @@ from ..runs.host import host_gap
 from ..steps.launch_kind import LaunchKind
 
 LEAST_SPREAD = math.exp(2 * math.log1p(MEDIUM_ERROR + HIGH_ERROR) / MIDDLE_SHARE)
-"""Least ratio of the ends of a raised answer: by `Interval.middle_error` above a medium grade."""
+"""Minimum ratio of the ends of a raised answer: by `Interval.middle_error` above a medium grade."""
 RAISED, MEMORY = "raised to", "weights, live tensors and context"
 """Parts of the notes."""
 LEAST_MOVE = 0.005
@@ -29,7 +29,7 @@ LEAST_MOVE = 0.005
 
 @record
 class PhysicalLimits:
-    """Least and greatest values of the quantities of a run.
+    """Minimum and maximum values of the quantities of a run.
 
     Args:
         floor_s: lower bound of the time.

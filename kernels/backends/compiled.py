@@ -34,7 +34,7 @@ FLAGS = (
     "-ffp-contract=fast",
 )
 TIMEOUT_S = 60
-"""Seconds after which a compiler is given up."""
+"""Time limit of a compiler in seconds."""
 LINE = 64
 """Bytes of a cache line of x86 and most Arm processors: one element per line of a chase."""
 PAD = 1344

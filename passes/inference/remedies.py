@@ -339,7 +339,7 @@ def shortened(
 
 
 def advice(sizing: Sizing, names: Collection[str], env: Env, given: Mapping[str, int]) -> str:
-    """Return the sizes that would do in the place of those that do not."""
+    """Return sizes that fit, as text, in place of those that do not."""
     smaller = shortened(sizing, names, given)
     if smaller is not None:
         return f"{symbol_name(smaller[0])} = {smaller[1]} would do"

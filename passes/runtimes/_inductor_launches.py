@@ -20,7 +20,7 @@ MOST_NODES = 300
 GROUPED_TIME, SMALL_TIME, NARROWING_TIME, OTHER_TIME = 1.358, 0.783, 0.725, 0.823
 """Mean time with channels last over that with channels first, by kind of convolution."""
 SMALL = 64
-"""Most channels of a small convolution."""
+"""Maximum channels of a small convolution."""
 
 
 def launches() -> tuple[LaunchRule, ...]:

@@ -1,4 +1,4 @@
-"""Most that one launch over lists of tensors takes.
+"""Limits of one launch over lists of tensors.
 
 Source: PyTorch, aten/src/ATen/native/cuda/MultiTensorApply.cuh; a trace of ResNet-50's update on an
 A100 has exactly these launches and blocks.
@@ -17,7 +17,7 @@ CHUNK = 65536
 
 @record
 class ListLimit:
-    """Most tensors and chunks of one launch over lists, and devices on which it holds.
+    """Maximum tensors and chunks of one launch over lists, and devices on which it holds.
 
     Args:
         tensors: maximum tensors by the number of lists; the last one holds for more lists.

@@ -32,7 +32,7 @@ FILE = Path(__file__).with_suffix(".npz")
 RATES_OF = "f16"
 """Element type whose peak rate is one of the machine's coordinates."""
 LEAST = 1e-9
-"""Least value of a coordinate before its logarithm: a load may be 0."""
+"""Minimum value of a coordinate before its logarithm: a load may be 0."""
 PROMPT_TOKENS = 2048
 """Tokens of the prompt at which attention is evaluated at most."""
 

@@ -66,7 +66,7 @@ class KernelLaw:
         return self.interval(subject).mid
 
     def interval(self, subject: KernelResources) -> Interval:
-        """Return the time of one launch with the ends that hold nine in ten kernels."""
+        """Return the time of one launch with its 90 % prediction interval."""
         return intervals_of([(self, subject)])[0]
 
 
@@ -86,7 +86,7 @@ class Nearness:
 
 
 def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[Interval]:
-    """Return times of one launch with the ends that hold nine in ten kernels, each by its law."""
+    """Return times of one launch with 90 % prediction intervals, each kernel by its law."""
     if not kernels:
         return []
     laws = [law for law, _ in kernels]

@@ -30,7 +30,7 @@ NEAR_BYTES = 1 << 20
 FAR_BYTES = 1 << 24
 """Capacity of the shared cache for the tensors of one kernel."""
 MAPPED_BYTES = 1 << 25
-"""Least tensors that the system maps for each allocation. Source: glibc, malloc/malloc.c."""
+"""Minimum tensors that the system maps for each allocation. Source: glibc, malloc/malloc.c."""
 
 
 class Term(Enum):

@@ -13,7 +13,7 @@ from ..stage import StageWork
 from . import Loss, Parallelism
 
 ATTENTION_SHARE = 0.2
-"""Least share of attention in a layer's time with divided sequences; it hides communication."""
+"""Minimum share of attention in a layer's time with divided sequences; it hides communication."""
 
 
 def of_micro_batch(work: StageWork) -> Loss:

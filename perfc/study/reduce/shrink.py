@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx
 
 MAX_TRIES = 64
-"""Most nodes that are removed one by one; each try analyzes a model."""
+"""Maximum nodes that are removed one by one; each try analyzes a model."""
 
 
 @record

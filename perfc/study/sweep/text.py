@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 MAX_SPANS = 4
-"""Most regimes that a sentence lists one by one."""
+"""Maximum regimes that a sentence lists one by one."""
 
 
 def within(s: Sweep, slo_s: float) -> Iterator[str]:

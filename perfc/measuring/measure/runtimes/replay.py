@@ -18,7 +18,7 @@ ATEN = re.compile(r"aten::([A-Za-z_]\w{0,99})")
 TYPES: Mapping[str, str] = data_next_to(__file__)
 """Names of element types in PyTorch, by perfc's: ``bf16`` is ``bfloat16``."""
 LEAST_S = 1e-3
-"""Least seconds between two readings of the clock; shorter times depend on its resolution."""
+"""Minimum seconds between two readings of the clock; shorter times depend on its resolution."""
 MOST_REPEATS = 200
 """Maximum executions between two readings of the clock."""
 LONGEST = 200

@@ -27,7 +27,7 @@ from ..facts import (
 PHASES = (("H2dMs", "Memcpy HtoD"), ("ComputeMs", "inference"), ("D2hMs", "Memcpy DtoH"))
 """Parts of an inference: end of the keys and name of the part."""
 MOST_NS = 10**18
-"""Least time that is damaged: 32 years, and their sums fit 64 bits."""
+"""Minimum time that is damaged: 32 years, and their sums fit 64 bits."""
 TYPES: Mapping[str, str] = data_next_to(__file__)
 """Element types by a word of the inspector's format, as ``Row major linear FP16 format``."""
 
