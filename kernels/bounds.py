@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import data_next_to
 from perfc.machine.magnitudes import implausible
 
 from .target import Number
@@ -34,31 +35,15 @@ UNKNOWN_CLOCK_HZ = 6e9
 """Clock if none could be measured: above every shipped processor's rated boost of 2025."""
 _L1_BYTES_PER_CLOCK = 192
 """Two 64-byte loads and a 64-byte store; cores with 32-byte ports have at most five of them."""
-_IMPOSSIBLE_CPU = {"matrix": 16.0, "vector": 2.0, "special": 2.0, "memory": 2.0}
-"""Multiples of a core's bound at ``UNKNOWN_CLOCK_HZ`` that no processor reaches; products may run
-on units outside the cores that are not in the list of instruction sets.
-"""
-_IMPOSSIBLE_CUDA = {"matrix": 65536.0, "vector": 8192.0, "special": 8192.0, "memory": 4096.0}
-"""Operations or bytes per clock that no multiprocessor reaches; those of 2025 do less than half."""
-_READINGS: Mapping[str, tuple[float, float]] = {
-    # five times what a busy host takes; threads that spin on shared cores may wait for a time slice
-    r"^device\.launch_\w+_s$": (1e-9, 50e-6),
-    # an operator of PyTorch takes 3 to 100 µs
-    r"^device\.host_launch_s$": (1e-7, 1e-3),
-    # a load from another node's memory takes less than 1 µs
-    r"^memory\.\w+\.latency_s$": (1e-10, 5e-6),
-    # one channel of DDR2 carries 3 GB/s, a stack of HBM4 2 TB/s
-    r"^memory\.device\.\w*bandwidth": (1e8, 1e14),
-    # PCIe 1.0 by one lane carries 250 MB/s
-    r"^link\.\w+\.\w*bandwidth": (1e7, 1e13),
-}
+_DATA = data_next_to(__file__)
+_IMPOSSIBLE: Mapping[str, Mapping[str, float]] = _DATA["impossible"]
+"""Multiples of a core's bound, or per clock of a multiprocessor, that no device reaches."""
+_READINGS: Mapping[str, tuple[float, float]] = _DATA["readings"]
 """Least and greatest plausible reading by key: beyond them the probe measured something else."""
-DEFAULTS: Mapping[str, Mapping[str, float]] = {
-    "device.launch_overhead_s": {"cpu": 1e-6, "cuda": 5e-6},
-}
+DEFAULTS: Mapping[str, Mapping[str, float]] = _DATA["defaults"]
 """Values that replace implausible readings, by key and kind of device, as in shipped targets:
 dispatch of one operator to a thread pool; an asynchronous launch."""
-_WIDTHS = {"f64": 0.5, "f32": 1.0, "i32": 1.0, "i8": 4.0}
+_WIDTHS: Mapping[str, float] = _DATA["widths"]
 """Operations per clock relative to f32, of 16-bit types 2; a lane multiplies four bytes at once."""
 
 
@@ -114,12 +99,12 @@ def _most(device: Device, key: str) -> float:
     part = "memory" if kind == "memory" else unit
     cores = UNKNOWN_CLOCK_HZ * (1 if last.startswith("one_core") else device.cores)
     if device.kind != "cpu":
-        return cores * _IMPOSSIBLE_CUDA[part]
+        return cores * _IMPOSSIBLE["cuda"][part]
     per_clock = float(lanes(device)) if part == "special" else float(_L1_BYTES_PER_CLOCK)
     if part in ("matrix", "vector"):
         element = dtype.partition(".")[0]
         per_clock = flop_per_clock(device, element, matrix=part == "matrix")
-    return cores * per_clock * _IMPOSSIBLE_CPU[part]
+    return cores * per_clock * _IMPOSSIBLE["cpu"][part]
 
 
 def cpu_numbers(
@@ -245,7 +230,9 @@ def device_numbers(
     yield from _memory(ceilings)
     if not any(key.startswith("compute.vector.") for key in ceilings):
         key = "compute.vector.f32.flop_per_clock_per_sm"
-        yield Number(key, _IMPOSSIBLE_CUDA["vector"], "bound", "not measured: above every device")
+        yield Number(
+            key, _IMPOSSIBLE["cuda"]["vector"], "bound", "not measured: above every device"
+        )
     yield from unlisted(device, ceilings, levels, {})
 
 

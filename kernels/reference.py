@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import data_next_to
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -20,16 +22,7 @@ EXTENT = 96
 """Extent of the verified product: divisible by 16 and 32, as matrix units require."""
 SLOTS = 1024
 """Slots of the verified chase: a cycle that a wrong pointer leaves."""
-_TOLERANCES = {
-    "f64": 1e-12,
-    "f32": 2e-5,
-    "tf32": 4e-3,
-    "f16": 4e-3,
-    "bf16": 2e-2,
-    "f8e4m3": 2e-2,
-    "i8": 0.0,
-    "i32": 0.0,
-}
+_TOLERANCES = data_next_to(__file__)
 
 
 @dataclass(frozen=True)

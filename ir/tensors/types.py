@@ -9,6 +9,7 @@ from enum import Enum
 from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 
 from ..record import record
@@ -90,31 +91,8 @@ def dtype_of(number: object) -> DType:
     return BY_ONNX.get(number, DType.UNKNOWN) if isinstance(number, int) else DType.UNKNOWN
 
 
-SPELLINGS: dict[str, str] = {
-    "half": "f16",
-    "float": "f32",
-    "double": "f64",
-    "bool": "b1",
-    "fp4": "f4e2m1",
-    "fp8": "f8e4m3",
-    "f8": "f8e4m3",
-    "e4m3": "f8e4m3",
-    "e4m3fn": "f8e4m3",
-    "f8e4m3fn": "f8e4m3",
-    "e5m2": "f8e5m2",
-    "f4e2m1fn": "f4e2m1",
-    "e2m1": "f4e2m1",
-}
-"""Names of element types that follow no pattern, without underscores and dashes."""
-_PREFIXES = {
-    "float": "f",
-    "fp": "f",
-    "bfloat": "bf",
-    "bfp": "bf",
-    "uint": "u",
-    "int": "i",
-    "complex": "c",
-}
+SPELLINGS, _PREFIXES = data_next_to(__file__).values()
+"""Names of element types that follow no pattern, without underscores and dashes, and prefixes."""
 
 
 def dtype_named(name: str) -> DType:

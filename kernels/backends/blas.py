@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from perfc.common.fitted import data_next_to
+
 _LIBRARIES = ("openblas", "mkl_rt", "libblis")
-_SETTERS_GETTERS = (
-    ("scipy_openblas_set_num_threads64_", "scipy_openblas_get_num_threads64_"),
-    ("scipy_openblas_set_num_threads", "scipy_openblas_get_num_threads"),
-    ("openblas_set_num_threads64_", "openblas_get_num_threads64_"),
-    ("openblas_set_num_threads", "openblas_get_num_threads"),
-    ("MKL_Set_Num_Threads", "MKL_Get_Max_Threads"),
-    ("bli_thread_set_num_threads", "bli_thread_get_num_threads"),
-)
+_GETTERS = data_next_to(__file__)
+"""Functions that return the number of threads, by those that set it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ def threads() -> Threads | None:
         if not any(name in Path(path).name for name in _LIBRARIES):
             continue
         library = ctypes.CDLL(path)
-        for setter_name, getter_name in _SETTERS_GETTERS:
+        for setter_name, getter_name in _GETTERS.items():
             if hasattr(library, setter_name) and hasattr(library, getter_name):
                 setter, getter = getattr(library, setter_name), getattr(library, getter_name)
                 setter.argtypes, setter.restype = (ctypes.c_int,), None

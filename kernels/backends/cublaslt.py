@@ -13,6 +13,7 @@ from ctypes import byref, c_int, c_int8, c_int64, c_size_t, c_uint64, c_void_p
 from importlib import import_module
 from pathlib import Path
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import record
 
 from .backend import MeasurementError
@@ -50,15 +51,7 @@ class ProductTypes:
     result_bytes: int
 
 
-KINDS = {
-    "f64": ProductTypes(1, 1, 70, 1, 0, 8, 8),
-    "f32": ProductTypes(0, 0, 68, 0, 0, 4, 4),
-    "tf32": ProductTypes(0, 0, 77, 0, 80, 4, 4),
-    "f16": ProductTypes(2, 2, 68, 0, 70, 2, 2),
-    "bf16": ProductTypes(14, 14, 68, 0, 80, 2, 2),
-    "f8e4m3": ProductTypes(28, 14, 68, 0, 89, 1, 2),
-    "i8": ProductTypes(3, 10, 72, 10, 75, 1, 4),
-}
+KINDS = {name: ProductTypes(*row) for name, row in data_next_to(__file__).items()}
 
 
 class _Heuristic(ctypes.Structure):

@@ -5,22 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-TEXT = (".txt", ".text", ".log")
+from .fitted import data_next_to
+
 SUFFIXES: Mapping[str, tuple[str, ...]] = {
-    "text": TEXT,
-    "json": (".json",),
-    "markdown": (".md", ".markdown"),
-    "csv": (".csv",),
-    "html": (".html", ".htm"),
-    "svg": (".svg",),
-    "sarif": (".sarif", ".json"),
-    "junit": (".xml",),
-    "github": TEXT,
-    "gitlab": (".json",),
-    "trace": (".json", ".perfetto.json"),
-    "ir": (".pir", *TEXT),
-    "onnx": (".onnx", ".onnx.gz"),
-    "target": (".toml",),
+    form: tuple(ends) for form, ends in data_next_to(__file__).items()
 }
 """File suffixes by format, the default first."""
 NAMED = frozenset({"target"})

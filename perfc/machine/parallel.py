@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError, ParseError
 from perfc.ir import record
 
@@ -176,20 +177,7 @@ class Parallel:
 
 
 ALONE = Parallel()
-KEYS: Mapping[str, str] = {
-    "tp": "tensor",
-    "pp": "pipeline",
-    "dp": "data",
-    "cp": "context",
-    "sp": "sequence",
-    "ep": "expert",
-    "zero": "zero",
-    "micro_batches": "micro_batches",
-    "schedule": "schedule",
-    "virtual_stages": "virtual_stages",
-    "attention_dp": "attention_data",
-    "nodes": "nodes",
-}
+KEYS: Mapping[str, str] = data_next_to(__file__)
 """Fields by the names of options, keys and keywords."""
 OF_TRAINING = ("cp", "sp", "zero", "micro_batches", "schedule", "virtual_stages")
 """Degrees that apply to training only."""

@@ -13,6 +13,7 @@ from perfc.common.plain_text import say
 from perfc.errors import ParseError, PerfcError
 from perfc.machine import HOST, load_machine
 
+from ..shared.options import module_options
 from ..shared.prelude import (
     PIPED_WIDTH,
     DeploymentOptions,
@@ -42,6 +43,7 @@ DOCUMENTS = {
 
 @grouped_command("measure")
 @click.argument("model", type=click.Path(), required=False)
+@module_options
 @deployment_options
 @table_options("measure")
 @format_options("text", "json", "csv")
@@ -96,7 +98,7 @@ def command(
         framework = executor(how, options.place("runtime"))
         table = "" if how.table.stands_for else how.table.name
         protocol = replace(protocol, framework=framework, table=table, dtype=how.dtype)
-        measurement = measure(model, target, dims=dict(how.dims), protocol=protocol)
+        measurement = measure(options.named(model), target, dims=dict(how.dims), protocol=protocol)
     text = render(measurement, form, limit_rows, width())
     if form == "csv" and not measurement.has_target:
         say(NO_TARGET, is_error=True)

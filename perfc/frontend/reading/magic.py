@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
 
 HEAD_BYTES = 512
@@ -12,27 +13,8 @@ HEAD_BYTES = 512
 
 _EXPORT = "export it with torch.onnx.export(model, inputs, 'model.onnx')"
 
-# Start of the file, what it is, what to do.
-_PREFIXES: tuple[tuple[bytes, str, str], ...] = (
-    (
-        b"version https://git-lfs",
-        "a git-LFS pointer",
-        "fetch the file: git lfs pull",
-    ),
-    (b"\x80\x02", "a Python pickle: an old PyTorch checkpoint", _EXPORT),
-    *((bytes((0x80, protocol)), "a Python pickle", _EXPORT) for protocol in (3, 4, 5)),
-    (b"GGUF", "a GGUF file: weights without a graph", "export the model to ONNX"),
-    (b"\x89HDF\r\n", "an HDF5 file: a Keras model or weights", "convert it with tf2onnx"),
-    (b"\x93NUMPY", "a NumPy array", "give the ONNX model"),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "decompress it: unzstd FILE"),
-    (b"\xfd7zXZ\x00", "compressed with xz", "decompress it: unxz FILE"),
-    (b"BZh", "compressed with bzip2", "decompress it: bunzip2 FILE"),
-    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it"),
-    (b"ptrt", "a TensorRT engine", "give the ONNX model it was built from"),
-    (b"ftrt", "a TensorRT engine", "give the ONNX model it was built from"),
-    (b"\x7fELF", "an ELF binary", "give the ONNX model"),
-    (b"%PDF", "a PDF", "give the ONNX model"),
-)
+_STARTS = data_next_to(__file__)
+"""Kind of a file, and advice, by its start."""
 _RELAX = re.compile(rb'\s*\{\s*"(root_index"\s*:\s*\d|root"\s*:\s*\d|metadata"\s*:\s*\{\s*"tvm_)')
 """Beginning of a JSON document of TVM; ``root`` in versions before 0.22."""
 _HTML = (b"<!doctype", b"<html", b"<head", b"<body")
@@ -57,8 +39,8 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
         raise ModelError("the file is empty", hint="download or export it again", where=where)
     if head.startswith(b"\x1f\x8b"):
         return Form.GZIP
-    for prefix, what, hint in _PREFIXES:
-        if head.startswith(prefix):
+    for start, (what, hint) in _STARTS.items():
+        if head.startswith(start.encode("latin-1")):
             raise _not_onnx(what, hint, where)
     match head[4:8]:
         case b"ET12":

@@ -23,6 +23,8 @@ from perfc.passes.runtimes import Framework
 from .tables.feeds import Input, write
 from .tables.weights import Runnable
 
+PROGRAM = ".pt2"
+"""Suffix of exported programs, which PyTorch alone executes."""
 PACKAGES = {
     Framework.TORCH: ("torch", "gnn"),
     Framework.ORT: ("onnxruntime", "ort"),
@@ -150,7 +152,7 @@ def execute(
     request: dict[str, Any] = {
         "model": str(model.path),
         "folder": str(folder),
-        "runtime": protocol.framework.value,
+        "runtime": "program" if model.path.suffix == PROGRAM else protocol.framework.value,
         "table": protocol.table,
         "dtype": protocol.dtype,
         "device": protocol.device,

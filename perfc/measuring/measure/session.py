@@ -16,7 +16,8 @@ from perfc.deployment.extents import AXES
 from perfc.deployment.keywords import thread_count
 from perfc.errors import ParseError
 from perfc.frontend import load
-from perfc.ir import walk
+from perfc.frontend.reading.module_name import NamedModule, is_named
+from perfc.ir import Module, walk
 from perfc.kernels.backends import host
 from perfc.passes.runtimes import Framework, standing_for
 from perfc.view.report.units import Unit, quantity
@@ -25,6 +26,7 @@ from .matching.attribute import Attribution, attribute, by_names
 from .matching.compare import Measurement, RuntimeSetting, compared
 from .memory import AllocatorBehavior, check_room, need_of
 from .process import (
+    PROGRAM,
     MeasurementProtocol,
     TimedBinding,
     WorkerResults,
@@ -99,6 +101,11 @@ def measure_cases(
         One measurement for each case that was reached within the limit.
     """
     machine = target or default_target(protocol.device)
+    where = os.fspath(model)
+    is_module = is_named(where)
+    if (is_module or where.endswith(PROGRAM)) and protocol.framework is not Framework.TORCH:
+        hint = "--runtime eager, or export it to ONNX"
+        raise ParseError("PyTorch alone runs a module", where=where, hint=hint)
     done = list(reports) or [
         analyze(model, machine, dims=b, runtime=table_of(protocol), dtype=protocol.dtype)
         for b in bindings
@@ -109,9 +116,10 @@ def measure_cases(
     check_installed(protocol.framework)
     allocator = allocator_of(protocol)
     needs = (need_of(r.source, r.env, allocator) for r in done)
-    warnings = {check_room(need, os.fspath(model)) for need in needs} - {""}
+    warnings = {check_room(need, where) for need in needs} - {""}
     with nullcontext(folder) if folder is not None else workspace() as place:
-        ready = stand_in or runnable(model, place, protocol.seed)
+        given = program_of(model, done[0], place) if is_module else model
+        ready = stand_in or runnable(given, place, protocol.seed)
         cases = [inputs_of(r.source, r.env) for r in done]
         before = load_of_others(protocol.device)
         outcome = execute(ready, place, cases, protocol, nodes)
@@ -125,6 +133,19 @@ def measure_cases(
             together(report, case, profile, optimised, outcome, protocol, notes, bool(target))
             for report, case, profile in zip(done, outcome.cases, profiles, strict=False)
         ]
+
+
+def program_of(model: str | os.PathLike[str], report: Report, folder: Path) -> Path:
+    """Return the program of a module by name, written to a folder."""
+    from perfc.frontend.pytorch.named import exported
+
+    named = model if isinstance(model, NamedModule) else NamedModule(os.fspath(model))
+    sizes = dict(report.deployment.dims)
+    if report.source.symbols:  # a symbolic batch serves all
+        sizes.pop("batch", None)
+    path = folder / f"model{PROGRAM}"
+    path.write_bytes(exported(named, sizes).partition(b"\n")[2])
+    return path
 
 
 def load_of_others(device: str) -> float:
@@ -149,6 +170,8 @@ def check_stored(report: Report) -> None:
     Raises:
         ParseError: such a size.
     """
+    if isinstance(report.model, Module):
+        return
     requested = [name for name in AXES if name in report.deployment.dims]
     stored = {s.name for s in load(report.model).symbols} if requested else set()
     for name in requested:

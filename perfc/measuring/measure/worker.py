@@ -28,6 +28,7 @@ PROFILED_EVENTS = 60_000
 RUNNERS = {
     "replay": ("replay", "ReplayRun"),
     "torch": ("torch_runtime", "TorchRun"),
+    "program": ("torch_program", "ProgramRun"),
     "ort": ("ort_runtime", "OrtRun"),
     "openvino": ("openvino_runtime", "OpenVinoRun"),
     "litert": ("litert_runtime", "LitertRun"),

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from perfc.common.fitted import data_next_to
 from perfc.ir import DType, Node, Value
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.review.lint.fixes.edit import Edit, ReadInstead, Rewire
 from perfc.review.lint.rule import Finding, Rule, Subject
 
-HOLDS: Mapping[str, str] = {
-    "f16": "f32 f64",
-    "bf16": "f32 f64",
-    "f32": "f64",
-    "i8": "i16 i32 i64 f16 f32 f64",
-    "u8": "i16 i32 i64 f16 f32 f64",
-    "i16": "i32 i64 f32 f64",
-    "i32": "i64 f64",
-    "b1": "u8 i8 i32 i64 f16 f32",
-}
+HOLDS: Mapping[str, str] = data_next_to(__file__)
 """Types that represent every value of another type, so that converting through them is exact."""
 
 

@@ -246,3 +246,36 @@ def test_analysis_at_the_same_values_is_what_is_compared(residual: str) -> None:
     m = measure(residual, dims={"batch": 3}, protocol=QUICK)
     again = analyze(residual, "generic-x86-64", dims={"batch": 3}, runtime="ort-cpu-blocked")
     assert m.floor_s == again.roofline.floor_s
+
+
+NET = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.stem = torch.nn.Conv2d(3, width, 3, padding=1)
+        self.norm = torch.nn.BatchNorm2d(width)
+        self.head = torch.nn.Linear(width, 4)
+
+    def forward(self, x):
+        x = self.norm(self.stem(x)).relu()
+        return self.head(x.mean((2, 3)) + torch.arange(x.shape[1]))
+"""
+
+
+def test_a_module_by_name_is_run_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.chdir(tmp_path)
+    Path("net.py").write_text(NET)
+    args = ("net.py:Net", "--input", "2x3x16x16", "--kwargs", '{"width": 6}', "--runtime", "eager")
+    brief = ("--threads", "1", "--repeat", "3", "--min-time", "0")
+    content = json.loads(invoke(*args, *brief, "--output-format", "json").output)
+    assert (content["model"], content["lost"], content["attributed"]) == ("net.py:Net", [], 1.0)
+    ran = {k["nodes"][0]: [r["op"] for r in k["runtime"]] for k in content["kernels"]}
+    assert ran["stem/conv2d"] == ["conv2d"]
+    assert ran["norm/batch_norm"] == ["batch_norm"]
+    assert ran["head/linear"] == ["linear"]
+    assert "with these weights results are not finite" not in content["notes"]
+    with pytest.raises(ParseError, match=r"^net\.py:Net: PyTorch alone runs a module \(--runtime"):
+        invoke(*args[:-2])

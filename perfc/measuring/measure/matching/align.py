@@ -14,6 +14,7 @@ from itertools import groupby, pairwise
 from operator import eq
 from typing import TYPE_CHECKING, Any
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ParseError
 from perfc.ir import Kind, TensorType, evaluate, record, walk
 from perfc.ir.ops.convolution.conv_grad import ConvGrad
@@ -33,35 +34,15 @@ LONGEST = 6000
 """Maximum operators of each side: time and memory of the alignment are quadratic in them."""
 OPERANDS = 2
 """Largest tensors that identify an operator: those of a product or convolution."""
-_NAMES = {
-    "cat": "concat",
-    "silu": "swish",
-    "mean": "reduce_mean",
-    "sum": "reduce_sum",
-    "clamp_min": "relu",
-}
-"""Operators of the model by names of PyTorch that differ."""
+_NAMES, _OTHERS = data_next_to(__file__).values()
+"""Operators of the model by names of PyTorch, and classes by kinds, that differ."""
 NEAREST = 32
 """Launches by which an operator may come earlier or later than its kernel."""
 COSTLY = frozenset({TracedClass.MATMUL, TracedClass.CONV, TracedClass.ATTENTION})
 _CLASSES = {
-    Kind.MATMUL: TracedClass.MATMUL,
-    Kind.CONV: TracedClass.CONV,
-    Kind.ATTENTION: TracedClass.ATTENTION,
-    Kind.NORMALIZATION: TracedClass.NORMALIZATION,
-    Kind.SOFTMAX: TracedClass.SOFTMAX,
-    Kind.REDUCTION: TracedClass.REDUCTION,
-    Kind.POOL: TracedClass.REDUCTION,
-    Kind.ELEMENTWISE: TracedClass.ELEMENTWISE,
-    Kind.MOVEMENT: TracedClass.COPY,
-    Kind.VIEW: TracedClass.COPY,
-    Kind.SHAPE: TracedClass.COPY,
-    Kind.GATHER: TracedClass.GATHER,
-    Kind.QUANTIZE: TracedClass.QUANTIZE,
-    Kind.SORT: TracedClass.SORT,
-    Kind.RANDOM: TracedClass.SORT,
-    Kind.OPTIMIZER: TracedClass.OPTIMIZER,
-    Kind.COLLECTIVE: TracedClass.COMMUNICATION,
+    kind: TracedClass[name]
+    for kind in Kind
+    if (name := _OTHERS.get(kind.name, kind.name)) in TracedClass.__members__
 }
 """Classes of traced kernels for kinds of analyzed ones, so that both lists have one alphabet."""
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from onnx.helper import tensor_dtype_to_np_dtype
 
+from perfc.common.fitted import data_next_to
+
 Attributes = dict[str, Any]
 OPERATORS: dict[str, Callable[..., Any]] = {
     "BatchNormalization": lambda torch, attrs, x, s, b, m, v: torch.nn.functional.batch_norm(
@@ -74,53 +76,6 @@ def ints(t: Any) -> list[int]:
     return [int(x) for x in (t.reshape(-1).tolist() if hasattr(t, "tolist") else t)]
 
 
-def _simple() -> None:
-    """Record operators that have the same meaning in PyTorch."""
-    # each is the operator of ONNX and the function of torch
-    unary = (
-        "Relu relu",
-        "Sigmoid sigmoid",
-        "Tanh tanh",
-        "Erf erf",
-        "Exp exp",
-        "Log log",
-        "Sqrt sqrt",
-        "Neg neg",
-        "Abs abs",
-        "Floor floor",
-        "Ceil ceil",
-        "Round round",
-        "Sin sin",
-        "Cos cos",
-        "Not logical_not",
-        "Reciprocal reciprocal",
-        "Sign sign",
-        "IsNaN isnan",
-        "IsInf isinf",
-        "Softplus nn.functional.softplus",
-        "Mish nn.functional.mish",
-        "HardSwish nn.functional.hardswish",
-    )
-    binary = (
-        "Add add",
-        "Sub sub",
-        "Mul mul",
-        "Pow pow",
-        "MatMul matmul",
-        "Equal eq",
-        "Greater gt",
-        "GreaterOrEqual ge",
-        "Less lt",
-        "LessOrEqual le",
-        "And logical_and",
-        "Or logical_or",
-        "Mod remainder",
-    )
-    for entry in (*unary, *binary):
-        onnx_name, _, path = entry.partition(" ")
-        OPERATORS[onnx_name] = _named(path, len(entry.split()) == 2 and entry in binary)
-
-
 def _named(path: str, is_binary: bool) -> Callable[..., Any]:
     def call(torch: Any, _: Attributes, *inputs: Any) -> Any:
         function = torch
@@ -141,7 +96,8 @@ def together(a: Any, b: Any) -> tuple[Any, Any]:
     return (a.to(b.device), b) if a.device.type == "cpu" else (a, b.to(a.device))
 
 
-_simple()
+for _arity, _table in data_next_to(__file__).items():
+    OPERATORS.update({name: _named(path, _arity == "binary") for name, path in _table.items()})
 
 
 @operator("Max", "Min")

@@ -94,7 +94,7 @@ def runnable(path: str | os.PathLike[str], folder: Path, seed: int = 0) -> Runna
     from perfc.frontend.reading.onnx_file import read_model
 
     where = os.fspath(path)
-    if where.endswith(".tflite"):
+    if where.endswith((".tflite", ".pt2")):
         return Runnable(Path(where).resolve(), 0, False)
     model = read_model(where)
     renamed = name_nodes(model.graph, set())
