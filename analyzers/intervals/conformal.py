@@ -38,7 +38,7 @@ FURTHEST = 1e3
 """Limits of the distance between machines: two with equal data sheets still differ by the first;
 beyond the second all machines count as equally far."""
 AT_ONCE = 1.0
-"""Minimum distance for steps and whole runs: measured on three machines, too few for a smaller."""
+"""Minimum distance for steps and whole runs: three machines are too few to justify less."""
 UNMEASURED_WIDENING = _FITTED["unmeasured_widening"].number
 """Factor of the width of intervals of a class in which no held-out machine was ever tested."""
 EXTRAPOLATED = _FITTED["extrapolated"].number

@@ -26,7 +26,7 @@ COPIED = 32
 there; with fewer tokens the host multiplies:
 ggml-cuda.cu, ``offload_op``; ggml-backend.cpp, ``ggml_backend_sched_compute_splits``."""
 EVERY = 1 << 30
-"""Tokens of a step, so many that every expert is chosen by one of them."""
+"""Tokens of a step, so many that each expert has some."""
 
 
 class StepCost:
