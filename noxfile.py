@@ -17,7 +17,7 @@ TORCH = "torch==2.13.0"
 """The build that tests of networks and of captured modules are written for."""
 
 LARGEST_MB = 180
-"""Of the base install."""
+"""Maximum size of the base install."""
 
 nox.needs_version = ">=2024.4.15"
 nox.options.default_venv_backend = "uv|virtualenv"

@@ -158,7 +158,7 @@ ALGORITHMS: Mapping[Exchange, tuple[Callable[[LinkExchange], float], ...]] = {
     Exchange.ALL_TO_ALL: (pairwise_s,),
     Exchange.SEND_RECEIVE: (pairwise_s,),
 }
-"""Times of a message between two ranks at least, by the algorithms of each exchange."""
+"""Algorithms of each collective: functions that return the lower bound of its time in seconds."""
 
 
 def time_s(message: LinkExchange) -> float:

@@ -150,8 +150,8 @@ def similarities(
 def term(aspects: Sequence[Enum], similarity: Mapping[Enum, Array]) -> Array | float:
     """Return the similarity of rows in all of some aspects, a product."""
     product: Array | float = 1.0
-    for one in aspects:
-        product = product * similarity[one]
+    for aspect in aspects:
+        product = product * similarity[aspect]
     return product
 
 

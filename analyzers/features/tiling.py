@@ -36,9 +36,9 @@ _CLOCKS, _SHARES = _FITTED["tiling_clocks"].by_name, _FITTED["tiling_shares"].by
 _EXPONENTS = _FITTED["tiling_exponents"].by_name
 LATENCY_S, LATENCY_CLOCKS = _FITTED["tiling_latency_s"].number, _CLOCKS["start"]
 SERIAL_CLOCKS = _CLOCKS["serial"]
-"""For each element of the reduction: a step waits for what it staged."""
+"""Clocks per element of the reduction: a step waits for the tiles that it loaded."""
 SPLIT_CLOCKS = _CLOCKS["split"]
-"""Another kernel, or a semaphore, that adds the parts."""
+"""Clocks to add the partial sums of split-k, by another kernel or a semaphore."""
 MATRIX_SHARE, DEVICE_SHARE, L2_SHARE = _SHARES["matrix"], _SHARES["device"], _SHARES["l2"]
 """Sustained over rated rates."""
 POWER_EXPONENT, WIDTH_EXPONENT = _EXPONENTS["power"], _EXPONENTS["width"]

@@ -14,7 +14,7 @@ BASE = ""
 """Name of the base installation."""
 NAME = "perfc"
 PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
-"""In a checkout the extras are those of this file; metadata of an earlier install may be older."""
+"""File with the extras of a checkout; the metadata of an earlier install may be older."""
 _EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 """Marker of a requirement of an extra in the metadata: ``extra == "torch"`` (PEP 508)."""
 _PLATFORM = re.compile(r"""sys_platform\s*([!=]=)\s*['"]([^'"]+)['"]""")

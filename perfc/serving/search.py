@@ -363,9 +363,9 @@ def _front(settings: Iterable[ServingSetting]) -> list[ServingSetting]:
 def _faster(ordered: Iterable[T], time_s: Callable[[T], float]) -> list[T]:
     """Return those of which none before is as fast."""
     best: list[T] = []
-    for one in ordered:
-        if not best or time_s(one) < time_s(best[-1]):
-            best.append(one)
+    for setting in ordered:
+        if not best or time_s(setting) < time_s(best[-1]):
+            best.append(setting)
     return best
 
 

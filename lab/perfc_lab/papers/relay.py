@@ -43,7 +43,7 @@ KINDS, ATTRIBUTES, SHAPE = 16, 12, 4
 """Columns of the authors' feature matrix: kinds of operators, attributes, extents of a
 parameter."""
 ONE_HOT = [[float(0 < i == place) for i in range(KINDS)] for place in range(KINDS)]
-"""By place; that of 0 is zero."""
+"""One-hot rows by kind of operator; the row of kind 0 is all zeros."""
 UNITS: Mapping[Quantity, float] = {
     Quantity.TIME: 1e-6,
     Quantity.ENERGY: 0.1,

@@ -17,9 +17,9 @@ FILE = "aic_mla_bmm.parquet"
 BEFORE, AFTER = (512.0, 128.0), (128.0, 512.0)
 """Columns and depth of DeepSeek's products: queries to latents, results of latents to values."""
 WIDENED = "dequant_bf16"
-"""In names of kernels whose weights of 8 bits are widened first."""
+"""Part of the names of kernels that convert 8-bit weights to bf16 first."""
 IN_BLOCKS = "block"
-"""In names of kernels whose weights have a scale for 128 by 128."""
+"""Part of the names of kernels with a scale for each block of 128 by 128 weights."""
 
 
 class AicMlaBmm(TableSource):

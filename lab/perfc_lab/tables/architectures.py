@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 VALIDATION_SHARE = 0.15
-"""Share of the architectures; as many are tested, and the rest is trained on."""
+"""Share of the architectures for validation, and the same share for the test."""
 SEEDS = (0, 1, 2)
-"""Those that figures are reported for; 1337 was used to choose recipes."""
+"""Random seeds of the splits that figures are reported for; recipes were chosen with 1337."""
 FAMILY_PARTS = 7
 """Parts of families of whole steps, each tested once: a draw has some twenty, each right or wrong
 as one, so that a few draws say more of which they are than of the predictor."""

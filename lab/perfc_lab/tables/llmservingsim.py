@@ -47,7 +47,7 @@ MODELS: Mapping[str, ModelExtents] = {
     "Qwen/Qwen3-30B-A3B-Instruct-2507": ModelExtents(2048, 768, 32, 4, 151936),
     "Qwen/Qwen3-32B": ModelExtents(5120, 25600, 64, 8, 151936),
 }
-"""From the models' published configurations."""
+"""Extents of the models, from their published configurations."""
 DENSE_MODELS = frozenset({"meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.1-70B", "Qwen/Qwen3-32B"})
 """Models without experts."""
 NO_ATTENTION = frozenset({"Qwen/Qwen3-32B"})

@@ -49,9 +49,9 @@ BATCHES: Mapping[str, Mapping[str, tuple[int, int]]] = {
 GRAPHS = {"efficientnet_b4": "timm__tf_efficientnet_b4__380.onnx.gz"}
 """The graph of the measured size, where the table names one of another."""
 CHANNELS_LAST = frozenset({*BATCHES, "nnunet-3d"})
-"""Run so under autocast: ``memory_format: nhwc``, ``--layout NDHWC``."""
+"""Networks run with channels last under autocast: ``memory_format: nhwc``, ``--layout NDHWC``."""
 ADAM = frozenset({"nnunet-2d", "nnunet-3d", "efficientnet_widese_b0", "efficientnet_b4"})
-"""With Adam, or with RMSprop and momentum, which keeps as much."""
+"""Networks trained with Adam, or with RMSprop and momentum, which has as many states."""
 FINE_TUNED, BINNED = 384, 512
 """Lengths of BERT's sequences: SQuAD, with Adam after every batch; phase 2 of pre-training, whose
 batches are as long as their longest sequence, ``--bin-size``. In pre-training hundreds of batches

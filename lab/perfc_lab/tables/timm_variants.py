@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfc.passes.manager import Analyses
 
 ROUNDING = 5e3
-"""Half of the last digit of a table in millions of parameters."""
+"""Rounding error of the table's number of parameters: half of its last digit, in millions."""
 NEARER = 0.5
 """Part of the distance of the graph as it is that a folded form is off at most."""
 LEARNED_OF_NORM = 3

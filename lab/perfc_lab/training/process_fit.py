@@ -40,7 +40,7 @@ one, its middle is 0 and its deviation `SPREAD`."""
 JITTER = 1e-6
 """Addend of the diagonal, without which the covariance of equal rows is singular."""
 UNLIKELY = 1e10
-"""In place of minus the logarithm of a likelihood that cannot be computed: searches step back."""
+"""Negative log-likelihood where it cannot be computed: large, so that the search steps back."""
 LEAST_WIDTH = 1e-6
 """Deviation up to which a column counts as constant."""
 

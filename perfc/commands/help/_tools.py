@@ -104,8 +104,8 @@ def schema(tool: str) -> dict[str, Any]:
             properties[KIND]["default"] = default
         else:
             required.append(KIND)
-    for one in commands:
-        for name, parameter in one.parameters:
+    for command in commands:
+        for name, parameter in command.parameters:
             properties.setdefault(name, parameter_schema(parameter))
             if parameter.required and len(commands) == 1:
                 required.append(name)

@@ -122,9 +122,9 @@ def operation_named(name: str) -> PageOperation:
     Raises:
         ParseError: there is none of that name.
     """
-    for one in OPERATIONS:
-        if one.name == name:
-            return one
+    for operation in OPERATIONS:
+        if operation.name == name:
+            return operation
     raise ParseError(
         f"no operation {name[:32]!r}", hint=f"there are {', '.join(o.name for o in OPERATIONS)}"
     )

@@ -41,7 +41,7 @@ _ELEMENT_WIRE = {FieldKind.INTS: _VARINT, FieldKind.FLOATS: _FIXED32, FieldKind.
 _NUMBER = {_VARINT: rb"[\x80-\xff]{0,9}[\x00-\x7f]", _FIXED32: b".{4}", _FIXED64: b".{8}"}
 """The bytes of one number by wire type."""
 _RUN_BYTES = 1 << 16
-"""Looked through at once for numbers behind the same tag."""
+"""Maximum bytes that are searched at a time for numbers behind the same tag."""
 
 
 class Strings(dict[bytes, str]):

@@ -62,7 +62,7 @@ _EPILOGUES = frozenset(
 )
 """Operators that runtimes merge into the preceding kernel."""
 _NARROWING = frozenset({"QuantizeLinear", "Relu", "Clip"})
-"""Those that quantized kernels have after them."""
+"""Operators that runtimes merge into a preceding quantized kernel."""
 BLOCKED = "_nchwc"
 """Ends the name of an operator on blocked channels, which begins with the value it gives."""
 SCALED = "_bn_nchwc"

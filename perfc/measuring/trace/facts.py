@@ -32,7 +32,7 @@ LONGEST_NAME = 1000
 LARGEST_EXTENT = 1 << 40
 """Maximum extent of an operand; a larger one is damaged."""
 LARGEST_US = 4.5e15
-"""Times and their sums fit 64 bits in nanoseconds."""
+"""Maximum time in microseconds: in nanoseconds, it and sums of two fit into 64 bits."""
 MOST_AXES = 16
 """Maximum axes of an operand."""
 MOST_ARGUMENTS = 64

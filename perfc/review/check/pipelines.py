@@ -64,13 +64,13 @@ def annotated(views: CheckViews) -> Iterator[Annotation]:
             name, title = f"perfc-{f.metric}", f"perfc: {f.metric}"
             file, line = annotation.place_of(r.source, r.model)
             yield Annotation(level, file, name, title, r.setting, f.message, identity, line)
-        for one in r.lines:
-            file, line = annotation.place_of(one.source, r.model)
+        for changed_line in r.lines:
+            file, line = annotation.place_of(changed_line.source, r.model)
             name, title = f"perfc-{CHANGE}", f"perfc: {r.model}"
-            identity = "\0".join((r.model, r.setting, one.code))
+            identity = "\0".join((r.model, r.setting, changed_line.code))
             note = AnnotationLevel.NOTE
-            parts = note, file, name, title, r.setting, one.cost, identity, line
-            yield Annotation(*parts, related=one.sites)
+            parts = note, file, name, title, r.setting, changed_line.cost, identity, line
+            yield Annotation(*parts, related=changed_line.sites)
     yield from map(annotation.unreadable, views.errors)
 
 

@@ -22,9 +22,9 @@ def by_rooflines(engine: Engine) -> StepSeconds:
 
     def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         program, sizes = passes.decode, {"decodes": decodes, "context": int(context)}
-        for one in chunks[:1]:
+        for chunk in chunks[:1]:
             program = passes.prefill
-            sizes = {"batch": len(chunks), "seq": int(one.tokens), "past": int(one.context)}
+            sizes = {"batch": len(chunks), "seq": int(chunk.tokens), "past": int(chunk.context)}
         return law.step(*rooflines_of(program, sizes, machine), len(chunks), decodes)
 
     return step_s

@@ -143,25 +143,25 @@ class _Feed:
         while self.sending and self.sending[0][0] <= now_s:
             sent_s, first, last = self.sending.popleft()
             ended = strides - (2 * sent_s < self.due_s + now_s)
-            for one in [self.served[sequence.index] for sequence in first]:
+            for served in [self.served[sequence.index] for sequence in first]:
                 # a preempted sequence keeps its earlier first token
-                if math.isnan(one.first_s):
-                    one.first_s, one.spans = sent_s, (one.spans[0], ended, ended)
-            for one in [self.served[sequence.index] for sequence in last]:
-                one.last_s, one.spans = sent_s, (*one.spans[:2], ended)
+                if math.isnan(served.first_s):
+                    served.first_s, served.spans = sent_s, (served.spans[0], ended, ended)
+            for served in [self.served[sequence.index] for sequence in last]:
+                served.last_s, served.spans = sent_s, (*served.spans[:2], ended)
             self.allowed += len(last) * self.is_closed
         self.due_s = now_s
         while self.next < min(self.allowed, len(self.served)):
-            one = self.served[self.next]
-            if not self.is_closed and one.arrival_s > now_s:
+            served = self.served[self.next]
+            if not self.is_closed and served.arrival_s > now_s:
                 break
             if self.is_closed:
-                one.arrival_s = now_s
-            one.spans = (strides, strides, strides)
+                served.arrival_s = now_s
+            served.spans = (strides, strides, strides)
             if self.prompts is None:
-                scheduler.add(self.next, one.request, is_answer=self.is_closed)
+                scheduler.add(self.next, served.request, is_answer=self.is_closed)
             else:
-                self.prompts.add(self.next, one.arrival_s)
+                self.prompts.add(self.next, served.arrival_s)
             self.next += 1
         for index in self.prompts.done(now_s) if self.prompts else ():
             scheduler.add(index, self.served[index].request)

@@ -38,7 +38,7 @@ _LAYER = re.compile(
     r"MACs: (?P<mac>[^,\n]+), Parameters: (?P<parameters>[^,\n]+)"
 )
 TOTALS = ("nodes", "edges", "batch", "flop", "parameters", "mac")
-"""In the order in which a summary states them."""
+"""Fields of the head, in the order of a summary."""
 LAYER_FIELDS = ("count", "flop", "mac", "parameters")
 MAX_CHARACTERS = 100_000
 """Length of an answer that is read."""

@@ -270,4 +270,5 @@ TABLES = (
         RowSelection.CELLS,
     ),
 )
-"""Those of one training on few rows first; those that share a training after one another."""
+"""Published tables, in the order of evaluation: first those with one training on few rows; tables
+that share a training follow one another."""

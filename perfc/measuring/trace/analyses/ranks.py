@@ -23,9 +23,9 @@ SCHEMA = "perfc-trace-ranks/1"
 MOST_ARRIVALS = 2_000_000
 """Maximum collectives of all ranks together, which are matched in memory."""
 MOST_NAMED = 5
-"""Collectives, and names of files in a note, at most."""
+"""Maximum collectives, and names of files, in a note."""
 EPOCH_NS = 10**18
-"""Times from which on a clock counts from 1970: that of PyTorch before 2.3."""
+"""Minimum time of a clock that counts from 1970, as that of PyTorch before 2.3."""
 
 
 @record

@@ -295,7 +295,7 @@ def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
 
 def percents(limits: Sequence[LimitShare]) -> list[int]:
     """Round shares to percents that add up to 100, by largest remainder."""
-    exact = [100 * one.share for one in limits]
+    exact = [100 * limit.share for limit in limits]
     rounded = [int(x) for x in exact]
     order = sorted(range(len(exact)), key=lambda i: rounded[i] - exact[i])
     for i in order[: round(sum(exact)) - sum(rounded)]:
