@@ -95,7 +95,7 @@ class Errors:
         return clipped
 
     def drawn(self, rng: np.random.Generator) -> Errors:
-        """Return at most so many of the rows, drawn at random."""
+        """Return at most `MOST_ROWS` of the rows, drawn at random."""
         if len(self.error) <= MOST_ROWS:
             return self
         which = rng.choice(len(self.error), MOST_ROWS, replace=False)

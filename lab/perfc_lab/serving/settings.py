@@ -168,7 +168,7 @@ class Task:
     asked: tuple[Mapping[str, Any], ...]
 
     def repeats(self, model: str, target: str, seats: int) -> int:
-        """Return how often each question is sent to a server with so many seats."""
+        """Return how often each question is sent to a server with ``seats`` seats."""
         suits = (
             entry["repeats"]
             for entry in self.asked

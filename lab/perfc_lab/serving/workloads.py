@@ -26,7 +26,7 @@ SHORTEST = 2
 
 
 def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
-    """Return all requests of a benchmark that sends them at once; a server takes so many at a time.
+    """Return the requests of a benchmark that sends all at once to a server with ``seats`` seats.
 
     Answers are drawn from a gamma distribution with the mean that was measured, prompts as their
     task says. Repeated questions are in the server's cache, but for the tokens of their last block,
@@ -55,7 +55,7 @@ def at_once(row: ServedRow, seats: int, block_tokens: int) -> Workload:
 def _drawn(
     mean: int, vary: float, count: int, *, seed: int, least: int = 1, most: float = math.inf
 ) -> list[int]:
-    """Return tokens of each of so many, drawn from a gamma distribution and scaled to their mean.
+    """Return ``count`` numbers of tokens, drawn from a gamma distribution and scaled to the mean.
 
     Args:
         mean: of them.

@@ -93,7 +93,7 @@ class UnseenGroups:
 
 
 def dealt(blocks: Sequence[Rows], group: tuple[str, ...], parts: int) -> tuple[UnseenGroups, ...]:
-    """Return the groups of all rows, dealt out to at most so many parts."""
+    """Return the groups of all rows, distributed over at most ``parts`` parts."""
     keys = [np.stack([block.columns[name] for name in group], axis=1) for block in blocks]
     each = np.unique(np.concatenate(keys), axis=0).tolist()
     return tuple(

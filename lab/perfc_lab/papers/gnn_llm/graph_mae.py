@@ -124,7 +124,7 @@ def scaled_cosine_error(restored: Tensor, x: Tensor, alpha: float = ALPHA) -> Te
 def side_by_side(
     graphs: Sequence[GraphTensors], generator: random.Random, most: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the features and edges of so many graphs at a time, every graph once, in drawn order.
+    """Yield features and edges of ``most`` graphs at a time, every graph once, in random order.
 
     Args:
         graphs: may be encoded on access.

@@ -44,7 +44,7 @@ def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
 
 
 def _number(draw: random.Random, digits: int) -> int:
-    """Return a random number of at most so many digits."""
+    """Return a random number of at most ``digits`` digits."""
     return max(int(10 ** (digits * draw.random())), 1)
 
 

@@ -380,6 +380,6 @@ def common_start(texts: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def parts(rows: Sequence[int], most: int) -> Iterator[Sequence[int]]:
-    """Yield the rows, so many at a time."""
+    """Yield the rows, at most ``most`` at a time."""
     for start in range(0, len(rows), most):
         yield rows[start : start + most]

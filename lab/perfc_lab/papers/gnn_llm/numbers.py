@@ -32,7 +32,7 @@ MS_PER_S = 1e3
 
 
 def significant(number: int, digits: int = COUNT_DIGITS) -> int:
-    """Return a count with so many digits, the rest zeros; halves to even.
+    """Return a count rounded to ``digits`` significant digits, halves to even.
 
     >>> significant(335_649), significant(999_950), significant(42)
     (336000, 1000000, 42)

@@ -170,7 +170,7 @@ class NetworkPredictor(GraphPredictor):
     def batches(
         self, data: Measurements, cache: dict[GraphAtBatch, GraphTensors], rows: int = 0
     ) -> RowBatches:
-        """Return rows as mini-batches of standardised graphs, of so many rows if that is said."""
+        """Return rows as mini-batches of standardised graphs, of ``rows`` rows each if given."""
         return RowBatches(
             data, self.quantity, self.passed, self._row, self.scale, rows=rows, cache=cache
         )

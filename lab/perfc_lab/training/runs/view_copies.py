@@ -51,7 +51,7 @@ def is_gathered(value: Value, strides: StrideTable) -> bool:
 
 
 def streams(n: float, parts: tuple[tuple[int, int], ...]) -> Iterator[Lowered]:
-    """Yield the pointwise kernels over ``n`` elements that read and write so many tensors each."""
+    """Yield pointwise kernels over ``n`` elements; ``parts``: tensors read and written by each."""
     for read, written in parts:
         if n:
             yield row(n, ITEM * read * n, ITEM * written * n, max(read, 1))
