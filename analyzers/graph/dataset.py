@@ -132,7 +132,7 @@ class GraphDataset(ABC):
         return by_graph
 
     def sized(self, count: int) -> GraphDataset:
-        """Return the same with as many graphs, where they are drawn and not measured.
+        """Return the data set with ``count`` graphs, if graphs are drawn and not measured.
 
         Raises:
             DataError: tables say which graphs there are.

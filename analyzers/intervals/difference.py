@@ -7,10 +7,10 @@ kernels the nearer their extents are, as the semivariogram of held-out errors sa
 "Principles of geostatistics"; the numbers are in ``difference.toml``). A kernel that is on both
 sides has the same error there, and cancels.
 
-The end of the interval is the worst point on the ellipse of nine in ten that level and specific
-errors span, as first-order reliability methods have it (Hasofer & Lind 1974). Where everything is
-proportional to its error this is the variance of a sum; but a kernel that waits for its launch does
-not follow the level, and the point is searched for where that happens.
+The end of the interval is the worst point on the 90 % ellipse of level and specific errors, as in
+first-order reliability methods (Hasofer & Lind 1974). If all times are proportional to their
+errors, it follows from the variance of the sum. A kernel that waits for its launch is not: then the
+point is searched for.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The interval of a sum of kernels: which errors are one error, which hang together.
+"""The interval of a sum of kernels, by the correlation of their errors.
 
-Launches of one kernel share its error. Errors of different kernels of one class on one machine hang
-together as far as held-out kernels say; where none were measured, on a machine that is unlike all
-of them, what kernels share is the machine, and their errors are taken for one. Errors of
-classes are independent.
+Launches of one kernel have the same error. Errors of different kernels of one class on one machine
+are correlated as those of held-out kernels were. On a machine unlike all measured ones, the common
+error is that of the machine: errors are assumed fully correlated. Errors of classes are
+independent.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
 
 TOGETHER = 1.0
-"""Correlation of errors that are one error: they add up in a sum."""
+"""Correlation of equal errors: they add up in a sum."""
 PRODUCTS = "matmul_f32"
 _FITTED = constants_next_to(__file__)
 IN_INFERENCE, IN_TRAINING = _FITTED["correlation_in_inference"].number, TOGETHER
 """Correlation of the errors of FP32 products in a run.
 
-In training no correlation covers nine in ten: half of the forward passes on one machine took 1.5
-times what the kernels that the same source lists add up to.
+In training no correlation covers 90 % of the runs: half of the forward passes on one machine took
+1.5 times what the kernels that the same source lists add up to.
 """
 CORRELATION: Mapping[str, float] = {PRODUCTS: IN_INFERENCE} | _FITTED["correlation"].by_name
 """Correlation of the errors of kernels with a common extent, by class; an unlisted class counts as

@@ -192,7 +192,7 @@ def goes_on(
     done: int,
     by: int,
 ) -> bool | None:
-    """Return whether a loop that counts goes on after so many more iterations."""
+    """Return whether a counting loop goes on after ``by`` more iterations."""
     carried = advanced(states, by)
     if carried is None:
         return None

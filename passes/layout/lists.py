@@ -27,7 +27,7 @@ def over_lists(
 
 
 def launch_count(sizes: Iterable[float], most_tensors: int, most_chunks: float) -> int:
-    """Return the launches of one operation over tensors of so many elements.
+    """Return the launches of one operation over tensors with the ``sizes`` in elements.
 
     As PyTorch's ``multi_tensor_apply``, a launch ends with a full tensor list or a full grid, in
     which case the next one begins with the rest of the tensor.

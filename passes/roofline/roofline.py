@@ -251,7 +251,7 @@ def streamed_weights(table: KernelTable, sizes: Mapping[Value, float], env: Env)
 
 
 def reads_fixed_weights(kernel: Kernel) -> bool:
-    """Return True if a kernel reads as many bytes of its weights whatever the sizes."""
+    """Return True if the bytes of weights that a kernel reads do not depend on symbols."""
     pairs = zip(kernel.reads, kernel.read_parts, strict=True)
     parts = [part for v, part in pairs if v.weight is not None]
     is_chosen = isinstance(kernel.problem, Experts)

@@ -175,7 +175,7 @@ class PartCost:
 
 
 def streamed_s(machine: Machine, nbytes: float) -> float:
-    """Return the lower bound of one kernel's pass over so many bytes, in seconds.
+    """Return the lower bound of one kernel's pass over ``nbytes`` bytes, in seconds.
 
     The last-level cache may hold what is read first and what is written last.
     """

@@ -132,7 +132,7 @@ def plan(
     reserve: str | int | Reserve = NOTHING,
     lora_rank: int = 0,
 ) -> PlanView:
-    """Return the fastest training setting on so many devices, and the Pareto front.
+    """Return the fastest training setting on ``gpus`` devices, and the Pareto front.
 
     Args:
         model: configuration of a language model, or a graph as `perfc.analyze` takes it.

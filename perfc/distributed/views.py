@@ -37,7 +37,7 @@ def items(seq: int) -> str:
 
 
 def columns(seq: int) -> tuple[Column, ...]:
-    """Return the columns of the Pareto front for samples of so many tokens."""
+    """Return the columns of the Pareto front for samples of ``seq`` tokens."""
     return (
         PARALLEL,
         Column("micro_batch", "micro-batch", Unit.COUNT, cell=lambda c: c.training.micro_batch),

@@ -72,6 +72,6 @@ class Cluster:
         )
 
     def local_bytes_per_s(self, ranks: int) -> float:
-        """Return the rate in one direction of the link among so many GPUs of a node."""
+        """Return the rate in one direction of the link among ``ranks`` GPUs of a node."""
         direct = self.machine.joined_bytes_per_s(ranks) if ranks <= self.joined else 0.0
         return direct or self.host_bytes_per_s

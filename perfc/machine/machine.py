@@ -237,7 +237,7 @@ class Machine:
         return 0.0 if rate is None else rate.value / 2
 
     def joined_bytes_per_s(self, ranks: int) -> float:
-        """Return one direction of the direct links that join so many GPUs; 0 where none do.
+        """Return the rate in one direction of direct links among ``ranks`` GPUs; 0 without any.
 
         A switch, as of NVLink, gives each pair of GPUs all of it. In a mesh a GPU reaches each of
         the others over one link.

@@ -113,7 +113,7 @@ class ProcessorSeconds:
         return self.named(Class(("reorder", "movement"), terms), dtype, threads)
 
     def named(self, kernel: Class, dtype: str, threads: float) -> list[KernelResources]:
-        """Return the resources of a kernel that so many threads share."""
+        """Return the resources of a kernel that ``threads`` threads share."""
         key = dtype, threads
         if key not in self.known:
             each = rates().items()

@@ -28,7 +28,7 @@ class LibraryBytes:
     kernel_bytes: float
 
     def bytes_of(self, kernels: int) -> int:
-        """Return the bytes of a process with so many kernels."""
+        """Return the bytes of a process with ``kernels`` kernels."""
         return int(self.library_bytes + self.kernel_bytes * kernels)
 
 

@@ -61,7 +61,7 @@ class FreeBlocks:
 
 
 def split(block: MemoryBlock, nbytes: int) -> MemoryBlock:
-    """Cut a block after so many bytes and return the rest."""
+    """Cut a block after ``nbytes`` bytes and return the rest."""
     rest = MemoryBlock(block.address + nbytes, block.nbytes - nbytes)
     rest.before, rest.after = block, block.after
     if block.after is not None:

@@ -10,7 +10,7 @@ from .model import Adapters, LanguageModel
 
 
 def adapted(model: LanguageModel, rank: int, count: int) -> LanguageModel:
-    """Return the model with so many adapters resident, which requests ask for in turn.
+    """Return the model with ``count`` resident adapters, which requests use in turn.
 
     Every linear layer of the decoder has a pair of narrow matrices for each adapter: ``rank``
     columns of the input, and back. Routers, routed experts, embeddings and heads have none.

@@ -44,5 +44,5 @@ def token_predictor(model: LanguageModel) -> LanguageModel:
 
 
 def verifying(model: LanguageModel, tokens: int) -> LanguageModel:
-    """Return the model whose decode steps verify so many draft tokens of each sequence."""
+    """Return the model whose decode steps verify ``tokens`` draft tokens of each sequence."""
     return replace(model, drafted=tokens)

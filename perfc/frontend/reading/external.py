@@ -163,7 +163,7 @@ def opened(model_dir: str | os.PathLike[str], location: str) -> Iterator[BinaryI
 
 
 def read_part(file: BinaryIO, offset: int, nbytes: int) -> bytes | None:
-    """Return so many bytes; None if the file ends before."""
+    """Return ``nbytes`` bytes at an offset; None if the file ends before."""
     try:
         file.seek(offset)
         data = file.read(nbytes)

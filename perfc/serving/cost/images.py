@@ -85,7 +85,7 @@ class TowerCost:
         self.program, self.machine, self.framework = program, machine, framework
 
     def at(self, quantity: str, images: int) -> Parts:
-        """Return one of ``QUANTITIES`` of so many images, in passes of `AT_ONCE`."""
+        """Return one of ``QUANTITIES`` of ``images`` images, in passes of `AT_ONCE`."""
         whole, rest = divmod(images, AT_ONCE)
         kernels = exchanges = 0.0
         for passes, size in ((whole, AT_ONCE), (1, rest)):

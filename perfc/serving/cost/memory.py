@@ -133,7 +133,7 @@ class MemoryPlan:
         return min(max(int(tokens // self.block_tokens) - 1, 0) * self.block_tokens, most)
 
     def fits(self, tokens: int) -> bool:
-        """Return True if the pool holds at least one sequence of so many tokens."""
+        """Return True if the pool holds at least one sequence of ``tokens`` tokens."""
         return self.sequences(tokens) >= 1
 
 

@@ -141,7 +141,7 @@ class Program:
         return sum([n for n, k in pairs if isinstance(k.problem, Experts)])
 
     def experts_read(self, tokens: int) -> float:
-        """Return the bytes of experts that as many tokens choose, uniformly (``skew=None``)."""
+        """Return the bytes of experts that ``tokens`` tokens choose, uniformly (``skew=None``)."""
         at, total = Numbers({"decodes": tokens, "context": 1}), 0.0
         for n, k in zip(self.counts, self.table.kernels, strict=True):
             if isinstance(k.problem, Experts):

@@ -288,7 +288,7 @@ class StageCost:
         ]
 
     def widens(self, tokens: int) -> bool:
-        """Return True if a step of so many tokens widens its quantized weights to 16 bits first."""
+        """Return True if a step of ``tokens`` tokens widens quantized weights to 16 bits first."""
         return (
             self.kind is not None and self.widened is not None and tokens > self.kind.widens_beyond
         )

@@ -71,7 +71,7 @@ def _span(versions: Sequence[str]) -> str:
 
 
 def beyond_positions(model: LanguageModel, tokens: int) -> tuple[str, ...]:
-    """Return a note if sequences of so many tokens exceed the model's positions."""
+    """Return a note if sequences of ``tokens`` tokens exceed the model's positions."""
     if not 0 < model.context < tokens:
         return ()
     return (f"{model.name} has {model.context:,} positions, and sequences have {tokens:,} tokens",)

@@ -56,7 +56,7 @@ class PromptQueue:
         return held.kv_bytes * tokens / speed
 
     def _batch_s(self, count: int) -> tuple[float, float]:
-        """Return how long an engine computes so many prompts and others, and when they are done."""
+        """Return the time to compute ``count`` prompts and others, and when they are done."""
         prompts = count * self.others
         each = min(self.most, math.ceil(round(prompts, 6)))
         step_s, steps = self.prompts_s(each), max(prompts / each, 1.0)

@@ -289,7 +289,7 @@ class Scheduler:
             heappop(self.ends)
 
     def advance(self, decode_steps: int) -> list[Sequence]:
-        """Let decodes generate so many tokens each and return the sequences that end.
+        """Let each decode generate ``decode_steps`` tokens; return the sequences that end.
 
         Tokens beyond the end of a sequence are dropped.
         """
