@@ -33,11 +33,11 @@ class Recipe:
         trees: number of trees of the factor.
         depth: depth of each.
         learning_rate: shrinkage.
-        least_weight: that a leaf must hold, in rows.
+        least_weight: minimum weight of the rows of a leaf.
         balance: 0 counts every row equally, 1 every block of machine, type and framework.
-        max_rows: rows drawn at random when there are more.
-        keep_small: whether only the largest blocks are thinned for that, rows that are left
-            standing for those that are not; else all equally.
+        max_rows: maximum rows; if there are more, a random sample is taken.
+        keep_small: True to sample only the largest blocks, whose remaining rows get more weight
+            instead; False to sample all blocks equally.
         spread_trees: number of trees of the spread, five levels deep.
         subsample: share of the rows that a tree sees.
         columns: share of the features that a tree chooses from.
@@ -47,12 +47,12 @@ class Recipe:
         objective: objective of the trainer; the squared error of the logarithm converges fastest.
         levels: how often the level of every block is subtracted and trees grow again, so that
             shapes measured on one machine alone do not stand for that machine.
-        left_out: replaces the fields it gives when a machine is left out.
-        leaves: most of a tree, which then grows leaf by leaf and not level by level; 0 for all that
-            ``depth`` allows. The same number of leaves says more then.
-        cells: most that summarise the rows trained on.
-        general: whether the forest begins with one grown as for machines left out, which alone
-            speaks for machines that nobody measured.
+        left_out: fields with other values while a machine is held out.
+        leaves: maximum leaves of a tree, which then grows leaf by leaf, not level by level; 0 for
+            all that ``depth`` allows.
+        cells: maximum cells of the summary of the training rows.
+        general: True to begin the forest with one grown as for held-out machines, which alone
+            predicts unmeasured machines.
     """
 
     trees: int = 400
@@ -92,7 +92,7 @@ class StackedTables:
 
     Args:
         table: features, scale and floor.
-        log_factor: what the forest shall say, ``log(time / scale)``.
+        log_factor: target of the forest, ``log(time / scale)``.
         weight: weight of each row, mean 1.
         block: index of each row's block.
         owner: owner of each block: machine, and family of those that state the same parameters.
@@ -232,7 +232,7 @@ def levels(residual: Array, stack: StackedTables) -> Array:
 
 
 def grown(stack: StackedTables, recipe: Recipe) -> Forest:
-    """Return one forest of what the stack says."""
+    """Return one forest trained on the stack."""
     names = stack.table.names
     by_leaf = {"grow_policy": "lossguide", "max_leaves": recipe.leaves} if recipe.leaves else {}
     return boost(

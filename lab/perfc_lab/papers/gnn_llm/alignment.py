@@ -1,8 +1,8 @@
-"""Stage 2, graph-text adaptation: the encoder is frozen, the language model says what it reads.
+"""Stage 2, graph-text adaptation: with a frozen encoder, the language model learns to summarize.
 
 Pairs are ``(G, "Summarise the graph", A)``; the loss is the cross entropy of the answer's tokens.
-Where a graph has a token for each number, ours practise on more: the starts of summaries, and drawn
-ones (`lessons`).
+If a graph has a token for each number, there are more pairs than in the thesis: the beginnings of
+summaries, and random ones (`lessons`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Summed = Callable[[GraphSummary], Tensor]
 TOKENS_PER_STEP = 2048
 """Approximate tokens of questions, answers and graphs in one step."""
 GRAPH_TOKENS = 48
-"""Tokens of a graph, about, in the size of a step."""
+"""Approximate tokens of a graph, for the size of a step."""
 GRAPHS_AT_ONCE = 16
-"""Whose summaries are written together."""
+"""Graphs in one batch of generated summaries."""
 SHORT = 3
-"""Kinds of layer at most, of a summary whose graph's tokens stop there."""
+"""Maximum kinds of layer in a pair with the beginning of a summary."""
 LONGEST_ANSWER = 480
 """Maximum tokens of a summary: a model that never ends is cut."""
 
@@ -130,9 +130,9 @@ class Pairs:
             )
 
     def batches(self, order: random.Random) -> Iterator[Sequence[AlignmentPair]]:
-        """Yield the pairs that are about as long, some at a time.
+        """Yield batches of pairs of similar length.
 
-        Where more is practised, the first epoch goes from short summaries to long ones.
+        With additional pairs, the first epoch goes from short summaries to long ones.
         """
         chosen = sorted(self.pairs, key=lambda p: length(p) * order.uniform(0.7, 1.4))
         several = list(packed(chosen))
@@ -143,12 +143,12 @@ class Pairs:
 
 
 def length(pair: AlignmentPair) -> int:
-    """Return the tokens, about."""
+    """Return the approximate number of tokens."""
     return len(pair.question) + len(pair.answer) + GRAPH_TOKENS
 
 
 def packed(pairs: Iterable[AlignmentPair]) -> Iterator[list[AlignmentPair]]:
-    """Yield the pairs one after another, so many tokens at a time."""
+    """Yield consecutive pairs in batches of at most `TOKENS_PER_STEP` tokens."""
     part: list[AlignmentPair] = []
     filled = 0
     for pair in pairs:
@@ -193,7 +193,7 @@ def align(
     folder: Path | None,
     say: Say,
 ) -> StageProgress:
-    """Learn the projection and the language model from pairs; the encoder stays."""
+    """Train the projection and the language model on pairs, with a frozen encoder."""
     network.freeze_encoder()
     settle(network, pairs)
     network.train()

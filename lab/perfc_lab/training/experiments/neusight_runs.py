@@ -1,8 +1,8 @@
 """Whole transformers in eager PyTorch: built from their configurations, never trained on.
 
-Kernels come from the operator predictor as it ships, whose rows are single operators; no run of a
-whole model was seen by it. How far errors of products hang together in a run is chosen for every
-network on the runs of all others.
+Kernels are predicted by the shipped operator predictor, whose rows are single operators, not whole
+models. The correlation of the errors of products in a run is chosen for each network on the
+runs of all others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FILE = "neusight_e2e.parquet"
 RUNTIME = "eager-literal"
 GOALS = {"inf": (0.09, "NeuSight 10.1 %"), "train": (0.09, "NeuSight 9.8 %")}
 STEPS = 100
-"""Steps of correlation that are tried."""
+"""Number of correlations between 0 and 1 that are tried."""
 TASKS = {
     ("bert_large", "inf"): "BertForSequenceClassification",
     ("bert_large", "train"): "BertForPreTraining",
@@ -95,7 +95,7 @@ class Runs(Experiment):
 
 @frozen
 class TimedLabel:
-    """A label with what is said of it."""
+    """A measured run with its prediction."""
 
     device: str
     model: str
@@ -115,7 +115,7 @@ class TimedLabel:
 
 
 def correlation(runs: Iterable[TimedLabel]) -> float:
-    """Return the least of products with which intervals hold nine in ten runs; 1 if none does."""
+    """Return the least correlation with which intervals contain 90 % of the runs; 1 if none."""
     known = list(runs)
     enough = (
         share / STEPS
@@ -134,7 +134,7 @@ def timed(row: Any, say: Say) -> TimedLabel:
 
 
 def run(row: Any) -> TrainingStep:
-    """Return one label's model: two cuts of it, and as many layers more as it has."""
+    """Return the prediction of a run, extrapolated from models of one and of two layers."""
     is_training = row.mode == "train"
     cuts = []
     for units in (1, 2):

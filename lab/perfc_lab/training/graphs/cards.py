@@ -12,7 +12,7 @@ from perfc.analyzers.graph.weights import GraphCard
 from perfc.errors import MissingExtraError
 
 SMALL = 0.05
-"""Share of a setting's runs that are smaller than what is called small."""
+"""Quantile of the peak memory of a setting's runs, below which a run counts as small."""
 
 
 def card_of(
@@ -46,12 +46,12 @@ def card_of(
 
 def small_peaks(train: Measurements) -> dict[tuple[str, str, str, str], float]:
     """Return peak bytes of a small run by machine, precision, part and framework."""
-    residuals: dict[tuple[str, str, str, str], list[float]] = {}
+    peaks: dict[tuple[str, str, str, str], list[float]] = {}
     for r in train.rows:
         run = r.target, r.setting.precision.value, r.part, r.setting.framework
         peak_bytes = train.graphs[r.graph].ops.whole_at(r.batch)["peak_bytes"]
-        residuals.setdefault(run, []).append(peak_bytes)
-    return {run: float(np.quantile(each, SMALL)) for run, each in residuals.items()}
+        peaks.setdefault(run, []).append(peak_bytes)
+    return {run: float(np.quantile(each, SMALL)) for run, each in peaks.items()}
 
 
 def usable(say: Say) -> tuple[str, ...]:
