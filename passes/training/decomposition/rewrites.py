@@ -44,10 +44,11 @@ def rewritten(
     *,
     fuses_attention: bool = True,
 ) -> list[Node]:
-    """Return the nodes with sequences of parts as parts, and what PyTorch differentiates whole.
+    """Return the nodes with patterns of exporters replaced by the operators of PyTorch.
 
     Exporters write SiLU as two operators, GELU as five, attention as six, group normalisation as
-    one of instances between views, and Megatron's GELU as eight. PyTorch keeps their operands.
+    one of instances between views, and Megatron's GELU as eight. PyTorch differentiates each as one
+    operator and saves only its operands. A split into a sequence becomes a split into tensors.
 
     Args:
         nodes: nodes of the forward pass, in an order that can run.
@@ -82,7 +83,7 @@ def rewritten(
 
 
 def gated(node: Node, at: Written) -> Changes:
-    """Return ``x * sigmoid(x)`` whose gate nobody else reads."""
+    """Return SiLU for ``x * sigmoid(x)`` if only that product reads the gate."""
     gate, x = node.results[0], node.inputs[0]
     product = at.reader(gate, Mul)
     if product is None or set(product.inputs) != {gate, x} or len(product.inputs) != 2:
@@ -109,12 +110,12 @@ def factored_gelu(node: Node, at: Written) -> Changes:
     if x is None or len(squares) != 1 or len(halves) != 1 or factored(halves[0]) is not x:
         return {}
     first = [n for n in parts_of(squares[0], at, Mul) if factored(n) is x]
-    gone = [*first, squares[0], *sums, *scaled, inner, node, *halves, outer]
-    if len(first) != 1 or not at.is_inner(gone):
+    removed = [*first, squares[0], *sums, *scaled, inner, node, *halves, outer]
+    if len(first) != 1 or not at.is_inner(removed):
         return {}
     loc = replace(product.loc, op_type="Gelu")
     gelu = Node(Gelu(approximate="tanh"), (x,), product.outputs, (), loc)
-    return {**{n: [] for n in gone}, product: [gelu]}
+    return {**{n: [] for n in removed}, product: [gelu]}
 
 
 def parts_of(node: Node, at: Written, kind: type[Op]) -> list[Node]:
@@ -130,7 +131,10 @@ def factored(node: Node) -> Value | None:
 
 
 def grouped(node: Node, at: Written, tape: Tape) -> Changes:
-    """Return groups shown as instances, normalised, then as channels, which may be scaled."""
+    """Return group normalization for instance normalization between views.
+
+    The views show groups as channels and the reverse; a scale and an offset of channels may follow.
+    """
     before = at.maker(node.inputs[0], Reshape)
     after = at.reader(node.results[0], Reshape)
     x = None if before is None else before.inputs[0]
@@ -148,21 +152,21 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
     ):
         return {}
     one, none = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
-    last, affine, gone, written = after, (one, none), [node], list[Node]()
+    last, affine, removed, written = after, (one, none), [node], list[Node]()
     product = at.reader(after.results[0], Mul)
     added = product and at.reader(product.results[0], Add)
     if product is not None and added is not None:
         scale = of_channels(product, after.results[0], shape, at)
         offset = of_channels(added, product.results[0], shape, at)
         if scale is not None and offset is not None:
-            last, gone = added, [node, after, product]
+            last, removed = added, [node, after, product]
             views = [as_vector(v, tape) for v in (scale, offset)]
             written = [n for nodes, _ in views for n in nodes]
             affine = (views[0][1], views[1][1])
     op = GroupNormalization(num_groups=groups, epsilon=node.op.epsilon)
     loc = replace(last.loc, op_type="GroupNormalization")
     normalised = Node(op, (x, *affine), last.outputs, (), loc)
-    return {**{n: [] for n in gone}, last: [*written, normalised]}
+    return {**{n: [] for n in removed}, last: [*written, normalised]}
 
 
 def pairwise(node: Node, tape: Tape) -> Changes:
@@ -185,7 +189,7 @@ def pairwise(node: Node, tape: Tape) -> Changes:
 
 
 def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
-    """Return a parameter that the exporter stored as a column, shown with one axis."""
+    """Return a view with one axis of a parameter that the exporter stored as a column."""
     shape = shape_of(v)
     if len(shape) == 1:
         return [], v
@@ -201,7 +205,7 @@ def contents(ins: Inputs, index: int) -> tuple[Item, ...] | None:
 
 
 def of_channels(node: Node, v: Value, shape: Shape, at: Written) -> Value | None:
-    """Return the parameter that is shown along the channels as the other operand of ``v``."""
+    """Return the other operand of the reader of ``v`` if it is a parameter of the channels."""
     other = next((w for w in node.inputs if w is not None and w is not v), None)
     column = (shape[1], *(1 for _ in shape[2:]))
     if other is None or shape_of(other) not in (column, (1, *column)):
@@ -219,12 +223,12 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
     sequence, x = node.results[0], node.inputs[0]
     readers = at.users.get(sequence, [])
     places = [known(reader.inputs, 1) for reader in readers]
-    found_at = [p.item for p in places if p is not None]
+    positions = [p.item for p in places if p is not None]
     type_ = sequence.type
     if x is None or not isinstance(type_, SequenceType) or not isinstance(type_.length, int):
         return {}
     items = type_.items or (type_.elem,) * type_.length
-    is_plain = all(isinstance(r.op, SequenceAt) for r in readers) and len(found_at) == len(readers)
+    is_plain = all(isinstance(r.op, SequenceAt) for r in readers) and len(positions) == len(readers)
     if not is_plain or len(items) != type_.length or not isinstance(node.op, SplitToSequence):
         return {}
     axis = normal_axis(node.op.axis, len(shape_of(x)))
@@ -232,7 +236,7 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
     keeps = len(shape_of(x)) == len(_shape(items[0]))
     sizes = tuple(_shape(t)[axis] if keeps else 1 for t in items)
     whole = shape_of(x)
-    made = [
+    tensors = [
         Value(
             tape.fresh(f"{sequence.name}.{i}"),
             TensorType(_dtype(t), (*whole[:axis], size, *whole[axis + 1 :])),
@@ -240,12 +244,12 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
         for i, (t, size) in enumerate(zip(items, sizes, strict=True))
     ]
     loc = Loc(node.name, "Split", frames=node.loc.frames)
-    split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(made), (), loc)
+    split = Node(Split(axis=axis), (x, tape.ints(sizes)), tuple(tensors), (), loc)
     changes: Changes = {node: [split]}
-    for reader, place in zip(readers, found_at, strict=True):
+    for reader, place in zip(readers, positions, strict=True):
         if not isinstance(place, int):
             return {}
-        part = made[place % len(made)]
+        part = tensors[place % len(tensors)]
         extents = tape.ints(shape_of(reader.results[0]))
         changes[reader] = [Node(Reshape(), (part, extents), reader.outputs, (), reader.loc)]
     return changes

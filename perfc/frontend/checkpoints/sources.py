@@ -122,7 +122,10 @@ def is_config(model: object) -> bool:
 
 
 def nearest(name: str) -> tuple[str, ...]:
-    """Return shipped names like one that is no file's; the name alone where it is one of them."""
+    """Return the name alone if it is a shipped one, else shipped names similar to it.
+
+    Empty for names of files.
+    """
     plain = name.lower().rpartition("/")[2]
     if plain in shipped():
         return (plain,)

@@ -65,7 +65,8 @@ class ProgramScope(ValueScope):
         prefix: prefix of new names.
         is_autocast: whether ``torch.autocast`` converts operands.
         views: the tensor that a view is of, by name.
-        reduced: element type of a region of it that the file has switched off; 0 for none.
+        reduced: type of an autocast region that the export switched off, since its device was
+            missing; 0 for none.
         frames: lines of the program that call the operator of the graph, outermost first.
         path: path of the module of nodes without one.
     """
@@ -302,7 +303,11 @@ class AtenCall(Emitter):
         return self.cast(self.size(value), DataType.INT64, dtype)
 
     def reshaped(self, value: str, before: Sequence[Size], after: Sequence[Size]) -> str:
-        """Return a value with other extents."""
+        """Return a value with other extents.
+
+        In ONNX's shape, 0 copies the extent at the same axis and -1 is inferred; more than one
+        unknown extent, or an extent of 0, needs the shape as a computed tensor.
+        """
         if tuple(before) == tuple(after):
             return value
         shape: list[int] = []

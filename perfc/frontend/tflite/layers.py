@@ -140,7 +140,12 @@ def _blocks(c: FlatCall) -> None:
 
 @lowers("UNIDIRECTIONAL_SEQUENCE_LSTM")
 def _lstm(c: FlatCall) -> None:
-    """Put the twelve matrices of the gates in the two of ONNX."""
+    """Lower an LSTM: ONNX has one matrix each for the four gates of the input and of the state.
+
+    Operands: 1 to 4 are weights of the input and 5 to 8 of the state, for input, forget, cell and
+    output gate, of which 1 is missing if input and forget gate are coupled; 12 to 15 are biases, 16
+    is a projection, 20 a layer normalization.
+    """
     if not c.has(1) or c.has(16) or c.has(20):
         raise ValueError("coupled gates, a projection or a normalization")
     hidden, width = c.tensor(2).meta.sizes

@@ -27,9 +27,9 @@ BUSY_SHARE = 0.05
 """Maximum fraction of an accelerator's time used by other programs without a warning."""
 
 SPOILED_ROUNDS = 4
-"""Maximum repetitions of a reading that makes no sense."""
+"""Maximum further rounds of a reading outside of its plausible range (`bounds.is_doubtful`)."""
 SPOILED_S = 2.0
-"""Time that each of these rounds may take beyond the limit."""
+"""Time that each of these rounds may take beyond the time limit."""
 
 
 @record
@@ -166,20 +166,20 @@ def _measure(session: Session, budget: MeasurementBudget) -> tuple[MeasuredCeili
     index = max((r + 1 for _, r in session.samples), default=budget.rounds)
     for again in range(index, index + budget.again):
         measured = ceilings(session.samples, device)
-        open_ = [c for c in measured if not c.is_settled(budget.shared_rounds)]
-        if not open_ or deadline.is_over:
+        unsettled = [c for c in measured if not c.is_settled(budget.shared_rounds)]
+        if not unsettled or deadline.is_over:
             return measured
         # others come and go: rounds over what they share have longer pauses
-        pause_s = budget.pause_s * (4 if all(c.is_shared for c in open_) else 1)
+        pause_s = budget.pause_s * (4 if all(c.is_shared for c in unsettled) else 1)
         time.sleep(min(pause_s, deadline.left_s))
-        session.round(again, dict.fromkeys(case for c in open_ for case in c.cases), again=True)
+        session.round(again, dict.fromkeys(case for c in unsettled for case in c.cases), again=True)
     return ceilings(session.samples, device)
 
 
 def _without_spoiled(
     session: Session, measured: tuple[MeasuredCeiling, ...]
 ) -> tuple[MeasuredCeiling, ...]:
-    """Measure again what makes no sense; leave out what still does not, or take its default."""
+    """Repeat implausible readings; leave out those that stay so, or assume their defaults."""
     device = session.backend.device
     for _ in range(SPOILED_ROUNDS):
         doubted = [c for c in measured if bounds.is_doubtful(c.key, c.value)]
@@ -200,7 +200,7 @@ def _without_spoiled(
 
 
 def _sensible(ceiling: MeasuredCeiling) -> MeasuredCeiling:
-    """Return a ceiling without the rounds that make no sense, if others do."""
+    """Return a ceiling without its implausible rounds, if others are plausible."""
     rounds = tuple([r for r in ceiling.rounds if not bounds.is_doubtful(ceiling.key, r)])
     return replace(ceiling, rounds=rounds or ceiling.rounds)
 
@@ -208,7 +208,7 @@ def _sensible(ceiling: MeasuredCeiling) -> MeasuredCeiling:
 def _watch(
     share: float | None, device: Device, strict: bool, say: Callable[[str], None] | None
 ) -> None:
-    """Say what others use of the device before it is measured, or do not begin.
+    """Report the load of other programs before measuring, or refuse to begin.
 
     Raises:
         UncertainError: they do, and ``strict`` forbids it.

@@ -61,8 +61,8 @@ class Builder:
         parallel: degrees of parallelism.
         family: family of the configuration, where layers are written out as its modules write them;
             "" for the kernels of serving engines.
-        code: code of the modules, where each of its kernels is an operator, those of attention and
-            positions included; None where those stay one operator each.
+        code: code of the modules of a release, to lower attention and positions to an operator for
+            each of its kernels; None to lower each of them to one operator.
     """
 
     def __init__(
@@ -80,12 +80,15 @@ class Builder:
         self.inputs: list[Value] = []
         self.weights: list[Value] = []
         self.nodes: list[Node] = []
+        # rows that are added to the KV cache, further results of the module
         self.cached: list[Value] = []
+        # constants and buffers that several nodes share
         self.tables: dict[tuple[object, ...], Value] = {}
         self.quantised: dict[tuple[Value, WeightFormat], Value] = {}
         self.adapters: Adapters | None = None
         self.adapter_of: Value | None = None
         self.expert_skew: float | None = None
+        # tensors of the model's file that a weight stands for
         self.taken: set[str] = set()
         self.lora_rank, self.expert_groups = 0, 1
         self.keeps_rows = int(self.writes_out)

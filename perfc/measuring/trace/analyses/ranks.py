@@ -181,6 +181,7 @@ class DistributedJob:
             if not order:
                 continue
             is_sent = {r: (rows.kernel[r], rows.call[r]) in sent for r in order}
+            # all launches, those that compute, and those that communicate
             chosen = order, [r for r in order if not is_sent[r]], [r for r in order if is_sent[r]]
             busy, compute, communication = (BusyTime.of(trace, part).total for part in chosen)
             end = max(rows.start_ns[r] + rows.duration_ns[r] for r in order)
