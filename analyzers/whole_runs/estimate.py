@@ -148,22 +148,22 @@ def estimate(
     """
     name = shipped.known_name(target)
     card = card or shipped.covering(name, setting, quantity) or shipped.named("", quantity)
-    made, weights_card = shipped.loaded(card)
+    weights, weights_card = shipped.loaded(card)
     size = batch_size(module, batch, dims or {})
     start = time.perf_counter()
     graph = encode_module("model", module, [setting], dims)
     (row,) = with_floors(graph, [GraphRow("model", "model", setting, name, size, math.nan)])
     row = replace(row, floor_s=max(row.floor_s, floor_s))
     data = Measurements("model", {"model": graph}, (row,))
-    numbers = made.estimates(data)
-    other = {q: float(values[0]) for q, values in made.other_quantities(data).items()}
+    numbers = weights.estimates(data)
+    other = {q: float(values[0]) for q, values in weights.other_quantities(data).items()}
     taken_s = time.perf_counter() - start
-    outside, widening = reach_of(weights_card, row, graph, made, is_far=bool(numbers.far[0]))
+    outside, widening = reach_of(weights_card, row, graph, weights, is_far=bool(numbers.far[0]))
     limits = PhysicalLimits.of(graph, row)
-    run, notes = limited(_interval(numbers, card, widening), made, limits)
+    run, notes = limited(_interval(numbers, card, widening), weights, limits)
     other, other_notes = limits.others(other, run.mid)
     return WholeRunEstimate(
-        made.quantity,
+        weights.quantity,
         run.mid,
         run.low,
         run.high,

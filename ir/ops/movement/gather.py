@@ -233,6 +233,7 @@ class OneHot(Op):
             return ()
         axis = normal_axis(self.axis, len(out.shape))
         depth = out.shape[axis]
+        # the maximum of known elements
         if not isinstance(depth, int) or depth * len(index.items) > 4096:
             return ()
         shape = (*index.shape[:axis], depth, *index.shape[axis:])

@@ -71,7 +71,8 @@ class Resampling(Op):
     Work:    alu = e * o with e the elements of the result and o = 2 * taps - 1 operations each,
              taps = 2**k (linear) or 4**k (cubic) for k resampled axes, o = 0 for nearest; the
              weights, and the wider filter of ``antialias``, are not counted.
-    Traffic: the operand read once, of few large steps only the neighbours; the result written once.
+    Traffic: the operand read once, or only the neighbours of the result's elements if these are
+             fewer, as in strong reduction; the result written once.
     Source:  ONNX Resize-19.
     """
 

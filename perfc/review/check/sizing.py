@@ -35,13 +35,13 @@ def fitting(module: Module, dims: Mapping[str, int], where: str, path: str) -> d
     declared = {s.name for s in module.symbols}
     axes = stood_for(module, dims)
     given = {n: v for n, v in dims.items() if symbol_key(n) in declared or n in axes}
-    strange = [name for name in dims if name not in given]
+    unknown = [name for name in dims if name not in given]
     keys = {symbol_key(name) for name in given}.union(*(axis.keys for axis in axes.values()))
     left = [key for key in input_symbols(module) if key not in keys]
-    if strange and left:
+    if unknown and left:
         shapes = [f"{v.name}{v.type}" for v in module.graph.inputs if symbols_in(v.type)]
-        hint = f"its inputs: {', '.join(shapes[:SHOWN])}{guess(strange[0], left)}"
-        name = f"dims.{strange[0]} of {where}"
+        hint = f"its inputs: {', '.join(shapes[:SHOWN])}{guess(unknown[0], left)}"
+        name = f"dims.{unknown[0]} of {where}"
         what = f"{name} is not a symbol of the model, whose {left[0]} is not given"
         raise ModelError(what, where=path, hint=f"{hint}; give it, or add a budget for it")
     return given
@@ -108,10 +108,10 @@ def unused(
             lacking = sorted(m for m, keys in sizes.items() if symbol_key(name) not in keys)
             if lacking:
                 is_error = is_everything and len(lacking) == len(sizes)
-                yield said(config, budget, name, sizes, lacking, is_error=is_error), is_error
+                yield size_line(config, budget, name, sizes, lacking, is_error=is_error), is_error
 
 
-def said(
+def size_line(
     config: Config,
     budget: Budget,
     name: str,

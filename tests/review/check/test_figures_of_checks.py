@@ -9,7 +9,7 @@ import pytest
 
 from perfc.ir.record import record
 from perfc.review.check.limits import Limit, parse_limit, scale, written
-from perfc.review.check.sizing import SHOWN, guess, said
+from perfc.review.check.sizing import SHOWN, guess, size_line
 from perfc.review.check.verdict import UNDECIDED, LimitExceeded, Outcome
 from perfc.review.check.why import decided, hidden
 from perfc.review.diff.figures import Figure, Metric
@@ -194,17 +194,17 @@ def test_a_size_that_no_model_has_is_said_with_a_guess() -> None:
     budget: Any = SimpleNamespace(dims_line=3)
     sizes = {f"m{i}.onnx": {"batch"} for i in range(5)}
     lacking = sorted(sizes)
-    line = said(config, budget, "bach", sizes, lacking, is_error=True)
+    line = size_line(config, budget, "bach", sizes, lacking, is_error=True)
     assert line == (
         "perfc.toml:3: dims.bach is not a symbol of any model of the budget "
         "(their symbols: batch; did you mean batch?)"
     )
-    line = said(config, budget, "x", {"m": set()}, ["m"], is_error=True)
+    line = size_line(config, budget, "x", {"m": set()}, ["m"], is_error=True)
     assert line.endswith("(their symbols: none)")
-    line = said(config, budget, "x", sizes, lacking, is_error=False)
+    line = size_line(config, budget, "x", sizes, lacking, is_error=False)
     assert line.endswith(
         "5 of 5 models, whose sizes are all given: m0.onnx, m1.onnx, m2.onnx and 2 more"
     )
-    line = said(config, budget, "x", sizes, lacking[:SHOWN], is_error=False)
+    line = size_line(config, budget, "x", sizes, lacking[:SHOWN], is_error=False)
     assert line.endswith("3 of 5 models, whose sizes are all given: m0.onnx, m1.onnx, m2.onnx")
     assert (guess("zzz", ["batch"]), guess("seg", ["seq"])) == ("", "; did you mean seq?")
