@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from perfc.common.fitted import data_next_to
 from perfc.common.toml_file import parse, read_text
 from perfc.ir.record import frozen
 
@@ -24,43 +25,11 @@ MOST_ROWS = 10_000
 """Maximum times of a publication; the largest one read has 2,610."""
 LARGEST_COUNT = 1_000_000
 """Maximum of a whole number in a table."""
-COLUMNS = (
-    "source",
-    "device",
-    "gpu",
-    "n_gpus",
-    "runtime",
-    "runtime_version",
-    "precision",
-    "mode",
-    "model",
-    "input_shape",
-    "seq_len",
-    "batch",
-    "latency_ms",
-    "percentile",
-    "measure",
-    "includes_io",
-    "grade",
-    "source_file",
-    "graph",
-    "graph_size_match",
-)
+_DATA = data_next_to(__file__)
+COLUMNS: tuple[str, ...] = (*_DATA["columns"],)
 """Columns of `whole_models` that pages have something for."""
-WHOLE = ("gpus", "gbs", "mbs", "seq", "fsdp", "tp", "pp", "cp", "vp", "ep", "ga")
-RUN_COLUMNS = (
-    "source",
-    "model",
-    "system",
-    "precision",
-    "task",
-    "sharding",
-    "checkpointing",
-    "version",
-    *WHOLE,
-    "tokens_per_s_per_gpu",
-    "techniques",
-)
+WHOLE: tuple[str, ...] = (*_DATA["whole"],)
+RUN_COLUMNS: tuple[str, ...] = (*_DATA["run_columns"],)
 """Columns of `llm_train_throughput` that pages have something for."""
 GPU = re.compile(r"(?:NVIDIA |Tesla |Jetson |AGX )*(Xavier NX|\w+)")
 CELL = r"(?P<time>\d[\d.,]*(?:e[+-]?\d+)?)"

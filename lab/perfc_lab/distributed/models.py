@@ -2,68 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from perfc.common.fitted import data_next_to
 from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, read_config
 from perfc.frontend.config.reader import described
 
-SHIPPED = {
-    "LLAMA2-7B": "llama-2-7b",
-    "LLAMA2-13B": "llama-2-13b",
-    "LLAMA2-70B": "llama-2-70b",
-    "LLAMA3-8B": "llama-3-8b",
-    "LLAMA3-70B": "llama-3-70b",
-    "LLAMA3_8B": "llama-3-8b",
-    "LLAMA3_70B": "llama-3-70b",
-    "Llama 3.1 8B": "llama-3.1-8b",
-    "LLAMA3.1_405B": "llama-3.1-405b",
-    "Qwen3_30B_a3B": "qwen3-30b-a3b",
-    "Qwen3_30B_a3B (tokendrop)": "qwen3-30b-a3b",
-    "Qwen3_235B_a22B": "qwen3-235b-a22b",
-    "GPT OSS 120B": "gpt-oss-120b",
-    "DeepSeekV3": "deepseek-v3",
-    "MIXTRAL-8X7B": "mixtral-8x7b",
-}
-MPT = {
-    "125m": (768, 12, 12),
-    "350m": (1024, 24, 16),
-    "760m": (1536, 24, 12),
-    "1b": (2048, 24, 16),
-    "3b": (2560, 32, 20),
-    "7b": (4096, 32, 32),
-    "13b": (5120, 40, 40),
-    "30b": (7168, 48, 56),
-    "70b": (8192, 80, 64),
-}
+_DATA = data_next_to(__file__)
+SHIPPED: Mapping[str, str] = _DATA["shipped"]
+MPT: Mapping[str, Sequence[int]] = _DATA["mpt"]
 """Width, layers and heads of llm-foundry's models (``scripts/train/yamls/pretrain``)."""
-NEMO = {
-    "GPT3-5B": (4096, 24, 32, 0, 51200),
-    "GPT3-20B": (6144, 44, 48, 0, 51200),
-    "GPT3-175B": (12288, 96, 96, 0, 51200),
-    "Nemotron-8B": (4096, 32, 32, 0, 256000),
-    "Nemotron-22B": (6144, 40, 48, 8, 256000),
-    "Nemotron-15B": (6144, 32, 48, 8, 256000),
-}
+NEMO: Mapping[str, Sequence[int]] = _DATA["nemo"]
 """Width, layers, heads, key heads (0 for as many) and vocabulary of NeMo's models."""
-MEGATRON = {
-    "7.5B": (4096, 36, 32),
-    "18B": (6144, 40, 48),
-    "22B": (6144, 48, 64),
-    "24B": (8192, 30, 64),
-    "25B": (8192, 30, 64),
-    "30B": (8192, 36, 64),
-    "39B": (8192, 48, 64),
-    "50B": (8192, 62, 64),
-    "52B": (8192, 64, 64),
-    "65B": (8192, 80, 64),
-    "78B": (8192, 96, 64),
-    "97B": (8192, 120, 64),
-    "104B": (11600, 64, 80),
-    "116B": (12288, 64, 96),
-    "206B": (12288, 113, 96),
-}
+MEGATRON: Mapping[str, Sequence[int]] = _DATA["megatron"]
 """Width, layers and heads that give BigScience's sizes, ``12·layers·width²`` parameters; the
 source states those of 52B and 104B."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfc.common.fitted import data_next_to
 from perfc.deployment import Deployment
 from perfc.errors import PassError
 from perfc.ir.record import frozen
@@ -22,21 +23,8 @@ GRADE = "A"
 """One device, the time of the model alone, batch and shape known, nothing suspect."""
 SAME_GRAPH = frozenset({"same", "any seq"})
 """Rows whose graph is of the measured size, or takes any length."""
-COLUMNS = (
-    "grade",
-    "mode",
-    "graph_size_match",
-    "graph",
-    "device",
-    "gpu",
-    "runtime",
-    "runtime_version",
-    "precision",
-    "seq_len",
-    "batch",
-    "latency_ms",
-    "source",
-)
+_DATA = data_next_to(__file__)
+COLUMNS: list[str] = _DATA["columns"]
 PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "fp32": ("f32", False),
     "tf32": ("f32", True),
@@ -46,38 +34,14 @@ PRECISIONS: Mapping[str, tuple[str, bool]] = {
     "int8": ("i8", True),
 }
 """Precision of ``--what-if`` by name, and whether f32 products may use TF32."""
-MACHINES: Mapping[str, str] = {
-    "T4": "t4",
-    "A10": "a10",
-    "A40": "a40",
-    "L4": "l4",
-    "A100": "a100-sxm4-40gb",
-    "V100": "v100-sxm2-16gb",
-    "Nano": "jetson-nano",
-    "Xavier": "jetson-agx-xavier",
-    "Xavier NX": "jetson-xavier-nx",
-}
-VARIANTS: Mapping[tuple[str, str], str] = {
-    ("A100", "80GB"): "a100-sxm4-80gb",
-    ("V100", "32GB"): "v100-sxm2-32gb",
-    ("Nano", "2GB"): "jetson-nano-2gb",
-}
+MACHINES: Mapping[str, str] = _DATA["machines"]
+VARIANTS: Mapping[str, str] = _DATA["variants"]
 """Targets by device and the memory size in its name, where that is not the usual one."""
 FRAMEWORK = (1, 14)
 """Version of PyTorch that is assumed for all rows: the newest of them, of NVIDIA's container 22.11;
 the table does not have it."""
 VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
-PUBLICATIONS: Mapping[str, str] = {
-    "nvidia_dle": "NVIDIA DeepLearningExamples",
-    "tensorrt_bert": "BERT demo of TensorRT",
-    "paddleclas": "PaddleClas",
-    "fastertransformer": "FasterTransformer",
-    "paddlex": "PaddleX",
-    "paddledetection": "PaddleDetection",
-    "super_gradients": "SuperGradients",
-    "tensorrt_tfquant": "TensorRT's TensorFlow quantization",
-    "ort_examples": "examples of ONNX Runtime",
-}
+PUBLICATIONS: Mapping[str, str] = _DATA["publications"]
 """Titles of publications by their names in the table; other names are titles."""
 ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
 """Rows faster than the machine's peak rate allows."""
@@ -170,7 +134,8 @@ def whole_models(folder: Path) -> Iterator[WholeModel]:
 def machine(device: str, gpu: str) -> str:
     """Return the target of a device; "" where there is none."""
     label = device.replace(" ", "")
-    for (chip, size), name in VARIANTS.items():
+    for variant, name in VARIANTS.items():
+        chip, _, size = variant.partition(" ")
         if gpu == chip and size in label:
             return name
     return MACHINES.get(gpu, "")

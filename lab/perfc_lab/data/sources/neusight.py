@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from perfc.common.fitted import data_next_to
+
 from ..source import (
     FetchError,
     PublicSource,
@@ -31,32 +33,10 @@ BINARY = ("add", "mul", "pow", "div")
 ROWWISE = (*BINARY, "addu", "mulu", "powu", "divu", "relu", "gelu", "tanh", "softmax", "ln")
 MATRICES = ("bmm", "linear")
 ROW = {"OPName": "op", "Latency": "latency_us", "Device": "device", "Kernel Name": "kernel_name"}
-EXTENTS = {
-    "B": "batch",
-    "M": "m",
-    "N": "k",
-    "K": "n",
-    "H": "cols",
-    "Input_Channel": "in_channels",
-    "Output_Channel": "out_channels",
-    "Kernel_Szie": "kernel_size",
-    "Input_Size": "in_hw",
-    "Stride": "stride",
-    "Padding": "padding",
-}
+_DATA = data_next_to(__file__)
+EXTENTS: dict[str, str] = _DATA["extents"]
 """NeuSight calls the reduction N and the output width K."""
-LAUNCH = {
-    "Kernels": "kernels",
-    "Grid x": "grid_x",
-    "Grid y": "grid_y",
-    "Grid z": "grid_z",
-    "Block x": "block_x",
-    "Block y": "block_y",
-    "Block z": "block_z",
-    "Torch Version": "torch_version",
-    "CUDA Version": "cuda_version",
-    "CUDNN Version": "cudnn_version",
-}
+LAUNCH: dict[str, str] = _DATA["launch"]
 LABEL = re.compile(
     r"(?P<model>\w+)-(?P<mode>inf|train)-(?P<seq_len>\d+)-(?P<batch>\d+)(?:-(?P<variant>\w+))?"
 )
