@@ -45,11 +45,17 @@ GEMM_ACTIVATIONS = (
 
 def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
     """Match a product with a stored matrix, and the row added to its result: ``addmm``."""
-    bias = near.lone(node.results[0]) if node.results and near.stored(node) else None
-    if bias is None or not isinstance(bias.op, Add) or len(near.computed(bias)) != 1:
+    bias = near.lone(node.results[0]) if node.results and held(node, near) else None
+    if bias is None or not isinstance(bias.op, Add):
         return None
-    rows = near.stored(bias)
-    return [node, bias] if rows and all(is_channelwise(v) for v in rows) else None
+    rows = held(bias, near)
+    return [node, bias] if len(rows) == 1 and is_channelwise(rows[0]) else None
+
+
+def held(node: Node, near: Neighbourhood) -> list[Value]:
+    """Return operands that are stored tensors, and stored tensors that autocast casts for them."""
+    makers = [m for v in near.computed(node) if (m := near.maker(v)) is not None]
+    return near.stored(node) + [v for m in makers if type(m.op) is Cast for v in near.stored(m)]
 
 
 def joined(node: Node, near: Neighbourhood) -> Nodes | None:

@@ -140,7 +140,8 @@ class Around:
         kernel, anchor = self.kernel, self.kernel.anchor
         if kernel.pattern == "linear":
             adds = [n for n in kernel.nodes if isinstance(n.op, Add)]
-            rows = [v for n in adds for v in n.inputs if v is not None and v.weight is not None]
+            each = [v for n in adds for v in n.inputs if v is not None]
+            rows = [v for v in each if v.weight is not None or len(v.shape or ()) == 1]
             return rows[0] if rows else None
         for node in reversed(kernel.folded):
             if isinstance(node.op, Add):

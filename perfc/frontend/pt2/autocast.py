@@ -68,6 +68,8 @@ def retype(
         given: its operands.
         results: its results.
     """
+    # of the operands of a normalization over batches only the first decides
+    given = given[:1] if "batch_norm" in operator else given
     metas = [scope.meta(raw) for raw in given]
     floats = {m.dtype for m in metas if m.is_float and m.rank}
     is_changed = any(m.dtype != declared(scope, raw) for m, raw in zip(metas, given, strict=True))

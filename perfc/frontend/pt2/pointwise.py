@@ -122,6 +122,9 @@ LOWERINGS.update({name: bitwise(*operators) for name, operators in BITWISE.items
 def _same(c: AtenCall) -> str:
     train = c.value("train", c.value("training", False))
     name = "self" if "self" in c.args else "input"
+    if c.value("memory_format") in (2, 3):
+        # channels last: what a caller gives has another order
+        return c.emit("copy", c.tensor(name), domain="aten")
     if not train:
         return c.tensor(name)
     return c.emit(

@@ -159,3 +159,35 @@ def test_regions_of_modules_need_no_such_device(device: str, tmp_path: Path) -> 
         ]
         assert products == ["f16", "f32", "f16"]
     assert torch.autocast.__init__ is before
+
+
+def test_norms_keep_their_type_and_biases_stay_in_products() -> None:
+    """The image gets another order first; it, filters, weights and bias are cast."""
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.norm = torch.nn.Conv2d(3, 8, 1, bias=False), torch.nn.BatchNorm2d(8)
+            self.head = torch.nn.Linear(8, 8)
+
+        @torch.autocast("cuda", dtype=torch.bfloat16)
+        def forward(self, x: Any) -> Any:
+            x = x.contiguous(memory_format=torch.channels_last)
+            return self.head(torch.relu(self.norm(self.conv(x))).flatten(2).transpose(1, 2))
+
+    report = perfc.analyze(Net(), "h200", runtime="eager", input=(3, 8, 8))
+    types = types_of(report)
+    assert (types["batch_norm"], types["relu"], types["copy"]) == ("bf16", "bf16", "f32")
+    kernels = [k.anchor.op.mnemonic for k in report.kernels.kernels if k.helper is None]
+    assert kernels == [
+        "copy",
+        "cast",
+        "cast",
+        "conv",
+        "batch_norm",
+        "relu",
+        "cast",
+        "cast",
+        "matmul",
+    ]
