@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from ..lowering.builder import Size
-from .call import AtenCall, lowers, times
+from .call import AtenCall, lowers
+from .reductions import safe_softmax
 from .sizes import scaled
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
@@ -26,7 +27,7 @@ def _attention(c: AtenCall) -> list[str]:
     mask = "attn_mask" if "attn_mask" in c.args else "attn_bias"
     scale = c.value("scale")
     metas = [c.meta(name) for name in ("query", "key", "value")]
-    if metas[0].rank > 4 and c.has(mask):
+    if metas[0].rank > 4:
         return [written_out(c, mask)] * len(c.outputs)
     operands = [
         folded(c, c.tensor(name), m.sizes)
@@ -47,17 +48,14 @@ def _attention(c: AtenCall) -> list[str]:
 
 def folded(c: AtenCall, value: str, sizes: Sequence[Size]) -> str:
     """Return an operand of attention with a batch and heads before its rows."""
-    if len(sizes) == 4:
-        return value
-    if len(sizes) < 4:
-        return c.emit("Unsqueeze", value, c.ints(*range(1, 2) if len(sizes) == 3 else (0, 1)))
-    return c.reshaped(value, sizes, (times(sizes[:-3]), *sizes[-3:]))
+    axes = range(1, 2) if len(sizes) == 3 else (0, 1)
+    return value if len(sizes) == 4 else c.emit("Unsqueeze", value, c.ints(*axes))
 
 
 def written_out(c: AtenCall, mask: str) -> str:
-    """Return attention with more than two leading axes and a mask, as products and a softmax.
+    """Return attention with more than two leading axes as products and a safe softmax.
 
-    A mask with such axes cannot be folded into batch and heads.
+    Source: PyTorch, aten/src/ATen/native/transformers: fused kernels take tensors of rank 4.
     """
     rank, depth = c.meta("query").rank, c.meta("query").sizes[-1]
     scale = c.value("scale") or (depth**-0.5 if isinstance(depth, int) else 1.0)
@@ -66,8 +64,8 @@ def written_out(c: AtenCall, mask: str) -> str:
     order = (*range(rank - 2), rank - 1, rank - 2)
     keys = c.emit("Mul", c.emit("Transpose", c.tensor("key"), perm=order), root)
     scores = c.emit("MatMul", c.emit("Mul", c.tensor("query"), root), keys)
-    scores = c.emit("Add", scores, c.tensor(mask))
-    return c.emit("MatMul", c.emit("Softmax", scores, axis=-1), c.tensor("value"))
+    scores = c.emit("Add", scores, c.tensor(mask)) if c.has(mask) else scores
+    return c.emit("MatMul", safe_softmax(c, scores, -1), c.tensor("value"))
 
 
 @lowers("lstm", "gru", "rnn_tanh", "rnn_relu")

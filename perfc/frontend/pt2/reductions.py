@@ -165,7 +165,17 @@ def _ranked(c: AtenCall) -> list[str]:
 def _softmax(c: AtenCall) -> str:
     operator = "LogSoftmax" if "log_softmax" in c.operator else "Softmax"
     value = c.operand("self", c.result.dtype)
+    if "safe" in c.operator:
+        return safe_softmax(c, value, c.axis("dim", -1))
     return c.emit(operator, value, axis=c.axis("dim", -1))
+
+
+def safe_softmax(c: AtenCall, value: str, axis: int) -> str:
+    """Return a softmax with zeros for rows of minus infinity."""
+    masked = c.emit("Equal", value, c.scalar(-math.inf, c.result.dtype))
+    rows = reduced(c, "ReduceMin", masked, [axis], keep=1)
+    made = c.emit("Softmax", value, axis=axis)
+    return c.emit("Where", rows, c.scalar(0, c.result.dtype), made)
 
 
 @lowers("cumsum", "cumprod")

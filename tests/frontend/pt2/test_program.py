@@ -194,6 +194,22 @@ def test_attention_layers_and_their_products_are_counted(tmp_path: Path) -> None
     assert "opaque" not in {n.op.kind.value for n in report.source.graph.nodes}
 
 
+def test_attention_of_five_axes_runs_as_products(tmp_path: Path) -> None:
+    """PyTorch's fused kernels take four axes; the softmax has zeros for rows of minus infinity."""
+    torch = pytest.importorskip("torch")
+
+    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def forward(self, x: Any) -> Any:
+            return torch.nn.functional.scaled_dot_product_attention(x, x, x)
+
+    path = exported(Net(), tmp_path, torch.zeros(2, 3, 4, 6, 8))
+    report = perfc.analyze(path, "h200", runtime="eager")
+    kernels = sorted(k.anchor.op.mnemonic for k in report.kernels.kernels if k.helper is None)
+    expected = ["equal", "matmul", "matmul", "mul", "mul", "reduce_min", "softmax", "where"]
+    assert kernels == expected
+    assert report.cost.work.mac == 2 * 24 * 6 * 6 * 8
+
+
 def test_recurrent_layers_have_their_work(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     net = torch.nn.LSTM(16, 32, num_layers=2, batch_first=True, bidirectional=True)
