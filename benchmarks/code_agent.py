@@ -19,17 +19,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import tempfile
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import chdir, redirect_stdout
+from contextlib import redirect_stdout
+from functools import cached_property
 from io import StringIO
 from itertools import chain, combinations, product
 from pathlib import Path
 from typing import Any
 
-from benchmarks import code_edits, code_patches
+from benchmarks import code_patches
 from perfc.cli import run
 from perfc.commands.help import _tools
 from perfc.common.repository import git
@@ -92,9 +91,15 @@ class Task:
     def __init__(self, module: NamedModule, log: Path, lines: list[Any]) -> None:
         self.module, self.log, self.calls = module, log, 0
         self.batch = int(module.inputs[0].partition("x")[0])
+        git(["init", "-q"])
+        git(["add", "-A"])
         self.edits = {p.name: p.patch for p in proposals(module)}
         self.known = {json.dumps(a): b for model, a, b in lines if model == module.name}
-        self.rows = {(r["target"], f): r for f in FACTORS for r in self.answered("compare", f)}
+
+    @cached_property
+    def rows(self) -> dict[Place, dict[str, Any]]:
+        """Return the time and price of each place."""
+        return {(r["target"], f): r for f in FACTORS for r in self.answered("compare", f)}
 
     def called(self, tool: str, *request: Any) -> Any:
         """Return the answer to an agent's call, which counts."""
@@ -129,9 +134,10 @@ class Task:
         return [{n: row[n] for n in names} for row in json.loads(output.getvalue())["rows"]]
 
     def time(self, place: Place, edits: Edits) -> float:
-        """Return the time with some edits, those of neighbouring lines by less context."""
+        """Return the time with some edits, each proposed for the code with those before."""
         for name in (n for n in self.edits if n in edits):
-            git(["apply", "-C1", "-"], given=self.edits[name].encode())
+            patches = {p.name: p.patch for p in proposals(self.module)}
+            git(["apply", "-"], given=patches[name].encode())
         patch = git(["diff"]).stdout.decode()
         git(["checkout", "-q", "."])
         how = Deployment(target=place[0], dims={"batch": place[1] * self.batch})
@@ -155,24 +161,19 @@ def main() -> None:
     lines = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     solved: dict[str, list[Edits]] = {"stepwise": [], "examples": []}
     totals = Counter[str]()
-    files = (code_edits.DATA, Path(code_patches.__file__).with_suffix(".toml"))
-    for repository in (r for f in files for r in tomllib.loads(f.read_text())["repository"]):
-        with tempfile.TemporaryDirectory(prefix="perfc-agent-") as folder, chdir(folder):
-            code_edits.write(repository["files"])
-            git(["init", "-q"])
-            git(["add", "-A"])
-            task = Task(NamedModule(repository["module"], (repository["input"],)), log, lines)
-            some = (combinations(sorted(task.edits), n + 1) for n in range(len(task.edits)))
-            keys = product(product(TARGETS, FACTORS), chain.from_iterable(some))
-            values = {k: task.value(k[0], task.answered("time", *k)) for k in keys}
-            for prompt, before in solved.items():
-                task.calls = 0
-                place, edits = solution(task, before if prompt == "examples" else ())
-                before.append(edits)
-                ratio = values[place, edits] / min(values.values())
-                totals += {f"{prompt}: best": ratio <= 1 + 1e-9, f"{prompt}: calls": task.calls}
-                text = f"{task.module.name:15} {prompt}: {task.calls:2} calls, {ratio:.3f} times"
-                print(text, "the best", *place, edits, flush=True)
+    for _, module in code_patches.repositories():
+        task = Task(module, log, lines)
+        some = (combinations(sorted(task.edits), n + 1) for n in range(len(task.edits)))
+        keys = product(product(TARGETS, FACTORS), chain.from_iterable(some))
+        values = {k: task.value(k[0], task.answered("time", *k)) for k in keys}
+        for prompt, before in solved.items():
+            task.calls = 0
+            place, edits = solution(task, before if prompt == "examples" else ())
+            before.append(edits)
+            ratio = values[place, edits] / min(values.values())
+            totals += {f"{prompt}: best": ratio <= 1 + 1e-9, f"{prompt}: calls": task.calls}
+            text = f"{task.module.name:15} {prompt}: {task.calls:2} calls, {ratio:.3f} times"
+            print(text, "the best", *place, edits, flush=True)
     print(len(solved["stepwise"]), "models", dict(totals))
 
 

@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from contextlib import chdir
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +26,15 @@ from perfc.frontend.pytorch.worker import given_call
 from perfc.frontend.reading.module_name import NamedModule
 from perfc.review.code.proposals import proposals
 from perfc.review.code.worktree import patched
+
+
+def repositories() -> Iterator[tuple[dict[str, Any], NamedModule]]:
+    """Yield the repositories with their models, each in the current folder."""
+    files = (code_edits.DATA, Path(__file__).with_suffix(".toml"))
+    for repository in (r for f in files for r in tomllib.loads(f.read_text())["repository"]):
+        with tempfile.TemporaryDirectory(prefix="perfc-patch-") as folder, chdir(folder):
+            code_edits.write(repository["files"])
+            yield repository, NamedModule(repository["module"], (repository["input"],))
 
 
 def outputs(folder: Path, repository: dict[str, Any]) -> list[torch.Tensor]:
@@ -57,22 +67,17 @@ def distance(a: list[torch.Tensor], b: list[torch.Tensor]) -> float:
 def main() -> int:
     """Print each edit with the difference that it makes, and the number of models without one."""
     os.environ["TORCH_COMPILE_DISABLE"] = "1"
-    files = (code_edits.DATA, Path(__file__).with_suffix(".toml"))
-    repositories = [r for f in files for r in tomllib.loads(f.read_text())["repository"]]
-    right = 0
-    for repository in repositories:
-        with tempfile.TemporaryDirectory(prefix="perfc-patch-") as place, chdir(place):
-            code_edits.write(repository["files"])
-            module = NamedModule(repository["module"], (repository["input"],))
-            before, is_right = outputs(Path(place), repository), True
-            for proposal in proposals(module):
-                with patched(Path(place), proposal.patch) as there:
-                    error = distance(before, outputs(there, repository))
-                is_right &= error < (3e-2 if "bf16" in proposal.name else 1e-4)
-                print(f"{repository['module']:20} {proposal.name:42} {error:.1e}", flush=True)
-            right += is_right
-    print(f"{right} of {len(repositories)} models give the same outputs with each edit")
-    return int(right < len(repositories))
+    right = list[bool]()
+    for repository, module in repositories():
+        before, is_right = outputs(Path.cwd(), repository), True
+        for proposal in proposals(module):
+            with patched(Path.cwd(), proposal.patch) as there:
+                error = distance(before, outputs(there, repository))
+            is_right &= error < (3e-2 if "bf16" in proposal.name else 1e-4)
+            print(f"{module.name:20} {proposal.name:42} {error:.1e}", flush=True)
+        right.append(is_right)
+    print(f"{sum(right)} of {len(right)} models give the same outputs with each edit")
+    return int(not all(right))
 
 
 if __name__ == "__main__":

@@ -18,48 +18,14 @@ import json
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from perfc.passes.conventions import convention
 
-MODELS = (
-    "alexnet",
-    "vgg11",
-    "vgg16",
-    "vgg16_bn",
-    "resnet18",
-    "resnet50",
-    "resnet101",
-    "squeezenet1_0",
-    "densenet121",
-    "googlenet",
-    "mobilenet_v2",
-    "mobilenet_v3_large",
-    "shufflenet_v2_x1_0",
-    "mnasnet1_0",
-    "efficientnet_b0",
-    "regnet_y_400mf",
-    "resnext50_32x4d",
-    "convnext_tiny",
-    "vit_b_16",
-    "swin_t",
-)
-PUBLISHED = {
-    "ptflops": {  # README, table "torchvision", GMAC at 224 x 224
-        "alexnet": 0.72,
-        "vgg11": 7.63,
-        "vgg16": 15.5,
-        "vgg16_bn": 15.53,
-        "resnet18": 1.82,
-        "resnet50": 4.12,
-        "resnet101": 7.85,
-        "squeezenet1_0": 0.83,
-        "densenet121": 2.88,
-    },
-    "calflops": {"alexnet": 1.42974, "vgg11": 15.2392, "vgg16": 30.9738},  # README, GFLOPs
-}
+MODELS, PUBLISHED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values()
 
 
 def by_torch(model: Any, x: Any) -> int:

@@ -21,6 +21,7 @@ import re
 import shlex
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -39,105 +40,8 @@ PYTHON = "perfc."
 WHOLE_RUN_FIELDS = ("value", "low", "high", "floor_s", "batch")
 """Numbers of what ``perfc.predict`` returns."""
 
-# One of (a|b) is drawn; what stands in [ ] is left out in half of the questions.
-IMAGES = "examples/models/(resnet50|vit-b16|swin-t).onnx.gz"
-TOKENS = "examples/models/(bert-base|gpt2).onnx.gz"
-SEQ = "--seq (64|128|512)"
-NETWORK = f"({IMAGES}|{TOKENS} {SEQ})"
-MODEL = f"{NETWORK} --batch (1|2|8|32)"
-SMALL_BATCH = f"{NETWORK} --batch (1|2|8)"
-NVIDIA = "(a100|h100|t4|l4|v100|rtx4090|b200|a10g|l40s|h200|rtx3090|rtx5090)"
-OTHER = "(mi300x|m3-max|xeon-platinum-8480plus|jetson-agx-orin-64gb|tpu-v5e|gaudi2)"
-TARGET = f"({NVIDIA}|{NVIDIA}|{OTHER})"
-SEVERAL = "(a100,t4|h100,l4,mi300x|rtx4090,v100,b200|l40s,a10g)"
-SIZE = "(256|512|1000|1024|2048|4096)"
-LLM = (
-    "(llama-3.1-8b|mistral-7b-v0.3|qwen3-8b|gemma-2-9b|mixtral-8x7b|gpt-oss-20b|phi-4"
-    "|qwen3-30b-a3b|deepseek-v2-lite|llama-3.2-1b|granite-3.0-8b)"
-)
-SERVED = f"{LLM} -t (h100|h200|b200|a100|mi300x) --runtime (vllm|sglang|trtllm) --tp (1|2|4)"
-LENGTHS = "--isl (128|1024|4000) --osl (64|256)"
-TRAINED = "(llama-3.1-8b|llama-2-7b|llama-2-13b|mixtral-8x7b|gpt2-xl) -t (dgx-h100|dgx-a100)"
-KERNEL_OF = f"--dtype (f32|f16) -t {TARGET}"
-
-TEMPLATES: tuple[tuple[int, str], ...] = (
-    (20, f"analyze {MODEL} -t {TARGET} --runtime (ort|eager) [--dtype (f32|f16)] [--streams 2]"),
-    (
-        8,
-        f"analyze {MODEL} -t {NVIDIA} --runtime (inductor|tensorrt|cudagraph|torchscript)"
-        " --mode inference [--dtype (f16|tf32)] [--host-launch 30us]",
-    ),
-    (
-        2,
-        "analyze examples/models/resnet50.onnx.gz -t (a100|rtx4090) --runtime eager"
-        " --layout channels-last --dtype (amp-f16|f16) --batch (4|16)",
-    ),
-    (
-        14,
-        f"analyze {MODEL} -t {NVIDIA} --train (adamw|sgd|adam8bit|momentum|adafactor)"
-        " [--dtype (amp-f16|amp-bf16)] [--checkpointing (block|selective|optimal)]"
-        " [--accumulate (2|4)]",
-    ),
-    (6, f"op matmul --m (1|16|{SIZE}) --n {SIZE} --k {SIZE} {KERNEL_OF}"),
-    (
-        6,
-        "op conv --batch (1|8|16) --channels (32|64|256) --filters (32|64|256) --height (14|56)"
-        f" --width 28 --kernel (1|3|5) --stride (1|2) --groups (1|1|32) {KERNEL_OF}",
-    ),
-    (
-        5,
-        "op attention --batch (1|8) --heads 32 --head-dim (64|128) --seq (128|777|2048)"
-        f" --function (full|causal) {KERNEL_OF}",
-    ),
-    (
-        5,
-        "op attention --batch (1|8|32) --heads 32 --head-dim (64|128) --seq 1"
-        f" --keys (512|2048|8192) --kv-heads (4|8|32) {KERNEL_OF}",
-    ),
-    (
-        5,
-        "op experts --tokens (1|64|1024) --hidden (1024|4096) --inner (512|1408) --chosen (1|2|8)"
-        f" --experts 64 --function (gated|plain) {KERNEL_OF}",
-    ),
-    (4, f"op softmax --rows {SIZE} --columns {SIZE} {KERNEL_OF}"),
-    (4, f"op norm --rows {SIZE} --columns {SIZE} --function (layer_norm|rms_norm) {KERNEL_OF}"),
-    (4, f"op elementwise --elements (999|12345678) --function (relu|gelu|add|mul) {KERNEL_OF}"),
-    (
-        5,
-        "op collective --operation (all-reduce|all-gather|reduce-scatter|all-to-all)"
-        " --bytes (64KiB|64MiB) --ranks (2|4|8) -t (a100|h100|b200|h200|v100)",
-    ),
-    (12, f"llm {SERVED} {LENGTHS} --concurrency (1|8|64) [--dtype (f8|i8|i4|half)]"),
-    (8, f"llm {SERVED} {LENGTHS} --rate (0.5|2|5) [--cached-tokens 64] [--spread 0.5]"),
-    (2, f"llm {LLM} -t h200 {LENGTHS} --offline --concurrency (4|32)"),
-    (2, f"llm (llama-3.1-8b|qwen3-8b) -t h100 {LENGTHS} --rate 2 --prefill-gpus 1 --dp (1|2)"),
-    (5, f"plan {TRAINED} --gpus (16|64) --seq (1024|4096)"),
-    (6, f"scale {TRAINED} --gpus 16,64,256 --seq (1024|4096) --zero (1|3) --tp (1|2|8)"),
-    (7, f"compare {MODEL} -t {SEVERAL} --dtype (f16|f32,f16)"),
-    (6, f"sweep {NETWORK} --batch (1:16:*2|1,5,24) -t {TARGET}"),
-    (6, f"fit {SMALL_BATCH} -t {NVIDIA} [--train adamw]"),
-    (6, f"roofline {TARGET} {IMAGES} --batch (1|8)"),
-    (5, f"mig {SMALL_BATCH} -t (a100|h100|h200|b200)"),
-    (
-        6,
-        f"compare --price {MODEL} -t {SEVERAL} "
-        "--items (1e6|1e9) --region (france|world) [--terms spot]",
-    ),
-    (
-        5,
-        "diffusion (pixart-sigma-xl-2-1024|sana1.5-1.6b-1024|wan2.1-t2v-1.3b|cogvideox-2b)"
-        " --batch (1|2) --steps (10|20|50) -t (h100|b200|h200)",
-    ),
-    (10, f"analyze -q {MODEL} [--train sgd] -t (rtx4090|a100|v100|t4|h100)"),
-    (6, f"explain {NETWORK} kernel:(0|3|9|20) --batch (1|8) -t {TARGET}"),
-    (4, f"{PYTHON}analyze {IMAGES} {TARGET} dims={{'batch':(1|8)}} runtime='(ort|eager)'"),
-    (2, f"{PYTHON}op matmul {TARGET} m=(1|333|4096) n=4096 k=1024 dtype='(f16|f32)'"),
-    (4, f"{PYTHON}llm {LLM} h200 concurrency=(1|16) isl=(256|2048)"),
-    (2, f"{PYTHON}compare {IMAGES} ['(a100|h100)','(t4|l4)'] dims={{'batch':(1|8)}}"),
-    (2, f"{PYTHON}predict {IMAGES} (rtx4090|a100) dims={{'batch':(2|8)}}"),
-    (2, "op matmul --m (4|8) --n 4 --k 4 -t a1000000"),
-)
-"""Number of questions that are drawn from each template."""
+PARTS, TEMPLATES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values()
+"""Parts of templates by name, and the number of questions that are drawn from each template."""
 
 
 def draw(template: str, generator: random.Random) -> str:
@@ -152,6 +56,8 @@ def draw(template: str, generator: random.Random) -> str:
         return generator.choice(match[1].split("|"))
 
     text = template
+    while "<" in text:
+        text = re.sub(r"<(\w+)>", lambda m: PARTS[m[1]], text)
     if not text.startswith(PYTHON):
         text = re.sub(r" \[([^]]*)\]", lambda m: f" {optional(m)}", text)
     while "(" in text:
@@ -162,7 +68,7 @@ def draw(template: str, generator: random.Random) -> str:
 def questions() -> list[str]:
     """Return the 200 questions, all different."""
     generator, drawn = random.Random(SEED), list[str]()
-    for count, template in TEMPLATES:
+    for template, count in TEMPLATES.items():
         end = len(drawn) + count
         while len(drawn) < end:
             question = draw(template, generator)

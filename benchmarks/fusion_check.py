@@ -16,6 +16,7 @@ import argparse
 import gzip
 import sys
 import tempfile
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
@@ -37,38 +38,7 @@ from perfc.study.fusion_oracle.oracles import names, oracle_of
 IMAGE = ("1x3x224x224",)
 OF_TESTS = ("inductor", "tvm")
 MODULES = Path(__file__).with_name("fusion_modules.py")
-MODELS = (
-    "legacy__timm__resnet50",
-    "timm__resnet50__224",
-    "legacy__timm__efficientnet_b0",
-    "legacy__timm__mobilenetv3_large_100",
-    "timm__mobilenetv2_100__224",
-    "timm__densenet121__224",
-    "timm__ecaresnet50d__224",
-    "timm__regnety_002__224",
-    "timm__nf_resnet50__256",
-    "timm__fastvit_t8__256",
-    "timm__ghostnet_100__224",
-    "timm__inception_v3__299",
-    "timm__test_convnext__160",
-    "timm__levit_128__224",
-    "timm__mixer_s32_224__224",
-    "timm__deit_small_patch16_224__224",
-    "legacy__timm__vit_base_patch16_224",
-    "timm__eva02_tiny_patch14_224__224",
-    "timm__swin_tiny_patch4_window7_224__224",
-    "legacy__timm__swin_tiny_patch4_window7_224",
-    "legacy__timm__mobilevit_s",
-    "legacy__timm__twins_pcpvt_small",
-    "mtd__unet",
-    "hf__bert-base",
-    "hf__electra-small",
-    "hf__distilbert",
-    "hf__albert-base",
-    "hf__gpt2",
-    "hf__opt-125m",
-    "legacy__timm__swinv2_tiny_window8_256",
-)
+MODELS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["models"]
 
 
 def filled(path: Path) -> onnx.ModelProto:

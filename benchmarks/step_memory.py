@@ -107,94 +107,18 @@ def unet(width: int = 16) -> Callable[[], Built]:
     return lambda: (Net(), (torch.randn(8, 3, 128, 128),), {})
 
 
-NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-SMALL = {
-    "vocab_size": 1000,
-    "hidden_size": 128,
-    "num_hidden_layers": 3,
-    "num_attention_heads": 4,
-    "intermediate_size": 512,
-    **NO_DROPOUT,
-}
-GPT = {
-    "vocab_size": 1000,
-    "n_embd": 128,
-    "n_layer": 3,
-    "n_head": 4,
-    "n_positions": 128,
-    "resid_pdrop": 0.0,
-    "attn_pdrop": 0.0,
-    "embd_pdrop": 0.0,
-}
+BASES, CONFIGURATIONS, NETWORKS, TRANSFORMERS = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text()
+).values()
 MODELS: dict[str, Callable[[], Built]] = {
-    **{
-        n: timm_model(n)
-        for n in (
-            "resnet18",
-            "resnet34",
-            "resnet50",
-            "wide_resnet50_2",
-            "resnext50_32x4d",
-            "densenet121",
-            "vgg11",
-            "vgg16_bn",
-            "mobilenetv2_100",
-            "mobilenetv3_small_100",
-            "efficientnet_b0",
-            "mnasnet_100",
-            "regnetx_002",
-            "regnety_004",
-            "convnext_atto",
-            "convnext_tiny",
-            "dla34",
-            "ghostnet_100",
-            "repvgg_a0",
-            "darknet53",
-            "cspresnet50",
-            "seresnet50",
-            "resmlp_12_224",
-            "hrnet_w18_small",
-        )
-    },
-    "vit_tiny": timm_model("vit_tiny_patch16_224"),
-    "vit_small": timm_model("vit_small_patch16_224", 96, 32),
-    "deit_tiny": timm_model("deit_tiny_patch16_224"),
-    "mixer_s32": timm_model("mixer_s32_224", 224, 4),
-    "bert": hf_model("Bert", **SMALL),
-    "roberta": hf_model("Roberta", **{**SMALL, "max_position_embeddings": 130}),
-    "electra": hf_model("Electra", **SMALL, embedding_size=128),
-    "distilbert": hf_model(
-        "DistilBert",
-        vocab_size=1000,
-        dim=128,
-        n_layers=3,
-        n_heads=4,
-        hidden_dim=512,
-        dropout=0.0,
-        attention_dropout=0.0,
-    ),
-    "gpt2": hf_model("GPT2", **GPT, use_cache=False),
-    "opt": hf_model(
-        "OPT",
-        vocab_size=1000,
-        hidden_size=128,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        ffn_dim=512,
-        word_embed_proj_dim=128,
-        use_cache=False,
-        dropout=0.0,
-        attention_dropout=0.0,
-    ),
+    **{name: timm_model(*given) for name, given in NETWORKS.items()},
+    **{name: hf_model(**given) for name, given in TRANSFORMERS.items()},
     "mlp": mlp(512, 1024, 1024, 100),
     "mlp_wide": mlp(784, 4096, 4096, 10, batch=256),
     "mlp_deep": mlp(256, *([256] * 24), 10, batch=512),
     "unet": unet(),
     "unet_wide": unet(48),
 }
-
-
-BASES, CONFIGURATIONS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).values()
 
 
 def result(outputs: Any) -> torch.Tensor:

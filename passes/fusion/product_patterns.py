@@ -88,11 +88,9 @@ def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
 
 def gemm(node: Node, near: Neighbourhood) -> Nodes | None:
     """Match a rank-2 product and a bias. Source: onnxruntime MatMulAddFusion."""
-    type_ = node.results[0].type if node.results else None
     # Gemm of ONNX has no batch axes
-    if not isinstance(type_, TensorType) or type_.rank != 2:
-        return None
-    return linear_bias(node, near)
+    is_matrix = node.results and len(node.results[0].shape or ()) == 2
+    return linear_bias(node, near) if is_matrix else None
 
 
 def gemm_activation(node: Node, near: Neighbourhood) -> Nodes | None:

@@ -139,10 +139,8 @@ class Around:
         """
         kernel, anchor = self.kernel, self.kernel.anchor
         if kernel.pattern == "linear":
-            adds = [n for n in kernel.nodes if isinstance(n.op, Add)]
-            each = [v for n in adds for v in n.inputs if v is not None]
-            rows = [v for v in each if v.weight is not None or len(v.shape or ()) == 1]
-            return rows[0] if rows else None
+            each = (v for n in kernel.nodes if isinstance(n.op, Add) for v in n.inputs if v)
+            return next((v for v in each if v.weight or len(v.shape or ()) == 1), None)
         for node in reversed(kernel.folded):
             if isinstance(node.op, Add):
                 return next((v for v in node.inputs if v is not None and v.weight), None)

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
-from perfc.ir import DType, Env, Kind, Module, Numbers, Op, TensorType, Value, cached_entity
+from perfc.ir import DType, Env, Kind, Module, Numbers, Op, Value, cached_entity
 from perfc.ir.ops.convolution.conv_grad import ConvDataGrad, ConvFilterGrad, ConvGrad
 from perfc.ir.ops.movement.pad import Pad
 from perfc.ir.problem import Product, Rows, SlidingWindow, Span
@@ -294,8 +294,7 @@ class Launching:
         dtype = kernel.mac_dtype
         if kernel.kind is Kind.NORMALIZATION:
             # the type of the parameters decides on the library
-            types = [v.type for v in kernel.anchor.inputs[1:2] if v is not None]
-            is_half = any(isinstance(t, TensorType) and t.dtype in HALVES for t in types)
+            is_half = any(v.dtype in HALVES for v in kernel.anchor.inputs[1:2] if v is not None)
             return Arithmetic.HALF if is_half else Arithmetic.F32
         if dtype in HALVES:
             return Arithmetic.HALF if dtype.code in self.units else Arithmetic.F32

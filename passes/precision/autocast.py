@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import ClassVar
 
-from perfc.ir import Dim, DType, Kind, Module, Node, TensorType, Value, frozen, record
+from perfc.ir import Dim, DType, Kind, Module, Node, Value, frozen, record
 
 from .. import Analysis
 from ..fusion.fuse import Fuse
@@ -69,10 +69,7 @@ class StoredTypes:
 
     def of(self, value: Value) -> DType:
         """Return the element type in which a value is stored."""
-        dtype = self.types.get(value)
-        if dtype is None and isinstance(value.type, TensorType):
-            dtype = value.type.dtype
-        return dtype or DType.UNKNOWN
+        return self.types.get(value, value.dtype)
 
 
 @frozen
@@ -108,27 +105,20 @@ class Autocast(Analysis[StoredTypes]):
                 result = DType.F32
             for node in kernel.nodes:
                 for v in node.results:
-                    if isinstance(v.type, TensorType) and is_wide_float(v.type.dtype):
+                    if is_wide_float(v.dtype):
                         types[v] = result
         return StoredTypes(narrow, types, policies)
 
 
 def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
     """Return the type after promotion: that of the widest operand with rank above 0."""
-    reads = [v for v in kernel.reads if isinstance(v.type, TensorType)]
-    floats = [v for v in reads if is_wide_float(_type(v).dtype) and _takes_part(_type(v))]
+    floats = [v for v in kernel.reads if is_wide_float(v.dtype) and _takes_part(v.shape or ())]
     if kernel.anchor.op.kind in FIRST_ONLY:
         floats = floats[:1]
-    dtypes = [types.get(v, _type(v).dtype) for v in floats]
+    dtypes = [types.get(v, v.dtype) for v in floats]
     return max(dtypes, key=lambda d: d.bits, default=DType.F32)
 
 
-def _type(v: Value) -> TensorType:
-    assert isinstance(v.type, TensorType)
-    return v.type
-
-
 @lru_cache(maxsize=1 << 12)
-def _takes_part(type_: TensorType) -> bool:
-    shape: tuple[Dim, ...] = type_.shape or ()
+def _takes_part(shape: tuple[Dim, ...]) -> bool:
     return any(d != 1 for d in shape)
