@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import field
 
-from perfc.ir import Graph, Kind, Node, TensorType, Value, mutable
+from perfc.ir import Graph, Kind, Node, Value, mutable
 from perfc.ir.ops.elementwise.elementwise import Div, Mul
 
 from ..runtimes import Runtime
@@ -146,8 +146,8 @@ def has_stored_contents(node: Node, near: Neighbourhood) -> bool:
 
 def is_channelwise(v: Value, axis: int = -1) -> bool:
     """Return True if a stored operand has one element for each position of ``axis``."""
-    if v.weight is None or not isinstance(v.type, TensorType) or v.type.shape is None:
+    shape = v.shape
+    if v.weight is None or shape is None:
         return False
-    shape = v.type.shape
     wide = [i - len(shape) for i, d in enumerate(shape) if d != 1]
     return not wide or wide == [axis]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfc.ir import Kind, Node, TensorType, Value
+from perfc.ir import Kind, Node, Value
 from perfc.ir.ops.contraction.matmul import Gemm
 from perfc.ir.ops.elementwise.activation import (
     Elu,
@@ -77,12 +77,10 @@ def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
     rows = []
     for one in (other, node):
         right = one.inputs[1] if len(one.inputs) > 1 else None
-        type_ = one.results[0].type if one.results else None
-        if right is None or near.root(right).weight is None:
+        shape = one.results[0].shape if one.results else None
+        if right is None or near.root(right).weight is None or not shape:
             return False
-        if not isinstance(type_, TensorType) or not type_.shape:
-            return False
-        rows.append((type_.dtype, *type_.shape[:-1]))
+        rows.append((one.results[0].dtype, *shape[:-1]))
     return rows[0] == rows[1]
 
 
@@ -145,8 +143,8 @@ def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
     if not _has_stored_filters(node):
         return None
     members = [node]
-    rank = node.results[0].type.rank if isinstance(node.results[0].type, TensorType) else None
-    while rank is not None:
+    shape = node.results[0].shape
+    while shape is not None:
         following = conv_norm_after(members[-1], near)
         if following is None:
             following = near.lone(members[-1].results[0])
@@ -155,7 +153,7 @@ def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
             stored = near.stored(following)
             if len(stored) != 1 or len(near.computed(following)) != 1:
                 break
-            if not is_channelwise(stored[0], 1 - rank):
+            if not is_channelwise(stored[0], 1 - len(shape)):
                 break
         members.append(following)
     return members

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from perfc.ir import DType, Module, TensorType, record
+from perfc.ir import DType, Module, record
 
 from ..fusion.fuse import Fuse
 from ..fusion.kernel import Kernel
@@ -60,11 +60,11 @@ def casts_before(
     policy = Policy.NARROW if kernel.kind in NARROW_KINDS else policy
     for i, v in enumerate(kernel.reads):
         before = stored.of(v)
-        if not before.is_float or not isinstance(v.type, TensorType):
+        if not before.is_float:
             continue
         is_activation = v.weight is None
         after = before
-        if policy is Policy.NARROW and before.bits > NARROW_BITS and v.type.shape:
+        if policy is Policy.NARROW and before.bits > NARROW_BITS and v.shape:
             after = stored.narrow
         elif policy is Policy.WIDE and before.bits <= NARROW_BITS and is_activation:
             after = DType.F32
