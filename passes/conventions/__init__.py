@@ -194,6 +194,4 @@ def _names(node: Node) -> Sequence[str]:
 
 def _elements(values: Inputs) -> Dim:
     first = values[0] if values else None
-    if first is None or not isinstance(first.type, TensorType):
-        return 0
-    return first.type.numel or 0
+    return (first.numel or 0) if first is not None else 0
