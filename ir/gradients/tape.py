@@ -36,9 +36,9 @@ def shape_of(v: Value) -> Shape:
     Raises:
         ValueError: its rank is unknown.
     """
-    if v.shape is None:
+    if not isinstance(v.type, TensorType) or v.type.shape is None:
         raise ValueError(f"the rank of {v.name} is not known")
-    return v.shape
+    return v.type.shape
 
 
 def title_of(op: Op) -> str:

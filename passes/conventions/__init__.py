@@ -194,4 +194,6 @@ def _names(node: Node) -> Sequence[str]:
 
 def _elements(values: Inputs) -> Dim:
     first = values[0] if values else None
-    return (first.numel or 0) if first is not None else 0
+    if first is None or not isinstance(first.type, TensorType):
+        return 0
+    return first.type.numel or 0

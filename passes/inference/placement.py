@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from perfc.ir import Node, Value, evaluate, normal_axis, record
+from perfc.ir import Node, TensorType, Value, evaluate, normal_axis, record
 from perfc.ir.ops.movement.gather import Gather
 from perfc.ir.ops.movement.movement import Expand, Transpose
 from perfc.ir.ops.movement.slice import Slice, Split, positions
@@ -49,8 +49,9 @@ class Placements:
 
     def shape(self, v: Value) -> Extents | None:
         """Return extents as numbers; None for an unknown rank."""
-        shape = v.shape
-        return None if shape is None else tuple([int(evaluate(d, self.env)) for d in shape])
+        if not isinstance(v.type, TensorType) or v.type.shape is None:
+            return None
+        return tuple([int(evaluate(d, self.env)) for d in v.type.shape])
 
     def of(self, v: Value, root: Value) -> Axes | None:
         """Return the elements of ``root`` that ``v`` shows; None if they are not known."""

@@ -267,7 +267,6 @@ class Launching:
         key = kernel.identity, self.is_reordered(kernel)
         if key not in self.rules:
             traits, arithmetic = self.traits(kernel, is_reordered=key[1]), self.arithmetic(kernel)
-            traits = traits._replace(bf16=kernel.mac_dtype is DType.BF16)
             # TorchInductor copies on processors as on NVIDIA's GPUs
             maker = "NVIDIA" if self.machine.kind == "cpu" else self.machine.vendor
             rules = rules_of(self.table.runtime, operation, maker, arithmetic)
@@ -280,7 +279,7 @@ class Launching:
         Of what rules compare, all else is equal in equal kernels.
         """
         match kernel.problem:
-            case SlidingWindow() | Rows(span=Span.CHANNEL):
+            case SlidingWindow():
                 # cuDNN brings the gradient of the result into the order of the feature map
                 v = kernel.anchor.inputs[FEATURE_MAPS.get(type(kernel.anchor.op), 0)]
                 if v is None or self.strides is None:
@@ -321,7 +320,7 @@ class Launching:
                     strided=is_reordered,
                 )
             case _:
-                return KernelTraits(capability=capability, channels_last=is_reordered)
+                return KernelTraits(capability=capability)
 
     def of_window(
         self, w: SlidingWindow, capability: float, *, is_last: bool, merged: bool

@@ -185,10 +185,12 @@ class FilterExtents(NamedTuple):
 def _window(node: Node) -> FilterExtents | None:
     """Return the window of a convolution with stored, dense, centred filters, else None."""
     op, w = node.op, node.inputs[1] if len(node.inputs) > 1 else None
-    if not isinstance(op, Conv) or w is None or w.weight is None or w.shape is None:
+    if not isinstance(op, Conv) or w is None or w.weight is None:
         return None
-    extents = [d for d in w.shape[2:] if isinstance(d, int)]
-    rank = len(w.shape) - 2
+    if not isinstance(w.type, TensorType) or w.type.shape is None:
+        return None
+    extents = [d for d in w.type.shape[2:] if isinstance(d, int)]
+    rank = len(w.type.shape) - 2
     if len(extents) != rank or op.auto_pad not in ("", "NOTSET"):
         return None
     if any(d != 1 for d in op.dilations) or any(e % 2 == 0 for e in extents):

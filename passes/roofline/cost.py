@@ -20,7 +20,7 @@ from perfc.ir.symbolic.dim import Dim, interval, symbols
 from perfc.ir.symbolic.evaluate import Numbers
 from perfc.ir.symbolic.fresh import numbering
 from perfc.ir.syntax.text import free_symbols
-from perfc.ir.tensors.types import SequenceType
+from perfc.ir.tensors.types import SequenceType, TensorType
 
 from .. import Analysis
 from ..manager import Analyses
@@ -384,9 +384,9 @@ def _goes_on(node: Node) -> bool:
 
 def _scan_count(scan: Scan, node: Node) -> Dim | None:
     for i, v in enumerate(node.inputs[len(node.inputs) - scan.num_scan_inputs :]):
-        shape = v.shape if v else None
-        if not shape:
+        if v is None or not isinstance(v.type, TensorType) or not v.type.shape:
             continue
+        shape = v.type.shape
         if scan.has_batch:
             return shape[0] * shape[1] if len(shape) > 1 else None
         axis = scan.scan_input_axes[i] if i < len(scan.scan_input_axes) else 0

@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import Enum
 from functools import cache
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from perfc.common.fitted import data_next_to
 from perfc.ir import record
@@ -66,7 +66,6 @@ class KernelTraits(NamedTuple):
         strided: 1 if a product's left operand is no dense tensor.
         copied_weights: 1 if the filters lie in another order than the feature map.
         merged: 1 for a kernel that also runs the operators after it.
-        bf16: 1 for a first operand of that type.
     """
 
     window: float = 1
@@ -84,7 +83,6 @@ class KernelTraits(NamedTuple):
     strided: float = 0
     copied_weights: float = 0
     merged: float = 0
-    bf16: float = 0
 
 
 @record
@@ -124,23 +122,33 @@ class LaunchRule:
 def rules(*groups: str) -> tuple[LaunchRule, ...]:
     """Return the rules of groups of ``_launch_rules.toml``, in their order."""
     table = data_next_to(__file__)
-    return tuple([_rule(dict(row)) for group in groups for row in table[group]])
+    return tuple([_rule(**row) for group in groups for row in table[group]])
 
 
-def _rule(row: dict[str, Any]) -> LaunchRule:
-    first, last, types, where = (
-        row.pop(name, "").upper().split() for name in ("before", "after", "types", "where")
+def _rule(
+    operation: str,
+    types: str = "",
+    where: str = "",
+    before: str = "",
+    after: str = "",
+    algorithm: str = "",
+    maker: str = "NVIDIA",
+    *,
+    by_group: bool = False,
+) -> LaunchRule:
+    first, last = (
+        tuple([Helper[name.upper()] for name in text.split()]) for text in (before, after)
     )
-    ranges = (condition.partition("=") for condition in where)
-    algorithm = row.pop("algorithm", "")
+    ranges = (condition.partition("=") for condition in where.split())
     return LaunchRule(
-        RuleOperation[row.pop("operation").upper()],
-        frozenset(map(Arithmetic.__getitem__, types)),
-        tuple([(name.lower(), _range(text)) for name, _, text in ranges]),
-        tuple(map(Helper.__getitem__, first)),
-        tuple(map(Helper.__getitem__, last)),
+        RuleOperation[operation.upper()],
+        frozenset([Arithmetic[name.upper()] for name in types.split()]),
+        tuple([(name, _range(text)) for name, _, text in ranges]),
+        first,
+        last,
         ConvAlgorithm[algorithm.upper()] if algorithm else None,
-        **row,
+        maker,
+        by_group,
     )
 
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from perfc.common.fitted import constants_next_to
-from perfc.ir import Kind, Numbers, Op
-from perfc.ir.ops.convolution.pool import MaxPool
+from perfc.ir import Kind, Numbers, Op, bits_of
 from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.cast import Cast
 from perfc.ir.ops.elementwise.rounding import Erf
 from perfc.ir.ops.movement.slice import Concat
-from perfc.ir.ops.normalization.normalization import BatchNormalization, RMSNormalization
+from perfc.ir.ops.normalization.normalization import BatchNormalization
 from perfc.ir.problem import Attention, Product, Rows, SlidingWindow, Span
 from perfc.ir.problem.backward import forward_of
 from perfc.ir.problem.window import WindowOperation
@@ -39,33 +38,33 @@ BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
 """The same of 16 bits before the capability that copies boxes of 128 bytes; and Ada's."""
 LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
-"""Channels of an image in a block, of bytes (CHW4), and elements of a window of patches."""
-ERF_ALU = 40.0  # of the error function, an assumption: 20 instructions of multiply and add
+"""Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
+patches."""
+ERF_ALU = 40.0
+"""Operations of the error function, an assumption: 20 instructions of multiply and add."""
 IMAGE_CHANNELS, IMAGE_TAPS = 4, 25
 """Most channels and elements of a window that cuDNN convolves on vector units in every type."""
-UNALIGNED, PAIRS = "unaligned product", "product of pairs"
-"""Classes of products with an odd extent, and with one that whole vectors cannot load."""
-BATCH_NORMS: Mapping[ConvAlgorithm | None, str] = {
-    ConvAlgorithm.DIRECT_LAST: "batch normalization channels last",
-    ConvAlgorithm.HEURISTIC: "batch normalization of vectors",
-}
-"""Classes of PyTorch's own kernel and of cuDNN's where the channels are the densest axis."""
-WARP = 32
+UNALIGNED = "unaligned product"
+"""Class of products with an extent that vectors cannot load whole."""
 TILE = 128  # rows and columns that a block of threads computes
-BLOCKS = 8  # of threads that run on a multiprocessor at the same time
-BLOCK = 32  # channels, positions that a block transposes. Source: cuDNN, nchwToNhwcKernel
-FEW_ROWS = 16  # that one block gathers one after another. Source: PyTorch, Indexing.cu
-WARP_COLUMNS = 2048  # that softmax holds in registers. Source: PyTorch 2.11, SoftMax.cu
-VECTOR_COLUMNS = 4  # that normalization loads at once. Source: PyTorch, layer_norm_kernel.cu
-VECTOR_BYTES = 16  # of the widest load; rows of no multiple of it start misaligned
+BLOCKS = 8
+"""Blocks of threads that run on a multiprocessor at the same time."""
+BLOCK = 32
+"""Channels and positions that one block of threads transposes. Source: cuDNN, nchwToNhwcKernel."""
+FEW_ROWS = 16
+"""Most rows that one block of threads gathers one after another. Source: PyTorch, Indexing.cu."""
+WARP_COLUMNS = 1024
+"""Longest row that softmax reads once into registers. Source: PyTorch, SoftMax.cu."""
+VECTOR_COLUMNS = 4
+"""Columns that normalization loads as one vector. Source: PyTorch, layer_norm_kernel.cu."""
+VECTOR_BYTES = 16
+"""Width of the widest load; rows that are no multiple of it start misaligned."""
 _FITTED = constants_next_to(__file__)
 _START, _CACHED = _FITTED["amd_paces"].numbers
 AMD_PACES = {Resource.RAMP: _START, Resource.CACHE: _CACHED, Resource.PADDED: _CACHED}
 """Times of resources on GPUs of AMD over those on NVIDIA's at the rates of their sheets."""
 GROUP_BLOCK, GROUPED_TF32, GROUPED_F32 = _FITTED["grouped_blocks"].numbers
 """Filters and channels of a group in whole blocks, and times of TF32 and f32 over those of f16."""
-MANY_IMAGES = 8  # with a kernel of their own for channels last in 16 bits; 2 have none
-GROUP_TILE = 64  # channels that a result in 16 bits sums over at least, zeros between groups
 OLD_BYTES, NEW_BYTES = _FITTED["bytes_per_joule"].numbers
 """Products of bytes over those of 16 bits at the limit of power, before Ada and since."""
 Classified: TypeAlias = "tuple[str, Amounts] | tuple[str, Amounts, Tiles] | None"
@@ -227,31 +226,27 @@ def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
     if (is_transposed and not bound.is_gradient) or not taps or not positions:
         return None
     is_last = bound.kernel.algorithm is ConvAlgorithm.DIRECT_LAST
-    each = {Resource.TAPS: results * taps * cycle_s, Resource.LONGEST: taps / sheet.clock_hz}
-    last = " channels last" * is_last
     if problem.form is WindowOperation.POOL:
-        # a thread takes the maximum of four positions, of a channel of up to four warps'
-        each[Resource.LONGEST] *= min(math.ceil(at(problem.out_channels) / WARP), 4)
-        name = "maximum" if last and isinstance(bound.kernel.anchor.op, MaxPool) else "pool"
-        return name + last, {Resource.ELEMENTS: results * cycle_s, **each}
+        if is_last:
+            # vectors of channels
+            results *= bits_of(stored_type(bound.kernel.reads[0])) / VECTOR_BYTES / 8
+        amounts = {Resource.ELEMENTS: results, Resource.TAPS: results * taps}
+        return "pool", {r: cycle_s * amount for r, amount in amounts.items()}
     depth = at(problem.depth)
     # filters of one channel have no depth to sum over, as those of one group of a launch by group
     if problem.is_depthwise or depth <= 1:
-        images = (shape(bound.kernel.anchor.inputs[0], at) or (1,))[0]
-        name = "depthwise convolution"
-        if last:
-            is_many = dtype == "half" and images >= MANY_IMAGES
-            name += " of many images" if is_many else " of wide windows" * (taps > IMAGE_TAPS)
-        elif problem.is_depthwise and bound.kernel.algorithm is ConvAlgorithm.HEURISTIC:
-            # tiles of the feature map are loaded whole
-            each[Resource.ELEMENTS] = results * problem.stride * cycle_s
-            name = "tiled " + name
-        return name + last, each
+        if not is_last:
+            return "depthwise convolution", {Resource.TAPS: results * taps * cycle_s}
+        # pairs of halves in one instruction
+        each = results * taps * cycle_s * (0.5 if dtype == "half" else 1)
+        return "depthwise convolution channels last", {Resource.TAPS: each}
     if problem.groups > 1:
-        wide = max(depth / GROUP_TILE, 1.0) if dtype == "half" else depth * GROUPED_F32
-        if dtype == "tf32":
-            wide = math.ceil(depth / GROUP_BLOCK) * GROUP_BLOCK * GROUPED_TF32
-        return "grouped convolution", {Resource.TAPS: results * taps * wide * cycle_s}
+        filters = math.ceil(at(problem.filters) / GROUP_BLOCK) * GROUP_BLOCK
+        of_units = {"half": (GROUP_BLOCK, 1), "tf32": (GROUP_BLOCK, GROUPED_TF32)}
+        block, slower = of_units.get(dtype, (1, GROUPED_F32))
+        per_group = filters * math.ceil(depth / block) * block
+        products = positions * problem.groups * per_group * taps * slower
+        return "grouped convolution", {Resource.TAPS: products * cycle_s}
     if 1 < taps <= IMAGE_TAPS and depth <= IMAGE_CHANNELS:
         extents = positions, math.ceil(at(problem.filters) / 32) * 32, depth * taps, 1
         return "image convolution", *_tiles(extents, launch, (1,), is_vector=True)
@@ -287,40 +282,41 @@ def _rows(problem: Rows, launch: SingleLaunch) -> Classified:
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if not rows or not elements:
         return None
-    cycle_s, op = sheet.cycle_s, kernel.anchor.op
-    name = "row normalization"
-    if problem.span is Span.CHANNEL:
-        extents = shape(kernel.anchor.inputs[0], at) or (1, 1)
-        # channels of single positions lie side by side, so that blocks take many of them
-        planes = math.prod(extents[:2]) if math.prod(extents[2:]) > 1 else 0
-        each = {Resource.ROWS: planes * cycle_s}
-        if bound.is_gradient or (isinstance(op, BatchNormalization) and op.training_mode):
-            # sums over the batch first, then the result: operands are read twice
-            again = bound.counts.read_bytes / bound.counts.nbytes * launch.spilled_bytes
-            device_s = (again + launch.spilled_bytes) / reach.memory_bytes_per_s(sheet)
-            each |= {Resource.ELEMENTS: 2 * elements * cycle_s, Resource.DEVICE: device_s}
-        # blocks of threads share the images of vectors, not their pixels
-        each[Resource.LONGEST] = elements / extents[0] / sheet.clock_hz
-        return BATCH_NORMS.get(kernel.algorithm, "batch normalization"), each
+    cycle_s = sheet.cycle_s
+    name = "softmax" if kernel.kind is Kind.SOFTMAX else "row normalization"
+    match problem.span:
+        case Span.CHANNEL:
+            extents = shape(kernel.anchor.inputs[0], at) or (1, 1)
+            # channels of single positions lie side by side, so that blocks take many of them
+            planes = math.prod(extents[:2]) if math.prod(extents[2:]) > 1 else 0
+            each = {Resource.ROWS: planes * cycle_s}
+            op = kernel.anchor.op
+            if bound.is_gradient or (isinstance(op, BatchNormalization) and op.training_mode):
+                # sums over the batch first, then the result: operands are read twice
+                again = bound.counts.read_bytes / bound.counts.nbytes * launch.spilled_bytes
+                device_s = (again + launch.spilled_bytes) / reach.memory_bytes_per_s(sheet)
+                each |= {Resource.ELEMENTS: 2 * elements * cycle_s, Resource.DEVICE: device_s}
+            return "batch normalization", each
+        case Span.GROUP:
+            name = "group normalization"
     columns = elements / rows
     blocks = math.ceil(rows / BLOCKS / sheet.sm_count)
     longest = blocks * columns / sheet.clock_hz
-    if kernel.kind is Kind.SOFTMAX:
-        if columns > WARP_COLUMNS:  # two sums over a block of threads each
-            return "softmax", {Resource.WAVES: rows * 1e3 * cycle_s}
-        held = rows * 2 ** math.ceil(math.log2(columns))
-        return "softmax of a warp", {Resource.ROWS: rows * cycle_s, Resource.TAPS: held * cycle_s}
-    if problem.span is Span.GROUP:
+    if name == "softmax":
+        # rows of several warps have two sums over a block of threads each
+        wide = rows * 1e3 if columns > WARP_COLUMNS else 0.0
+        return name, {Resource.ROWS: rows * cycle_s, Resource.WAVES: wide * cycle_s}
+    if name == "group normalization":
         missing = launch.beyond_bytes / bound.counts.nbytes
-        return "group normalization", {Resource.LONGEST: longest * (1 + missing)}
-    if columns % VECTOR_COLUMNS:  # statistics are a launch of their own
-        name = "unaligned normalization"
-    elif isinstance(op, RMSNormalization):
-        name = "root mean square"
+        return name, {Resource.LONGEST: longest * (1 + missing)}
+    is_odd = columns % VECTOR_COLUMNS > 0
     return name, {
+        # statistics of rows that vectors cannot load are a launch of their own
+        Resource.RAMP: 2e-6 if is_odd else 1e-6,
         Resource.ROWS: rows * cycle_s,
         Resource.REREAD: bound.counts.read_bytes / sheet.l2_bytes_per_s,
         Resource.LONGEST: longest,
+        Resource.UNALIGNED: elements * cycle_s if is_odd else 0.0,
     }
 
 
@@ -330,8 +326,7 @@ def _product(problem: Product, launch: SingleLaunch) -> Classified:
     if problem.weight_bits or problem.is_grouped or not launch.bound.counts.mac:
         return None
     whole = 8 if launch.dtype == "half" else 4
-    width = math.gcd(int(n), int(k), whole)
-    name = "product" if width == whole else PAIRS if width * whole > 8 else UNALIGNED
+    name = "product" if math.gcd(int(n), int(k), whole) == whole else UNALIGNED
     return name, *_tiles((m, n, k, batch), launch)
 
 
@@ -374,13 +369,11 @@ def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
     filled = math.ceil(blocks / sheet.sm_count)
     rate = _rate(launch)
     depth = math.ceil(keys / TILE) * TILE
-    has_mask = launch.bound.kernel.anchor.inputs[3:4] not in ((), (None,))
     flop = share * 2 * TILE * depth * sum(widths)
     return "attention", {
         Resource.WAVES: filled * 1e3 / sheet.clock_hz,
         Resource.PRODUCTS: filled * flop * sheet.sm_count / rate,
         Resource.ROWS: blocks * TILE * share * depth * sheet.cycle_s,
-        Resource.INDEXED: has_mask * blocks * TILE * depth * sheet.cycle_s,
     }
 
 

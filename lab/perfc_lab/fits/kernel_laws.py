@@ -29,7 +29,6 @@ from perfc.analyzers.estimators.laws.law import FILE, KernelLaw, within_power
 from perfc.analyzers.estimators.laws.resource import KernelResources, Resource
 from perfc.analyzers.estimators.laws.resources import resources_of
 from perfc.analyzers.features.sheet import Sheet
-from perfc.common.fitted import data_next_to
 from perfc.errors import TargetError
 from perfc.ir import DType, Module, Numbers, record
 from perfc.machine import load_machine
@@ -57,15 +56,46 @@ ALSO: Mapping[tuple[str, ...], str] = {("convolution", "f32"): "image convolutio
 """Classes that a law is fitted to as well, as their kernels run on the same units."""
 MOST_AROUND = 0.8
 """Largest share of an operator's time in the launches around it."""
+STREAM = (Resource.RAMP, Resource.CACHE, Resource.DEVICE)
 Array = NDArray[np.float64]
-CLASSES = {
-    (c["name"], *c["types"].split()): tuple(map(Resource, c["terms"].split()))
-    for c in data_next_to(__file__)["classes"]
+R = Resource
+CLASSES: dict[tuple[str, ...], tuple[Resource, ...]] = {
+    ("elementwise", "half", "f32"): (*STREAM, R.OPERATIONS, R.CONVERTED, R.INDEXED, R.CROSSED),
+    ("movement", "half", "f32"): (*STREAM, R.INDEXED, R.CROSSED),
+    ("concatenation", "half", "f32"): (*STREAM, R.INDEXED),
+    ("layout", "half", "f32"): (R.RAMP, R.PADDED),
+    ("statistics", "half", "f32"): (R.RAMP, R.CACHE),
+    ("fill", "half", "tf32", "f32", "i32"): (R.RAMP,),
+    ("gather", "half", "f32"): (*STREAM, R.LONGEST),
+    ("element gather", "half", "f32"): (R.RAMP, R.ELEMENTS),
+    ("batch normalization", "half", "f32"): (R.RAMP, R.ELEMENTS, R.ROWS, R.DEVICE),
+    ("row normalization", "half", "f32"): (*STREAM, R.ROWS, R.LONGEST, R.UNALIGNED, R.REREAD),
+    ("group normalization", "half", "f32"): (*STREAM, R.LONGEST),
+    ("softmax", "half", "f32"): (*STREAM, R.ELEMENTS, R.ROWS, R.WAVES),
+    ("pool", "half", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
+    ("depthwise convolution", "half", "tf32", "f32"): (R.RAMP, R.ELEMENTS, R.TAPS, R.DEVICE),
+    ("depthwise convolution channels last", "half", "tf32", "f32"): (R.RAMP, R.TAPS, R.DEVICE),
+    ("image convolution", "half", "tf32", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("convolution", "half"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("convolution", "tf32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("convolution", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("pointwise convolution", "half", "tf32"): (
+        *STREAM,
+        R.PRODUCTS,
+        R.WAVES,
+        R.LONGEST,
+        R.UNALIGNED,
+    ),
+    ("pointwise convolution", "f32"): (*STREAM, R.PRODUCTS, R.WAVES, R.LONGEST),
+    ("grouped convolution", "half", "tf32", "f32"): (R.RAMP, R.TAPS, R.ELEMENTS),
+    ("attention", "half"): (R.RAMP, R.CACHE, R.PRODUCTS, R.WAVES, R.ROWS),
+    ("product", "tf32"): (*STREAM, R.PRODUCTS),
+    ("unaligned product", "tf32"): (*STREAM, R.PRODUCTS),
+    ("unaligned product", "half"): (*STREAM, R.PRODUCTS),
 }
 """Resources of each class, and the element types that have one law together."""
 CALLS = {"mul": ("binary", "mul"), "relu": ("unary", "relu6")}
 """Operators of NeuSight's table, and what they are here."""
-STEADY = ("pointwise", "group_norm")
 CALLED = "NeuSight"
 LONG_US, LAUNCH_S, MOST_CALLS = 120.0, 8e-6, 4
 """Least time of NeuSight's rows that are read, the launch in it, and maximum rows of an
@@ -138,7 +168,7 @@ def row_of(
             return None
         return LawRow(alone[at], time_s, bounds.machine.name, source)
     main = [k for k in bounds.kernels if k.kernel.helper is None]
-    if len(main) != 1 or main[0].launches != 1:
+    if len(main) != 1:
         return None
     (subject,) = resources_of([(main[0], at_sizes, indexed, crossed)], sheet)
     others = tuple([s for of, s in helpers if of is not None and s is not None])
@@ -153,25 +183,10 @@ def operators(chosen: Sequence[h200_operators.OperatorRow]) -> Iterator[LawRow]:
         shares = {"indexed": 1.0} if "bcast" in str(r.params.get("op")) else {}
         bounds = launches_of(r.module, "h200", tf32=r.dtype == "tf32", is_last=r.is_last)
         made = row_of(bounds, r.time_s, DRAWN, **shares)
-        if made is not None and r.kernels:
-            own_us = [
-                us + h200_operators.GAP_US
-                for name, us in r.kernels
-                if not any(h in name for h in AROUND)
-            ]
-            is_tuned = r.params.get("tuned") and r.family != "depthwise"
-            is_rough = r.family == "grouped" and r.dtype[-2:] != "16"
-            is_point = r.family == "depthwise" and r.is_last and r.params["k"] == 1
-            if not (is_tuned or is_point or is_rough) and len(own_us) <= (
-                1 if "groups" in r.params else 2
-            ):
-                yield replace(made, time_s=sum(own_us) * 1e-6, others=())
-        elif made is not None:
+        if made is not None:
             yield made
 
 
-AROUND = ("ToN", "Mem", "convertTensor", "elementwise_kernel")
-"""Parts of names of the kernels around that of an operator."""
 HELPERS = {
     "layout in": (Helper.LAYOUT, 0),
     "layout out": (Helper.LAYOUT, -1),
@@ -271,7 +286,7 @@ def alone(rows: Sequence[LawRow], known: Mapping[str, LawFit]) -> list[LawRow]:
 def fitted(rows: Sequence[LawRow], terms: Sequence[Resource]) -> LawFit:
     """Return the law of one class, without its spread, and the errors of rows left out."""
     seconds = [r.subject.seconds for r in rows]
-    x = np.array([[s.get(term, 0.0) for term in (*terms, Resource.POWER)] for s in seconds])
+    x = np.array([[s.get(term, 0.0) for term in (*terms, R.POWER)] for s in seconds])
     time_s = np.array([r.time_s for r in rows])
     # waves of tiles start one after another
     orders = ORDERS[:1] if Resource.WAVES in terms else ORDERS
@@ -344,8 +359,6 @@ def main() -> None:
     options = parser.parse_args()
     launches = list(operators(h200_operators.halves()[0]))
     launches += operators(list(h200_operators.rows(h200_operators.SWEEP)))
-    drawn = h200_operators.halves(h200_operators.LAWS)[0]
-    launches += operators([r for r in drawn if r.family not in STEADY])
     for path in sorted(TRACES.glob("*.json.gz")):
         launches += traced(path, 2)
     for path in options.traces:

@@ -33,9 +33,6 @@ LAWS = FILE.with_name("laws.csv.gz")
 """Operators with the kernels of one call."""
 _DATA = data_next_to(__file__)
 NAMES, EXTENTS, KINDS = _DATA["names"], _DATA["extents"], _DATA["kinds"]
-GAP_US = 0.3
-"""Microseconds between two nodes of a recorded graph, by which short element-wise operators take
-longer in `FILE` than in `LAWS`."""
 csv.field_size_limit(1 << 30)  # hundreds of kernels of one call
 
 
@@ -94,8 +91,7 @@ def _recorded(row: Mapping[str, str]) -> Iterator[OperatorRow]:
     if module is not None:
         kernels = json.loads(row["kernels"])
         # gaps of the host are in the time of short calls, trials of algorithms in the kernels
-        in_graph_us = sum(time_us + GAP_US for _, time_us in kernels)
-        time_s = min(float(row["hot_us"]), in_graph_us) * 1e-6
+        time_s = min(float(row["hot_us"]), sum(time_us for _, time_us in kernels)) * 1e-6
         yield OperatorRow(row["family"], row["type"], p, module, time_s, kernels)
 
 

@@ -268,7 +268,7 @@ def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:
 
     Heads of keys and values are those of queries, or one that all of them read.
     """
-    if any(not x.shape for x in (q, k, v)):
+    if any(not isinstance(x.type, TensorType) or not x.type.shape for x in (q, k, v)):
         return False
     of_q, of_k, of_v = shape_of(q), shape_of(k), shape_of(v)
     axis = softmax.op.axis if isinstance(softmax.op, Softmax) else None

@@ -13,7 +13,7 @@ from perfc.errors import ModelError
 from perfc.frontend.config import LanguageModel, ServingPrecision, WeightFormat, usual_sequence
 from perfc.frontend.config.lowering.parts import embedding_part, head_part, layer_part
 from perfc.frontend.config.model import Experts, Layer, Stack, TokenEmbedding, mixers
-from perfc.ir import Module, evaluate, record
+from perfc.ir import Module, TensorType, evaluate, record
 from perfc.machine import NOTHING, Machine, Reserve, load_machine
 from perfc.machine.parallel import Parallel
 from perfc.passes.runtimes import TRAINER, Steps, Tf32, runtime
@@ -289,7 +289,11 @@ def device_bytes_per_s(machine: Machine) -> float:
 def _layer_bytes(model: LanguageModel, module: Module) -> dict[str, float]:
     """Return the bytes of each stored tensor of a lowered layer, by name."""
     start = f"{model.stacks[0].name}."
-    sizes = [(v.name, v.nbytes) for v in module.graph.weights if v.name.startswith(start)]
+    sizes = [
+        (v.name, v.type.nbytes)
+        for v in module.graph.weights
+        if v.name.startswith(start) and isinstance(v.type, TensorType)
+    ]
     return {name: float(evaluate(n, {})) for name, n in sizes if n is not None}
 
 

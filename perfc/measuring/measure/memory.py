@@ -11,7 +11,7 @@ from enum import Enum
 
 from perfc.common.plain_text import printable
 from perfc.errors import ModelError
-from perfc.ir import Dim, Module, Value, evaluate, record, symbols
+from perfc.ir import Dim, Module, TensorType, Value, evaluate, record, symbols
 from perfc.kernels.backends import host
 from perfc.passes.manager import Analyses
 from perfc.passes.memory.liveness import Liveness
@@ -119,7 +119,7 @@ def check_room(need: Need, where: str = "") -> str:
 
 def _stored_bytes(values: Iterable[Value], env: Mapping[str, int]) -> int:
     """Return the bytes of values whose size is known."""
-    sizes = (v.nbytes for v in values)
+    sizes = (v.type.nbytes for v in values if isinstance(v.type, TensorType))
     return sum(_number(d, env) for d in sizes if d is not None)
 
 

@@ -11,7 +11,7 @@ from perfc.deployment import Deployment
 from perfc.deployment.extents import stood_for
 from perfc.deployment.reading import read
 from perfc.errors import ParseError, PerfcError
-from perfc.ir import Module, Poly
+from perfc.ir import Module, Poly, TensorType
 from perfc.ir.syntax.names import symbol_key, symbol_name
 
 from ..code.model import CodeModel
@@ -152,9 +152,10 @@ def same_symbols(old: Module, new: Module) -> dict[str, str]:
         pairs = [(v, by_name[v.name]) for v in ours if v.name in by_name]
     twins: dict[str, str] = {}
     for a, b in pairs:
-        left, right = a.shape or (), b.shape or ()
-        if len(left) == len(right):
-            for x, y in zip(left, right, strict=True):
+        if not isinstance(a.type, TensorType) or not isinstance(b.type, TensorType):
+            continue
+        if a.type.rank == b.type.rank:
+            for x, y in zip(a.type.shape or (), b.type.shape or (), strict=True):
                 one, two = name_of(x), name_of(y)
                 if one and two and two not in twins.values():
                     twins.setdefault(one, two)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from perfc.ir import Dim, DType, Value
+from perfc.ir import Dim, DType, TensorType, Value
 from perfc.ir.ops.convolution.conv import Conv
 from perfc.ir.ops.elementwise.activation import Gelu
 from perfc.ir.ops.elementwise.elementwise import Mul
@@ -130,7 +130,7 @@ def table_of(b: Builder, name: str, shape: tuple[int, int]) -> Value:
 
 def looked_up(b: Builder, table: Value, ids: Value, width: int, name: str) -> Value:
     """Return rows of a table of tokens."""
-    if table.dtype is not DType.U8:
+    if not isinstance(table.type, TensorType) or table.type.dtype is not DType.U8:
         return b.node(GATHER, (table, ids), name)
     op = GatherBlockQuantized(columns=width)
     return b.node(op, (table, ids, b.buffer("scale.half", (1,), b.half)), name)

@@ -85,8 +85,8 @@ def id_limit(graph: Graph, value: Value, env: Mapping[str, int]) -> int | None:
             op = node.op
             if isinstance(op, Gather) and len(node.inputs) > 1 and node.inputs[1] is v:
                 table = node.inputs[0]
-                if table is not None and table.shape:
-                    limits.append(int(evaluate(table.shape[op.axis], env)))
+                if table is not None and isinstance(table.type, TensorType) and table.type.shape:
+                    limits.append(int(evaluate(table.type.shape[op.axis], env)))
             elif isinstance(op, _PASSING) and node.inputs and node.inputs[0] is v:
                 waiting += [r for r in node.results if r not in seen]
                 seen.update(node.results)
