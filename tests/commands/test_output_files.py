@@ -38,6 +38,8 @@ FOLDERS = {
     "train checkpoint",
     "train gnn-llm",
     "train graph",
+    "train serving",
+    "train training",
     "train trees",
 }
 """Commands whose ``-o`` is a folder."""
