@@ -7,38 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-FAMILIES = (
-    "resnet",
-    "regnet",
-    "mobilenet_v1",
-    "mobilenet_v2",
-    "convnext",
-    "convnextv2",
-    "efficientnet",
-    "bit",
-    "poolformer",
-    "vit",
-    "deit",
-    "beit",
-    "dinov2",
-    "swin",
-    "swinv2",
-    "pvt",
-    "cvt",
-    "levit",
-    "mobilevit",
-    "segformer",
-    "bert",
-    "roberta",
-    "distilbert",
-    "albert",
-    "electra",
-    "mpnet",
-    "gpt2",
-    "opt",
-    "gpt_neox",
-    "qwen2",
-)
+from perfc.common.fitted import data_next_to
+
+FAMILIES: list[str] = data_next_to(__file__)["families"]
 FEWER = {"num_hidden_layers": 4, "n_layer": 4, "n_layers": 4}
 """Layers of families whose layers are equal; others keep their stages."""
 SMALLER = {

@@ -30,7 +30,7 @@ class Block:
 
 
 def module_of(node: Node) -> str | None:
-    """Return the repeated module that a node is in, "" for none, None if no name tells.
+    """Return the repeated module that a node is in, "" for none, None without names.
 
     The module is in the first of these names: the call of checkpointing around the node, a
     parameter that the node reads, the node itself if its name is a path.

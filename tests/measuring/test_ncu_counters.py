@@ -340,5 +340,5 @@ def test_operators_of_a_real_report_have_the_operations_counted_by_hand(tmp_path
     addition = one("CUDAFunctor_add")
     assert (addition.flop[Unit.VECTOR, "f32"], addition.is_bound) == (2 * 4096**2, False)
     assert addition.nbytes[RoofLevel.L1] == 3 * 2 * 4096**2
-    # nobody asked for Hopper's counter of f16
+    # without Hopper's counter of f16
     assert one("nvjet_sm90_hsh").is_bound

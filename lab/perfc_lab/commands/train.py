@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +16,9 @@ from perfc_lab.commands._table import lab_options
 from ._board_options import complain, folder_option, graphs_option, tables_option
 from ._checkpoint import command as checkpoint_command
 from ._gnn_llm import train_command
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @click.group(
@@ -49,6 +54,19 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
         say(str(save(artefact, folder, overwrite=force)))
 
 
+def write_laws(
+    file: Path, folder: Path | None, laws: Mapping[str, DataclassInstance], comment: str
+) -> None:
+    """Write laws to a folder, by default to the file that perfc reads."""
+    from perfc.common.whole_file import write_output
+    from perfc_lab.data.fitted import as_toml
+
+    path = (folder or file.parent) / file.name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_output(path, as_toml(laws, comment))
+    say(str(path))
+
+
 @command.command(
     "serving",
     epilog=examples("train serving --data data", "train serving --data data --output laws"),
@@ -60,23 +78,16 @@ def op(names: tuple[str, ...], data: Path, output: Path | None, force: bool) -> 
 def serving(data: Path, output: Path | None) -> None:
     """Fit the host overhead of serving engines to published runs."""
     from perfc.analyzers.graph.store import write_file
-    from perfc.common.whole_file import write_output
     from perfc.serving import host, offline, power
-    from perfc_lab.data.fitted import as_toml
     from perfc_lab.serving import batch_laws
     from perfc_lab.serving.batches import fixed_batches
     from perfc_lab.serving.scores import gathered, trained, trained_boards, trained_processes
 
     evidence = gathered(data, complain)
     laws = trained(evidence) | batch_laws.trained(list(fixed_batches(data)))
-    path = host.FILE if output is None else output / host.FILE.name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_output(path, as_toml(laws, host.COMMENT))
-    say(str(path))
-    path = path.with_name(power.FILE.name)
-    write_output(path, as_toml(trained_boards(evidence, laws), power.COMMENT))
-    say(str(path))
-    path = path.with_name(offline.FILE.name)
+    write_laws(host.FILE, output, laws, host.COMMENT)
+    write_laws(power.FILE, output, trained_boards(evidence, laws), power.COMMENT)
+    path = (output or offline.FILE.parent) / offline.FILE.name
     write_file(path, offline.written(trained_processes(evidence, laws)))
     say(str(path))
 
@@ -90,15 +101,10 @@ def serving(data: Path, output: Path | None) -> None:
 def training(data: Path, output: Path | None) -> None:
     """Fit the overhead of training runs beyond kernels and links to published runs."""
     from perfc.analyzers.runs.run_law import COMMENT, FILE
-    from perfc.common.whole_file import write_output
-    from perfc_lab.data.fitted import as_toml
     from perfc_lab.distributed.scores import gathered
 
     evidence = gathered(data, complain)
-    path = FILE if output is None else output / FILE.name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_output(path, as_toml(evidence.laws, COMMENT))
-    say(str(path))
+    write_laws(FILE, output, evidence.laws, COMMENT)
 
 
 @command.command(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from perfc.analyzers.features.rows import Protocol
+from perfc.common.fitted import data_next_to
 from perfc.machine import load_machine
 
 from ..data.rows import Rows
@@ -24,21 +25,7 @@ PUBLISHED_TEST = "published_test"
 """Column that is 1 for rows of NeuSight's own test folder: shapes beyond those it trains on."""
 LAYOUTS: Mapping[str, str] = {"bmm": "nn", "linear": "tn"}
 """Layout of the operands of operators; see `operand_layout.layout`."""
-POINTWISE: Mapping[str, tuple[int, int, int, int]] = {
-    "add": (2, 2, 1, 0),
-    "sub": (2, 2, 1, 0),
-    "mul": (2, 2, 1, 0),
-    "div": (2, 2, 0, 1),
-    "pow": (2, 2, 0, 1),
-    "addu": (2, 1, 1, 0),
-    "subu": (2, 1, 1, 0),
-    "mulu": (2, 1, 1, 0),
-    "divu": (2, 1, 0, 1),
-    "powu": (2, 1, 0, 1),
-    "gelu": (1, 1, 4, 1),
-    "relu": (1, 1, 1, 0),
-    "tanh": (1, 1, 0, 1),
-}
+POINTWISE: Mapping[str, list[int]] = data_next_to(__file__)
 """Operands, those of full size, simple and special operations an element, as the IR counts."""
 
 

@@ -177,7 +177,8 @@ def show(comparison: Comparison, form: str, output: Path | None) -> None:
         show_view(
             form,
             output,
-            lambda: to_json(comparison),
-            lambda: to_csv(comparison),
-            lambda: document(comparison, has_bars=form == "text"),
+            comparison,
+            to_json,
+            to_csv,
+            lambda view: document(view, has_bars=form == "text"),
         )

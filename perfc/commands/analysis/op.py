@@ -155,9 +155,10 @@ def show(kernels: Kernels, comparison: Comparison, form: str, output: Path | Non
     show_view(
         form,
         output,
-        lambda: document_text(SCHEMA, KernelView.with_work(comparison, kernels)),
-        lambda: to_csv(comparison),
-        lambda: document(kernels, comparison),
+        comparison,
+        lambda view: document_text(SCHEMA, KernelView.with_work(view, kernels)),
+        to_csv,
+        lambda view: document(kernels, view),
     )
 
 

@@ -64,10 +64,4 @@ def command(
         return
     for line in within(result, seconds_of(slo, "--slo", is_limit=True)) if slo else ():
         say(line, is_error=form != "text")
-    show_view(
-        form,
-        output,
-        lambda: render_json(result),
-        lambda: render_csv(result),
-        lambda: document(result),
-    )
+    show_view(form, output, result, render_json, render_csv, document)

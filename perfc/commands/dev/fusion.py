@@ -45,6 +45,4 @@ def command(
     request = OracleRequest(model, parse_dims(dims), engine)
     compiler = oracle_of(oracle)
     view = FusionView.of(model, oracle, compared(compiler.answer(request), compiler.TABLE))
-    show_view(
-        form, output, lambda: to_json(view), lambda: to_csv(view), lambda: document(view, limit)
-    )
+    show_view(form, output, view, to_json, to_csv, document, limit)

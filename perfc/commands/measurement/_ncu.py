@@ -58,9 +58,11 @@ def show(
     show_view(
         form,
         output,
-        lambda: to_json(result),
-        lambda: to_csv(result),
-        lambda: document(result, top),
+        result,
+        to_json,
+        to_csv,
+        document,
+        top,
     )
     return FINDINGS if result.has_errors else 0
 

@@ -132,7 +132,7 @@ def show_replay(
 
     with reading(place.rpartition("#")[0]):
         made = replayed(place, load_machine(target) if target else None, protocol)
-    show_view(form, output, lambda: to_json(made), lambda: to_csv(made), lambda: document(made))
+    show_view(form, output, made, to_json, to_csv, document)
 
 
 def usual_target(device: str, profiles: tuple[str, ...]) -> str:

@@ -171,10 +171,12 @@ def show_trace(
         show_view(
             form,
             output,
-            lambda: to_json(view),
-            lambda: to_csv(view),
-            lambda: document(view, top),
-            view.notes,
+            view,
+            to_json,
+            to_csv,
+            document,
+            top,
+            notes=view.notes,
         )
         return
     from perfc.measuring.trace.analyses.lanes import lanes_of, to_perfetto
@@ -204,10 +206,12 @@ def show_ranks(
     show_view(
         form,
         output,
-        lambda: to_json(view),
-        lambda: to_csv(view),
-        lambda: document(view, top),
-        view.notes,
+        view,
+        to_json,
+        to_csv,
+        document,
+        top,
+        notes=view.notes,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -111,8 +110,7 @@ def command(
 
         deliver(comparison_page(comparison_of(difference, document(views, limit))), output)
     else:
-        texts = partial(to_json, views), partial(to_csv, views), partial(document, views, limit)
-        show_view(form, output, *texts)
+        show_view(form, output, views, to_json, to_csv, document, limit)
     if strict and not difference.is_complete:
         say("incomplete: totals are lower bounds", is_error=True)
         return INCOMPLETE
@@ -218,10 +216,12 @@ def show_traces(made: TraceDifference, form: str, output: Path | None, limit: in
     show_view(
         form,
         output,
-        lambda: to_json(made),
-        lambda: to_csv(made),
-        lambda: document(made, limit),
-        made.notes,
+        made,
+        to_json,
+        to_csv,
+        document,
+        limit,
+        notes=made.notes,
     )
     return made.is_empty
 

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from perfc.common.plain_text import say
 
@@ -15,6 +15,8 @@ from .report import PIPED_WIDTH, Colour, colour, is_colourful
 
 if TYPE_CHECKING:
     from perfc.view.report.formats.document import Document
+
+T = TypeVar("T")
 
 
 def show_document(
@@ -59,21 +61,31 @@ def show_result(
 def show_view(
     form: str,
     output: Path | None,
-    to_json: Callable[[], str],
-    to_csv: Callable[[], str],
-    document: Callable[[], Document],
+    view: T,
+    to_json: Callable[[T], str],
+    to_csv: Callable[[T], str],
+    document: Callable[..., Document],
+    *limits: int | None,
     notes: Sequence[str] = (),
 ) -> None:
     """Write a result as ``json``, ``csv``, ``text`` or ``markdown``; only that form is made.
 
-    ``notes`` are those of the document, which go to standard error with a table of CSV.
+    Args:
+        form: name of the form.
+        output: file; None for standard output.
+        view: the result.
+        to_json: returns the result as JSON.
+        to_csv: returns the result as CSV.
+        document: returns the result as a document.
+        limits: maximum rows of the document.
+        notes: those of the document, which go to standard error with a table of CSV.
     """
     match form:
         case "json":
-            emit(to_json(), output)
+            emit(to_json(view), output)
         case "csv":
-            emit(to_csv(), output)
+            emit(to_csv(view), output)
             for note in notes:
                 say(f"note: {note}", is_error=True)
         case _:
-            show_document(document(), form, output)
+            show_document(document(view, *limits), form, output)

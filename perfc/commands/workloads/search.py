@@ -74,13 +74,7 @@ def command(
 
         deliver(front_page(result), output)
     else:
-        show_view(
-            form,
-            output,
-            lambda: render_json(result),
-            lambda: render_csv(result),
-            lambda: document(result),
-        )
+        show_view(form, output, result, render_json, render_csv, document)
     return 0 if result.holds else FINDINGS
 
 

@@ -37,7 +37,7 @@ MOST_ELEMENTS = 1 << 50
 STRING, ARRAY = 8, 9
 """Codes of types that are not scalars. Source: ggml, docs/gguf.md, gguf_metadata_value_type."""
 SCALARS = {i: f"<{c}" for i, c in enumerate("BbHhIif?  Qqd") if c != " "}
-"""Format of `struct` by type of a metadata value."""
+"""Format of `struct` by code of a type, 0 to 12; blanks are `STRING` and `ARRAY`."""
 SPLIT = re.compile(r"(.*-)(\d{5})(-of-)(\d{5})(\.gguf)", re.IGNORECASE | re.DOTALL)
 """Name of one of several files: ``model-00001-of-00003.gguf``, by llama.cpp's gguf-split."""
 DOWNLOAD = "download it again"

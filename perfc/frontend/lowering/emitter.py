@@ -14,7 +14,7 @@ from perfc.errors import ModelError
 from perfc.ir import mutable
 
 from ..collector import paused_collector
-from .builder import GraphBuilder, Size
+from .builder import GraphBuilder, Meta, Size
 from .elements import DataType
 
 FAULTS = (
@@ -209,3 +209,26 @@ class Emitter:
         value = self.emit("Cast", value, to=int(DataType.UINT8)) if is_bool else value
         made = self.emit(operator, value, self.ints(*axes), keepdims=keepdims)
         return self.emit("Cast", made, to=int(DataType.BOOL)) if is_bool else made
+
+
+@mutable
+class OperandEmitter(Emitter):
+    """Nodes of an operator whose operands have numbers."""
+
+    def value(self, at: int) -> str:
+        """Return an operand."""
+        raise NotImplementedError
+
+    def meta(self, at: int) -> Meta:
+        """Return the type of an operand."""
+        raise NotImplementedError
+
+    @property
+    def x(self) -> str:
+        """Return the first operand."""
+        return self.value(0)
+
+    @property
+    def given(self) -> Meta:
+        """Return the type of the first operand."""
+        return self.meta(0)

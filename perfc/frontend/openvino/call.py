@@ -11,7 +11,7 @@ from perfc.ir import mutable
 
 from ..lowering.builder import Meta, Size
 from ..lowering.elements import FLOATS, DataType
-from ..lowering.emitter import Emitter, Lowerings, ValueScope
+from ..lowering.emitter import Lowerings, OperandEmitter, ValueScope
 from .document import Elements, LayerGraph, NetLayer, Port
 from .stored import StoredTensor, stored_of
 
@@ -49,7 +49,7 @@ class LayerScope(ValueScope):
 
 
 @mutable
-class LayerCall(Emitter):
+class LayerCall(OperandEmitter):
     """One layer of a graph.
 
     Args:
@@ -100,16 +100,6 @@ class LayerCall(Emitter):
         """Return the type of an operand."""
         index, port = self.port(at)
         return next(o.meta for o in self.scope.network.layers[index].outputs if o.port == port)
-
-    @property
-    def x(self) -> str:
-        """Return the first operand."""
-        return self.value(0)
-
-    @property
-    def given(self) -> Meta:
-        """Return the type of the first operand."""
-        return self.meta(0)
 
     def result(self, at: int = 0) -> Meta:
         """Return the type of a result."""

@@ -6,11 +6,11 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from perfc.common.cache_folder import cached
 from perfc.common.version import installation, version_of
@@ -21,6 +21,7 @@ from ..checkpoints import hub
 from ..reading.module_name import NamedModule, is_catalogued, is_named, require_code
 from ..reading.process import answer_of
 
+T = TypeVar("T")
 LONGEST_S = 600
 """Maximum seconds of an export."""
 TENSOR = "tensor of shape"
@@ -39,25 +40,40 @@ def named_module(model: NamedModule, dims: Mapping[str, int]) -> Module:
         ModelError: it may not run, cannot be imported, created or exported, or that takes too long.
         MissingExtraError: PyTorch is not installed.
     """
+    read = partial(module_from, model)
+    # a symbolic batch serves all; a module without a symbol is exported for each batch
+    if "batch" in dims and is_cached(model):
+        plain = read_export(model, {k: n for k, n in dims.items() if k != "batch"}, read)
+        if plain.symbols:
+            return plain
+    return read_export(model, dims, read)
+
+
+def is_cached(model: NamedModule) -> bool:
+    """Return True for a model of a library, whose exports the user's cache has."""
+    # a folder of a configuration may change; the path of one of the hub has its revision
+    path = os.path.join(model.folder, model.name.partition(":")[2])
+    return is_catalogued(model) and not os.path.exists(path)
+
+
+def read_export(model: NamedModule, dims: Mapping[str, int], read: Callable[[bytes], T]) -> T:
+    """Return what ``read`` makes of an export, a line of JSON and an archive (`exported`).
+
+    Raises:
+        ModelError: it may not run, cannot be imported, created or exported, or that takes too long.
+        MissingExtraError: PyTorch is not installed.
+    """
     if not is_named(model.name):
         raise ModelError(f"{model.name} names no PyTorch module", hint=HINT)
     require_code(model)
+    export = partial(exported, model, dims)
+    if not is_cached(model):
+        return read(export())
     catalog, _, name = model.name.partition(":")
-    # a folder of a configuration may change; the path of one of the hub has its revision
-    if not is_catalogued(model) or os.path.exists(os.path.join(model.folder, name)):
-        return module_from(model, exported(model, dims))
-    packages = version_of("torch"), version_of(catalog)
+    packages = version_of("torch"), version_of(catalog), hub.cached(name)
     code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.glob("*.py"))]
-    known = installation(), packages, hub.cached(name), code
-
-    def made(sizes: Mapping[str, int]) -> Module:
-        key = repr((request_of(model, sizes), *known))
-        read, export = partial(module_from, model), partial(exported, model, sizes)
-        return cached("exports", key, read, export)
-
-    # a symbolic batch serves all; a module without a symbol is exported for each batch
-    plain = made({k: n for k, n in dims.items() if k != "batch"})
-    return plain if plain.symbols or "batch" not in dims else made(dims)
+    key = request_of(model, dims), installation(), packages, code
+    return cached("exports", repr(key), read, export)
 
 
 def request_of(model: NamedModule, dims: Mapping[str, int]) -> str:

@@ -11,7 +11,7 @@ from perfc.ir import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
 from ..lowering.elements import DataType
-from ..lowering.emitter import Emitter, Lowerings, ValueScope
+from ..lowering.emitter import Lowerings, OperandEmitter, ValueScope
 from .document import RelaxDocument
 
 Lowering: TypeAlias = "Callable[[RelaxCall], str | Sequence[str]]"
@@ -62,7 +62,7 @@ class RelaxScope(ValueScope):
 
 
 @mutable
-class RelaxCall(Emitter):
+class RelaxCall(OperandEmitter):
     """One call.
 
     Args:
@@ -109,16 +109,6 @@ class RelaxCall(Emitter):
     def meta(self, at: int) -> Meta:
         """Return the type of an operand."""
         return self.scope.metas(self.args[at])[0]
-
-    @property
-    def x(self) -> str:
-        """Return the first operand."""
-        return self.value(0)
-
-    @property
-    def given(self) -> Meta:
-        """Return the type of the first operand."""
-        return self.meta(0)
 
     @property
     def result(self) -> Meta:

@@ -15,7 +15,7 @@ from perfc.ir import mutable
 
 from ..lowering.builder import UNKNOWN, Meta, Size
 from ..lowering.elements import DataType, element_type
-from ..lowering.emitter import FIRST, LAST, Emitter, Lowerings, ValueScope
+from ..lowering.emitter import FIRST, LAST, Lowerings, OperandEmitter, ValueScope
 
 Lowering: TypeAlias = "Callable[[HloCall], None]"
 """Function that makes the nodes of an operation and binds its results."""
@@ -72,7 +72,7 @@ class HloScope(ValueScope):
 
 
 @mutable
-class HloCall(Emitter):
+class HloCall(OperandEmitter):
     """One operation.
 
     Args:
@@ -102,16 +102,6 @@ class HloCall(Emitter):
     def result(self, at: int = 0) -> Meta:
         """Return the type of a result."""
         return meta_of_type(self.op["out"][at][1])
-
-    @property
-    def x(self) -> str:
-        """Return the first operand."""
-        return self.value(0)
-
-    @property
-    def given(self) -> Meta:
-        """Return the type of the first operand."""
-        return self.meta(0)
 
     @property
     def is_first(self) -> bool:

@@ -246,9 +246,10 @@ def _within_sheet(
         return measured
     for c in measured:
         if (most := peak(sheet, c.key)) and c.spread.best > most.value:
-            above = f"{c.spread.best:.6g} is above the peak {most.value:.6g}"
-            session.refused[c.key] = f"{above}; one of the two is wrong"
-    return tuple([c for c in measured if c.key not in session.refused])
+            session.refused[c.key] = (
+                f"{c.spread.best:.6g} is above the peak {most.value:.6g}; one of the two is wrong"
+            )
+    return tuple(c for c in measured if c.key not in session.refused)
 
 
 def _refuse_impossible(session: Session, measured: tuple[MeasuredCeiling, ...]) -> None:
@@ -261,8 +262,8 @@ def _refuse_impossible(session: Session, measured: tuple[MeasuredCeiling, ...]) 
     if contradictions:
         raise MeasurementError(f"not written: {contradictions}", hint="the probe is broken")
     if not any(c.key.startswith("memory.") and "bandwidth" in c.key for c in measured):
-        above = [f"; {k}: {why}" for k, why in session.refused.items() if k.startswith("memory.")]
-        raise MeasurementError(f"not written: no bandwidth could be measured{''.join(above[:1])}")
+        refused = (f"; {k}: {why}" for k, why in session.refused.items() if "memory." in k)
+        raise MeasurementError(f"not written: no bandwidth could be measured{next(refused, '')}")
 
 
 def _refuse_uncertain(measured: tuple[MeasuredCeiling, ...]) -> None:

@@ -104,8 +104,9 @@ def measure_cases(
     where = os.fspath(model)
     is_module = is_named(where)
     if (is_module or where.endswith(PROGRAM)) and protocol.framework is not Framework.TORCH:
-        hint = "--runtime eager, or export it to ONNX"
-        raise ParseError("PyTorch alone runs a module", where=where, hint=hint)
+        raise ParseError(
+            "PyTorch alone runs a module", where=where, hint="--runtime eager, or export it to ONNX"
+        )
     done = list(reports) or [
         analyze(model, machine, dims=b, runtime=table_of(protocol), dtype=protocol.dtype)
         for b in bindings
@@ -137,14 +138,14 @@ def measure_cases(
 
 def program_of(model: str | os.PathLike[str], report: Report, folder: Path) -> Path:
     """Return the program of a module by name, written to a folder."""
-    from perfc.frontend.pytorch.named import exported
+    from perfc.frontend.pytorch.named import read_export
 
     named = model if isinstance(model, NamedModule) else NamedModule(os.fspath(model))
     sizes = dict(report.deployment.dims)
     if report.source.symbols:  # a symbolic batch serves all
         sizes.pop("batch", None)
     path = folder / f"model{PROGRAM}"
-    path.write_bytes(exported(named, sizes).partition(b"\n")[2])
+    path.write_bytes(read_export(named, sizes, lambda entry: entry.partition(b"\n")[2]))
     return path
 
 
@@ -170,10 +171,10 @@ def check_stored(report: Report) -> None:
     Raises:
         ParseError: such a size.
     """
-    if isinstance(report.model, Module):
-        return
     requested = [name for name in AXES if name in report.deployment.dims]
-    stored = {s.name for s in load(report.model).symbols} if requested else set()
+    if isinstance(report.model, Module) or not requested:
+        return
+    stored = {s.name for s in load(report.model).symbols}
     for name in requested:
         if name in report.given and name not in stored:
             hint = f"export it with a symbol as its {AXES[name][0]}"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 from transformers import Trainer, TrainerCallback
 
-from perfc.deployment import DeploymentKeywords
-
-from .monitor import ExpectedStep, TrainerStepMonitor
+from .monitor import Monitored
 
 
-class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
+class TrainerMonitor(Monitored, TrainerCallback):  # type: ignore[misc]
     """Adds metrics of steps to what a Trainer logs.
 
     ``TrainerMonitor.add_to(trainer)`` places it before the callbacks of W&B, MLflow and
@@ -22,14 +20,6 @@ class TrainerMonitor(TrainerCallback):  # type: ignore[misc]
         expected: prediction of the step; by default it is computed from the first step.
         keywords: fields of the deployment that ``perfc.measuring.training.expected_step`` accepts.
     """
-
-    def __init__(
-        self,
-        device: str | None = None,
-        expected: ExpectedStep | None = None,
-        **keywords: Unpack[DeploymentKeywords],
-    ) -> None:
-        self.monitor = TrainerStepMonitor(device, expected, keywords)
 
     @classmethod
     def add_to(

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any
 
 try:
     from lightning.pytorch import Callback
 except ImportError:
     from pytorch_lightning import Callback
 
-from perfc.deployment import DeploymentKeywords
 
-from .monitor import ExpectedStep, TrainerStepMonitor
+from .monitor import Monitored
 
 AUTOCAST = {"bf16-mixed": "amp-bf16", "16-mixed": "amp-f16"}
 """Deployment precision by that of a Lightning trainer."""
 
 
-class LightningMonitor(Callback):  # type: ignore[misc]
+class LightningMonitor(Monitored, Callback):  # type: ignore[misc]
     """Logs metrics of steps to every logger of a Lightning trainer.
 
     Args:
@@ -26,14 +25,7 @@ class LightningMonitor(Callback):  # type: ignore[misc]
         keywords: fields of the deployment that ``perfc.measuring.training.expected_step`` accepts.
     """
 
-    def __init__(
-        self,
-        device: str | None = None,
-        expected: ExpectedStep | None = None,
-        **keywords: Unpack[DeploymentKeywords],
-    ) -> None:
-        self.monitor = TrainerStepMonitor(device, expected, keywords)
-        self._step = 0
+    _step = 0
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         """Record the inputs of the first step."""

@@ -269,3 +269,21 @@ class TrainerStepMonitor(StepMonitor):
         except PerfcError as error:
             self.expected = None
             warnings.warn(f"perfc predicts no step: {error}", stacklevel=2)
+
+
+class Monitored:
+    """Callback with a monitor of steps.
+
+    Args:
+        device: name of the device; by default the GPU that the process uses.
+        expected: prediction of the step; by default it is computed from the first step.
+        keywords: fields of the deployment that `expected_step` accepts.
+    """
+
+    def __init__(
+        self,
+        device: str | None = None,
+        expected: ExpectedStep | None = None,
+        **keywords: Unpack[DeploymentKeywords],
+    ) -> None:
+        self.monitor = TrainerStepMonitor(device, expected, keywords)

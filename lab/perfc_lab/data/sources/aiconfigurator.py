@@ -234,7 +234,7 @@ def absorbed(path: Path, place: Place) -> pd.DataFrame:
 
 
 def scans(path: Path, place: Place) -> pd.DataFrame:
-    """Return rows of Return rows of Mamba-2: convolutions, and scans of prompts."""
+    """Return rows of Mamba-2: convolutions, and scans of prompts."""
     return timed(path, place, SCANNED, POWER)
 
 
@@ -244,7 +244,7 @@ def delta_nets(path: Path, place: Place) -> pd.DataFrame:
 
 
 def collectives(path: Path, place: Place) -> pd.DataFrame:
-    """Return the rows of Return the rows of NCCL, by operation."""
+    """Return the rows of NCCL, by operation."""
     columns = {**MESSAGES, "nccl_dtype": "dtype", "op_name": "op"}
     return library(timed(path, place, columns, {}))
 

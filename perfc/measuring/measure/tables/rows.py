@@ -17,7 +17,7 @@ from perfc.analyzers.estimators.subject import (
     types,
     views,
 )
-from perfc.ir import evaluate, record
+from perfc.ir import evaluate, frozen, record
 from perfc.ir.record import project
 
 if TYPE_CHECKING:
@@ -25,13 +25,17 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 """Version of the columns; readers reject other versions."""
+NO_WORK: dict[str, Any] = dict.fromkeys(
+    ("mac", "alu", "sfu", "integer", "read_bytes", "write_bytes"), 0.0
+)
+"""Columns of the counts of a launch, of nodes that launch none."""
 MOST_NODES = 24
 """Names of nodes listed for one kernel; the rest are counted."""
 
 
-@record
-class KernelRow:
-    """One analyzed kernel in one measured run; times of one run.
+@frozen
+class RunColumns:
+    """Columns of the rows of a measured run, of its kernels and of the run.
 
     Args:
         schema: version of the columns.
@@ -42,6 +46,23 @@ class KernelRow:
         device: ``cpu`` or ``cuda:0``.
         threads: number of threads of the runtime's pool.
         dims: values of the symbols, ``batch=4 seq=128``.
+    """
+
+    schema: int
+    digest: str
+    model: str
+    runtime: str
+    version: str
+    device: str
+    threads: int
+    dims: str
+
+
+@record
+class KernelRow(RunColumns):
+    """One analyzed kernel in one measured run; times of one run.
+
+    Args:
         kernel: index in execution order; -1 for nodes that launch no analyzed kernel.
         part: rows of one run with the same part were timed together.
         part_s: measured time of the whole part.
@@ -72,14 +93,6 @@ class KernelRow:
         results: types of what the kernel writes.
     """
 
-    schema: int
-    digest: str
-    model: str
-    runtime: str
-    version: str
-    device: str
-    threads: int
-    dims: str
     kernel: int
     part: int
     part_s: float
@@ -111,18 +124,10 @@ class KernelRow:
 
 
 @record
-class ModelRow:
+class ModelRow(RunColumns):
     """One measured run of a model.
 
     Args:
-        schema: version of the columns.
-        digest: first 16 hexadecimal digits of the SHA-256 of the model file.
-        model: file name without its endings.
-        runtime: ``ort``, ``torch`` or ``tensorrt``.
-        version: version of the runtime, with its name.
-        device: ``cpu`` or ``cuda:0``.
-        threads: number of threads of the runtime's pool.
-        dims: values of the symbols.
         time_s: median of whole runs, without profiling.
         iqr_s: distance of their quartiles.
         best_s: shortest of them.
@@ -149,14 +154,6 @@ class ModelRow:
             own.
     """
 
-    schema: int
-    digest: str
-    model: str
-    runtime: str
-    version: str
-    device: str
-    threads: int
-    dims: str
     time_s: float
     iqr_s: float
     best_s: float
@@ -237,12 +234,7 @@ def kernel_rows(m: Measurement) -> list[KernelRow]:
                 views=views(k),
                 nodes=names(o.name for o in k.nodes),
                 launches=b.launches,
-                mac=n.mac,
-                alu=n.alu,
-                sfu=n.sfu,
-                integer=n.integer,
-                read_bytes=n.read_bytes,
-                write_bytes=n.write_bytes,
+                **{name: getattr(n, name) for name in NO_WORK},
                 moved_bytes=moved / len(computed),
                 op=str(k.anchor.op)[:LONGEST_OP],
                 operands=types(operands(k.anchor.inputs, at)),
@@ -273,12 +265,7 @@ def host_row(run: Mapping[str, Any], number: int, c: Compared) -> KernelRow:
         runtime_ops=runtime_operators(c),
         nodes=names(c.part.nodes),
         launches=1.0,
-        mac=0.0,
-        alu=0.0,
-        sfu=0.0,
-        integer=0.0,
-        read_bytes=0.0,
-        write_bytes=0.0,
+        **NO_WORK,
         moved_bytes=0.0,
         op="",
         operands="",
