@@ -13,7 +13,9 @@ from importlib import import_module
 
 from ..op import BY_ONNX, REGISTRY, Op
 
-# a line's start as a character: a pattern that begins with a literal is looked for ten times faster
+# "\n" in place of "^": a pattern that begins with a literal is searched ten times faster
+# Four forms in which a family names an operator: a class attribute `mnemonic`, one `onnx`, a row
+# of a call that creates a class (mnemonic, ONNX name), a section of a TOML file next to the module.
 _MNEMONIC = re.compile(r'\n    mnemonic(?::[^=\n]*)? = "([^"]+)"')
 _ONNX = re.compile(r'\n    onnx = (?:\(\s+)?"((?:[^"]|"\s+")*)"')
 _ROW = re.compile(r'\n[A-Z]\w+ = \w+\(\s*"(\w+)",\s*"([\w.:]+)')
@@ -32,6 +34,7 @@ def _index() -> tuple[dict[str, str], dict[str, str]]:
         with open(f"{path}.py", encoding="utf-8") as source:
             text = source.read()
         if "\nOPERATORS = " in text:
+            # the classes are created from a TOML file with the name of the module
             with open(f"{path}.toml", encoding="utf-8") as table:
                 for name, mnemonic in _TABLE.findall(table.read()):
                     by_mnemonic[mnemonic] = by_onnx[name] = family
@@ -50,6 +53,7 @@ def families() -> tuple[str, ...]:
 
 
 def _modules(folder: str, prefix: str) -> Iterator[str]:
+    """Yield dotted names of public modules below a folder; names without a dot are packages."""
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name

@@ -32,6 +32,7 @@ class CollectiveOp(Op):
         sizes = [t.nbytes for t in (tensor(ins, 0), *outs) if isinstance(t, TensorType)]
         if len(sizes) < 2 or sizes[0] is None or sizes[1] is None:
             return None
+        # a message is the larger side: the result of an all-gather, the operand of all others
         whole = sizes[1] if self.exchange is Exchange.ALL_GATHER else sizes[0]
         return Collective(self.exchange, self.sent_bytes(whole), self.ranks, self.nodes)
 

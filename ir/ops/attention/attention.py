@@ -84,11 +84,13 @@ class Scores:
 
 
 SCORES = {
+    # d for scores Q @ K^T, v for probabilities @ V
     "mac": "b*h*s*t*(d + v)",
+    # s*v and s: division of each result row by the sum of its exponentials, whose reciprocal is one
     "alu": "b*h*(u*x + s*v) + b*s*z",
     "sfu": "b*h*(u*y + s)",
 }
-PROJECTED_SCORES = {**SCORES, "mac": "b*h*s*t*(d + v) + b*s*i*j"}
+PROJECTED_SCORES = {**SCORES, "mac": "b*h*s*t*(d + v) + b*s*i*j"}  # i, j: the projection
 
 
 def work_of_scores(formulas: Mapping[str, str], scores: Scores, dtype: DType | None) -> Work:
@@ -214,9 +216,9 @@ def cached_traffic(
         old_and_new: rows that are read, None if data dependent, and rows that are written.
     """
     old, new = old_and_new
-    others = tuple(None if i in caches else v for i, v in enumerate(ins))
-    plain = tuple(ABSENT if i in presents else t for i, t in enumerate(outs))
-    whole = each_once(others, plain)
+    without_caches = tuple(None if i in caches else v for i, v in enumerate(ins))
+    without_presents = tuple(ABSENT if i in presents else t for i, t in enumerate(outs))
+    whole = each_once(without_caches, without_presents)
     states = [outs[i] for i in presents if i < len(outs) and outs[i] is not ABSENT]
     tensors = [t for t in states if isinstance(t, TensorType)]
     return Traffic(
@@ -228,6 +230,8 @@ def cached_traffic(
 
 @record
 class _Extents:
+    """Extents of one call: as ``Scores``, with g key heads, kv new keys and past cached keys."""
+
     b: Dim
     h: Dim
     g: Dim
@@ -239,6 +243,7 @@ class _Extents:
 
     @property
     def t(self) -> Dim:
+        """Return the keys of a query: cached and new ones."""
         return self.past + self.kv
 
 
@@ -287,6 +292,7 @@ class Attention(AttentionLike):
             return rank, _Extents(b, h, g, s, kv, past, d, w)
         if rank == 3 and not (self.q_num_heads and self.kv_num_heads):
             raise ShapeError("attention on operands of rank 3 needs q_num_heads and kv_num_heads")
+        # rank 3: heads share the last axis, whose extent is number of heads times head size
         h, g = self.q_num_heads or either(), self.kv_num_heads or either(axis(pk, 1), axis(pv, 1))
         s, kv = either(axis(q, 1) if rank else None), either(axis(k, 1), axis(v, 1))
         widths = (axis(q, -1), axis(k, -1), axis(v, -1))
@@ -319,9 +325,11 @@ class Attention(AttentionLike):
         return self.kv_num_heads or axis(ranked(ins, 1, 4), 1)
 
     def visible(self) -> tuple[bool, int]:
+        # the window of a problem includes the query itself; -1, no limit, becomes 0
         return self.is_causal == 1, max(self.left_window_size + 1, 0)
 
     def _window(self) -> tuple[int | None, int | None]:
+        """Return the limits of `unmasked_pairs` on both sides of a query, None for no limit."""
         left = None if self.left_window_size < 0 else self.left_window_size
         right = None if self.right_window_size < 0 else self.right_window_size
         return left, 0 if self.is_causal else right
@@ -330,6 +338,7 @@ class Attention(AttentionLike):
         if any(shape_at(ins, i) is None for i in range(3)):
             return None
         e = self._extents(ins)[1]
+        # a soft cap is cap * tanh(score / cap): two products and a special function
         x = SOFTMAX_ALU + int(has(ins, 3)) + 2 * int(bool(self.softcap))
         u = unmasked_pairs(e.s, e.t, e.past, *self._window())
         scores = Scores(e.b, e.h, e.s, e.t, e.d, e.v, u, x, 1 + int(bool(self.softcap)))
@@ -348,10 +357,13 @@ class Attention(AttentionLike):
         content = known(ins, 6)
         valid = () if content is None else tuple(d for d in content.dims if d is not None)
         if not valid or content is None or not content.is_complete:
+            # lengths depend on data: at least one key per query
             return replace(full, t=1, u=full.s, is_bound=True)
+        # the shortest sequence stands for all, a lower bound if lengths differ
         n, is_bound = dim_min(*valid, full.t), len(set(valid)) > 1
         if same(n, full.t):
             return replace(full, is_bound=is_bound)
+        # queries are the last s of n positions, which a causal mask or window needs: s <= n
         if self._window() == (None, None) or same(full.s, n) or at_most(full.s, n):
             u = unmasked_pairs(full.s, n, n - full.s, *self._window())
             return replace(full, t=n, u=u, is_bound=is_bound)

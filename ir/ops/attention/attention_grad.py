@@ -1,4 +1,4 @@
-"""Gradients of fused attention, which recomputes the scores."""
+"""Gradients of fused attention, which recomputes the scores: operators, work, standard form."""
 
 from __future__ import annotations
 
@@ -36,12 +36,14 @@ FORWARD = ("Q", "K", "V", "attn_mask")
 # letters are those of `Scores`: u unmasked pairs of query and key per head, x and y vector and
 # special operations of the softmax per pair
 BACKWARD_SCORES: Mapping[str, str] = {
+    # with d: the scores again, dQ and dK; with v: gradients of the probabilities, and dV
     "mac": "b*h*s*t*(3*d + 2*v)",
+    # per pair the softmax again (x) and its gradient (5); per value the row sums of dY * Y (2)
     "alu": "b*h*(u*(x + 5) + s*v*2)",
     "sfu": "b*h*(u*y + s)",
 }
 EQUAL = 2.5
-"""Products of the backward pass divided by those of the forward pass, for equal d and v."""
+"""Products of the backward pass divided by those of the forward pass, for equal d and v: 5 / 2."""
 RATE = 0.87
 """Operations per second of the backward pass divided by those of the forward pass: T. Dao,
 "FlashAttention-2" (arXiv:2307.08691), figures 4 and 5.
@@ -64,6 +66,7 @@ def backward_of(problem: Problem | None) -> Backward | None:
         return None
     d, v = problem.head_dim, problem.value_dim
     if not isinstance(d, int) or not isinstance(v, int) or d + v < 1:
+        # symbolic or zero head sizes have no quotient
         return Backward(problem, EQUAL, RATE)
     return Backward(problem, (3 * d + 2 * v) / (d + v), RATE)
 
@@ -123,35 +126,38 @@ class AttentionGrad(Op):
         assert v is not None
         # p are probabilities, ds and dp gradients of scores and probabilities
         heads = Heads(tape, self.q_num_heads, self.kv_num_heads)
-        wide_q, wide_k, wide_v = heads.split(q), heads.repeat(k, q), heads.repeat(v, q)
-        rows, width = heads.shape(wide_q)[-2], heads.shape(wide_q)[-1]
+        q_heads, k_heads, v_heads = heads.split(q), heads.repeat(k, q), heads.repeat(v, q)
+        rows, width = heads.shape(q_heads)[-2], heads.shape(q_heads)[-1]
         assert isinstance(width, int)
         scale = width**-0.5 if self.scale is None else self.scale
-        scores = tape.scaled(tape.apply(FusedMatMul(transB=1), wide_q, wide_k), scale)
+        scores = tape.scaled(tape.apply(FusedMatMul(transB=1), q_heads, k_heads), scale)
         if has(ins, 5):
             scores = masked(tape, scores, ins[5])
         if self.is_causal:
-            scores = tape.add(scores, causal(tape, rows, heads.shape(wide_k)[-2]))
+            scores = tape.add(scores, causal(tape, rows, heads.shape(k_heads)[-2]))
         p = tape.apply(Softmax(), scores)
         dy_heads = heads.split(dy, self.q_num_heads)
         dv = tape.apply(FusedMatMul(transA=1), p, dy_heads)
-        dp = tape.apply(FusedMatMul(transB=1), dy_heads, wide_v)
+        dp = tape.apply(FusedMatMul(transB=1), dy_heads, v_heads)
         (ds,) = SoftmaxGrad().expand(tape, (dp, p), (p.type,))
         assert ds is not None
         ds = tape.scaled(ds, scale)
-        dq = tape.apply(FusedMatMul(), ds, wide_k)
-        dk = tape.apply(FusedMatMul(transA=1), ds, wide_q)
+        dq = tape.apply(FusedMatMul(), ds, k_heads)
+        dk = tape.apply(FusedMatMul(transA=1), ds, q_heads)
         return heads.merge(dq, q), heads.reduce(dk, k), heads.reduce(dv, v)
 
 
 class Heads:
-    """Conversions between heads as a separate axis and heads merged into the last axis."""
+    """Conversions between heads as a separate axis and heads merged into the last axis.
+
+    ``queries`` and ``keys`` are numbers of heads; None if they are an axis of the tensors.
+    """
 
     def __init__(self, tape: Tape, queries: int | None, keys: int | None) -> None:
         self.tape, self.queries, self.keys = tape, queries, keys
 
     def shape(self, v: Value) -> Shape:
-        """Return the shape."""
+        """Return the shape, () if the rank is unknown."""
         assert isinstance(v.type, TensorType)
         return v.type.shape or ()
 
@@ -166,16 +172,16 @@ class Heads:
 
     def repeat(self, v: Value, q: Value) -> Value:
         """Repeat keys or values to as many heads as queries."""
-        wide = self.split(v, self.keys)
-        b, g, t, d = self.shape(wide)
+        per_head = self.split(v, self.keys)
+        b, g, t, d = self.shape(per_head)
         h = self.queries or self.shape(q)[1]
         if h == g:
-            return wide
-        column = self.tape.reshape(wide, (b, g, 1, t, d))
+            return per_head
+        column = self.tape.reshape(per_head, (b, g, 1, t, d))
         return self.tape.reshape(self.tape.expand(column, (b, g, h // g, t, d)), (b, h, t, d))
 
     def merge(self, v: Value, like: Value) -> Value:
-        """Reshape to the original shape."""
+        """Return a gradient per head in the shape of ``like``, the reverse of `split`."""
         if len(self.shape(like)) == 3:
             v = self.tape.transpose(v, (0, 2, 1, 3))
         return self.tape.reshape(v, self.shape(like))

@@ -125,7 +125,7 @@ class ProjectedAttention(AttentionLike):
         if len(self.qkv_hidden_sizes) == 3:
             q, _, v = self.qkv_hidden_sizes
             return q, v, together
-        third = either() if together is None else together // 3
+        third = either() if together is None else together // 3  # equally wide by default
         return third, third, together
 
     def _past(self, ins: Inputs) -> Past:
@@ -144,6 +144,7 @@ class ProjectedAttention(AttentionLike):
         _, v, _ = self.widths(ins)
         dtype = self.result_dtype(ins)
         held = self._past(ins).held
+        # a shared buffer already has the extent of past and present together
         total = held if self.past_present_share_buffer and held != 0 else held + s
         state = (2, b, self.num_heads, total, v // self.num_heads)
         return TensorType(dtype, (b, s, v)), TensorType(dtype, state)
@@ -291,10 +292,10 @@ class MultiHeadAttention(AttentionLike):
         "query key? value? bias? key_padding_mask? attention_bias? past_key? past_value? "
         "past_sequence_length? cache_indirection?"
     )
-    mask_at: ClassVar[tuple[int, int]] = (4, 5)
-    past_at: ClassVar[tuple[int, int]] = (6, 7)
+    mask_at: ClassVar[tuple[int, int]] = (4, 5)  # masks and biases that are added to scores
+    past_at: ClassVar[tuple[int, int]] = (6, 7)  # past keys and values
     cache_at = 6
-    length_at = 8
+    length_at = 8  # number of used keys in a shared buffer
 
     num_heads: Positive = 1
     mask_filter_value: float = -10000.0
@@ -325,7 +326,7 @@ class MultiHeadAttention(AttentionLike):
             return b, s, k[1], either(d, k[4]), k[4]
         if (k is not None and len(k) == 4) or (v is not None and len(v) == 4):
             return b, s, either(axis(k, 2), axis(v, 2)), either(d, axis(k, 3)), either(axis(v, 3))
-        of_v = axis(v, 2)
+        of_v = axis(v, 2)  # separate keys and values: [b, keys, h*size]
         head_v = None if of_v is None else of_v // h
         return b, s, either(axis(k, 1), axis(v, 1)), either(d), either(head_v)
 
@@ -343,6 +344,7 @@ class MultiHeadAttention(AttentionLike):
             raise ShapeError(f"width {q[2]} does not divide into {self.num_heads} heads")
         b, s, new, d, v = self._sizes(ins)
         past = self._past(ins)
+        # unknown usage of a shared buffer: anything up to its extent
         held, used = past.held, data_extent(past.held) if past.used is None else past.used
         total = held if held != 0 and self.shares_buffer(ins) else held + new
         h, dtype = self.num_heads, first_dtype(ins, 0, 1)

@@ -59,6 +59,7 @@ class GroupQueryAttention(AttentionLike):
         "k_norm_weight?"
     )
     total_at = 6
+    """Position of total_sequence_length among the operands."""
     cache_at: ClassVar[int | None] = 3
 
     num_heads: Positive = 1
@@ -80,6 +81,7 @@ class GroupQueryAttention(AttentionLike):
     def head_size(self, ins: Inputs) -> Dim:
         """Return d, from the width of the query or from the cache."""
         width = axis(ranked(ins, 0, 3), 2)
+        # without a key operand the query holds queries, keys and values side by side
         heads = self.num_heads if has(ins, 1) else self.num_heads + 2 * self.kv_num_heads
         if width is not None:
             return width // heads
@@ -111,11 +113,13 @@ class GroupQueryAttention(AttentionLike):
         q = ranked(ins, 0, 3)
         b, s, d = either(axis(q, 0)), either(axis(q, 1)), self.head_size(ins)
         dtype, total = first_dtype(ins, 0, 1), self.present(ins, s)
+        # rows of a quantized cache differ in width and element type
         width = axis(ranked(ins, 3, 4), 3) if has(ins, 3) else None
         state = (b, self.kv_num_heads, total, d if width is None else width)
         cache_dtype = first_dtype(ins, 3, 4) if has(ins, 3) else dtype
         keys = self.total(ins)
         if keys is None:
+            # between the new keys alone and a full buffer
             keys = data_extent(self.past(ins) + s, max(interval(s)[0] or 0, 0))
         scores = (b, self.num_heads, s, keys)
         return (
@@ -132,6 +136,8 @@ class GroupQueryAttention(AttentionLike):
         return self.causal == 1, max(self.local_window_size, 0)
 
     def _window(self) -> tuple[int | None, int | None]:
+        """Return the limits of `unmasked_pairs` on both sides of a query, None for no limit."""
+        # local_window_size counts the query itself, `unmasked_pairs` only keys before it
         left = self.local_window_size - 1 if self.local_window_size > 0 else None
         return left, 0 if self.causal else None
 
@@ -143,6 +149,7 @@ class GroupQueryAttention(AttentionLike):
         t = s if total is None else total
         u = unmasked_pairs(s, t, t - s, *self._window())
         capped = int(bool(self.softcap))
+        # operand 10 is attention_bias, 14 q_norm_weight; a soft cap takes two products and a tanh
         x = SOFTMAX_ALU + int(has(ins, 10)) + 2 * capped
         normalized = (self.num_heads + self.kv_num_heads) * d if has(ins, 14) else 0
         z, y, is_bound = self.rotation(d) + QK_NORM_ALU * normalized, 1 + capped, total is None
@@ -296,6 +303,7 @@ class PagedAttention(AttentionLike):
         return Scores(1, self.num_heads, n, 1, d, v, n, SOFTMAX_ALU, 1, z, is_bound=True)
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # the caches are results 1 and 2 too, of which only the new rows are written
         without_caches = tuple(None if i in (3, 4) else v for i, v in enumerate(ins))
         whole = each_once(without_caches, outs[:1])
         written: list[Dim] = [whole.write_bytes]

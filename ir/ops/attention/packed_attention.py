@@ -33,7 +33,10 @@ from .score_pairs import unmasked_pairs
 
 
 def fewest_keys(n: Dim, b: Dim) -> Dim:
-    """Return the minimum keys per token if ``n`` tokens are in ``b`` sequences: equal lengths."""
+    """Return the minimum keys per token if ``n`` tokens are in ``b`` sequences.
+
+    Pairs are the sum of the squared lengths, which is least for equal lengths.
+    """
     return n // b
 
 
@@ -41,6 +44,7 @@ class Packed(AttentionLike):
     """Attention of tokens packed without padding, whose sequences are in ``token_offset``."""
 
     def _offsets(self, ins: Inputs) -> Shape | None:
+        """Return the shape [b, t] of token_offset: b sequences of at most t tokens."""
         return ranked(ins, self.signature.names.index("token_offset"), 2)
 
     def problem(self, ins: Inputs, outs: Types) -> Problem | None:
@@ -89,6 +93,7 @@ class PackedMultiHeadAttention(Packed):
             return None
         (width, of_v), h, n, b = self._widths(ins), self.num_heads, q[0], offsets[0]
         t, x = fewest_keys(n, b), SOFTMAX_ALU + int(has(ins, 6))
+        # one sequence has exactly n keys per token, several have at least n//b
         return Scores(1, h, n, t, width // h, of_v // h, n * t, x, is_bound=b != 1)
 
 
@@ -194,6 +199,7 @@ class LongformerAttention(AttentionLike):
             return None
         (b, s, i), h, t = x, self.num_heads, 2 * self.window + 1
         joint = 3 * i if w is None or len(w) != 2 else w[1]
+        # the mask adds one operation per score
         d = i // h
         u = unmasked_pairs(s, s, 0, self.window, self.window)
         return Scores(b, h, s, t, d, d, u, SOFTMAX_ALU + 1, 1, joint, i, joint, is_bound=True)

@@ -31,6 +31,7 @@ from .attention import SCORES, SOFTMAX_ALU, Scores, axis, work_of_scores
 from .score_pairs import triangle, unmasked_pairs
 
 QUERY, KEY, VALUE, LENGTHS, PAST_KEY, PAST_VALUE, DECODE_KEY, DECODE_VALUE, BIAS = range(9)
+"""Positions of the operands."""
 
 
 @record
@@ -107,6 +108,7 @@ class RaggedAttention(Op):
         """Return the keys of all sequences that are not in a cache."""
         if has(ins, KEY):
             return axis(shape_at(ins, KEY), 0) or 0
+        # a query operand wider than its heads also holds the keys
         width = axis(shape_at(ins, QUERY), 1)
         if width == self.num_heads * self.head_dim:
             return 0
@@ -124,12 +126,14 @@ class RaggedAttention(Op):
             # without new keys, as in cross-attention to an encoder, all keys are cached
             new = self.decode_tokens if has(ins, KEY) or keys != 0 else 0
             decodes = SequenceGroup(sequences, self.decode_tokens, new, past)
+            # tokens of prompts are what the decodes leave
             queries = queries - sequences * self.decode_tokens
             keys = keys - sequences * new
         if not has(ins, LENGTHS):
             return None, decodes
         prompts = axis(shape_at(ins, LENGTHS), 0) or 1
         past = axis(shape_at(ins, PAST_KEY), 2) or 0
+        # prompts of different lengths count at their mean length
         return SequenceGroup(prompts, queries // prompts, keys // prompts, past), decodes
 
     def scores(self, group: SequenceGroup, *, is_biased: bool) -> Scores:
@@ -148,6 +152,7 @@ class RaggedAttention(Op):
     def chunked(self, group: SequenceGroup) -> Dim:
         """Return pairs within chunks; the cache holds the chunk of the first new token so far."""
         last, c = group.past + group.queries, self.chunk
+        # whole chunks and the part of the last one, without the pairs among cached tokens
         return (last // c) * triangle(c) + triangle(last % c) - triangle(group.past)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
@@ -177,6 +182,7 @@ class RaggedAttention(Op):
         """Return the attention of one group alone; chunks of a prompt are separate sequences."""
         sequences, queries, keys = group.sequences, group.queries, group.keys + group.past
         if self.chunk:
+            # number of chunks, rounded up
             parts = (keys + self.chunk - 1) // self.chunk
             sequences, queries = sequences * parts, dim_max(queries // parts, 1)
             keys = keys // parts

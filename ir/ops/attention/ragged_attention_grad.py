@@ -82,8 +82,8 @@ class RaggedAttentionGrad(RaggedAttention):
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results | None:
         """Return sequences as a batch, if nothing is cached and the only mask is causal."""
         prompts, decodes = self.groups(ins[FORWARD:])
-        plain = not (self.window or self.chunk or self.softcap or has(ins, FORWARD + BIAS))
-        if prompts is None or decodes is not None or prompts.past != 0 or not plain:
+        is_plain = not (self.window or self.chunk or self.softcap or has(ins, FORWARD + BIAS))
+        if prompts is None or decodes is not None or prompts.past != 0 or not is_plain:
             return None
         b, parts = prompts.sequences, self.separate(tape, ins[FORWARD:])
 
@@ -98,10 +98,10 @@ class RaggedAttentionGrad(RaggedAttention):
         op = AttentionGrad(
             is_causal=self.is_causal, kv_num_heads=self.kv_heads, q_num_heads=self.num_heads
         )
-        made = tape.several(op, (unpacked(ins[0]), unpacked(ins[1]), q, k, v), 3)
+        of_batch = tape.several(op, (unpacked(ins[0]), unpacked(ins[1]), q, k, v), 3)
         packed = [
             tape.reshape(g, part.type.shape)  # type: ignore[union-attr, arg-type]
-            for g, part in zip(made, parts, strict=True)
+            for g, part in zip(of_batch, parts, strict=True)
         ]
         present = [has(ins, FORWARD + i) for i in (QUERY, KEY, VALUE)]
         gradients: list[Value | None] = []
@@ -112,6 +112,7 @@ class RaggedAttentionGrad(RaggedAttention):
             # parts merged into an operand follow it in the list
             last = next((j for j in range(index + 1, 3) if present[j]), 3)
             gradients.append(tape.concat(packed[index:last] if index == 0 else [packed[index]], 1))
+        # the last result is dBias: `is_plain` excludes a bias
         return (*gradients, None)
 
     def separate(self, tape: Tape, ins: Inputs) -> list[Value]:
@@ -122,6 +123,7 @@ class RaggedAttentionGrad(RaggedAttention):
         h, g = self.num_heads * self.head_dim, self.kv_heads * self.head_dim
         query = ins[QUERY]
         assert query is not None
+        # columns of the query operand where queries, keys and values begin and end
         ends = [0, h, h + g, h + g + self.kv_heads * self.value_dim]
         operands = [ins[i] if has(ins, i) else None for i in (QUERY, KEY, VALUE)]
         return [

@@ -78,12 +78,15 @@ class GatedRelativePositionBias(Op):
     onnx = "com.microsoft::GatedRelativePositionBias"
     operands = "query_layer query_bias rel_pos weight bias eco_a token_offset?"
     kind = Kind.MATMUL
+    # d: query bias; m: sums of halves; 8: gates; s: scaling of a row; a sigmoid is an exponential
+    # and a quotient, and there are two
     formulas = {"mac": "b*h*s*d*m", "alu": "b*h*s*(d + m + 8 + s)", "sfu": "4*b*h*s"}
 
     num_heads: Positive = 1
 
     def infer(self, ins: Inputs) -> Types:
         q, table = ranked(ins, 0, 2, 3), ranked(ins, 2, 4)
+        # packed queries have no batch axis: token_offset[b, s] does
         of_batch = ranked(ins, 6, 2) if has(ins, 6) else q
         b, s = either(axis(of_batch, 0)), either(axis(of_batch, 1), axis(table, 2))
         dtype = first_dtype(ins, 0, 2)

@@ -61,6 +61,7 @@ class RotaryEmbedding(Op):
         if x is None:
             return {}
         d = self.head_size(x)
+        # a cache has one angle per pair of elements
         rotated = cos[-1] * 2 if cos else d
         if self.rotary_embedding_dim:
             rotated = self.rotary_embedding_dim
@@ -75,6 +76,7 @@ class RotaryEmbedding(Op):
         x = shape_at(ins, 0)
         if x is None or len(x) < 2:
             return {}
+        # tokens: n of packed rows, else b times s, which is axis 2 where heads have an axis
         positions = x[0] if len(x) == 2 else x[0] * x[2 if len(x) == 4 else 1]
         parts: dict[int, Dim] = {}
         for i in range(len(ins)):

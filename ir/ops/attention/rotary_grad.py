@@ -37,15 +37,16 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
         split = tape.reshape(dy, heads)
         half = shape_of(cos)[-1]
         last = len(heads) - 1
-        turned = tape.part(split, {last: (0, half * 2)})
-        first, second = self.pairs(tape, turned, half)
-        back = self.joined(
+        # only the first 2 * half elements of a head rotate, the others stay
+        rotated = tape.part(split, {last: (0, half * 2)})
+        first, second = self.pairs(tape, rotated, half)
+        unrotated = self.joined(
             tape,
             tape.add(tape.mul(first, cos), tape.mul(second, sin)),
             tape.sub(tape.mul(second, cos), tape.mul(first, sin)),
         )
-        rest = [tape.part(split, {last: (half * 2, d)})] if half * 2 != d else []
-        return (tape.reshape(tape.concat((back, *rest), last), shape),)
+        unchanged = [tape.part(split, {last: (half * 2, d)})] if half * 2 != d else []
+        return (tape.reshape(tape.concat((unrotated, *unchanged), last), shape),)
 
     def at_positions(self, tape: Tape, ins: Inputs, index: int) -> Value | None:
         """Return cosines or sines per token, with an axis for heads; None for unknown rank."""
@@ -73,8 +74,8 @@ class RotaryEmbeddingGrad(RotaryEmbedding):
         shape = shape_of(first)
         if not self.interleaved:
             return tape.concat((first, second), len(shape) - 1)
-        wide = [tape.reshape(v, (*shape, 1)) for v in (first, second)]
-        return tape.reshape(tape.concat(wide, len(shape)), (*shape[:-1], shape[-1] * 2))
+        columns = [tape.reshape(v, (*shape, 1)) for v in (first, second)]
+        return tape.reshape(tape.concat(columns, len(shape)), (*shape[:-1], shape[-1] * 2))
 
 
 def shape_of(v: Value) -> Shape:

@@ -58,6 +58,7 @@ class PerFeature(Op):
     operands = "X"
     formulas = {"alu": "a*e"}
     alu = 1
+    """Vector operations per element."""
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
         return {"e": count(outs[0]), "a": self.alu}
@@ -119,6 +120,7 @@ class Encoder(Op):
     formulas = {"integer": "e"}
 
     def result_dtype(self, ins: Inputs) -> DType:
+        # a table of strings and integers maps either way
         other = {DType.STR: DType.I64, DType.I64: DType.STR}
         return other.get(tensor(ins, 0).dtype, DType.UNKNOWN)
 
@@ -130,6 +132,7 @@ class CategoryMapper(Encoder):
     onnx = "ai.onnx.ml::CategoryMapper"
 
 
+# attributes of a LabelEncoder that hold the values, of which one is given
 VALUES = {
     "values_strings": DType.STR,
     "values_int64s": DType.I64,
@@ -220,6 +223,7 @@ class ArrayFeatureExtractor(Op):
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         indices, result = each_once(ins[1:], ()), each_once((), outs)
         is_bound = indices.is_bound or result.is_bound
+        # as many elements are read as written
         return Traffic(indices.read_bytes + result.write_bytes, result.write_bytes, is_bound)
 
 
@@ -284,6 +288,7 @@ def map_value(ins: Inputs) -> DType:
     return DType.UNKNOWN
 
 
+# values of the attribute cast_to
 CAST_TO = {"TO_FLOAT": DType.F32, "TO_STRING": DType.STR, "TO_INT64": DType.I64}
 
 

@@ -149,6 +149,7 @@ class SVMRegressor(Model):
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the number of support vectors."""
         per_class = attrs.get("vectors_per_class")
+        # a classifier has support vectors per class, a regressor one number
         vectors = sum(per_class) if isinstance(per_class, tuple) else attrs.get("n_supports", 0)
         return {
             **attrs,
@@ -196,12 +197,14 @@ class SVMClassifier(SVMRegressor):
         columns = self.classes
         if self.n_supports and not self.has_probabilities:
             pairs = self.classes * (self.classes - 1) // 2
+            # votes of one class against one other, for every pair
             columns = 2 if pairs == 1 else pairs
         scores = self.scored(ins, columns)
         return self.labelled(scores, self.label), scores
 
 
 def _ints(attrs: Mapping[str, object], name: str) -> tuple[int, ...]:
+    """Return a list attribute of integers, () if it is missing or of another type."""
     value = attrs.get(name)
     return tuple(v for v in value if isinstance(v, int)) if isinstance(value, tuple) else ()
 
@@ -219,6 +222,7 @@ def fewest_comparisons(children: Sequence[tuple[int, ...]]) -> int:
     seen = set(depth)
     while queue:
         node, root = queue.popleft()
+        # breadth first: the first leaf of a tree that is reached is its nearest
         if root in shortest:
             continue
         if not children[node]:
@@ -252,6 +256,7 @@ class TreeEnsemble(Model):
     @classmethod
     def adapt(cls, attrs: Attributes, version: int) -> Attributes:
         """Store only the minimum number of comparisons."""
+        # each tree has a root that is compared at least once
         roots = len(set(_ints(attrs, "tree_roots")))
         return {**attrs, "comparisons": roots}
 
@@ -270,10 +275,12 @@ def _least(attrs: Mapping[str, object]) -> int:
     modes = attrs.get("nodes_modes")
     if not isinstance(modes, tuple) or len({len(c) for c in (trees, nodes, yes, no, modes)}) > 1:
         return 0
-    where = {key: i for i, key in enumerate(zip(trees, nodes, strict=True))}
+    # node numbers count per tree
+    index_of = {key: i for i, key in enumerate(zip(trees, nodes, strict=True))}
     children: list[tuple[int, ...]] = []
     for tree, a, b, mode in zip(trees, yes, no, modes, strict=True):
-        below = () if mode == "LEAF" else (where.get((tree, a), -1), where.get((tree, b), -1))
+        # -1, a child that is missing, is skipped by `fewest_comparisons`
+        below = () if mode == "LEAF" else (index_of.get((tree, a), -1), index_of.get((tree, b), -1))
         children.append(below)
     return fewest_comparisons(children)
 

@@ -26,6 +26,7 @@ from .signal import log2_floor
 PARTS: Mapping[DType, DType] = {DType.C64: DType.F32, DType.C128: DType.F64}
 """Element types of real and imaginary parts."""
 WHOLE: Mapping[DType, DType] = {real: whole for whole, real in PARTS.items()}
+"""Complex types by the type of their parts."""
 
 
 class ViewAsReal(View):
@@ -70,6 +71,7 @@ class Fourier(Op):
     onnx = "aten::fourier"
     operands = "X"
     kind = Kind.SIGNAL
+    # e/2 * l butterflies of 10 real operations each
     formulas = {"alu": "5*e*l//d"}
     axes: tuple[int, ...] = ()
     sizes: tuple[int, ...] = ()
@@ -78,6 +80,7 @@ class Fourier(Op):
 
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
+        # a one-sided spectrum is that of a real signal
         is_real = self.inverse and self.onesided
         dtype = PARTS.get(x.dtype, x.dtype) if is_real else WHOLE.get(x.dtype, x.dtype)
         if x.shape is None:
@@ -88,6 +91,7 @@ class Fourier(Op):
         return single(dtype, tuple(shape))
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # e counts the time domain, which a one-sided spectrum is half of
         signal = outs[0] if self.inverse else tensor(ins, 0)
         if not isinstance(signal, TensorType) or signal.shape is None:
             return {}

@@ -79,8 +79,10 @@ class DFT(Op):
         return attrs if version >= AXIS_IS_INPUT_FROM else {"axis": 1, **attrs}
 
     def _axis(self, ins: Inputs, rank: int) -> int | None:
+        """Return the transformed axis, None if it is content of an unknown operand."""
         given = known_ints(ins, 2)
         if has(ins, 2) and (given is None or len(given) != 1):
+            # of two axes the last holds real and imaginary parts
             return 0 if rank == 2 else None
         at = normal_axis(given[0] if given else -2, rank)
         if at == rank - 1:
@@ -88,6 +90,7 @@ class DFT(Op):
         return at
 
     def _length(self, ins: Inputs, signal: Dim) -> Dim:
+        """Return the number of samples in time; from n//2 + 1 bins by default 2 * (bins - 1)."""
         if has(ins, 1):
             given = extent_of(ins, 1)
             return data_extent() if given is None else given
@@ -138,6 +141,7 @@ class STFT(Op):
     onesided: int = 1
 
     def _frame(self, ins: Inputs) -> Dim | None:
+        """Return the samples of a frame: its operand, the window, else the whole signal."""
         if has(ins, 3):
             length = extent_of(ins, 3)
             if length is not None:
@@ -211,6 +215,7 @@ class Window(Op):
     output_datatype: DType = DType.F32
     periodic: int = 1
     cosines = 1
+    """Cosines per sample, with three vector operations each."""
 
     def infer(self, ins: Inputs) -> Types:
         size = extent_of(ins, 0)

@@ -75,6 +75,7 @@ class StringSplit(Op):
 
     def infer(self, ins: Inputs) -> Types:
         shape = shape_at(ins, 0)
+        # maxsplit counts cuts
         limit = None if self.maxsplit is None or self.maxsplit < 0 else self.maxsplit + 1
         pieces = data_extent(limit)
         split = TensorType(DType.STR, None if shape is None else (*shape, pieces))
@@ -105,6 +106,7 @@ class StringNormalizer(Op):
         shape = shape_at(ins, 0)
         if not shape or not self.stopwords:
             return single(DType.STR, shape)
+        # between one string, also if all are stop words, and all
         stay = data_extent(dim_max(shape[-1], 1), 1)
         return single(DType.STR, (*shape[:-1], stay))
 

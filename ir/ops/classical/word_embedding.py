@@ -42,4 +42,5 @@ class WordConvEmbedding(Op):
         return single(filters.dtype, (s, w[0] if w else data_extent()))
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
+        # None for C: an unknown number of rows, so that the traffic is a lower bound
         return moved([*(stored(tensor(ins, i)) for i in range(3)), None], [stored(outs[0])])

@@ -1,4 +1,7 @@
-"""Work of products of several operands that are contracted in pairs."""
+"""Work of products of several operands that are contracted in pairs, such as an einsum.
+
+An operand is the set of its letters: the axes of the equation that it has.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def remaining(a: Letters, b: Letters, later: Letters) -> Letters:
 
 
 def pair(a: Letters, b: Letters, later: Letters, extents: Extents) -> Work:
-    """Return the work of one product of two operands.
+    """Return the work of one product of two operands; ``later`` are letters that are read after it.
 
     A letter in only one operand that is not read later is summed before the product.
     """
@@ -52,6 +55,7 @@ def least_mac(operands: Sequence[Letters], result: Letters, extents: Extents) ->
     if len(operands) > MOST:
         return _size(result, extents)
     indices = range(len(operands))
+    # best order of each group of operands, from the best orders of its two parts
     least: dict[frozenset[int], Dim] = {frozenset((i,)): 0 for i in indices}
     letters = {frozenset((i,)): operands[i] for i in indices}
     for size in range(2, len(operands) + 1):

@@ -117,12 +117,14 @@ class Einsum(Op):
     equation: str = ""
 
     def _resolved(self, ins: Inputs) -> tuple[dict[str, Dim], list[str]] | None:
+        """Return extents by letter and the axes of the result, None if a rank is unknown."""
         terms, result = parse(self.equation, len(ins))
         shapes = [shape_at(ins, i) for i in range(len(ins))]
         ranked = [s for s in shapes if s is not None]
         if len(ranked) < len(shapes):
             return None
         extents = letter_extents(terms, ranked)
+        # axes under an ellipsis are named `.1`, `.2`, …
         hidden = sum(name[0] == "." for name in extents)
         rank = len(result.replace(ELLIPSIS, "")) + (hidden if ELLIPSIS in result else 0)
         return extents, _axes(result, rank)
@@ -145,11 +147,11 @@ class Einsum(Op):
         if len(operands) == 1:
             return Work(alu=product(tuple(extents.values()))) if operands[0] - result else NO_WORK
         steps = left_to_right(operands, result)
-        done = total_work(
+        sequential = total_work(
             pair(a, b, later, extents) for (a, later), b in zip(steps, operands[1:], strict=True)
         )
-        least = dim_min(done.mac, least_mac(operands, result, extents))
-        return replace(done, effective_mac=None if least == done.mac else least)
+        least = dim_min(sequential.mac, least_mac(operands, result, extents))
+        return replace(sequential, effective_mac=None if least == sequential.mac else least)
 
     def _letters(self, ins: Inputs, index: int) -> frozenset[str]:
         """Return letters of an operand, without those along which it is broadcast."""

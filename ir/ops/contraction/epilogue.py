@@ -1,4 +1,7 @@
-"""Operations that a fused activation adds per element of a product or convolution."""
+"""Operations that a fused activation adds per element of a product or convolution.
+
+Numbers per activation are in the TOML file next to this module.
+"""
 
 from __future__ import annotations
 

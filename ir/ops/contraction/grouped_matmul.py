@@ -75,10 +75,11 @@ class GroupedGemm(Op):
         for index, value in enumerate(ins):
             if value is None:
                 continue
-            held = tensor(ins, index)
-            nbytes = held.nbytes or 0
-            if index == 1 and held.shape and held.shape[0] != 0:
-                nbytes = nbytes // held.shape[0]
+            operand = tensor(ins, index)
+            nbytes = operand.nbytes or 0
+            # of B, one matrix of all groups
+            if index == 1 and operand.shape and operand.shape[0] != 0:
+                nbytes = nbytes // operand.shape[0]
             parts[index] = nbytes
         return parts
 

@@ -46,6 +46,7 @@ def matmul_shape(a: Shape, b: Shape) -> tuple[Shape, Dim]:
     """
     if not a or not b:
         raise ShapeError("a matrix product needs operands of rank 1 or more")
+    # of a matrix b the rows, of a vector its only axis
     k = contract(a[-1], b[-2:][0])
     batch = broadcast([a[:-2], b[:-2]]) or ()
     rows = a[-2:-1]
@@ -110,6 +111,7 @@ class MatMul(Epilogue):
         e, right = self.extents(ins, outs), self.factors(ins)[1]
         if not e or right is None:
             return None
+        # one right matrix serves the whole batch
         return Product(e["b"], e["m"], e["n"], e["k"], is_shared=len(right) <= 2)
 
 
@@ -208,6 +210,7 @@ class Gemm(Op):
 
     def epilogue(self, ins: Inputs) -> tuple[int, int]:
         """Return operations per element of the product, on the vector and special units."""
+        # beta = 0 drops C; else a sum, and a product where beta is not 1
         added = int(has(ins, 2)) * (1 + int(self.beta != 1.0)) if self.beta else 0
         alu, sfu = activation_cost(getattr(self, "activation", ""))
         return added + int(self.alpha != 1.0) + alu, sfu

@@ -69,6 +69,8 @@ class MoE(Op):
     )
     kind = Kind.MATMUL
     formulas = {
+        # per token and expert i*f for fc1, m*i for fc2, i*o for fc3; each of r ranks does an r-th
+        # of these, but routes over the e*r experts of all
         "mac": "n*k*i*(f + m + o)//r",
         "alu": f"{ROUTING_ALU}*n*e*r + (n*k*m*x + 2*n*k*i)//r",
         "sfu": "n*e*r + n*k*m*y//r",
@@ -92,9 +94,9 @@ class MoE(Op):
     keeps_rows: int = 0
 
     def mac_dtype(self, ins: Inputs) -> DType | None:
-        held = tensor(ins, self.fc_at[0]).dtype
+        weight_dtype = tensor(ins, self.fc_at[0]).dtype
         # ONNX stores packed weights, which are dequantized, as unsigned bytes
-        return held if 0 < held.bits <= 8 and held.is_signed else None
+        return weight_dtype if 0 < weight_dtype.bits <= 8 and weight_dtype.is_signed else None
 
     def infer(self, ins: Inputs) -> Types:
         sizes = self.extents(ins, ()) if self.keeps_rows else {}
@@ -120,8 +122,10 @@ class MoE(Op):
         if not x or widths is None:
             return {}
         e, f, m = widths
+        # the product of a SwiGLU with its gate is in `gated`
         name = "silu" if self.activation_type == "swiglu" else self.activation_type
         alu, sfu = activation_cost(name)
+        # the gate is a third layer, or in fc1, which is then wider than m
         gated = int(has(ins, self.fc_at[2]) or same(f, m) is False)
         other = m if has(ins, self.fc_at[2]) else 0
         return {
@@ -161,11 +165,12 @@ class MoE(Op):
         for index in range(len(ins)):
             if ins[index] is None:
                 continue
-            held = tensor(ins, index)
-            nbytes = held.nbytes or 0
-            if index not in self.whole and held.shape and held.shape[0] != 0:
-                touched = dim_min(-(-self.k // self.ranks), held.shape[0])
-                nbytes = nbytes // held.shape[0] * touched
+            operand = tensor(ins, index)
+            nbytes = operand.nbytes or 0
+            if index not in self.whole and operand.shape and operand.shape[0] != 0:
+                # the k experts of one token are divided among the ranks, rounded up
+                touched = dim_min(-(-self.k // self.ranks), operand.shape[0])
+                nbytes = nbytes // operand.shape[0] * touched
             parts[index] = nbytes
         return parts
 
@@ -197,6 +202,7 @@ class QMoE(MoE):
         "fc2_act_block_scale?"
     )
     fc_at = (2, 5, 8)
+    # input, router and the scales of activations
     whole = (0, 1, 14, 17, 18, 19, 20)
 
     accuracy_level: int = 0
@@ -220,6 +226,7 @@ class QMoE(MoE):
         for layer, i in enumerate(self.fc_at, 1):
             bits, stored = getattr(self, f"fc{layer}_expert_weight_bits"), tensor(ins, i)
             widths, x = self.widths(ins), shape_at(ins, 0)
+            # scales stored with the elements: the size in bytes does not give their number
             if self.stored_bits and has(ins, i) and widths is not None and x:
                 count, first, inner = widths
                 elements[i] = count * x[-1] * (inner if layer == 2 else first)
@@ -232,5 +239,6 @@ class QMoE(MoE):
         fc1 = shape_at(ins, self.fc_at[0])
         if fc1 is None or len(fc1) != 3:
             return None
+        # the last axis of a packed fc2 is not m: it follows from fc1, which holds a gate as well
         fused = 2 if self.activation_type == "swiglu" and not has(ins, self.fc_at[2]) else 1
         return fc1[0], fc1[1], fc1[1] // fused

@@ -71,6 +71,7 @@ class MoEGrad(MoE):
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
         forward = self.forward().problem(ins[FORWARD:], outs)
+        # each of the two gradients has as many products as the forward pass
         return None if forward is None else Backward(forward, 1.0)
 
     def read_parts(self, ins: Inputs) -> Parts:
@@ -94,13 +95,16 @@ class MoEInputGrad(MoEGrad):
         return tensor(ins, 1), tensor(ins, 2)
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> tuple[Value | None, ...] | None:
+        # a third layer (fc3) has no form in standard operators here
         if has(ins, 7):
             return None
         dense = Dense(tape, self, ins)
         dx = tape.sum(tape.apply(MatMul(), dense.of_first, dense.given(3)), (0,))
         chosen = tape.sum(tape.mul(dense.dy, dense.second), (2,))
+        # gradient of a share: dY times the result of its expert
         of_share = dense.turned(chosen)
         if self.normalize_routing_weights:
+            # shares are s = p / sum(p): their gradient loses its part along s
             along = tape.sum(tape.mul(of_share, dense.share), (1,), keepdims=True)
             of_share = tape.div(tape.sub(of_share, along), dense.whole)
         of_share = tape.where(dense.is_chosen, of_share, tape.number(0.0))
@@ -124,9 +128,10 @@ class MoEWeightGrad(MoEGrad):
     mnemonic = "moe_weight_grad"
 
     def infer(self, ins: Inputs) -> Types:
-        half = tensor(ins, 0).dtype
+        dtype = tensor(ins, 0).dtype
+        # operands 3 to 8: weights and biases of fc1, fc2 and fc3
         return tuple(
-            TensorType(half, shape_at(ins, i)) if has(ins, i) else ABSENT for i in range(3, 9)
+            TensorType(dtype, shape_at(ins, i)) if has(ins, i) else ABSENT for i in range(3, 9)
         )
 
     def read_parts(self, ins: Inputs) -> Parts:
@@ -152,6 +157,11 @@ class MoEWeightGrad(MoEGrad):
 class Dense:
     """Every token through every expert in standard operators, from which gradients are derived.
 
+    ``tokens`` are [e, n, i]; ``probabilities`` of the router, ``is_chosen`` and ``share`` (weight
+    of an expert) are [n, e], and ``whole`` [n, 1] sums the chosen probabilities. ``between`` is
+    the operand and ``second`` the result of the last layer; ``of_first`` and ``of_second`` are
+    gradients of the results of both layers, ``dy`` [1, n, i] that of the mixture.
+
     Args:
         tape: collects the nodes.
         op: the gradient operator.
@@ -171,6 +181,7 @@ class Dense:
         self.tokens = tape.expand(tokens, (experts, *_rows(width)))
         self.probabilities = tape.apply(Softmax(), scores)
         best, _ = tape.several(TopK(), (self.probabilities, tape.ints((op.k,))), 2)
+        # chosen are the experts with at least the k-th largest probability
         least = tape.part(best, {1: (op.k - 1, op.k)})
         self.is_chosen = tape.apply(GreaterOrEqual(), self.probabilities, least)
         chosen = tape.where(self.is_chosen, self.probabilities, tape.number(0.0))
@@ -184,6 +195,7 @@ class Dense:
         self.second = self.biased(tape.apply(FusedMatMul(transB=1), self.between, self.given(5)), 6)
         self.dy = tape.reshape(self.given(0), (1, *_rows(width)))
         share = tape.reshape(self.turned(self.share), (experts, _rows(width)[0], 1))
+        # backward through both layers; `slope` is the derivative of the activation
         self.of_second = tape.mul(self.dy, share)
         inner = tape.apply(MatMul(), self.of_second, self.given(5))
         through = tape.mul(inner, up) if up is not None else inner
@@ -191,7 +203,7 @@ class Dense:
         self.of_first = of_gate if up is None else self.joined(of_gate, tape.mul(inner, active))
 
     def given(self, index: int) -> Value:
-        """Return an operand."""
+        """Return an operand that the operator requires."""
         operand = self.ins[index]
         assert operand is not None
         return operand

@@ -34,8 +34,9 @@ from ..elementwise.exact import checked
 from ..normalization.reduce import reduced_axes, reduced_shape
 
 ROOTED = ("euclidean", "minkowski")
+"""Metrics of `CDist` with a root."""
 EXPANDED = ("euclidean", "sqeuclidean")
-"""Metrics of `CDist` with a root, and those by a product of matrices."""
+"""Metrics of `CDist` that are computed by a product of matrices: |a|**2 + |b|**2 - 2*a*b."""
 
 
 class Inverse(Op):
@@ -79,6 +80,7 @@ class CDist(Op):
     kind = Kind.MATMUL
     formulas = {
         "mac": "b*m*n*k*q",
+        # squares and sums of both norms, then three operations per pair; else three per element
         "alu": "b*(2*(m + n)*k + 3*m*n)*q + 3*b*m*n*k*(1 - q)",
         "sfu": "b*m*n*r",
     }
@@ -218,11 +220,11 @@ class ReduceSumInteger(Op):
 
     def infer(self, ins: Inputs) -> Types:
         data = tensor(ins, 0)
-        wide = {DType.I8: DType.I32, DType.U8: DType.U32}.get(data.dtype, DType.UNKNOWN)
+        dtype = {DType.I8: DType.I32, DType.U8: DType.U32}.get(data.dtype, DType.UNKNOWN)
         if data.shape is None:
-            return single(wide, None)
+            return single(dtype, None)
         axes = reduced_axes(self.axes or range(len(data.shape)), len(data.shape))
-        return single(wide, reduced_shape(data.shape, axes, self.keepdims))
+        return single(dtype, reduced_shape(data.shape, axes, self.keepdims))
 
     extents = first_counted
 
@@ -300,10 +302,11 @@ class MurmurHash3(Op):
         return DType.U32 if self.positive else DType.I32
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        done = super().work(ins, outs)
-        return done and replace(done, is_bound=tensor(ins, 0).dtype.bits == 0)
+        hashing = super().work(ins, outs)
+        return hashing and replace(hashing, is_bound=tensor(ins, 0).dtype.bits == 0)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # w is 0 for text, which has no fixed width
         return {"e": count(outs[0]), "w": tensor(ins, 0).dtype.bits // 32}
 
 

@@ -34,6 +34,7 @@ from ...symbolic.fresh import data_extent
 from ...tensors.types import dtype_of
 from ..convolution.window import product
 
+# name, mark, axes in brackets; of a result the source of its type, mark, axes
 _OPERAND = re.compile(r"(\w+)([?*+]?)(?:\[([^\]]*)\])?")
 _RESULT = re.compile(r"([^\s\[?]+)(\??)(?:\[([^\]]*)\])?")
 
@@ -75,18 +76,20 @@ class Described(Op):
         leading: Shape | None = None
         for i, pattern in enumerate(self.patterns):
             shape, names = tensor(ins, i).shape, pattern.split(",") if pattern else []
-            free = len(names) > 0 and names[0] == "..."
-            names = names[free:]
+            has_leading = len(names) > 0 and names[0] == "..."
+            names = names[has_leading:]
+            # "=t": the content of a one-element operand is the extent t
             if pattern.startswith("="):
                 dims = getattr(known(ins, i), "dims", ())
                 letters |= {pattern[1:]: d for d in dims if d is not None and len(dims) == 1}
             if not pattern or pattern.startswith("=") or shape is None or len(shape) < len(names):
                 continue
-            cut = len(shape) - len(names)
-            if free and leading is None:
-                leading = shape[:cut]
-            if free or not cut:
-                letters |= dict(zip(names, shape[cut:], strict=True)) | letters
+            n_leading = len(shape) - len(names)
+            if has_leading and leading is None:
+                leading = shape[:n_leading]
+            if has_leading or not n_leading:
+                # the first operand that has a letter binds it
+                letters |= dict(zip(names, shape[n_leading:], strict=True)) | letters
         if leading is not None:
             letters |= {"rows": product(leading), "rank": len(leading)}
         return letters, leading
@@ -102,6 +105,7 @@ class Described(Op):
         )
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # letters that only missing operands have are 0, so that their terms vanish
         absent = [p for i, p in enumerate(self.patterns) if not has(ins, i)]
         without: dict[str, Dim] = dict.fromkeys(_letters(" ".join(absent)), 0)
         letters = {**without, **self.bound(ins)[0], "e": count(outs[0])}
@@ -134,16 +138,19 @@ class Described(Op):
 
 
 def _letters(text: str) -> set[str]:
+    """Return the names in a formula or in axes."""
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
 def _dtype(of: str, ins: Inputs, letters: Extents) -> DType:
+    """Return an element type: of operand ``of``, by name, or by the number in an attribute."""
     if of.isdigit():
         return tensor(ins, int(of)).dtype
     return DType[of] if of in DType.__members__ else dtype_of(_value(of, letters))
 
 
 def _value(text: str, letters: Extents) -> Dim:
+    """Return a formula's value; of an unbound letter 0 bytes, or a data-dependent extent."""
     try:
         return formula_value(text, letters)
     except (NameError, ZeroDivisionError):
@@ -151,6 +158,7 @@ def _value(text: str, letters: Extents) -> Dim:
 
 
 def _shape(axes: str, letters: Extents, leading: Shape | None) -> Shape | None:
+    """Return the shape of a result with these axes, None if its rank is unknown."""
     if axes == "*":
         return None
     names = [a for a in axes.split(",") if a]
@@ -182,6 +190,7 @@ def described(file: str, module: str) -> tuple[type[Op], ...]:
 
 
 def _described(source: str, module: str, row: Mapping[str, Any]) -> type[Op]:
+    """Return the operator of one row; ``source`` is its ONNX name with the domain."""
     terms = _OPERAND.findall(row["operands"])
     attributes, formulas = row.get("attributes", {}), row.get("formulas", {})
     kind = Kind[row.get("kind", "opaque").upper()]

@@ -152,8 +152,8 @@ class SequenceInsert(Container):
         at = place(ins, 2, length) if has(ins, 2) else length
         if not isinstance(at, int) or not isinstance(length, int) or at > length:
             return ()
-        held = (None,) * length if before is None else before
-        return (sequence_contents((*held[:at], known(ins, 1), *held[at:])),)
+        contents = (None,) * length if before is None else before
+        return (sequence_contents((*contents[:at], known(ins, 1), *contents[at:])),)
 
 
 class SequenceErase(Container):
@@ -169,24 +169,27 @@ class SequenceErase(Container):
             raise ShapeError("nothing to erase from an empty sequence")
         length = None if before.length is None else before.length - 1
         items = first_items(before)
+        # without a position the last element goes
         at = place(ins, 1, before.length) if has(ins, 1) else length
         if isinstance(at, int):
             items = (*items[:at], *items[at + 1 :])
         elif has(ins, 1) and any(t != items[0] for t in items):
+            # an unknown element goes, and their types differ
             items = ()
         else:
+            # all types are equal: any of them may go
             items = items[:-1]
         if items and len(items) == length:
             return (sequence_of(items),)
         return (sequence_type(before.elem, length, items),)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        held, length = contents_of(ins, 0), sequence(ins).length
+        contents, length = contents_of(ins, 0), sequence(ins).length
         at = place(ins, 1, length) if has(ins, 1) else -1
-        if held is None or at is None or not -1 <= at < len(held):
+        if contents is None or at is None or not -1 <= at < len(contents):
             return ()
-        at %= len(held)
-        return (sequence_contents((*held[:at], *held[at + 1 :])),)
+        at %= len(contents)
+        return (sequence_contents((*contents[:at], *contents[at + 1 :])),)
 
 
 class SequenceAt(Container):
@@ -197,11 +200,11 @@ class SequenceAt(Container):
     operands = "input_sequence position"
 
     def infer(self, ins: Inputs) -> Types:
-        held = sequence(ins)
-        items, at = first_items(held), place(ins, 1, held.length)
+        type_ = sequence(ins)
+        items, at = first_items(type_), place(ins, 1, type_.length)
         if at is not None and at < len(items):
             return (items[at],)
-        elem = held.elem
+        elem = type_.elem
         if not isinstance(elem, TensorType) or elem.shape is None:
             return (elem,)
         # an extent that varies over the sequence may differ for each element read
@@ -212,8 +215,8 @@ class SequenceAt(Container):
         return single(elem.dtype, dims)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
-        held, at = contents_of(ins, 0), place(ins, 1, sequence(ins).length)
-        return () if held is None or at is None or at >= len(held) else (held[at],)
+        contents, at = contents_of(ins, 0), place(ins, 1, sequence(ins).length)
+        return () if contents is None or at is None or at >= len(contents) else (contents[at],)
 
 
 class SequenceLength(Container):

@@ -84,5 +84,6 @@ class SequenceMap(Control):
 
 def keeps_types(body: Graph) -> bool:
     """Return True if the states of a loop have the same types in each iteration."""
+    # inputs begin with iteration number and condition, outputs with the condition
     pairs = zip(body.inputs[2:], body.outputs[1:], strict=False)
     return all(before.type == after.type for before, after in pairs)

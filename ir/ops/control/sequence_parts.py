@@ -68,6 +68,7 @@ class SplitToSequence(Op):
         if not has(ins, 1):
             middle: tuple[Dim, ...] = (1,) if self.keepdims else ()
             elem = TensorType(data.dtype, (*before, *middle, *after))
+            # a sequence type lists the types of its first parts only
             n = min(extent, MAX_ITEMS) if isinstance(extent, int) else 0
             return (sequence_type(elem, extent, (elem,) * n),)
         size, length, parts = self._parts(ins, extent)
@@ -84,6 +85,7 @@ class SplitToSequence(Op):
         split = known(ins, 1)
         if given is None or (rank is None and split is None):
             return data_extent(upper(extent)), None, ()
+        # a scalar is the extent of every part but the last
         if rank == 0 or (split is not None and not split.shape):
             part = given[0]
             if part is None:
@@ -94,18 +96,20 @@ class SplitToSequence(Op):
                 return part, extent // part, ()
             first: list[Dim] = []
             if isinstance(extent, int) and isinstance(part, int):
-                shown = range(0, min(extent, part * MAX_ITEMS), part)
-                first = [min(part, extent - start) for start in shown]
+                starts = range(0, min(extent, part * MAX_ITEMS), part)
+                first = [min(part, extent - start) for start in starts]
             return data_extent(upper(part), 1), ceil_div(extent, part), first
+        # a list has the extent of each part
         parts = [or_data(g, upper(extent)) for g in given]
         if not parts:
             return extent, 0, ()
         if all(p == parts[0] for p in parts):
             return parts[0], len(parts), parts
+        # the common type has an extent between the smallest and the largest part
         limits = [upper(p) for p in parts]
         bounds = [h for h in limits if h is not None]
-        hi = dim_max(*bounds) if len(bounds) == len(parts) else None
-        covering = data_extent(hi, min(max(interval(p)[0] or 0, 0) for p in parts))
+        largest = dim_max(*bounds) if len(bounds) == len(parts) else None
+        covering = data_extent(largest, min(max(interval(p)[0] or 0, 0) for p in parts))
         return covering, len(parts), parts
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:

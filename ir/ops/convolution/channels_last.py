@@ -14,6 +14,7 @@ from .pool import LpPool, MaxUnpool
 
 
 def _reordered(type_: Type) -> Type:
+    """Return the type of a feature map with channels second; others as they are."""
     if not isinstance(type_, TensorType):
         return type_
     return TensorType(type_.dtype, channels_first(type_.shape, 1))
@@ -29,6 +30,7 @@ class ChannelsLast(Op):
     """Operands that are feature maps; the first result is one as well."""
 
     def _operands(self, ins: Inputs) -> Inputs:
+        """Return the operands with channels second, without contents."""
         return tuple(
             Value(v.name, _reordered(v.type)) if v is not None and i in self.maps else v
             for i, v in enumerate(ins)
@@ -41,6 +43,7 @@ class ChannelsLast(Op):
         return first, *rest
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
+        # contents of the base class would be in the other order of axes
         return ()
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:

@@ -131,6 +131,7 @@ class Conv(FilteredMaps):
         return kernel_extents(self.kernel_shape, self.filters(ins), 2)
 
     def _spatial(self, x: Shape, kernel: Shape) -> Shape:
+        """Return the extents of the result along the spatial axes."""
         rank = len(kernel)
         if len(x) != rank + 2:
             raise ShapeError(f"filters with {rank} spatial axes on an input of rank {len(x)}")
@@ -154,6 +155,7 @@ class Conv(FilteredMaps):
             raise ShapeError(f"a window of {span} does not fit into an extent of {extent}")
 
     def _result(self, ins: Inputs) -> Shape | None:
+        """Return the shape of the result as N, C, spatial; None if its rank is unknown."""
         x, w, kernel = self.maps(ins), self.filters(ins), self.kernel(ins)
         self._check_channels(x, w)
         k = w[0] if w else data_extent()
@@ -198,6 +200,7 @@ class Conv(FilteredMaps):
         return Traffic(dim_sum((whole.read_bytes, unread * -1)), whole.write_bytes, whole.is_bound)
 
     def _unread_bytes(self, ins: Inputs, outs: Types) -> Dim:
+        """Return bytes of the feature maps at positions that no filter tap reads."""
         x, kernel = self.maps(ins), self.kernel(ins)
         y = channels_first(result_shape(outs), self.layout())
         source = tensor(ins, self.at[0])
@@ -252,6 +255,7 @@ class NhwcConv(Conv):
         w, x = super().filters(ins), self.maps(ins)
         if w is None:
             return None
+        # channels second, as in Conv, only if channels and kernel_shape agree with that
         is_first = x is not None and same(x[1], w[1] * self.group) is True
         fits = not self.kernel_shape or same_extents(w[2:], self.kernel_shape)
         return w if is_first and fits else (w[0], w[-1], *w[1:-1])
@@ -293,7 +297,9 @@ class DeformConv(Conv):
         if not letters:
             return {}
         rank = len(self.kernel(ins) or ())
+        # ranks come from a file: 2^rank is limited
         corners = 1 << min(rank, 8)
+        # weights of the corners, products with them, their sum, and the mask
         sampling = corners * max(rank - 1, 0) + 2 * corners - 1 + int(has(ins, 4))
         return {**letters, "x": sampling, "y": int(has(ins, 3))}
 

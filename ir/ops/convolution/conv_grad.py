@@ -105,6 +105,7 @@ class ConvDataGrad(ConvGrad):
 
     def problem(self, ins: Inputs, outs: Types) -> SlidingWindow | None:
         forward = self.window(ins, outs)
+        # a transposed convolution from dY to dX: channels and extents exchange roles
         return forward and forward._replace(
             in_channels=forward.out_channels,
             out_channels=forward.in_channels,

@@ -68,12 +68,14 @@ class ConvTranspose(FilteredMaps):
         return tuple(a + b for a, b in pad_pairs(self.pads, rank))
 
     def _operands(self, ins: Inputs) -> tuple[Shape | None, Shape | None, Shape | None]:
+        """Return the shapes of the feature maps, of the filters and of one filter."""
         x = channels_first(shape_at(ins, self.at[0]), self.layout())
         w = shape_at(ins, self.at[1])
         w = None if w is None or len(w) < 2 else w
         return x, w, kernel_extents(self.kernel_shape, w, 2)
 
     def _spatial(self, ins: Inputs, x: Shape, kernel: Shape) -> Shape:
+        """Return the extents of the result along the spatial axes."""
         rank = len(kernel)
         if len(x) != rank + 2:
             raise ShapeError(f"filters with {rank} spatial axes on an input of rank {len(x)}")
@@ -93,6 +95,7 @@ class ConvTranspose(FilteredMaps):
                 short = span - strides[i]
                 out.append(x[i + 2] * strides[i] + (0 if short == 0 else -dim_max(-short, 0)))
             elif pads is None:
+                # unknown pads: at most the extent without any
                 out.append(data_extent((x[i + 2] - 1) * strides[i] + span))
             else:
                 cut = 0 if self.auto_pad == "VALID" else pads[i]

@@ -23,7 +23,7 @@ class GlobalPool(InLayout):
     formulas = {"alu": "n*c*(t*x + y)", "sfu": "n*c*(t*z + v)"}
 
     def per_channel(self) -> tuple[int, int, int, int]:
-        """Return the variables x, y, z, v of the formulas."""
+        """Return vector operations per position (x) and channel (y), and special ones (z, v)."""
         return 1, 0, 0, 0
 
     def infer(self, ins: Inputs) -> Types:
@@ -40,6 +40,7 @@ class GlobalPool(InLayout):
         if shape is None:
             return {}
         x, y, z, v = self.per_channel()
+        # an empty channel has a result too
         taps = dim_max(product(shape[2:]), 1)
         return {"n": shape[0], "c": shape[1], "t": taps, "x": x, "y": y, "z": z, "v": v}
 

@@ -56,6 +56,7 @@ def _either_extent(
     ONNX and its reference say ceil(d/stride); ONNX Runtime pads for the kernel without its
     dilation and yields less.
     """
+    # extent of the padded input for a kernel without dilation
     padded = (ceil_div(d, stride) - 1) * stride + kernel
     executed = windows(padded, span_of(kernel, dilation), stride, (0, 0), ceil=ceil)
     if executed == defined:
@@ -88,7 +89,7 @@ class Pool(InLayout):
     strides: Positives = ()
 
     def per_window(self) -> tuple[int, int, int, int]:
-        """Return the variables x, y, z, v of the formulas."""
+        """Return vector operations per tap (x) and window (y), and special ones (z, v)."""
         raise NotImplementedError(f"{type(self).__name__}.per_window")
 
     def _axes(self, rank: int) -> list[tuple[int, int, int, tuple[int, int]]]:

@@ -75,9 +75,9 @@ class MaxPoolGrad(PoolGrad):
         assert dy is not None
         assert indices is not None
         assert isinstance(outs[0], TensorType)
-        shape, many = outs[0].shape or (), (count(tensor(ins, 0)),)
+        shape, flat_shape = outs[0].shape or (), (count(tensor(ins, 0)),)
         zeros = tape.zeros((element_count(shape),), outs[0].dtype)
-        flat = tape.reshape(indices, many), tape.reshape(dy, many)
+        flat = tape.reshape(indices, flat_shape), tape.reshape(dy, flat_shape)
         added = tape.apply(ScatterElements(axis=0, reduction="add"), zeros, *flat)
         return (tape.reshape(added, shape),)
 
@@ -128,15 +128,15 @@ class AveragePoolGrad(PoolGrad):
         assert dy is not None
         assert isinstance(target, TensorType)
         assert target.shape is not None
-        shown = Value("X", target)
-        window = self.forward().problem((shown,), (tensor(ins, 0),))
+        operand = Value("X", target)
+        window = self.forward().problem((operand,), (tensor(ins, 0),))
         assert window is not None
         rank, pads = len(window.extents), explicit_pads(window)
         numbers = [d for d in (*window.in_extents, *window.out_extents) if isinstance(d, int)]
         source, result = numbers[:rank], numbers[rank:]
         factors: list[list[float]] = []
         extra: list[int] = []
-        cut: dict[int, tuple[Dim, Dim]] = {}
+        slices: dict[int, tuple[Dim, Dim]] = {}
         for i in range(rank):
             k, s, d = self.kernel_shape[i], window.strides[i], window.dilations[i]
             padded = source[i] + (pads[i] + pads[i + rank] if self.count_include_pad else 0)
@@ -148,22 +148,24 @@ class AveragePoolGrad(PoolGrad):
             factors.append([1 / max(t, 1) for t in taps])
             # the last window may end before the operand does
             reach = (result[i] - 1) * s + (k - 1) * d + 1
-            wanted = source[i] + pads[i]
-            extra.append(max(wanted - reach, 0))
-            cut[i + 2] = (pads[i], wanted)
+            end = source[i] + pads[i]
+            extra.append(max(end - reach, 0))
+            slices[i + 2] = (pads[i], end)
         scale = [prod(row) for row in combinations(*factors)]
         weights = tape.constant(tuple(scale), (1, 1, *result), target.dtype)
         n, c = target.shape[:2]
-        shared = tape.reshape(tape.mul(dy, weights), (n * c, 1, *result))
+        # channels count as images, so that one filter serves all
+        quotients = tape.reshape(tape.mul(dy, weights), (n * c, 1, *result))
+        # a filter of ones adds each quotient to all elements of its window
         ones = tape.constant(
             (1.0,) * prod(self.kernel_shape), (1, 1, *self.kernel_shape), target.dtype
         )
         spread = tape.apply(
-            ConvTranspose(strides=window.strides, dilations=window.dilations), shared, ones
+            ConvTranspose(strides=window.strides, dilations=window.dilations), quotients, ones
         )
         if any(extra):
             from ..movement.pad import Pad
 
             margin = tape.ints((0, 0, *(0 for _ in extra), 0, 0, *extra))
             spread = tape.apply(Pad(), spread, margin)
-        return (tape.reshape(tape.part(spread, cut), target.shape),)
+        return (tape.reshape(tape.part(spread, slices), target.shape),)

@@ -144,16 +144,20 @@ def touched(
     if out == 0:
         return 0
     if dilation == 1 and isinstance(kernel, int) and kernel >= stride:
+        # overlapping windows read one range; less than a stride may stay unread after the last
         if isinstance(extent, Poly) and after >= stride - 1:
             return extent
         return dim_max(dim_min(extent, (out - 1) * stride + kernel - before), 0)
     if not (isinstance(extent, Poly) or isinstance(out, Poly) or isinstance(kernel, Poly)) and (
         out * kernel <= 1 << 16
     ):
+        # few taps (at most 2^16): count distinct positions
         reach = {i * stride + j * dilation - before for i in range(out) for j in range(kernel)}
         return sum(0 <= i < extent for i in reach)
     if dilation == 1 and isinstance(kernel, int):
+        # disjoint windows, of which pads take at most their width
         return dim_max(out * kernel - before - after, 0)
+    # at least one position per window
     return dim_max(dim_min(extent, out) - before - after, 0)
 
 
@@ -165,10 +169,12 @@ def touched_same(
         return extent
     span = span_of(kernel, dilation)
     if isinstance(extent, Poly) or isinstance(out, Poly) or isinstance(span, Poly):
+        # pads of SAME are together at most span - 1
         most = span - 1 if isinstance(span, int) else 0
         return touched(extent, out, kernel, stride, dilation, (most, 0))
     total = max((out - 1) * stride + span - extent, 0)
     half = total // 2
+    # an odd pad is larger after the axis for SAME_UPPER, before it for SAME_LOWER
     pad = (half, total - half) if auto_pad == "SAME_UPPER" else (total - half, half)
     return touched(extent, out, kernel, stride, dilation, pad)
 
@@ -196,7 +202,7 @@ def kernel_extents(kernel_shape: Sequence[int], weight: Shape | None, first: int
 
 
 def unknown_extents(rank: int) -> Spatial:
-    """Return unknown extents."""
+    """Return a data-dependent extent for each axis."""
     return tuple(data_extent() for _ in range(rank))
 
 

@@ -176,6 +176,7 @@ class SwiGLU(Elementwise):
     mnemonic = "swiglu"
     onnx = "SwiGLU"
     operands = "A B"
+    # those of Swish and the product with B
     alu_per_element, sfu_per_element = 4, 2
     derivative = (
         "b*sigmoid(alpha*a)*(1 + alpha*a*(1 - sigmoid(alpha*a)))",

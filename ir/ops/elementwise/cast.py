@@ -112,6 +112,7 @@ class BitCast(Op):
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         content, source = known(ins, 0), tensor(ins, 0).dtype
+        # contents of floats are numbers without their bits
         if content is None or not (source.is_integer and self.to.is_integer):
             return ()
         return (elementwise(lambda item: exact.fit(item, self.to), content),)

@@ -38,6 +38,7 @@ class DropoutGrad(Op):
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         content = known(ins, 2)
+        # 0.5 is the default of ONNX Dropout
         ratio = content.item if content is not None else 0.5
         dy = ins[0]
         assert dy is not None

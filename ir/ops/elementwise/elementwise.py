@@ -43,6 +43,7 @@ def _product(times: int, letter: str) -> str:
 
 
 def _derived_formulas(alu: int, sfu: int, variadic: bool) -> dict[str, str]:
+    """Return formulas of the counts per element, ``t`` times for variadic operators."""
     pairs = {"alu": (alu, "f"), "sfu": (sfu, "f"), "integer": (alu + sfu, "i")}
     repeat = "*t" if variadic else ""
     return {unit: _product(n, x) + repeat for unit, (n, x) in pairs.items() if n}
@@ -111,6 +112,7 @@ class Elementwise(Op):
         integral = is_integral(tensor(ins, 0).dtype)
         letters: dict[str, Dim] = {"f": 0 if integral else e, "i": e if integral else 0}
         if self.variadic:
+            # n operands are combined n - 1 times
             letters["t"] = max(sum(v is not None for v in ins) - 1, 1)
         return letters
 
@@ -154,6 +156,7 @@ def pointwise(
         derivative: derivative by each operand, in x (or a), b, c, the result y and attributes.
         attributes: defaults of the attributes, all of them numbers.
     """
+    # the name ends before the version; the class belongs to the module of the caller
     onnx = re.split(r"[^\w.:]", source)[0]
     domain, _, name = onnx.rpartition("::")
     version = source.removeprefix(f"{domain}::")
@@ -246,6 +249,7 @@ class Pow(Elementwise):
         base, exponent = tensor(ins, 0).dtype, tensor(ins, 1).dtype
 
         def one(a: Item, b: Item) -> Item:
+            # base and exponent may differ in type
             result = exact.power(exact.fit(a, base), exact.fit(b, exponent))
             return exact.convert(result, exponent, base)
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ...gradients.tape import Tape
 
 LETTERS = ("dY", "x", "b", "c", "y")
+"""Names in a derivative of the operands, by position."""
 
 
 @frozen
@@ -28,6 +29,7 @@ class ElementwiseGrad(Op):
     kind = Kind.ELEMENTWISE
     formulas = {"alu": "e*a", "sfu": "e*s"}
     of: str = ""
+    """Mnemonic of the forward operator."""
     derivative: str = "1"
 
     def __post_init__(self) -> None:
@@ -40,6 +42,7 @@ class ElementwiseGrad(Op):
         from ...gradients.derivative import operations
 
         alu, sfu = operations(self.derivative)
+        # one more for the product with dY
         return {"e": count(outs[0]), "a": alu + 1, "s": sfu}
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
