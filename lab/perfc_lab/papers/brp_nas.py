@@ -35,6 +35,7 @@ DROPOUT = 0.2
 """Dropout of the paper; the authors' file for latency has 0.002."""
 OPERATORS = Schema("Eagle nodes", indicators(VOCABULARY))
 ONE_HOT, PMGNS = "one-hot", "pmgns"
+"""Variants: features of a node other than PerfGraph's."""
 
 
 def _operators(graph: ModelGraph, batch: float) -> Array:
@@ -73,6 +74,7 @@ class EagleNetwork(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         nodes = len(batch.x)
+        # the global node of each graph starts without features and only receives messages
         blank = torch.zeros(batch.graphs, batch.x.shape[1], device=batch.x.device)
         x = torch.cat([batch.x, blank])
         edges = with_global_nodes(batch.edge_index, batch.graph_of_node)

@@ -1,4 +1,7 @@
-"""Reads the checkpoints that the authors of DIPPM and TraPPM publish, for networks of this folder.
+"""Read the checkpoints that the authors of DIPPM and TraPPM publish into networks of this folder.
+
+`perfc train checkpoint` calls `read_checkpoint`, which renames their tensors to ours and puts the
+columns of the first dense layer in our order.
 
 Layouts are those of karthickai/dippm at 19be0ed14fe9 (``model.py``) and karthickai/trappm at
 d96cbf519875 (``trappm/model.py``, ``trappm/predictor.py``). PerfSeer's authors publish data
@@ -34,7 +37,9 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 29
 """Size of a checkpoint; Lightning's have the state of the optimizer as well."""
 MOST_NUMBERS = MAX_ARRAYS_BYTES // 4
+"""Maximum weights of a network: they are stored as float32, 4 bytes each."""
 TARGET = "a100-sxm4-40gb"
+"""Machine that both networks were trained for."""
 
 
 @frozen
@@ -91,6 +96,7 @@ LABELS = {
 """Quantity of a regressor of TraPPM by the end of its file's name."""
 EXAMPLE = "autoenc_343.pth fold_1_Train_Step_Time.pth"
 Named = tuple[Path, CheckpointLayout, dict[str, "Array"]]
+"""A file, its layout and its tensors by our names."""
 
 
 def state_of(path: Path) -> dict[str, Array]:
@@ -102,6 +108,7 @@ def state_of(path: Path) -> dict[str, Array]:
         ParseError: no checkpoint, or a larger one than such networks have.
     """
     try:
+        # sizes are read from the directory of the archive before anything is unpacked
         with zipfile.ZipFile(path) as archive:
             is_large = sum(info.file_size for info in archive.infolist()) > MOST_BYTES
         content = {} if is_large else torch.load(path, map_location="cpu", weights_only=True)
@@ -182,31 +189,31 @@ def built(
     Raises:
         ParseError: weights of other shapes.
     """
-    made = make("", quantities[0])
+    network = make("", quantities[0])
     where = ", ".join(map(str, paths))
     try:
         weights = arrays()
-        made.restore(weights, meta_of(made, weights, quantities))
+        network.restore(weights, meta_of(network, weights, quantities))
     except (KeyError, RuntimeError, IndexError, ValueError) as error:
         what = f"weights of other shapes: {str(error).splitlines()[-1].strip()[:120]}"
         raise ParseError(what, where=where) from None
     card = GraphCard(
-        made.name.replace("-", "_"),
-        made.title,
-        made.quantity.value,
-        made.name.partition("-")[0],
-        "",
+        network.name.replace("-", "_"),
+        network.title,
+        network.quantity.value,
+        network.name.partition("-")[0],
+        "",  # no data set of ours has a digest for their rows
         "the authors'",
         (TARGET,),
-        (made.mode,),
-        0,
-        0,
-        1 << 20,
-        made.factor,
-        meta=made.meta(),
-        runs=((TARGET, "f32", made.mode, made.framework),),
+        (network.mode,),
+        0,  # rows and
+        0,  # architectures of the authors' training are not in the file
+        1 << 20,  # operators of the largest graph: so many that no graph extrapolates
+        network.factor,
+        meta=network.meta(),
+        runs=((TARGET, "f32", network.mode, network.framework),),
     )
-    return made, card
+    return network, card
 
 
 def meta_of(
@@ -233,7 +240,9 @@ def dippm(state: Mapping[str, Array]) -> dict[str, Array]:
         ValueError: other shapes.
     """
     width = square(state["head.3.weight"])
+    # theirs reads the graph's embedding, then its static features; ours the other way round
     head = reordered(state["head.0.weight"], (width, len(relay.STATIC)), (1, 0))
+    # outputs: theirs in the order of `relay.UNITS`, ours by name of the quantity
     order = [list(relay.UNITS).index(q) for q in sorted(relay.UNITS, key=lambda q: q.value)]
     last = {name: state[name][order] for name in ("head.9.weight", "head.9.bias")}
     network = {**state, "head.0.weight": head, **last}
@@ -252,6 +261,7 @@ def trappm(
     for i, quantity in enumerate(sorted(states, key=lambda q: q.value)):
         state = states[quantity]
         width = square(state["head.3.weight"])
+        # blocks of columns: two embeddings, then static features, which come first in ours
         parts = (width, width, len(onnx_profile.STATIC))
         head = reordered(state["head.0.weight"], parts, (1, 2, 0))
         arrays |= under(f"network.regressors.{i}.", {**state, "head.0.weight": head})
@@ -262,7 +272,8 @@ UNREAD: Mapping[str, Array] = {
     "standard.row.mean": np.zeros(len(ROW), np.float32),
     "standard.row.deviation": np.full(len(ROW), np.inf, np.float32),
 }
-"""A row's machine and way of running, which the authors' networks do not read, as zeros."""
+"""A row's machine and way of running, which the authors' networks do not read, as zeros: a
+deviation of infinity divides them away."""
 
 
 def square(weight: Array) -> int:
@@ -278,7 +289,7 @@ def square(weight: Array) -> int:
 
 
 def reordered(weight: Array, parts: Sequence[int], order: Iterable[int]) -> Array:
-    """Return a layer that reads its parts in our order, and nothing of a row.
+    """Return the weight of a layer with its blocks of columns in our order, and zeros for a row.
 
     Raises:
         ValueError: it reads another number.

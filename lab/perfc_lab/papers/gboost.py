@@ -96,6 +96,7 @@ class GBoost(ForestPredictor):
         """Boost as many trees as the setting has, without early stopping."""
         start, best = time.process_time(), float("inf")
         for setting in grid() if self.variant == GRID else (self.setting,):
+            # the first setting is trained even if no time is left: there has to be a forest
             if self.forest is not None and time.process_time() - start > budget.limit_s:
                 break
             forest = self._boosted(train, setting, budget)
@@ -110,6 +111,7 @@ class GBoost(ForestPredictor):
         names = list(FEATURES.columns)
         trees = max(round(setting.trees * budget.scale), LEAST_TREES)
         parameters = dict(setting.parameters(budget.seed))
+        # fewer trees take larger steps, so that their sum goes about as far
         parameters["eta"] *= setting.trees / trees
         matrix = library.DMatrix(features(train), target, feature_names=names)
         return forest_of(library.train(parameters, matrix, trees))
@@ -131,6 +133,7 @@ def features(data: Measurements) -> NDArray[np.float32]:
 
 
 def _error(forest: Forest, data: Measurements, quantity: Quantity) -> float:
+    """Return the mean absolute relative error; infinity without rows."""
     if not len(data):
         return float("inf")
     return float(np.abs(np.exp(forest(features(data))) / data.values(quantity) - 1).mean())

@@ -80,8 +80,10 @@ def negatives(edges: Tensor, sizes: Sequence[int], generator: torch.Generator) -
     graph = torch.repeat_interleave(torch.arange(len(sizes)), lengths)
     source = edges[0]
     share = torch.rand(edges.shape[1], generator=generator)
-    at = graph[source]
-    target = starts[at] + torch.minimum((share * lengths[at]).long(), lengths[at] - 1)
+    of = graph[source]  # graph of each pair
+    # rounding of float32 may reach the length itself, which is the next graph's first node
+    target = starts[of] + torch.minimum((share * lengths[of]).long(), lengths[of] - 1)
+    # a pair as one number
     is_edge = torch.isin(source * nodes + target, edges[0] * nodes + edges[1])
     return torch.stack([source, target])[:, ~is_edge & (source != target)]
 
@@ -96,7 +98,7 @@ def pretrain(
     epochs: int = EPOCHS,
     is_faithful: bool = False,
 ) -> float:
-    """Train in place and freeze; gives the last mean loss. No label is read.
+    """Train in place, freeze and return the mean loss of the last epoch. No label is read.
 
     Args:
         encoder: to be trained.
@@ -115,6 +117,7 @@ def pretrain(
         encoder.train()
         losses: list[float] = []
         order = shuffler.sample(range(len(graphs)), len(graphs))
+        # every graph has a node or more: with a limit of 1 each is a step of its own
         for part in _parts(graphs, order, 1 if is_faithful else NODES_PER_STEP):
             if losses and clock_s() - start > limit_s:
                 break
@@ -141,7 +144,7 @@ def pretrain(
 def _parts(
     graphs: Sequence[GraphTensors], order: Sequence[int], nodes: int
 ) -> Iterator[list[GraphTensors]]:
-    """Yield the graphs that have an edge, some at a time."""
+    """Yield the graphs that have an edge, those of at most ``nodes`` nodes at a time."""
     part: list[GraphTensors] = []
     filled = 0
     for i in order:

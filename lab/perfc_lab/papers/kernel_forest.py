@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from perfc.analyzers.features.classes import Array
 
 AMOUNTS = ("mac", "read_bytes", "write_bytes", "m")
+"""Columns of a launch that grow with the batch."""
 TRAITS = ("n", "k", "window", "stride", "channels", "reduced")
 FEATURES = Schema(
     "kernels", (*AMOUNTS, *TRAITS, "rate", "bandwidth", "compiled", "channels_last", "training")
@@ -50,7 +51,10 @@ PARAMETERS: Mapping[str, Any] = {
     "objective": "reg:squarederror",
     "nthread": 1,
 }
-"""A random forest: one round of trees side by side."""
+"""A random forest in XGBoost's terms: one round of trees side by side, at full rate.
+
+A tree sees 0.63 of the rows, the share of distinct ones in a bootstrap sample, 1 − 1/e.
+"""
 
 
 class KernelForest(GraphPredictor):
@@ -158,23 +162,24 @@ class LaunchTable:
         sizes = [np.log2(1 + columns.amounts[n]) for n in AMOUNTS]
         sizes += [np.log2(1 + columns.traits[n]) for n in TRAITS]
         rate = machine.matrix_flop_per_s(setting.precision.dtype)
-        how = (
+        # equal for all launches of the row
+        deployment = (
             np.log2(rate),
             np.log2(machine.device_bytes_per_s),
             float(setting.compiled),
             float(setting.channels_last),
             float(setting.training),
         )
-        stacked = np.stack([*sizes, *(ones * x for x in how)], axis=1)
+        stacked = np.stack([*sizes, *(ones * x for x in deployment)], axis=1)
         self.features: NDArray[np.float32] = stacked.astype(np.float32)
         self.kinds: Array = columns.kind
-        self.times: Array = columns.times
+        self.times: Array = columns.times  # launches that a line stands for
         self.roofline_s: Array = roofline_s(columns, row) / np.maximum(self.times, 1e-9) + LAUNCH_S
         self.time_s = row.time_s
 
 
 def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -> list[LaunchTable]:
-    """Return the whole rows until their launches reach a limit."""
+    """Return tables of the first rows, each whole, until their launches reach a limit."""
     tables: list[LaunchTable] = []
     launches = 0
     for row in rows:
@@ -186,7 +191,13 @@ def kernel_tables(data: Measurements, rows: Sequence[GraphRow], *, limit: int) -
 
 
 def forest(features: NDArray[np.float32], target: Array, seed: int) -> Forest:
-    """Return a random forest."""
+    """Return a random forest of one kind of kernel.
+
+    Args:
+        features: columns of `FEATURES`, ``[launches, features]``.
+        target: logarithm of time over roofline, ``[launches]``.
+        seed: random seed of the trees.
+    """
     library = xgboost()
     names = list(FEATURES.columns)
     matrix = library.DMatrix(features, target, feature_names=names)

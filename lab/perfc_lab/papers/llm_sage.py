@@ -101,7 +101,7 @@ class LlmSage(NetworkPredictor):
 
 
 class SageBesideStatic(nn.Module):
-    """``FC(ReLU(FC([X'' summed, S'])))``."""
+    """``FC(ReLU(FC([X'' summed, S'])))``: nodes after two layers, and static features after one."""
 
     def __init__(self, nodes: int, static: int, width: int, *, is_faithful: bool = False) -> None:
         super().__init__()

@@ -31,8 +31,10 @@ EXTENTS = (*(f"in_{i}" for i in range(6)), *(f"out_{i}" for i in range(6)))
 NODES = Schema("ONNX profile", (*indicators(TRAPPM_OPS), *EXTENTS, "mac", "parameters", "memory"))
 STATIC = Schema("ONNX graph", ("batch", "nodes", "edges", "mac", "parameters", "memory"))
 PLACES = {mnemonic(name): i for i, name in reversed(list(enumerate(TRAPPM_OPS)))}
-"""Place of our operators in the one-hot; ``Clip`` comes before ``Relu6``."""
+"""Place of our operators in the one-hot. Of two names for one operator the first stands, as the
+last assignment of the reversed list: ``Clip`` comes before ``Relu6``."""
 NONE = len(TRAPPM_OPS) - 1
+"""Place of operators that the authors' list lacks: its last one."""
 _DATA = data_next_to(__file__)
 PER_OUTPUT: Mapping[str, int] = _DATA["per_output"]
 """Operations of ONNX-tool for each output; those of a product's bias among them."""
@@ -48,12 +50,12 @@ def profile(graph: ModelGraph, batch: float) -> dict[str, Array]:
     outputs, inputs = facts["output_elements"], facts["input_elements"]
     windows = np.array([op in POOLS for op in ops]) * facts["kernel_h"] * facts["kernel_w"]
     biases = np.array([op == "gemm" for op in ops]) * (facts["has_bias"] > 0)
-    each = np.array([PER_OUTPUT.get(op, 0) for op in ops]) + windows + biases
-    read = np.array([PER_INPUT.get(op, 0) for op in ops])
+    per_output = np.array([PER_OUTPUT.get(op, 0) for op in ops]) + windows + biases
+    per_input = np.array([PER_INPUT.get(op, 0) for op in ops])
     parameters = facts["weight_elements"]
     memory = F32_BYTES * (parameters + outputs)
     return {
-        "mac": facts["mac"] + each * outputs + read * inputs,
+        "mac": facts["mac"] + per_output * outputs + per_input * inputs,
         "parameters": parameters,
         "memory": memory,
     }

@@ -1,4 +1,4 @@
-"""Names of operators that one-hot parts of nodes have, as many as TraPPM's (thesis, Figure 5.1)."""
+"""Names of operators for one-hot columns, as many as TraPPM has (thesis, Figure 5.1)."""
 
 from __future__ import annotations
 

@@ -93,6 +93,7 @@ def graph_vector(graph: ModelGraph, batch: float) -> list[float]:
     intensity = table["flop"].sum() / max(table["access_bytes"].sum(), 1.0)
     numbers += [float(carried.mean()) if edges else 0.0, intensity, batch]
     scaled: list[float] = np.log2(1 + np.array(numbers)).tolist()
+    # the density, which is below 1
     scaled[2] = log2(1 + PARTS * numbers[2])
     return scaled
 
@@ -144,7 +145,7 @@ def part(schema: Schema, columns: Sequence[int]) -> Schema:
 
 
 def with_categories(*, is_frequency: bool) -> Encoding:
-    """Return nodes named besides, one-hot or by how frequent their operator is (Section 4.2)."""
+    """Return PerfGraph with a node's operator besides, one-hot or by frequency (Section 4.2)."""
     if is_frequency:
         return replace(
             ENCODING,

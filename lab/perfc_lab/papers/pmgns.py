@@ -57,7 +57,7 @@ Since version 2 of the columns, a mean over an image is a pool; version 1 gave i
 IMAGE_RANK = 4
 """Axes of feature maps: batch, channels, height and width."""
 STATIC = Schema("PMGNS static", ("mac", "batch", "convolutions", "dense", "relu"))
-"""``F_s`` of Eq. 4.1."""
+"""``F_s`` of Eq. 4.1: MACs, batch, and how many convolutions, dense layers and ReLUs there are."""
 CONVOLUTIONS: Mapping[str, Callable[[int, int], nn.Module]] = {
     "gcn": GCNConv,
     "gat": GATConv,
@@ -73,6 +73,7 @@ LAYERS_OF_A_BLOCK = 2
 def relay_names(graph: ModelGraph) -> list[str]:
     """Return operators by names of `VOCABULARY`; a product of stored weights is `dense`."""
     stored = graph.ops.fixed[:, OP_FIXED.index("weights")] > 0
+    # operators outside of the vocabulary under the name of the nearest one in it
     renamed = {"gemm": "dense", "global_average_pool": "average_pool", "sub": "add", "div": "mul"}
     return [
         ("dense" if has else "batched_matmul")
@@ -94,6 +95,7 @@ def pooled_planes(graph: ModelGraph) -> NDArray[np.bool_]:
     rank_in, rank_out = (ops.fixed[:, OP_FIXED.index(n)] for n in ("rank_in", "rank_out"))
     extents = ops.scaled[0][:, [OP_SCALED.index(n) for n in SHAPE]]
     ones = extents == 1
+    # height and width are axes 2 and 3 with channels first, 1 and 2 with channels last
     mask = (ones[:, 2] & ones[:, 3]) | (ones[:, 1] & ones[:, 2])
     pooled: NDArray[np.bool_] = (rank_in == IMAGE_RANK) & (
         (rank_out == 2) | ((rank_out == IMAGE_RANK) & mask)

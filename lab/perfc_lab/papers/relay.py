@@ -59,6 +59,7 @@ NODES = Schema(
         *(f"stored_{i}" for i in range(SHAPE)),
     ),
 )
+# columns of a graph's table of operators that `_calls` reads
 FACTS = (
     "weights",
     "has_bias",
@@ -102,6 +103,7 @@ def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
     if not any(shape):
         if op not in VECTORS or fact["weight_elements"] < 2:
             return
+        # stored vectors of one operator have equal lengths; one stored element is a constant
         shape = [fact["weight_elements"] / fact["weights"], 0.0, 0.0, 0.0]
         op = "bias" if op == "add" else op
     # weights of TVM's dense are [out, in]
@@ -109,7 +111,7 @@ def _calls(op: str, fact: Mapping[str, float]) -> Iterator[list[float]]:
         shape[:2] = shape[1::-1]
     attributes = [0.0] * ATTRIBUTES
     if op.startswith("conv"):
-        # of an odd sum the end has one more
+        # the table has sums of both sides: of an odd sum the end has one more
         pads = [fact[f"pad_{axis}"] // 2 for axis in "hw"]
         ends = [fact[f"pad_{axis}"] - start for axis, start in zip("hw", pads, strict=True)]
         attributes = [

@@ -84,7 +84,10 @@ class SeerBlock(nn.Module):
         return out
 
     def updated(self, batch: Batch, z: Tensor | None, u: list[Tensor]) -> Tensor:
-        """Return the nodes after what they received, their global node and the graph (Eq. 4)."""
+        """Return the nodes updated by messages, their global node and the graph (Eq. 4).
+
+        ``W [ē, v + z, u]`` is taken as ``W₀ē + W₁v + (W₁z + W₂u)``, the last part once a graph.
+        """
         linear = first_of(self.phi_v)
         by_part = torch.split(linear.weight, self.width, dim=1)
         whole = linear.bias.expand(batch.graphs, -1)
@@ -97,7 +100,11 @@ class SeerBlock(nn.Module):
         return torch.relu(received + from_nodes + whole.index_select(0, batch.graph_of_node))
 
     def received(self, batch: Batch) -> Tensor:
-        """Return the updated edges (Eq. 2), averaged at the node they end at (Eq. 3)."""
+        """Return the updated edges (Eq. 2), averaged at the node they end at (Eq. 3).
+
+        ``W [e, s, t]`` is taken as ``W₀e + W₁s + W₂t``: products of nodes are taken once a node and
+        then spread to edges.
+        """
         source, target = batch.edge_index
         linear = first_of(self.phi_e)
         *of_edge, of_source, of_target = torch.split(linear.weight, self.width, dim=1)

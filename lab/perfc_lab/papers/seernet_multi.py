@@ -84,7 +84,7 @@ class SeerNetMulti(SeveralQuantities, SeerNet):
                 if self.variant == PLAIN_SUM
                 else surgery(gradients, generator)
             )
-            assign(total, parameters)
+            assign(total, parameters)  # overwrites the gradients, so nothing is zeroed before
             if recipe.clip:
                 nn.utils.clip_grad_norm_(parameters, recipe.clip)
             optimiser.step()

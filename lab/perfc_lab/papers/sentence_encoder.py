@@ -70,7 +70,7 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
         return super().predict(data)
 
     def embed(self, data: Measurements) -> int:
-        """Embed every text of the rows, several at once; how many rows there are."""
+        """Embed all texts of the rows in batches, for later calls; return the number of rows."""
         graphs = {(r.graph, r.batch) for r in data.rows}
         texts = {as_text(data.graphs[name], batch, kinds=0) for name, batch in graphs}
         if data.rows:
@@ -84,7 +84,10 @@ class SentenceEncoderNetwork(nnlqp.Nnlqp):
         return [*static, *embedding]
 
     def vector(self, text: str) -> list[float]:
-        """Return the numbers near 1, where those of a vector of norm 1 are far below."""
+        """Return the embedding of a text, scaled so that its numbers are near 1.
+
+        Those of a vector of norm 1 are near ``1 / sqrt(width)``.
+        """
         embedding = encoder(ENCODERS[self.variant])([text])[0] * sqrt(self.text_width)
         numbers: list[float] = embedding.tolist()
         return numbers

@@ -93,7 +93,7 @@ class GraphPool(Sequence[GraphTensors]):
     """Graphs with and without rows, each encoded on access at a batch that its name draws.
 
     Args:
-        labelled: labelled of the rows.
+        labelled: graphs of the rows.
         unlabelled: graphs of a pool but model files, which tested rows may be of.
         encoded: features of a graph at a batch.
     """
@@ -188,7 +188,10 @@ class Trappm(SeveralQuantities):
         return GraphPool(graphs, rest, super().tensors)
 
     def _kept(self, pool: GraphPool, seed: int) -> str:
-        # whatever the weights depend on names their file
+        """Return the name of the encoder's file, with a digest of all that its weights depend on.
+
+        A resumed training finds it again; one of other graphs or another seed does not.
+        """
         names = sorted(name for _, name in pool.sources)
         digest = self.encoding.nodes.digest
         text = json.dumps([names, seed, self.width, self.variant, digest, AT_BATCH])
@@ -235,6 +238,7 @@ class Trappm(SeveralQuantities):
 
     def modules(self) -> Mapping[str, nn.Module]:
         """Return the regressors and the encoder."""
+        # weights that are restored need an encoder to go into
         if self.made is not None and self.encoder is None and self.variant != WITHOUT:
             self.encoder = self.fresh_encoder()
         encoder = {} if self.encoder is None else {"encoder": self.encoder}

@@ -1,4 +1,7 @@
-"""Elements of the papers and the thesis, and where each stands in perfc: one seed, one file."""
+"""Elements of the papers and the thesis, and where each stands in perfc: one TOML file a source.
+
+`perfc eval papers --checklist` writes them as a page.
+"""
 
 from __future__ import annotations
 

@@ -134,12 +134,14 @@ class Pairs:
 
         With additional pairs, the first epoch goes from short summaries to long ones.
         """
+        # similar lengths need little padding; the factor mixes batches from epoch to epoch
         chosen = sorted(self.pairs, key=lambda p: length(p) * order.uniform(0.7, 1.4))
-        several = list(packed(chosen))
+        batches = list(packed(chosen))
         if not self.practises:
-            order.shuffle(several)
+            order.shuffle(batches)
+        # true in the first epoch of a network that practises, and never again
         self.practises = False
-        yield from several
+        yield from batches
 
 
 def length(pair: AlignmentPair) -> int:
@@ -165,19 +167,19 @@ def alone(tensors: GraphTensors) -> Batch:
     """Return one graph as a batch without rows."""
     assert tensors.u is not None
     place = tensors.x.device
-    nothing = torch.zeros(0, device=place)
-    none = torch.zeros(0, dtype=torch.long, device=place)
-    of_node = torch.zeros(len(tensors.x), dtype=torch.long, device=place)
+    no_numbers = torch.zeros(0, device=place)
+    no_indices = torch.zeros(0, dtype=torch.long, device=place)
+    graph_of_node = torch.zeros(len(tensors.x), dtype=torch.long, device=place)
     return Batch(
         tensors.x,
         tensors.edge_index,
-        None,
+        None,  # no features of edges
         tensors.u[None],
-        of_node,
-        none,
-        nothing,
-        nothing,
-        none,
+        graph_of_node,
+        no_indices,  # graph of each row
+        no_numbers,  # features of rows
+        no_numbers,  # measured values
+        no_indices,  # positions in the measurements
         1,
         tensors.count,
     )
@@ -231,7 +233,7 @@ def _tokens(network: GraphLanguageNetwork, batch: Sequence[AlignmentPair]) -> tu
 
 
 def summaries(network: GraphLanguageNetwork, pairs: Pairs) -> tuple[SummaryFigure, list[str]]:
-    """Write the summary of every graph and compare its numbers; the answers too."""
+    """Write the summary of every graph and compare its numbers; return scores and answers."""
     network.eval()
     exact, whole, answers = [], [], []
     for part in parts(range(len(pairs.pairs)), GRAPHS_AT_ONCE):

@@ -271,6 +271,7 @@ def inference_s(stages: Stages, pool: Mapping[str, ModelGraph]) -> float:
     question = network.model.ids(
         " Predict the inference time of DL model, batch 64, on rtx4090, f16, eager\n"
     )
+    # graphs at equal steps through the pool, one more than are counted
     names = sorted(pool)[:: max(len(pool) // (TIMED_GRAPHS + 1), 1)][: TIMED_GRAPHS + 1]
     spent = []
     with one_thread(), torch.no_grad():

@@ -108,7 +108,7 @@ class Stages:
         """
         from .features import NODES
 
-        preset(preset_name)
+        preset(preset_name)  # raises for an unknown name, before a file is written
         model = "" if language_model is None else os.fspath(language_model.resolve())
         card = CheckpointCard(preset_name, model, seed, NODES.digest, SUMS.digest)
         if (folder / CARD).is_file():
@@ -155,6 +155,7 @@ class Stages:
         digest = hashlib.sha256(json.dumps(asdict(self.card)).encode())
         files = (STANDARDS, ENCODER, adapted_file(readout), f"{DECODER}/model.safetensors")
         for path in (self.folder / name for name in files):
+            # a stage that was not trained is a state of its kind, not an error
             digest.update(path.read_bytes() if path.is_file() else b"none")
         return digest.hexdigest()[:16]
 

@@ -71,9 +71,10 @@ def train(wanted: Wanted, stages: Sequence[int], say: Say) -> Iterator[str]:
     """
     need_extra()
     readout = Readout(wanted.readout)
-    place = Stages.start(wanted.folder, wanted.preset, wanted.language_model, wanted.seed)
+    checkpoints = Stages.start(wanted.folder, wanted.preset, wanted.language_model, wanted.seed)
+    # stages 0 to 2 need graphs alone, stage 3 measured rows as well
     if any(stage < 3 for stage in stages):
-        course = Course(place, StoredGraphs(wanted.pool), say, wanted.limit_s)
+        course = Course(checkpoints, StoredGraphs(wanted.pool), say, wanted.limit_s)
         for stage in sorted(set(stages) - {3}):
             say(f"stage {stage}")
             match stage:
@@ -115,11 +116,11 @@ def evaluate(
     known: Path | None,
     say: Say,
 ) -> Path:
-    """Train what is not there yet, seeds in turn, and write the page; no process trains nothing.
+    """Train what is not there yet, seeds in turn, and write the page.
 
     Args:
         board: the requested tables.
-        processes: trainings at once.
+        processes: trainings at once; 0 writes the page from stored results alone.
         output: folder of the page.
         origin: what wrote the page and when, in a sentence.
         pool: folder of graphs that inference is timed on.
@@ -148,7 +149,7 @@ def evaluate(
 
 
 def telling(job: Job) -> tuple[int, int]:
-    """Return the priority of a job: few rows of what is new, then lines that most verdicts need."""
+    """Return the sort key of a job, lowest first: curves on few rows, then lines of verdicts."""
     lines = (GIN, OURS, NEITHER, PHYSICS)
     name = job.line.predictor
     place = lines.index(name) if name in lines else len(lines)

@@ -26,7 +26,7 @@ LATENCIES = 24
 
 
 def drawn_batch(name: str, seed: int = 0) -> int:
-    """Return the batch that a graph is described at."""
+    """Return the batch that a graph is described at, the same in every stage and process."""
     return random.Random(f"{seed} {name}").choice(BATCHES)
 
 

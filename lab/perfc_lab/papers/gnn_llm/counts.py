@@ -24,6 +24,7 @@ MAGNITUDES = 19
 DIGITS = COUNT_DIGITS * 10 + MAGNITUDES
 """Indicators of a number: which digit stands first, second, third, and how many there are."""
 OF_TOTALS, OF_KIND = len(TOTALS), len(LAYER_FIELDS)
+"""Numbers of the whole graph, and of each kind of layer."""
 
 
 def _columns() -> tuple[str, ...]:
@@ -41,7 +42,11 @@ SUMS = Schema("GNN-LLM sums", _columns())
 
 @record
 class SumsLayout:
-    """Positions where the parts of a vector of `SUMS` begin."""
+    """Positions where the parts of a vector of `SUMS` begin: logarithms, then digits, then kinds.
+
+    Args:
+        numbers: numbers in a vector; each has one logarithm and `DIGITS` indicators.
+    """
 
     numbers: int = OF_TOTALS + KINDS * OF_KIND
 
@@ -74,11 +79,11 @@ def vector(counted: GraphSummary) -> list[float]:
     for number in numbers:
         logs += digits(number)
     logs += [0.0] * (missing * DIGITS)
-    place = {name: i for i, name in enumerate(VOCABULARY)}
+    position = {name: i for i, name in enumerate(VOCABULARY)}
     kinds = [0.0] * (KINDS * len(VOCABULARY))
     for k, layer in enumerate(counted.layers[:KINDS]):
-        if layer.kind in place:
-            kinds[k * len(VOCABULARY) + place[layer.kind]] = 1.0
+        if layer.kind in position:
+            kinds[k * len(VOCABULARY) + position[layer.kind]] = 1.0
     return logs + kinds
 
 

@@ -227,9 +227,10 @@ def _nodes(graph: ModelGraph, batch: int) -> Iterator[dict[str, Any]]:
     for i, op in enumerate(graph.ops.ops):
         node: dict[str, Any] = {"id": i, "op": op, "from": sources.get(i, [])}
         for side, rank in (("in", "rank_in"), ("out", "rank_out")):
+            # tables of operators have columns for six axes
             axes = min(round(float(facts[rank][i])), 6)
             node[side] = [round(float(facts[f"{side}_{axis}"][i])) for axis in range(axes)]
-        if facts["kernel_h"][i] > 0:
+        if facts["kernel_h"][i] > 0:  # convolutions and pooling have a window
             for name in ATTRIBUTES:
                 node[name] = [round(float(facts[f"{name}_{side}"][i])) for side in "hw"]
             node["groups"] = round(float(facts["groups"][i]))

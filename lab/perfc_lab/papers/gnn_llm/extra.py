@@ -1,4 +1,4 @@
-"""Libraries that graphs with language models need."""
+"""Check for the libraries of the extra ``gnn-llm``, before a long training starts."""
 
 from __future__ import annotations
 
@@ -25,5 +25,6 @@ def need_extra() -> None:
             ) from None
     from transformers.utils import logging
 
+    # the commands print their progress themselves
     logging.set_verbosity_error()
     logging.disable_progress_bar()

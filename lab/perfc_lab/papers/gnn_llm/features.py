@@ -33,7 +33,7 @@ class GraphFeatures:
 
     Args:
         nodes: standard of the operators' columns.
-        sums: sums over the graph.
+        sums: standard of the sums over a graph.
     """
 
     def __init__(self, nodes: Standard, sums: Standard) -> None:
@@ -50,7 +50,7 @@ class GraphFeatures:
         )
 
     def raw(self, graph: ModelGraph, batch: float) -> GraphTensors:
-        """Return every operator, without sums."""
+        """Return every operator once, without sums: stage 1 hides and restores single ones."""
         edges = torch.from_numpy(graph.ops.edges)
         return GraphTensors(self.nodes(node_tensor(graph, batch)), edges)
 
@@ -69,7 +69,8 @@ def node_tensor(graph: ModelGraph, batch: float) -> torch.Tensor:
 def chosen_names(names: Sequence[str], most: int, seed: int) -> tuple[list[str], list[str]]:
     """Return names of graphs for training, as many of each kind, and others for tests.
 
-    Graphs of model files are left out: rows of other data sets may be measured on them.
+    Graphs of model files are left out: rows of other data sets may be measured on them. The kind
+    of a graph is its name up to the first dot.
     """
     import random
 
@@ -80,11 +81,13 @@ def chosen_names(names: Sequence[str], most: int, seed: int) -> tuple[list[str],
     draw = random.Random(seed)
     for members in kinds.values():
         draw.shuffle(members)
-    turns = [
+    # one graph of each kind in turn, so that every prefix holds all kinds
+    in_turn = [
         m[i]
         for i in range(max(map(len, kinds.values()), default=0))
         for m in kinds.values()
         if i < len(m)
     ]
-    unseen = min(UNSEEN, len(turns) // 4)
-    return turns[unseen : unseen + most], turns[:unseen]
+    # a small pool gives at most a quarter to tests
+    unseen = min(UNSEEN, len(in_turn) // 4)
+    return in_turn[unseen : unseen + most], in_turn[:unseen]

@@ -103,6 +103,7 @@ class GraphMae(nn.Module):
             generator: draws what is hidden.
         """
         hidden = torch.randperm(len(x), generator=generator)[: max(round(MASK_RATE * len(x)), 1)]
+        # random features in place of the mask, as in the paper: no operator is masked in use
         replaced = hidden[: round(REPLACE_RATE * len(hidden))]
         others = torch.randint(len(x), (len(replaced),), generator=generator)
         is_hidden = torch.zeros(len(x), 1)
@@ -110,6 +111,7 @@ class GraphMae(nn.Module):
         hidden, is_hidden = hidden.to(x.device), is_hidden.to(x.device)
         shown = x.index_copy(0, replaced.to(x.device), x[others.to(x.device)])
         z = self.encoder(shown * (1 - is_hidden) + self.mask * is_hidden, edges)
+        # masked a second time: the decoder restores an operator from its neighbours' embeddings
         keep = torch.ones(len(x), 1, device=x.device).index_fill(0, hidden, 0.0)
         restored = self.decoder(self.bridge(z) * keep, edges)
         return scaled_cosine_error(restored[hidden], x[hidden])
@@ -124,7 +126,9 @@ def scaled_cosine_error(restored: Tensor, x: Tensor, alpha: float = ALPHA) -> Te
 def side_by_side(
     graphs: Sequence[GraphTensors], generator: random.Random, most: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield features and edges of ``most`` graphs at a time, every graph once, in random order.
+    """Yield ``most`` graphs at a time as one graph without edges between them, in random order.
+
+    Every graph comes once; yields ``[nodes, features]`` and edges ``[2, edges]``.
 
     Args:
         graphs: may be encoded on access.

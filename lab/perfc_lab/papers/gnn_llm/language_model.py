@@ -123,7 +123,8 @@ def load_language_model(folder: Path) -> CausalLanguageModel:
 
 
 def _held(folder: Path) -> dict[str, Any]:
-    """Return the type of the weights."""
+    """Return the options of `transformers` that set the type and place of the weights."""
+    # files of large models hold 2 bytes a weight
     size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     if size < 2 * LARGE_PARAMETERS:
         return {"dtype": torch.float32}
@@ -169,11 +170,12 @@ def make_tokenizer(texts: Iterable[str], shape: DecoderShape, words: Iterable[st
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=shape.vocabulary - len(vocabulary),
+        # in this order they are tokens 0 and 1, as `fresh_decoder` has them
         special_tokens=[PADDING, END],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    # words are taken out first, so that no merge is learned that holds one
+    # words are taken out first, so that no merge is learned that holds one; `$^` splits nothing
     between = (
         re.compile(rf"\b(?:{'|'.join(map(re.escape, vocabulary))})\b")
         if vocabulary
@@ -189,7 +191,7 @@ def fresh_decoder(shape: DecoderShape, seed: int) -> nn.Module:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(seed)
-    how: dict[str, Any] = {"attn_implementation": attention()}
+    options: dict[str, Any] = {"attn_implementation": attention()}
     config = LlamaConfig(
         vocab_size=shape.vocabulary,
         hidden_size=shape.hidden,
@@ -202,7 +204,7 @@ def fresh_decoder(shape: DecoderShape, seed: int) -> nn.Module:
         bos_token_id=None,
         eos_token_id=1,
         pad_token_id=0,
-        **how,
+        **options,
     )
     return LlamaForCausalLM(config)
 
@@ -267,7 +269,10 @@ def next_token_loss(network: nn.Module) -> Callable[[Tensor], Tensor]:
 
 
 def packed(texts: Iterable[str], model: CausalLanguageModel, length: int) -> Iterator[Tensor]:
-    """Yield documents one after another, cut into rows, ``[rows, length]`` at a time."""
+    """Yield documents one after another, cut into rows, ``[rows, length]`` at a time.
+
+    Rows need no padding, as a document may go on in the next one; what fills no batch is dropped.
+    """
     rows, filled = max(TOKENS_PER_STEP // length, 1), []
     for text in texts:
         filled += [*model.ids(text), model.end]

@@ -27,7 +27,10 @@ def drawn_summary(draw: random.Random, most: int) -> GraphSummary:
         draw: draw of the numbers.
         most: kinds of layer.
     """
+    # half of the summaries have one kind of layer, a quarter two, the rest as many as may be
     kinds = draw.sample(NAMES, min(draw.choice((1, 1, 2, most)), most))
+    # digits at most: of a layer's count, FLOPs, MACs and parameters; then of the graph's nodes,
+    # edges, FLOPs, parameters and MACs
     layers = tuple(
         LayerSummary(kind, _number(draw, 3), _some(draw, 13), _some(draw, 13), _some(draw, 9))
         for kind in kinds
@@ -49,16 +52,16 @@ def _number(draw: random.Random, digits: int) -> int:
 
 
 def _some(draw: random.Random, digits: int) -> int:
-    """Return many kinds of layer have none."""
+    """Return a random number of at most ``digits`` digits, zero in `SHARE_OF_NONE` of cases."""
     return 0 if draw.random() < SHARE_OF_NONE else _number(draw, digits)
 
 
 def drawn_setting(draw: random.Random) -> Setting:
-    """Return a way of running."""
+    """Return a random way of running, mostly the plain one."""
     return Setting(
         draw.choice(list(Precision)),
-        draw.random() < 0.3,
-        draw.random() < 0.3,
+        draw.random() < 0.3,  # channels last
+        draw.random() < 0.3,  # compiled
         (2, 9),
-        draw.random() < 0.2,
+        draw.random() < 0.2,  # a training step
     )

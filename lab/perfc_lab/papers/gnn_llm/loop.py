@@ -115,7 +115,7 @@ def learn(
             if clock_s() - saved > CHECKPOINT_EVERY_S:
                 saved = clock_s()
                 _save(network, optimiser, state, folder, print_)
-        else:
+        else:  # an epoch that the time limit broke off is resumed at its step
             state.epoch, state.step = state.epoch + 1, 0
     _save(network, optimiser, state, folder, print_)
     say(f"{state.steps} steps, epoch {state.epoch}, {state.seconds:.0f} s, loss {state.loss:.4f}")
@@ -124,13 +124,17 @@ def learn(
 
 def _count(state: StageProgress, loss: float, seconds: float, say: Say) -> None:
     state.step, state.steps, state.seconds = state.step + 1, state.steps + 1, seconds
+    # NaN before the first step
     state.loss = loss if state.loss != state.loss else 0.95 * state.loss + 0.05 * loss
     if state.steps % 50 == 0:
         say(f"step {state.steps}: epoch {state.epoch}, {seconds:.0f} s, loss {state.loss:.4f}")
 
 
 def _rate(state: StageProgress, share: float) -> float:
-    """Return the rate, which rises over some steps, then falls along half a cosine."""
+    """Return the factor of the rate: it rises over `RISING_STEPS`, and falls along half a cosine.
+
+    The 0.02 at the end of the cosine keeps the last steps from standing still.
+    """
     fallen = 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.02
     return fallen * min((state.steps + 1) / RISING_STEPS, 1.0)
 

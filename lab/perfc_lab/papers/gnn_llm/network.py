@@ -284,6 +284,7 @@ class GraphLanguageNetwork(nn.Module):
             embeddings, mask = self.words(texts, tokens.device)
             whole = torch.cat([before, mask], dim=1)
         labels = torch.full(mask.shape, IGNORED)
+        # texts start behind the graph's tokens, where these are in the same pass
         start = mask.shape[1] - max(len(text) for text in texts)
         for i, (question, answer) in enumerate(zip(questions, ended, strict=True)):
             begin = start + len(question)
@@ -291,6 +292,7 @@ class GraphLanguageNetwork(nn.Module):
         loss: Tensor = self.language(
             inputs_embeds=embeddings,
             attention_mask=whole,
+            # of a prefix that was read before, only the mask is passed again
             position_ids=positions(whole)[:, -mask.shape[1] :],
             labels=labels.to(mask.device),
             **given,
@@ -346,6 +348,7 @@ class GraphLanguageNetwork(nn.Module):
                 "position_ids": positions(mask)[:, -1:],
                 "past_key_values": out.past_key_values,
             }
+            # from here on a pass has one token, whose logits are at position 0
             last = torch.zeros_like(last)
         if not written:
             return [""] * len(mask)
@@ -374,6 +377,7 @@ def common_start(texts: Sequence[Sequence[int]]) -> tuple[int, ...]:
     >>> common_start([(1, 2, 3), (1, 2), (1, 2, 4)])
     (1, 2)
     """
+    # all texts lie between the lowest and the highest in lexical order, so these two suffice
     first, last = min(map(tuple, texts)), max(map(tuple, texts))
     same = (i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b)
     return first[: next(same, min(len(first), len(last)))]

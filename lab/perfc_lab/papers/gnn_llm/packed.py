@@ -1,4 +1,4 @@
-"""Results as one small file of JSON lines, which goes from machine to machine beside the page.
+"""Write and read results as one small file of JSON lines, to carry them to another machine.
 
 A line is a training, without its points; or a figure of the stages, by the name of its file.
 """
@@ -26,6 +26,7 @@ METRICS = ("rows", "mape", "within_10", "tau")
 """Scores of a slice."""
 EMPTY: Mapping[str, Any] = {"families": {}, "places": [], "points": [], "points_besides": {}}
 """Other results of a training, which no table of this paper shows."""
+# a name from a file becomes a path: it may have no separator and no dots but the last
 _NAME = re.compile(r"[a-z0-9_-]{1,120}\.json")
 
 
@@ -52,7 +53,7 @@ def unpack(known: Path, folder: Path, stages: Path) -> int:
 
 
 def pack(known: Path, folder: Path, stages: Path, keys: Iterable[str]) -> int:
-    """Write what is there into the file, beside its lines of before; how many lines there are.
+    """Add the existing results to the file and return its number of lines.
 
     Args:
         known: file of JSON lines.
@@ -109,7 +110,7 @@ def _take(lines: dict[tuple[str, str], Mapping[str, Any]], place: str, path: Pat
 
 
 def short(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a training without what the page does not show."""
+    """Return a training without the fields that the page does not show."""
     slices = {
         name: {metric: rounded(figure[metric]) for metric in METRICS}
         for name, figure in result["slices"].items()

@@ -46,11 +46,11 @@ GNN_ONLY, LLM_ONLY, NEITHER = "gnn-pretrained", "llm-pretrained", "neither-pretr
 TEXT, JSON, WITHOUT = "text", "json", "without-llm"
 MEAN, SUMS = "mean", "sums"
 ROWS_AT_ONCE, LONG_ROWS = 192, 4
-"""Rows whose answers are written together; of questions with a whole graph in them."""
+"""Rows whose answers are written together, and of those whose question holds a whole graph."""
 FEW_ROWS_PER_STEP = 16
 """Maximum rows of a new machine or family in one step."""
 VALIDATION_ROWS = 96
-"""Drawn, that choose an epoch; all say how wide intervals are."""
+"""Validation rows, drawn, that choose the epoch whose weights stay."""
 CALIBRATION_ROWS = 160
 """Validation rows that calibrate intervals; each is an answer of the language model."""
 USUAL_GRAPHS = 64
@@ -225,6 +225,7 @@ class GnnLlm(NetworkPredictor):
         has_lora = not self.there.moves_every_weight
         if has_lora:
             made.with_lora(LORA_RANK, has_every_layer=preset.has_every_layer)
+        # stage 2 stores no encoder: that of the network stays, for the load to be complete
         known = {n: t for n, t in made.state_dict().items() if n.startswith("encoder.")}
         made.load_state_dict(known | learned)
         if not has_lora or self.rank != LORA_RANK:
@@ -310,6 +311,7 @@ class GnnLlm(NetworkPredictor):
         passes = max(min(preset.few_passes, most), 1)
         batches = self.batches(few, {}, min(recipe.rows, FEW_ROWS_PER_STEP))
         network = self.made.to(device())
+        # few rows take half of the rate of the training, but for the recipe of the thesis
         rate = recipe.learning_rate / (2 if preset.is_annealed else 1)
         groups = (
             network.rated_groups()
@@ -319,7 +321,7 @@ class GnnLlm(NetworkPredictor):
         optimiser = torch.optim.Adam(
             [{"params": p, "lr": rate * share, "rate": rate * share} for p, share in groups]
         )
-        # a few graphs are not what a norm is taken over: those of the training stay
+        # batch norms use the statistics of the training: a few graphs are too few to take new ones
         network.eval()
         with one_thread():
             for turn in range(passes):
@@ -346,7 +348,8 @@ class GnnLlm(NetworkPredictor):
         shared: list[Any] = [self._cache, self._prompts, self._questions, self._usual, self.stages]
         if self.made is not None:
             shared += [p for p in self.made.parameters() if not p.requires_grad]
-        memo |= {id(one): one for one in shared}
+        # deepcopy returns an object of the memo as it is
+        memo |= {id(item): item for item in shared}
         copied = type(self).__new__(type(self))
         memo[id(self)] = copied
         vars(copied).update(copy.deepcopy(vars(self), memo))

@@ -51,7 +51,9 @@ class GraphProjection(nn.Module):
                 self.whole = projector(graph + len(SUMS), language)
             case Readout.NUMBERS:
                 self.whole = projector(graph, language)
+                # what says which number it is: kind of operator, then the columns of `places`
                 named = LAYOUT.numbers + len(VOCABULARY) + OF_KIND + KINDS
+                # its logarithm, its digits and its name
                 self.number = nn.Linear(1 + DIGITS + named, language)
                 self.kind = nn.Linear(len(VOCABULARY) + KINDS, language)
                 for layer in (self.number, self.kind):
@@ -96,16 +98,20 @@ class GraphProjection(nn.Module):
         return tokens, torch.ones(tokens.shape[:2], dtype=torch.long, device=g.device)
 
     def _numbers(self, g: Tensor, sums: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the graph, then kinds and numbers as a summary names them."""
+        """Return a token for the graph, then for kinds and numbers in the order of a summary."""
         graphs, count = len(g), LAYOUT.numbers
         digits = sums[:, LAYOUT.digits : LAYOUT.kinds].reshape(graphs, count, DIGITS)
         names = places(g.device).expand(graphs, count, -1)
         ops = sums[:, LAYOUT.kinds :].reshape(graphs, KINDS, len(VOCABULARY))
+        # totals are of no kind of layer; the fields of a layer are of its kind
         of_totals = torch.zeros(graphs, OF_TOTALS, len(VOCABULARY), device=g.device)
-        of = torch.cat([of_totals, ops.repeat_interleave(OF_KIND, dim=1)], dim=1)
-        numbers = self.number(torch.cat([sums[:, :count, None], digits, of, names], dim=2))
+        kind_of_number = torch.cat([of_totals, ops.repeat_interleave(OF_KIND, dim=1)], dim=1)
+        numbers = self.number(
+            torch.cat([sums[:, :count, None], digits, kind_of_number, names], dim=2)
+        )
         place = torch.eye(KINDS, device=g.device).expand(graphs, KINDS, KINDS)
         kinds = self.kind(torch.cat([ops, place], dim=2))
+        # every number has digits, zero too; a kind of layer that a graph lacks has none
         is_there = (digits.sum(2) > 0).long()
         tokens = _as_named(self.whole(g)[:, None], numbers, kinds[:, :, None])
         of_kinds = is_there[:, OF_TOTALS::OF_KIND, None]
@@ -113,7 +119,7 @@ class GraphProjection(nn.Module):
 
 
 def _as_named(whole: Tensor, numbers: Tensor, kinds: Tensor) -> Tensor:
-    """Return the graph's, totals, and of each kind of layer its name before its numbers.
+    """Return tokens in order: the graph, its totals, then each kind of layer and its numbers.
 
     Args:
         whole: ``[graphs, 1, ...]``.

@@ -11,7 +11,9 @@ from ..networks.batches import Batch, GraphAtBatch, RowBatches
 
 
 class DrawnRows(RowBatches):
-    """Rows of which an epoch in drawn order ends after some, others each time.
+    """Mini-batches of rows, of which an epoch in random order may end after `rows_per_epoch`.
+
+    The next epoch has another order, so that all rows are seen over several epochs.
 
     Attributes:
         rows_per_epoch: about how many; 0 for all.

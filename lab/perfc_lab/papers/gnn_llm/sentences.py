@@ -97,22 +97,23 @@ class SentenceEncoder:
     def __call__(self, texts: Iterable[str]) -> Array:
         """Return ``[texts, width]``, each of norm 1."""
         wanted = list(texts)
-        # of like lengths together, so that little is padding
+        # texts of similar length together, so that little is padding
         new = sorted(dict.fromkeys(t for t in wanted if t not in self._known), key=len)
         for start in range(0, len(new), TEXTS_PER_BATCH):
-            several = new[start : start + TEXTS_PER_BATCH]
-            self._known |= zip(several, self._encoded(several), strict=True)
+            group = new[start : start + TEXTS_PER_BATCH]
+            self._known |= zip(group, self._encoded(group), strict=True)
         return np.stack([self._known[text] for text in wanted])
 
     def _encoded(self, texts: list[str]) -> Array:
         import torch
 
-        given = self._tokeniser(
+        tokens = self._tokeniser(
             texts, padding=True, truncation=True, max_length=self.tokens, return_tensors="pt"
         )
         with torch.inference_mode():
-            hidden = self._model(**given).last_hidden_state
-            mask = given["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+            hidden = self._model(**tokens).last_hidden_state
+            # padding is no part of the mean
+            mask = tokens["attention_mask"].unsqueeze(-1).to(hidden.dtype)
             mean = (hidden * mask).sum(1) / mask.sum(1)
             vectors: Array = torch.nn.functional.normalize(mean, dim=1).double().numpy()
         return vectors

@@ -75,8 +75,8 @@ class Course:
     def features(self) -> GraphFeatures:
         """Return features standardised by those of the pool, which are stored on the first call."""
         if not (self.stages.folder / STANDARDS).is_file():
-            made = GraphFeatures.of(self.graphs, self.names[:STANDARD_GRAPHS])
-            self.stages.keep_standards(made.nodes, made.sums)
+            fitted = GraphFeatures.of(self.graphs, self.names[:STANDARD_GRAPHS])
+            self.stages.keep_standards(fitted.nodes, fitted.sums)
         return GraphFeatures(*self.stages.standards())
 
     def learn_text(self) -> None:
@@ -91,7 +91,7 @@ class Course:
                 texts,
                 preset.decoder,
                 self.stages.folder / DECODER,
-                self.recipe(1000, preset.text_s),
+                self.recipe(1000, preset.text_s),  # so many epochs that the time ends it
                 seed=self.stages.card.seed,
                 say=self.say,
             )
@@ -102,6 +102,7 @@ class Course:
         torch.manual_seed(stages.card.seed)
         network = graph_mae.GraphMae(len(NODES), stages.width).to(device())
         tensors = [self.features.raw(self.graphs[n], drawn_batch(n)) for n in self.names]
+        # without an edge there is no neighbour that a hidden operator is restored from
         pool = [g for g in tensors if g.edge_index.shape[1]]
         generator = torch.Generator().manual_seed(stages.card.seed)
 
@@ -129,7 +130,7 @@ class Course:
     def learn_pairs(self, readout: Readout) -> None:
         """Train stage 2, graph-text adaptation, then write summaries of unseen graphs."""
         preset, stages = self.stages.preset, self.stages
-        # one that has learned to go on from text alone learns to copy from tokens late
+        # a decoder that learned to continue text learns late to copy numbers from graph tokens
         is_fresh = stages.moves_every_weight and readout is Readout.NUMBERS
         network = adaptable(stages, readout, is_fresh=is_fresh)
         network.encoder.load_state_dict(stages.encoder())
@@ -144,6 +145,7 @@ class Course:
                 network,
                 pairs,
                 self.recipe(preset.alignment_epochs, preset.alignment_s),
+                # the projection is new: it learns no slower than the language model
                 (max(preset.graph_rate, preset.language_rate), preset.language_rate),
                 seed=stages.card.seed,
                 folder=stages.folder / f"adapted-{readout.value}-checkpoint",
@@ -211,5 +213,5 @@ def adapted_state(network: GraphLanguageNetwork) -> dict[str, Tensor]:
 
 
 def unlabelled(folder: Path) -> StoredGraphs:
-    """Return the pool of a folder of graphs."""
+    """Return the pool of a folder of graphs, without rows."""
     return StoredGraphs(folder)

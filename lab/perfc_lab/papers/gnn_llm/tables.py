@@ -17,6 +17,7 @@ PREFIX = "gnn-llm-"
 COUNTS = (8, 16, 32, 64, 128, 256, 512)
 """Numbers of rows of a new machine or family at which a curve is trained."""
 NEW_MACHINE, NEW_OF_CELLS = "rtx-pro-6000-max-q", "rtx2080ti"
+"""Machines that no training sees, for timm's rows and for NAS-Bench-201's cells."""
 TESTED = 240
 """Maximum tested rows of a table: each is an answer of the language model."""
 ACC = PublishedMetric.WITHIN_10
@@ -41,6 +42,7 @@ _AT_32 = COUNTS.index(32)
 
 
 def _at_32(value: float | None) -> tuple[float | None, ...]:
+    """Return published values of a curve's columns: one at 32 rows, none before."""
     return () if value is None else (*[None] * _AT_32, value)
 
 

@@ -17,7 +17,7 @@ from .numbers import latencies, latency_text
 from .projection import Readout
 
 LONGEST_LATENCY = 14
-"""Tokens of an answer."""
+"""Maximum tokens of an answer, such as ``12.35 ms``."""
 PADDING = -1.0
 """Fills a row's question to the length of the longest."""
 
@@ -75,8 +75,9 @@ class LatencyNetwork(GraphLanguageNetwork):
         read = latencies(written)
         self.attempts += len(written)
         self.failed += read.failures
-        usual = self.scale.value(0.0)
-        scaled = [self.scale.scaled(t if t == t else usual) for t in read.time_s.tolist()]
+        usual_s = self.scale.value(0.0)
+        # NaN is an answer that could not be read
+        scaled = [self.scale.scaled(t if t == t else usual_s) for t in read.time_s.tolist()]
         return torch.tensor(scaled, dtype=torch.float32, device=batch.x.device)
 
 
@@ -86,7 +87,7 @@ def questions(batch: Batch) -> list[list[int]]:
 
 
 def written_loss(network: nn.Module, batch: Batch) -> Tensor:
-    """Return the loss of either network of this paper."""
+    """Return the loss of a batch: of the answer's text, or of a number where there is no text."""
     if isinstance(network, LatencyNetwork):
         return network.row_loss(batch)
     return nn.functional.huber_loss(network(batch), batch.y)

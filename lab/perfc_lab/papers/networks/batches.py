@@ -183,8 +183,8 @@ class RowBatches:
         graph_encoder: features of a graph; called once for each batch it was measured at.
         row_encoder: features of a row that its graph does not have.
         scale: scale of ``y``.
-        nodes: nodes of a mini-batch, about; equal ones count as often as they occur.
-        rows: rows of a mini-batch, about, in place of nodes; 0 for by nodes.
+        nodes: approximate nodes of a mini-batch; duplicates count as often as they occur.
+        rows: approximate rows of a mini-batch, in place of nodes; 0 to divide by nodes.
         cache: encoded graphs, shared between training and validation.
         filler: what fills rows of features to the length of the longest.
     """
@@ -242,7 +242,7 @@ class RowBatches:
             # graphs of similar size stay together, but not the same ones in each epoch
             jitter = {k: self.sizes[k] * generator.uniform(0.5, 2.0) for k in keys}
             keys.sort(key=jitter.__getitem__)
-        filled = self.most
+        filled = self.most  # the first graph opens the first chunk
         for key in keys:
             weight = self.weights[key]
             if filled + weight > self.most:

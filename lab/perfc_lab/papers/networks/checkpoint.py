@@ -1,4 +1,7 @@
-"""Interrupted trainings: a network, its optimiser and how far they are, in one folder."""
+"""Write and resume interrupted trainings: network, optimiser and progress in one folder.
+
+The loops of `networks.train` and `gnn_llm.loop` call it.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,15 @@ def write_checkpoint(
     state: Mapping[str, Any],
     more: Mapping[str, Tensor],
 ) -> None:
-    """Write down where a training is; the state comes last.
+    """Write the progress of a training; the state comes last, so that it has its tensors.
 
     Args:
         folder: folder of the training.
-        fingerprint: fingerprint of what must agree to go on.
-        network: as it is now.
-        optimiser: of it.
-        state: how far it is, as JSON has it.
-        more: tensors kept besides.
+        fingerprint: digest of the settings that a resumed training must have.
+        network: current weights.
+        optimiser: optimiser of the network.
+        state: progress, in types of JSON.
+        more: further tensors, by name.
     """
     tensors = {f"now.{n}": t for n, t in network.state_dict().items()}
     write_tensors(folder / CHECKPOINT, {**tensors, **more, **optimiser_tensors(optimiser)})
@@ -52,7 +55,7 @@ def read_state(folder: Path | None, fingerprint: str) -> dict[str, Any] | None:
 def read_checkpoint(
     folder: Path, network: nn.Module, optimiser: torch.optim.Optimizer
 ) -> dict[str, Tensor]:
-    """Set network and optimiser to where they were; every tensor that was kept."""
+    """Restore network and optimiser and return all tensors of the checkpoint."""
     tensors = read_tensors(folder / CHECKPOINT)
     network.load_state_dict(under(tensors, "now."))
     restore_optimiser(optimiser, tensors)
@@ -78,5 +81,5 @@ def restore_optimiser(optimiser: torch.optim.Optimizer, tensors: Mapping[str, Te
 
 
 def under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Return the tensors whose names begin so, by the rest of their names."""
+    """Return the tensors whose names begin with a prefix, by the rest of their names."""
     return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}

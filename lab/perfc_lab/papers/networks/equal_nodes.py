@@ -34,34 +34,38 @@ def merged(graph: GraphTensors, layers: int) -> GraphTensors:
     indices = torch.tensor(list(first.values()), dtype=torch.int64)
     is_first = torch.zeros(len(number), dtype=torch.bool)
     is_first[indices] = True
-    of = torch.tensor(number, dtype=torch.int64)
+    class_of_node = torch.tensor(number, dtype=torch.int64)
+    # members of a class receive equal messages, so the edges of one say all
     into_first = is_first[graph.edge_index[1]]
     return replace(
         graph,
         x=graph.x[indices],
-        edge_index=of[graph.edge_index[:, into_first]],
+        edge_index=class_of_node[graph.edge_index[:, into_first]],
         edge_attr=None if graph.edge_attr is None else graph.edge_attr[into_first],
-        count=torch.bincount(of, minlength=len(indices)).to(graph.x.dtype),
+        count=torch.bincount(class_of_node, minlength=len(indices)).to(graph.x.dtype),
     )
 
 
 def classes(graph: GraphTensors, layers: int) -> list[int]:
     """Return the class of each node, numbered as they first occur."""
+    # a colour is a number for all that a node has seen so far: at first its features
     colours = _numbered(row.tobytes() for row in graph.x.numpy())
-    carried = [0] * graph.edge_index.shape[1]
+    edge_labels = [0] * graph.edge_index.shape[1]
     if graph.edge_attr is not None:
-        carried = _numbered(row.tobytes() for row in graph.edge_attr.numpy())
+        edge_labels = _numbered(row.tobytes() for row in graph.edge_attr.numpy())
     sources, targets = graph.edge_index.tolist()
     for _ in range(layers):
         received: list[list[tuple[int, int]]] = [[] for _ in colours]
-        for source, target, what in zip(sources, targets, carried, strict=True):
-            received[target].append((what, colours[source]))
+        for source, target, label in zip(sources, targets, edge_labels, strict=True):
+            received[target].append((label, colours[source]))
+        # sorted: layers sum messages, which have no order
         colours = _numbered(
-            (one, *sorted(messages)) for one, messages in zip(colours, received, strict=True)
+            (colour, *sorted(messages)) for colour, messages in zip(colours, received, strict=True)
         )
     return colours
 
 
 def _numbered(keys: Iterable[Hashable]) -> list[int]:
+    """Return a number for each key, equal for equal keys, counted from 0 as they first occur."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(key, len(numbers)) for key in keys]

@@ -50,7 +50,7 @@ NODE, EDGE, WHOLE, ROWS = "node", "edge", "whole", "row"
 LEAST_WIDTH = 16
 """Minimum hidden units of a scaled-down network."""
 AT_BATCH = "graphs at the batch of their rows"
-"""Besides the schemas, what features are of."""
+"""Digest beside those of the schemas: weights of graphs encoded in another way are refused."""
 
 
 def squared(network: nn.Module, batch: Batch) -> Tensor:
@@ -102,7 +102,7 @@ class NetworkPredictor(GraphPredictor):
         return self.is_faithful and self.raw_encoding is not None
 
     def choose(self, is_faithful: bool) -> None:
-        """Take the recipe, and the features that it reads."""
+        """Set whether the paper's recipe and the features of its program are used."""
         self.is_faithful = is_faithful
         if self.is_raw and self.raw_encoding is not None:
             self.encoding = self.raw_encoding
@@ -115,7 +115,7 @@ class NetworkPredictor(GraphPredictor):
 
     @abstractmethod
     def network(self) -> nn.Module:
-        """Return a fresh one, of ``self.width``."""
+        """Return an untrained network with ``self.width`` hidden units."""
 
     def prepare(
         self, graphs: Mapping[str, ModelGraph], budget: TrainingBudget, say: Say
@@ -214,7 +214,8 @@ class NetworkPredictor(GraphPredictor):
         self.standards = {ROWS: plain_indicators(Standard.of([rows]), ROW)}
         if self.is_raw:
             return
-        # one batch says what columns are like, and a fourth of the tables is enough to hold at once
+        # each graph at its largest batch alone: this shows the range of the columns, with a fourth
+        # of all tables in memory
         batches: dict[str, int] = {}
         for row in train.rows:
             batches[row.graph] = max(batches.get(row.graph, 0), row.batch)
@@ -292,7 +293,10 @@ def weights_under(arrays: Mapping[str, Array], part: str) -> dict[str, Tensor]:
 
 
 def plain_indicators(standard: Standard, schema: Schema) -> Standard:
-    """Return the columns of zeros and ones stay as they are, rare ones above all."""
+    """Return a standard that leaves columns of zeros and ones as they are.
+
+    Divided by its small deviation, a rare one would be far larger than all other columns.
+    """
     plain = torch.tensor([name.startswith("is") for name in schema.columns])
     return Standard(
         torch.where(plain, 0.0, standard.mean), torch.where(plain, 1.0, standard.deviation)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OTHER = "other"
 HYPER_PARAMETERS = (*OP_FIXED.columns[:9], "weight_0", "weight_1", "has_bias")
-"""A window and how it moves, extents of the weight."""
+"""Window, stride, dilation, padding and groups of an operator, and extents of its weight."""
 
 GraphTable = Callable[[ModelGraph, float], "Array"]
 """Features of a graph at a batch."""
@@ -53,12 +53,12 @@ def one_hot(names: Sequence[str], vocabulary: Sequence[str]) -> Array:
 
     What is not listed is ``other`` where that is, else zeros.
     """
-    place = {name: i for i, name in enumerate(vocabulary)}
-    rest = place.get(OTHER, -1)
-    columns = np.array([place.get(name, rest) for name in names], np.int64)
+    position = {name: i for i, name in enumerate(vocabulary)}
+    rest = position.get(OTHER, -1)
+    columns = np.array([position.get(name, rest) for name in names], np.int64)
     matrix = np.zeros((len(names), len(vocabulary)))
-    known = columns >= 0
-    matrix[np.flatnonzero(known), columns[known]] = 1.0
+    is_listed = columns >= 0
+    matrix[np.flatnonzero(is_listed), columns[is_listed]] = 1.0
     return matrix
 
 

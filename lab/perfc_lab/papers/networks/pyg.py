@@ -50,11 +50,11 @@ class MeasuredModels(Dataset):  # type: ignore[misc]
     def get(self, index: int) -> Data:
         """Return one row."""
         row = self.data.rows[index]
-        made = self.graph_encoder(self.data.graph(row), float(row.batch))
+        tensors = self.graph_encoder(self.data.graph(row), float(row.batch))
         item = Data(
-            x=made.x,
-            edge_index=made.edge_index,
-            edge_attr=made.edge_attr,
+            x=tensors.x,
+            edge_index=tensors.edge_index,
+            edge_attr=tensors.edge_attr,
             y=torch.tensor([row.time_s]),
         )
         item.batch_size, item.row = row.batch, index

@@ -45,7 +45,7 @@ def row_features(data: Measurements, row: GraphRow) -> list[float]:
         float(setting.channels_last),
         float(setting.compiled),
         float(setting.training),
-        setting.version[0] + setting.version[1] / 100,
+        setting.version[0] + setting.version[1] / 100,  # so that 2.9 comes before 2.10
         float(setting.precision.dtype == "bf16"),
         float(setting.precision.is_mixed),
     ]

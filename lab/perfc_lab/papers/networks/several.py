@@ -80,7 +80,7 @@ class SeveralQuantities(NetworkPredictor):
         self.tasks: tuple[str, ...] = ()
 
     def task(self, quantity: Quantity, row: GraphRow) -> str:
-        """Return which task a quantity of a row is; it ends in the quantity's name."""
+        """Return the name of the task that a quantity of a row is; it ends in the quantity's."""
         del row
         return quantity.value
 
@@ -135,11 +135,11 @@ class SeveralQuantities(NetworkPredictor):
         return wanted
 
     def losses(self, module: nn.Module, batch: Batch, targets: Tensor) -> list[Tensor]:
-        """Return one a task that a row of the batch has."""
+        """Return a loss for each task that a row of the batch was measured in."""
         assert isinstance(module, TaskNetwork)
         wanted = targets[batch.index].to(batch.y.device)
         known = torch.isfinite(wanted)
-        # NaN times a gradient of nought is NaN, so none may enter the difference
+        # zeros in place of NaN: masking the loss alone leaves a NaN gradient, as 0 · NaN is NaN
         errors = self.error(reduction="none")(
             module.every(batch), torch.where(known, wanted, torch.zeros_like(wanted))
         )

@@ -26,9 +26,9 @@ class SummedNetwork(nn.Module):
         whole: numbers of the graph's vector.
         width: width of every layer, 512 in the papers.
         layers: fully connected ones.
-        per: operators that embeddings are summed in; 1 in the papers.
+        per: divisor of the sum over operators; 1 in the papers.
         outputs: numbers a row.
-        dropped: layers of messages that one dropout follows; those of a block in DIPPM's program.
+        dropped: layers of messages between two dropouts; those of a block in DIPPM's program.
     """
 
     def __init__(

@@ -118,7 +118,7 @@ def device() -> torch.device:
 
 
 def clock_s() -> float:
-    """Return the processor time if the processor trains, so that a busy machine learns as much."""
+    """Return processor time, so that a busy machine learns as much; wall time with a GPU."""
     return time.perf_counter() if device().type == "cuda" else time.process_time()
 
 
@@ -165,6 +165,17 @@ def mape(network: nn.Module, batches: RowBatches) -> float:
 
 @dataclass
 class _Progress:
+    """Progress of a training, as its checkpoint stores it.
+
+    Args:
+        epoch: epochs that were run.
+        seconds: time that they took.
+        best: lowest validation error.
+        best_epoch: epoch of it.
+        rate: factor of the learning rate, halved without progress.
+        history: a line for each epoch, in the order of `FIELDS`.
+    """
+
     epoch: int = 0
     seconds: float = 0.0
     best: float = float("inf")
@@ -213,6 +224,7 @@ def fit_network(
     """
     place = device()
     network.to(place)
+    # without decay AdamW is Adam
     optimiser = torch.optim.AdamW(
         [{"params": p, "share": share} for p, share in _rated(network)],
         lr=recipe.learning_rate,
@@ -229,6 +241,7 @@ def fit_network(
         for group in optimiser.param_groups:
             group["lr"] = rate * group["share"]
         network.train()
+        # the order depends on seed and epoch alone, so that a resumed training has the same one
         drawn = train.epoch(random.Random(f"{budget.seed} {state.epoch}"))
         losses = [
             _step(network, optimiser, batch.to(place), loss, recipe, step)
@@ -258,9 +271,10 @@ def paced(
     budget: TrainingBudget,
     start: float,
 ) -> Iterator[Batch]:
-    """Yield the batches.
+    """Yield the batches of an epoch.
 
-    With rising steps until the time is over, the rate set before each by the clock.
+    With rising steps the rate is set by the clock before each batch, and an epoch ends with the
+    time.
     """
     if not recipe.rising_steps:
         yield from batches
@@ -312,11 +326,12 @@ def _copied(network: nn.Module) -> dict[str, Tensor]:
 def _cosine(share: float) -> float:
     from math import cos, pi
 
+    # ends at a hundredth of the rate, not at 0
     return 0.5 * (1 + cos(pi * min(share, 1.0))) + 0.01
 
 
 def short_products(place: torch.device, wanted: bool = True) -> torch.autocast:
-    """Return the products in bfloat16, if the processor has instructions for them."""
+    """Return a context of products in bfloat16; it changes nothing on a CPU that has none."""
     names = ("avx512_bf16", "amx_bf16")
     has = place.type != "cpu" or any(torch.cpu.get_capabilities().get(n, False) for n in names)
     return torch.autocast(place.type, torch.bfloat16, enabled=wanted and has)

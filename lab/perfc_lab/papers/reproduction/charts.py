@@ -32,7 +32,7 @@ CURVE_TITLES: Mapping[PublishedMetric, str] = {
 
 
 def write_charts(published: PaperTable, done: Sequence[Done], folder: Path) -> list[str]:
-    """Return the loss by epoch and predictions against measurements, as files; their names.
+    """Write the charts of a table as files and return their names.
 
     Raises:
         MissingExtraError: vl-convert is not installed.
@@ -124,7 +124,7 @@ def scatter_chart(published: PaperTable, done: Sequence[Done]) -> Mapping[str, o
 def besides_charts(
     published: PaperTable, done: Sequence[Done]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the same of the other quantities that the table states, by the ends of files' names."""
+    """Yield a scatter chart of each further quantity, after the end of its file's name."""
     if not done or not done[0].results:
         return
     for column in published.columns:

@@ -83,6 +83,7 @@ def written(
     for table in tables:
         done = []
         for line in table.lines:
+            # tables share trainings, so results are looked up by key
             keys = [Job(table, line, s, graphs, preset, is_faithful).key for s in seeds]
             done.append(Done(line, tuple(results[key] for key in keys if key in results)))
         lines.append((table, done))

@@ -1,4 +1,4 @@
-"""Time of a whole training by the papers' recipes: one epoch at their width, measured.
+"""Measure the time of a whole training by the papers' recipes, from one epoch at their width.
 
 On a processor the epoch is that of a tenth of the architectures, times as many rows as they leave.
 """
@@ -79,14 +79,15 @@ def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[E
     )
     fold = next(folds(data, GraphProtocol.RANDOM, (0,)))
     share = 1.0 if device().type == "cuda" else CPU_SHARE
-    timed, some = thinned(fold, share).train, fold.validation
-    architectures = some.architectures[: max(round(share * len(some.architectures)), 1)]
-    some = some.where(lambda row: row.architecture in architectures)
-    more = (len(fold.train) + len(fold.validation)) / (len(timed) + len(some))
+    timed, checked = thinned(fold, share).train, fold.validation
+    architectures = checked.architectures[: max(round(share * len(checked.architectures)), 1)]
+    checked = checked.where(lambda row: row.architecture in architectures)
+    row_ratio = (len(fold.train) + len(fold.validation)) / (len(timed) + len(checked))
     for name in names:
         model = predictor(name)
         assert isinstance(model, NetworkPredictor)
-        model.fit(timed, some, TrainingBudget(0, 1e9, is_faithful=True, epochs=1), say)
+        # seed 0, and so much time that the one epoch ends the training
+        model.fit(timed, checked, TrainingBudget(0, 1e9, is_faithful=True, epochs=1), say)
         assert model.made is not None
         assert model.trained is not None
         weights = sum(p.numel() for p in model.made.parameters())
@@ -96,7 +97,7 @@ def costs(graphs: Path, say: Say, names: Sequence[str] = NETWORKS) -> Iterator[E
             weights,
             len(timed),
             len(fold.train),
-            more * model.trained.seconds,
+            row_ratio * model.trained.seconds,
             model.recipe.epochs,
         )
         say(f"{name}: {cost.epoch_s:.0f} s an epoch")

@@ -1,4 +1,7 @@
-"""Tested rows of a fold, and errors over the number of rows that are seen of what is new."""
+"""Adapt a trained predictor to few rows of a new machine or family, and score it at each number.
+
+Also the folds of a paper's table, with at most as many tested rows as it states.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +53,14 @@ class FewRows:
             The model of the most rows, and how it was scored.
         """
         if not self.scores:
-            known = adapted(model, fold)
-            return known, scored(known, fold, fit_s=0.0)
+            adapted_model = adapted(model, fold)
+            return adapted_model, scored(adapted_model, fold, fit_s=0.0)
         for count, scores in self.scores.items():
             seen = replace(fold, few=fold.few.of(fold.few.rows[:count]))
-            known = adapted(model, seen)
-            scores.append(scored(known, seen, fit_s=0.0))
-        return known, scores[-1]
+            # each count starts from the trained model, so that points do not build on each other
+            adapted_model = adapted(model, seen)
+            scores.append(scored(adapted_model, seen, fit_s=0.0))
+        return adapted_model, scores[-1]
 
     def slices(self, name: str) -> dict[str, Score]:
         """Return the figures of all tested rows, under ``32 rows``."""

@@ -1,4 +1,7 @@
-"""Numbers of a paper's table, and the same questions on the rows there are."""
+"""A paper's table as data: its numbers, our predictors and rows that stand for the paper's.
+
+The files of `tables` declare one `PaperTable` each or more; `runs` trains their lines.
+"""
 
 from __future__ import annotations
 
@@ -184,6 +187,7 @@ class PaperTable:
 
     def states(self, column: int) -> bool:
         """Return True if the paper has a number of a column."""
+        # lines may have fewer numbers than there are columns
         return any(x is not None for line in self.lines for x in line.published[column:][:1])
 
     @property

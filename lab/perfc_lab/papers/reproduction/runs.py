@@ -1,4 +1,7 @@
-"""Trains what the papers' tables name, each training once; what is there is kept."""
+"""Train and test the lines of the papers' tables, each training once, and store results as JSON.
+
+A result that exists is read, not trained again.
+"""
 
 from __future__ import annotations
 
@@ -105,6 +108,7 @@ class Job:
             self.is_faithful,
         ]
         parts += [RESULT_FORMAT] if self.is_faithful else []
+        # only where a table has one of them: other results keep their names
         further: list[object] = [t.curve, t.machines, t.most_tested, p.learned]
         parts += further if any(further) else []
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
@@ -118,9 +122,9 @@ class Job:
         return TrainingBudget(
             self.seed,
             limit_s,
-            None,
+            None,  # no folder of checkpoints
             chosen.scale,
-            None,
+            None,  # nobody watches the progress
             self.is_faithful,
             unlabelled_graphs(self.graphs),
             min(epochs, default=None),
@@ -248,8 +252,10 @@ def scored_besides(model: GraphPredictor, tested: Scored) -> Mapping[Quantity, S
         measured = tested.fold.test.values(quantity)
         is_known = np.isfinite(measured) & (measured > 0)
         if quantity is not model.quantity and is_known.any():
-            none = np.full(len(value), np.nan)
-            whole = replace(tested, measured=measured, value=value, low=none, high=none)
+            no_interval = np.full(len(value), np.nan)
+            whole = replace(
+                tested, measured=measured, value=value, low=no_interval, high=no_interval
+            )
             result[quantity] = whole.where(is_known)
     return result
 
@@ -289,7 +295,7 @@ def parameters(model: GraphPredictor) -> int:
 
 
 def points(scores: Sequence[Scored]) -> list[tuple[float, float]]:
-    """Return the measured and predicted numbers, every so many of them."""
+    """Return pairs of measured and predicted numbers, at most `MOST_POINTS` at equal steps."""
     pairs = [
         (float(m), float(v))
         for s in scores

@@ -99,6 +99,7 @@ def extrapolated(errors: Sequence[float], epochs: int) -> float:
     earlier, gain = first - second, second - last
     decay = min(gain / earlier, MOST_DECAY) if earlier > 0 else MOST_DECAY
     doublings = max(math.log2(epochs / count), 0.0)
+    # gain · (decay + decay² + … ), a geometric series of as many terms as doublings are left
     further = gain * decay * (1 - decay**doublings) / (1 - decay) if gain > 0 else 0.0
     return max(last - further, 0.0)
 
@@ -122,6 +123,7 @@ def verdict(
         return OrderVerdict.NOT_COMPARABLE, "trainings are not converged"
     if any(len(f) < LEAST_SEEDS for _, f in lines):
         return OrderVerdict.NOT_COMPARABLE, "one seed has no range"
+    # +1 for a pair of lines in the paper's order, -1 for one in the other
     decided = [
         math.copysign(1.0, (p - q) * (mean(f) - mean(g)))
         for (p, f), (q, g) in combinations(lines, 2)
