@@ -26,6 +26,7 @@ def require_budget(model: Any, target: str | None = None, **given: Any) -> Repor
     report = analyze(model, target, **given)
     v, energy = report.verdict, report.verdict.energy
     memory = v.memory.total_bytes / 2**20
+    # without a power model no limit of energy can be exceeded
     joules = (energy.low * 1e3, energy.mid * 1e3) if energy else (0.0, 0.0)
     ends = ((v.expected.low * 1e3, v.time_s * 1e3), (memory, memory), joules)
     for (name, limit), (low, value) in zip(limits, ends, strict=True):

@@ -1,4 +1,4 @@
-"""Budgets of a project without budgets, and the file that `perfc init` writes."""
+"""Built-in budgets of a project without any, and the `perfc.toml` that `perfc init` writes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from perfc.frontend.reading.module_name import NamedModule
 from .config import LIMITS, LOCK, METRICS, Budget, Config, default_rules
 
 SUFFIXES = (".onnx", ".onnx.gz")
+"""Suffixes of the files that are searched for; models of other formats need a budget by name."""
 MOST_FOLDERS = 4
 """Maximum folders listed in a file; above that it uses one glob for all."""
 MOST_MODELS = 10_000
@@ -57,6 +58,7 @@ def models_in(root: Path) -> list[str]:
     """
     models: list[str] = []
     for here, folders, names in os.walk(root):
+        # os.walk descends into the folders that remain in this list
         folders[:] = [f for f in folders if not is_foreign(Path(here, f))]
         models += [Path(here, n).relative_to(root).as_posix() for n in names if is_model(n)]
         if len(models) > MOST_MODELS:

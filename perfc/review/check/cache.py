@@ -22,7 +22,7 @@ FOLDER = ".perfc_cache"
 FORMAT = 3
 """Format version of the entries; 2 lacked the products."""
 LARGEST_BYTES = 1 << 22
-"""Bytes that are read of an entry: of a longer one they are no JSON, and it is computed again."""
+"""Bytes read of an entry. The start of a longer one is no valid JSON, which counts as a miss."""
 SECRET_LENGTH = 32
 """Hexadecimal digits, of 128 bits."""
 SETTLED_S = 2.0
@@ -44,9 +44,9 @@ class FigureCache:
         """Return the SHA-256 of a file, without reading it if size and time are unchanged."""
         stat = path.stat()
         stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
-        known = self._files.get(str(path))
-        if isinstance(known, list) and len(known) == 2 and known[0] == stamp:
-            return str(known[1])
+        stored = self._files.get(str(path))
+        if isinstance(stored, list) and len(stored) == 2 and stored[0] == stamp:
+            return str(stored[1])
         digest = file_digest(path)
         if time.time() - stat.st_mtime > SETTLED_S:
             self._seen[str(path)] = [stamp, digest]
@@ -58,7 +58,11 @@ class FigureCache:
         try:
             figures = {
                 BY_KEY[name]: Figure(
-                    number(f[0]), Origin(f[1]), bool(f[2]), *(end and number(end) for end in f[3:5])
+                    # both ends of the interval are null without one
+                    number(f[0]),
+                    Origin(f[1]),
+                    bool(f[2]),
+                    *(end and number(end) for end in f[3:5]),
                 )
                 for name, f in tree["figures"].items()  # type: ignore[attr-defined]
             }

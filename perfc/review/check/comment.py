@@ -1,4 +1,4 @@
-"""Pull-request comment from the JSON of a check."""
+"""Render the JSON of `perfc check` as the Markdown comment of a pull request."""
 
 from __future__ import annotations
 
@@ -168,6 +168,7 @@ def changes(results: Sequence[Row], *, is_folded: bool = False) -> Iterator[str]
             f = figures.get(metric.key)
             old = number(f["baseline"]) if f else None
             new = number(f["value"]) if f else None
+            # a baseline has six significant digits: smaller differences are its rounding
             if new is None or old is None or abs(new - old) <= 1e-5 * abs(old):
                 continue
             change = (
@@ -176,7 +177,7 @@ def changes(results: Sequence[Row], *, is_folded: bool = False) -> Iterator[str]
             before = written(old, metric.unit, is_bound=f is not None and bounded(f))
             after = written(new, metric.unit, is_bound=f is not None and f["is_bound"] is True)
             yield f"| {name} | {metric.key} | {before} | {after} | {change} |"
-            name = ""
+            name = ""  # only the first row of a model names it
     if is_folded:
         yield ""
         yield "</details>"

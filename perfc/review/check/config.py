@@ -32,6 +32,7 @@ class Level(Enum):
     WARN = "warn"
     FAIL = "fail"
 
+    # members are singletons: identity is a faster hash than that of their names
     __hash__ = object.__hash__
 
 
@@ -46,6 +47,7 @@ class LimitRule:
 
 
 METRICS = (Metric.FLOP, Metric.PARAMETERS, Metric.PEAK_MEMORY, Metric.TIME)
+"""Metrics with limits in a budget that sets none, as in the built-in budgets."""
 LIMITS: Mapping[Level, str] = {Level.WARN: "+0%", Level.FAIL: "+5%"}
 """Limits against the baseline; an estimate fails only if its difference interval exceeds them."""
 
@@ -247,6 +249,7 @@ class BudgetReader:
         folder = str(self.path.parent)
         place = f"{from_here(self.path.parent, self.path.name)}:{self.line('source', index)}"
         module = NamedModule(source, tuple(inputs), text, folder, is_jax=is_jax, place=place)
+        # the baseline has entries by name: one name is one module with one set of inputs
         if any(b.module not in (None, module) for b in before if b.covers(key)):
             hint = 'give each set of inputs a name, as in name = "large"'
             raise self.fault("source", f"{key} already has other inputs", index, hint=hint)
@@ -254,6 +257,7 @@ class BudgetReader:
         lists = {k: v for k, v in entry.items() if k in fields and isinstance(v, list)}
         for key in (k for k, v in lists.items() if not v):
             raise self.fault(key, f"{key} is an empty list", index)
+        # `target = ["a100", "h100"]` with two types is four budgets
         for values in product(*lists.values()):
             chosen = {**entry, **dict(zip(lists, values, strict=True))}
             yield Budget(
@@ -307,6 +311,8 @@ class BudgetReader:
             return f"{self.path}:{line}" if is_of_budget else self.defaults.place(name)
 
         every = {**self.defaults.values, **of_budget, **self.typed}
+        # sizes of all three sources are merged above; other fields of a later source replace the
+        # first's
         every.pop("dims", None)
         result = Deployment().with_values(every, place)
         result.require_kernels(place("mode"))
@@ -354,6 +360,7 @@ class BudgetReader:
         """Parse one limit or a list of limits."""
         level = Level.WARN if name == "warn" else Level.FAIL
         for item in value if isinstance(value, list) else [value]:
+            # a count has no unit: `kernels = 40` is as good as "40"
             text = str(item) if type(item) is int and metric.unit.value == "count" else item
             if not isinstance(text, str):
                 hint = "a string with a unit, as in '2.5 ms' or '+3%'"

@@ -95,7 +95,8 @@ def sarif(views: CheckViews) -> dict[str, Json]:
 
 
 def result(a: Annotation, index: int) -> dict[str, Json]:
-    """Return the view of one exceeded limit."""
+    """Return the SARIF result of an exceeded limit or a changed line."""
+    # the fingerprint has no line number: it stays as code above the line changes
     identity = "\0".join((a.rule, from_base(a.path), a.identity))
     digest = hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()[:32]
     return {

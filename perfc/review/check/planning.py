@@ -1,4 +1,4 @@
-"""Models of a check: each with its budgets, and its figures."""
+"""Plan a check: each model with each of its budgets, and analyze what the cache does not have."""
 
 from __future__ import annotations
 
@@ -69,22 +69,24 @@ def planned(config: Config, models: Iterable[str]) -> tuple[list[PlannedCheck], 
 
     plan: dict[BaselineCase, PlannedCheck] = {}
     skipped: list[Result] = []
-    names: dict[str, str] = {}
+    targets: dict[str, str] = {}
     for model in dict.fromkeys(models):
-        about = [b for b in config.budgets if b.covers(model)]
-        if not about:
+        covering = [b for b in config.budgets if b.covers(model)]
+        if not covering:
             case = BaselineCase(model, "")
             skipped.append(Result(case, BaselineStatus.SKIPPED, notes=(UNCOVERED,)))
-        for budget in about:
-            if budget.target not in names:
+        for budget in covering:
+            if budget.target not in targets:
                 try:
-                    names[budget.target] = load_machine(budget.target).name
+                    targets[budget.target] = load_machine(budget.target).name
                 except PerfcError as error:
+                    # budgets without a line are the built-in ones, whose target is an option
                     error.where = f"{config.path}:{budget.line}" if budget.line else "--target"
                     raise
             path = CodeModel(budget.module) if budget.module else config.root / model
             how = budget.deployment.for_model(model if budget.module else path)
-            case = BaselineCase.of(model, names[budget.target], how)
+            case = BaselineCase.of(model, targets[budget.target], how)
+            # two budgets with one setting: one case with the limits of both
             if case in plan:
                 rules = (*plan[case].budget.rules, *budget.rules)
                 plan[case] = replace(plan[case], budget=replace(budget, rules=rules))
@@ -139,6 +141,7 @@ def one(p: PlannedCheck, cache: FigureCache) -> CaseFigures:
         return CaseFigures(known, False)
     entry, is_alone = analysed(p, target)
     if is_alone:
+        # the digest is of one file: it does not change with side files of weights
         cache.put(p.case, digest, target, entry)
     return CaseFigures(entry, True)
 

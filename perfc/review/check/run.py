@@ -1,4 +1,7 @@
-"""Check of a project: models under budgets against a baseline."""
+"""Check models of a project against the limits of its budgets and against its baseline.
+
+`check` is `perfc check`, `renewed` its `--write-baseline`.
+"""
 
 from __future__ import annotations
 
@@ -93,6 +96,7 @@ def check(
         gone = [
             c
             for c in against.entries
+            # names with ../ are those of other projects (`lineage.with_moved`)
             if c not in cases and c.model not in replaced and not c.model.startswith("../")
         ]
         results += [
@@ -287,6 +291,7 @@ def renewed(
     errors += [] if files else unmatched(config, models)
     errors += sized(config, measured, errors, is_everything=not files)[0]
     if files and not errors:
+        # the entry of a renamed model goes with its old name
         lineage = lineages.lineage_of(config, plan, measured, old, "HEAD")
         models = [*models, *lineage.replaced]
     entries = dict(others_of(old, models)) if files else {}

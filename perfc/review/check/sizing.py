@@ -37,12 +37,12 @@ def fitting(module: Module, dims: Mapping[str, int], where: str, path: str) -> d
     given = {n: v for n, v in dims.items() if symbol_key(n) in declared or n in axes}
     unknown = [name for name in dims if name not in given]
     keys = {symbol_key(name) for name in given}.union(*(axis.keys for axis in axes.values()))
-    left = [key for key in input_symbols(module) if key not in keys]
-    if unknown and left:
+    missing = [key for key in input_symbols(module) if key not in keys]
+    if unknown and missing:
         shapes = [f"{v.name}{v.type}" for v in module.graph.inputs if symbols_in(v.type)]
-        hint = f"its inputs: {', '.join(shapes[:SHOWN])}{guess(unknown[0], left)}"
+        hint = f"its inputs: {', '.join(shapes[:SHOWN])}{guess(unknown[0], missing)}"
         name = f"dims.{unknown[0]} of {where}"
-        what = f"{name} is not a symbol of the model, whose {left[0]} is not given"
+        what = f"{name} is not a symbol of the model, whose {missing[0]} is not given"
         raise ModelError(what, where=path, hint=f"{hint}; give it, or add a budget for it")
     return given
 

@@ -134,6 +134,7 @@ def judge(
         alone: figures for absolute limits, if ``entry`` is that of several models.
     """
     blamed = whose(entry, old, predictor)
+    # a lock file has the first characters of a digest
     is_models_own = old is None or entry.digest[: len(old.digest)] != old.digest
 
     def of(rule: LimitRule) -> Entry:
@@ -215,6 +216,7 @@ def uncertain(new: Figure, old: Figure | None, limit: float) -> str:
         return "" if new.low > limit else "the limit is within the 90 % interval"
     if old.high is None:
         return "the baseline is an estimate without an interval"
+    # half widths of independent errors add as squares; only the ends that face each other matter
     spread = math.hypot(new.value - new.low, old.high - old.value)
     return "" if new.value - spread > limit else UNDECIDED
 

@@ -184,6 +184,7 @@ def finding_row(f: LimitExceeded) -> FindingRow:
     unit = f.metric.unit
     value = written(f.value, unit)
     limit = written(f.limit, unit)
+    # the limit as the budget has it, if its unit is another one
     as_written = "" if f.text.endswith(limit.split()[-1]) else f" ({f.text.strip()})"
     text = f"{f.metric.key} {value} exceeds {limit}{as_written}"
     if f.baseline is not None and f.is_relative:
@@ -327,6 +328,7 @@ def changes(r: ResultRow) -> Iterator[ChangedFigure]:
             yield ChangedFigure(model, metric.key, "new", now)
             continue
         delta = f.value - f.baseline
+        # a baseline has six significant digits: smaller differences are its rounding
         if abs(delta) <= 1e-5 * abs(f.baseline):
             continue
         part = percent(delta / f.baseline if f.baseline else None)

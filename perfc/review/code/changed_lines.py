@@ -1,4 +1,8 @@
-"""Lines of code that changed between two versions of a model, and those that nodes come from."""
+"""Find the lines of code that changed between two versions of a model in code (git diff).
+
+Comments, docstrings, renamed variables and moved functions do not count. `CodeChange.nearest`
+returns the changed line that is most likely the cause of a changed operator.
+"""
 
 from __future__ import annotations
 
@@ -110,6 +114,7 @@ class SourceSyntax:
                             if isinstance(n, (ast.Name, ast.Attribute))
                             and isinstance(n.ctx, ast.Store)
                         }
+        # every module has these: as a common name they relate nothing
         return names - {"__init__", "forward", "__call__"}
 
     def used(self, line: int) -> set[str]:
@@ -191,6 +196,7 @@ class CodeChange:
         names = source.defined(hunk.new)
         function = source.function(hunk.new[0])
         for file, line in frames:
+            # a variable in the other file has a meaning there, whatever is defined here
             other = set[str]() if file == hunk.file else self.source(file).variables
             if (names - other) & self.source(file).used(line):
                 best = max(best, Relation.NAME)
@@ -231,6 +237,7 @@ def code_change(old: object, new: object) -> CodeChange | None:
     sources = [os.path.relpath(s, folder).replace(os.sep, "/") for s in sources_of(new.module)]
     if not new.revision:
         tracked = git(["ls-files", "--", *sources], folder=str(folder)).stdout.decode().split("\n")
+        # git diff leaves out untracked files: all of their lines are new, at most about a million
         hunks += [ChangedLines(s, (1, 0), (1, 1 << 20)) for s in sources if s not in tracked]
     change = CodeChange(hunks, folder, frozenset(sources))
     return replace(change, hunks=[*effective(change, commits[0])])
@@ -268,5 +275,6 @@ def hunks_of(diff: str) -> Iterator[ChangedLines]:
         elif line.startswith("+++ "):
             file = before if line[4:] == os.devnull else line[4:].removeprefix("b/")
         elif file and (m := HUNK.match(line)):
+            # first line and number of lines before and now; `+0,0` is the head of an emptied file
             a, b, c, d = (int(n) if n else 1 for n in m.groups())
             yield ChangedLines(file, (a, a + b - 1), (max(c, 1), c + d - 1))

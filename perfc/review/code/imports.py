@@ -75,6 +75,7 @@ def reached(model: NamedModule) -> tuple[list[Path], set[str]]:
         seen[path] = None
         for name in imported(path, content(path)):
             level = len(name) - len(name.lstrip("."))
+            # one dot is the folder of the file, each further dot one folder up
             near = [path.parents[level - 1]] if 0 < level <= len(path.parents) else places
             files = files_of(name[level:], near)
             waiting += files

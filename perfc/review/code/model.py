@@ -90,8 +90,9 @@ def exported(module: NamedModule, dims: Mapping[str, int]) -> Module:
     for key in (of_every, of_one):
         if key in _EXPORTS:
             return _EXPORTS[key]
-    made = named_module(module, dims)
-    return _EXPORTS.setdefault(of_every if made.symbols else of_one, made)
+    export = named_module(module, dims)
+    # with a symbolic batch one export serves every batch size: the key leaves the batch out
+    return _EXPORTS.setdefault(of_every if export.symbols else of_one, export)
 
 
 def setting_of(module: NamedModule, dims: Mapping[str, int]) -> tuple[object, ...]:

@@ -1,4 +1,8 @@
-"""Statements and functions that two versions of a source have in common, whatever their layout."""
+"""Compare two versions of a source by their syntax trees, so that layout changes do not count.
+
+A source is a list of units (functions, and statements outside of them); `changed_lines` drops
+diff lines whose unit the other version has too.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +22,15 @@ def units(body: Iterable[ast.stmt], used: Container[str], place: str = "") -> It
     for node in body:
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         match node:
+            # docstrings
             case ast.Expr(value=ast.Constant(value=str())):
                 continue
             case ast.FunctionDef(name=name) if not place and name not in used:
                 continue
             case ast.ClassDef(name=name, body=inner):
                 yield from units(inner, used, f"{place}{name}.")
+                # a change of the bases or decorators changes the class; its body is compared by
+                # function
                 head = ast.ClassDef(name, node.bases, node.keywords, [], node.decorator_list)
                 yield first, max(first, inner[0].lineno - 1), place + ast.dump(head)
             case ast.FunctionDef() | ast.AsyncFunctionDef():

@@ -1,4 +1,9 @@
-"""Edits of a module's code that may save time, as patches; nothing here writes to a source."""
+"""Propose edits of a PyTorch module's code that may save time, as patches.
+
+Each edit takes the text of a source and the name of the model's class and returns the new text,
+unchanged where it does not apply. Regular expressions keep layout and comments of the code.
+Nothing here writes to a source; `perfc.review.page` and `perfc lint` price the patches.
+"""
 
 from __future__ import annotations
 
@@ -89,15 +94,18 @@ def split_products(text: str, _root: str) -> str:
 def fused_attention(text: str, _root: str) -> str:
     """Return code with one function for the products of attention and the softmax between."""
     tree, lines = parsed(text.encode()), text.splitlines(keepends=True)
-    made: list[tuple[int, int, str]] = []
+    replacements: list[tuple[int, int, str]] = []
     for node in ast.walk(tree or ast.parse("")):
         body: Any = getattr(node, "body", None)
         for at in range(len(body) - 1) if isinstance(body, list) else ():
             if fused := attention([ast.unparse(s) for s in body[at:] if isinstance(s, ast.stmt)]):
                 count, call = fused
                 last = body[at + count]
-                made.append((body[at].lineno - 1, last.end_lineno, " " * last.col_offset + call))
-    for first, end, call in sorted(made, reverse=True):
+                replacements.append(
+                    (body[at].lineno - 1, last.end_lineno, " " * last.col_offset + call)
+                )
+    # from the last on, so that line numbers above stay valid
+    for first, end, call in sorted(replacements, reverse=True):
         lines[first:end] = [f"{call}\n"]
     return "".join(lines)
 
@@ -106,6 +114,7 @@ def attention(statements: Sequence[str]) -> tuple[int, str] | None:
     """Return the number of the statement with the values, and what replaces all up to it."""
     soft = SOFTMAX.fullmatch(statements[0])
     name, _, whole = statements[0].partition(" = ")
+    # the softmax may assign to another name; the values must be the last use of both
     written = name
     scores = SCORES.fullmatch((soft[2] or soft[3]) if soft else whole)
     if scores is None or not name.isidentifier():
@@ -114,21 +123,25 @@ def attention(statements: Sequence[str]) -> tuple[int, str] | None:
     options = {"scale": scale(by, factor)}
     parts = [query, key, factor or "1"]
     for count, statement in enumerate(statements[1:], 1):
-        steps = ((re.fullmatch(p.format(name), statement), made) for p, made in STEPS.items())
-        step, made = next(((m, made) for m, made in steps if m), (None, ""))
-        option = made.partition("=")[0]
+        # each further statement is a change of the scores, the softmax, or the product with values
+        steps = (
+            (re.fullmatch(p.format(name), statement), template) for p, template in STEPS.items()
+        )
+        step, template = next(((m, template) for m, template in steps if m), (None, ""))
+        option = template.partition("=")[0]
         if step is not None:
             # a mask is added to scaled scores, and dropout follows the softmax
             is_free = option not in options or (option == "scale" and not by and len(options) == 1)
             if not is_free or (option == "dropout_p") != bool(soft):
                 return None
             by = step[1] if option == "scale" else by
-            options[option] = made.partition("=")[2].format(step[1]) or scale(*step.groups())
+            options[option] = template.partition("=")[2].format(step[1]) or scale(*step.groups())
+            # the operand of the step: it must be one expression to stand in the arguments of a call
             parts.append(step[step.lastindex or 1])
             continue
-        again = SOFTMAX.fullmatch(statement)
-        if again and not soft and name == (again[2] or again[3]):
-            soft, name = again, again[1]
+        later_softmax = SOFTMAX.fullmatch(statement)
+        if later_softmax and not soft and name == (later_softmax[2] or later_softmax[3]):
+            soft, name = later_softmax, later_softmax[1]
             continue
         values = [*re.finditer(VALUES.format(name), statement)]
         rest = " ".join(statements[count:])
@@ -200,6 +213,7 @@ def proposals(module: NamedModule) -> Iterator[Proposal]:
                     after,
                     count=1,
                 )
+            # an edit whose mark the code has already would be the same change twice
             if after != before and not any(0 < before.count(m) < after.count(m) for m in MARKS):
                 file = path.relative_to(folder_of(module)).as_posix()
                 old, new = (t.splitlines(keepends=True) for t in (before, after))

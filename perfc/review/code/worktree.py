@@ -50,6 +50,7 @@ def checked_out(folder: Path, commit: str) -> Iterator[Path]:
                 raise ModelError(f"no folder {folder.name} in {commit[:12]}")
             yield inside
         finally:
+            # the second --force removes a locked worktree too
             git(["worktree", "remove", "--force", "--force", str(tree)], folder=str(top))
 
 

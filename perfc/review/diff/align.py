@@ -19,7 +19,7 @@ from .labels import DiffSide, Labels
 from .wiring import OUTSIDE, DiffWiring, skeleton, wiring
 
 MOST_RUNS = 8
-"""Runs of layers that are searched elsewhere; more are no move but another model."""
+"""Maximum runs of layers that are searched at another place; with more it is another model."""
 MOST_EQUAL = 2_000_000
 """Pairs of equal layers that a search compares, at most; chains of one layer have more."""
 MOVED_PRODUCTS = 2
@@ -145,6 +145,7 @@ class Matching:
         """Return the added nodes of runs that the old graph has, with the names of those there."""
         labels, other = self.strict
         copied: dict[Node, str] = {}
+        # node minus position is constant within a run of consecutive nodes
         for _, group in groupby(enumerate(self.left_over()[1]), lambda item: item[1] - item[0]):
             run = [j for _, j in group]
             start, _, size = longest_equal(labels, [other[j] for j in run])
@@ -249,6 +250,7 @@ class Matching:
         if a.op.mnemonic != b.op.mnemonic:
             return 0.0
         # a name decides between equals alone, as exporters number nodes
+        # equal labels count as much as three matched neighbors (`shared`)
         similarity = 6.0 if self.strict[0][i] == self.strict[1][j] else 3.0
         return similarity + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
 
@@ -259,12 +261,14 @@ class Matching:
         a, b = self.old.nodes[i], self.new.nodes[j]
         if tags[0][i] != tags[1][j] and a.op.kind is not b.op.kind:
             return 0.0
+        # equal labels weigh more than all matched neighbors, an equal tag as two; names decide ties
         similarity = 6.0 if self.strict[0][i] == self.strict[1][j] else 2.0
         similarity += 2.0 if tags[0][i] == tags[1][j] else 0.0
         return similarity + self.shared(i, j) + (0.5 if a.name == b.name else 0.0)
 
     def shared(self, i: int, j: int) -> float:
         """Return the number of matched neighbors of two nodes, at most two each way."""
+        # -2 is no node: -1 (OUTSIDE) may be among the producers
         fed = sum(self.of_old.get(p, -2) in self.new.before[j] for p in self.old.before[i])
         readers = {u for u, _ in self.new.after[j]}
         read = sum(self.of_old.get(u, -2) in readers for u, _ in self.old.after[i])

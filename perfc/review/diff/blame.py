@@ -183,6 +183,7 @@ def ranked(culprits: Sequence[Culprit], whole: TotalCost) -> Blame:
         Metric.TIME: ([abs(c.delta.time_s) for c in culprits], whole.time_s),
         Metric.TRAFFIC: ([abs(c.delta.nbytes) for c in culprits], whole.nbytes),
         Metric.FLOP: ([abs(c.delta.flop) for c in culprits], whole.flop),
+        # against one element: every change of parameters is noticeable
         Metric.PARAMETERS: ([abs(c.parameters) for c in culprits], 1.0),
     }
     changed = {

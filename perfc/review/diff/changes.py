@@ -1,4 +1,8 @@
-"""Differences between aligned nodes, and the edits that cause them."""
+"""List the differences between aligned nodes of two graphs and group them into edits by cause.
+
+A user makes one edit (another kernel size); many nodes then change with it (shapes after it). Such
+nodes are carried: they belong to the edit that changed their operands.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +66,7 @@ class Change:
 
 
 PRODUCTS = frozenset({Kind.CONV, Kind.MATMUL, Kind.ATTENTION})
+"""Kinds of kernels with multiply-accumulates, which represent a block of nodes."""
 MANY = 8
 """Number of changes above which an edit counts as a block of nodes."""
 CONVERSIONS = (Cast, QuantizeLinear, DequantizeLinear)
@@ -137,6 +142,7 @@ def _wider(old: Node, new: Node, left: Labels, right: Labels) -> bool:
         return False
     if all(v is None or v.weight is None for v in new.inputs[1:2]):
         return False
+    # channels follow the batch axis; columns of a matrix product are last
     axis = 1 if new.op.kind is Kind.CONV else -1
     return _axis(left.type(a), axis) != _axis(right.type(b), axis)
 
@@ -285,6 +291,7 @@ class Causes:
         removed: dict[Node, int] = {}
         for k, c in enumerate(self.changed):
             if c.status is Status.REMOVED and c.old is not None:
+                # by the new partner of a producer, as the inputs of added nodes come from there
                 for v in c.old.inputs:
                     maker = self.made.get(v) if v is not None else None
                     if maker in self.new_of:
@@ -309,5 +316,5 @@ class Causes:
         if plain:
             return plain[0]
         carried = [c for c in ordered if not isinstance(c.node.op, CONVERSIONS)]
-        weighty = [c for c in carried if c.node.op.kind in PRODUCTS]
-        return (weighty or carried or caused or ordered)[0]
+        products = [c for c in carried if c.node.op.kind in PRODUCTS]
+        return (products or carried or caused or ordered)[0]

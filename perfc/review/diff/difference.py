@@ -128,6 +128,7 @@ def compare(
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
         {
+            # around the change of the kernels, extended to the difference of the totals
             m: (min(low, change), max(high, change))
             for m, (low, high) in intervals(moved, pairs, reports)
             for change in [after[m].value - before[m].value]
@@ -187,6 +188,7 @@ def intervals(
 
 def execution_order(old: Module, new: Module, alignment: Alignment) -> dict[Node, int]:
     """Return a position for every node of both graphs: the new order, removed nodes in between."""
+    # new nodes have even places: a removed one stands between its neighbors at an odd place
     place: dict[Node, int] = {n: 2 * i for i, n in enumerate(new.graph.nodes)}
     partner = dict(alignment.pairs)
     last = -1

@@ -40,6 +40,7 @@ class Metric(Enum):
 
 
 BY_KEY: Mapping[str, Metric] = {m.key: m for m in Metric}
+"""Metrics by their name in budgets and JSON."""
 
 
 ESTIMATES = (Metric.TIME, Metric.ENERGY)
@@ -118,6 +119,7 @@ def signed(value: float | None, unit: Unit) -> str:
     text = share(abs(value)) if unit is Unit.SHARE else quantity(abs(value), unit)
     # beyond its range `share` prints a limit, as "< 0.1 %": a difference has its digits
     if not text[0].isdigit():
+        # two digits of a small share; of a large one `.2g` would print an exponent
         text = f"{abs(value) * 100:.{2 if abs(value) < 0.5 else 6}g} %"
     return f"{'+' if value > 0 else '-'}{text}"
 

@@ -12,9 +12,10 @@ LARGEST_GAP = 250_000
 def increasing(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest chain of pairs that increases on both sides (patience sorting)."""
     ordered = sorted(pairs)
+    # of the chains of n + 1 pairs: the lowest new node at an end, and the number of that pair
     tails: list[int] = []
     ends: list[int] = []
-    previous: list[int] = []
+    previous: list[int] = []  # the pair before each in its chain
     for k, (_, j) in enumerate(ordered):
         place = bisect_left(tails, j)
         previous.append(ends[place - 1] if place else -1)
@@ -36,7 +37,7 @@ def gaps(
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the unmatched numbers between adjacent pairs of the frame."""
     a = b = 0
-    for i, j in (*frame, (1 << 62, 1 << 62)):
+    for i, j in (*frame, (1 << 62, 1 << 62)):  # beyond all nodes: the last gap
         left: list[int] = []
         right: list[int] = []
         while a < len(old) and old[a] < i:
@@ -62,6 +63,7 @@ def aligned(
         first = aligned(old[:half_old], new[:half_new], score)
         return first + aligned(old[half_old:], new[half_new:], score)
     width = len(new) + 1
+    # best[a * width + b] is the largest sum for the first a old and b new nodes
     best = [0.0] * ((len(old) + 1) * width)
     gain = [score(i, j) for i in old for j in new]
     for a in range(1, len(old) + 1):
@@ -72,6 +74,7 @@ def aligned(
             if pair > 0 and best[above + b - 1] + pair > value:
                 value = best[above + b - 1] + pair
             best[row + b] = value
+    # back from the corner: where neither neighbor has the sum, a pair added to it
     pairs: list[tuple[int, int]] = []
     a, b = len(old), len(new)
     while a and b:

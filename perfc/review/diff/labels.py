@@ -90,6 +90,7 @@ class Labels:
         labels = self._ops.get(op)
         if labels is None:
             values = [(f.name, getattr(op, f.name)) for f in fields(op)]
+            # integers may be extents or follow them, as `group`; booleans are flags
             rough = [(n, v) for n, v in values if not isinstance(v, int) or isinstance(v, bool)]
             labels = self._ops[op] = (
                 (op.mnemonic, tuple([(n, str(v)) for n, v in values])),

@@ -101,6 +101,7 @@ def row(d: Difference, culprits: Sequence[Culprit], findings: Sequence[Finding])
     saving = [f for f in findings if f.gain and f.gain.time_s > 0]
     # the remedy is at an operator of this line, or else the largest of the run
     near = [f for f in saving if not names.isdisjoint(f.nodes)] or saving
+    # new nodes before old ones
     sites = frames_of(n for c in culprits for side in c.nodes[::-1] for n in side)
     site = next((n.loc.source for side in first.nodes[::-1] for n in side), "")
     count = sum(c.count for c in culprits) - 1

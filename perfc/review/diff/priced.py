@@ -1,4 +1,4 @@
-"""Edits of a module's code with the time that each saves."""
+"""Price the proposed edits of a module's code: the time that each saves, as a patch."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def priced(side: SideSetting) -> str:
         side: setting of a `CodeModel`.
     """
     saving = ((*saved(d), p) for p, d in differences(side))
-    made = sorted((s, f"# {p.name}: {text}\n{p.patch}") for s, text, p in saving if s > 0)
-    return "\n".join(text for _, text in made[::-1]) or "# no known edit saves time here"
+    patches = sorted((s, f"# {p.name}: {text}\n{p.patch}") for s, text, p in saving if s > 0)
+    return "\n".join(text for _, text in patches[::-1]) or "# no known edit saves time here"
 
 
 def differences(side: SideSetting) -> Iterator[tuple[Proposal, Difference]]:

@@ -30,6 +30,7 @@ def opened(spec: str) -> Iterator[str]:
         ModelError: if the revision, the file or git does not exist.
     """
     revision, colon, path = spec.partition(":")
+    # one letter before a colon is a drive of Windows, unless git has a revision of that name
     if os.path.exists(spec) or not colon or not revision or len(revision) == 1 < len(path):
         if not os.path.exists(spec) and len(revision) == 1 and path and is_revision(revision):
             pass
@@ -159,5 +160,6 @@ def stored(pointer: Path) -> Path | None:
         return None
     oid = match[1].decode()
     done = git(["rev-parse", "--git-common-dir"])
+    # layout of the store of Git LFS: folders by the first two pairs of digits
     path = Path(done.stdout.decode().strip()) / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
     return path if path.is_file() else None

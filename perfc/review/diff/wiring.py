@@ -65,6 +65,7 @@ def skeleton(full: DiffWiring, is_selected: Callable[[Node], bool]) -> tuple[Dif
     """
     selected = [i for i, node in enumerate(full.nodes) if is_selected(node)]
     place = {i: k for k, i in enumerate(selected)}
+    # for each node the selected nodes from which data reaches it without another selected one
     nearest: list[Collection[int]] = []
     before: list[tuple[int, ...]] = []
     for i, makers in enumerate(full.before):

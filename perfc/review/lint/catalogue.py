@@ -1,4 +1,7 @@
-"""Discovery of rules: the class of each rule file; documentation is read without importing."""
+"""Find the lint rules: one class per file of ``perfc/review/rules``.
+
+Their documentation is read from the syntax tree, so that listing rules imports none of them.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent.parent / "rules"
 SECTIONS = ("What it does", "Why is this bad", "Example", "Use instead", "Source")
+"""Headings in the docstring of a rule."""
 CODE = re.compile(r"PF\d{3}")
 _HEADING = re.compile(rf"^({'|'.join(SECTIONS)}):\n", re.MULTILINE)
 

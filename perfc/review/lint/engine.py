@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from .rule import Rule
 
 UNUSED = "PF990"
+"""Rule of suppressions that hide nothing, which needs all files: the engine reports it."""
 ORDER = {s: i for i, s in enumerate(Saves)}
+"""Order of findings with equal gains."""
 
 
 @record
@@ -55,13 +57,13 @@ class Linted:
         Findings match by rule and place, or by rule and message, as names may change; those with
         equal bounds of their gains first.
         """
-        new, left = list(self.findings), list(old.findings)
+        new, unmatched = list(self.findings), list(old.findings)
         for key in (_place, _amount, _words):
             before: dict[object, list[Finding]] = {}
-            for f in left:
+            for f in unmatched:
                 before.setdefault(key(f), []).append(f)
             new = [f for f in new if not _is_in(before, key(f), f, least)]
-            left = [f for fs in before.values() for f in fs]
+            unmatched = [f for fs in before.values() for f in fs]
         return replace(self, findings=tuple(new), known=len(self.findings) - len(new))
 
 
@@ -180,6 +182,7 @@ class Linter:
                 return finding.saved_bytes < least * _memory_bytes(report)
             case Saves.CONFIGURATION:
                 return False
+        # unknown gains are hidden unless there is no minimum
         return least > 0 and not finding.is_fixable
 
     def _unsuppressed(self, findings: list[Finding], path: Path) -> tuple[list[Finding], int]:
@@ -284,6 +287,7 @@ def selected(
     """
     chosen = [*(select or settings.select), *settings.extend_select, *extend]
     left_out = [*settings.ignore, *ignore]
+    # unknown codes raise here
     codes_of(chosen, "--select")
     codes_of(left_out, "--ignore")
     codes: set[str] = set()
@@ -296,6 +300,7 @@ def selected(
 
 
 def _weight(pattern: str, code: str, name: str) -> int:
+    """Return how specific a pattern is for a rule: 0 if it does not match, most for a name."""
     upper = pattern.strip().upper()
     if upper == "ALL":
         return 1

@@ -65,6 +65,7 @@ class Gain:
     def of(now: tuple[float, float], then: tuple[float, float], basis: GainBasis) -> Gain:
         """Return the gain between two pairs of predicted time and lower bound; may be negative."""
         time_s = now[0] - then[0]
+        # sums of the same kernels in another order differ by rounding
         if abs(time_s) < 1e-9 * now[0]:
             time_s = 0.0
         floor_s = max(0.0, min(time_s, now[1] - then[1]))

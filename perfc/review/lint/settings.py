@@ -153,6 +153,8 @@ def parsed(path: Path) -> dict[str, object]:
 
 @record
 class _SettingsReader:
+    """Reader of the values in one table, whose errors name the file and the line of the key."""
+
     path: Path
     prefix: str
     text_: str

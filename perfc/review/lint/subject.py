@@ -1,4 +1,8 @@
-"""Analyzed model as seen by rules, and the gain of changes to it."""
+"""Subject of lint rules: an analyzed model, and the predicted gain of changes to it.
+
+Rules ask for the gain of a rewrite, of another deployment, of fused kernels or of a faster kernel.
+Each gain is the predicted time of the run minus that with the change.
+"""
 
 from __future__ import annotations
 
@@ -99,6 +103,7 @@ class Subject:
         seen = 0
         while (maker := self.graph.producers.get(v)) is not None and is_view(maker):
             source = maker.inputs[0] if maker.inputs else None
+            # no chain of views is longer than the graph
             if source is None or seen > len(self.graph.nodes):
                 break
             v, seen = source, seen + 1
@@ -191,6 +196,7 @@ class Subject:
     def with_merged(self, groups: Sequence[Sequence[int]]) -> list[Kernel]:
         """Return the kernels of the run with each group fused."""
         chosen = {i for group in groups for i in group}
+        # a fused kernel runs where the last of its group ran, when all operands exist
         ends = {max(group): group for group in groups}
         table: list[Kernel] = []
         for i, k in enumerate(self.kernels):
@@ -203,16 +209,17 @@ class Subject:
     def merged(self, parts: Sequence[Kernel], indices: Iterable[int]) -> Kernel:
         """Fuse ``parts`` into one kernel; values that only they read stay on chip."""
         chosen = set(indices)
-        made = {v for k in parts for v in k.writes}
+        produced = {v for k in parts for v in k.writes}
         inside = {
-            v for v in made if v not in self.outputs and set(self.readers.get(v, ())) <= chosen
+            v for v in produced if v not in self.outputs and set(self.readers.get(v, ())) <= chosen
         }
         reads: dict[Value, Dim] = {}
         for k in parts:
             for v, part in zip(k.reads, k.read_parts, strict=True):
-                if v not in made:
+                if v not in produced:
                     reads.setdefault(v, part)
         writes = tuple(v for k in parts for v in k.writes if v not in inside)
+        # what stays on chip is not written; each operand is read once, however many parts read it
         hidden = dim_sum(v.nbytes or 0 for v in inside)
         written = dim_sum((*(k.traffic.write_bytes for k in parts), hidden * -1))
         traffic = Traffic(dim_sum(reads.values()), written, any(k.traffic.is_bound for k in parts))

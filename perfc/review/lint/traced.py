@@ -1,4 +1,4 @@
-"""Measured trace as seen by rules, and the most that a change to it can save."""
+"""Subject of lint rules for traces: measured executions, and the most that a change can save."""
 
 from __future__ import annotations
 
@@ -86,23 +86,23 @@ def streams_of(trace: DeviceTrace) -> Iterator[list[TracedExecution]]:
     for at in sorted(range(len(rows)), key=rows.start_ns.__getitem__):
         by_stream.setdefault((rows.device[at], rows.stream[at]), []).append(at)
     for order in by_stream.values():
-        made: list[TracedExecution] = []
+        executions: list[TracedExecution] = []
         for _, group in groupby(order, lambda at: (rows.execution[at], rows.call[at])):
             members = list(group)
             call = rows.call[members[0]]
             # launches that the trace gives to no execution stay separate
-            each = [members] if rows.execution[members[0]] >= 0 else [[at] for at in members]
-            for part in each:
+            parts = [members] if rows.execution[members[0]] >= 0 else [[at] for at in members]
+            for part in parts:
                 key = call, tuple(rows.kernel[at] for at in part)
                 if key not in operators:
                     kernels = tuple(names[kernel] for kernel in key[1])
                     given = calls[call] if call >= 0 else None
                     which = class_of(kernels[0], given.operator if given else "")
                     operators[key] = LaunchedOperator(given, kernels, which)
-                made.append(
+                executions.append(
                     TracedExecution(operators[key], sum(rows.duration_ns[at] for at in part))
                 )
-        yield made
+        yield executions
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,10 +181,10 @@ def amount(items: Iterable[tuple[int, int, str]]) -> str:
         count += number
         times[shapes] = times.get(shapes, 0) + time_ns
     longest = max(times, key=times.__getitem__)
-    made = f"{plural(count, 'time')}, {seconds(sum(times.values()))}"
+    text = f"{plural(count, 'time')}, {seconds(sum(times.values()))}"
     if len(times) > 1 and longest:
-        return f"{made}, of which {seconds(times[longest])} with {longest}"
-    return f"{made} with {longest}" if longest else made
+        return f"{text}, of which {seconds(times[longest])} with {longest}"
+    return f"{text} with {longest}" if longest else text
 
 
 def total_ns(items: Iterable[TracedExecution]) -> int:

@@ -164,6 +164,7 @@ def comparison_page(comparison: ComparisonContent) -> str:
     kernels = section_block(Section("kernels", "kernels", (shown,)))
     memory = section_block(document(new, ("memory",)).sections[0])
     sections = [s for s in comparison.document.sections if s.name not in CHARTS]
+    # the list of changed nodes may be long: it follows the charts
     above, below = (
         [section_block(s) for s in sections if (s.name == "changes") == is_below]
         for is_below in (False, True)

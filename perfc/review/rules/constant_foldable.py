@@ -106,7 +106,7 @@ class ConstantFoldable(Rule):
         return self.finding(
             f"{plural(len(group), 'node')} ({shown}) {compute} the same in every run",
             "store the result",
-            nodes=group[::-1],
+            nodes=group[::-1],  # the place of the finding is the last node, which has the result
             gain=subject.nothing(),
             edits=(Store(tuple(ends)),) if is_safe else (),
         )

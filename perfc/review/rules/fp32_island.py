@@ -169,6 +169,7 @@ def explored(
                 maker = graph.producers.get(w) if w is not None else None
                 if w is None or w.weight is not None or maker in inside or maker in ups:
                     continue
+                # indices, shapes and masks have their type in either precision
                 if dtype_of(w) not in inner:
                     continue
                 if maker is None or not converts(maker, others, inner):

@@ -62,6 +62,8 @@ class LayoutRoundTrip(Rule):
         source = first.inputs[0]
         assert source is not None
         start = between[-1]
+        # the first operator reads before the transposition, readers of the last read before its
+        # inverse
         inputs = tuple(source if v is first.results[0] else v for v in start.inputs)
         edits: tuple[Edit, ...] = (
             Rewire(start, inputs),
@@ -75,6 +77,7 @@ class LayoutRoundTrip(Rule):
 
 
 def _undoes(there: tuple[int, ...], back: tuple[int, ...]) -> bool:
+    """Return True if two permutations of axes, one after the other, are the identity."""
     return len(there) == len(back) and all(there[p] == i for i, p in enumerate(back))
 
 

@@ -79,6 +79,7 @@ def summed_granule(bound: KernelBound, machine: Machine) -> int | None:
     code = bound.dtype.code
     if bound.dtype is DType.F32:
         code = "tf32" if bound.tf32 else "f32"
+    # targets have one rate for signed and unsigned integers
     if (Unit.MATRIX, code.replace("u", "i")) not in machine.compute:
         return None
     return GRANULE_BYTES * 8 // bound.dtype.bits
@@ -90,7 +91,7 @@ def padding(required: Mapping[str, int], wanted: Mapping[str, int]) -> float:
     for name, extent in required.items():
         granule = wanted.get(name, 1)
         needed *= max(extent, 1)
-        executed *= -(-max(extent, 1) // granule) * granule
+        executed *= -(-max(extent, 1) // granule) * granule  # rounded up
     return 1 - needed / executed
 
 
@@ -104,6 +105,7 @@ def unpadded(bound: KernelBound, share: float) -> float:
         (t for c, t in bound.sustained.items() if c not in (Ceiling.MATRIX, Ceiling.WAVES)),
         default=0.0,
     )
+    # a kernel that is shorter than its launch does not end earlier
     rest = max(rest, bound.time_s if bound.launch_gap_s else 0.0)
     matrix = max(bound.sustained.get(c, 0.0) for c in (Ceiling.MATRIX, Ceiling.WAVES))
     padded = max(matrix / (1 - share), rest)

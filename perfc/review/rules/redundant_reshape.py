@@ -40,17 +40,18 @@ class RedundantReshape(Rule):
 
     def check(self, subject: Subject) -> Iterator[Finding]:
         """Yield redundant views among the executed nodes; one finding per chain."""
-        taken: set[Node] = set()
+        reported: set[Node] = set()
         for node in reversed(subject.graph.nodes):
-            if node in taken or not is_view(node):
+            if node in reported or not is_view(node):
                 continue
             chain = views_before(subject, node)
             finding = self._undone(subject, chain) or self._repeated(subject, chain)
             if finding is not None:
-                taken.update(chain)
+                reported.update(chain)
                 yield finding
 
     def _undone(self, subject: Subject, chain: list[Node]) -> Finding | None:
+        """Return the finding of views that restore the shape of an operand, the longest run."""
         last = chain[0].results[0]
         for i in reversed(range(len(chain))):
             source = chain[i].inputs[0]
@@ -65,6 +66,7 @@ class RedundantReshape(Rule):
         return None
 
     def _repeated(self, subject: Subject, chain: list[Node]) -> Finding | None:
+        """Return the finding of a Reshape after views that it makes superfluous."""
         node = chain[0]
         if len(chain) < 2 or not isinstance(node.op, Reshape) or not states_shape(node):
             return None
@@ -98,7 +100,7 @@ def states_shape(node: Node) -> bool:
     if target is None or target.weight is None or target.known is None:
         return False
     ints = target.known.ints
-    return ints is not None and 0 not in ints
+    return ints is not None and 0 not in ints  # 0 copies the extent of the operand
 
 
 def is_same_shape(a: Value, b: Value) -> bool:

@@ -71,6 +71,7 @@ class SmallBatch(Rule):
 
 
 def _first(type_: object) -> str | None:
+    """Return the symbol of the first axis; "" for a number or a formula, None without axes."""
     if not isinstance(type_, TensorType) or not type_.shape:
         return None
     d = type_.shape[0]

@@ -55,6 +55,7 @@ def chart(title: str, roofs: Roofs, marks: Iterable[Mark] = (), notes: Sequence[
     points = tuple(points_of(roofs, shown))
     if shown:
         used = {(m.unit, m.dtype) for m in shown}
+        # the ceilings of the marks, and f32 on vector units in any case
         drawn = roofs.only(used | {(Unit.VECTOR, "f32")} if used else used)
     else:
         drawn = roofs
@@ -69,8 +70,8 @@ def window(roofs: Roofs, points: Sequence[MarkPoint]) -> AxisLimits:
     if not xs:
         xs = [10 ** (-DECADES / 2), 10 ** (DECADES / 2)]
     x = (rounded(min(xs) / 3, up=False), rounded(max(xs) * 3, up=True))
-    entry = [s.reached.value * x[0] for s in roofs.slopes if s.level is not RoofLevel.L1]
-    ys = [*tops, *(p.flop_per_s for p in points), *entry]
+    slope_starts = [s.reached.value * x[0] for s in roofs.slopes if s.level is not RoofLevel.L1]
+    ys = [*tops, *(p.flop_per_s for p in points), *slope_starts]
     if not ys:
         ys = [1e9, 1e12]
     return AxisLimits(x, (rounded(min(ys) / 1.5, up=False), rounded(max(ys) * 1.5, up=True)))

@@ -170,6 +170,7 @@ def _mark(machine: Machine, bound: KernelBound, predicted: Estimate | None) -> M
     from perfc.passes.roofline.cost import Tier
     from perfc.passes.roofline.roofline import Ceiling
 
+    # a multiply-accumulate is two operations
     unit = Unit.MATRIX if 2 * counts.mac >= counts.alu + counts.sfu else Unit.VECTOR
     if bound.binding is Ceiling.VECTOR:
         unit = Unit.VECTOR

@@ -18,9 +18,11 @@ from .roofs import RoofLevel
 COLOURS = {RoofLevel.L1: "blue+", RoofLevel.L2: "red+", RoofLevel.DEVICE: "green+"}
 MARKERS = {RoofLevel.L1: "o", RoofLevel.L2: "+", RoofLevel.DEVICE: "x"}
 MEASURED = {RoofLevel.L1: "1", RoofLevel.L2: "2", RoofLevel.DEVICE: "D"}
+"""Characters of measured points; MARKERS are those of computed ones."""
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
 """Minimum terminal size for a chart; smaller ones get only the table."""
 PREFIXES = {0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+"""SI prefix by power of ten."""
 
 
 def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
@@ -38,7 +40,7 @@ def plotted(chart: Chart, width: int, height: int, *, colour: bool) -> str:
         ) from None
     figure: Any = plotext.figure
     figure.clear()
-    plotext.terminal.limit(False, False)
+    plotext.terminal.limit(False, False)  # the size is given, whatever the terminal has
     figure.theme("colorless")
     figure.canvas("default")
     figure.plot_size(width, height)

@@ -162,6 +162,7 @@ def labelled(chart: Chart) -> Iterator[LineSegment]:
 def _roof_labels(chart: Chart) -> Json:
     roofs = [line for line in labelled(chart) if line.level is None]
     peaks = {line.name: line.end[1] for line in lines_of(chart) if not line.is_sustained}
+    # a measured line less than a label below its peak has its label above the peak's line
     near = 10 ** (LABEL_HEIGHT * decades(chart) / HEIGHT)
     over = [peaks[x.name] if peaks[x.name] < near * x.end[1] else x.end[1] for x in roofs]
     heights = spread(chart, over)
@@ -227,6 +228,7 @@ def _text(chart: Chart, rows: list[Json], mark: Mapping[str, Json]) -> Json:
 
 
 TIPS = ("kernel", "nodes", "phase", "bytes at", "intensity", "rate", "time", "of roofline", "bound")
+"""Fields of `row` in the tooltip of a point."""
 
 
 def _points(chart: Chart) -> Json:
@@ -248,7 +250,7 @@ def _points(chart: Chart) -> Json:
                 "field": "share",
                 "type": "quantitative",
                 "title": "share of time",
-                "scale": {"type": "sqrt", "domain": [0, 1], "range": [40, 900]},
+                "scale": {"type": "sqrt", "domain": [0, 1], "range": [40, 900]},  # square pixels
                 "legend": {"format": ".0%", "values": [0.01, 0.1, 0.5]},
             },
             "description": _nominal("description"),

@@ -123,6 +123,8 @@ def placed(rows: Sequence[Sequence[int]], edges: Sequence[Edge]) -> dict[int, fl
     for row in rows:
         middle = (len(row) - 1) / 2
         wanted = [mean([at[u] for u in above[v] if u in at], i - middle) for i, v in enumerate(row)]
+        # from left to right at least one place from the last, then shifted by the mean of the
+        # errors
         positions: list[float] = []
         for want in wanted:
             positions.append(max(want, positions[-1] + 1) if positions else want)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 ECHARTS = "6.1.0"
+"""Version of the library in ``echarts/``, which draws the charts."""
 SCRIPTS = (
     "format",
     "theme",

@@ -71,6 +71,7 @@ def label(views: Views) -> str:
 
 def text(name: str) -> str:
     """Return a printable name of limited length."""
+    # cut before as well: a name in an untrusted file may have megabytes
     return elided(printable(name[: 8 * LONGEST]), LONGEST)
 
 
@@ -223,6 +224,7 @@ def graph(report: Report, wires: Wiring) -> Json:
     """Return nodes and modules with their positions in the module and among all nodes."""
     root = tree([split(n.name)[:-1] for n in wires.nodes], report.source.name or "model")
     modules = [root]
+    # the list grows while it is read: modules in breadth-first order
     for module in modules:
         modules += [c for c in module.children if isinstance(c, ModuleTree)]
     number_of = {m: i for i, m in enumerate(modules)}
@@ -297,6 +299,7 @@ def scopes(
         while chain[-1] in parents:
             chain.append(parents[chain[-1]])
         chains.append(chain[::-1])
+    # an edge is drawn in the deepest module that holds both ends, between its children around them
     inside: dict[ModuleTree, dict[Edge, None]] = {m: {} for m in modules}
     for a, b in wires.edges:
         above, below = chains[home[a]], chains[home[b]]

@@ -17,6 +17,7 @@ _AS = re.compile(r"as (\w+)\b")
 BODIES = ("has_function", "has_context_dependent_function")
 """Fields of an ONNX schema that defines an operator by others."""
 UNITS = ("mac", "alu", "sfu", "integer")
+"""Counts of work, by the unit that does it: matrix, vector, special functions, integers."""
 
 
 @record
@@ -35,6 +36,7 @@ class Example:
 def example(cls: type[Op]) -> Example | None:
     """Return the operator on operands shaped as in its docstring; None if that is not enough."""
     shapes = documentation(cls).sections.get("Shapes", "")
+    # "as relu": the shapes of another operator, which may refer to a third
     for _ in range(4):
         other = _AS.match(shapes)
         parent = find_operator(other[1]) if other else None
@@ -49,6 +51,8 @@ def example(cls: type[Op]) -> Example | None:
 
 
 def _operands(cls: type[Op], shapes: str) -> Iterator[dict[str, tuple[Dim, ...]]]:
+    """Yield extents of operands to try: those of the docstring, then n x c x d."""
+    # an operator with groups has one by default
     fixed: dict[str, Dim] = {"g": 1} if hasattr(cls, "group") else {}
     operands: dict[str, tuple[Dim, ...]] = {}
     for names, text in _OPERANDS.findall(shapes.partition("->")[0]):
@@ -66,6 +70,7 @@ def _operands(cls: type[Op], shapes: str) -> Iterator[dict[str, tuple[Dim, ...]]
 
 
 def _extents(text: str, fixed: Mapping[str, Dim]) -> tuple[Dim, ...] | None:
+    """Parse extents such as ``n, c, 2 * h``; None if they are more than sums and products."""
     try:
         tree = ast.parse(f"({text.replace('...', '')},)", mode="eval").body
     except SyntaxError:
@@ -98,6 +103,7 @@ def _dim(tree: ast.expr, fixed: Mapping[str, Dim]) -> Dim | None:
 
 
 def _apply(cls: type[Op], shapes: Mapping[str, tuple[Dim, ...]]) -> Example | None:
+    """Return the operator on operands of these extents; None if it cannot be counted there."""
     last = max((i for i, name in enumerate(cls.signature.names) if name in shapes), default=-1)
     ins = tuple(
         Value(name, TensorType(DType.F32, shapes[name])) if name in shapes else None
@@ -120,6 +126,7 @@ def _apply(cls: type[Op], shapes: Mapping[str, tuple[Dim, ...]]) -> Example | No
     counted = {**{u: getattr(work, u) for u in UNITS}, "read_bytes": traffic.read_bytes}
     counted["write_bytes"] = traffic.write_bytes
     dims = [*result.shape, *counted.values()]
+    # symbols that inference made up would not say anything to a reader
     if any(a.key not in given_symbols for d in dims for a in symbols(d)):
         return None
     numbers = {name: str(d) for name, d in counted.items() if d != 0}

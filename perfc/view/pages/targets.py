@@ -43,7 +43,7 @@ _LEVELS = {"l1": "L1", "l2": "L2", "device": "device memory"}
 def rows(machine: Machine) -> Iterator[RateRow]:
     """Return every rate of a machine: units by element type, then memory levels."""
     for (part, dtype), peak in machine.compute.items():
-        is_flop = part in (Part.MATRIX, Part.VECTOR) and dtype[0] in "fbt"
+        is_flop = part in (Part.MATRIX, Part.VECTOR) and dtype[0] in "fbt"  # f16, bf16, tf32
         unit = Unit.FLOP_PER_S if is_flop else Unit.OP_PER_S
         yield RateRow(f"{part.value} {dtype}", peak.peak, peak.nominal, peak.sustained, unit)
     for level in machine.memory:
@@ -196,6 +196,7 @@ def show_text(machine: Machine, *, markdown: bool = False) -> str:
         lines = [f"## {machine.label}", "", f"{machine.description}{of}.", ""]
         lines += [*_markdown(table), "", *_markdown(others)]
     else:
+        # without the spread, keys and values need no heading
         lines += ["", *_columns(table), "", *_columns(others[0 if spread else 1 :])]
     lines.append("")
     for name, source in machine.sources.items():

@@ -25,6 +25,7 @@ def predictor() -> str:
     root = Path(__file__).resolve().parents[3]
     for package in ("", *PREDICTING):
         for here, folders, names in os.walk(os.path.realpath(root / package)):
+            # of the top folder ("") only its modules; sorted, as the digest depends on the order
             folders[:] = sorted(folders) if package else []
             for name in sorted(names):
                 if name.endswith(_SUFFIXES):

@@ -1,4 +1,8 @@
-"""Baseline of each case of a check, of a model that had another name or setting in it too."""
+"""Find the baseline of each case of a check, also of a model with a new name or setting.
+
+A model may have been renamed, moved, split in several files or merged from several
+(`successors`). `perfc check` compares it with the entries of the models whose place it takes.
+"""
 
 from __future__ import annotations
 
@@ -75,12 +79,15 @@ class Lineage:
         case, entry = p.case, self.measured[p.case].entry
         old = self.against.entries.get(case)
         line = self.by_model.get(case.model)
+        # the same name and setting, or a name that the baseline does not have
         if line is None and (old is not None or case.model not in self.names):
             return ComparedEntries(entry, old, case.model)
+        # the baseline has the name, but with other settings
         line = line or Succession((case.model,), (case.model,))
         name = self.config.shown(case.model)
         names = " ".join(shlex.quote(self.config.shown(n)) for n in line.new)
         step = f"perfc check --write-baseline {names}"
+        # of several models that take one place, the first has the figures of all together
         if case.model != line.new[0]:
             first = self.config.shown(line.new[0])
             return ComparedEntries(entry, None, "", f"{name}: checked together with {first}")
@@ -132,6 +139,7 @@ def lineage_of(
     changed = {
         n: (e, before[n])
         for n, e in entries.items()
+        # a lock file has the first characters of a digest
         if n in before and not e.digest.startswith(before[n].digest)
     }
     if not before or not (new or changed):
@@ -144,9 +152,10 @@ def lineage_of(
             gone[name] = committed(config, against, revision, first, name) or entry
     by_git = renamed(config.root, revision) if gone else {}
     covered = {n: e for n, e in new.items() if any(b.covers(n) for b in config.budgets)}
+    # models without a budget take only the places that those with a budget leave
     pairs = successions(covered, gone, changed, by_git)
-    left = {n: e for n, e in gone.items() if not any(n in s.old for s in pairs)}
-    pairs += successions({n: e for n, e in new.items() if n not in covered}, left, {}, by_git)
+    unpaired = {n: e for n, e in gone.items() if not any(n in s.old for s in pairs)}
+    pairs += successions({n: e for n, e in new.items() if n not in covered}, unpaired, {}, by_git)
     by_model = {n: s for s in pairs for n in s.new}
     return Lineage(config, against, revision, measured, by_model, frozenset(before))
 
@@ -223,13 +232,13 @@ def committed(
     """
     from perfc.review.diff.revision import last_commit
 
-    digests_of_it = {e.digest for c, e in against.entries.items() if c.model == model}
+    digests_of_model = {e.digest for c, e in against.entries.items() if c.model == model}
     for at in dict.fromkeys((revision, last_commit(config.lock))):
         try:
             entry = entry_at(config.root, p, model, at) if at else None
         except PerfcError:
             continue
-        if entry and any(entry.digest.startswith(digest) for digest in digests_of_it):
+        if entry and any(entry.digest.startswith(digest) for digest in digests_of_model):
             return entry
     return None
 

@@ -1,4 +1,8 @@
-"""Models that take the place of others of the baseline: renamed, moved, split, merged."""
+"""Pair models with those of the baseline whose place they take: renamed, moved, split, merged.
+
+Pairs are formed in order of certainty: equal contents, renames that git sees, a similar structure,
+then groups of models that only together resemble one. `lineage` compares their figures.
+"""
 
 from __future__ import annotations
 
@@ -93,8 +97,9 @@ def successions(
     groups = [([name], [name]) for name in changed if name not in others]
     groups += pairing.certain(renamed)
     groups += pairing.likely()
-    left = [n for n in others if n in pairing.new and n in pairing.gone]
-    groups += [pairing.take(name, name) for name in left]
+    same_name = [n for n in others if n in pairing.new and n in pairing.gone]
+    groups += [pairing.take(name, name) for name in same_name]
+    # a pair may be part of a split or a merge: it takes more models if they make it more similar
     for group in groups if len(groups) * max(len(new), len(gone)) <= MOST_PAIRS else ():
         pairing.grow(*group)
     groups += pairing.several()
@@ -173,19 +178,23 @@ class _Pairing:
         if share == 0:
             return False
         added: list[tuple[list[str], dict[str, None]]] = []
-        for side, left in ((names, self.new), (olds, self.gone)):
-            while left and share < 1:
-                best, one = max((self.with_one(side, one, names, olds), one) for one in left)
+        for side, unpaired in ((names, self.new), (olds, self.gone)):
+            while unpaired and share < 1:
+                # greedily the model that raises the common share most
+                best, candidate = max(
+                    (self.with_one(side, candidate, names, olds), candidate)
+                    for candidate in unpaired
+                )
                 if best <= share:
                     break
                 share = best
-                side.append(one)
-                del left[one]
-                added.append((side, left))
+                side.append(candidate)
+                del unpaired[candidate]
+                added.append((side, unpaired))
         if is_similar(self.structure(names, ()), self.structure((), olds)):
             return True
-        for side, left in reversed(added):
-            left[side.pop()] = None
+        for side, unpaired in reversed(added):
+            unpaired[side.pop()] = None
         return False
 
     def with_one(
@@ -240,6 +249,7 @@ def together(entries: Sequence[Entry]) -> Entry:
         parts = [e.figures.get(metric) for e in entries]
         known = [f for f in parts if f is not None]
         if len(known) == len(entries):
+            # ends of intervals are combined as their values are: the widest possible interval
             add = max if metric in LARGEST else sum
             ends = [
                 [end for f in known if (end := getattr(f, side)) is not None]

@@ -25,6 +25,7 @@ def computed(model: onnx.ModelProto, values: Sequence[Value]) -> dict[str, Any]:
     rest: list[Value] = []
     for v in values:
         ints = v.known.ints if v.known is not None else None
+        # extents are 64-bit integers; known contents of other types lack the type of their elements
         is_extent = v.dtype is DType.I64
         if ints is not None and is_extent and v.known is not None:
             arrays[v.name] = np.array(ints, np.int64).reshape(v.known.shape)

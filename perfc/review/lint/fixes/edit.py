@@ -99,14 +99,14 @@ def rewritten(module: Module, edits: Iterable[Edit], stored: Iterable[Value] = (
                 rewriter.replace_uses(old, new)
             case Rewire(node, inputs, attributes):
                 op = replace(node.op, **dict(attributes)) if attributes else node.op
-                made = Node(op, inputs, node.outputs, node.regions, node.loc)
-                rewriter.replace_node(node, made)
+                replacement = Node(op, inputs, node.outputs, node.regions, node.loc)
+                rewriter.replace_node(node, replacement)
             case Remove(node):
                 rewriter.erase(node)
             case Unname(node, index):
                 outputs = tuple(None if i == index else v for i, v in enumerate(node.outputs))
-                made = Node(node.op, node.inputs, outputs, node.regions, node.loc)
-                rewriter.replace_node(node, made)
+                replacement = Node(node.op, node.inputs, outputs, node.regions, node.loc)
+                rewriter.replace_node(node, replacement)
             case Unstore(value):
                 rewriter.drop_weight(value)
             case Store():

@@ -102,14 +102,14 @@ def fix_files(work: LintWork, paths: Sequence[str], output: Path | None, *, in_p
     """
     if output is not None and (len(paths) > 1 or in_place):
         raise click.UsageError("-o names one file: give one model, and no --in-place")
-    left: list[Linted] = []
+    remaining: list[Linted] = []
     errors: list[str] = []
     for path in paths:
         try:
             fixed = fixed_model(work, path)
             if fixed is None:
                 say(f"{path}: nothing to fix")
-                left.append(work.lint(path))
+                remaining.append(work.lint(path))
                 continue
             target = Path(path) if in_place else output or fixed_name(path)
             check_target(fixed.model, Path(path), target, in_place=in_place)
@@ -119,10 +119,11 @@ def fix_files(work: LintWork, paths: Sequence[str], output: Path | None, *, in_p
             say(f"error: {errors[-1]}", is_error=True)
             continue
         say(summary(fixed, path, target))
-        left.append(fixed.after)
-    outcome: LintOutcome = work.linter.outcome(left, errors)
+        remaining.append(fixed.after)
+    outcome: LintOutcome = work.linter.outcome(remaining, errors)
     for line in text(outcome).splitlines():
         say(line)
+    # exit codes of perfc lint: unreadable files, findings, neither
     return 2 if errors else 1 if outcome.count else 0
 
 

@@ -190,6 +190,7 @@ class OnnxEditor:
             del node.outputs[index]
         else:
             node.outputs[index] = gs.Variable.empty()
+        # empty names at the end stand for outputs that are left out anyway
         while node.outputs and not node.outputs[-1].name:
             del node.outputs[len(node.outputs) - 1]
 
@@ -252,6 +253,7 @@ def _replace_reads(old: Any, new: Any) -> None:
 
 
 def _index(tensors: Any, wanted: Any) -> int:
+    # graphsurgeon compares tensors by name, and two may have one name during an edit
     return next(i for i, t in enumerate(tensors) if t is wanted)
 
 

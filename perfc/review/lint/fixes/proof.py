@@ -36,7 +36,7 @@ def session(model: bytes, folder: Path | None = None) -> Any:
             "--fix proves its results with onnxruntime", hint=install("ort")
         ) from None
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
+    options.log_severity_level = 4  # fatal errors only: others are raised
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     # buffers are given back as soon as nobody reads them: both models run in this process
     options.enable_cpu_mem_arena = options.enable_mem_pattern = False
@@ -78,6 +78,7 @@ def prove(
     has_room = fits(need_of(module, larger, AllocatorBehavior.RETURNED, sessions=2))
     other = inputs_of(module, larger) if has_room else plain
     for seed in range(RUNS):
+        # given contents of inputs have the extents of the analysis
         inputs = other if seed >= RUNS - VARIED and not values else plain
         try:
             expected = _outputs(sessions[0], inputs, seed, values)

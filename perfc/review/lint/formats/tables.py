@@ -88,6 +88,7 @@ def csv_form(outcome: LintOutcome) -> str:
         (path, *about.get(path, ("", None)), *cells)
         for (path, _), cells in zip(pairs, table.rows, strict=True)
     ]
+    # all fields but code, message and advice
     blank = (None,) * (len(FIELDS) - 3)
     rows += [(e.partition(":")[0], "", None, "error", *blank, e, "") for e in outcome.errors]
     files = [Column(name) for name in ("path", "target", "run_time_s")]

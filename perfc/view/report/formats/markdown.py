@@ -11,6 +11,7 @@ from .document import Bars, Document, Facts, Note, Part, Table
 from .text import cell_text, is_numeric, scales_of, spark, titled
 
 _SIGNS = re.compile(r"[\\`*_|#\[\]~$]")
+"""Characters with a meaning in Markdown; $ begins a formula on GitHub."""
 _LINKED = re.compile(r"@(?=\w)|#(?=\d)|:(?=//)|\.(?=\w)(?<=\bwww\.)", re.IGNORECASE)
 """Text that GitHub and GitLab turn into a mention, an issue link or a bare URL."""
 
