@@ -128,8 +128,7 @@ def compare(
         blame,
         not (old.cost.is_bound or new.cost.is_bound),
         {
-            # around the change of the kernels, extended to the difference of the totals
-            m: (min(low, change), max(high, change))
+            m: (min(low, change), max(high, change))  # the difference of totals is inside too
             for m, (low, high) in intervals(moved, pairs, reports)
             for change in [after[m].value - before[m].value]
         },

@@ -56,6 +56,7 @@ def runtime_title(runtime: Runtime) -> str:
 def machine_title(machine: Machine) -> str:
     """Return the product name of a machine, without its architecture."""
     product = re.split(r" \(|[,:] ", machine.description, maxsplit=1)[0] or machine.name
+    # a description may begin with an article
     title = f"a{product[1:]}" if product.startswith("A ") else product
     return f"{title} (this machine, as probed)" if machine.name == HOST else title
 

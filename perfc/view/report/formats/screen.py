@@ -54,13 +54,13 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
         width: columns of the page.
         top: kinds of kernels shown, longest first; None for all.
     """
-    room = max(min(width, WIDEST), 40)
+    room = max(min(width, WIDEST), 40)  # a narrower terminal wraps
     first = [*titles(views, room), (), *aligned([*facts_of(views.verdict, room)], room)]
     first += limit_lines(views.verdict.limits, room)
     kinds = groups(views.kernels)
-    left = MOST_LINES - len(first) - MARGINS
-    helping = useful(views)[: max(left - LEAST_KINDS - 1, 1)]
-    most = max(left - len(helping) - bool(helping), 1)
+    remaining = MOST_LINES - len(first) - MARGINS
+    changes = useful(views)[: max(remaining - LEAST_KINDS - 1, 1)]
+    most = max(remaining - len(changes) - bool(changes), 1)
     shown = kinds if top is None else kinds[: top if top > KINDS else min(top, most)]
     yield from first
     if shown:
@@ -68,7 +68,7 @@ def lines(views: Views, width: int, top: int | None = KINDS) -> Iterator[Line]:
         yield from kind_lines(shown, room)
         yield from rest_lines(kinds, len(shown), views.verdict, room)
     yield ()
-    yield from help_lines(helping, views.verdict, room)
+    yield from help_lines(changes, views.verdict, room)
     yield from next_lines(views, room)
 
 
@@ -214,6 +214,7 @@ def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
         yield ScreenFigure("confidence", grade.value, words, GRADES[grade])
     times = ratio(v.time_s, v.floor_s)
     headline = "the predicted time" if v.is_predicted else "the time"
+    # smaller factors would print as 1.0
     words = f"{times:.1f} × below {headline}" if times >= 1.05 else f"as long as {headline}"
     yield ScreenFigure(LOWER_BOUND, time_text(v.floor_s), words, Style.NUMBER)
     yield ScreenFigure("memory", *memory_words(v))
@@ -228,7 +229,9 @@ def facts_of(v: Verdict, width: int = WIDEST) -> Iterator[ScreenFigure]:
 def step_words(step: Step) -> tuple[str, str, Style]:
     """Describe the phases of a training step, longest first, with their limits."""
     longest, *others = sorted(step.phases, key=lambda p: -p.time_s)
-    parts = [f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005]
+    parts = [
+        f"{p.phase} {p.share:.0%}, {p.limited_by}" for p in others if p.share >= 0.005
+    ]  # not "0 %"
     saved = size_text(step.saved_bytes)
     words = "; ".join([longest.limited_by, *parts, f"{saved} saved for backward"])
     return f"{longest.phase} {longest.share:.0%}", words, Style.NUMBER
@@ -279,7 +282,7 @@ def limit_lines(limits: Sequence[LimitShare], width: int) -> Iterator[Line]:
     line: list[StyledText] = [StyledText(label, Style.FAINT)]
     used = len(label)
     for one, percent, words in entries:
-        bar = FULL * round(percent / 5)
+        bar = FULL * round(percent / 5)  # a block is 5 %
         size = len(words) + 1 + len(bar)
         is_first = len(line) == 1
         if not is_first and used + len(GAP) + size > width:

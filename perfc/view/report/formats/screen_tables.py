@@ -71,7 +71,7 @@ def kind_lines(kinds: Sequence[KernelGroup], width: int) -> Iterator[Line]:
     ]
     room = width - len(INDENT) - sum(c.width + len(GAP) for c in columns)
     if room < ROOM_FOR_NAMES:
-        dropped = columns.pop(3)
+        dropped = columns.pop(3)  # narrow pages leave out the lower bound
         room += dropped.width + len(GAP)
     names = name_column(kinds, room)
     for i in range(len(kinds) + 1):
@@ -96,13 +96,13 @@ def name_column(kinds: Sequence[KernelGroup], room: int) -> ScreenColumn:
     labels = [printable(title_of(g.first)) for g in kinds]
     places = [printable(place_of(g)) for g in kinds]
     longest = max(map(columns_of, labels))
-    left = room - longest - len(GAP)
-    if left < LEAST_PLACE:
+    free_width = room - longest - len(GAP)
+    if free_width < LEAST_PLACE:
         longest = min(longest, max(room - LEAST_PLACE - len(GAP), room // 2))
-        left = room - longest - len(GAP)
+        free_width = room - longest - len(GAP)
     cells = [
-        padded(cut(label, longest), longest, align_right=False) + GAP + elided(where, left, 0)
-        if left >= LEAST_PLACE // 2
+        padded(cut(label, longest), longest, align_right=False) + GAP + elided(where, free_width, 0)
+        if free_width >= LEAST_PLACE // 2
         else cut(label, room)
         for label, where in zip(labels, places, strict=True)
     ]
@@ -143,11 +143,12 @@ def rest_lines(
     """
     fixed = [one for one in verdict.limits if one.key == FIXED]
     printed = [*(g.predicted_share for g in kinds[:shown]), *(one.share for one in fixed)]
-    left = max(1 - math.fsum(round(one, 3) for one in printed), 0.0)
+    # less the shares as they are printed, in tenths of a percent: the column adds up to 100 %
+    rest_share = max(1 - math.fsum(round(one, 3) for one in printed), 0.0)
     parts: list[str] = []
     if kinds[shown:]:
         more = plural(len(kinds) - shown, "more kind")
-        parts.append(f"{share(left)} in {more} (--top all)")
+        parts.append(f"{share(rest_share)} in {more} (--top all)")
     parts += [f"{share(one.share)} {one.title}" for one in fixed]
     line = f"{INDENT}… {', '.join(parts)}"
     while len(parts) > 1 and columns_of(line) > width:

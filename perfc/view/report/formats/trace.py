@@ -74,7 +74,7 @@ def slices(views: Views) -> Iterator[dict[str, object]]:
     for row in views.kernels:
         time_us = (row.predicted.time_s if row.predicted else row.roofline_time_s) * 1e6
         about = {"ph": "X", "pid": PROCESS, "name": printable(row.label), "cat": row.kind}
-        stamp = round(start_us, 4)
+        stamp = round(start_us, 4)  # to a tenth of a nanosecond
         yield {**about, "tid": DEVICE, "ts": stamp, "dur": round(time_us, 4), "args": facts(row)}
         yield {**about, "tid": FLOOR, "ts": stamp, "dur": round(row.floor_s * 1e6, 4)}
         alive = max((live[n] for n in row.nodes if n in live), default=None)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from perfc.passes.layout.processes import ProcessMemory
 
 CUBLAS_BYTES = 8_519_680
-"""Workspace of PyTorch's products, ``:4096:2:16:8`` KiB (aten/src/ATen/cuda/CublasHandlePool.cpp);
-32 MiB on Hopper."""
+"""Workspace of PyTorch's products, ``:4096:2:16:8``: two blocks of 4096 KiB and eight of 16 KiB
+(aten/src/ATen/cuda/CublasHandlePool.cpp)."""
 HOPPER_CUBLAS_BYTES = 32 << 20
 """Workspace on Hopper, by the same source."""
 RUNS = 2
@@ -140,7 +140,7 @@ def footprint(
             # a full device makes an allocator give back what it holds
             with contextlib.suppress(OutOfMemoryError):
                 done = _replayed(table, env, make(capacity.tensor_bytes), workspace)
-    made = Footprint(
+    result = Footprint(
         parts,
         done.allocated_bytes,
         done.reserved_bytes,
@@ -154,24 +154,25 @@ def footprint(
         table.is_bound,
     )
     if not shared or machine.kind != "cpu":
-        return made
+        return result
     from perfc.passes.layout.processes.by_framework import GROWN, process_of
 
     if framework not in GROWN:
-        return made
+        return result
     grow = partial(process_of, framework, report.kernels.kernels, table, env)
-    return _of_process(made, once(("process", *key), grow, lambda _: True))
+    return _of_process(result, once(("process", *key), grow, lambda _: True))
 
 
 def _of_process(live: Footprint, grown: ProcessMemory) -> Footprint:
     """Return the footprint of a process on a processor, whose results lie in what it grows by."""
     parts = {BufferRole.PARAMETER: grown.weight_bytes}
-    left = grown.run_bytes + grown.copy_bytes
+    unassigned_bytes = grown.run_bytes + grown.copy_bytes
+    # buffers fill what the process grows by, role by role; what they exceed it by was reused
     for role, nbytes in live.parts.items():
         if role is not BufferRole.PARAMETER:
-            parts[role] = min(nbytes, left)
-            left -= parts[role]
-    parts[BufferRole.COPY] = min(grown.copy_bytes, left)
+            parts[role] = min(nbytes, unassigned_bytes)
+            unassigned_bytes -= parts[role]
+    parts[BufferRole.COPY] = min(grown.copy_bytes, unassigned_bytes)
     return replace(
         live,
         parts={role: nbytes for role, nbytes in parts.items() if nbytes},

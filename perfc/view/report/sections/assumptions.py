@@ -239,6 +239,7 @@ def rates_used(report: Report) -> Iterator[RateUsed]:
             (Engine.INTEGER, c.integer, DType.I32),
         ):
             if count:
+                # f32 has two rates, in TF32 and without
                 needed.setdefault((engine, dtype, k.tf32 or dtype is not DType.F32))
     order = list(Engine)
     for engine, dtype, is_narrow in sorted(

@@ -76,11 +76,11 @@ def confidence(report: Report, table: PredictionTable) -> Confidence:
         return Confidence(Grade.LOW, "data decide between branches: the dearer one is counted")
     if not table.kernels:
         return Confidence(Grade.HIGH, "no kernel is launched")
-    stranger = runs_elsewhere(report.kernels.runtime, report.machine) or emulated(
+    unsupported = runs_elsewhere(report.kernels.runtime, report.machine) or emulated(
         report.machine, {k.dtype.code for k in report.roofline.kernels if k.dtype is not None}
     )
-    if stranger:
-        return Confidence(Grade.LOW, stranger)
+    if unsupported:
+        return Confidence(Grade.LOW, unsupported)
     error = table.total.time.middle_error
     doubt = next(iter(table.outside), "") if table.total.predictor else in_doubt(report, table)
     if error <= HIGH_ERROR and not doubt:

@@ -329,6 +329,7 @@ def names_of(row: KernelRow) -> Name:
     """Return the nodes of a kernel, abbreviated to the first and the number of others."""
     more = f" +{len(row.nodes) - 1}" if len(row.nodes) > 1 else ""
     first = next(iter(row.nodes), "")
+    # the arrow remains however short the cell
     return Name(f"<- {names.gathered(row.nodes)}", f"<- {first}{more}", leading=3)
 
 

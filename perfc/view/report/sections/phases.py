@@ -77,6 +77,7 @@ def step_of(report: Report, table: PredictionTable | None) -> Step | None:
 
 
 def _share(phase: Phase, rows: list[tuple[float, float, str, float]], whole_s: float) -> PhaseShare:
+    """Return one phase from time, lower bound, limit and wait of each of its kernels."""
     spent: dict[str, float] = {}
     for time_s, _, limit, wait_s in rows:
         spent[limit] = spent.get(limit, 0.0) + time_s - wait_s

@@ -290,7 +290,7 @@ def section(view: Prediction, confidence: Confidence | None) -> Section:
     ]
     if confidence is not None:
         words = f"{confidence.grade.value}: {confidence.words}"
-        rows.insert(-1, Fact("confidence", None, words))
+        rows.insert(-1, Fact("confidence", None, words))  # before the lower bound
     if view.energy_j.value is not None:
         ends = span(view.energy_low_j.value or 0.0, view.energy_high_j.value or 0.0, Unit.JOULE)
         words = f"{ends}; {view.power_w} on average, board only"
