@@ -66,6 +66,7 @@ def round_to(value: float, dtype: DType) -> float | None:
             if single is None or not math.isfinite(single):
                 return single
             bits = struct.unpack("<I", struct.pack("<f", single))[0]
+            # the upper half of an f32: half a unit less one bit is added, one more for odd numbers
             bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
             return float(struct.unpack("<f", struct.pack("<I", bits))[0])
         case _:
@@ -73,6 +74,7 @@ def round_to(value: float, dtype: DType) -> float | None:
 
 
 def _fit_extent(value: Poly, dtype: DType) -> Item:
+    """Return an extent as ``dtype`` if all its values are representable, None if not."""
     lo, hi = interval(value)
     if dtype.is_float:
         limit = EXACT_FLOAT_INTEGERS.get(dtype)
@@ -125,6 +127,7 @@ def convert(item: Item, source: DType, target: DType) -> Item:
             if not math.isfinite(item):
                 return None
             whole = math.trunc(item)
+            # out of range is undefined in ONNX Cast
             return whole if wrap(whole, target) == whole else None
     if isinstance(item, Quotient) and target.is_integer:
         return truncated(item)
@@ -134,6 +137,7 @@ def convert(item: Item, source: DType, target: DType) -> Item:
 
 
 def _parse(text: str, target: DType) -> Item:
+    """Return a string as a number of ``target``; a text that is none raises ValueError."""
     if target is DType.STR:
         return text
     if target.is_integer:
@@ -241,6 +245,7 @@ def power(a: Item, b: Item) -> Item:
     """Return ``a ** b`` for exponents small enough to finish."""
     if is_symbolic(a) or is_symbolic(b):
         exponent = _whole(b)
+        # each factor multiplies the terms of a polynomial: only small powers are tracked
         if not isinstance(exponent, int) or not 0 <= exponent <= 4:
             raise ValueError("symbolic power")
         result: Dim = 1
@@ -275,6 +280,7 @@ def _chosen(
     of_extents: Callable[[Dim, Dim], Dim],
     of_numbers: Callable[[float, float], float],
 ) -> Item:
+    """Return one of two elements, by ``of_extents`` if either depends on symbols."""
     pair = _pair(a, b)
     if pair:
         return quotient(of_extents(*pair[:2]), pair[2])

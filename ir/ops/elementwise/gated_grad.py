@@ -47,9 +47,10 @@ class GatedActivationGrad(Op):
         from ...gradients.derivative import operations
         from ...gradients.elementwise.activation import slope
 
+        # the activation again, for dUp, and its derivative (slope), for dGate
         alu, sfu = activation_cost(self.activation)
-        more, special = operations(slope(self.activation))
-        return {"e": count(tensor(ins, 0)), "x": alu + more, "y": sfu + special}
+        slope_alu, slope_sfu = operations(slope(self.activation))
+        return {"e": count(tensor(ins, 0)), "x": alu + slope_alu, "y": sfu + slope_sfu}
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         from ...gradients.derivative import written
@@ -100,5 +101,5 @@ class GatedRMSNormGrad(NormalizationGrad):
         of_norm = tape.mul(dy, activated(tape, gate, self.activation))
         dx = combined(tape, tape.mul(of_norm, scale), x_hat, inverse, axes, centered=False)
         of_scale = tape.sum_to(tape.mul(of_norm, x_hat), shape_at(ins, 2) or ())
-        normed = tape.mul(dy, tape.mul(x_hat, scale))
-        return (dx, of_scale, written(slope(self.activation), tape, normed, {"x": gate}))
+        of_activated = tape.mul(dy, tape.mul(x_hat, scale))
+        return (dx, of_scale, written(slope(self.activation), tape, of_activated, {"x": gate}))

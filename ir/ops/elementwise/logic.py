@@ -67,8 +67,8 @@ class IsInf(Elementwise):
     detect_positive: int = 1
 
     def evaluator(self, dtype: DType) -> Callable[..., Item] | None:
-        wanted = {math.inf: self.detect_positive, -math.inf: self.detect_negative}
-        return lambda x: isinstance(x, float) and bool(wanted.get(x, 0))
+        detected = {math.inf: self.detect_positive, -math.inf: self.detect_negative}
+        return lambda x: isinstance(x, float) and bool(detected.get(x, 0))
 
 
 And = predicate("and", "And-7", "A B", "Conjunction", operator.and_, commutative=True)
@@ -100,6 +100,7 @@ class BitShift(Elementwise):
                 raise ValueError("shift out of range")
             if self.direction == "LEFT":
                 return exact.multiply(x, 1 << y)
+            # a symbolic extent is divided by the power of two
             return x >> y if isinstance(x, int) else exact.divide_truncated(x, 1 << y)
 
         return shift

@@ -55,6 +55,7 @@ def quotient(num: Dim, den: Dim) -> Item:
     whole = num // den
     if whole * den == num:
         return whole
+    # only polynomials over integers are tracked
     if isinstance(den, Poly) or not isinstance(num, Poly):
         raise ValueError("does not divide")
     if len(num.terms) > MAX_TERMS or len(num.terms[0][0]) > MAX_DEGREE:

@@ -34,6 +34,7 @@ Erf = special(
     "input",
     "Error function",
     math.erf,
+    # 2 / sqrt(pi)
     derivative="1.1283791670955126*exp(-(x*x))",
 )
 Sin = special("sin", "Sin-22", "input", "Sine", math.sin, derivative="cos(x)")

@@ -1,4 +1,7 @@
-"""Elementwise functions of PyTorch without an operator of ONNX."""
+"""Elementwise functions of PyTorch without an operator of ONNX.
+
+Each is a row of the TOML file next to this module; keys are arguments of `pointwise`.
+"""
 
 from __future__ import annotations
 

@@ -41,16 +41,17 @@ class Col2ImGrad(Movement):
         shape = tensor(ins, 0).shape or ()
         channels, size = shape[1], prod(self.block_shape)
         assert isinstance(channels, int)
+        # filter i of a channel is 1 at position i of a patch, 0 elsewhere: it copies that element
         ones = tuple(
             float(i == j) for _ in range(channels) for i in range(size) for j in range(size)
         )
         filters = tape.constant(ones, (channels * size, 1, *self.block_shape), out.dtype)
         rank = len(self.block_shape)
-        made = Conv(
+        patches = Conv(
             group=channels,
             kernel_shape=self.block_shape,
             dilations=self.dilations or (1,) * rank,
             pads=self.pads or (0,) * (2 * rank),
             strides=self.strides or (1,) * rank,
         )
-        return (tape.reshape(tape.apply(made, dy, filters), out.shape or ()),)
+        return (tape.reshape(tape.apply(patches, dy, filters), out.shape or ()),)

@@ -97,15 +97,19 @@ class Gather(Taking):
         shape = (*data.shape[:axis], *index.shape, *data.shape[axis + 1 :])
 
         def flat(i: tuple[int, ...]) -> int:
+            # the number of the index that an element of the result belongs to
             return sum(p * s for p, s in zip(i[axis : axis + width], strides, strict=True))
 
+        # unknown indices read position 0 first; their elements become unknown below
         gathered = arranged(
             data, shape, lambda i: (*i[:axis], at[flat(i)] or 0, *i[axis + width :])
         )
         if gathered is None or None not in at:
             return (gathered,)
         missing = [at[flat(i)] is None for i in indices(shape)]
-        items = [None if gone else x for x, gone in zip(gathered.items, missing, strict=True)]
+        items = [
+            None if is_unknown else x for x, is_unknown in zip(gathered.items, missing, strict=True)
+        ]
         return (Known.of(shape, items),)
 
 
@@ -187,6 +191,7 @@ class GatherND(Taking):
             return ()
         k, b = index.shape[-1], self.batch_dims
         strides = strides_of(data.shape)
+        # elements of the slice that an index vector addresses
         width = strides[b + k - 1] if b + k else len(data.items)
         items: list[Item] = []
         for row, lead in enumerate(indices(index.shape[:-1])):
@@ -233,7 +238,7 @@ class OneHot(Op):
             return ()
         axis = normal_axis(self.axis, len(out.shape))
         depth = out.shape[axis]
-        # the maximum of known elements
+        # contents of at most 4096 elements are tracked
         if not isinstance(depth, int) or depth * len(index.items) > 4096:
             return ()
         shape = (*index.shape[:axis], depth, *index.shape[axis:])
@@ -245,6 +250,7 @@ class OneHot(Op):
             if not isinstance(wanted, int | float):
                 items.append(None)
                 continue
+            # negative indices count from the end
             hit = wanted == i[axis] or wanted + depth == i[axis]
             items.append(values.items[1 if hit else 0])
         return (Known.of(shape, items),)

@@ -75,6 +75,7 @@ class GatherGrad(Op):
         zeros = tape.zeros((shape[axis], *rest), outs[0].dtype)
         at = tape.reshape(indices, (*index, 1))
         total = tape.apply(ScatterND(reduction="add"), zeros, at, rows)
+        # the axis goes back to its place
         order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
         return (tape.transpose(total, order),)
 
@@ -135,9 +136,10 @@ def one_hot(
     from ..elementwise.logic import Equal
 
     label_type = labels.type.dtype if isinstance(labels.type, TensorType) else DType.I64
-    gone = tape.apply(Equal(), labels, tape.number(ignored, label_type))
-    indices = tape.where(gone, tape.number(0, label_type), labels)
+    is_ignored = tape.apply(Equal(), labels, tape.number(ignored, label_type))
+    # an ignored label, often negative, is replaced by 0 and its row multiplied by 0
+    indices = tape.where(is_ignored, tape.number(0, label_type), labels)
     hot = tape.apply(OneHot(axis=axis), indices, depth, values)
-    mask = tape.apply(Cast(to=dtype), gone)
-    spread = tape.reshape(mask, (*shape[:axis], 1, *shape[axis + 1 :]))
-    return tape.mul(hot, tape.sub(tape.number(1, dtype), spread))
+    mask = tape.apply(Cast(to=dtype), is_ignored)
+    ignored_rows = tape.reshape(mask, (*shape[:axis], 1, *shape[axis + 1 :]))
+    return tape.mul(hot, tape.sub(tape.number(1, dtype), ignored_rows))

@@ -101,9 +101,9 @@ class Transpose(Movement):
         if data is None:
             return ()
         order = self._order(len(data.shape))
-        to = [order.index(axis) for axis in range(len(order))]
+        result_axis_of = [order.index(axis) for axis in range(len(order))]
         shape = [data.shape[a] for a in order]
-        return (arranged(data, shape, lambda i: [i[t] for t in to]),)
+        return (arranged(data, shape, lambda i: [i[t] for t in result_axis_of]),)
 
 
 def expanded_extent(extent: Dim, wanted: int | Poly | None) -> Dim:
@@ -189,6 +189,7 @@ class Tile(Movement):
 
 
 def _four(op: Op, shape: Shape) -> tuple[Dim, Dim, Dim, Dim]:
+    """Return the extents N, C, H, W; another rank is a ShapeError."""
     if len(shape) != 4:
         raise ShapeError(f"{op.mnemonic} needs rank 4, not {len(shape)}")
     n, c, h, w = shape
@@ -196,6 +197,7 @@ def _four(op: Op, shape: Shape) -> tuple[Dim, Dim, Dim, Dim]:
 
 
 def _exactly(total: Dim, by: int, what: str) -> Dim:
+    """Return ``total / by``, which must divide; ``what`` names it in the error."""
     if by <= 0 or (isinstance(total, int) and total % by):
         raise ShapeError(f"{what} {total} does not divide by {by}")
     return total // by
@@ -301,6 +303,7 @@ class Trilu(_Rearranged):
         zero = False if any(isinstance(i, bool) for i in data.items) else 0
 
         def inside(flat: int) -> bool:
+            # column minus row of a flat position
             diagonal = flat % columns - flat // columns % rows
             return diagonal >= k if self.upper else diagonal <= k
 
@@ -377,6 +380,7 @@ class UnfoldTensor(Movement):
         if data.shape is None or not isinstance(out, TensorType) or out.shape is None:
             return moved([None], [None])
         at = normal_axis(self.dim, len(data.shape), "dim")
-        held = (out.shape[at] - 1) * min(self.step, self.size) + self.size
-        read = TensorType(data.dtype, (*data.shape[:at], held, *data.shape[at + 1 :]))
+        # windows overlap, or leave gaps if the step is larger than they are
+        n_read = (out.shape[at] - 1) * min(self.step, self.size) + self.size
+        read = TensorType(data.dtype, (*data.shape[:at], n_read, *data.shape[at + 1 :]))
         return moved([stored(read)], [stored(out)])

@@ -75,6 +75,7 @@ class Pad(Op):
         return single(data.dtype, tuple(dims))
 
     def _axes(self, ins: Inputs, rank: int) -> list[int] | None:
+        """Return the padded axes, None if they are unknown."""
         if not has(ins, 3):
             return list(range(rank))
         given = elements(ins, 3)
@@ -107,6 +108,7 @@ class Pad(Op):
         return (Known.of(shape, [at(index) for index in indices(shape)]),)
 
     def _fill(self, ins: Inputs) -> Item:
+        """Return the constant of the margin, zero by default; None if unknown."""
         if has(ins, 2):
             value = known(ins, 2)
             return None if value is None else value.item
@@ -123,6 +125,7 @@ class Pad(Op):
             case "wrap" if extent:
                 return position % extent
             case "reflect" if extent > 1:
+                # back and forth without repeating the ends: a period of 2 * (extent - 1)
                 position %= 2 * (extent - 1)
                 return min(position, 2 * (extent - 1) - position)
             case _:

@@ -35,6 +35,7 @@ from ...traffic import moved, stored
 from ..elementwise import exact
 from .gather import position
 
+# new element from the old one and an update, by the attribute `reduction`
 REDUCTIONS: dict[str, Callable[[Item, Item], Item]] = {
     "none": lambda _, new: new,
     "add": exact.add,
@@ -187,10 +188,12 @@ class TensorScatter(Op):
             common = mine if i == axis else agreed(mine, theirs)
             if common is None:
                 raise ShapeError(f"extents {mine} and {theirs} of axis {i} differ")
+            # the cache and the update have equal extents but along the axis
             dims.append(mine if isinstance(mine, Poly) and isinstance(common, Poly) else common)
         return single(cache.dtype, tuple(dims))
 
     def _bytes(self, ins: Inputs) -> tuple[Dim | None, Dim | None]:
+        """Return bytes of the update and of the indices; None if unknown."""
         given = len(ins) > 2 and ins[2] is not None
         return stored(tensor(ins, 1)), stored(tensor(ins, 2)) if given else 0
 

@@ -56,6 +56,7 @@ def _truth(item: Item) -> bool | None:
 
 
 def _sort_key(item: Item) -> tuple[float, str]:
+    """Return a key that orders numbers by value and strings by text."""
     return (item, "") if isinstance(item, int | float) else (0.0, str(item))
 
 
@@ -106,6 +107,7 @@ class Compress(Op):
         if isinstance(extent, int):
             return [i for i in at if i < extent]
         lo = None if extent is None else interval(extent)[0]
+        # of an extent that is unknown or symbolic only its minimum is certain
         return at if not at or (lo is not None and lo > at[-1]) else None
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
@@ -209,6 +211,7 @@ class Unique(Op):
         return first
 
     def _slices(self, x: Known) -> list[tuple[Item, ...]]:
+        """Return the elements, or the slices of the axis, as tuples."""
         if self.axis is None:
             return [(i,) for i in x.items]
         axis = normal_axis(self.axis, len(x.shape))
@@ -298,7 +301,8 @@ class TopK(Op):
             return ()
         axis = normal_axis(self.axis, len(shape))
         strides = strides_of(x.shape)
-        at: dict[tuple[int, ...], list[int]] = {}
+        # positions in order of value, by the indices of the other axes
+        argsorts: dict[tuple[int, ...], list[int]] = {}
         for row in indices((*shape[:axis], *shape[axis + 1 :])):
             base = (*row[:axis], 0, *row[axis:])
             start = sum(p * s for p, s in zip(base, strides, strict=True))
@@ -306,8 +310,8 @@ class TopK(Op):
             order = _order(column[: x.shape[axis]], bool(self.largest))
             if order is None:
                 return ()
-            at[row] = order
-        where = [at[(*i[:axis], *i[axis + 1 :])][i[axis]] for i in indices(shape)]
+            argsorts[row] = order
+        where = [argsorts[(*i[:axis], *i[axis + 1 :])][i[axis]] for i in indices(shape)]
         values = [
             x.items[
                 sum(p * s for p, s in zip((*i[:axis], w, *i[axis + 1 :]), strides, strict=True))
@@ -370,6 +374,7 @@ class NonMaxSuppression(Op):
     def infer(self, ins: Inputs) -> Types:
         scores = tensor(ins, 1).shape
         limit = known(ins, 2)
+        # without a limit ONNX selects no box
         most = 0 if len(ins) < 3 or ins[2] is None else None if limit is None else limit.item
         if isinstance(most, int) and most <= 0:
             return single(I64, (0, 3))

@@ -52,6 +52,7 @@ class Shape(Op):
     end: int | None = None
 
     def _extents(self, ins: Inputs) -> tuple[Dim, ...] | None:
+        """Return the selected extents; start and end are clamped as in Python."""
         shape = tensor(ins, 0).shape
         if shape is None:
             return None
@@ -120,6 +121,7 @@ class Constant(Op):
     value_strings: tuple[str, ...] | None = None
 
     def _content(self) -> tuple[DType, Known | None]:
+        """Return type and content of the one attribute that is given."""
         candidates: tuple[tuple[DType, Known | None], ...] = (
             (self.value_dtype, self.value),
             (self.sparse_value_dtype, self.sparse_value),
@@ -224,6 +226,7 @@ class Range(Op):
         return single(dtype, (or_data(extent),))
 
     def _numbers(self, ins: Inputs) -> tuple[Item, Item, Item]:
+        """Return start, limit and delta, 1 by default; None for unknown ones."""
         contents = [known(ins, i) for i in range(3)]
         items = [None if k is None else k.item for k in contents]
         return items[0], items[1], items[2] if len(ins) > 2 and ins[2] is not None else 1
@@ -235,7 +238,9 @@ class Range(Op):
             if not isinstance(delta, int | float):
                 return 0 if start == limit else None
             if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
+                # the negative of a floor: the quotient rounded up
                 return max(0, -((start - limit) // delta))
+            # half precision is subtracted in single precision
             distance = rounded(limit - start, DType.F32 if dtype is DType.F16 else dtype)
             quotient = distance / delta
             return max(0, math.ceil(quotient)) if math.isfinite(quotient) else None

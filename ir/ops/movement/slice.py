@@ -106,6 +106,7 @@ def sliced_extent(extent: Dim, start: Bound, end: Bound, step: Bound) -> Dim:
     length = (forward_extent if step > 0 else backward_extent)(extent, start, end)
     if length is not None:
         return length if size == 1 else ceil_div(length, size)
+    # what one known end allows at most
     longest = extent
     if step < 0 and isinstance(start, int) and at_most(start + extent, -1):
         longest = dim_min(extent, 1)
@@ -120,6 +121,7 @@ def positions(extent: int, start: int, end: int, step: int) -> range:
     """Return the positions of a slice on a static axis."""
     length = sliced_extent(extent, start, end, step)
     first = start + extent if start < 0 else start
+    # a backward slice starts at the last element at most
     first = max(0, min(first, extent - (step < 0)))
     return range(first, first + step * length, step) if isinstance(length, int) else range(0)
 
@@ -232,11 +234,12 @@ class Split(Part):
         if given is None:
             return tuple(data_extent(extent) for _ in range(n))
         total: Dim = sum((g for g in given if g is not None), start=0)
-        left = extent - total
-        if same(left, 0) is False and (None not in given or (interval(left)[1] or 0) < 0):
+        rest = extent - total
+        if same(rest, 0) is False and (None not in given or (interval(rest)[1] or 0) < 0):
             raise ShapeError(f"parts of {total} in all do not make {extent}")
+        # a single unknown part is what the others leave
         is_last = given.count(None) == 1
-        return tuple(or_data(g, left) if g is not None or not is_last else left for g in given)
+        return tuple(or_data(g, rest) if g is not None or not is_last else rest for g in given)
 
     def fold(self, ins: Inputs, outs: Types) -> Folded:
         data = known(ins, 0)
@@ -277,12 +280,12 @@ class Concat(Op):
             return single(dtype, None)
         axis = normal_axis(self.axis, len(shapes[0]))
         # runtimes ignore the other extents of an empty operand
-        telling = [s for s in shapes if 0 not in s] or shapes[:1]
-        dims = list(telling[0])
+        nonempty = [s for s in shapes if 0 not in s] or shapes[:1]
+        dims = list(nonempty[0])
         for shape in shapes:
             if len(shape) != len(dims):
                 raise ShapeError(f"ranks {len(dims)} and {len(shape)} differ")
-        for shape in telling[1:]:
+        for shape in nonempty[1:]:
             for i, d in enumerate(shape):
                 common = dims[i] if i == axis else agreed(dims[i], d)
                 if common is None:
@@ -290,6 +293,7 @@ class Concat(Op):
                 dims[i] = common
         dims[axis] = sum((s[axis] for s in shapes), start=0)
         if len(shapes) < len(types):
+            # operands of unknown rank add an unknown extent
             dims[axis] = data_extent(None, max(interval(dims[axis])[0] or 0, 0))
         return single(dtype, tuple(dims))
 
@@ -297,6 +301,7 @@ class Concat(Op):
         if all(v is None or v.known is None for v in ins) or small_shape(outs[0]) is None:
             return ()
         parts = [content(ins, i) for i, v in enumerate(ins) if v is not None]
+        # empty operands add nothing
         parts = [p for p in parts if p is None or p.items] or parts[:1]
         first = parts[0]
         if first is None:

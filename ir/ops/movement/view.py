@@ -47,6 +47,7 @@ class View(Op):
 
 
 def _lowest(d: Dim) -> int:
+    """Return the minimum of an extent, 0 if unknown."""
     return max(interval(d)[0] or 0, 0)
 
 
@@ -73,16 +74,16 @@ def _divided(total: Dim, others: Dim) -> Dim | None:
 def _free_extents(dims: Sequence[Dim | None], total: Dim | None) -> Shape:
     """Return extents, unknown ones computed from the number of elements or bounded by it."""
     others = element_count(tuple(d for d in dims if d is not None))
-    free = len(dims) - sum(d is not None for d in dims)
-    if free == 1 and total is not None:
+    n_unknown = len(dims) - sum(d is not None for d in dims)
+    if n_unknown == 1 and total is not None:
         exact = _divided(total, others)
         return tuple(or_data(exact, total) if d is None else d for d in dims)
     # a tensor with elements has no extent of 0, and none above the number of elements
     filled = total is not None and _lowest(total) >= 1
-    hi = total if filled and total is not None else None
-    if hi is not None and _lowest(others) >= 1:
-        hi = hi // others
-    return tuple(data_extent(hi, 1 if filled else 0) if d is None else d for d in dims)
+    upper = total if filled and total is not None else None
+    if upper is not None and _lowest(others) >= 1:
+        upper = upper // others
+    return tuple(data_extent(upper, 1 if filled else 0) if d is None else d for d in dims)
 
 
 @frozen
@@ -117,6 +118,7 @@ class Reshape(View):
         return single(data.dtype, shape)
 
     def _extent(self, wanted: int | Poly | None, axis: int, data: Shape | None) -> Dim | None:
+        """Return the extent that an entry of ``shape`` stands for, None if it must be computed."""
         if wanted == -1 or wanted is None:
             return None
         if wanted == 0 and not self.allowzero:
@@ -217,6 +219,7 @@ class Unsqueeze(View):
         if len(axes) < len(given):
             if all(isinstance(a, int) for a in given):
                 raise ShapeError(f"axes {list(given)} repeat")
+            # unknown positions: any axis has extent 1 or one of the data
             shape: Shape = (1,) * rank
             if any(d != 1 for d in data.shape):
                 hi, lo = dim_max(1, *data.shape), min(1, *map(_lowest, data.shape))

@@ -64,6 +64,7 @@ class ArgMax(Op):
         return (Known.of([d for d in shape if isinstance(d, int)], indices),)
 
     def _index(self, items: list[Item]) -> Item:
+        """Return the position of the best element, None if unknown or if symbols do not decide."""
         if not items or None in items:
             return None
         best = 0

@@ -59,6 +59,7 @@ class SkipLayerNormalization(Normalization):
         return y, statistics, statistics, y
 
     def alu(self, ins: Inputs) -> int:
+        # the addition of skip, then that of beta and of bias if given
         return 1 + LAYER_NORM_ALU + has(ins, 3) + has(ins, 4)
 
 
@@ -100,6 +101,7 @@ class GroupNorm(Normalization):
     epsilon: float = 1e-5
 
     def alu(self, ins: Inputs) -> int:
+        # root, gamma and beta; a swish is three operations
         return STATISTICS_ALU + 3 + (3 if self.activation else 0)
 
     def rows(self, shape: Shape | None) -> Dim:
@@ -177,6 +179,7 @@ class EmbedLayerNormalization(Op):
         ids = shape_at(ins, 0)
         if ids is None:
             return {}
+        # without position_ids all sequences share the positions 0 to s - 1
         taken = element_count(ids)
         positions = taken if has(ins, 8) or not ids else ids[-1]
         tables = ((2, taken), (3, positions), (4, taken))
@@ -217,4 +220,5 @@ class GatedRMSNorm(Normalization):
     activation: str = "silu"
 
     def alu(self, ins: Inputs) -> int:
+        # swish of the gate and the product with it
         return RMS_ALU + 4

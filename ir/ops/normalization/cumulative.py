@@ -55,6 +55,7 @@ class CumSum(Op):
         extent, stride = content.shape[at], strides_of(content.shape)[at]
         items = list(content.items)
         for index in indices(content.shape):
+            # a line along the axis starts here
             if index[at] == 0:
                 first = sum(i * s for i, s in zip(index, strides_of(content.shape), strict=True))
                 line = slice(first, first + extent * stride, stride)
@@ -62,13 +63,14 @@ class CumSum(Op):
         return (Known.of(content.shape, items),)
 
     def _run(self, line: list[Item], dtype: DType) -> list[Item]:
+        """Return the cumulated elements of one line along the axis; None from an unknown one on."""
         total: Item = exact.fit(type(self).start, dtype)
         out: list[Item] = []
         for item in reversed(line) if self.reverse else line:
             before = total
             try:
-                done = None in (total, item)
-                total = None if done else exact.fit(type(self).step(total, item), dtype)
+                is_unknown = None in (total, item)
+                total = None if is_unknown else exact.fit(type(self).step(total, item), dtype)
             except (ArithmeticError, TypeError, ValueError):
                 total = None
             out.append(before if self.exclusive else total)

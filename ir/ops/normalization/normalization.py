@@ -176,6 +176,7 @@ class BatchNormalization(Normalization):
         if statistics is None:
             statistics = (data_extent(),) if x.shape is None else x.shape[1:2] or (1,)
         dtype = first_dtype(ins, 3, 4, 0)
+        # versions before 14 have up to four statistics as results
         return (TensorType(x.dtype, x.shape), *(TensorType(dtype, statistics),) * 4)
 
     def alu(self, ins: Inputs) -> int:
@@ -322,6 +323,7 @@ class Det(Op):
     onnx = "Det"
     operands = "X"
     kind = Kind.OPAQUE
+    # step k of m - 1 takes k divisions and k*k products and differences
     formulas = {"alu": "b*(m*(m - 1)*(2*m - 1)//3 + m)", "sfu": "b*(m*(m - 1)//2)"}
 
     def infer(self, ins: Inputs) -> Types:

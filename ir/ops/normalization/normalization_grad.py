@@ -67,8 +67,8 @@ def combined(
     ``inverse * (d - mean(d) - x_hat * mean(d * x_hat))``, the first mean where rows are centered.
     """
     along = tape.mul(x_hat, tape.mean(tape.mul(dx_hat, x_hat), axes))
-    left = tape.sub(dx_hat, tape.mean(dx_hat, axes)) if centered else dx_hat
-    return tape.mul(tape.sub(left, along), inverse)
+    without_mean = tape.sub(dx_hat, tape.mean(dx_hat, axes)) if centered else dx_hat
+    return tape.mul(tape.sub(without_mean, along), inverse)
 
 
 @frozen
@@ -95,8 +95,8 @@ class LayerNormalizationGrad(NormalizationGrad):
         shape = shape_at(ins, 1) or ()
         at = normal_axis(self.axis, len(shape))
         axes = range(at, len(shape))
-        moved = tape.sub(x, statistics[0]) if self.centered else x
-        x_hat = tape.mul(moved, statistics[-1])
+        centered = tape.sub(x, statistics[0]) if self.centered else x
+        x_hat = tape.mul(centered, statistics[-1])
         dx = combined(tape, tape.mul(dy, scale), x_hat, statistics[-1], axes, self.centered)
         extents = shape_at(ins, 2) or ()
         return (dx, tape.sum_to(tape.mul(dy, x_hat), extents), tape.sum_to(dy, extents))
@@ -148,12 +148,12 @@ class BatchNormalizationGrad(NormalizationGrad):
     rows = channels_of
 
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
-        dy, x, scale, mean, spread = (v for v in ins if v is not None)
+        dy, x, scale, mean, deviation = (v for v in ins if v is not None)
         shape = shape_at(ins, 1) or ()
         column = (1, shape[1], *(1 for _ in shape[2:]))
         axes = (0, *range(2, len(shape)))
         dtype = tensor(ins, 1).dtype
-        inverse = inverse_root(tape, spread, self.epsilon, dtype) if self.is_fixed else spread
+        inverse = inverse_root(tape, deviation, self.epsilon, dtype) if self.is_fixed else deviation
         inverse, mean = tape.reshape(inverse, column), tape.reshape(mean, column)
         x_hat = tape.mul(tape.sub(x, mean), inverse)
         scaled = tape.mul(dy, tape.reshape(scale, column))
@@ -196,16 +196,19 @@ class GroupNormalizationGrad(NormalizationGrad):
         column = (1, shape[1], *(1 for _ in shape[2:]))
         rows = (shape[0], groups, element_count((shape[1] // groups, *shape[2:])))
         flat = tape.reshape(x, rows)
-        moved = tape.sub(flat, tape.mean(flat, (2,)))
-        variance = tape.mean(tape.mul(moved, moved), (2,))
+        centered = tape.sub(flat, tape.mean(flat, (2,)))
+        variance = tape.mean(tape.mul(centered, centered), (2,))
         inverse = inverse_root(tape, variance, self.epsilon, tensor(ins, 1).dtype)
-        x_hat = tape.mul(moved, inverse)
+        x_hat = tape.mul(centered, inverse)
+        # before opset 21 the scale has an element per group, since then one per channel
         of_channels = shape_at(ins, 2) == (shape[1],)
-        spread = tape.reshape(scale, column) if of_channels else tape.reshape(scale, (1, groups, 1))
+        scale_column = (
+            tape.reshape(scale, column) if of_channels else tape.reshape(scale, (1, groups, 1))
+        )
         if of_channels:
-            scaled = tape.reshape(tape.mul(dy, spread), rows)
+            scaled = tape.reshape(tape.mul(dy, scale_column), rows)
         else:
-            scaled = tape.mul(tape.reshape(dy, rows), spread)
+            scaled = tape.mul(tape.reshape(dy, rows), scale_column)
         dx = tape.reshape(combined(tape, scaled, x_hat, inverse, (2,), centered=True), shape)
         if of_channels:
             axes = (0, *range(2, len(shape)))
@@ -216,8 +219,8 @@ class GroupNormalizationGrad(NormalizationGrad):
 
 
 def inverse_root(tape: Tape, variance: Value, epsilon: float, dtype: DType) -> Value:
-    """Return ``1 / sqrt(variance + epsilon)``."""
-    wide = variance.type.dtype if isinstance(variance.type, TensorType) else dtype
-    root = tape.apply(Sqrt(), tape.add(variance, tape.number(epsilon, wide)))
+    """Return ``1 / sqrt(variance + epsilon)`` as ``dtype``, computed in the variance's type."""
+    variance_dtype = variance.type.dtype if isinstance(variance.type, TensorType) else dtype
+    root = tape.apply(Sqrt(), tape.add(variance, tape.number(epsilon, variance_dtype)))
     inverse = tape.apply(Reciprocal(), root)
-    return inverse if wide is dtype else tape.apply(Cast(to=dtype), inverse)
+    return inverse if variance_dtype is dtype else tape.apply(Cast(to=dtype), inverse)

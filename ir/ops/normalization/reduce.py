@@ -63,6 +63,7 @@ def _one_or(extent: Dim) -> Dim:
 
 
 def _linear(*terms: tuple[int, str]) -> str:
+    """Return a sum of counts times letters as a formula, without zero terms."""
     return " + ".join(x if n == 1 else f"{n}*{x}" for n, x in terms if n)
 
 
@@ -114,11 +115,13 @@ class Reduce(Op):
 
     def _shape(self, shape: Shape | None, ins: Inputs) -> Shape | None:
         if shape is None:
+            # of an unknown rank only a reduction to a scalar has a known shape
             everything = not has(ins, 1) and not self.noop_with_empty_axes
             return () if everything and not self.keepdims else None
         axes = self.axes(ins, len(shape))
         if axes is not None:
             return reduced_shape(shape, axes, self.keepdims)
+        # the axes are unknown, but perhaps their number is not
         given = tensor(ins, 1).shape
         how_many = given[0] if given is not None and len(given) == 1 else None
         if how_many == len(shape) == 1:
@@ -142,6 +145,7 @@ class Reduce(Op):
         return (Known.of([d for d in shape if isinstance(d, int)], items),)
 
     def _reduced(self, items: list[Item], dtype: DType) -> Item:
+        """Return the element of the result that these elements are reduced to; None if unknown."""
         if None in items:
             return None
         try:
@@ -174,11 +178,11 @@ def grouped(content: Known, axes: Sequence[int]) -> list[list[Item]]:
     """Return elements of ``content`` grouped by their result, row-major."""
     remaining = [d for i, d in enumerate(content.shape) if i not in axes]
     strides = strides_of(remaining)
-    free = (i for i in range(len(content.shape)) if i not in axes)
-    where = dict(zip(free, strides, strict=True))
+    remaining_axes = (i for i in range(len(content.shape)) if i not in axes)
+    stride_of = dict(zip(remaining_axes, strides, strict=True))
     groups: list[list[Item]] = [[] for _ in range(math.prod(remaining))]
     for index, item in zip(indices(content.shape), content.items, strict=True):
-        groups[sum(index[a] * s for a, s in where.items())].append(item)
+        groups[sum(index[a] * s for a, s in stride_of.items())].append(item)
     return groups
 
 

@@ -53,6 +53,7 @@ class Softmax(Op):
     def infer(self, ins: Inputs) -> Types:
         x = tensor(ins, 0)
         if x.shape:
+            # only a check; an axis to flatten from may equal the rank
             normal_axis(self.axis, len(x.shape) + self.flatten)
         return single(x.dtype, x.shape)
 
@@ -161,6 +162,7 @@ def loss_shape(ins: Inputs, reduction: str) -> tuple[Dim, ...] | None:
 
 
 def _labels(ins: Inputs) -> Dim:
+    """Return the number of labels: those of input 1, else the scores without their class axis."""
     labels, scores = shape_at(ins, 1), shape_at(ins, 0)
     if labels is None and scores is not None:
         labels = (*scores[:1], *scores[2:])

@@ -116,11 +116,12 @@ class NegativeLogLikelihoodLossGrad(Softmax):
             columns = (1, shape[1], *(1 for _ in shape[2:]))
             hot = tape.mul(hot, tape.reshape(weight, columns))
         if self.reduction == "none":
-            spread = tape.reshape(dy, (shape[0], 1, *shape[2:]))
-            return (tape.neg(tape.mul(hot, spread)),)
+            dy_column = tape.reshape(dy, (shape[0], 1, *shape[2:]))
+            return (tape.neg(tape.mul(hot, dy_column)),)
         scaled = tape.neg(tape.mul(hot, dy))
         if self.reduction == "sum":
             return (scaled,)
+        # a mean divides by the sum of the weights of all labels
         total = tape.sum(hot, range(len(shape)))
         return (tape.div(scaled, total),)
 
@@ -149,6 +150,7 @@ class SoftmaxCrossEntropyLossGrad(NegativeLogLikelihoodLossGrad):
     def expand(self, tape: Tape, ins: Inputs, outs: Types) -> Results:
         log_prob = ins[1]
         assert log_prob is not None
-        (of_log,) = super().expand(tape, ins, outs)
+        # first through the loss, then through the logarithm of softmax
+        (of_log_prob,) = super().expand(tape, ins, outs)
         op = LogSoftmaxGrad(axis=1)
-        return op.expand(tape, (of_log, log_prob), outs)
+        return op.expand(tape, (of_log_prob, log_prob), outs)

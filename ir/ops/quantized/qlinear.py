@@ -161,6 +161,7 @@ class QLinearSoftmax(Op):
         if not shape:
             return {"e": count(outs[0]), "r": 0 if shape is None else 1}
         at = normal_axis(self.axis, len(shape))
+        # before opset 13 all axes from `axis` on are one row
         rows = shape[:at] if self.opset < 13 else shape[:at] + shape[at + 1 :]
         return {"e": count(outs[0]), "r": element_count(rows)}
 
@@ -219,6 +220,7 @@ class QLinearConcat(Op):
     axis: int = 0
 
     def infer(self, ins: Inputs) -> Types:
+        # after scale and zero point of the result, each input is data, scale and zero point
         shapes = [shape_at(ins, i) for i in range(2, len(ins), 3)]
         return single(first_dtype(ins, 1, 2), joined(shapes, self.axis))
 
@@ -245,6 +247,7 @@ def joined(shapes: Sequence[Shape | None], axis: int) -> Shape | None:
         raise ShapeError(f"ranks {[len(s) for s in ranked]} differ")
     at = normal_axis(axis, len(ranked[0]))
     columns = zip(*ranked, strict=True)
+    # of equal extents a number is preferred to a symbol
     others = [next((d for d in ds if not isinstance(d, Poly)), ds[0]) for ds in columns]
     others[at] = dim_sum(s[at] for s in ranked)
     return tuple(others)

@@ -148,11 +148,12 @@ class DynamicQuantizeLinear(Op):
         if x is None or not x.is_complete or not x.items:
             return ()
         numbers = [exact.plain(i) for i in x.items]
+        # the range contains 0, so that it is representable; u8 has 255 steps
         low, high = min(*numbers, 0.0), max(*numbers, 0.0)
         step = exact.plain(exact.round_to((high - low) / 255, DType.F32)) or 1.0
-        zero = min(max(round(exact.plain(exact.round_to(-low / step, DType.F32))), 0), 255)
-        levels = [min(max(round(n / step) + zero, 0), 255) for n in numbers]
-        return Known.of(x.shape, levels), Known((), (step,)), Known((), (zero,))
+        zero_point = min(max(round(exact.plain(exact.round_to(-low / step, DType.F32))), 0), 255)
+        levels = [min(max(round(n / step) + zero_point, 0), 255) for n in numbers]
+        return Known.of(x.shape, levels), Known((), (step,)), Known((), (zero_point,))
 
 
 def folded_as(
@@ -174,10 +175,12 @@ def folded_as(
             return ()
         if is_quantized:
             type_ = TensorType(DType.F32, v.type.shape)
-            made = DequantizeLinear().fold(ins[at : at + 3], (type_,))
-            v = Value("", type_, made[0]) if made else None
+            contents = DequantizeLinear().fold(ins[at : at + 3], (type_,))
+            v = Value("", type_, contents[0]) if contents else None
         operands.append(v)
     types = real.infer(tuple(operands))
-    made = real.fold(tuple(operands), types) if None not in operands else ()
+    contents = real.fold(tuple(operands), types) if None not in operands else ()
     scales = [ins[at] if at < len(ins) else None for at in result]
-    return QuantizeLinear().fold((Value("", types[0], made[0]), *scales), outs) if made else ()
+    return (
+        QuantizeLinear().fold((Value("", types[0], contents[0]), *scales), outs) if contents else ()
+    )

@@ -8,6 +8,7 @@ from ..convolution.conv_transpose import ConvTranspose
 from .quantized_matmul import REQUANTIZE
 
 QLINEAR_OPERANDS = "x x_scale x_zero_point w w_scale w_zero_point y_scale y_zero_point B?"
+"""Feature maps at 0, filters at 3, zero point of the result at 7, bias at 8."""
 
 
 class ConvInteger(Conv):

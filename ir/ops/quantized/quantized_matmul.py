@@ -118,6 +118,7 @@ class QOrderedMatMul(MatMul):
     onnx = "com.microsoft::QOrderedMatMul"
     operands = "A scale_A B scale_B scale_Y bias? C? scale_C?"
     at = (0, 2)
+    # C takes a product with its scale and an addition
     fused_alu, added_at = REQUANTIZE, (5, 6, 6)
 
     order_A: int = 0  # noqa: N815
@@ -181,8 +182,8 @@ class GemmFloat8(Gemm):
         if product is None or scales is None or len(scales) != 2 or not scales[1]:
             return product
         # block sizes are powers of two; the last block of a row may be shorter
-        wanted = product.k // scales[1]
-        sizes = [size for size in SCALE_BLOCKS if isinstance(wanted, int) and size >= wanted]
+        block = product.k // scales[1]
+        sizes = [size for size in SCALE_BLOCKS if isinstance(block, int) and size >= block]
         return product._replace(scale_block=sizes[0] if sizes else 0)
 
 

@@ -190,6 +190,7 @@ class MatMulBlockQuantizedFp8Weight(WeightOnly):
     block_size: Positive = 128
 
     def weight(self, ins: Inputs) -> tuple[Dim, Dim] | None:
+        # a byte holds 8 // bits weights along k
         b, bits = shape_at(ins, 1), self.packing()[0]
         return None if b is None or len(b) != 2 else (b[1] * (8 // bits), b[0])
 
@@ -256,6 +257,7 @@ class MatMulNBitsMlp(Op):
         return TensorType(a.dtype, shape), a
 
     def logical_elements(self, ins: Inputs) -> Parts:
+        # positions of the gate and up weights
         return dict.fromkeys((3, 6), self.N * self.K)
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
@@ -263,6 +265,7 @@ class MatMulNBitsMlp(Op):
         if a is None:
             return {}
         alu, sfu = activation_cost(self.activation)
+        # one for the product of gate and up, then both biases
         x = alu + 1 + int(has(ins, 5)) + int(has(ins, 8))
         z = int(has(ins, 1)) + RMS_NORM * int(has(ins, 2))
         return {"b": product(a[:-1]), "n": self.N, "k": self.K, "x": x, "y": sfu, "z": z}

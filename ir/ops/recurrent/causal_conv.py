@@ -58,8 +58,8 @@ class CausalConvWithState(Op):
         state = shape_at(ins, 3) if has(ins, 3) else None
         if state is None and x is not None:
             taps = axis(w, -1)
-            held = either() if taps is None else (taps - 1) * self.dilation
-            state = (x[0], held, *x[2:]) if self.channels_last else (*x[:-1], held)
+            history = either() if taps is None else (taps - 1) * self.dilation
+            state = (x[0], history, *x[2:]) if self.channels_last else (*x[:-1], history)
             if self.state_window:
                 state = (self.state_window, *state)
         return TensorType(dtype, x), TensorType(first_dtype(ins, 3, 0, 1), state)
@@ -81,8 +81,9 @@ class CausalConvWithState(Op):
         if x is None or w is None or len(x) != len(w) or not isinstance(x[1], int) or not x[1]:
             return None
         window, rank = w[2:], len(w) - 2
-        taken = [(d - 1) * self.dilation for d in window]
-        pads = tuple([(past if isinstance(past, int) else 0, 0) for past in taken])
+        # every axis is padded in front with as many elements as a window spans before its last
+        histories = [(d - 1) * self.dilation for d in window]
+        pads = tuple([(past if isinstance(past, int) else 0, 0) for past in histories])
         return SlidingWindow(
             x[0],
             x[1],

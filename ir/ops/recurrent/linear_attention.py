@@ -23,6 +23,7 @@ from ... import (
 from ...problem import LinearAttention as Problem
 from ..attention.attention import axis, either, ranked
 
+# letters as in `LinearAttention`
 FORMULAS = {
     "mac": "b*t*d*v*(g*r + h)",
     "alu": "b*t*(g*(d*v*x + v*y) + h*v)",
@@ -87,6 +88,7 @@ class LinearAttention(Op):
         gated = int("gated" in self.update_rule)
         heads = max(self.q_num_heads, self.kv_num_heads)
         g = self.kv_num_heads
+        # exponentials of the decay per head: one, or one per row of the state
         per_head = 0 if decay is None or not gated else decay // g
         return {
             **{"b": q[0], "t": q[1], "d": k[2] // g, "v": v[2] // g, "g": g, "h": heads},
@@ -154,6 +156,7 @@ class GatedDeltaNet(Op):
             tokens = tokens * extent
         delta, gated = int("delta" in self.update_rule), int("gated" in self.update_rule)
         decay = shape_at(ins, 4)
+        # a decay with as many axes as queries has one per row of the state
         per_head = q[-1] if decay is not None and len(decay) == len(q) else 1
         return {
             **{"b": 1, "t": tokens, "d": q[-1], "v": v[-1], "g": v[-2]},

@@ -114,6 +114,7 @@ class Recurrent(Op):
         (t, b), r, g = self._sizes(ins), self.directions, self.gates
         t = 1 if self._lengths(ins) is None else t
         alu, sfu = self._activation_costs()
+        # a comparison with each of two limits
         clipped = 2 * g if self.clip else 0
         biased = g if has(ins, 3) else 0
         x = alu + r * (g + biased + clipped + self.gating(ins))
@@ -124,13 +125,14 @@ class Recurrent(Op):
         return Recurrence(e["t"]) if e else None
 
     def work(self, ins: Inputs, outs: Types) -> Work | None:
-        done, lengths = super().work(ins, outs), self._lengths(ins)
-        if done is None or lengths == ():
-            return done
+        dense, lengths = super().work(ins, outs), self._lengths(ins)
+        if dense is None or lengths == ():
+            return dense
         if lengths is None:
-            return replace(done, is_bound=True)
+            return replace(dense, is_bound=True)
+        # the steps of all sequences, as one sequence
         steps = {**self.extents(ins, outs), "t": dim_sum(lengths), "b": 1}
-        return replace(done, effective_mac=work_of(self.formulas, steps, None).mac)
+        return replace(dense, effective_mac=work_of(self.formulas, steps, None).mac)
 
     def _lengths(self, ins: Inputs) -> Shape | None:
         """Return the steps of every sequence, () for full length, None if data dependent."""

@@ -56,6 +56,7 @@ class StateSpaceScanGrad(OfOperands, StateSpaceScan):
     mnemonic = "state_space_scan_grad"
     operands = "dY x dt B C lengths? state A D? dt_bias?"
     formulas = {
+        # m is 1 with one decay per head (products of matrices), else 0 (vector operations)
         "mac": "5*n*h*p*s*m",
         "alu": "n*h*p*(3*s + 4 + 10*s*(1 - m))",
         "sfu": "n*h*(3 + 2*e)",
@@ -63,6 +64,7 @@ class StateSpaceScanGrad(OfOperands, StateSpaceScan):
 
     def problem(self, ins: Inputs, outs: Types) -> Backward | None:  # type: ignore[override]
         forward = as_gradient(StateSpaceScan, self)
+        # five products for the two of the forward pass
         return backward_of(forward.problem(ins[FORWARD:], outs), 2.5)
 
 
@@ -94,10 +96,11 @@ class GatedDeltaNetGrad(OfOperands, GatedDeltaNet):
         e = self.extents(ins, outs)
         if not e:
             return None
-        once, read = e["g"] * e["r"], e["h"]
-        if not isinstance(once, int) or not isinstance(read, int):
+        updates, reads = e["g"] * e["r"], e["h"]
+        if not isinstance(updates, int) or not isinstance(reads, int):
             return None
-        products = (3 * once + 2 * read) / (once + read)
+        # quotient of the macs of both passes
+        products = (3 * updates + 2 * reads) / (updates + reads)
         return backward_of(forward.problem(ins[FORWARD:], outs), products)
 
 

@@ -37,6 +37,7 @@ class StateSpaceScan(Op):
     operands = "x dt B C lengths? state A D? dt_bias?"
     kind = Kind.ATTENTION
     formulas = {
+        # m is 1 for Mamba-2, 0 for Mamba: its outer product and read are 4*s vector operations
         "mac": "2*n*h*p*s*m",
         "alu": "n*h*p*(s + 2 + 4*s*(1 - m))",
         "sfu": "n*h*(2 + e)",
@@ -64,5 +65,6 @@ class StateSpaceScan(Op):
         sequences = axis(shape_at(ins, 5), 0)
         if not n or not n["m"] or before is None or sequences is None:
             return None
+        # B is [n, g*s]
         groups = before // n["s"]
         return LinearAttention(sequences, n["n"], n["h"], groups, n["s"], n["p"], is_delta=False)

@@ -60,6 +60,7 @@ def scaled_exactly(extent: Dim, scale: float) -> Dim:
     """Return ``floor(extent * scale)`` for symbolic extents, with the exact fraction."""
     from fractions import Fraction
 
+    # a scale such as 1/3 is rounded in the file; the nearest fraction restores it
     exact = Fraction(scale).limit_denominator(1 << 20)
     return extent * exact.numerator // exact.denominator
 
@@ -81,6 +82,7 @@ class Resampling(Op):
     mode: str = "nearest"
 
     def _taps(self, ins: Inputs, outs: Types) -> int:
+        """Return the elements of the operand that an element of the result is computed from."""
         x, y = tensor(ins, 0).shape, outs[0]
         if x is None or not isinstance(y, TensorType) or y.shape is None:
             return 1
@@ -96,6 +98,7 @@ class Resampling(Op):
         return moved([read], [stored(y)])
 
     def extents(self, ins: Inputs, outs: Types) -> Extents:
+        # a product per tap and the additions between: 2 * taps - 1, but 0 for nearest
         return {"e": count(outs[0]), "o": 2 * self._taps(ins, outs) - 2 + (self.mode != "nearest")}
 
 
@@ -152,6 +155,7 @@ class Resize(Resampling):
         return elements(ins, index) if content is None else content.items
 
     def _resampled(self, ins: Inputs, extents: list[Dim], scales: int, sizes: int) -> list[Dim]:
+        """Return the extents after resampling, by scales if given, else to sizes."""
         by, to = self._given(ins, scales), self._given(ins, sizes)
         if by:
             if len(by) != len(extents):
@@ -167,6 +171,7 @@ class Resize(Resampling):
         return self._in_proportion(extents, wanted)
 
     def _in_proportion(self, extents: list[Dim], wanted: Sequence[int | Poly | None]) -> list[Dim]:
+        """Return the extents at one scale for all axes: the largest or the smallest wanted."""
         is_larger = self.keep_aspect_ratio_policy != "not_larger"
         pairs = [
             (d, w)
@@ -177,6 +182,7 @@ class Resize(Resampling):
             return [data_extent(None if is_larger else w) for w in wanted]
         ratios = [rounded(w / d, DType.F32) for d, w in pairs]
         scale = max(ratios) if is_larger else min(ratios)
+        # halves are rounded up
         return [math.floor(rounded(scale * d, DType.F32) + 0.5) for d, _ in pairs]
 
 

@@ -74,6 +74,7 @@ class ResizeGrad(Op):
             rows = [self.weights(i, source, result, scale) for i in range(result)]
             flat = tuple(row.get(j, 0.0) for row in rows for j in range(source))
             matrix = tape.constant(flat, (result, source), DType.F32)
+            # the axis goes last, is multiplied by the matrix of weights, and goes back
             order = [*(i for i in range(rank) if i != axis), axis]
             moved_last = tape.apply(MatMul(), tape.transpose(gradient, order), matrix)
             gradient = tape.transpose(moved_last, [order.index(i) for i in range(rank)])
@@ -96,6 +97,7 @@ class ResizeGrad(Op):
         x = self.position(i, source, result, scale)
         weights: dict[int, float] = {}
         for at, part in self.taps(x, source):
+            # neighbors outside are the elements at the margin
             inside = min(max(at, 0), source - 1)
             weights[inside] = weights.get(inside, 0.0) + part
         return weights

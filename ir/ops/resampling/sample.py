@@ -74,6 +74,7 @@ class GridSample(Op):
         return single(x.dtype, (batch, extents[1], *points[1:-1]))
 
     def _taps(self, outs: Types) -> int:
+        """Return the elements of X that an element of Y is computed from."""
         y = outs[0]
         rank = y.rank if isinstance(y, TensorType) else None
         return int(TAPS.get(self.mode, 1) ** ((rank or 2) - 2))
@@ -100,6 +101,7 @@ class AffineGrid(Op):
     onnx = "AffineGrid"
     operands = "theta size"
     kind = Kind.MATMUL
+    # v coordinates: k per point
     formulas = {"mac": "v*(k + 1)"}
     align_corners: int = 0
 
@@ -198,6 +200,7 @@ class RoiAlign(RegionPooling):
         return 8 * max(self.sampling_ratio, 1) ** 2
 
     def _samples(self) -> int:
+        # a bilinear sample has four neighbors
         return 4 * max(self.sampling_ratio, 1) ** 2
 
 

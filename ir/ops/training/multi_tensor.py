@@ -48,6 +48,7 @@ class MultiTensor(Op):
     @property
     def is_list(self) -> bool:
         """Return True if one launch takes several tensors, as PyTorch's list functions do."""
+        # `_foreach_add` or `_fused_adam`: private names of PyTorch
         return self.function.startswith("_")
 
     def members(self, ins: Inputs) -> int:
@@ -71,6 +72,7 @@ class MultiTensor(Op):
 
     def traffic(self, ins: Inputs, outs: Types) -> Traffic:
         n = self.members(ins)
+        # a tensor in two lists is read once
         read = {v: None for i, v in enumerate(ins) if v is not None and i // n not in self.unread}
         return moved((stored(v.type) for v in read), map(stored, outs))
 

@@ -29,6 +29,7 @@ class Optimizer(Op):
 
     def infer(self, ins: Inputs) -> Types:
         n = self._group(ins)
+        # groups in order: X, gradients, then a group for each state
         updated = [0, *range(2, 2 + self.states)]
         return tuple(tensor(ins, 2 + group * n + i) for group in updated for i in range(n))
 
