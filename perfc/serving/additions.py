@@ -1,4 +1,8 @@
-"""Optional features of a served model: LoRA adapters, images, sampling kernels, expert skew."""
+"""Read the optional features of a served model: LoRA adapters, images, sampling, expert skew, host.
+
+`Additions` has the keyword arguments that ``perfc.llm`` and the search of settings pass on;
+`with_additions` returns the model with those that change it, `of_host` those of the engine.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,11 @@ from .cost.images import checked
 from .engine import kind_of
 
 HOST = "generic-x86-64"
+"""Target of the processor that attends or runs experts, unless ``host_processor`` names another."""
 MOST_RANK, MOST_ADAPTERS = 1024, 4096
 """Maximum rank and number of LoRA adapters; vLLM takes ranks up to 512."""
 MOST_CACHED_BYTES = 1 << 30
-"""Maximum bytes of a token in the KV cache that are given."""
+"""Largest ``kv_bytes_per_token`` that is accepted, a size of one token and not of the cache."""
 MOST_SKEW = 2.0
 """Largest exponent accepted; the kernel measurements were drawn with exponents up to 1.2."""
 
@@ -130,6 +135,7 @@ def longest_of(added: Additions, model: LanguageModel, tokens: int) -> int | Non
     given, where = added.get("max_model_len"), "--max-model-len"
     if given is None or given == "auto":
         return None if given is None else 0
+    # 0 for a text that is no whole number, which the next line refuses
     most = int(given) if str(given).isdecimal() else 0
     if not most or 0 < model.context < most:
         positions = f"1 to {model.context:,}" if model.context else "a number of tokens"
@@ -150,6 +156,7 @@ def of_host(added: Additions) -> dict[str, Any]:
     if not isinstance(batching, Batching):
         batching = member(Batching, batching, "--batching") if batching else None
     processor = added.get("host_processor") or HOST
+    # keys and values in host memory are read by the host, which then also attends
     host = processor if added.get("kv_offload") is False else None
     fuses = added.get("flash_attention")
     return {
@@ -172,6 +179,7 @@ def with_adapters(model: LanguageModel, rank: int, count: int, runtime: str) -> 
     Raises:
         PerfcError: a number is out of range, or the runtime does not mix adapters in a batch.
     """
+    # one without the other would have no effect on memory or kernels
     if bool(rank) is not bool(count):
         raise ParseError(
             "adapters need both a rank and a count",

@@ -1,4 +1,4 @@
-"""An inference engine with one model: memory, limits and the cost of steps."""
+"""Describe an inference engine with one model: memory, limits and cost of steps for a load."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ HOSTED = {
     "host": ("--no-kv-offload", "keys and values"),
     "hosted_layers": ("--n-cpu-moe", "experts"),
 }
-"""Flags of options, and what a host has with them."""
+"""By the name of an override: the flag of its option, and what the host then holds."""
 
 
 def kind_of(name: str, version: str = "") -> EngineKind:
@@ -80,12 +80,12 @@ def with_states(
     """Return the precision with the engine's types of states and of caches for a model."""
     caches = kind.caches
     by_model = "sparse" if caches and is_sparse(model) else ""
-    usual = caches.get(precision.weights.value) or caches.get(by_model)
-    if usual and precision.cache is None:
-        precision = replace(precision, cache=dtype_named(usual))
-    rule = kind.states.get(model.family, kind.state)
-    named = rule.removeprefix("config")
-    name = (model.state_type if named != rule else "") or named.strip()
+    cache_type = caches.get(precision.weights.value) or caches.get(by_model)
+    if cache_type and precision.cache is None:
+        precision = replace(precision, cache=dtype_named(cache_type))
+    rule = kind.states.get(model.family, kind.state)  # "config f32": of the model, or else f32
+    rest = rule.removeprefix("config")
+    name = (model.state_type if rest != rule else "") or rest.strip()
     return replace(precision, state=dtype_named(name) if name else precision.half)
 
 
@@ -148,8 +148,7 @@ class Engine:
     images: int = 0
     reserve: Reserve = NOTHING
 
-    # engines compare by identity: the tables of a machine cannot be hashed
-    __eq__ = object.__eq__
+    __eq__ = object.__eq__  # by identity: the tables of a machine cannot be hashed
     __hash__ = object.__hash__
 
     @classmethod
@@ -177,38 +176,38 @@ class Engine:
         """
         capacity = capacity_of(machine)
         usable = 0 if capacity is None else capacity.usable_bytes
-        usual = kind_of(runtime, version).on(machine.name, usable, model.family)
+        default_kind = kind_of(runtime, version).on(machine.name, usable, model.family)
         check_machine(table_of(runtime), machine)
         if overrides.get("utilization") is not None:
             # a given share replaces the rule that computes it
-            usual = replace(usual, static=None)
+            default_kind = replace(default_kind, static=None)
         for option in ("host", "hosted_layers"):
             if overrides.get(option):
-                check_host(usual, runtime, machine, option)
-        kind = replace(usual, **{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]
+                check_host(default_kind, runtime, machine, option)
+        kind = replace(default_kind, **{k: v for k, v in overrides.items() if v is not None})  # type: ignore[arg-type]
         if kind.recording is None and kind.recorded_tokens:
             message = f"{runtime} does not record steps as graphs"
             raise ParseError(message, where="--recorded-tokens", hint="leave it out")
-        known = law if law is not None else host_model_of(runtime, version, machine.vendor)
-        if kind.recording is None and not known.launch_s:
+        host_law = law if law is not None else host_model_of(runtime, version, machine.vendor)
+        if kind.recording is None and not host_law.launch_s:
             host = launch_cost(machine, table_of(runtime), host_launch_s)
-            known = known if host is None else waiting(known, host)
+            host_law = host_law if host is None else waiting(host_law, host)
         elif host_launch_s is not None:
             message = f"it does not apply to {runtime}, whose host overhead is fitted"
             raise ParseError(message, where="--host-launch", hint="only to transformers")
-        if kind.is_compiled:
-            known = replace(known, launch_s=0.0)
+        if kind.is_compiled:  # a step is launched as one
+            host_law = replace(host_law, launch_s=0.0)
         drafts = (speculation or Speculation()).checked()
-        executed = with_states(run_in(precision, machine, kind), model, kind)
+        run_precision = with_states(run_in(precision, machine, kind), model, kind)
         return cls(
             model,
             machine,
-            executed,
+            run_precision,
             parallel.checked(),
             runtime,
             version,
             kind,
-            known,
+            host_law,
             speculation=drafts,
             images=images,
             reserve=reserve,
@@ -251,7 +250,7 @@ class Engine:
         return self._cost_of(self.model, self.parallel, self._hosted_s)
 
     def _cost_of(self, model: LanguageModel, parallel: Parallel, hosted_s: float = 0.0) -> StepCost:
-        if self.kind.recording is not None:
+        if self.kind.recording is not None:  # eager frameworks have no kernels for blocks
             check_blocks(model, self.precision, parallel)
         serving = table_of(self.runtime).serving.value
         law = replace(self.law, step_s=self.law.step_s + self._extra_launches_s(model))
@@ -329,6 +328,7 @@ class Engine:
         heads = self.model.decoder.heads if self.model.decoder is not None else ()
         vocabulary = heads[-1].width if heads else 0
         profiled = kind.logit_bytes * kind.max_num_seqs * vocabulary
+        # one more for each draft, to go back to where it is rejected
         states = 1 + self.speculation.tokens + kind.extra_states
         demand = replace(
             demand,
@@ -360,7 +360,7 @@ class Engine:
         if kind.static is None or not usable_bytes:
             return kind.utilization
         is_usual = kind.token_budget == kind_of(self.runtime, self.version).token_budget
-        tokens = 0 if is_usual else kind.token_budget
+        tokens = 0 if is_usual else kind.token_budget  # 0 for the default step of the rule
         return kind.static.share(
             usable_bytes / (1 << 20), tokens, self.ranks, self.parallel.attention_data
         )
@@ -377,9 +377,10 @@ class Engine:
         states = plan.demand.state_bytes
         # every pipeline stage holds its layers' KV cache for all requests in flight
         groups, each = groups or self.parallel.pipeline, isl + osl + 2 * BLOCK_TOKENS
+        # groups share the pool, but one request of this length has room if the pool holds it
         tokens = max(plan.kv_tokens // groups, min(each, plan.kv_tokens))
         seqs = -(-kind.max_num_seqs // groups)
-        if states or not plan.demand.kv_bytes:
+        if states or not plan.demand.kv_bytes:  # states limit sequences, not tokens
             held = plan.sequences(isl + osl)
             seqs = min(seqs, max(held // groups, min(held, 1)))
             tokens = seqs * each

@@ -1,4 +1,8 @@
-"""Fleets that serve a rate of requests within limits of their tails."""
+"""Find the cheapest fleets of engines that serve a rate of requests within limits of latency.
+
+``perfc llm search --rate`` calls `fleets` with the settings that hold in a steady state; each
+candidate is simulated. `Slo` has the limits.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,11 @@ if TYPE_CHECKING:
     from .simulation.load import Load
 
 FLEETS = 5
-"""Fleets of a rate that are listed."""
+"""Number of fleets that are listed."""
 FIRST_SHARE, GROWTH = 0.8, 1.1
-"""Engines that are simulated first, of those that a rate takes in a steady state, and growth; and
-the time of engines that compute prompts alone that these take."""
+"""Share of the engines that the rate takes in a steady state with which the simulation of a fleet
+starts, and growth of that number where it is not enough. The first is also the utilization for
+which disaggregated prefill is sized."""
 LIMITS = ("ttft", "tpot", "e2e")
 """Latencies that `Slo.parse` limits."""
 
@@ -102,42 +107,47 @@ def fleets(
     batches_of: dict[tuple[object, ...], list[ServingSetting]] = {}
     for s in settings:
         if slo.tpot_p99_s is None or s.tpot_s <= slo.tpot_p99_s:
+            # settings with this key differ in the batch only
             key = s.target, s.weights, s.tensor, s.expert, s.token_budget
             batches_of.setdefault(key, []).append(s)
     chosen: list[tuple[ServingSetting, float, int]] = []
     for batches in batches_of.values():
         s = max(batches, key=lambda s: s.tokens_per_s_per_gpu)
-        each = s.tokens_per_s_per_gpu * s.tensor / query.load.osl
+        requests_per_s = s.tokens_per_s_per_gpu * s.tensor / query.load.osl
         prompt_s = min([s.ttft_s for s in batches])
         prefill = s.tensor * math.ceil(rate * prompt_s / FIRST_SHARE)
-        chosen += (s, each, 0), (s, each, prefill)
+        chosen += (s, requests_per_s, 0), (s, requests_per_s, prefill)
+    # cheapest first: price or GPUs, engines, index in `chosen`
     heap: list[tuple[float, int, int]] = []
 
     def push(index: int, engines: int) -> None:
         s, _, prefill = chosen[index]
         gpus = engines * s.tensor + prefill
+        # per million tokens times tokens per second: 3600 / 1e6 for an hour
         hour = (s.price_per_million or 0.0) * s.tokens_per_s_per_gpu * 3.6e-3 * gpus
         if gpus <= (slo.gpus or math.inf) and hour <= (slo.price_per_h or math.inf):
             heappush(heap, (hour if query.is_priced else gpus, engines, index))
 
-    for index, (_, each, _) in enumerate(chosen):
-        push(index, max(1, math.ceil(FIRST_SHARE * rate / each)))
-    held: list[ServingReport] = []
-    least = [1] * len(chosen)
+    for index, (_, requests_per_s, _) in enumerate(chosen):
+        push(index, max(1, math.ceil(FIRST_SHARE * rate / requests_per_s)))
+    reports: list[ServingReport] = []
+    # engines below which a choice has failed or was not tried
+    fewest = [1] * len(chosen)
     for _ in range(most):
-        if not heap or len(held) == FLEETS:
+        if not heap or len(reports) == FLEETS:
             break
         _, engines, index = heappop(heap)
         s, _, prefill = chosen[index]
         report = query(s, engines, prefill)
         run = report.simulated
         if run is None or run.is_late or not holds(report, slo):
-            least[index] = engines + 1
+            fewest[index] = engines + 1
             push(index, max(engines + 1, math.ceil(engines * GROWTH)))
             continue
+        # the run shows what an engine can serve: try that number if fewer are enough
         enough = math.ceil(engines * rate / (run.capacity_requests_per_s or rate))
-        if max(enough, least[index]) < engines:
-            push(index, max(enough, least[index]))
+        if max(enough, fewest[index]) < engines:
+            push(index, max(enough, fewest[index]))
         else:
-            held.append(report)
-    return held
+            reports.append(report)
+    return reports

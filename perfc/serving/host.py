@@ -52,6 +52,7 @@ class HostModel:
         token_s: time before the first step per prompt token, for tokenization.
         launch_s: launch overhead of each kernel in steps with prompts, where the host launches
             kernels one by one; decode-only steps are recorded as graphs.
+        write_s: time of the server for each token that it sends, one after another.
         ttft_low: 5 % quantile of measured over predicted time to first token.
         ttft_high: 95 % quantile of the same.
         tpot_low: 5 % quantile of measured over predicted time per output token.
@@ -107,6 +108,7 @@ class HostModel:
 
 
 FACTORS = ("kernels", "prompts", "exchanges")
+"""Fitted numbers without a unit; the other `LEARNED` ones are seconds."""
 LEARNED = ("kernels", "prompts", "exchanges", "step_s", "prompt_s", "sequence_s", "few_s")
 """Fitted numbers, in the order of the amounts that they multiply."""
 learned_of: Callable[[HostModel], tuple[float, ...]] = attrgetter(*LEARNED)
@@ -136,11 +138,13 @@ def platform_of(runtime: str, vendor: str) -> str:
     """Return the name under which a runtime has host models on GPUs of a vendor."""
     platform = f"{runtime}{ROCM}"
     is_measured = any(name.split()[0].removesuffix(BENCH) == platform for name in host_models())
+    # without runs on AMD the host model of other GPUs has to serve
     return platform if vendor == AMD and is_measured else runtime
 
 
 def is_measured_on(law: HostModel, vendor: str) -> bool:
     """Return True if the runs of a host model were on GPUs of a vendor, AMD or others."""
+    # a law may be a changed copy: its publisher and number of rows identify the runs
     rocm = {(m.source, m.rows) for name, m in host_models().items() if ROCM in name}
     return ((law.source, law.rows) in rocm) is (vendor == AMD)
 
@@ -175,28 +179,30 @@ def named_host_model(
     Raises:
         ParseError: the version does not start with a number.
     """
-    every, platform = host_models(), platform_of(runtime, vendor)
+    models, platform = host_models(), platform_of(runtime, vendor)
     is_served = has_experts is None
-    servers = [n for n in every if n.split()[0] == platform]
-    servers = servers or [n for n in every if n.split()[0] == runtime]
+    servers = [n for n in models if n.split()[0] == platform]
+    # benchmarks alone may have been run on AMD: the connection is then that of other servers
+    servers = servers or [n for n in models if n.split()[0] == runtime]
     benchmarks = [
         name
-        for name in sorted(every)
+        for name in sorted(models)
         if name.split()[0] == f"{platform}{BENCH}" and (has_experts or EXPERTS not in name.split())
     ]
     # `_nearest` prefers the last of equal versions: hosts of the requested kind, then of experts
-    named = [*benchmarks, *servers] if is_served else [*servers, *benchmarks]
-    name = _nearest(named, version) or next(iter(servers), runtime)
-    law = every.get(name, HostModel())
+    candidates = [*benchmarks, *servers] if is_served else [*servers, *benchmarks]
+    name = _nearest(candidates, version) or next(iter(servers), runtime)
+    law = models.get(name, HostModel())
     if is_served and name not in benchmarks:
         return name, law
-    server = every[servers[0]] if is_served else HostModel()
+    server = models[servers[0]] if is_served else HostModel()
     return name, replace(law, request_s=server.request_s, token_s=server.token_s)
 
 
 def _is_rewritten(name: str, numbers: tuple[int, ...]) -> bool:
     """Return True if a version of a host model's runtime has its later, rewritten engine."""
     engine = EngineKind.of(re.split("[- ]", name)[0])
+    # 0 after the numbers: a bare major version counts as its first minor
     return (*numbers, 0) >= numbers_of(engine.rewritten)
 
 
@@ -206,18 +212,19 @@ def _nearest(names: Iterable[str], version: str) -> str:
     Of several names with the same version the last one wins; "" if none was measured.
     """
     requested = numbers_of(version)
+    # by version, then by place in `names`: the last pair is the newest, and the preferred kind
     pairs = sorted(
         (numbers_of(v), i, n) for i, n in enumerate(names) for v in host_models()[n].versions
     )
     if requested:
         pairs = [p for p in pairs if _is_rewritten(p[2], p[0]) is _is_rewritten(p[2], requested)]
     oldest = pairs[0][0] if pairs else ()
-    known = [
+    not_newer = [
         name
         for numbers, _, name in pairs
         if not requested or numbers[: len(requested)] <= requested or numbers == oldest
     ]
-    return known[-1] if known else ""
+    return not_newer[-1] if not_newer else ""
 
 
 def disaggregated_host_model(runtime: str, version: str = "") -> HostModel:
@@ -228,16 +235,17 @@ def disaggregated_host_model(runtime: str, version: str = "") -> HostModel:
     Raises:
         ParseError: the version does not start with a number.
     """
-    served = host_model_of(runtime, version)
-    known = host_models().get(f"{runtime}{DISAGGREGATED}")
-    if known is not None and known.rows >= ENOUGH_ROWS:
-        return known
+    server = host_model_of(runtime, version)
+    fitted = host_models().get(f"{runtime}{DISAGGREGATED}")
+    if fitted is not None and fitted.rows >= ENOUGH_ROWS:
+        return fitted
     measured = [model for name, model in host_models().items() if name.endswith(DISAGGREGATED)]
+    # few rows show no width: the widest measured end of each interval
     bands = {
-        name: (min if name.endswith("low") else max)(getattr(m, name) for m in (served, *measured))
+        name: (min if name.endswith("low") else max)(getattr(m, name) for m in (server, *measured))
         for name in ("ttft_low", "ttft_high", "tpot_low", "tpot_high")
     }
-    return replace(served, **bands)
+    return replace(server, **bands)
 
 
 def numbers_of(version: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Offline benchmarks: slowdown beyond the fitted host model, from similar published benchmarks.
+"""Correct predictions of offline benchmarks by the slowdown of similar published benchmarks.
 
 ``log(measured / predicted by the host model)`` is a Gaussian process
 (`perfc.analyzers.features.process`) over the runs of one kind of benchmark. It is 0 on a machine
@@ -57,9 +57,12 @@ MACHINE = ("log2_flop_per_s", "log2_bytes_per_s", "log2_sms")
 AMONG = (0, 2, 4)
 """Indices of `MACHINE` among the coordinates of a machine."""
 SHARES = ("attention", "exchanges", "prompts")
+"""Time shares: see `BenchmarkAspect.SHARES`."""
 COLUMNS = (*LOAD, *MACHINE, *SHARES)
 _VERSION, _PRECISION, _MODEL, _MACHINE, _LOAD, _SHARES = BenchmarkAspect
 _CELL = (_VERSION, _PRECISION)
+# terms of the kernel: each is a product over its aspects, () a constant; then which column of
+# `kinds` or slice of `COLUMNS` an aspect reads
 FORM = SimilarityAspects(
     (
         (),
@@ -105,6 +108,7 @@ class BenchmarkFeatures:
 
 def number_of(name: str) -> float:
     """Return a hash of a name that a 32-bit float represents exactly."""
+    # 24 bits are the mantissa of a 32-bit float; rows of the process are such floats
     return float(zlib.crc32(name.encode()) % (1 << 24))
 
 
@@ -145,9 +149,10 @@ def features_of(engine: Engine, law: str, isl: int, osl: int, batch: int) -> Ben
 def sequences(engine: Engine, isl: int, osl: int, users: int) -> int:
     """Return the sequences of a step for ``users`` users; for 0, as many as the memory holds."""
     limits = engine.limits(isl, osl)
-    most = min(limits.max_num_seqs, max(1, limits.kv_tokens // (isl + osl // 2)))
-    each = round(users / engine.parallel.attention_data)
-    return min(max(1, each), most) if users else most
+    # half of the answer: the mean over sequences at different places in theirs
+    most_sequences = min(limits.max_num_seqs, max(1, limits.kv_tokens // (isl + osl // 2)))
+    users_per_rank = round(users / engine.parallel.attention_data)
+    return min(max(1, users_per_rank), most_sequences) if users else most_sequences
 
 
 def rows_of(
@@ -171,8 +176,9 @@ def log_slowdown(process: Process, points: Sequence[BenchmarkFeatures]) -> list[
     rows = rows_of(points)
     columns = FORM.near[_MACHINE].columns
     width = np.where(np.isfinite(process.width), process.width, 0.0)
-    known = (process.known.places * width + process.centre)[:, columns]
-    distances = rows.places[:, None, columns] - known
+    # places are scaled to width 1 around a centre: back to logarithms, where `SAME_CHIP` holds
+    benchmark_machines = (process.known.places * width + process.centre)[:, columns]
+    distances = rows.places[:, None, columns] - benchmark_machines
     is_known = (np.sqrt((distances**2).mean(axis=2)) <= SAME_CHIP).any(axis=1)
     return [float(v) for v in np.where(is_known, process.beyond(rows), 0.0)]
 
@@ -222,6 +228,7 @@ def benchmarked(engine: Engine, load: Load, users: int, name: str, law: HostMode
         name: name of the host model of benchmarks of its version.
         law: that host model.
     """
+    # a batch has no server, connection or stream, and the engine is built for its lengths
     if load.is_batch:
         kind = replace(engine.kind, longest=load.isl + load.osl)
         host = replace(engine.law, request_s=0.0, token_s=0.0, write_s=0.0)

@@ -1,4 +1,4 @@
-"""Keyword arguments of ``llm`` and their defaults."""
+"""Keyword arguments of ``llm`` and their defaults; `split` checks and completes those of a call."""
 
 from __future__ import annotations
 
@@ -123,6 +123,7 @@ def split(options: Mapping[str, object]) -> tuple[ServingSettings, Additions]:
     Raises:
         ParseError: an unknown name.
     """
+    # the annotations of a TypedDict include those of its bases: all options
     known = ServingOptions.__annotations__
     for name in options.keys() - known.keys():
         raise ParseError(f"no {name!r}", where="llm", hint=f"there are {', '.join(known)}")

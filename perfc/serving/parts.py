@@ -1,4 +1,7 @@
-"""Single steps of an engine as a report shows them, with a breakdown of their time."""
+"""Describe single steps of an engine for a report, and break their time down by kinds of work.
+
+`report_of` calls `steps_of` and `first_token` after a simulation, and `with_parts` on request.
+"""
 
 from __future__ import annotations
 
@@ -98,16 +101,17 @@ class StepView:
 def steps_of(engine: Engine, run: SimulatedRun, load: Load) -> tuple[StepView, ...]:
     """Return the steps to show: one prompt alone, and the most frequent decode step."""
     decodes = [s for s in run.strides if not s.chunks] or list(run.strides)
-    usual = max(decodes, key=lambda s: s.steps * s.decodes)
-    held = load.least_cached_tokens
-    isl = min(load.isl - held, engine.kind.token_budget)
-    prompt = (Chunk(isl, held),)
+    # the decode step that most sequence steps of the run were part of
+    frequent = max(decodes, key=lambda s: s.steps * s.decodes)
+    cached_tokens = load.least_cached_tokens
+    isl = min(load.isl - cached_tokens, engine.kind.token_budget)
+    prompt = (Chunk(isl, cached_tokens),)
     views = [_step(engine, f"prompt of {isl} alone", prompt, 0, 0.0)]
-    if usual.decodes:
+    if frequent.decodes:
         drafted = engine.speculation.tokens
         verified = f" + {drafted} drafted" if drafted else ""
-        what = f"decode, {usual.decodes} × {round(usual.context)} cached{verified}"
-        views.append(_step(engine, what, (), usual.decodes, usual.context))
+        what = f"decode, {frequent.decodes} × {round(frequent.context)} cached{verified}"
+        views.append(_step(engine, what, (), frequent.decodes, frequent.context))
     return tuple(views)
 
 
@@ -116,9 +120,16 @@ def first_token(engine: Engine, load: Load, ttft_s: float) -> tuple[StepPart, ..
 
     Waiting is for steps and prompts of other requests, and for transfers.
     """
-    law, held, whole = engine.law, load.least_cached_tokens, load.isl - load.least_cached_tokens
+    law, cached_tokens, new_tokens = (
+        engine.law,
+        load.least_cached_tokens,
+        load.isl - load.least_cached_tokens,
+    )
     budget = engine.kind.token_budget
-    chunks = [Chunk(min(budget, whole - at), held + at) for at in range(0, whole, budget)]
+    chunks = [
+        Chunk(min(budget, new_tokens - start), cached_tokens + start)
+        for start in range(0, new_tokens, budget)
+    ]
     steps = [_step(engine, "", (chunk,), 0, 0.0) for chunk in chunks]
     host_s = math.fsum([step.host_s for step in steps])
     parts = {
@@ -136,12 +147,15 @@ def first_token(engine: Engine, load: Load, ttft_s: float) -> tuple[StepPart, ..
 def _step(
     engine: Engine, what: str, chunks: tuple[Chunk, ...], decodes: int, context: float
 ) -> StepView:
-    each = {q: engine.cost.parts(q, chunks, decodes, context) for q in QUANTITIES}
-    sums = {q: p.kernels + p.exchanges for q, p in each.items()}
+    """Return the view of one step, estimated with these sizes."""
+    by_quantity = {q: engine.cost.parts(q, chunks, decodes, context) for q in QUANTITIES}
+    sums = {q: p.kernels + p.exchanges for q, p in by_quantity.items()}
     time_s = max(engine.cost.step_s(chunks, decodes, context), sums["floor_s"])
-    launched = engine.cost.launched(each["time_s"], chunks, decodes)
+    launched = engine.cost.launched(by_quantity["time_s"], chunks, decodes)
     factor = engine.law.prompts if chunks else engine.law.kernels
-    waiting_s = factor * (launched.kernels - each["time_s"].kernels)
+    # what launching adds to the kernels is time of the host, scaled as the kernels are
+    launch_wait_s = factor * (launched.kernels - by_quantity["time_s"].kernels)
+    # the cost is that of one rank; stages of a pipeline are summed there already
     energy_j = sums["energy_j"] * engine.parallel.tensor
     tokens = sum([c.tokens for c in chunks])
     return StepView(
@@ -150,7 +164,7 @@ def _step(
         decodes,
         context,
         time_s,
-        waiting_s
+        launch_wait_s
         + engine.target_cost.offloaded_s(tokens + decodes)
         + engine.law.step(0.0, 0.0, len(chunks), decodes),
         sums["low_s"],
@@ -196,6 +210,7 @@ def share_of(kernel: Kernel) -> WorkShare:
     """Return the kind of work that a kernel does."""
     anchor = kernel.nodes[0]
     mnemonics = {node.op.mnemonic for node in kernel.nodes}
+    # the most specific kind first: these operators are matmuls, too
     if mnemonics & {"moe", "qmoe"}:
         return WorkShare.EXPERTS
     if mnemonics & STATEFUL:
@@ -230,6 +245,7 @@ def parts_of(
         cost = cost.language
     stages: list[tuple[StageCost, int, WorkShare | None]] = [(s, n, None) for s, n in cost.stages]
     if isinstance(cost, DraftedCost):
+        # a prompt passes the drafter once
         passes = cost.tokens if is_decode else 1
         stages += [(stage, passes * n, WorkShare.DRAFTS) for stage, n in cost.drafting.stages]
     for stage, count, whole in stages:
@@ -245,11 +261,13 @@ def parts_of(
 
 
 Times = list[tuple[WorkShare, float]]
+"""Seconds by kind of work; kinds repeat."""
 
 
 def _times(stage: StageCost, env: Env, engine: Engine, *, is_decode: bool) -> Times:
     """Return the kernel times of a step; with prompts also conversions and widened weights."""
     times: Times = []
+    # widened weights are another program, whose kernels read 16 bits
     if not is_decode and stage.widened is not None and stage.widens(env["seq"]):
         times.append((WorkShare.BETWEEN, stage.widening_s))
         stage = stage.widened

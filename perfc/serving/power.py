@@ -1,4 +1,4 @@
-"""Energy of a run on all its boards, its carbon emissions, and the price of its GPU hours.
+"""Compute the energy of a run on all its boards, its carbon emissions, and the price of its GPUs.
 
 Two numbers per board are fitted by ``perfc train serving`` to servers with measured power.
 """
@@ -96,6 +96,7 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
         return math.nan
     idle = idle_w(engine.machine, power_model())
     board = board_of(boards(), engine.machine.name)
+    # time without a step: an idle board, without the factor of one that waits for its host
     total = idle * max(run.time_s - run.busy_s, 0.0)
     for s in run.strides:
         parts = cost.parts("energy_j", s.chunks, s.decodes, s.context)
@@ -109,6 +110,7 @@ def run_energy_j(run: SimulatedRun, engine: Engine) -> float:
 
 
 def _has_power(machine: Machine) -> bool:
+    """Return True for a board with a power limit, from which its power is modelled."""
     return machine.kind != "cpu" and machine.device("tdp_w") is not None
 
 
@@ -125,10 +127,11 @@ def energy_j_per_token(
     drawn_w = 0.0
     for share in result.shares:
         requests = share.run.served
+        # joules of a request times requests per second are watts
         each_j = run_energy_j(share.run, engine) / len(requests)
         drawn_w += share.groups * share.requests_per_s * each_j
-    idle = result.idle * engine.parallel.tensor + prefill_gpus
-    drawn_w += idle * idle_w(engine.machine, power_model())
+    idle_boards = result.idle * engine.parallel.tensor + prefill_gpus
+    drawn_w += idle_boards * idle_w(engine.machine, power_model())
     return drawn_w / rate.output_tokens_per_s
 
 
@@ -153,20 +156,20 @@ def expenses(
         prices: prices by machine.
         grid: electricity grid; the world average if None.
     """
-    known = grid or region_named(WORLD)
+    region = grid or region_named(WORLD)
     price = prices.of(machine)
     cost = None
     if price is not None and rate.output_tokens_per_s > 0:
         cost = price_per_million(price, rate.output_tokens_per_s_per_gpu)
-    carbon = None if each_j is None else known.carbon_g(each_j * MILLION)
+    carbon = None if each_j is None else region.carbon_g(each_j * MILLION)
     return Expenses(
         each_j,
         carbon,
         cost,
         "" if price is None else price.currency,
-        f"{known.name} {known.carbon_g_per_kwh:g} g/kWh",
-        known.source,
-        known.date,
+        f"{region.name} {region.carbon_g_per_kwh:g} g/kWh",
+        region.source,
+        region.date,
         "" if price is None else price.source,
         "" if price is None else price.date,
     )

@@ -1,4 +1,8 @@
-"""Search for the machine, precision, parallelism and batch with the cheapest serving in an SLO."""
+"""Search for the machine, precision, parallelism and batch with the cheapest serving in an SLO.
+
+`search` goes from cheap to exact: rooflines of all settings rule engines out, a steady-state model
+estimates the rest, and `llm` simulates what is reported.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +155,7 @@ def search(
     currencies = {p.currency if p is not None else "" for p in each_price.values()}
     currency = currencies.pop() if len(currencies) == 1 else ""
     query = _Query(model, machines, load, runtime, known, reserve, is_priced=bool(currency))
-    bounds = [
+    bounds = [  # no setting of an engine is better than with kernels at their rooflines
         (engine, [*_settings(engine, dtype, query, by_rooflines(engine))])
         for engine, dtype in _engines(query, dtypes, ranks, budgets)
     ]
@@ -184,13 +188,13 @@ def _drawn(fronts: Sequence[Sequence[ServingSetting]]) -> Sequence[ServingSettin
 
 def _within(candidates: Sequence[ServingSetting], query: _Query, slo: Slo) -> list[ServingReport]:
     """Return the simulated reports within the limits, cheapest first."""
-    held = [r for s in _front(candidates)[:MOST_CHECKED] if holds(r := query(s), slo)]
-    if not held:
+    reports = [r for s in _front(candidates)[:MOST_CHECKED] if holds(r := query(s), slo)]
+    if not reports:
         # the steady-state model is optimistic for full engines: try emptier ones too
-        near = sorted(candidates, key=lambda s: s.cost)
-        step = max(1, len(near) // MOST_CHECKED)
-        held = [r for s in near[::step] if holds(r := query(s), slo)]
-    return sorted(held, key=lambda r: cost_of(r, is_priced=query.is_priced))
+        by_cost = sorted(candidates, key=lambda s: s.cost)
+        step = max(1, len(by_cost) // MOST_CHECKED)
+        reports = [r for s in by_cost[::step] if holds(r := query(s), slo)]
+    return sorted(reports, key=lambda r: cost_of(r, is_priced=query.is_priced))
 
 
 @record
@@ -256,6 +260,7 @@ def _engines(
     for machine in query.machines:
         formats = dtypes or ("", *_narrower(model, machine, kind))
         for dtype, tensor, budget in product(formats, ranks, budgets or (None,)):
+            # experts are divided by their columns, or each rank has whole ones
             for expert in (1, tensor) if tensor > 1 and model.has_experts else (1,):
                 engine = engine_for(
                     model,
@@ -290,16 +295,18 @@ def _settings(
     """Yield the settings of an engine that fit in its memory, with mean TTFT and TPOT."""
     load, budget = query.load, engine.kind.token_budget
     plan = engine.memory(load.isl, load.osl)
-    seats = plan.sequences(load.isl + load.osl, load.cached_tokens, load.cached_share)
+    fitting_users = plan.sequences(load.isl + load.osl, load.cached_tokens, load.cached_share)
     price = query.prices.of(engine.machine)
     for users in USERS:
-        if users > min(seats, engine.kind.max_num_seqs) or budget <= users:
+        # a budget that decodes fill leaves no room for prompts
+        if users > min(fitting_users, engine.kind.max_num_seqs) or budget <= users:
             continue
         ttft_s, tpot_s = steady_times(engine.kind, step_s, load, users, budget)
         rate = users * load.osl / (ttft_s + tpot_s * (load.osl - 1))
-        each = rate / engine.ranks
-        spent = None if price is None else price_per_million(price, each)
-        cost = spent if query.is_priced and spent is not None else 1 / each
+        rate_per_gpu = rate / engine.ranks
+        million_price = None if price is None else price_per_million(price, rate_per_gpu)
+        # without prices: GPU seconds of a token
+        cost = million_price if query.is_priced and million_price is not None else 1 / rate_per_gpu
         yield ServingSetting(
             engine.machine.name,
             dtype,
@@ -309,8 +316,8 @@ def _settings(
             budget,
             ttft_s,
             tpot_s,
-            each,
-            spent,
+            rate_per_gpu,
+            million_price,
             cost,
         )
 
@@ -326,6 +333,7 @@ def _estimated(
         slo: latency limits.
     """
     load = query.load
+    # a list of fleets needs as many better engines; a front only one
     enough = FLEETS if load.rate else 1
     best: list[ServingSetting] = []
     for engine, least in sorted(bounds, key=lambda pair: min((s.cost for s in pair[1]), default=0)):
@@ -342,7 +350,7 @@ def _estimated(
 
 
 def beats(one: ServingSetting, other: ServingSetting, load: Load) -> bool:
-    """Return True if the other is neither cheaper nor faster; of fleets, if it is not cheaper."""
+    """Return True if ``other`` is neither cheaper nor faster; of fleets, if it is not cheaper."""
     if load.rate:
         return fleet_cost(one, load) <= fleet_cost(other, load)
     return one.cost <= other.cost and one.tpot_s <= other.tpot_s

@@ -1,4 +1,7 @@
-"""Serving of a load by the rank groups of an engine's copies, and its views in a report."""
+"""Serve a load by the rank groups of an engine's copies, and return its views for a report.
+
+`report_of` calls `served`, which simulates one group of each kind until it is steady.
+"""
 
 from __future__ import annotations
 
@@ -41,24 +44,26 @@ def served(
     stages = min(depth, max(1, engine.memory(isl, osl).sequences(isl + osl)))
     if load.is_whole and load.requests <= load.concurrency:
         tokens = math.ceil(load.requests / copies) * isl
+        # a batch that fits one step is one group: other stages idle
         stages = min(stages, math.ceil(tokens / engine.kind.token_budget))
     groups = copies * stages
     limits = engine.limits(isl, osl, stages)
-    busy = min(groups, load.concurrency or groups)
+    # a closed loop of few users leaves groups without requests
+    busy_groups = min(groups, load.concurrency or groups)
     gpus, degrees = prefill
 
     def serve(workload: Workload) -> SimulatedRun:
         if gpus:
-            usual = Parallel(gpus) if gpus < engine.ranks else engine.parallel
-            worker = replace(engine, parallel=(degrees or usual).checked())
+            default_degrees = Parallel(gpus) if gpus < engine.ranks else engine.parallel
+            worker = replace(engine, parallel=(degrees or default_degrees).checked())
             workers = gpus // worker.ranks if worker.memory(isl, 1).fits(isl + 1) else 0
-            at_once = workers * worker.parallel.sequence_groups / busy
+            at_once = workers * worker.parallel.sequence_groups / busy_groups
             return simulate_disaggregated(workload, limits, engine.cost, worker, at_once)
         return simulate(workload, limits, engine.cost)
 
     # users at the prefill engines take no slots
-    free = Limits(load.concurrency) if gpus and load.concurrency else limits
-    result = steady(load, groups, Server(serve, free, engine.law.before_s))
+    slots = Limits(load.concurrency) if gpus and load.concurrency else limits
+    result = steady(load, groups, Server(serve, slots, engine.law.before_s))
     return replace(result, idle=result.idle + copies * (depth - stages))
 
 
@@ -84,6 +89,7 @@ class BatchView:
         requests, time_s = load.concurrency, load.concurrency / result.requests_per_s
         if load.is_whole:
             requests = sum([s.groups * len(s.served) for s in result.shares])
+            # the batch ends with the slowest group
             time_s = max(len(s.served) / s.requests_per_s for s in result.shares)
         return cls(requests, time_s, time_s * low, time_s * high)
 
@@ -109,7 +115,7 @@ class SimulationView:
 
     @classmethod
     def of(cls, result: Steady) -> SimulationView:
-        """Return the view of the largest share."""
+        """Return the view of the largest share, which stands for all groups."""
         share = result.shares[0]
         width = round(share.half_width, 4) if math.isfinite(share.half_width) else None
         capacity = result.capacity_per_s or None

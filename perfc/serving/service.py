@@ -1,4 +1,7 @@
-"""Python interface to serving predictions: a model on GPUs under a load, as one report."""
+"""Python interface to serving predictions: a model on GPUs under a load, as one report.
+
+`llm` reads the options, builds an `Engine`, simulates the load on it and returns a `ServingReport`.
+"""
 
 from __future__ import annotations
 
@@ -116,6 +119,7 @@ def engine_of(
     model = decoder_of(config, added.get("like", ""))
     model = with_additions(model, given["runtime"], added, has_trace=bool(given["trace"]))
     if model.encoders:
+        # the prompt is what the encoder reads; the decoder starts with a few tokens
         model = replace(model, source=given["isl"])
     drafts = Speculation(
         given["draft_tokens"], given["acceptance"], decoder_of(draft) if draft else None
@@ -147,6 +151,7 @@ def older_notes(
     isl, osl = options["isl"], options["osl"]
     users = engine.memory(isl, osl).sequences(isl + osl)
     versions = changes(engine.runtime, engine.kind.assumed)
+    # the newest change first: the first that differs much is the one to name
     for older, newer in reversed([*pairwise(versions)]):
         before = engine_of(config, target, {**options, "runtime_version": older})
         plan = before.memory(isl, osl)
@@ -189,6 +194,7 @@ def _driven(engine: Engine, load: Load, engines: int) -> Engine:
         engine.machine.vendor,
         has_experts=engine.model.has_experts,
     )
+    # the engine already has the host model of benchmarks if no server was measured
     is_of_benchmarks = BENCH in name and engine.law.source == law.source
     if not (load.is_batch or is_of_benchmarks):
         return engine
@@ -336,11 +342,13 @@ def _interval_factors(
     # the kind of step with the largest total time
     stride = max(run.strides, key=lambda s: s.step_s * s.steps)
     sizes = stride.chunks, stride.decodes, stride.context
-    time, least, most = (
+    mid_s, low_s, high_s = (
         engine.cost.parts(q, *sizes).kernels for q in ("time_s", "low_s", "high_s")
     )
-    below = math.hypot(math.log(low), max(0.0, math.log(time / least) - NEAR_BELOW))
-    above = math.hypot(math.log(high), max(0.0, math.log(most / time) - NEAR_ABOVE))
+    # independent errors of host and kernels add up as squares; the interval of the host already
+    # has kernels as uncertain as those that were measured
+    below = math.hypot(math.log(low), max(0.0, math.log(mid_s / low_s) - NEAR_BELOW))
+    above = math.hypot(math.log(high), max(0.0, math.log(high_s / mid_s) - NEAR_ABOVE))
     return IntervalFactors(math.exp(-below), math.exp(above))
 
 

@@ -1,4 +1,8 @@
-"""Decode attention: cost of reading the KV cache at any context length, also in chunks."""
+"""Estimate decode attention: reading the KV cache at any context length, in chunks or on the host.
+
+`stage.py` calls `context_costs` for the kernels of a decode pass whose work grows with the context,
+and `read_on_host` and `on_host` where the cache lies in host memory.
+"""
 
 from __future__ import annotations
 
@@ -56,21 +60,22 @@ def context_costs(
     by_chunk: dict[int, list[int]] = {}
     for i in wanted:
         by_chunk.setdefault(chunk_of(program, i), []).append(i)
+    # no kernels: a cost of 0 for each size, to which each chunk size adds its kernels
     total = estimated(program, (), envs, machine, framework)
     for chunk, indices in by_chunk.items():
-        usual = [within(env, chunk, longest) for env in envs]
-        costs = estimated(program, indices, usual, machine, framework)
+        mean_envs = [within(env, chunk, longest) for env in envs]
+        costs = estimated(program, indices, mean_envs, machine, framework)
         if rereads is Rereads.EVERYWHERE or (chunk and rereads is Rereads.CHUNKS):
-            each_s = [reread_s(program, indices, env, machine) for env in usual]
+            each_s = [reread_s(program, indices, env, machine) for env in mean_envs]
             costs = [longer(c, s - c.time_s) for c, s in zip(costs, each_s, strict=True)]
-        emulated_s = [emulation_s(program, indices, env, machine, cached) for env in usual]
+        emulated_s = [emulation_s(program, indices, env, machine, cached) for env in mean_envs]
         costs = [longer(c, s) for c, s in zip(costs, emulated_s, strict=True)]
         if chunk:
             # the chunk of every sequence may have just begun
-            least = estimated(program, indices, envs, machine, framework)
+            begun_costs = estimated(program, indices, envs, machine, framework)
             costs = [
                 replace(cost, floor_s=min(cost.floor_s, begun.floor_s))
-                for cost, begun in zip(costs, least, strict=True)
+                for cost, begun in zip(costs, begun_costs, strict=True)
             ]
         total = [a + b for a, b in zip(total, costs, strict=True)]
     return total
@@ -82,15 +87,21 @@ def read_on_host(program: Program, wanted: Sequence[int], env: Env, host: Machin
     Query heads that share keys read them once. Nobody measured it: the interval is from the rated
     bandwidth to one read for each query head.
     """
-    at, spans = Numbers(env), [0.0, 0.0, 0.0]
-    rate, read = host.peak(Unit.VECTOR, "f32").value, Sheet(host).device_bytes_per_s
+    at, totals_s = Numbers(env), [0.0, 0.0, 0.0]
+    flop_per_s, bytes_per_s = (
+        host.peak(Unit.VECTOR, "f32").value,
+        Sheet(host).device_bytes_per_s,
+    )
     for n, p in attentions(program, wanted):
         elements = n * cached_elements(p, at)
-        rated_s = elements * at(p.kv_heads) * p.cache_bits / 8 / read
+        rated_s = elements * at(p.kv_heads) * p.cache_bits / 8 / bytes_per_s
+        # in the order of `totals_s`: middle, low and high
         reads_s = rated_s / SUSTAINED, rated_s, rated_s * at(p.heads) / at(p.kv_heads) / SUSTAINED
-        product_s = 2 * elements * at(p.heads) / rate
-        spans = [a + max(b, product_s) for a, b in zip(spans, reads_s, strict=True)]
-    mid_s, low_s, high_s = spans
+        # a multiplication and an addition for each cached element and query head
+        product_s = 2 * elements * at(p.heads) / flop_per_s
+        totals_s = [a + max(b, product_s) for a, b in zip(totals_s, reads_s, strict=True)]
+    mid_s, low_s, high_s = totals_s
+    # no lower bound: `on_host` puts in that of the device; nor energy, which it adds for the wait
     return KernelCost(mid_s, low_s, high_s, 0.0, 0.0)
 
 
@@ -125,9 +136,11 @@ def on_host(
     idle, gap_s = idle_w(machine, power_model()), COPIES * Sheet(machine).launch_s
     result: list[KernelCost] = []
     for cost, hosted, env in zip(costs, there, envs, strict=True):
+        # the one host attends for all ranks in turn
         at, more_s = Numbers(env), (ranks - 1) * hosted.time_s
         for n, p in attentions(program, wanted):
             heads = at(p.batch * p.query_len) * at(p.heads + p.kv_heads)
+            # queries, keys, values and results cross the link in 32 bits
             moved = WIDE * heads * at(p.head_dim + p.value_dim)
             more_s += n * (gap_s + moved / link.value)
         whole = longer(hosted, more_s)
@@ -184,6 +197,7 @@ def lengths(program: Program, usual: tuple[float, ...], longest: int) -> tuple[f
     """
     if not longest or not chunks_of(program):
         return usual
+    # a chunk empties at each multiple of its size: the cost is a saw tooth, not a smooth curve
     step = (longest - usual[0]) / STEPS
     return tuple(
         sorted({*usual, *(float(round(usual[0] + step * i)) for i in range(1, STEPS + 1))})
@@ -206,15 +220,18 @@ def within(env: Env, chunk: int, longest: int) -> Env:
         return env
     if not longest:
         return {**env, "context": chunk // 2}
+    # lengths from `least` to `top`, evenly spread, have the mean `context`
     top = max(longest, context)
     least = max(2 * context - top, 0)
     seen = context % chunk
     if top > least:
+        # mean of the tokens shown over these lengths
         seen = round((_shown(top, chunk) - _shown(least, chunk)) / (top - least))
     return {**env, "context": seen}
 
 
 def _shown(tokens: int, chunk: int) -> float:
     """Return the sum over lengths up to ``tokens`` of the tokens that a chunk shows."""
+    # within a chunk the tokens shown rise from 1 to its size: they add up to half of the square
     whole, rest = divmod(tokens, chunk)
     return whole * chunk**2 / 2 + rest**2 / 2

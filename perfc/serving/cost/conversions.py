@@ -1,9 +1,9 @@
-"""Costs of engines that convert activations or accumulate in 16 bits, unlike the timed kernels.
+"""Correct costs for engines that convert activations or accumulate in 16 bits.
 
-Some keep activations in 32 bits and multiply in 16. A matmul's operand is narrowed before it and
-its result widened after it, ops between matmuls move twice the bytes, and prefill attention runs
-as two matmuls and a softmax. Matmuls accumulate in 16 bits, which some boards do at a higher rate
-than in 32.
+The timed kernels do neither. Some engines keep activations in 32 bits and multiply in 16. A
+matmul's operand is narrowed before it and its result widened after it, ops between matmuls move
+twice the bytes, and prefill attention runs as two matmuls and a softmax. Matmuls accumulate in 16
+bits, which some boards do at a higher rate than in 32.
 
 Source: llama.cpp, ggml/src/ggml-cuda: ``ggml_cuda_op_mul_mat_cublas`` converts operands, quantised
 weights and results around ``cublasGemmEx``, which it asks for ``CUBLAS_COMPUTE_16F``;
@@ -65,7 +65,7 @@ def multiplied(
     machine: Machine,
     kind: EngineKind | None,
 ) -> KernelCost:
-    """Return the same as `as_run` without conversions around the kernels."""
+    """Return the cost of kernels with 16-bit accumulation; `as_run` adds the conversions."""
     is_half = kind is not None and kind.sums_halves
     return sooner(cost, saved_s(program, wanted, env, machine) if is_half else 0.0)
 
@@ -103,6 +103,7 @@ def widening_s(packed: Program, widened: Program, machine: Machine) -> float:
     at, total = Numbers({}), 0.0
     for stored, wide in zip(packed.whole, widened.whole, strict=True):
         read, written = (weight_bytes(k, at) for k in (stored, wide))
+        # tables of embeddings are gathered, not multiplied, and need no conversion
         if stored.work.mac and read < written:
             total += read + written
     return total / _bytes_per_s(machine)
@@ -134,6 +135,7 @@ def saved_s(program: Program, wanted: Sequence[int], env: Env, machine: Machine)
 def multiplies_halves(kernel: Kernel, *, packed: bool = False) -> bool:
     """Return True for a matmul whose operands have 16 bits each, or whose weights are packed."""
     problem = kernel.problem
+    # 0 bits: the weights have the type of the activations, which are 16 bits wide
     return isinstance(problem, Product) and (packed or problem.weight_bits in (0, 8 * HALF))
 
 
@@ -141,6 +143,7 @@ def sooner(cost: KernelCost, less_s: float) -> KernelCost:
     """Return a cost with less time, but not below its lower bound; power draw stays the same."""
     if cost.time_s <= 0 or less_s <= 0:
         return cost
+    # at the same power, energy shrinks with the time
     time_s = max(cost.time_s - less_s, cost.floor_s)
     share = time_s / cost.time_s
     return replace(
@@ -190,6 +193,7 @@ def score_bytes(program: Program, tokens: int, chunk: int, kind: EngineKind | No
     if kind is None or not kind.converts:
         return 0.0
     if kind.fuses_attention:
+        # fused attention stores no scores, only the mask of each new token for all tokens
         return float(HALF * chunk * tokens)
     at = Numbers({"batch": 1, "seq": chunk, "past": tokens - chunk})
     problems = [k.problem for k in program.table.kernels]
@@ -203,19 +207,21 @@ def _scores(problem: Attention, at: Numbers) -> float:
 def _moved_bytes(kernel: Kernel, at: Numbers, *, fuses: bool) -> float:
     """Return one kernel's traffic beyond what it moves with `HALF` bytes per element."""
     read = zip(kernel.reads, kernel.read_parts, strict=True)
-    halves = [at(part) for v, part in read if v.weight is None and v.is_real]
-    halves += [_nbytes(v, at) for v in kernel.writes if v.is_real]
+    # the weights are not converted here: `widening_s` counts them once per step
+    half_bytes = [at(part) for v, part in read if v.weight is None and v.is_real]
+    half_bytes += [_nbytes(v, at) for v in kernel.writes if v.is_real]
     match kernel.problem:
         case Attention() as problem if not fuses:
             scores = _scores(problem, at)
             # written by the first product and widened; read and written by softmax; narrowed and
             # read by the second product
             each = 2 * (HALF + WIDE) + 2 * WIDE + 2 * HALF
-            return each * scores + _converted(halves[0]) + _converted(halves[-1])
+            # the first operand, the queries, is narrowed and the result widened
+            return each * scores + _converted(half_bytes[0]) + _converted(half_bytes[-1])
         case _ if kernel.work.mac:
-            return math.fsum(map(_converted, halves))
+            return math.fsum(map(_converted, half_bytes))
         case _:
-            return math.fsum(halves)
+            return math.fsum(half_bytes)
 
 
 def _converted(half_bytes: float) -> float:

@@ -1,4 +1,7 @@
-"""Speculative decoding: a small model drafts tokens, one step of the large one verifies them."""
+"""Estimate speculative decoding: a small model drafts tokens, one step of the large one verifies.
+
+`Engine.cost` uses `DraftedCost` in place of `StepCost` where draft tokens are requested.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +66,7 @@ class Speculation:
         """
         if not self.tokens:
             return 1.0
+        # token i counts if it and all before it were accepted; i = 0 is the token of the model
         return sum(self.acceptance**i for i in range(self.tokens + 1))
 
     def drafter_of(self, model: LanguageModel) -> LanguageModel:
@@ -112,6 +116,7 @@ class DraftedCost(StepCost):
     def __init__(
         self, verifying: StepCost, drafting: StepCost, tokens: int, *, is_own: bool
     ) -> None:
+        # no super().__init__: the stages of the verifying cost are shared, not estimated again
         self.law, self.stages, self.recorded = verifying.law, verifying.stages, verifying.recorded
         self.hosted_s, self.reads_chosen = verifying.hosted_s, verifying.reads_chosen
         self.on_host = verifying.on_host
@@ -123,8 +128,10 @@ class DraftedCost(StepCost):
         if chunks:
             # in steps with prompts each decoding sequence also verifies its drafted tokens
             both += [self._drafted_rows(quantity, chunks, decodes)] if decodes else []
+            # the drafter reads each prompt too: it needs a KV cache
             both.append(self.drafting.parts(quantity, chunks, 0, 0.0))
         if decodes:
+            # one pass of the drafter per drafted token, each for all decoding sequences
             each = self.drafting.parts(quantity, (), decodes, context)
             both += [each] * self.tokens
         return Parts(sum(p.kernels for p in both), sum(p.exchanges for p in both))
@@ -134,6 +141,10 @@ class DraftedCost(StepCost):
         return super().launches(chunks, decodes * (1 + self.tokens))
 
     def _drafted_rows(self, quantity: str, chunks: Sequence[Chunk], decodes: int) -> Parts:
+        """Return what the drafted tokens add to the token-wise kernels of a step with prompts.
+
+        Costs are no linear function of the rows, so both sizes are looked up and subtracted.
+        """
         rows = sum([c.tokens for c in chunks]) + decodes
         kernels = exchanges = 0.0
         for stage, count in self.stages:

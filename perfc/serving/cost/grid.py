@@ -1,4 +1,8 @@
-"""Quantities on a grid of sizes with interpolation between its points, and parts of a step."""
+"""Interpolate costs of kernels between the sizes of a grid.
+
+`StageCost` estimates each group of kernels once on a grid; a simulation then asks a `Surface` for
+the cost of every step. `Parts` is the result of a step.
+"""
 
 from __future__ import annotations
 
@@ -57,22 +61,28 @@ class Grid:
         """Return the points around a size on each axis, with their weights."""
         corners: Corners = ((0, 1.0),)
         for axis, stride, size in zip(self.axes, self.strides, sizes, strict=True):
-            last = len(axis) - 2
-            if last < 0:
+            last_cell = len(axis) - 2
+            # an axis of one point has no neighbours: its size does not matter
+            if last_cell < 0:
                 continue
             value = math.log(size) if size > 0 else axis[0]
             i = bisect_right(axis, value) - 1
             # below the first point its value holds; above the last one, the last two extrapolate
-            i = 0 if i < 0 else last if i > last else i
+            i = 0 if i < 0 else last_cell if i > last_cell else i
             share = (value - axis[i]) / (axis[i + 1] - axis[i])
+            # beyond 1 above the last point: the weights then extrapolate
             near = i * stride
             if share > 0:
+                # each axis splits every corner in two
                 far, rest = near + stride, 1 - share
                 corners = tuple(
                     [
                         both
                         for at, weight in corners
-                        for both in ((at + near, weight * rest), (at + far, weight * share))
+                        for both in (
+                            (at + near, weight * rest),
+                            (at + far, weight * share),
+                        )
                     ]
                 )
             elif near:
@@ -148,6 +158,7 @@ class Surface:
             grid, known = self.grids[quantity], self.known
             corners = known.get(sizes)
             if corners is None:
+                # a plain bound of memory: repeated sizes are computed again
                 if len(known) >= MOST_SIZES:
                     known.clear()
                     self.values.clear()

@@ -1,4 +1,9 @@
-"""Grouped-query attention in engines whose kernels read keys once per query head."""
+"""Estimate grouped-query attention in engines whose kernels read keys once per query head.
+
+Query heads of a group share keys and values. A kernel that does not use this reads them once for
+each query head. Only TensorRT-LLM has such kernels here, by its version; `context_costs` adds their
+time.
+"""
 
 from __future__ import annotations
 
@@ -78,19 +83,24 @@ def rereads_of(
     """
     if runtime_named(runtime).serving is not Serving.TRTLLM:
         return Rereads.NOWHERE
-    given, attentions = numbers_of(version), _attentions(model)
-    numbers = given if len(given) > 1 else NEWEST
-    shared = {a.heads // a.kv_heads for a in attentions} - {1}
-    once = next((groups for until, groups in KERNELS if numbers < until), shared)
-    since, until = (0, WIDE_KEY_REREADS["since_minor"]), (0, WIDE_KEY_REREADS["until_minor"])
+    version_numbers, attentions = numbers_of(version), _attentions(model)
+    numbers = version_numbers if len(version_numbers) > 1 else NEWEST
+    groups_used = {a.heads // a.kv_heads for a in attentions} - {1}
+    # sizes of groups that share one read: those that the version lists, or all
+    read_once = next((sizes for until, sizes in KERNELS if numbers < until), groups_used)
+    since, until = (
+        (0, WIDE_KEY_REREADS["since_minor"]),
+        (0, WIDE_KEY_REREADS["until_minor"]),
+    )
     if cached_bits > 8 and since <= numbers < until:
-        once = once - {WIDE_KEY_REREADS["group"]}
-    if shared - once:
+        read_once = read_once - {WIDE_KEY_REREADS["group"]}
+    if groups_used - read_once:
         return Rereads.EVERYWHERE
     chunks = [a.chunk for a in attentions if a.chunk and a.heads > a.kv_heads]
-    has_none = int(Sheet(machine).generation) != HAS_CHUNKS
+    lacks_chunk_kernels = int(Sheet(machine).generation) != HAS_CHUNKS
+    # sequences that never leave their first chunk attend without chunks
     is_beyond = any(not longest or longest >= chunk for chunk in chunks)
-    return Rereads.CHUNKS if has_none and is_beyond else Rereads.NOWHERE
+    return Rereads.CHUNKS if lacks_chunk_kernels and is_beyond else Rereads.NOWHERE
 
 
 def attends_in_chunks(model: LanguageModel) -> bool:

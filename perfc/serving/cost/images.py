@@ -1,4 +1,8 @@
-"""Towers of images, and encoders: they run in the step that computes a prompt's first tokens."""
+"""Estimate vision towers and encoders, which run in the step that computes a prompt's first tokens.
+
+`Engine.cost` uses `ImagedCost` in place of `StepCost` for prompts with images and for models with
+an encoder.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,7 @@ from .program import Program, estimated
 from .step import StepCost
 
 COUNTS = octaves(1, 32, between=2)
+"""Numbers of images at which a pass of the tower is estimated."""
 AT_ONCE = 32
 """Images per pass of a tower; assumed. Engines limit the encoder tokens of a step."""
 MOST_IMAGES = 1024
@@ -155,6 +160,7 @@ class ImagedCost(StepCost):
     def __init__(
         self, language: StepCost, tower: TowerCost, images: int, *, is_whole: bool = False
     ) -> None:
+        # no super().__init__: the stages of the language model are shared, not estimated again
         self.law, self.stages, self.recorded = language.law, language.stages, language.recorded
         self.hosted_s, self.reads_chosen = language.hosted_s, language.reads_chosen
         self.on_host = language.on_host
@@ -166,9 +172,10 @@ class ImagedCost(StepCost):
         return self.images * sum([c.context == 0 for c in chunks])
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
-        """Return the seconds of a step; a first token with images is none of a decode."""
-        one = self._step_s if self._begun(chunks) else super().step_s
-        return one(chunks, decodes, context)
+        """Return the seconds of a step, as `Clock` requires."""
+        # prompts of one token count as decodes there, but not where they start with images
+        duration = self._step_s if self._begun(chunks) else super().step_s
+        return duration(chunks, decodes, context)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
         """Return one of ``QUANTITIES`` of a step: the language model's and the tower's."""
@@ -181,8 +188,8 @@ class ImagedCost(StepCost):
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
         """Return the launches of a step; a step that starts a prompt includes the tower's."""
-        begins = bool(self._begun(chunks))
-        return super().launches(chunks, decodes) + len(self.tower.program.whole) * begins
+        starts_prompt = bool(self._begun(chunks))
+        return super().launches(chunks, decodes) + len(self.tower.program.whole) * starts_prompt
 
     def demand(self, tokens: int, budget: int, sequences: int) -> MemoryDemand:
         """Return the memory demand of the fullest rank, the tower included.

@@ -1,4 +1,8 @@
-"""Joint attention kernels for prefill and decode, relative to two separate kernels."""
+"""Estimate joint attention kernels, which serve prompts and decodes of a step in one launch.
+
+`relative_to_both` returns their time over that of a prefill and a decode kernel, on a grid of sizes
+from which `StageCost` interpolates.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +36,7 @@ AXES = (
 )
 """Chunks, tokens of each, cached tokens before it plus `NEAR`; decodes, context of each."""
 CLASS = "mixed_attention"
+"""Class of kernels that the predictor of joint attention was trained on."""
 SAME = ("heads", "kv_heads", "head_dim", "value_dim", "window", "cache_bits")
 """Fields that are equal in both kernels of a layer."""
 
@@ -63,16 +68,17 @@ def layers_of(
         tokens: indices of its kernels that read the context.
     """
     layers = []
+    # both passes list their layers in one order: kernel i of one belongs to kernel i of the other
     if len(prompts) != len(tokens):
         return ()
     for i, j in zip(prompts, tokens, strict=True):
         first, second = prefill.table.kernels[i], decode.table.kernels[j]
-        one, other = first.problem, second.problem
-        if not isinstance(one, Attention) or not isinstance(other, Attention):
+        prompt, answer = first.problem, second.problem
+        if not isinstance(prompt, Attention) or not isinstance(answer, Attention):
             return ()
-        if prefill.counts[i] != decode.counts[j] or not _have_equal_heads(one, other):
+        if prefill.counts[i] != decode.counts[j] or not _have_equal_heads(prompt, answer):
             return ()
-        layers.append(Layer(other, _dtype(second), decode.counts[j]))
+        layers.append(Layer(answer, _dtype(second), decode.counts[j]))
     return tuple(layers)
 
 
@@ -86,6 +92,7 @@ def _have_equal_heads(one: Attention, other: Attention) -> bool:
 
 
 def _dtype(kernel: Kernel) -> str:
+    """Return the element type under which measurements list a kernel's result."""
     code = stored_type(kernel.writes[0])
     return TWIN.get(code, code)
 
@@ -118,6 +125,7 @@ def relative_to_both(
     joint_s = [0.0] * len(sizes)
     for times_s in _times(layers, machine, framework, sizes):
         joint_s = [whole + part for whole, part in zip(joint_s, times_s, strict=True)]
+    # a ratio, not a time: separate kernels have finer grids than these five axes
     return Grid.of(AXES, [t / separate_s(*at) for t, at in zip(joint_s, sizes, strict=True)])
 
 
@@ -129,12 +137,12 @@ def _times(
 
     chunks, lengths, pasts, decodes, contexts = np.array(sizes).T
     for layer in layers:
-        same = {n: np.full(len(sizes), float(getattr(layer.heads, n))) for n in SAME}
+        head_columns = {n: np.full(len(sizes), float(getattr(layer.heads, n))) for n in SAME}
         rows = {
-            **same,
+            **head_columns,
             "batch": chunks,
             "query_len": lengths,
-            "kv_len": lengths + pasts - NEAR,
+            "kv_len": lengths + pasts - NEAR,  # the axis has `NEAR` added
             "decodes": decodes,
             "cached_len": contexts,
         }

@@ -1,4 +1,7 @@
-"""Size of the KV cache as vLLM prints it: all layers in groups of one size.
+"""Compute what vLLM prints as its KV cache size, the padding of 4-bit experts, and block checks.
+
+vLLM puts layers with several kinds of caches (full attention, windows, states) into groups of as
+many layers each, which share the blocks of one pool.
 
 Source: vLLM, v1/core/kv_cache_utils.py: ``_get_kv_cache_groups_uniform_page_size``,
 ``get_kv_cache_config_from_groups`` and ``_report_kv_cache_config``; in its
@@ -40,15 +43,21 @@ def kind_of(mixer: Mixer) -> Kind | None:
         case LatentAttention():
             return "attention", 0
         case _:
+            # mixers with a convolution, of `taps` taps, are recurrent: they have states
             return STATE if hasattr(mixer, "taps") else None
 
 
 def groups_of(counts: list[int], similar: float = 1.25) -> int:
-    """Return the layers of a group, from the layers of each kind; the last one may be padded.
+    """Return the number of layers per group; the last group of a kind may be padded.
+
+    Args:
+        counts: layers of each kind of cache.
+        similar: largest kind over smallest below which one group has all layers of a kind.
 
     >>> groups_of([10, 52]), groups_of([12, 36]), groups_of([12, 14]), groups_of([12, 17], 1.5)
     (10, 12, 14, 17)
     """
+    # nearly equal kinds waste less by padding the smaller than by an extra group of the larger
     size, most = min(counts), max(counts)
     return most if most < size * similar else size
 
@@ -98,6 +107,7 @@ def vllm_kv_tokens(engine: Engine, pool_bytes: float, longest: int = 0) -> int |
         # one block more: a window may begin inside a block
         needed = -(-window // tokens) + bool(kind[1])
         if kind == STATE:
+            # a state takes one block for any length, and one more per drafted token
             needed = 1 + engine.speculation.tokens + rules.extra_states
         request += count * needed
     return int(blocks / request * longest)
@@ -114,15 +124,17 @@ def padding_bytes(engine: Engine) -> float:
     hidden, machine = engine.model.decoder.hidden, engine.machine
     names = f"sm{machine.capability // 10}", machine.vendor
     multiples = padding[next((name for name in names if name in padding), "")]
-    # the gate and up matrices, and the down matrix: two, or three if gated
     more = 0
     for layer in layers_of(engine.model, parallel):
         for e in mixers(layer):
             if isinstance(e, Experts):
+                # expert parallelism leaves experts whole; tensor parallelism cuts their columns
                 inner = e.inner if parallel.expert > 1 else -(-e.inner // parallel.tensor)
                 sizes = zip((inner, hidden), multiples, strict=True)
                 wide = math.prod([-(-n // m) * m for n, m in sizes]) - inner * hidden
+                # an up and a down matrix, and a gate if there is one
                 more += -(-e.count // parallel.expert) * (2 + e.is_gated) * wide
+    # each element and its part of a scale of one byte per block
     return more * (form.bits / 8 + 1 / form.block)
 
 

@@ -1,4 +1,4 @@
-"""Kernels of an engine's steps that the host launches one by one."""
+"""Count the kernels of an engine's steps that the host launches one by one, without a graph."""
 
 from __future__ import annotations
 
@@ -43,9 +43,11 @@ def launches_of(passes: Passes, kind: EngineKind | None) -> Launches:
     recording = None if kind is None else kind.recording
     around = 0 if recording is None else recording.around_attention
     attentions = [k for k in passes.prefill.whole if k.anchor.op.kind in NOT_RECORDED]
+    # an engine that records no pieces launches every kernel of a step with prompts
     return Launches(decoding, prompts, around * len(attentions) if around else prompts)
 
 
 def _singly(program: Program, kind: EngineKind | None) -> int:
+    """Return the launches of a pass, kernel by kernel."""
     each = {} if kind is None else kind.launched
     return sum([each.get(kernel.anchor.op.mnemonic, 1) for kernel in program.whole])

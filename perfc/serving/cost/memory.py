@@ -1,4 +1,4 @@
-"""Memory of a serving GPU: size of the KV cache pool and the sequences that it holds."""
+"""Divide the memory of a serving GPU: the KV cache pool and the sequences that it holds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from perfc.passes.runtimes import EngineKind, PoolOf
 
 GIB = 1 << 30
 GRAPH_BYTES = constants_next_to(__file__)["graph_bytes"].number
-"""CUDA graphs of decode steps."""
+"""Memory of the CUDA graphs of decode steps."""
 COLLECTIVE_BYTES = constants_next_to(__file__)["collective_bytes"].number
-"""NCCL on each of several ranks."""
+"""Memory of NCCL on each rank, if there are several."""
 BLOCK_TOKENS = 16
 """Tokens per page of the KV cache, as in vLLM."""
 
@@ -75,23 +75,26 @@ class MemoryPlan:
     @property
     def _left_bytes(self) -> float:
         """Return the bytes of the device that nothing else takes; negative if too few."""
-        d = self.demand
-        taken = d.weight_bytes + d.activation_bytes + self.overhead_bytes
-        left = self.capacity_bytes - taken
+        demand = self.demand
+        used_bytes = demand.weight_bytes + demand.activation_bytes + self.overhead_bytes
+        free_bytes = self.capacity_bytes - used_bytes
         match self.pool_of:
             case PoolOf.DEVICE:
-                share = self.capacity_bytes * self.utilization - taken + self.outside_bytes
-                return min(share, left) if self.outside_bytes else share
+                share = self.capacity_bytes * self.utilization - used_bytes + self.outside_bytes
+                return min(share, free_bytes) if self.outside_bytes else share
             case PoolOf.STATIC:
-                free = self.capacity_bytes - (self.overhead_bytes - GRAPH_BYTES)
-                return min(free * self.utilization - d.weight_bytes, left)
+                # measured before weights are loaded and graphs recorded
+                unloaded_bytes = self.capacity_bytes - (self.overhead_bytes - GRAPH_BYTES)
+                return min(unloaded_bytes * self.utilization - demand.weight_bytes, free_bytes)
             case PoolOf.FREE:
-                return left * self.utilization if left > 0 else left
+                # a share of a negative rest would hide how much is missing
+                return free_bytes * self.utilization if free_bytes > 0 else free_bytes
 
     @property
     def kv_tokens(self) -> int:
         """Return the tokens of the KV cache, in whole pages, if states take none of it."""
         if self.demand.kv_bytes <= 0:
+            # a model without a cache: more tokens than any load has
             return 1 << 40 if self.pool_bytes > 0 else 0
         blocks = self.pool_bytes // (self.demand.kv_bytes * self.block_tokens)
         return max(0, int(blocks)) * self.block_tokens
@@ -104,13 +107,14 @@ class MemoryPlan:
             shared: shared prefix, whose whole pages are stored once.
             share: share of the sequences that have this prefix.
         """
-        blocks, front = -(-tokens // self.block_tokens), shared // self.block_tokens
+        blocks, shared_blocks = -(-tokens // self.block_tokens), shared // self.block_tokens
         page = self.block_tokens * self.demand.kv_bytes
-        each = (blocks - front * share) * page + self.demand.state_bytes
-        left = self.pool_bytes - (front * page if share else 0.0)
-        if left <= 0:
+        sequence_bytes = (blocks - shared_blocks * share) * page + self.demand.state_bytes
+        free_bytes = self.pool_bytes - (shared_blocks * page if share else 0.0)
+        if free_bytes <= 0:
             return 0
-        return int(left // each) if each > 0 else 1 << 20
+        # nothing to store per sequence: more sequences than any engine runs
+        return int(free_bytes // sequence_bytes) if sequence_bytes > 0 else 1 << 20
 
     def longest(self, most: int) -> int:
         """Return the tokens of the longest single sequence that the pool holds, up to ``most``.
@@ -118,13 +122,14 @@ class MemoryPlan:
         One page is free for the token after the last.
         """
         caches = self.demand.caches or ((math.inf, self.demand.kv_bytes),)
-        left, tokens = self.pool_bytes - self.demand.state_bytes, 0.0
-        if left <= 0:
+        free_bytes, tokens = self.pool_bytes - self.demand.state_bytes, 0.0
+        if free_bytes <= 0:
             return 0
+        # full windows stop growing: from one limit to the next, only the longer caches take bytes
         for limit, _ in sorted(caches):
-            rate = math.fsum([each for end, each in caches if end >= limit])
-            reached = min(limit, tokens + left / rate if rate else math.inf)
-            left -= rate * (reached - tokens) if rate else 0.0
+            per_token = math.fsum([nbytes for end, nbytes in caches if end >= limit])
+            reached = min(limit, tokens + free_bytes / per_token if per_token else math.inf)
+            free_bytes -= per_token * (reached - tokens) if per_token else 0.0
             tokens = reached
             if tokens < limit:
                 break
@@ -145,11 +150,15 @@ def caches_of(
         return cache_rates(model, precision, parallel, stage)
     layers = model.decoder.layers
     share = len(parallel.of_stage(layers, stage)) / max(len(layers), 1)
+    # the given bytes are of all layers and ranks
     return ((math.inf, model.cached_bytes * share / parallel.tensor),)
 
 
 def held_bytes(model: LanguageModel, precision: ServingPrecision, kind: EngineKind | None) -> float:
-    """Return the bytes per token that the engine holds, by `EngineKind.held`."""
+    """Return the bytes per token of a step in tensors that the engine refers to longer than needed.
+
+    `EngineKind.held` is their number; each is as wide as the model.
+    """
     if kind is None or model.decoder is None:
         return 0.0
     return kind.held * model.decoder.hidden * precision.half.bits / 8

@@ -1,4 +1,9 @@
-"""Weights of a lowered model in a mix of types of llama.cpp, tensor by tensor."""
+"""Return the stored weights of a model in one of llama.cpp's mixes of types, such as ``q4_k_m``.
+
+A mix stores tensors by role and layer in different types. The rules are in
+``frontend/checkpoints/mixes.toml``; source: llama.cpp, src/llama-quant.cpp,
+``llama_tensor_get_type``.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,9 @@ from perfc.frontend.config.mixers import Attention, Experts
 from perfc.frontend.config.model import LanguageModel, mixers
 from perfc.ir import DType, TensorType
 
+# type of what no mix quantizes: norms, biases, routers, convolutions
 WIDE = next(t for t in TYPES.values() if t.dtype is DType.F32)
+# number of the layer in the name of a weight
 LAYER = re.compile(r"(?:layers|decoder)\.(\d+)\.")
 
 
@@ -37,6 +44,7 @@ class _Mix:
 
     def __init__(self, model: LanguageModel, name: str, *, is_tied: bool) -> None:
         self.rules, self.is_tied = TABLE["mixes"][name], is_tied
+        # the suffix is the variant of a mix: q4_k_m and q4_k_s both store most tensors as q4_k
         self.base = re.sub(r"_[sml]$", "", name)
         layers = model.decoder.layers if model.decoder is not None else ()
         self.count = len(layers)
@@ -45,13 +53,15 @@ class _Mix:
             next((m for m in mixers(layer) if isinstance(m, Attention)), None) for layer in layers
         ]
         self.has_eight = any(isinstance(m, Experts) and m.count == 8 for m in every)
+        # llama.cpp recognizes 70B models by these numbers
         few = any(m is not None and m.kv_heads <= 8 for m in self.attention)
         self.is_large = self.count == 80 and few
 
     def stored(self, name: str, shape: tuple[int, ...]) -> StoredWeight:
-        """Return one weight."""
+        """Return one weight of the lowered model with the bytes of its tensors in the mix."""
         parts = [(named, n) for named, n in self._parts(name, shape) if n]
         tensors = [(self._fitted(named, shape[-1]), n) for named, n in parts]
+        # whole blocks; the type of the largest tensor stands for a fused weight
         sizes = [-(-n // t.elements) * t.nbytes for t, n in tensors]
         largest = max(zip(sizes, tensors, strict=True), key=lambda each: each[0])[1][0]
         is_uniform = all(t is largest for t, _ in tensors)
@@ -66,8 +76,10 @@ class _Mix:
         if len(shape) < 2 or last in {"router", "conv"} or not name.endswith(".weight"):
             yield "", whole
         elif match is None:
+            # a tied table is also the head and has its type
             is_head = "head" in stem or self.is_tied
             yield self.rules.get("head", "q6_k") if is_head else self.base, whole
+        # the lowered model fuses three tensors that the file has as one each
         elif last == "qkv" and (a := self.attention[layer]) is not None:
             key, value = (a.kv_heads * n * shape[-1] for n in (a.head_dim, a.values))
             yield self.base, whole - key - value
@@ -80,9 +92,11 @@ class _Mix:
         """Return the name of the type of a tensor of a layer."""
         rules, n = self.rules, self.count
         chosen: str = rules.get("all", {}).get(role, self.base)
+        # `use_more_bits` of llama.cpp: the first and last eighth, and every third layer between
         is_more = layer < n // 8 or layer >= 7 * n // 8 or (layer - n // 8) % 3 == 2
         if is_more:
             chosen = rules.get("more", {}).get(role, chosen)
+        # a number of layers (`parts` = 1) or a share of all
         named, share, parts = rules.get("first", {}).get(role, (chosen, 0, 1))
         if layer < (share if parts == 1 else share * n // parts):
             chosen = named

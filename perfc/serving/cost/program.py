@@ -1,4 +1,8 @@
-"""Model pass that is lowered and fused once and estimated at many sizes at once."""
+"""Lower and fuse a pass of a model once, and estimate its kernels at many sizes at once.
+
+`passes_of` returns the prefill and decode `Program` of a stage; `estimated` returns a `KernelCost`
+for each set of sizes. `StageCost` builds its grids from these.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,7 @@ from perfc.passes.roofline.roofline import (
 )
 
 Env = Mapping[str, int]
+"""Values of symbolic dimensions: ``batch``, ``seq``, ``past``, or ``decodes`` and ``context``."""
 OCTAVES = 14
 """Number of steps, of 1, 2, 4 … tokens, for which the time to read the weights is computed; in the
 largest some token chooses each expert."""
@@ -63,6 +68,7 @@ class KernelCost:
 
 
 QUANTITIES = tuple(f.name for f in fields(KernelCost))
+"""Names of the numbers of a cost, each of which gets a grid."""
 
 
 @frozen
@@ -90,15 +96,16 @@ class Program:
         typed = am.apply(Canonicalize(), am.apply(Sizes(()), module))
         am.get(Cost(), typed)
         whole = am.get(Fuse(runtime), typed)
+        # kernels of one identity have the same work at all sizes: one of them is estimated
         count = Counter(k.identity for k in whole.kernels)
         firsts: dict[int, Kernel] = {}
         for kernel in whole.kernels:
             firsts.setdefault(kernel.identity, kernel)
         table = KernelTable(whole.runtime, tuple(firsts.values()), ())
         counts = tuple([count[a] for a in firsts])
-        # outputs after the first are rows that are written into caches
-        alone = replace(typed, graph=replace(typed.graph, outputs=typed.graph.outputs[:1]))
-        return cls(typed, table, counts, am.get(Liveness(), alone), whole.kernels)
+        # outputs after the first are rows that are written into caches, and these are in the pool
+        first_output = replace(typed, graph=replace(typed.graph, outputs=typed.graph.outputs[:1]))
+        return cls(typed, table, counts, am.get(Liveness(), first_output), whole.kernels)
 
     def activation_bytes(self, env: Env) -> float:
         """Return the peak of live bytes without caches and states, which are in a pool."""
@@ -129,6 +136,7 @@ class Program:
         """
         has_experts = any(isinstance(k.problem, Experts) for k in self.table.kernels)
         table = KernelTable(self.table.runtime, self.whole, ())
+        # without experts every step reads the same weights: one size is enough
         envs = [{"decodes": 1 << i, "context": 1} for i in range(OCTAVES if has_experts else 1)]
         return tuple(
             [weight_floor(table, value_bytes(table, Numbers(env)), machine, env) for env in envs]
@@ -157,6 +165,7 @@ class Program:
 
 
 def _amounts(kernel: Kernel, env: Env) -> tuple[float, ...]:
+    """Return what a kernel computes and moves at a set of sizes, to compare two sets."""
     w, t = kernel.work, kernel.traffic
     return tuple([evaluate(d, env) for d in (w.mac, w.alu, t.read_bytes, t.write_bytes)])
 
@@ -221,6 +230,7 @@ def estimated_parts(
     Kernels of all parts run in their order in the pass, so that each finds in the caches of the GPU
     what those before it left there.
     """
+    # the order of the pass, which decides what a kernel finds in the caches
     wanted = sorted(i for part in parts for i in part)
     if not wanted:
         return [[KernelCost(*[0.0] * 5)] * len(envs) for _ in parts]
@@ -232,6 +242,7 @@ def estimated_parts(
     every = tuple([env for env in envs for _ in wanted])
     side_by_side = RooflineTable(machine, kernels, 0.0, envs[0], envs=every)
     estimates = in_run(Execution(side_by_side, table, framework=framework))
+    # estimates are one flat list: all wanted kernels of the first size, then of the next
     position = {index: at for at, index in enumerate(wanted)}
 
     def summed(part: Sequence[int], first: int) -> KernelCost:
@@ -259,6 +270,7 @@ def _summed(
     # in the order of the fields of `KernelCost`
     sums, sheet = [0.0] * 5, Sheet(machine)
     for b, e, n in zip(bound, each, counts, strict=True):
+        # quantiles are added too: errors of one predictor go the same way
         energy = energy_of(b, e.time, e.idle_s, sheet)
         energy_j = energy.energy_j if energy is not None else math.nan
         values = (e.time_s, e.summed.low, e.summed.high, e.floor_s, energy_j)

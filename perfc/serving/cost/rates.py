@@ -1,4 +1,4 @@
-"""Rates that kernels of an engine's version do not exceed on the GPUs of one vendor.
+"""Limit kernels to the rates of an engine's version on the GPUs of one vendor.
 
 Predictors of kernels know today's libraries on NVIDIA GPUs. Older engines and other vendors' GPUs
 ran slower kernels, whose rates were fitted to published batches (``constants.toml``).
@@ -65,6 +65,7 @@ class KernelRates:
 PLATFORMS = {AMD: "rocm", "Apple": "metal"}
 """Names of constants by vendor, of other vendors ``cuda``."""
 ANY = KernelRates()
+"""Rates that limit nothing: estimates are used as they are."""
 _FITTED = constants_next_to(__file__)
 
 
@@ -88,13 +89,17 @@ def rates_of(
     if fitted is None:
         return ANY
     result = KernelRates(**fitted.by_name)
+    # only K-quants have packed scales, whose unpacking limits a matmul
     if not weights.value.endswith("_k"):
         result = replace(result, unpacked=math.inf)
+    # what follows is about paged attention, which has a rate for vLLM on AMD only
     if math.isinf(result.paged_elements):
         return result
+    # no version means the newest, whose kernels the predictors know
     if not () < numbers_of(version) <= EARLY:
         return ANY
     longest = min(positions or CAPTURED, CAPTURED)
+    # the scores of one workgroup fill this much shared memory: fewer fit for longer sequences
     workgroups = Sheet(machine).shared_memory_bytes // (SCORE_BYTES * longest)
     return replace(result, paged_elements=result.paged_elements * max(workgroups, 1))
 
@@ -118,6 +123,7 @@ def limited(
     for matmuls, other, env in zip(*parts, envs, strict=True):
         each_s = [program.counts[i] * _least_s(kernels[i], env, machine, rates) for i in products]
         more_s = math.fsum(each_s) - matmuls.time_s
+        # a share replaces the estimate also where it is faster
         slowed = longer(sooner(matmuls, -more_s if rates.share else 0.0), more_s)
         result.append(slowed + other)
     return result
@@ -126,16 +132,16 @@ def limited(
 def _least_s(kernel: Kernel, env: Env, machine: Machine, rates: KernelRates) -> float:
     """Return the least time of one matmul."""
     at, sheet = Numbers(env), Sheet(machine)
-    per_s, read = sheet.clock_hz * sheet.sm_count, weight_bytes(kernel, at)
+    clocks_per_s, read_bytes = sheet.clock_hz * sheet.sm_count, weight_bytes(kernel, at)
     macs = rates.macs if multiplies_halves(kernel) else rates.packed_macs
-    rated = rates.share * sheet.device_bytes_per_s or math.inf
+    memory_bytes_per_s = rates.share * sheet.device_bytes_per_s or math.inf
     problem = kernel.problem
     assert isinstance(problem, Product)
     return max(
-        at(kernel.work.mac) / (macs * per_s),
-        read / (rates.weight_bytes * per_s),
-        at(problem.n) * at(problem.k) / (rates.unpacked * per_s),
-        read / rated,
+        at(kernel.work.mac) / (macs * clocks_per_s),
+        read_bytes / (rates.weight_bytes * clocks_per_s),
+        at(problem.n) * at(problem.k) / (rates.unpacked * clocks_per_s),
+        read_bytes / memory_bytes_per_s,
     )
 
 
@@ -166,6 +172,7 @@ def attended(
         at, paged_s, serial_s = Numbers(env), 0.0, 0.0
         for count, problem in attentions(program, wanted):
             heads = at(problem.heads)
+            # with fewer workgroups the context is split, and the estimate holds
             if at(problem.batch) * heads > UNSPLIT:
                 paged_s += count * cached_elements(problem, at) * heads / per_s
             if heads > at(problem.kv_heads):

@@ -1,7 +1,7 @@
 """Cost of a stage of a model in one engine step, at any mix of prompts and decodes.
 
 The model is lowered and fused once. Its kernels are estimated on grids of sizes, a whole grid at
-once and equivalent kernels once; a step of any size is interpolated.
+once and equivalent kernels once; a step of any size is interpolated. `StepCost` adds the stages.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from .memory import MemoryDemand, caches_of, held_bytes
 from .program import Env, KernelCost, Passes, Program, estimated_parts, passes_of
 from .rates import ANY, KernelRates, attended, limited
 
-TOKENS = octaves(1, 16384, between=16)
-SEQUENCES = octaves(1, 4096, step=4)
-DECODES = octaves(1, 4096, between=64)
-CONTEXTS = octaves(128, 1 << 17)
-PROMPTS = octaves(1, 64, step=8)
-LENGTHS = octaves(32, 16384)
-PASTS = octaves(NEAR, 1 << 17)
+TOKENS = octaves(1, 16384, between=16)  # tokens of a step with prompts
+SEQUENCES = octaves(1, 4096, step=4)  # sequences of which a step computes scores
+DECODES = octaves(1, 4096, between=64)  # decoding sequences
+CONTEXTS = octaves(128, 1 << 17)  # mean context of decoding sequences
+PROMPTS = octaves(1, 64, step=8)  # chunks of prompts in a step
+LENGTHS = octaves(32, 16384)  # mean tokens of a chunk
+PASTS = octaves(NEAR, 1 << 17)  # mean cached tokens before a chunk, plus `NEAR`
 TIMES = frozenset({"time_s", "low_s", "high_s"})
 """Quantities that a joint kernel has on its own."""
 
@@ -111,16 +111,17 @@ class StageCost:
             kernels += self.decode_context.at(quantity, decodes, context)
             exchanges = self.decode_exchanges
         else:
-            past = sum([c.context for c in chunks]) / count
+            mean_past = sum([c.context for c in chunks]) / count  # chunks count as equal ones
             kernels = self.prompt_tokens.at(quantity, tokens + decodes)
             kernels += self.heads.at(quantity, count + decodes)
-            sizes = count, tokens / count, past + NEAR
+            sizes = count, tokens / count, mean_past + NEAR
             if not decodes:
                 kernels += self.prompt_context.at(quantity, *sizes)
             else:
                 kernels += self.mixed_context(quantity, *sizes, decodes, context)
             exchanges = self.prompt_exchanges
         if quantity == "floor_s":
+            # the floor of the next smaller power of two holds: more tokens read no less
             octave = (tokens + decodes).bit_length() - 1
             least_s = self.weights_floors_s[max(0, min(octave, len(self.weights_floors_s) - 1))]
             kernels = max(kernels, least_s)
@@ -143,6 +144,7 @@ class StageCost:
         separate += self.decode_context.at(quantity, decodes, context)
         if quantity not in TIMES or self.joint is None:
             return separate
+        # errors of the ratio must not lead below the separate lower bounds
         joint = separate * self.joint_ratio(count, length, past, decodes, context)
         floor = self.prompt_context.at("floor_s", count, length, past)
         return max(joint, floor + self.decode_context.at("floor_s", decodes, context))
@@ -174,6 +176,7 @@ class StageCost:
     def _of_decode(self) -> tuple[list[int], list[int], list[int]]:
         """Return the kernels of a decode step: those of the cache, collectives, and the others."""
         program = self.passes.decode
+        # a kernel reads the cache if a longer context changes its work; any two lengths show it
         at = {"decodes": 3, "context": 4096}
         seen = program.differ(at, {**at, "context": 5000})
         # if a window is full, a longer context changes nothing
@@ -185,6 +188,7 @@ class StageCost:
     def _of_prompts(self) -> tuple[list[int], list[int], list[int], list[int]]:
         """Return indices of prefill kernels: context readers, collectives, heads, the others."""
         program = self.passes.prefill
+        # groups follow from which sizes change the work of a kernel; the sizes are arbitrary
         at = {"batch": 4, "seq": 512, "past": 4096}
         every = range(len(program.counts))
         of_length = program.differ(at, {**at, "seq": 1024})
@@ -237,9 +241,10 @@ class StageCost:
         return self._decode(self._of_decode[1])
 
     def _decode(self, wanted: Sequence[int]) -> Surface:
-        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]
+        envs = [{"decodes": int(n), "context": 1024} for n in DECODES]  # any context serves
         how = self.machine, self.framework, self.rates
         costs = limited(self.passes.decode, wanted, envs, *how)
+        # from the largest step down: a step never takes longer than a padded larger one
         return Surface.of((DECODES,), [*accumulate(reversed(costs), _padded)][::-1])
 
     @cached_property
@@ -325,6 +330,7 @@ class StageCost:
         """
         decode, prefill = self.passes.decode, self.passes.prefill
         scores = score_bytes(prefill, tokens, min(budget, tokens), self.kind)
+        # scores lie where attention runs: in host memory if the host attends
         live = (
             prefill.activation_bytes({"batch": 1, "seq": budget, "past": 0})
             + budget * self.held_bytes

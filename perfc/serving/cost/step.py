@@ -26,7 +26,7 @@ COPIED = 32
 there; with fewer tokens the host multiplies:
 ggml-cuda.cu, ``offload_op``; ggml-backend.cpp, ``ggml_backend_sched_compute_splits``."""
 EVERY = 1 << 30
-"""Tokens of a step, so many that each expert has some."""
+"""A number of tokens so large that each expert gets some."""
 
 
 class StepCost:
@@ -78,11 +78,11 @@ class StepCost:
         bits = bits_of(precision.cached.code)
         rereads = rereads_of(model, runtime, version, bits, machine, longest)
         # the grids of a model without chunked attention are the same for every length
-        known = longest if attends_in_chunks(model) else 0
+        length_limit = longest if attends_in_chunks(model) else 0
         # stages by their number, with how often each counts: the first has the embedding, the last
         # has the head, those between are equal
         middle, last = {1: depth - 2} if depth > 2 else {}, {depth - 1: 1} if depth > 1 else {}
-        chosen = {0: 1, **middle, **last}
+        stage_counts = {0: 1, **middle, **last}
         table, path = of_version(table_of(runtime), numbers_of(version)).name, str(machine.path)
         how = model, precision, parallel, table
         rates = rates_of(runtime, version, machine, model.max_positions, precision.weights)
@@ -91,32 +91,33 @@ class StepCost:
                 (
                     stage_cost(
                         *how,
-                        i,
+                        stage,
                         path,
                         framework,
                         rereads=rereads,
-                        longest=known,
+                        longest=length_limit,
                         rates=rates,
                         rules=rules,
                     ),
-                    n,
+                    count,
                 )
-                for i, n in chosen.items()
+                for stage, count in stage_counts.items()
             ]
         )
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """Return the seconds of a step, as `Clock` requires."""
         depth = 1.0
-        # later chunks of one prompt follow one another through all stages at once: one leaves the
+        # later chunks of one prompt follow one another through all stages at once; one leaves the
         # pipeline in each stage's time
         if self.overlaps and chunks and not decodes and chunks[0].context:
             depth = math.fsum([n for _, n in self.stages])
         if chunks and all(c.tokens == 1 for c in chunks):
-            # kernels of single tokens are those of decoding
-            seen = decodes * context + sum([c.context for c in chunks])
+            # kernels of single tokens are those of decoding: such chunks count as decodes, with the
+            # mean context of both
+            read_tokens = decodes * context + sum([c.context for c in chunks])
             decodes += len(chunks)
-            chunks, context = (), seen / decodes
+            chunks, context = (), read_tokens / decodes
         return self._step_s(chunks, decodes, context) / depth
 
     def _step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
@@ -124,6 +125,7 @@ class StepCost:
         parts = self.launched(self.parts("time_s", chunks, decodes, context), chunks, decodes)
         step_s = self.law.step(parts.kernels, parts.exchanges, len(chunks), decodes)
         step_s += self.offloaded_s(decodes + sum([c.tokens for c in chunks]))
+        # the floor is looked up only where it can matter: most steps take longer than their kernels
         if step_s >= parts.kernels + parts.exchanges:
             return step_s
         # the law multiplies kernels by a fitted factor: one below 1 holds only down to their bounds
@@ -144,6 +146,7 @@ class StepCost:
         if self.on_host:
             return self.hosted_s * chosen / every * (self.on_host if tokens < COPIED else 1.0)
         unread = every - chosen
+        # `hosted_s` is for whatever part of the weights lies there; the share unread is of all
         return self.hosted_s * (1 - unread / float(evaluate(program.liveness.weight_bytes, {})))
 
     def launches(self, chunks: Sequence[Chunk], decodes: int) -> int:
@@ -160,6 +163,7 @@ class StepCost:
     def launched(self, parts: Parts, chunks: Sequence[Chunk], decodes: int) -> Parts:
         """Return the times of a step, not shorter than the host takes to launch its kernels."""
         host_s = self.law.launch_s * self.launches(chunks, decodes)
+        # the host launches ahead while kernels run: the longer of the two counts, not the sum
         return Parts(max(parts.kernels, host_s - parts.exchanges), parts.exchanges)
 
     def parts(self, quantity: str, chunks: Sequence[Chunk], decodes: int, context: float) -> Parts:
@@ -176,6 +180,7 @@ class StepCost:
         """Return the memory demand of the fullest rank; arguments as for a stage."""
         each = [s.demand(tokens, budget, sequences) for s, _ in self.stages]
         fullest = max(each, key=lambda demand: demand.kv_bytes)
+        # the largest of each number over all stages; the caches follow the stage with most of them
         numbers = [astuple(replace(demand, caches=()))[:-1] for demand in each]
         weights, cached, states, live, hosted = map(max, zip(*numbers, strict=True))
         return MemoryDemand(weights, cached, states, live, hosted, fullest.caches)

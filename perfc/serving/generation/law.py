@@ -1,4 +1,4 @@
-"""Predicts a generation from the sums of its kernels, fitted to published generations.
+"""Predict the time of a generation from the sums of its kernels, fitted to published generations.
 
 ``T = Σ calls · max(Σ kernels + (factor - 1) · Σ fused attention, launch · kernels)``. diffusers
 runs PyTorch operator by operator. Its fused attention is FlashAttention-2, also on architectures
@@ -17,6 +17,7 @@ from perfc.ir import record
 from perfc.machine import Machine
 
 FILE = Path(__file__).with_suffix(".toml")
+"""The shipped fit, next to this file."""
 
 
 @record
@@ -82,6 +83,7 @@ class Law:
             launches: number of kernel launches.
             machine: the target.
         """
+        # the part beyond 1 is added, as the sum has the attention once
         slower_s = (self.factor(machine) - 1) * attention_s
         return max(kernels_s + slower_s, self.launch_s * launches)
 
@@ -99,6 +101,7 @@ class Law:
             batch: pictures.
             machine: where.
         """
+        # one unknown part makes the sum unknown
         known_j = [joules for joules in parts_j if joules is not None]
         if len(known_j) < len(parts_j):
             return None
@@ -114,5 +117,5 @@ def architecture(machine: Machine) -> str:
 
 @cache
 def law() -> Law:
-    """Return the shipped one. Made by ``benchmarks/diffusion.py``."""
+    """Return the shipped fit, which ``benchmarks/diffusion.py`` wrote."""
     return Law(**tomllib.loads(FILE.read_text(encoding="utf-8")))

@@ -1,4 +1,8 @@
-"""Python interface to generation with a diffusion model on one device."""
+"""Python interface to generation with a diffusion model on one device.
+
+`diffusion` reads a pipeline of diffusers, estimates each of its parts and returns a report of time,
+energy and memory of one batch.
+"""
 
 from __future__ import annotations
 
@@ -197,10 +201,12 @@ def views(
     latent = latent_of(pipeline, picture)
     for part in pipeline.parts:
         match part.role:
+            # the prompt is encoded once, and an empty one if guided
             case PartRole.PROMPT:
                 calls, each = 1 + guided, batch
             case PartRole.DECODER:
                 calls, each = batch, 1
+            # some pipelines denoise with and without the prompt in one call of twice the batch
             case PartRole.DENOISER if denoiser_of(part).is_doubled:
                 calls, each = steps, batch * (1 + guided)
             case PartRole.DENOISER:
@@ -242,10 +248,12 @@ def viewed(
     ]
     attention_s = math.fsum([time_s for _, time_s in of_attention])
     call_s = max(fit.call_s(table.kernels_s, attention_s, launches, machine), floor_s)
+    # the same mean power over the corrected time
     energy = None if table.energy is None else table.energy.power_w * call_s * calls
-    inside = {v for kernel, _ in of_attention for node in kernel.nodes for v in node.results}
-    inside -= {v for kernel, _ in of_attention for v in kernel.writes}
-    activations, _ = report.liveness.peak(report.env, inside)
+    # scores inside fused attention are never in memory, only its results are
+    fused_values = {v for kernel, _ in of_attention for node in kernel.nodes for v in node.results}
+    fused_values -= {v for kernel, _ in of_attention for v in kernel.writes}
+    activations, _ = report.liveness.peak(report.env, fused_values)
     stored = int(evaluate(report.weight_bytes, report.env))
     return PartView(
         part.name,

@@ -1,4 +1,4 @@
-"""A generation as a document that people read."""
+"""Lay out a generation as a document that ``perfc diffusion`` prints."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ def document(r: GenerationReport) -> Document:
     title = f"{r.model} on {r.target} · {batch_text(r)}"
     notes = [Note(n) for n in r.notes]
     if not r.fits:
+        # first, as the figures below hold only if it fits
         notes.insert(0, Note("does not fit: parts have to be moved away in turn", is_warning=True))
     answer = Section("answer", "a batch", (Facts(tuple(delivered(r))),))
     return Document(title, (answer, Section("parts", "where the time goes", (parts(r), *notes))))

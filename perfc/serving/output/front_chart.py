@@ -1,4 +1,4 @@
-"""Settings of a search as dots of a chart of cost against time per token."""
+"""Return the settings of a search as dots of the chart of cost against time per token."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Dot:
 
 
 def _words(weights: str, ranks: int, expert: int, users: int) -> str:
+    """Return the label of a setting."""
     experts = f", ep {expert}" if expert > 1 else ""
     label = f"{weights or 'published'} weights, {plural(ranks, 'GPU')}"
     return f"{label}{experts}, {plural(users, 'user')}"
@@ -57,5 +58,6 @@ def dots_of(result: SearchResult) -> list[Dot]:
     if not best:
         return best
     slowest, dearest = max(d.time_s for d in best), max(d.cost for d in best)
+    # one slow or expensive setting would squeeze the front into a corner
     near = [d for d in others if d.time_s < FAR * slowest and 0 < d.cost < FAR * dearest]
     return [*near, *best]

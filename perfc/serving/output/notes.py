@@ -1,4 +1,7 @@
-"""Notes of a serving report: what its reader must know in addition to the numbers."""
+"""Write the notes of a serving report: what its reader must know in addition to the numbers.
+
+`service.py` calls these functions once an engine and its simulated run are known.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,7 @@ def wide_notes(engine: Engine, ttft: IntervalFactors, tpot: IntervalFactors) -> 
     of_law = (ttft, law.ttft_low, law.ttft_high), (tpot, law.tpot_low, law.tpot_high)
     for name, (band, low, high) in zip(("to first", "per output"), of_law, strict=True):
         if band.is_unknown:
+            # the host model alone may be too wide; otherwise the kernels are the reason
             is_spread = high > WIDEST * low
             why = f"measured runs of {engine.runtime} differ so much"
             if not is_spread:
@@ -57,6 +61,7 @@ def _unmeasured(engine: Engine) -> tuple[str, ...]:
     law, version = engine.law, engine.version
     if law.is_of(version):
         return ()
+    # the later assignments are the more specific reasons
     nearest = "no version was measured"
     if law.rows:
         nearest = "the measurements behind its host overhead state no version"
@@ -97,6 +102,7 @@ def starting_notes(engine: Engine, longest: int | None, fitting: int) -> tuple[s
         notes += (f"{size_text(held)} in host memory: {time_text(one_s)}{until} a step",)
     if kind.host:
         notes += (f"keys and values in the memory of {kind.host}, which attends",)
+    # the budget was raised because a step must hold the largest image whole
     if least < raised == kind.token_budget:
         notes += (f"--token-budget {raised}, as an image or video of {least:,} tokens",)
     if longest is None and kind.checks_longest and 0 < fitting < model.context:
@@ -131,24 +137,26 @@ def _unrecorded(engine: Engine, run: SimulatedRun) -> tuple[str, ...]:
 def _standing(engine: Engine) -> tuple[str, ...]:
     """Return the notes that hold for an engine under any load."""
     law, vendor = engine.law, engine.machine.vendor
-    stranger = runs_elsewhere(runtime(engine.runtime), engine.machine)
-    read = {OF_IMAGES} if engine.images else set()
-    left_out = [part for part in engine.model.left_out if part not in read]
-    notes = [stranger] if stranger else []
+    platform_note = runs_elsewhere(runtime(engine.runtime), engine.machine)
+    read_parts = {OF_IMAGES} if engine.images else set()
+    left_out = [part for part in engine.model.left_out if part not in read_parts]
+    notes = [platform_note] if platform_note else []
     for stack in engine.model.encoders:
         tokens = tokens_of(stack, 1, engine.model.source).length
-        held = size_text(engine.memory(1, 1).demand.state_bytes)
-        notes.append(f"the encoder reads {tokens:,} tokens of a request once: keys of {held}")
+        # keys of the encoder are stored as a state of fixed size
+        key_bytes = size_text(engine.memory(1, 1).demand.state_bytes)
+        notes.append(f"the encoder reads {tokens:,} tokens of a request once: keys of {key_bytes}")
     assumed = engine.model.assumption
     notes += [f"{part} is not counted" for part in left_out if part != assumed]
     notes += [f"confidence low: {assumed} (--like FAMILY for another)"] if assumed else []
+    # a model stored in bf16 that runs in another 16-bit type
     is_changed = precision_of(engine.model.dtype, None).half is not engine.precision.half
-    if is_changed and (whose := _lacking(engine, "bf16")):
-        notes.append(f"{whose} has no bf16: computed in f16")
+    if is_changed and (lacking_name := _lacking(engine, "bf16")):
+        notes.append(f"{lacking_name} has no bf16: computed in f16")
     stored = engine.precision.weights, engine.precision.of_experts
     for form, narrow in STAND_INS.items():
-        if form in stored and (whose := _lacking(engine, narrow)):
-            notes.append(f"{whose} has no {narrow}: {form.value} weights are widened")
+        if form in stored and (lacking_name := _lacking(engine, narrow)):
+            notes.append(f"{lacking_name} has no {narrow}: {form.value} weights are widened")
     cached = engine.precision.cached
     if cached in EMULATION_OPS and not engine.machine.takes(cached.code):
         notes.append(

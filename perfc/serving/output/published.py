@@ -1,4 +1,4 @@
-"""Predictions of published predictors for a language model: throughput, memory and energy.
+"""Ask published predictors of language models for throughput, memory and energy.
 
 Predictors are plug-ins: modules of the entry-point group `GROUP` with a function ``predict``.
 """

@@ -63,6 +63,7 @@ def lead(known: Sequence[PublishedPrediction]) -> list[str]:
 
     sides = [(p.predictor, rows_of(p)) for p in known]
     lines = []
+    # all predictions have the same quantities in the same order: `rows_of`
     for i, row in enumerate(sides[0][1]):
         each = [(who, rows[i].value) for who, rows in sides]
         values = [f"{who} {quantity(v.value, row.unit) if v else 'none'}" for who, v in each]

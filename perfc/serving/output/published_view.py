@@ -1,4 +1,4 @@
-"""Documents of published predictors' answers for a language model, alone and next to perfc's."""
+"""Lay out answers of published predictors for a language model, alone and next to perfc's."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ def carbon(p: PublishedPrediction, grid: Region) -> QuantityRow:
     energy, each_g = p.energy_j_per_token, grid.carbon_g(MILLION)
 
     def grams(each_j: float) -> float:
+        # the grid's intensity has no more than three digits
         return float(f"{each_j * each_g:.3g}")
 
     value = energy and QuantityPrediction(
@@ -124,6 +125,7 @@ def compared(known: Sequence[PublishedPrediction], grid: Region) -> Table:
 
 
 def _label(row: QuantityRow) -> str:
+    """Return the name of a quantity with what it counts."""
     return " ".join(filter(None, (row.name, row.per)))
 
 

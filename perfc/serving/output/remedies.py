@@ -1,4 +1,7 @@
-"""Changes with which a model would fit in memory: more ranks, smaller weights, smaller steps."""
+"""Suggest changes with which a model would fit: more ranks, smaller weights, smaller steps.
+
+Each generator yields option text and changed engine, the smallest change first.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,7 @@ def _more_ranks(engine: Engine) -> Iterator[tuple[str, Engine]]:
 def _smaller_weights(engine: Engine) -> Iterator[tuple[str, Engine]]:
     for form in FORMATS:
         if form.bits < engine.precision.weights.bits:
+            # the stored sizes of a file do not apply to another format
             smaller = replace(engine.precision, weights=form, stored=None)
             precision = run_in(smaller, engine.machine, engine.kind)
             yield f"--dtype {form.value}", replace(engine, precision=precision)

@@ -1,4 +1,7 @@
-"""Report of a model that is served on GPUs under a load."""
+"""Report of a model that is served on GPUs under a load: what ``perfc.llm`` returns.
+
+The fields are also those of the JSON document, in this order.
+"""
 
 from __future__ import annotations
 
@@ -179,6 +182,7 @@ class ServingReport:
         spent, rate, step = self.expenses, self.throughput, self.prompt
         if spent is None or rate is None or step is None or spent.price_per_million is None:
             return None
+        # price of a million tokens times tokens per second: a million GPU-seconds
         per_gpu_s = spent.price_per_million * rate.output_tokens_per_s_per_gpu
         return per_gpu_s * step.time_s * self.parallel.tensor / step.tokens
 

@@ -62,6 +62,7 @@ def search_page(search: SearchResult) -> str:
 def step(view: StepView) -> Json:
     """Return the bar of one step, as long as the sum of its rounded parts."""
     parts = [(text(p.what), number(p.time_s) or 0.0) for p in view.parts]
+    # the bar must end where its parts end; 12 digits are picoseconds
     whole = round(math.fsum(time_s for _, time_s in parts), 12) if parts else number(view.time_s)
     return {
         "what": text(view.what),
@@ -82,7 +83,7 @@ def payload(report: ServingReport) -> Json:
 
 
 def latencies(report: ServingReport) -> list[Json]:
-    """Yield means, percentiles and intervals, in the order of the table."""
+    """Return means, percentiles and intervals, in the order of the table."""
     latency = report.latencies
     if latency is None:
         return []
@@ -117,6 +118,7 @@ def memory(m: MemoryView) -> list[list[object]]:
         ("contexts and graphs", m.overhead_bytes),
         (m.pool_name, max(m.pool_bytes, 0.0)),
     ]
+    # an engine takes a share of the memory; a model that does not fit leaves no rest
     rest = m.capacity_bytes - sum(size for _, size in parts)
     return [[name, number(size)] for name, size in (*parts, ("unused", max(rest, 0.0)))]
 

@@ -1,4 +1,4 @@
-"""Predictions of perfc itself for the runs of published predictors, from kernels."""
+"""Predict the runs of published predictors by perfc itself, for a comparison next to theirs."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def of_load(run: ModelRun) -> PublishedPrediction:
     from ..options import ServingOptions
     from ..service import engine_of, llm
 
-    divided = replace(run.parallel, data=run.engines)
+    parallel = replace(run.parallel, data=run.engines)
     options = ServingOptions(
         runtime=run.runtime or SERVING_DEFAULT,
         runtime_version=run.version,
         dtype=run.weights,
         kv_dtype=run.cache,
-        parallel=divided,
+        parallel=parallel,
         isl=run.isl,
         osl=run.osl,
         concurrency=run.batch,
@@ -63,10 +63,10 @@ def of_load(run: ModelRun) -> PublishedPrediction:
         energy = exact(report.expenses.energy_j_per_token, basis)
     if report.gpus == 1:
         plan = engine_of(run.model, run.target, options).memory(run.isl, run.osl)
-        need = plan.demand
-        each = need.kv_bytes * (run.isl + run.osl) + need.state_bytes
+        demand = plan.demand
+        sequence_bytes = demand.kv_bytes * (run.isl + run.osl) + demand.state_bytes
         memory = exact(
-            need.weight_bytes + need.activation_bytes + run.batch * each,
+            demand.weight_bytes + demand.activation_bytes + run.batch * sequence_bytes,
             "weights, activations, keys and values of the batch",
             () if report.fits else ("there is no memory for even one request",),
         )
@@ -79,12 +79,14 @@ def of_pass(run: ModelRun) -> PublishedPrediction:
     Raises:
         PerfcError: as ``perfc.analyze``.
     """
+    # one analysis, cached, serves all batches of a chart
     report = analyzed(replace(run, batch=1)).at(batch=run.batch)
     table, tokens, basis = report.prediction, run.batch * run.isl, f"kernels of {PASS_RUNTIME}"
     time, energy = table.total.time, table.energy
     return predicted(
         run,
         f"perfc analyze --runtime {PASS_RUNTIME}",
+        # a rate: the longest time is the lower end
         QuantityPrediction(tokens / time.mid, tokens / time.high, tokens / time.low, basis),
         exact(report.footprint.allocated_bytes, "weights and activations"),
         None
@@ -157,4 +159,5 @@ def along_batch(
         try:
             yield answer if batch == run.batch else predict(replace(run, batch=batch))
         except PerfcError:
+            # a batch that does not fit leaves a gap in the line
             continue

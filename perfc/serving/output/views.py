@@ -1,4 +1,4 @@
-"""Serving reports and search results as documents to print."""
+"""Lay out serving reports and search results as documents, for text, tables and pages."""
 
 from __future__ import annotations
 
@@ -137,6 +137,7 @@ def _delivered(r: ServingReport) -> Iterator[Fact]:
     if r.batch is not None and r.tpot_band is not None:
         b = r.batch
         ends = _range(b.time_s, r.tpot_band)
+        # the same tokens in a longer batch are the lower end of the rate
         if not r.tpot_band.is_unknown:
             all_tokens = rate.output_tokens_per_s * b.time_s
             words += f", {all_tokens / b.high_s:,.0f} to {all_tokens / b.low_s:,.0f}"
@@ -198,6 +199,7 @@ def _certainty(view: SimulationView, load: Load) -> str:
 
 
 def _memory(r: ServingReport) -> Iterator[Fact]:
+    """Yield the parts of a GPU's memory: weights, activations with overhead, and the pool."""
     m = r.memory
     whole = size_text(m.capacity_bytes)
     counts = f"of {whole}; {r.parameters / 1e9:,.4g} billion parameters"
@@ -273,6 +275,7 @@ FRONT = (
 
 def _degrees(r: ServingReport) -> str:
     """Return the degrees of a fleet: ``2 · 1 · 4``, with prefill workers ``+ 2``."""
+    # a fleet divides by tensors only: the rest of its GPUs computes prompts
     prefill = r.gpus - r.engines * r.parallel.tensor
     engines = f"{r.parallel.tensor} · {r.parallel.expert} · {r.engines}"
     return f"{engines} + {prefill}" if prefill else engines
@@ -309,6 +312,7 @@ FLEET = (
     Column(
         "per_hour",
         "per hour",
+        # per million tokens times tokens per second: 3600 / 1e6 for an hour
         cell=with_price(lambda p, r: f"{p * r.throughput.output_tokens_per_s * 3.6e-3:.3g}"),
     ),
     Column(

@@ -1,4 +1,7 @@
-"""Requests and their arrival times: a closed loop or a rate."""
+"""Draw requests and their arrival times: a closed loop of users, or a rate.
+
+`steady_state.py` asks for more and more requests of one seed until its means are steady.
+"""
 
 from __future__ import annotations
 
@@ -86,23 +89,26 @@ def drawn_workload(
     """
     # two generators, so that hits of the cache do not change the lengths
     draw, hits = random.Random(seed), random.Random(seed + 1)
-    counted = lengths.drawn(count, seed) if lengths else ()
+    drawn_lengths = lengths.drawn(count, seed) if lengths else ()
     requests: list[Request] = []
     at_s = 0.0
     for i in range(count):
-        read, wrote = (
-            counted[i]
-            if counted
+        prompt_tokens, answer_tokens = (
+            drawn_lengths[i]
+            if drawn_lengths
             else (
                 max(1, round(length * (1 - spread * draw.random()))) if spread else length
                 for length in (isl, osl)
             )
         )
         if is_staggered and i < concurrency:
-            wrote = max(1, round(wrote * (i + 0.5) / concurrency))
+            # the rest of an answer is evenly distributed over users
+            answer_tokens = max(1, round(answer_tokens * (i + 0.5) / concurrency))
         # the last token of a prompt is computed in any case: the answer begins with its result
-        held_tokens = min(cached, read - 1) if hits.random() < cached_share else 0
-        prefix = PREFIX if held_tokens else None
-        requests.append(Request(at_s, read, wrote, held_tokens, prefix, held_tokens))
+        cached_tokens = min(cached, prompt_tokens - 1) if hits.random() < cached_share else 0
+        prefix = PREFIX if cached_tokens else None
+        requests.append(
+            Request(at_s, prompt_tokens, answer_tokens, cached_tokens, prefix, cached_tokens)
+        )
         at_s += draw.expovariate(rate) if rate else 0.0
     return Workload(tuple(requests), concurrency)

@@ -1,4 +1,7 @@
-"""Times of a closed loop in its steady state, by the mean of its steps, without simulation."""
+"""Estimate times of a closed loop in its steady state from mean steps, without simulation.
+
+The search calls `steady_times` for hundreds of settings, too many to simulate.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from .load import Load
 from .scheduler import Chunk
 
 StepSeconds: TypeAlias = Callable[[Sequence[Chunk], int, float], float]
+"""Seconds of a step by its chunks, decodes and their mean context."""
 
 
 def by_rooflines(engine: Engine) -> StepSeconds:
@@ -22,6 +26,7 @@ def by_rooflines(engine: Engine) -> StepSeconds:
 
     def step_s(chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         program, sizes = passes.decode, {"decodes": decodes, "context": int(context)}
+        # chunks of a step are equal here; decodes next to them are left out, so the bound holds
         for chunk in chunks[:1]:
             program = passes.prefill
             sizes = {"batch": len(chunks), "seq": int(chunk.tokens), "past": int(chunk.context)}
@@ -38,6 +43,7 @@ def steady_times(
     Prompts arrive evenly; each is split into chunks that fill the budget left by the decodes. Where
     more than one chunk comes for each token of an answer, several share a step.
     """
+    # sequences are at all places of their answers: half of one on average
     context = load.isl + load.osl / 2
     decode_s = step_s((), users, context)
     held = load.mean_cached_tokens
@@ -50,12 +56,16 @@ def steady_times(
     steps = max(users - 1, 0) * chunks
     together = max(1, min(math.ceil(steps / load.osl), int(free_tokens // chunk)))
     steps /= together
+    # the mean chunk has half of the prompt's other chunks before it
     one = Chunk(chunk, held + (prompt - chunk) // 2)
     mixed_s = step_s((one,) * together, 0 if is_prompts_first else users, context)
+    # prompts first: decodes pause in steps with prompts; else such a step decodes as well
     if is_prompts_first:
         cycle_s = load.osl * decode_s + steps * mixed_s
     else:
         cycle_s = max(load.osl - steps, 0) * decode_s + steps * mixed_s
     tpot_s = cycle_s / load.osl
+    # a prompt waits as in an M/D/1 queue, share / (2 (1 - share)) of its service time; 0.95 bounds
+    # the wait near saturation
     load_share = min(steps * mixed_s / cycle_s, 0.95) if cycle_s else 0.0
     return chunks * mixed_s * (1 + load_share / (2 * (1 - load_share)) / together), tpot_s

@@ -1,4 +1,4 @@
-"""Warm-up and confidence of the mean of a simulated series.
+"""Find the warm-up of a simulated series and the confidence interval of its mean.
 
 Sources: White, An effective truncation heuristic for bias reduction in simulation output
 (Simulation 69, 1997), for MSER; Schmeiser, Batch size effects in the analysis of simulation output
@@ -54,10 +54,11 @@ def warm_up(values: Sequence[float]) -> int:
     means = batch_means(values, MSER_BATCH)
     total = squares = 0.0
     scores: list[float] = []
-    for left, mean in enumerate(reversed(means), 1):
+    for count, mean in enumerate(reversed(means), 1):
         total += mean
         squares += mean * mean
-        scores.append((squares - total * total / left) / left**2)
+        # MSER: squared error of the mean over what is left after truncation
+        scores.append((squares - total * total / count) / count**2)
     # the score of each truncation, starting with none; at most half of the series is left out
     allowed = scores[::-1][: len(means) // 2 + 1]
     return allowed.index(min(allowed)) * MSER_BATCH if allowed else 0
@@ -72,6 +73,7 @@ def interval(values: Sequence[float], batch: int) -> ConfidenceInterval:
     freedom = len(means) - 1
     centre = math.fsum(means) / len(means)
     variance = math.fsum([(m - centre) ** 2 for m in means]) / freedom
+    # beyond the table: the normal quantile with the first term in 1/freedom
     factor = STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.96 + 2.5 / freedom
     return ConfidenceInterval(
         mean, factor * math.sqrt(variance / len(means)) / mean if mean else 0.0

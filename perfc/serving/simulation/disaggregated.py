@@ -1,4 +1,4 @@
-"""Disaggregated prefill: some engines compute prompts, others decode."""
+"""Simulate disaggregated prefill: some engines compute prompts, others decode."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class _Decoding:
 
     def step_s(self, chunks: Sequence[Chunk], decodes: int, context: float) -> float:
         """Return the seconds of a step; prompts take no time here."""
+        # a step that only takes prompts over must not take zero time
         return self.clock.step_s((), decodes, context) if decodes else 1e-6
 
 
@@ -43,8 +44,10 @@ def simulate_disaggregated(
             hint=f"{engine.ranks} or more",
         )
     requests = workload.requests
-    mean = sum(r.input_tokens for r in requests) // len(requests)
-    cached = sum(r.cached_tokens for r in requests) // len(requests)
+    mean_prompt = sum(r.input_tokens for r in requests) // len(requests)
+    mean_cached = sum(r.cached_tokens for r in requests) // len(requests)
     # a decode engine, which computes no prompt again, takes over what its pool holds to the end
     limits = replace(limits, token_budget=MOST_TOKENS, reserves_output=True)
-    return simulate(workload, limits, _Decoding(clock), PromptQueue(engine, at_once, mean, cached))
+    return simulate(
+        workload, limits, _Decoding(clock), PromptQueue(engine, at_once, mean_prompt, mean_cached)
+    )

@@ -1,4 +1,4 @@
-"""Requests of the text log of a vLLM or SGLang server; text of prompts is not read."""
+"""Read requests from the text log of a vLLM or SGLang server; text of prompts is not read."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ TIME = re.compile(r"(?:(\d{4})-)?(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d
 """Time of a line, with or without a year and a fraction."""
 LINE = re.compile(
     r"(?P<arrival>Received request )|(?P<reply>\"POST /\S* HTTP/[\d.]+\" 200\b)"
+    # the first two are of any server, rates of vLLM, prompts and answers of SGLang
     r"|(?P<rates>Avg prompt throughput: )|(?P<prompts>Prefill batch)|(?P<answers>Decode batch)"
 )
 GENERATION = re.compile(r"/(?:completions|generate|responses|messages) HTTP")
@@ -38,6 +39,7 @@ RATES = re.compile(
 PROMPTS = re.compile(r"#new-seq: (\d{1,9}), #new-token: (\d{1,9}), #cached-token: (\d{1,9})")
 ANSWERS = re.compile(r"gen throughput \(token/s\): (\d{1,9}(?:\.\d{1,9})?)")
 TOKEN_IDS = "prompt_token_ids: ["
+"""Start of the ids of a logged prompt, of which only the number is read."""
 
 
 @mutable
@@ -68,6 +70,7 @@ class EngineLog:
 
     def read(self, line: str) -> None:
         """Count one line."""
+        # a line may have a whole prompt, in which nothing must match
         head = line[:PREFIX_CHARS]
         event = LINE.search(head)
         time = TIME.search(head, 0, event.start() if event else PREFIX_CHARS)
@@ -87,6 +90,7 @@ class EngineLog:
             case "prompts" if batch := PROMPTS.search(head):
                 self.sequences += [at_s] * min(int(batch[1]), MOST_REQUESTS + 1)
                 self.prompt_tokens += int(batch[2]) + int(batch[3])
+            # the rate is far behind the start of a decode line
             case "answers" if batch := ANSWERS.search(line[: 4 * PREFIX_CHARS]):
                 # the line states a rate: tokens follow from the time since that rank's last line
                 gap_s = max(0.0, at_s - self.decoded.get(writer, at_s))
@@ -108,23 +112,24 @@ class EngineLog:
         Raises:
             ParseError: the log has no requests, or no throughput.
         """
+        # without lines of arrivals, times of replies or of prefill batches stand for them
         arrivals = self.arrivals or [(at_s, 0) for at_s in self.replies or self.sequences]
         if not arrivals:
             hint = "start the server with --enable-log-requests, or use a scrape of /metrics"
             raise ParseError("the log has no requests", where=where, hint=hint)
-        counted = [tokens_of(lines) for lines in self.rates.values()]
-        prompts = self.prompt_tokens + sum(c[0] for c in counted)
-        outputs = self.output_tokens + sum(c[1] for c in counted)
+        rank_tokens = [tokens_of(lines) for lines in self.rates.values()]
+        prompts = self.prompt_tokens + sum(c[0] for c in rank_tokens)
+        outputs = self.output_tokens + sum(c[1] for c in rank_tokens)
         if not prompts or not outputs:
             what = f"the log has no {'output' if prompts else 'prompt'} tokens"
             raise ParseError(what, where=where, hint="it needs lines of throughput or of batches")
         # decode batches of SGLang do not count the first token of an answer
         first = 1 if self.decoded else 0
-        read, wrote = (
+        mean_input, mean_output = (
             min(max(1, round(tokens / len(arrivals)) + more), LONGEST)
             for tokens, more in ((prompts, 0), (outputs, first))
         )
-        return [Request(at_s, tokens or read, wrote) for at_s, tokens in arrivals]
+        return [Request(at_s, tokens or mean_input, mean_output) for at_s, tokens in arrivals]
 
 
 def logged(lines: Iterable[str], where: str) -> list[Request]:
@@ -157,6 +162,7 @@ def later_s(time: re.Match[str], last_s: float | None) -> float | None:
     except ValueError:
         return last_s
     at_s = (at - datetime(1970, 1, 1)).total_seconds() + float(f"0.{parts[5]}")
+    # 200 days: more than lines out of order, less than a year; the default year 2000 has 366 days
     is_next_year = year == "0" and last_s is not None and last_s - at_s > 200 * 86400
     return at_s + 366 * 86400 if is_next_year else at_s
 
@@ -177,8 +183,8 @@ def tokens_of(lines: list[tuple[float, float, float]]) -> tuple[float, float]:
     """
     gaps = [max(0.0, b[0] - a[0]) for a, b in pairwise(lines)]
     usual_s = median_low(gaps) if gaps else INTERVAL_S
-    covered = [usual_s, *[min(gap, usual_s) for gap in gaps]]
+    covered_s = [usual_s, *[min(gap, usual_s) for gap in gaps]]
     return (
-        sum(s * line[1] for s, line in zip(covered, lines, strict=True)),
-        sum(s * line[2] for s, line in zip(covered, lines, strict=True)),
+        sum(s * line[1] for s, line in zip(covered_s, lines, strict=True)),
+        sum(s * line[2] for s, line in zip(covered_s, lines, strict=True)),
     )

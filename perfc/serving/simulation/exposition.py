@@ -1,4 +1,4 @@
-"""Lengths and rate of a server's requests from its Prometheus metrics (text of ``/metrics``)."""
+"""Read lengths and rate of a server's requests from its Prometheus metrics (``/metrics``)."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ EDGE = re.compile(r"""[{,]\s*le="([^"]{1,32})\"""")
 MODEL = re.compile(r"""[{,]\s*model_name="([^"]{0,256})\"""")
 """Series of one server by model, which are added up."""
 SCRAPE_TIME = re.compile(r"#\s*(\d{9,11}(?:\.\d{1,9})?)\s*$")
+"""Comment with the Unix time of a scrape in seconds."""
 MOST_SERIES = 20_000
 """Maximum number of series of one scrape."""
 
@@ -88,6 +89,7 @@ class TokenHistogram:
         Within a bin, u^k of a uniform u has the mean 1 / (k + 1): k makes the means agree.
         """
         dice = random.Random(seed)
+        # mean = low + (high - low) / (k + 1), solved for k; 1e-9 where all are at the lower edges
         total = sum(self.counts)
         low = sum(n * e for n, e in zip(self.counts, self.edges, strict=False)) / total
         high = sum(n * e for n, e in zip(self.counts, self.edges[1:], strict=True)) / total
@@ -150,6 +152,7 @@ class Scrape:
             return
         edge = EDGE.search(series)
         at = float(edge[1]) if edge else math.nan
+        # also true for NaN, of a missing edge
         if not at >= 0:
             raise ValueError("a bucket has no edge")
         self.below[kind][at] = self.below[kind].get(at, 0.0) + value
@@ -180,11 +183,13 @@ def scraped(lines: Iterable[str], where: str) -> RequestLengths:
     for number, line in enumerate(lines, 1):
         time, metric = SCRAPE_TIME.match(line), METRIC.match(line)
         if time:
+            # only the first and the last scrape are stored
             scrapes = [*scrapes[:1], Scrape()] if scrapes[-1].series else scrapes
             scrapes[-1].time_s = float(time[1])
         if not metric:
             continue
         series, brace, rest = line.rpartition("}")
+        # labels may contain spaces: what follows the last brace is value and time
         name, *values = (series, *rest.split()) if brace else line.split()
         try:
             value = float(values[0])
@@ -194,6 +199,7 @@ def scraped(lines: Iterable[str], where: str) -> RequestLengths:
                 scrapes = [*scrapes[:1], Scrape()]
             scrapes[-1].add(metric, name, value)
             if len(values) == 2 and scrapes[-1].time_s is None:
+                # times of samples are in milliseconds
                 scrapes[-1].time_s = int(values[1]) / 1e3
         except (ValueError, IndexError, OverflowError):
             hint = 'as in vllm:request_prompt_tokens_bucket{le="100.0"} 12.0'
@@ -212,7 +218,7 @@ def _between(scrapes: list[Scrape], where: str) -> RequestLengths:
     prompts, answers = (last.since(first, kind, where) for kind in ("prompt", "generation"))
     if first.time_s is None or last.time_s is None or not first.series:
         return RequestLengths(where, prompts, answers)
-    between_s = last.time_s - first.time_s
-    if between_s <= 0:
+    elapsed_s = last.time_s - first.time_s
+    if elapsed_s <= 0:
         raise ParseError("scrapes in wrong order", where=where, hint="the earlier one first")
-    return RequestLengths(where, prompts, answers, sum(answers.counts) / between_s)
+    return RequestLengths(where, prompts, answers, sum(answers.counts) / elapsed_s)

@@ -1,4 +1,7 @@
-"""Request load of an engine: lengths, users or arrivals, and the resulting requests."""
+"""Describe the request load of an engine: lengths, users or arrivals, and the resulting requests.
+
+`llm` builds a `Load` from its options; the steady state asks it for the workload of one engine.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from .exposition import RequestLengths
 from .traces import lengths_of, traced
 
 SOME_REQUESTS = 24
-"""Number of requests of a load that gives none."""
+"""Number of requests if neither the load nor a steady state gives one."""
 USUAL_SPREAD = 0.05
 """Default spread of lengths: equal lengths would keep users in lockstep."""
 
@@ -67,6 +70,7 @@ class Load:
             return self
         lengths = lengths_of(Path(self.trace))
         if lengths is None:
+            # a trace with arrival times: users of a closed loop would be a second load
             return replace(self, concurrency=0)
         rate = self.rate or (0.0 if self.is_batch else lengths.rate)
         isl, osl = (max(1, round(h.mean)) for h in (lengths.prompts, lengths.answers))
@@ -83,6 +87,7 @@ class Load:
         """
         sizes = (("isl", self.isl, 1), ("osl", self.osl, 1), ("concurrency", self.concurrency, 0))
         for name, value, least in sizes:
+            # not isinstance: True is an int
             if type(value) is not int or not least <= value <= 1 << 24:
                 raise ParseError(
                     f"{name} = {value!r} is none", where=f"--{name}", hint=f"{least} or more"
@@ -170,6 +175,7 @@ class Load:
         """
         if self.trace:
             whole = traced(Path(self.trace))
+            # engines take requests in turn: this is the part of the first
             return Workload(whole.requests[::engines])
         count = self.requests or SOME_REQUESTS
         return drawn_workload(

@@ -1,4 +1,4 @@
-"""Latencies and throughput of a simulated load."""
+"""Compute latencies and throughput of a simulated load from the requests of its shares."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .simulate import Served, Stride
 from .steady_state import Share, Steady
 
 MILLION = 1e6
-"""Tokens that prices and emissions are of."""
+"""Number of tokens that prices and emissions refer to."""
 SHARES = 0.5, 0.9, 0.99
-"""Shares below the quantiles."""
+"""Quantiles that are reported: p50, p90 and p99."""
 
 
 @record
@@ -49,6 +49,7 @@ class Quantiles:
             return None
         values, weights = np.array(sorted(pairs)).T
         total = math.fsum(weights)
+        # the first value at which the weights reach the share; rounding may end past the last
         at = np.searchsorted(weights.cumsum(), [q * total for q in SHARES])
         each = [float(values[min(i, len(values) - 1)]) for i in at]
         return cls(math.fsum(values * weights) / total, *each)

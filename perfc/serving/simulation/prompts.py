@@ -1,4 +1,7 @@
-"""Prompts of disaggregated prefill: the queue of one decode group at the engines that compute."""
+"""Simulate the queue of one decode group at the prefill engines of disaggregated serving.
+
+`simulate` adds each arriving request and takes it back when its prompt was handed over.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ class PromptQueue:
 
     def __init__(self, engine: Engine, at_once: float, tokens: int, cached: int) -> None:
         count = max(1, round(at_once))
+        # `at_once` may be a fraction: engines are whole, and a step then has prompts of others too
         self.others, self.free = count / at_once, [0.0] * count
         self.engine, self.tokens, self.cached = engine, tokens, cached
         # whole prompts of a step
@@ -51,15 +55,20 @@ class PromptQueue:
 
     def handover_s(self) -> float:
         """Return the time to move the KV cache of a prompt."""
-        tokens, speed = self.tokens, self.engine.machine.joined_bytes_per_s(2) or LINK_BYTES_PER_S
-        held = self.engine.cost.demand(tokens, min(tokens, self.engine.kind.token_budget), 1)
-        return held.kv_bytes * tokens / speed
+        tokens, bytes_per_s = (
+            self.tokens,
+            self.engine.machine.joined_bytes_per_s(2) or LINK_BYTES_PER_S,
+        )
+        demand = self.engine.cost.demand(tokens, min(tokens, self.engine.kind.token_budget), 1)
+        return demand.kv_bytes * tokens / bytes_per_s
 
     def _batch_s(self, count: int) -> tuple[float, float]:
         """Return the time to compute ``count`` prompts and others, and when they are done."""
         prompts = count * self.others
+        # rounded first: 3.0000000001 prompts are 3
         each = min(self.most, math.ceil(round(prompts, 6)))
         step_s, steps = self.prompts_s(each), max(prompts / each, 1.0)
+        # with several steps a prompt is done in the middle one on average
         return steps * step_s, (steps + 1) / 2 * step_s + self.handover_s()
 
     def next_s(self) -> float:
@@ -75,6 +84,7 @@ class PromptQueue:
         """Return the requests whose prompts were handed over, the first one first."""
         most = max(1, int(self.most / self.others))
         while self.arrived and (start_s := max(self.free[0], self.arrived[0][0])) <= now_s:
+            # idle engines share the waiting prompts evenly
             idle = sum(at_s <= start_s for at_s in self.free)
             waiting = sum(at_s <= start_s for at_s, _ in islice(self.arrived, most * idle))
             count = math.ceil(waiting / idle)

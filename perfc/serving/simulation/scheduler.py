@@ -1,4 +1,8 @@
-"""Continuous batching: choice of the requests that take part in a step."""
+"""Choose the requests that take part in each step of an engine: continuous batching.
+
+`simulate` alternates between `Scheduler.next_chunks`, the time of the step, and `advance`. Sums
+over sequences are stored, so that a step costs the same for any number of them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from perfc.passes.runtimes import Batching
 from .arrivals import Request
 
 MOST_AHEAD = 4096
-"""Tokens of an answer for which SGLang wants room before it starts: CLIP_MAX_NEW_TOKENS."""
+"""Tokens of an answer for which SGLang wants room before a request starts: CLIP_MAX_NEW_TOKENS."""
 
 
 @record
@@ -96,21 +100,22 @@ class Scheduler:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
+        # a request comes, is seen when the engine polls, and waits until it has room
         self.waiting: deque[Sequence] = deque()
         self.unseen: list[Sequence] = []
         self.coming: list[Sequence] = []
-        self.since_look = 0
+        self.since_look = 0  # decode steps since the last poll
         self.prefilling: list[Sequence] = []
         self.decoding: dict[int, Sequence] = {}
-        self.ends: list[tuple[int, int]] = []
+        self.ends: list[tuple[int, int]] = []  # heap of last decode step and index
         self.decode_steps = 0
-        self.context_sum = 0
-        self.prefill_tokens = 0
-        self.reserved = 0
-        self.running_of: Counter[int] = Counter()
-        self.shared_tokens = 0
+        self.context_sum = 0  # tokens in the pool of decoding sequences
+        self.prefill_tokens = 0  # the same of prefilling ones
+        self.reserved = 0  # whole prompts and answers, where these are reserved
+        self.running_of: Counter[int] = Counter()  # running sequences by their prompt
+        self.shared_tokens = 0  # tokens that are counted twice in the sums
         self.preempted = 0
-        self.taken_tokens = 0
+        self.taken_tokens = 0  # all tokens ever allocated: the clock of overwriting
 
     @property
     def running(self) -> int:
@@ -131,10 +136,12 @@ class Scheduler:
         until the user sends it.
         """
         todo = request.input_tokens - request.cached_tokens
-        come = Sequence(index, request, todo, request.cached_tokens, request.output_tokens)
+        sequence = Sequence(index, request, todo, request.cached_tokens, request.output_tokens)
         is_late = self.limits.is_ahead or self.limits.looks_every > 1
+        # an idle engine sees a request at once; scheduling ahead, or an answer that prompts it at
+        # the end of a step, delays it by one queue each
         queues = self.waiting, self.unseen, self.coming
-        queues[is_late + is_answer if self.running else 0].append(come)
+        queues[is_late + is_answer if self.running else 0].append(sequence)
 
     @property
     def steps_until_look(self) -> int:
@@ -182,8 +189,8 @@ class Scheduler:
         """Return the prompt chunks of the next step; empty for a decode-only step."""
         limits = self.limits
         is_prompts_first = limits.batching is Batching.PROMPTS_FIRST
-        taken = len(self.decoding) * (1 + limits.drafted)
-        budget = limits.token_budget - (0 if is_prompts_first else taken)
+        decode_tokens = len(self.decoding) * (1 + limits.drafted)
+        budget = limits.token_budget - (0 if is_prompts_first else decode_tokens)
         chunks: list[tuple[Sequence, Chunk]] = []
         # prompts that have begun come before those that wait
         for sequence in self.prefilling:
@@ -221,6 +228,7 @@ class Scheduler:
         request = sequence.request
         if request.prompt is None:
             return
+        # the first of equal prompts brings the pages in, the others share them
         before = self.running_of[request.prompt]
         self.running_of[request.prompt] = after = before + more
         if min(before, after):
@@ -250,6 +258,7 @@ class Scheduler:
                 self.prefill_tokens -= last.done
                 written = 0
             else:
+                # dicts are in the order of insertion: the latest to start decoding
                 index = next(reversed(self.decoding))
                 last = self.decoding.pop(index)
                 written = self.decode_steps - last.since
@@ -273,8 +282,10 @@ class Scheduler:
         """Return the decode steps until a sequence ends or the pool is full; at least 1."""
         count = len(self.decoding)
         index = self._next_end()
+        # `since` counts from the start of decoding, so that no step has to touch all sequences
         steps = self.decoding[index].since + self.decoding[index].left - self.decode_steps
         if not self.limits.reserves_output:
+            # each step takes one token of the pool per sequence
             steps = min(steps, max(1, self.free_tokens // count - self.limits.drafted))
         return max(1, steps)
 

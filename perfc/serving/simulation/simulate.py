@@ -1,4 +1,8 @@
-"""Simulation of requests in an engine; equal decode steps are advanced in one jump."""
+"""Simulate requests in an engine; equal decode steps are advanced in one jump.
+
+`simulate` returns when each request had its first and last token, and the steps that ran. `Clock`
+gives the time of a step: `StepCost`, or another model in tests.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +117,7 @@ class SimulatedRun:
 
 
 def come_earlier(run: SimulatedRun, wait_s: float) -> SimulatedRun:
-    """Returns the same run, each request having come so much earlier."""
+    """Return the same run with requests that arrived ``wait_s`` earlier: they waited in a queue."""
     served = [replace(s, arrival_s=s.arrival_s - wait_s) for s in run.served]
     return replace(run, served=tuple(served))
 
@@ -135,6 +139,7 @@ class _Feed:
     ) -> None:
         """Send the tokens of equal steps, in the last of which requests begin or end."""
         step_s = self.write_s * (stride.decodes * stride.tokens_per_step + len(first))
+        # the process lags behind if it sends slower than the engine generates
         self.sent_s = max(self.sent_s + stride.steps * step_s, now_s + step_s)
         self.sending.append((self.sent_s, first, last))
 
@@ -142,6 +147,7 @@ class _Feed:
         """Record what was sent, and hand over what has come."""
         while self.sending and self.sending[0][0] <= now_s:
             sent_s, first, last = self.sending.popleft()
+            # sent in the first half of the last stride: counts as before it
             ended = strides - (2 * sent_s < self.due_s + now_s)
             for served in [self.served[sequence.index] for sequence in first]:
                 # a preempted sequence keeps its earlier first token
@@ -155,6 +161,7 @@ class _Feed:
             served = self.served[self.next]
             if not self.is_closed and served.arrival_s > now_s:
                 break
+            # a user of a closed loop sends as soon as the last answer was sent
             if self.is_closed:
                 served.arrival_s = now_s
             served.spans = (strides, strides, strides)
@@ -184,7 +191,7 @@ def simulate(
         workload: the requests.
         limits: what the engine allows.
         clock: how long steps take.
-        prompts: engines that compute them; None for this one.
+        prompts: queue of the engines that compute prompts; None if this one does.
 
     Raises:
         ParseError: a request that the pool of keys and values can never hold, or too many.
@@ -230,19 +237,20 @@ def _next(scheduler: Scheduler, clock: Clock, until_s: float) -> Stride:
     is_prompts_first = bool(chunks) and scheduler.limits.batching is Batching.PROMPTS_FIRST
     decodes = 0 if is_prompts_first else len(scheduler.decoding)
     context = scheduler.context_sum / decodes if decodes else 0.0
-    each = scheduler.limits.tokens_per_step
-    steps = 1 if chunks else min(math.ceil(scheduler.decodes_until() / each), FINEST)
+    tokens_per_step = scheduler.limits.tokens_per_step
+    steps = 1 if chunks else min(math.ceil(scheduler.decodes_until() / tokens_per_step), FINEST)
+    # a jump must not pass a poll that has something to see
     if scheduler.unseen:
         steps = min(steps, scheduler.steps_until_look)
     if scheduler.coming:
         steps = 1
     # contexts grow in every step: the mean is that of the middle one
-    context += (steps * each - 1) / 2
+    context += (steps * tokens_per_step - 1) / 2
     step_s = clock.step_s(chunks, decodes, context)
     # a request that arrives joins the next step, so that equal steps end there
     if steps > 1 and until_s < steps * step_s:
         steps = max(1, min(steps, math.ceil(until_s / step_s)))
-    return Stride(step_s, steps, chunks, decodes, context, each)
+    return Stride(step_s, steps, chunks, decodes, context, tokens_per_step)
 
 
 def check(workload: Workload, limits: Limits) -> None:
@@ -254,6 +262,7 @@ def check(workload: Workload, limits: Limits) -> None:
     if len(workload.requests) > MOST_REQUESTS:
         raise ParseError(f"{len(workload.requests)} requests", hint=f"{MOST_REQUESTS} at most")
     longest = max((r.input_tokens + r.output_tokens for r in workload.requests), default=0)
+    # one page is lost to rounding
     if longest + limits.block_tokens > limits.kv_tokens:
         raise ParseError(
             f"a request of {longest} tokens does not fit a pool of {max(limits.kv_tokens, 0)}",

@@ -1,4 +1,4 @@
-"""Steady state of a load on rank groups: a run is lengthened until its means are certain.
+"""Find the steady state of a load on rank groups: lengthen a run until its means are certain.
 
 MSER removes the warm-up of a run, batch means give the confidence of its means. The throughput of
 a closed loop follows from its end-to-end times by Little's law (Little, A proof for the
@@ -63,6 +63,7 @@ class Server:
             return limits.max_num_seqs
         if limits.reserves_output:
             return max(1, (limits.kv_tokens - shared) // whole)
+        # answers are not reserved: prompts alone fit, and a quarter more may wait for a place
         fit = (limits.kv_tokens - shared) // (whole - load.osl)
         return min(limits.max_num_seqs, max(1, fit + fit // 4))
 
@@ -134,6 +135,7 @@ def steady(load: Load, groups: int, server: Server) -> Steady:
         return _traced(load, groups, server)
     if load.rate:
         return _open(load, groups, server)
+    # `more` groups have one user more than the others
     fewer, more = divmod(load.concurrency, groups)
     shares: list[Share] = []
     for users, count in ((fewer + 1, more), (fewer, groups - more)):
@@ -151,12 +153,12 @@ def _traced(load: Load, groups: int, server: Server) -> Steady:
     """Return the steady state of a trace, whose requests groups take in turn."""
     requests = load.workload(1).requests
     # a group without a request is idle, and draws power all the same
-    busy = min(groups, len(requests))
-    parts = [_whole(Workload(requests[i::busy]), 1, server) for i in range(busy)]
+    busy_groups = min(groups, len(requests))
+    parts = [_whole(Workload(requests[i::busy_groups]), 1, server) for i in range(busy_groups)]
     # all groups end with the last of them
     time_s = max(len(part.served) / part.requests_per_s for part in parts)
     shares = [replace(part, requests_per_s=len(part.served) / time_s) for part in parts]
-    return Steady(tuple(shares), groups - busy)
+    return Steady(tuple(shares), groups - busy_groups)
 
 
 def _whole(workload: Workload, groups: int, server: Server) -> Share:
@@ -172,6 +174,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
     users = min(load.concurrency, server.most_users(load))
     batch = users * max(1, math.ceil(LEAST_BATCH / users))
     requested = load.requests
+    # too few for a warm-up, a measured batch and an end: the whole run counts
     if requested and requested < 3 * batch:
         return _whole(load.workload(1), groups, server)
     rounds, is_burst = ROUNDS, load.opening_burst > 0
@@ -206,6 +209,7 @@ def _closed(load: Load, groups: int, server: Server) -> Share:
 def _open(load: Load, groups: int, server: Server) -> Steady:
     """Return the steady state of open-loop requests, spread evenly over the groups."""
     users = server.most_users(load)
+    # as many users as can be served give the highest rate that it sustains
     full = _closed(
         replace(load, concurrency=users, rate=0.0, requests=0, opening_burst=0.0),
         1,
@@ -226,6 +230,7 @@ def _open(load: Load, groups: int, server: Server) -> Steady:
         # the last arrivals see less load than requests with others after them
         ends_s = run.served[-1].arrival_s
         last = next((i for i, s in enumerate(run.served) if s.last_s > ends_s), count)
+        # under a high load few end in time: half of the run counts in any case
         last = max(last, count // 2, 1)
         first = min(warm_up([s.answer_s for s in run.served[:last]]), last - 1)
         share = _measured(run, groups, first, last, max(1, (last - first) // BATCHES))

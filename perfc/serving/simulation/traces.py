@@ -1,4 +1,4 @@
-"""Files of requests: JSON lines, logs of engines, and metrics of servers."""
+"""Read files of requests for ``--trace``: JSON lines, logs of engines, and metrics of servers."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ LONGEST_LINE = 1 << 24
 MOST_LINES = 4_000_000
 """Maximum lines of a file of requests, all of which are in memory."""
 METRICS = re.compile(r"# (?:HELP|TYPE) |(?:vllm|sglang)[:_]")
+"""Start of a line of a Prometheus scrape."""
 
 
 class TraceForm(Enum):
@@ -53,6 +54,7 @@ def lines_of(path: Path) -> Iterator[str]:
                     raise ParseError(
                         f"{count:,} lines, {blank:,} of them blank", where=str(path), hint=hint
                     )
+                # read on to the end of a long line, of which only the start is returned
                 rest = line
                 while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
                     rest = file.readline(LONGEST_LINE)
@@ -74,6 +76,7 @@ def form_of(path: Path) -> TraceForm:
             return TraceForm.METRICS
         if LINE.search(line[:PREFIX_CHARS]):
             return TraceForm.ENGINE_LOG
+    # nothing recognized: the reader of JSON names the first line that is wrong
     return TraceForm.JSON_LINES
 
 
@@ -132,14 +135,15 @@ def _request(line: str, where: str) -> Request:
         raise ParseError("is no JSON object", where=where, hint=hint)
     tree = _renamed(tree)
     sizes = (("input_tokens", None, 1), ("output_tokens", None, 1), ("cached_tokens", 0, 0))
-    read, wrote, cached = (
-        _size(tree.get(name, usual), name, least, where, hint) for name, usual, least in sizes
+    prompt_tokens, answer_tokens, cached_tokens = (
+        _size(tree.get(name, default), name, least, where, hint) for name, default, least in sizes
     )
     at_s = tree.get("arrival_s", 0.0)
     is_number = isinstance(at_s, int | float) and not isinstance(at_s, bool)
     if not is_number or not math.isfinite(at_s) or at_s < 0:
         raise ParseError(f"arrival_s = {at_s!r} is no time", where=where, hint=hint)
-    return Request(float(at_s), read, wrote, min(cached, read - 1))
+    # the last token of a prompt is computed in any case
+    return Request(float(at_s), prompt_tokens, answer_tokens, min(cached_tokens, prompt_tokens - 1))
 
 
 def _renamed(tree: dict[str, Any]) -> dict[str, Any]:

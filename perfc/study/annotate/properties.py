@@ -1,4 +1,4 @@
-"""Metadata properties with analysis results, written into an ONNX model."""
+"""Write analysis results into an ONNX model as metadata properties of its nodes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PREFIX = "perfc."
 FOLDED = "folded: constant before the model runs"
+"""Kernel of a node that has none, as the analyzed module no longer has it."""
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class NodeNumbers:
         self.flop += times * int(evaluate(cost.work.flop, env))
         self.read_bytes += times * int(evaluate(cost.traffic.read_bytes, env))
         self.write_bytes += times * int(evaluate(cost.traffic.write_bytes, env))
+        # the least exact tier of all parts
         self.coverage = max(self.coverage, cost.tier, key=list(Tier).index)
 
     @property
@@ -89,6 +91,7 @@ class NumbersByNode:
                 by_call.setdefault(node.loc.stored_name, []).append(node)
             else:
                 prefix, slash, _ = node.loc.stored_name.rpartition("/")
+                # names of bodies are paths: a node counts for every call around it
                 while slash:
                     by_call.setdefault(prefix + "/", []).append(node)
                     prefix, slash, _ = prefix.rpartition("/")
@@ -122,11 +125,12 @@ class NumbersByNode:
     def nodes(self, node: onnx.NodeProto, is_call: bool) -> tuple[Node, ...]:
         """Return the analyzed nodes that a node of the file became."""
         label = node.name or next((o for o in node.output if o), node.op_type)
+        # nodes of an expanded function have its call as a prefix of their names
         if is_call and label + "/" in self.by_call:
             return self.by_call[label + "/"]
         producers = (self.by_output.get(o) for o in node.output if o)
-        made = (*self.by_call.get(label, ()), *(n for n in producers if n is not None))
-        return tuple(dict.fromkeys(made))
+        analyzed_nodes = (*self.by_call.get(label, ()), *(n for n in producers if n is not None))
+        return tuple(dict.fromkeys(analyzed_nodes))
 
 
 def annotate(model: onnx.ModelProto, report: Report) -> None:
@@ -151,6 +155,7 @@ def annotate(model: onnx.ModelProto, report: Report) -> None:
 
 
 def _absent(node: onnx.NodeProto) -> dict[str, str]:
+    """Return the properties of a node that does not run; a constant has none."""
     return {} if node.op_type == "Constant" else {"kernel": FOLDED}
 
 
@@ -192,7 +197,7 @@ def properties(report: Report, n: NodeNumbers) -> dict[str, str]:
 def predicted(time_s: float, low_s: float, high_s: float) -> dict[str, str]:
     """Return a prediction and its interval as properties."""
     return {
-        "predicted_s": f"{time_s:.12g}",
+        "predicted_s": f"{time_s:.12g}",  # more digits: nodes add up to the run
         "predicted_low_s": f"{low_s:.6g}",
         "predicted_high_s": f"{high_s:.6g}",
     }
@@ -218,7 +223,9 @@ def model_properties(report: Report) -> dict[str, str]:
 
 
 def _set(holder: onnx.NodeProto | onnx.ModelProto, values: Mapping[str, str]) -> None:
+    """Write properties, which replace earlier ones with `PREFIX`."""
     others = [(p.key, p.value) for p in holder.metadata_props if not p.key.startswith(PREFIX)]
+    # protobuf cannot remove single entries by value: all are written again
     if len(others) < len(holder.metadata_props):
         del holder.metadata_props[:]
         for key, value in others:
@@ -246,9 +253,10 @@ def _has_shape(info: onnx.ValueInfoProto) -> bool:
 
 
 def _fill(info: onnx.ValueInfoProto, type_: TensorType) -> None:
+    """Write element type and shape of a tensor into an entry of a file."""
     tensor = info.type.tensor_type
     tensor.elem_type = type_.dtype.onnx
-    tensor.shape.SetInParent()
+    tensor.shape.SetInParent()  # a scalar has a shape without dimensions
     for d in type_.shape or ():
         if isinstance(d, int):
             tensor.shape.dim.add(dim_value=d)

@@ -1,1 +1,1 @@
-"""ModelAnswers for many models: a pool of workers, and one Parquet file per shard."""
+"""Analyze many models: a pool of workers, and one Parquet file per shard."""

@@ -1,4 +1,4 @@
-"""Answers for one model: a row for each setting, also where the analysis fails."""
+"""Return the rows of one model: one for each setting, also where the analysis fails."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class ModelAnswers:
         if rows is None:
             rows = list(self.analyzed(job))
             if content:
+                # the oldest goes first: dicts are in the order of insertion
                 if len(self.by_content) >= REMEMBERED:
                     self.by_content.pop(next(iter(self.by_content)))
                 self.by_content[content, *job.settings] = rows

@@ -1,4 +1,4 @@
-"""Bulk runs on a Dask cluster."""
+"""Run bulk jobs on a Dask cluster, in place of the pool of local processes."""
 
 from __future__ import annotations
 
@@ -63,6 +63,7 @@ def distributed(
         for future in completed:
             job = sent.pop(future.key)
             yield job, rows_of(future, job)
+            # one model sent for one that came back: few are in memory at once
             following = next(waiting, None)
             if following is not None:
                 completed.add(submit(following))

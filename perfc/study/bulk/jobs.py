@@ -1,4 +1,4 @@
-"""Jobs of a bulk run: the models of a shard, and the settings that each is analyzed in."""
+"""List the jobs of a bulk run: models of a shard, and the settings to analyze each in."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ class Shard:
             ParseError: not ``INDEX/COUNT`` with 1 ≤ INDEX ≤ COUNT.
         """
         index, slash, count = text.partition("/")
+        # the length bounds the conversion of digits
         is_number = index.isdecimal() and count.isdecimal() and len(text) < 20
         if not slash or not is_number or not 1 <= int(index) <= int(count):
             what = f"{text!r} is no shard"
@@ -85,6 +86,7 @@ class Shard:
 
     def has(self, path: str) -> bool:
         """Return True if a model is of this part; other models do not change the answer."""
+        # a hash of the path: stable between runs and machines, unlike `hash` of Python
         return crc32(path.encode("utf-8", "surrogateescape")) % self.count == self.index - 1
 
     @property
