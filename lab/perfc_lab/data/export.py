@@ -1,4 +1,4 @@
-"""Graphs of timm's models as files, which its benchmark's rows are predicted from."""
+"""Export timm's models as compressed ONNX files without weights, for the rows of its benchmark."""
 
 from __future__ import annotations
 
@@ -101,6 +101,7 @@ def exported(create_model: Callable[..., Any], name: str, size: int) -> bytes:
 
 def built(create_model: Callable[..., Any], name: str, size: int) -> Any:
     """Return the model, with its size if it takes one, and untrained weights."""
+    # models of any size raise TypeError, as their constructors have no ``img_size``
     with suppress(TypeError):
         return create_model(name, img_size=size, exportable=True)
     return create_model(name, exportable=True)

@@ -1,4 +1,7 @@
-"""Clones a public source at its commit and writes its tables."""
+"""Clone a public source at its commits and write its tables as Parquet files.
+
+`perfc data fetch` calls it. Git runs without hooks, prompts and the user's settings.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +41,17 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
         FetchError: it cannot be cloned, or its files are not what was published.
         MissingExtraError: a package that the tables of some source need is not installed.
     """
-    lacking = absent("train")
-    if lacking:
-        raise MissingExtraError(f"tables need {', '.join(lacking)}", hint=install("train"))
+    missing = absent("train")
+    if missing:
+        raise MissingExtraError(f"tables need {', '.join(missing)}", hint=install("train"))
     try:
         output.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(dir=output, prefix=".fetch."))
+        # beside the tables, so that a file is moved and not copied
+        scratch = Path(tempfile.mkdtemp(dir=output, prefix=".fetch."))
     except OSError as error:
         raise FetchError(error.strerror or "cannot be written", where=str(output)) from None
     try:
-        clone = place / "clone"
+        clone = scratch / "clone"
         editions: list[Mapping[str, pd.DataFrame]] = []
         for edition in (commit,) if commit else (source.commit, *source.earlier):
             checkout(url or source.url, edition, source.folders, clone)
@@ -56,14 +60,15 @@ def fetch(source: PublicSource, output: Path, url: str = "", commit: str = "") -
         for name in source.tables:
             frames = [tables[name] for tables in editions if name in tables]
             frame = pandas().concat(frames, ignore_index=True) if frames[1:] else frames[0]
-            path = place / f"{name}.parquet"
+            path = scratch / f"{name}.parquet"
             frame.to_parquet(path, index=False, compression="zstd")
             ready.append((path, output / path.name))
+        # only when every table is written
         for path, final in ready:
             os.replace(path, final)
         return [final for _, final in ready]
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def checkout(url: str, commit: str, folders: tuple[str, ...], clone: Path) -> None:

@@ -1,1 +1,4 @@
-"""Training and testing of predictors; needs the ``train`` extra."""
+"""Train, calibrate and test predictors of kernels, whole models and whole runs.
+
+`perfc train` and `perfc eval` call it; it needs the ``train`` extra.
+"""

@@ -1,4 +1,7 @@
-"""Training rows in summary, so that an estimate can name its nearest rows without the rows."""
+"""Summarise training rows in cells, so that an estimate can name its nearest rows without them.
+
+A cell is a machine, an element type, a framework and each parameter rounded to a power of two.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from ..data.rows import Rows
 
 
 def summarise(blocks: Sequence[Rows], most: int) -> Cells:
-    """Return the rows counted by machine, type, framework and powers of two of their parameters.
+    """Return the number of rows of each cell and how near they come to their lower bound.
 
-    Of more than ``most`` cells those of most rows are kept.
+    Of more than ``most`` cells those of most rows stay.
     """
     kind = class_of(blocks[0].class_name)
     names = (*kind.parameters, *kind.optional)
@@ -27,6 +30,7 @@ def summarise(blocks: Sequence[Rows], most: int) -> Cells:
         columns = complete(kind, block.columns)
         floor = kind.floor_s(columns, block.dtype, Sheet(load_machine(block.target)))
         stacked = np.stack([columns[n] for n in names], axis=1)
+        # exponents of powers of two; -8 stands for zero and what is not given
         rounded = np.where(stacked > 0, np.rint(np.log2(np.maximum(stacked, 0.25))), -8)
         number = configurations.index((block.target, block.dtype, block.framework))
         keys.append(np.column_stack([np.full(len(block), number), rounded]).astype(np.int16))
@@ -34,6 +38,7 @@ def summarise(blocks: Sequence[Rows], most: int) -> Cells:
     unique, back, count = np.unique(
         np.concatenate(keys), axis=0, return_inverse=True, return_counts=True
     )
+    # geometric mean of lower bound over time
     mean = np.bincount(back.reshape(-1), np.concatenate(logs)) / count
     largest = np.sort(np.argsort(-count, kind="stable")[:most])
     return Cells(

@@ -1,4 +1,7 @@
-"""Figures of held-out rows: error, coverage of intervals, and whether the floor is one."""
+"""Test a predictor of kernels on held-out rows, in what callers say of them, and score slices.
+
+Scores are the error, the coverage of intervals, and how often a time is above its lower bound.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class CallerContext(Enum):
 
 
 def untuned(rows: Rows) -> NDArray[np.bool_]:
-    """Return which rows are of kernels that were timed without their tuner."""
+    """Return the mask of rows of kernels that were timed without their tuner."""
     kind = class_of(rows.class_name)
     mask = np.zeros(len(rows), np.bool_)
     for values in kind.untuned:
@@ -116,13 +119,13 @@ def test(artefact: Artefact, blocks: Sequence[Rows], context: CallerContext) -> 
 
 def figure(split: str, part: RowSlice, tested: Sequence[Tested]) -> Score | None:
     """Return the score of a slice; None if it has no rows."""
-    masks = [part.which(one.rows) for one in tested]
+    masks = [part.which(block.rows) for block in tested]
     if not any(mask.any() for mask in masks):
         return None
-    each = list(zip(tested, masks, strict=True))
-    measured = np.concatenate([one.rows.time_s[mask] for one, mask in each])
+    pairs = list(zip(tested, masks, strict=True))
+    measured = np.concatenate([block.rows.time_s[mask] for block, mask in pairs])
     predicted, low, high, floor = (
-        np.concatenate([getattr(one.estimates, name)[mask] for one, mask in each])
+        np.concatenate([getattr(block.estimates, name)[mask] for block, mask in pairs])
         for name in ("time_s", "low_s", "high_s", "floor_s")
     )
     goal, anchor = part.goal, part.anchor

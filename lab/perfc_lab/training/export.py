@@ -1,4 +1,4 @@
-"""Transformers models as ONNX, a few layers of them, from a published configuration.
+"""Export models of transformers as ONNX, cut to a few layers, from a published configuration.
 
 Weights are never read or made: their files are emptied as soon as they are written, since the IR
 only looks at types.
@@ -86,6 +86,7 @@ def exported(
             settings, attn_implementation="eager"
         )
     model = model.to_empty(device="cpu")
+    # buffers may be indices, as position ids are: zeros are in range, uninitialised memory may not
     for buffer in model.buffers():
         buffer.zero_()
     if content.get(SPARSE_LAYERS[0]):
@@ -138,12 +139,12 @@ def make_static(model: Any) -> None:
         def forward(states: Any) -> Any:
             shares = layer.router.classifier(states).softmax(-1).max(-1).values.unsqueeze(-1)
             count = layer.router.num_experts
-            held = min(layer.router.expert_capacity, states.shape[1] // count)
+            filled = min(layer.router.expert_capacity, states.shape[1] // count)
             parts = [
-                layer.experts[f"expert_{i}"](states[:, i * held : (i + 1) * held, :])
+                layer.experts[f"expert_{i}"](states[:, i * filled : (i + 1) * filled, :])
                 for i in range(count)
             ]
-            return shares * torch.cat([*parts, states[:, count * held :, :]], dim=1)
+            return shares * torch.cat([*parts, states[:, count * filled :, :]], dim=1)
 
         return forward
 
@@ -153,7 +154,7 @@ def make_static(model: Any) -> None:
 
 
 def write(module: Any, seq_len: int, training: bool, path: Path) -> None:
-    """Export into a separate folder, then move the file to its place."""
+    """Export into a temporary folder, then move the file: a file that is there is complete."""
     import torch
 
     module.train(training)
@@ -167,10 +168,10 @@ def write(module: Any, seq_len: int, training: bool, path: Path) -> None:
         raise DataError("torch exported nothing", where=str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
-        made = Path(scratch) / path.name
-        program.save(str(made), external_data=True)
+        exported_file = Path(scratch) / path.name
+        program.save(str(exported_file), external_data=True)
         # the model refers to the file of weights, which must exist; its content is never read
         for data in Path(scratch).glob(f"{path.name}.data"):
             os.truncate(data, 0)
             os.replace(data, path.with_name(data.name))
-        os.replace(made, path)
+        os.replace(exported_file, path)

@@ -1,4 +1,8 @@
-"""Trains one predictor: factor, spread and calibration from blocks of rows."""
+"""Train one predictor of kernels from blocks of rows.
+
+The factor is a forest of ``log(time / scale)``, the spread one of expected errors; the calibration
+turns both into intervals.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +93,7 @@ def train(
 
 
 def _features(blocks: Sequence[Rows], frameworks: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of what the forests read, from one row."""
+    """Return the names of the features of the forests, which one row is enough to tabulate for."""
     first = next(b for b in blocks if len(b)).take(np.zeros(1, np.int64))
     return stacked([first], frameworks, Recipe(), protocols_of(blocks)).table.names
 

@@ -1,4 +1,7 @@
-"""Grows forests from blocks of rows."""
+"""Grow forests of ``log(time / scale)`` from blocks of measured kernels, with XGBoost.
+
+A block is the rows of one machine, element type and framework.
+"""
 
 from __future__ import annotations
 
@@ -162,12 +165,13 @@ def shares_of_blocks(sizes: Sequence[int], recipe: Recipe) -> list[float]:
     """
     if not recipe.keep_small:
         return [min(1.0, recipe.max_rows / max(sum(sizes), 1))] * len(sizes)
-    left, most = recipe.max_rows, 0.0
+    remaining, most = recipe.max_rows, 0.0
+    # small blocks first: what they leave of an equal share goes to the larger ones
     for index, size in enumerate(ordered := sorted(sizes)):
-        most = left / (len(ordered) - index)
+        most = remaining / (len(ordered) - index)
         if size > most:
             break
-        left -= size
+        remaining -= size
     else:
         return [1.0] * len(sizes)
     return [min(1.0, most / max(size, 1)) for size in sizes]
@@ -176,6 +180,8 @@ def shares_of_blocks(sizes: Sequence[int], recipe: Recipe) -> list[float]:
 def joined(one: Forest, other: Forest) -> Forest:
     """Return the sum of two forests; the constant of the other is a part of its trees."""
     start = len(one.feature)
+    # every row ends in one leaf of each tree: added to all leaves of the first, a constant counts
+    # once
     second = int(other.roots[1]) if len(other.roots) > 1 else len(other.feature)
     leaf = (other.feature < 0) & (np.arange(len(other.feature)) < second)
     threshold = other.threshold + np.where(leaf, other.base, 0.0).astype(np.float32)
@@ -189,7 +195,11 @@ def joined(one: Forest, other: Forest) -> Forest:
 
 
 def grow(stack: StackedTables, recipe: Recipe) -> Forest:
-    """Grow the forest of ``log(time / scale)``; without levels, of a machine of median level."""
+    """Grow the forest of ``log(time / scale)``.
+
+    ``general`` grows a small forest for unmeasured machines first, and one of its residuals. With
+    ``levels`` the forest is that of a machine of median level.
+    """
     if recipe.general:
         small = recipe.for_unseen_machine()
         general = grow(replace(stack, weight=balanced(stack, small.balance)), small)
@@ -206,7 +216,7 @@ def grow(stack: StackedTables, recipe: Recipe) -> Forest:
 
 
 def balanced(stack: StackedTables, balance: float) -> Array:
-    """Return the weights of rows by how many their block has, mean 1."""
+    """Return the weights of rows, less in larger blocks as ``balance`` says, mean 1."""
     weights = np.bincount(stack.block)[stack.block] ** -balance
     balanced_weights: Array = weights / weights.mean()
     return balanced_weights

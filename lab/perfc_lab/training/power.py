@@ -1,4 +1,4 @@
-"""Fits the power model to rows that carry power, and says how well a board left out is predicted.
+"""Fit the power model to kernels with measured power, and test it on boards left out.
 
     python -m perfc_lab.training.power DATA
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 UNITS = ("matrix16", "matrix8", "matrix4", "device", "l2", "special", "duration")
 SHORT_S = 10e-6
+"""Kernels below it: the lowest hundredth of their power is written as that of an idle board."""
 SAMPLE = 3000
 """Maximum rows of a block."""
 MOST_RATE = 20.0
@@ -117,6 +118,7 @@ def fit(rows: Watched, which: NDArray[np.bool_]) -> Array:
     busy, share = rows.busy[which], rows.share[which]
     is_long = rows.time_s[which] >= LONG_S
     weight = np.where(is_long, 1 / max(is_long.mean(), 1e-9), 1 / max(1 - is_long.mean(), 1e-9))
+    # a base of 0.3 of the limit, and every unit at rate 1
     start = np.concatenate([[0.3], np.ones(len(UNITS))])
     solution = optimizer().least_squares(
         lambda c: np.sqrt(weight) * np.log(shares(c, busy) / share),
@@ -159,7 +161,6 @@ def main(arguments: Sequence[str]) -> None:
     """Fit, test, write."""
     rows = watched(Path(arguments[0]))
     coefficients = fit(rows, np.ones(len(rows.share), np.bool_))
-    # a unit that never explained power has no rate: nobody measured it
     rates = dict(zip(UNITS, coefficients[1:], strict=True))
     boards = ratios(rows, rows.board)
     for title, split in (("board", boards), ("class", ratios(rows, rows.class_name))):
@@ -176,6 +177,7 @@ def main(arguments: Sequence[str]) -> None:
     idle = np.mean(
         [np.quantile(rows.share[short & (rows.board == b)], 0.01) for b in np.unique(rows.board)]
     )
+    # a unit that no kernel kept busy has no rate: nobody measured it
     used = {u: r for u, r in rates.items() if rows.busy[:, UNITS.index(u)].max() > 0}
     lines = [
         'title = "power over board limit, fitted to products and attention in recorded graphs"',
@@ -185,6 +187,7 @@ def main(arguments: Sequence[str]) -> None:
         f"idle = {idle:.4f}",
         f"low_ratio = {low:.4f}",
         f"high_ratio = {high:.4f}",
+        # short kernels are never predicted better than long ones
         f"short_low_ratio = {min(short_low, low):.4f}",
         f"short_high_ratio = {max(short_high, high):.4f}",
         "",

@@ -1,6 +1,7 @@
-"""Fits a Gaussian process of many terms.
+"""Fit a Gaussian process of several terms to the logarithm of measured over expected times.
 
-Amplitudes, reaches and noise are those under which the rows are likeliest.
+Amplitudes, reaches and noise are those under which the rows are likeliest. `training.runs.run_fit`
+and `serving.like` call it; `perfc.analyzers.features.process` evaluates the result.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 5.8, the
 marginal likelihood; equation 5.9, its gradient.
@@ -112,6 +113,7 @@ def conditioned(process: Process, rows: RowPositions, beyond: Array) -> Process:
         beyond: logarithm of what was measured over what was expected, of each.
     """
     beyond = np.clip(beyond, -MOST_BEYOND, MOST_BEYOND)
+    # rounded as they are stored, so that the weights fit the places that are read again
     places = process.placed(rows).places.astype(np.float16).astype(np.float32)
     known = RowPositions(rows.kinds, places)
     covariance = process.covariance(known, known)
@@ -142,25 +144,25 @@ def drawn(rows: RowPositions, recipe: ProcessRecipe) -> NDArray[np.int64]:
     random = np.random.default_rng(recipe.seed)
     order = random.permutation(len(rows.kinds))
     model = rows.kinds[order, -1]
-    place = np.zeros(len(order), np.int64)
-    for one in np.unique(model):
-        mine = model == one
-        place[mine] = np.arange(mine.sum())
-    some = order[place < recipe.of_model]
-    return np.sort(some[: recipe.rows])
+    rank = np.zeros(len(order), np.int64)  # how many rows of its model come before a row
+    for number in np.unique(model):
+        is_member = model == number
+        rank[is_member] = np.arange(is_member.sum())
+    sample = order[rank < recipe.of_model]
+    return np.sort(sample[: recipe.rows])
 
 
 def reaches(form: SimilarityAspects) -> list[tuple[Near, slice]]:
     """Return the slices of the length scales, which follow the amplitudes and the noise."""
-    at = len(form.terms) + 1
-    places: list[tuple[Near, slice]] = []
+    start = len(form.terms) + 1
+    slices: list[tuple[Near, slice]] = []
     for near in form.near.values():
-        if near.is_share:
+        if near.is_share:  # a share is no distance and has no reach
             continue
         count = near.columns.stop - near.columns.start if near.has_each else 1
-        places.append((near, slice(at, at + count)))
-        at += count
-    return places
+        slices.append((near, slice(start, start + count)))
+        start += count
+    return slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,9 +234,11 @@ class Likelihood:
             return UNLIKELY, np.zeros_like(logs)
         inverse = np.linalg.inv(covariance)
         weights = inverse @ self.beyond
+        # ½ yᵀK⁻¹y + ½ log|K|, the determinant from the diagonal of the Cholesky factor
         value = 0.5 * float(self.beyond @ weights) + float(np.log(np.diag(factor)).sum())
+        # gradient: ½ tr((K⁻¹ − wwᵀ) ∂K), where ∂K by the log of an amplitude is twice its term
         pull = inverse - np.outer(weights, weights)
-        amplitudes = [float((pull * one).sum()) for one in terms]
+        amplitudes = [float((pull * covariance_term).sum()) for covariance_term in terms]
         noise = parameters.noise**2 * float(np.trace(pull))
         by_reach = self._by_reach(placed, similarity, terms, pull)
         gradient = np.array([*amplitudes, noise, *by_reach])
@@ -253,27 +257,32 @@ class Likelihood:
         for aspect, near in self.form.near.items():
             if near.is_share:
                 continue
+            # only terms with this aspect depend on its reach
             among = (
-                one for one, all_of in zip(terms, self.form.terms, strict=True) if aspect in all_of
+                value for value, term in zip(terms, self.form.terms, strict=True) if aspect in term
             )
-            of = 0.5 * pull * sum(among, start=np.zeros_like(pull))
+            weight = 0.5 * pull * sum(among, start=np.zeros_like(pull))
             columns, squared = placed.part(near.columns)
             square = squares(columns, squared, columns, squared)
             if not near.has_each:
                 by_distance = (1.0 - near.shared) * np.exp(-square)
                 by_distance /= np.maximum(similarity[aspect], 1e-300)
-                slopes.append(2.0 * float((of * square * by_distance).sum()))
+                # d/dlog reach of exp(-a²) is 2 a² exp(-a²)
+                slopes.append(2.0 * float((weight * square * by_distance).sum()))
                 continue
             # d/dlog reach of (1 + a) exp(-a) is 3 exp(-a) times the squared distance in that column
-            steep = (
-                of / np.maximum(similarity[aspect], 1e-300) * 3.0 * np.exp(-np.sqrt(3.0 * square))
+            by_square = (
+                weight
+                / np.maximum(similarity[aspect], 1e-300)
+                * 3.0
+                * np.exp(-np.sqrt(3.0 * square))
             )
-            slopes += [_weighed(steep, column) for column in columns.T]
+            slopes += [_weighed(by_square, column) for column in columns.T]
         return slopes
 
 
 def _weighed(weight: Array, column: Array) -> float:
-    """Sum of weights times squared differences of a column."""
+    """Return ``Σ wᵢⱼ (cᵢ − cⱼ)²`` over pairs of rows, without a matrix of differences."""
     both = weight.sum(axis=0) + weight.sum(axis=1)
     return float(both @ column**2 - 2 * column @ weight @ column)
 
@@ -283,5 +292,5 @@ def believed(form: SimilarityAspects, logs: Array) -> tuple[float, Array]:
     middle, spread = np.full(len(logs), USUAL), np.full(len(logs), SPREAD)
     for near, at in reaches(form):
         middle[at], spread[at] = (REACH, REACH_SPREAD) if near.has_each else (0.0, SPREAD)
-    off = (logs - middle) / spread
-    return 0.5 * float(off @ off), off / spread
+    standardised = (logs - middle) / spread
+    return 0.5 * float(standardised @ standardised), standardised / spread

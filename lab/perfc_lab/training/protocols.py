@@ -164,6 +164,7 @@ def folds(rows: Rows, group: tuple[str, ...], parts: int = FOLDS) -> NDArray[np.
     keys = np.stack([rows.columns[name] for name in group], axis=1).astype(np.int64)
     unique, back = np.unique(keys, axis=0, return_inverse=True)
     checksums = [zlib.crc32(repr(tuple(map(int, key))).encode()) for key in unique]
+    # the remainder says which fold of five tests a group; the quotient is independent of it
     result = [c % FOLDS if parts == FOLDS else c // FOLDS % parts for c in checksums]
     return np.array(result, np.int64)[back.reshape(-1)]
 

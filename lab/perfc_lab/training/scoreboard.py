@@ -1,4 +1,7 @@
-"""The board of operator and step experiments, and its chart."""
+"""Lay out the scores of experiments as a page, a chart and entries of cards.
+
+`perfc eval` calls it for experiments on kernels, steps and runs.
+"""
 
 from __future__ import annotations
 

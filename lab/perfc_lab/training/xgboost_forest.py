@@ -1,4 +1,7 @@
-"""Forests of xgboost as arrays, which are scored and written without it."""
+"""Convert forests of xgboost to arrays, so that perfc evaluates them without it.
+
+Also the base class of graph predictors that are one forest.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,7 @@ def forest_of(booster: Any) -> Forest:
     """
     model = json.loads(bytes(booster.save_raw("json")))["learner"]
     shape = model["learner_model_param"]
+    # a number, or a list of one, as the version of xgboost has it
     base = float(str(shape["base_score"]).strip("[]"))
     feature: list[int] = []
     threshold: list[float] = []
@@ -104,5 +108,6 @@ def midway(forest: Forest, table: NDArray[np.float32]) -> Forest:
         inside = (above > 0) & (above < len(known))
         low, high = known[above[inside] - 1], known[above[inside]]
         middle = low + (high - low) / 2
+        # neighbours in float32 have no number between them
         threshold[nodes[inside]] = np.where(middle > low, middle, high)
     return replace(forest, threshold=threshold)

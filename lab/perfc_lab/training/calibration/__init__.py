@@ -1,1 +1,1 @@
-"""Widths of intervals and places of machines, from rows that a fit did not see."""
+"""Calibrate prediction intervals on rows that a fit did not see; update machines in cards."""

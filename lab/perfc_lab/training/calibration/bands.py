@@ -1,4 +1,7 @@
-"""Intervals of categories with few rows."""
+"""Calibrate the interval of a category of kernels that may have few rows.
+
+Scores are errors of held-out rows over their expected errors, or levels in a distribution.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ def of_category(
         extra_rows: rows of all categories that count as its own in the finite-sample correction.
         borrowed_rows: weight, in rows, of all categories together.
     """
+    # with as many rows as are borrowed, a category counts for half
     share = len(scores_of_category) / (len(scores_of_category) + borrowed_rows)
     weights = [
         np.full(len(scores_of_category), share / len(scores_of_category)),

@@ -1,4 +1,8 @@
-"""Calibrates intervals: spread, and the bands of machines seen, near and far."""
+"""Calibrate the intervals of a predictor of kernels: expected errors, and bands around them.
+
+The spread is a forest of the expected absolute error of a row. A band scales it so that 90 % of
+held-out rows lie inside; there is one for measured machines and one for others.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +64,7 @@ class Turn:
         high: largest.
         blocks: held-out rows.
         stack: the same as one table.
-        residual: what the forest missed of them.
+        residual: logarithm of measured over predicted time of each held-out row.
     """
 
     factor: Forest
@@ -93,17 +97,19 @@ def calibrate(
         memory: forests of machines left out, kept between calls that leave out the same.
     """
     turns = _turns(blocks, recipe, group, card, how)
+    # rows of a turn are judged by a spread that was fitted to the other turns alone
     spreads = [_spread([*turns[:i], *turns[i + 1 :]] or turns, recipe) for i in range(len(turns))]
     seen = _seen(turns, spreads)
     spread = _spread(turns, recipe)
     unseen: Mapping[str, Unseen] = {}
     if leave_machines_out:
         unseen = unseen_machines(blocks, recipe, card.frameworks, spread, memory)
-    named = _calibration(seen, unseen, {"": LEVELS})
-    known = replace(card, calibration=named)
+    # levels are calibrated last: they need estimates, which need the other bands
+    provisional = _calibration(seen, unseen, {"": LEVELS})
+    calibrated = replace(card, calibration=provisional)
     bands = levels(
         [
-            (Artefact(known, turn.factor, width, turn.low, turn.high, turn.low), turn.blocks)
+            (Artefact(calibrated, turn.factor, width, turn.low, turn.high, turn.low), turn.blocks)
             for turn, width in zip(turns, spreads, strict=True)
         ]
     )
@@ -142,8 +148,8 @@ def _turns(
     for held in present[: how.turns]:
         rest = [b.take(f != held) for b, f in zip(blocks, fold, strict=True)]
         part = [b.take(f == held) for b, f in zip(blocks, fold, strict=True)]
-        taught = stacked([b for b in rest if len(b)], known, recipe, protocols)
-        factor, values = grow(taught, recipe), taught.table.values
+        training = stacked([b for b in rest if len(b)], known, recipe, protocols)
+        factor, values = grow(training, recipe), training.table.values
         held_out = [b for b in part if len(b)]
         stack = stacked(held_out, known, recipe, protocols)
         residual = stack.log_factor - factor(stack.table.values)
@@ -170,6 +176,7 @@ def _seen(turns: Sequence[Turn], spreads: Sequence[Forest]) -> dict[str, Band]:
 
 def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
     """Return the forest of the log of expected absolute error."""
+    # shallow trees of many rows a leaf: what is fitted is the mean of noisy errors
     return boost(
         np.concatenate([turn.stack.table.values for turn in turns]),
         np.log(np.abs(np.concatenate([turn.residual for turn in turns])) + LEAST_SPREAD),
@@ -181,6 +188,6 @@ def _spread(turns: Sequence[Turn], recipe: Recipe) -> Forest:
 
 
 def width(spread: Forest, stack: StackedTables) -> Array:
-    """Return the expected absolute error of rows."""
+    """Return the expected absolute error of rows, of the logarithm of their time, ``[rows]``."""
     widths: Array = np.maximum(np.exp(spread(stack.table.values)), LEAST_SPREAD)
     return widths

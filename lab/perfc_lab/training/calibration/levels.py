@@ -1,4 +1,7 @@
-"""Calibrates the intervals of callers who do not say whose kernels they mean."""
+"""Calibrate the intervals of callers who do not name the framework of their kernels.
+
+Their estimate is a mixture over the kernels that it may be; a level is a quantile of that mixture.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 ROWS = 1_500
 """Maximum held-out rows of a block that count, so that large blocks do not dominate."""
 UNSAID = (CallerContext.CHOICES, CallerContext.NOTHING)
+"""Contexts in which several kernels are candidates."""
 
 
 def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Band]:
@@ -49,13 +53,13 @@ def levels(turns: Sequence[tuple[Artefact, Sequence[Rows]]]) -> Mapping[str, Ban
     shares = np.concatenate([np.zeros(0), *(share for share, _ in arrays)])
     if not len(shares):
         return {"": LEVELS}
-    category = np.concatenate([one for _, one in arrays])
+    category = np.concatenate([categories for _, categories in arrays])
     bands = {"": of_category(shares, shares)}
     for index, name in enumerate(class_of(turns[0][0].card.class_name).categories):
         of_index = shares[category == index]
         if len(of_index):
             bands[name] = of_category(of_index, shares)
-    return {name: _sound(one) for name, one in bands.items()}
+    return {name: _sound(interval) for name, interval in bands.items()}
 
 
 FURTHEST_LEVEL = 1e-4

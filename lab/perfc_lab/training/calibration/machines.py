@@ -1,4 +1,7 @@
-"""Calibrates intervals of machines nobody measured, from those that were, each left out in turn."""
+"""Calibrate intervals of unmeasured machines: each measured one is left out in turn.
+
+A forest of the other machines predicts its rows; the errors say how far off a new machine may be.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +52,7 @@ class Grown:
 
 
 Key = tuple[tuple[str, ...], tuple[str, ...], tuple[Protocol, ...], int, int]
+"""Machines, frameworks, protocols, trees and rows of a forest."""
 
 
 @frozen
@@ -102,7 +106,10 @@ def unseen_machines(
 
 
 def leaving(blocks: Sequence[Rows]) -> list[tuple[str, frozenset[str]]]:
-    """Return machines to test with those to leave out: each alone, and with near ones if any."""
+    """Return pairs of a machine to test and the machines to leave out.
+
+    Each machine leaves alone, and once more with all that are within `NEAR` of it, if any are.
+    """
     names = targets(blocks)
     result: list[tuple[str, frozenset[str]]] = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Writes where machines stand into cards, from the sheets of today.
+"""Write the coordinates of machines into cards again, from today's data sheets.
 
     python -m perfc_lab.training.calibration.places [FOLDER]
 

@@ -66,6 +66,7 @@ class LeftOut:
     def scores(self, error: float) -> Array:
         """Return errors over expected errors, then the same with the median's sign reversed."""
         expected = np.hypot(self.spread, error * grown(self.distance))
+        # the next machine may be as much faster as this one is slower
         reversed_sign = self.residual - 2 * np.median(self.residual)
         return np.concatenate([self.residual / expected, reversed_sign / expected])
 

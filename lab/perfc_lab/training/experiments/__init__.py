@@ -163,20 +163,20 @@ class OperatorExperiment(Experiment):
         return blocks
 
     def evaluate(self, folder: Path, say: Say) -> Iterator[Score]:
-        """Fold 0 of the shapes, or every fold, then each machine, alone and with its twins."""
+        """Yield the scores of shapes, of whole groups, and of machines left out."""
         blocks = self.rows(folder)
         yield from self.check_shapes(blocks, say)
         yield from self.check_groups(blocks, say)
         yield from self.check_machines(blocks, say)
 
     def check_shapes(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
-        """Yield the shapes left out, all folds that are tested together."""
+        """Yield the scores of unseen shapes: fold 0 alone, or the rows of all folds together."""
         single = UnseenShapes(self.group, parts=self.shape_folds)
         folds = every_fold(self.group) if self.every_fold else (single,)
         name = shapes_name(self.group, "every fold") if self.every_fold else folds[0].name
         tested_folds = [self.tested(blocks, holdout, say) for holdout in folds]
         for context in self.contexts(blocks):
-            tested = [one for fold in tested_folds for one in fold.get(context, ())]
+            tested = [rows for fold in tested_folds for rows in fold.get(context, ())]
             yield from figures(named(name, context), context.slices(self.shapes), tested)
 
     def check_groups(self, blocks: Sequence[Rows], say: Say) -> Iterator[Score]:
@@ -200,18 +200,20 @@ class OperatorExperiment(Experiment):
             for target in names:
                 holdout = UnseenMachine(target, twins)
                 alone = not any(holdout.dropped(block) for block in blocks)
+                # without a twin the second turn would repeat the first
                 tested = {} if twins and alone else self.tested(blocks, holdout, say, memory)
                 yield from figures(
                     holdout.name, self.machines, tested.get(CallerContext.EVERYTHING, ())
                 )
-                for context, ones in tested.items():
-                    by_context[context] += ones
+                for context, rows in tested.items():
+                    by_context[context] += rows
             together = f"each unseen machine{' and its twins' if twins else ''}"
-            for context, ones in by_context.items():
-                yield from figures(named(together, context), context.slices(self.machines), ones)
+            for context, rows in by_context.items():
+                yield from figures(named(together, context), context.slices(self.machines), rows)
 
     def contexts(self, blocks: Sequence[Rows]) -> tuple[CallerContext, ...]:
         """Return the contexts of callers that make a difference."""
+        # with one framework nothing is left open by a caller who names none
         if len({block.framework for block in blocks}) < 2:
             return (CallerContext.EVERYTHING,)
         has_choices = bool(class_of(self.class_name).by_framework)
@@ -234,6 +236,7 @@ class OperatorExperiment(Experiment):
         recipe = self.recipe.for_unseen_machine() if is_whole else self.recipe
         how = self.calibrating
         how = replace(how, turns=how.turns_left_out) if is_whole else how
+        # a scoreboard trains once a holdout: machines and groups by the shorter recipe
         artefact = train(
             self.name,
             self.taught(parts.train),

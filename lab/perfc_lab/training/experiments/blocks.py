@@ -32,6 +32,7 @@ DTYPE = "bf16"
 TESTED_ROWS = 30_000
 """Rows of a class that a model tests; blocks need all layers, which are fewer."""
 LAYERS = ("matmul", "tokenwise")
+"""Classes of all kernels of a block but attention."""
 ATTENTION = ("attention_prefill", "attention_decode", "mixed_attention")
 TRAINED: Mapping[str, float | int] = {"depth": 10, "max_rows": 300_000, "keep_small": True}
 """Replaces the recipe of attention, whose own takes hours for all models."""
@@ -101,18 +102,18 @@ class Blocks(Experiment):
         lines = {figure.slice: figure for figure in figures_of(tested)}
         yield from lines.values()
         machines = {name: with_several_models(rows) for name, rows in blocks.items()}
-        known = {
-            name: [one for one in each if one.rows.target in machines[name]]
-            for name, each in tested.items()
+        of_several = {
+            name: [block for block in of_class if block.rows.target in machines[name]]
+            for name, of_class in tested.items()
         }
-        for line in figures_of(known):
+        for line in figures_of(of_several):
             if line.rows != lines[line.slice].rows:
                 yield replace(line, slice=f"{line.slice}, machines of several models")
 
 
 def figures_of(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
     """Yield the kernels by class, then blocks."""
-    every = [one for each in tested.values() for one in each]
+    every = [block for of_class in tested.values() for block in of_class]
     for part_of in SLICES:
         line = figure("model left out", part_of, every)
         if line is not None:
@@ -125,8 +126,9 @@ def with_several_models(blocks: Sequence[Rows]) -> frozenset[str]:
     models: dict[str, set[float]] = {}
     for rows in blocks:
         if MODEL in rows.columns:
-            named = np.unique(rows.columns[MODEL])
-            models.setdefault(rows.target, set()).update(named[named >= 0].tolist())
+            numbers = np.unique(rows.columns[MODEL])
+            # -1 is a row that names no model
+            models.setdefault(rows.target, set()).update(numbers[numbers >= 0].tolist())
     return frozenset(target for target, each in models.items() if len(each) > 1)
 
 
@@ -139,20 +141,20 @@ def rows_of(name: str, folder: Path) -> list[Rows]:
 
 def left_out(name: str, blocks: Sequence[Rows], model: int) -> list[Tested]:
     """Return a class learned without a model, tested on it."""
-    taught, tests = [], []
+    training, tests = [], []
     for rows in blocks:
-        which = rows.columns.get(MODEL, np.full(len(rows), -1.0)) == model
-        if not which.all():
-            taught.append(rows.take(~which))
-        if which.any():
-            tests.append(rows.take(which))
+        is_model = rows.columns.get(MODEL, np.full(len(rows), -1.0)) == model
+        if not is_model.all():
+            training.append(rows.take(~is_model))
+        if is_model.any():
+            tests.append(rows.take(is_model))
     experiment = experiments()[name]
     assert isinstance(experiment, OperatorExperiment)
     if not tests:
         return []
     artefact = train(
         name,
-        taught,
+        training,
         recipe_of(experiment),
         experiment.group,
         leave_machines_out=False,
@@ -183,7 +185,7 @@ def of_blocks(tested: Mapping[str, Sequence[Tested]]) -> Iterator[Score]:
     if len(alone):
         name = "blocks but for attention (Vidur)"
         yield line(name, layers.measured[alone], layers.ends[:, alone])
-    place = {key: at for at, key in enumerate(layers.key)}
+    place = {key: index for index, key in enumerate(layers.key)}
     titles = {"attention_prefill": "prompts", "attention_decode": "single tokens"}
     for name in ATTENTION:
         measured, ends = joined(tested[name], layers, place)
@@ -200,10 +202,11 @@ def layer_sums(tested: Sequence[Tested]) -> Sums:
         tokens = columns["m" if rows.class_name == "matmul" else "tokens"]
         times = columns[IN_BLOCK] if IN_BLOCK in columns else np.zeros(len(rows))
         ends = np.stack([rows.time_s, *ends_of(one)])
-        for at in np.flatnonzero(times > 0):
-            owner = (float(columns[MODEL][at]), float(columns[SHARDS][at]), float(tokens[at]))
+        # a kernel counts as often as it is in a block
+        for i in np.flatnonzero(times > 0):
+            owner = (float(columns[MODEL][i]), float(columns[SHARDS][i]), float(tokens[i]))
             of_class = kinds.setdefault((rows.target, rows.framework, *owner), {})
-            of_class.setdefault(rows.class_name, []).append(times[at] * ends[:, at])
+            of_class.setdefault(rows.class_name, []).append(times[i] * ends[:, i])
     whole = {key: parts for key, parts in kinds.items() if len(parts) == len(LAYERS)}
     sums = [summed([np.sum(each, axis=0) for each in parts.values()]) for parts in whole.values()]
     table = np.array(sums).T.reshape(5, -1)
@@ -217,11 +220,10 @@ def ends_of(one: Tested) -> tuple[Array, Array, Array, Array]:
 
 
 def summed(classes: Sequence[Array]) -> Array:
-    """Return the measured, floor, low, time and high of classes.
+    """Return measured, floor, low, time and high of a sum over classes, in this order.
 
-    Those of one are wrong together, others not.
-
-    As `perfc.analyzers.intervals.summing` has it.
+    Errors within a class add up; those of different classes are independent and add as squares, as
+    in `perfc.analyzers.intervals.summing`.
     """
     measured, floor, low, time, high = np.array(classes).T
     below, above = (math.hypot(*side) for side in (time - low, high - time))
@@ -243,12 +245,12 @@ def joined(
         ends = np.stack([rows.time_s, *ends_of(one)])
         if rows.protocol is not Protocol.KERNELS:
             continue
-        for at in range(len(rows)):
-            model, shards = float(columns[MODEL][at]), float(columns[SHARDS][at])
-            index = place.get((rows.target, rows.framework, model, shards, float(tokens[at])))
+        for i in range(len(rows)):
+            model, shards = float(columns[MODEL][i]), float(columns[SHARDS][i])
+            index = place.get((rows.target, rows.framework, model, shards, float(tokens[i])))
             if index is not None:
                 layer = np.array([layers.measured[index], *layers.ends[:, index]])
-                parts.append(summed([layer, ends[:, at]]))
+                parts.append(summed([layer, ends[:, i]]))
     table = np.array(parts).T.reshape(5, -1)
     return table[0], table[1:]
 

@@ -116,11 +116,11 @@ class TimedLabel:
 
 def correlation(runs: Iterable[TimedLabel]) -> float:
     """Return the least correlation with which intervals contain 90 % of the runs; 1 if none."""
-    known = list(runs)
+    labels = list(runs)
     enough = (
         share / STEPS
         for share in range(STEPS)
-        if sum(one.is_held(share / STEPS) for one in known) >= COVERAGE * len(known)
+        if sum(label.is_held(share / STEPS) for label in labels) >= COVERAGE * len(labels)
     )
     return next(enough, TOGETHER)
 
@@ -137,6 +137,7 @@ def run(row: Any) -> TrainingStep:
     """Return the prediction of a run, extrapolated from models of one and of two layers."""
     is_training = row.mode == "train"
     cuts = []
+    # the second layer is the time of each further one, as all are equal
     for units in (1, 2):
         path = exported(
             str(row.model),

@@ -24,7 +24,9 @@ from .slices import (
 )
 
 ABSOLUTE = "reg:absoluteerror"
+"""Loss of classes with outliers: the squared error would follow them."""
 DRAWN: dict[str, Any] = {"columns": 1.0, "node_columns": 0.5, "subsample": 0.5}
+"""Features and rows that trees of one round see, of which the mean is taken (`parallel_trees`)."""
 TWO_TURNS = Calibrating(turns=2)
 ALL = RowSlice("all", everything)
 

@@ -1,4 +1,7 @@
-"""Whole models under several runtimes: what `perfc analyze` says of them by default."""
+"""Experiment on whole models under several runtimes, as `perfc analyze` predicts them by default.
+
+Graphs, sources, chips and rows are left out in turn.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ ROWS = "rows left out, each once"
 SOURCES = "source and its networks left out, the default runtime of graphs"
 GRADES = tuple(grade.value for grade in Grade)
 Pair = tuple[MeasuredRun, RuntimeRun]
+"""A measured run and its estimate."""
 Slice = tuple[str, Callable[[MeasuredRun, RuntimeRun], bool], float | None]
+"""Name of some rows, the predicate that selects them, and the goal of their mean error."""
 
 
 GOAL, GOAL_OF_ONE = 0.15, 0.20
@@ -119,6 +124,7 @@ class RuntimeExperiment(Experiment):
 
     def graphs(self, runs: Sequence[MeasuredRun], say: Say) -> list[Pair]:
         """Return every row by a model that has not seen its graph."""
+        # another seed than that of the folds that calibrate (`RunRecipe.seed`)
         dealt = fold_of([run.row.graph for run in runs], FOLDS, seed=7)
         return self.left_out(runs, [dealt[run.row.graph] for run in runs], GRAPHS, say)
 
@@ -153,6 +159,7 @@ class RuntimeExperiment(Experiment):
 
 def door_scores(split: str, chip: str, runs: Sequence[RunPrediction]) -> Iterator[Score]:
     """Yield the score of the printed times, of each grade, and of the sums of kernels alone."""
+    # the last element of a prediction is its grade, the others are numbers
     grades = [(f"{chip}, graded {g}", [r for r in runs if r[-1] == g]) for g in GRADES]
     for name, rows in ((chip, runs), *grades):
         if rows:
@@ -174,9 +181,9 @@ def estimates(artefact: Artefact, runs: Sequence[MeasuredRun]) -> list[Pair]:
 def figures(split: str, pairs: Sequence[Pair], wanted: Sequence[Slice] = ()) -> Iterator[Score]:
     """Yield the errors and coverage of every slice that has rows."""
     for name, which, goal in wanted or slices([run for run, _ in pairs]):
-        mine = [pair for pair in pairs if which(*pair)]
-        if mine:
-            yield figure_of(mine, split, name, goal)
+        members = [pair for pair in pairs if which(*pair)]
+        if members:
+            yield figure_of(members, split, name, goal)
 
 
 def figure_of(pairs: Sequence[Pair], split: str, name: str, goal: float | None) -> Score:

@@ -68,7 +68,10 @@ def of_20_us(rows: Rows) -> NDArray[np.bool_]:
 
 
 def of_short_heads(rows: Rows) -> NDArray[np.bool_]:
-    """Return the mask of latent attention over expanded keys."""
+    """Return the mask of latent attention over expanded keys.
+
+    Heads over latents are 576 long: 512 latent and 64 rotated elements.
+    """
     result: NDArray[np.bool_] = rows.columns["head_dim"] < 576
     return result
 

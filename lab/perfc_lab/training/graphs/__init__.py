@@ -1,1 +1,1 @@
-"""The bench of predictors of whole models: splits, scores, figures of the way users take."""
+"""The bench of predictors of whole models: splits, trainings, scores and their page."""

@@ -1,4 +1,7 @@
-"""The bench: every predictor under every protocol on the same rows, scored the same way."""
+"""Train and score predictors of whole models under every protocol, on the same rows.
+
+`perfc eval graph` and `perfc train graph` call it; a `Score` is a line of the scoreboard.
+"""
 
 from __future__ import annotations
 
@@ -184,6 +187,7 @@ def evaluate(
                 f"{name.replace(':', '-')}-{protocol.value}-{fold.name.replace(' ', '-')}-{share}"
             )
             given = replace(given, folder=Path(given.folder) / place)
+        # folds that differ in tested rows alone share a training
         if last is None or last[0] is not fold.train:
             start = time.perf_counter()
             model = learned(name, thinned(fold, share), quantity, given, say)

@@ -1,4 +1,4 @@
-"""Cards of trained predictors of whole models, and the predictors that can be trained here."""
+"""Write the card of a trained predictor of whole models; list those that can be trained here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Protocols that hold rows out, fixed before training; never by row, always by architecture.
+"""Protocols that hold out rows of whole models, fixed before training.
 
-Those of whole machines keep architectures together too: see `GraphProtocol`.
+All rows of an architecture are on one side, so that no tested graph was trained on. Protocols of
+machines hold out the rows of one machine: see `GraphProtocol`.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def folds(
     seeds: Sequence[int] = SEEDS,
     samples: int = SAMPLES,
 ) -> Iterator[Fold]:
-    """Yield every fold of a protocol; those of machines have one for each machine and seed.
+    """Yield the folds of a protocol, one for each seed; for machines, one for each and seed.
 
     Args:
         data: measured rows.

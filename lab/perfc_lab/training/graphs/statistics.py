@@ -1,4 +1,7 @@
-"""Contents of a data set: rows by machine and way of running, sizes of graphs, digests."""
+"""Describe a data set in lines of text: rows by machine and mode, sizes of graphs, digests.
+
+Of quantities and sizes a line has the least, the median and the largest.
+"""
 
 from __future__ import annotations
 

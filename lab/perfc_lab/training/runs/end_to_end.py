@@ -69,7 +69,7 @@ class Spent:
 
     @property
     def low_s(self) -> float:
-        """Lower end."""
+        """Return the lower end."""
         return max(self.time_s - self.half_width(self.below), 0.0)
 
     @property
@@ -78,11 +78,11 @@ class Spent:
         return self.time_s + self.half_width(self.above)
 
     def half_width(self, passes: tuple[Sides, ...]) -> float:
-        """Return the largest error of all passes on one side."""
+        """Return the error on one side: passes have the same predictors, so that errors add up."""
         return math.fsum(half_width(sides, self.products) for sides in passes)
 
     def __add__(self, other: Spent) -> Spent:
-        """Return the passes that the same predictors answer for: their errors add up."""
+        """Return two passes one after the other; the errors of the two add up."""
         return Spent(
             self.time_s + other.time_s,
             self.below + other.below,
@@ -91,7 +91,7 @@ class Spent:
         )
 
     def plus(self, other: Spent) -> Spent:
-        """Return the further kernels of the same pass."""
+        """Return this pass with further kernels; kernels of one class are counted together."""
         below, above = (
             (Counter(mine[0]) + Counter(theirs[0]),)
             for mine, theirs in ((self.below, other.below), (self.above, other.above))
@@ -198,8 +198,8 @@ class Plan:
             for bound in self.bounds.kernels:
                 if bound.is_gradient is not backward:
                     continue
-                made = copied(bound.kernel, self.strides, self.bounds.env)
-                yield from list(made) * round(bound.launches)
+                copies = copied(bound.kernel, self.strides, self.bounds.env)
+                yield from list(copies) * round(bound.launches)
 
 
 def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
@@ -212,7 +212,7 @@ def inference(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
 
 
 def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
-    """Forward and backward pass of a plan that trains."""
+    """Return the forward and the backward pass of a plan that trains."""
     prediction = predicted(Execution(plan.bounds, plan.kernels, folder=folder))
     passes: list[Spent] = []
     for backward in (False, True):
@@ -232,7 +232,10 @@ def training(plan: Plan, *, folder: Path = artefact.SHIPPED) -> TrainingStep:
 
 
 def spent(plan: Plan, rows: Sequence[Lowered], folder: Path) -> Spent:
-    """Return the kernels in order; one that is shorter than its launch takes as long as that."""
+    """Return the time of kernels one after the other, each at least as long as its launch.
+
+    Kernels of one class are predicted in one call; the order does not change the sum.
+    """
     machine = plan.bounds.machine
     launch = launch_gap(machine, plan.kernels.runtime.launch)
     groups: dict[tuple[str, str], list[Lowered]] = {}

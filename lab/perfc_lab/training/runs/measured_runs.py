@@ -1,4 +1,7 @@
-"""Whole models that others measured under several runtimes, as tables of their runs."""
+"""Lower whole models that were measured under several runtimes, and tabulate their kernels.
+
+A `RunTable` has the features of a run that `run_fit` and the predictor `runs` read.
+"""
 
 from __future__ import annotations
 
@@ -79,24 +82,24 @@ def of_graph(
 ) -> Iterator[MeasuredRun]:
     """Yield the rows of one graph; those that differ in nothing but their times share a table."""
     modules: dict[object, Module] = {}
-    known: dict[object, RunTable] = {}
+    tables: dict[object, RunTable] = {}
     am = Analyses()
     for row in rows:
         how = row.deployment
         dims = tuple(sorted(how.dims.items()))
         key = how.target, how.runtime, how.runtime_version, how.dtype, how.rounded, dims
         try:
-            if key not in known:
+            if key not in tables:
                 if dims not in modules:
                     modules[dims] = typed(path, how.dims)
-                known[key] = lowered(modules[dims], row, am)
+                tables[key] = lowered(modules[dims], row, am)
         except TargetError:
             say(f"left out: no target {how.target}")
             continue
         except PerfcError as error:
             say(f"left out: {error}")
             continue
-        yield MeasuredRun(row, known[key])
+        yield MeasuredRun(row, tables[key])
 
 
 def typed(path: Path, dims: Mapping[str, int]) -> Module:

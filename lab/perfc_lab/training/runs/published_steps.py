@@ -1,4 +1,8 @@
-"""Learns the law of published training steps, and scores it on architectures left out."""
+"""Fit the law of published training steps, and score it on architectures left out.
+
+A step is a sum of its kernels' estimates, each times a factor for every trait of the kernel; the
+law is these factors.
+"""
 
 from __future__ import annotations
 
@@ -88,16 +92,16 @@ def learned(steps: Sequence[SummedStep]) -> StepLaw:
     weights /= weights.mean()
 
     def loss(logs: Array) -> float:
-        said = np.array([np.log((t * np.exp(x @ logs)).sum()) for t, x in tables])
-        error = (measured - said) / HUBER
+        predicted = np.array([np.log((t * np.exp(x @ logs)).sum()) for t, x in tables])
+        error = (measured - predicted) / HUBER
         # pseudo-Huber, and a penalty on factors other than 1
-        rounded = 2 * HUBER**2 * (np.sqrt(1 + error**2) - 1)
-        return float((weights * rounded).sum() + RIDGE * (logs**2).sum())
+        losses = 2 * HUBER**2 * (np.sqrt(1 + error**2) - 1)
+        return float((weights * losses).sum() + RIDGE * (logs**2).sum())
 
     solution = minimize(loss, np.zeros(len(names)), method="L-BFGS-B").x
     factors = {name: float(np.exp(value)) for name, value in zip(names, solution, strict=True)}
-    known = sorted({(s.step.deployment.target, s.stored) for s in steps})
-    return StepLaw(factors, Band(0.0, 0.0), tuple(known), len(steps), len(rows))
+    configurations = sorted({(s.step.deployment.target, s.stored) for s in steps})
+    return StepLaw(factors, Band(0.0, 0.0), tuple(configurations), len(steps), len(rows))
 
 
 def left_out(steps: Sequence[SummedStep]) -> list[tuple[SummedStep, float]]:

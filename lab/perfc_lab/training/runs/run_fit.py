@@ -1,4 +1,4 @@
-"""Trains the predictor of whole runs: a process of what they take beyond their kernels.
+"""Train the predictor of whole runs: a Gaussian process of the time beyond their kernels.
 
 Held-out graphs calibrate the intervals of machines that were measured, held-out chips those of
 others: each chip with all newer ones.
@@ -114,7 +114,8 @@ def train_runs(
     left_out = list(chips_left_out(runs)) if leave_machines_out else []
     of_chips = [scores_of(process, train, tested, say) for _, train, tested in left_out]
     on_chips = [run for *_, tested in left_out for run in tested]
-    weights = [np.full(len(one), 1 / len(one)) for one in of_chips]
+    # every chip counts the same, however many runs it has
+    weights = [np.full(len(scores_of_chip), 1 / len(scores_of_chip)) for scores_of_chip in of_chips]
     every, *bands = (
         Bands(
             of_runtime(one, runs, scores, np.ones(len(runs))),
@@ -189,7 +190,7 @@ def scores_of(
     rest = conditioned(process, known(train, names), beyond(train))
     tables = [run.table for run in tested]
     expected, spread, _ = residual(rest, tables, positions(tables, names))
-    alone = beyond(tested)
+    alone = beyond(tested)  # error of the kernels without the process
     wrong = alone - expected
     say(f"held out: {percent(wrong)}, kernels {percent(alone)}")
     return np.asarray(wrong / spread)
@@ -265,9 +266,10 @@ def balanced(groups: Sequence[int], parts: int, seed: int) -> NDArray[np.int64]:
     _, graph, rows = np.unique(groups, return_inverse=True, return_counts=True)
     order = np.random.default_rng(seed).permutation(len(rows))
     part, load = np.zeros(len(rows), np.int64), np.zeros(parts)
-    for one in order[np.argsort(-rows[order], kind="stable")]:
-        part[one] = np.argmin(load)
-        load[part[one]] += rows[one]
+    # stable, so that groups of equally many runs stay in the random order
+    for group in order[np.argsort(-rows[order], kind="stable")]:
+        part[group] = np.argmin(load)
+        load[part[group]] += rows[group]
     return np.asarray(part[graph])
 
 

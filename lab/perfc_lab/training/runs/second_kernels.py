@@ -31,6 +31,7 @@ def second(node: Node, env: Mapping[str, int]) -> Iterator[Lowered]:
         node: node of the graph.
         env: values of the symbols.
     """
+    # pairs: tensors that a kernel reads and writes
     match node.op:
         case SoftmaxGrad() as op if op.is_exactly(SoftmaxGrad):
             yield from streams(elements(node.inputs[0], env), ((2, 1),))

@@ -65,8 +65,8 @@ def multipliers(stack: SumStack, recipe: SumRecipe) -> Array:
     result = np.ones((len(stack.known), kinds))
     present = sorted(set(stack.configuration.tolist()))
     for i in present:
-        mine = _reweighted(share[stack.configuration == i], shared, recipe.ridge)
-        result[i] = np.maximum(mine, LEAST_MULTIPLIER)
+        fitted = _reweighted(share[stack.configuration == i], shared, recipe.ridge)
+        result[i] = np.maximum(fitted, LEAST_MULTIPLIER)
     # what nobody measured is predicted as the mean of the others, so it is tested as that
     absent = [i for i in range(len(stack.known)) if i not in present]
     result[absent] = np.exp(np.log(result[present]).mean(axis=0))
@@ -81,6 +81,7 @@ def _reweighted(share: Array, centre: Array, ridge: float) -> Array:
         pull = np.maximum(ridge**2 * (share**2).sum(axis=0) * weight.mean(), ridge**2)
         heavy = share * weight[:, None]
         current = non_negative(heavy.T @ share + np.diag(pull), heavy.sum(axis=0) + pull * centre)
+        # weights of one over the error turn squares into absolute errors
         weight = 1 / np.maximum(np.abs(share @ current - 1), LEAST_ERROR)
     return current
 

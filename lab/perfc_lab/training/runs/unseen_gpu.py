@@ -1,6 +1,8 @@
-"""Whole runs of a chip that the weights have not seen, as `perfc.analyze` predicts them.
+"""Predict whole runs of a chip that the weights have not seen, as `perfc.analyze` does.
 
-PERFC_WEIGHTS=FOLDER python -m perfc_lab.training.runs.unseen_gpu DATA TARGET...
+    PERFC_WEIGHTS=FOLDER python -m perfc_lab.training.runs.unseen_gpu DATA TARGET...
+
+A separate process, as the folder of the weights is read once, when perfc is imported.
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ def main(data: str, *targets: str) -> None:
     """Print the prediction of each run as a line of JSON."""
     every, graphs = list(whole_models(Path(data))), model_folder(Path(data))
     for target in targets:
-        mine = (row for row in every if row.deployment.target == target)
-        rows = [row for row in mine if (graphs / row.graph).is_file()]
+        of_target = (row for row in every if row.deployment.target == target)
+        rows = [row for row in of_target if (graphs / row.graph).is_file()]
+        # the step is rounded up, so that no more than `ROWS` are taken
         for row in rows[:: -(-len(rows) // ROWS) or 1]:
             report = perfc.analyze(graphs / row.graph, deployment=row.deployment)
             v, kernels_s = Verdict.of(report), report.prediction.timeline.time_s
