@@ -22,7 +22,7 @@ PLAIN: Final = frozenset({DataType.FLOAT, DataType.INT32, DataType.INT64, DataTy
 
 @record
 class Content:
-    """A tensor attribute: its type and, where small, its elements."""
+    """A tensor attribute: its type, its elements where they are few, and its message."""
 
     type: TensorType
     known: Known | None
@@ -127,7 +127,16 @@ def sparse_content(sparse: SparseTensor | None) -> Content | None:
 
 @record
 class Signature:
-    """Fields, operands and adapter of an operator class, computed once for lowering."""
+    """Fields, operands and adapter of an operator class, computed once for lowering.
+
+    Args:
+        names: fields, which are attributes.
+        operands: names of the inputs.
+        renamed: names of today by names in older opsets.
+        adapt: converts the attributes of an older version; None if nothing changed.
+        counts_outputs: True if the number of outputs is a field.
+        expected: accepted values by field.
+    """
 
     names: frozenset[str]
     operands: tuple[str, ...]
@@ -154,6 +163,7 @@ class Expected:
 
 _INTEGER = Expected("an integer", (int,))
 _INTEGERS = Expected("a list of integers", (int,), is_list=True)
+# compared by identity in `build`: only fields annotated as DType alone are converted
 _ELEMENT = Expected("an element type", (int, DType))
 _EXPECTED: Mapping[str, Expected] = {
     **dict.fromkeys(("int", "bool", "Positive", "Natural"), _INTEGER),
@@ -215,6 +225,7 @@ def _as_content(value: object) -> Content | None:
 
 
 def _constant(dtype: DType, shape: tuple[int, ...], items: tuple[Any, ...]) -> Content:
+    """Return a constant that no file stores."""
     return Content(TensorType(dtype, shape), Known.of(shape, items), ProtoTensor(dims=shape))
 
 
@@ -238,6 +249,7 @@ def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int
     for name, value in attrs.items():
         expected = sig.expected.get(name)
         if expected is _ELEMENT:
+            # 0 is no element type: the default of the field stays
             if not value:
                 continue
             value = dtype_of(value)
@@ -251,6 +263,7 @@ def build(cls: type[Op], raw: Mapping[str, object], version: int, n_outputs: int
         elif name in sig.names:
             fields_given[name] = value
         elif name in sig.operands:
+            # an attribute that later opsets have as an input
             content = _as_content(value)
             if content is not None:
                 extra.append((sig.operands.index(name), content))

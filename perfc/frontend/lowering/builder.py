@@ -63,6 +63,12 @@ class GraphBuilder:
     Args:
         symbols: names of symbols by PyTorch's.
         axes: an input and its axis for every symbol that is a size of one.
+        graph: messages so far.
+        constants: names of constants by content; names that values have stand for themselves.
+        attributes: attributes by name and value, shared among nodes.
+        types: declared types, shared among values.
+        extents: names of sizes that are computed from inputs.
+        count: number of names made so far.
         root: folder that files of sources are named from.
         calls: how many calls of the program had a name so far.
         parameters: names of the parameters.
@@ -194,13 +200,14 @@ class GraphBuilder:
             domain: domain of the operator.
             frames: lines of the program that call it, outermost first.
         """
-        given = list(inputs)
-        while given and not given[-1]:
-            given.pop()
-        made = [self.attribute(k, v) for k, v in attributes.items() if v is not None]
+        operands = list(inputs)
+        # omitted operands at the end are left out
+        while operands and not operands[-1]:
+            operands.pop()
+        messages = [self.attribute(k, v) for k, v in attributes.items() if v is not None]
         props = {SOURCE: "\n".join(frames)} if frames else {}
         self.graph.node.append(
-            ProtoNode(name, op_type, domain, "", given, list(outputs), made, props)
+            ProtoNode(name, op_type, domain, "", operands, list(outputs), messages, props)
         )
 
     def settle(
@@ -277,6 +284,7 @@ class GraphBuilder:
         return name
 
     def _extent(self, size: Size) -> str:
+        """Append the nodes that compute a symbol or an operation; return the name of the result."""
         name = self.fresh("size")
         if isinstance(size, str):
             value, axis = self.axes[size]
@@ -289,9 +297,9 @@ class GraphBuilder:
         left = self.extent(terms[0])
         for at, term in enumerate(terms[1:], 1):
             right = self.extent(term)
-            made = name if at == len(terms) - 1 else self.fresh("size")
-            self.node(operator, (left, right), (made,), made, {})
-            left = made
+            partial = name if at == len(terms) - 1 else self.fresh("size")
+            self.node(operator, (left, right), (partial,), partial, {})
+            left = partial
         return left
 
 
@@ -305,6 +313,7 @@ def axis_symbol(name: str, axis: int, meta: Meta, *, has_past: bool = False) -> 
     """
     if axis == 0 and meta.rank > 1:
         return "batch"
+    # a cache is [batch, heads, tokens, width], a mask covers cached and new tokens
     if has_past and "past" in name and axis == meta.rank - 2:
         return "past"
     if axis == 1 and meta.rank == 2 and not meta.is_float:
@@ -344,6 +353,7 @@ def text_of(size: Size, names: Mapping[str, str]) -> int | str | None:
         return names.get(size, size)
     operation, *terms = size
     written = [text_of(t, names) for t in terms]
+    # a remainder has no notation in a dimension
     if None in written or operation == "%":
         return None
     if operation == "+":
@@ -365,4 +375,5 @@ def pooling_window(before: Size, after: Size) -> tuple[int, int]:
     if not (isinstance(before, int) and isinstance(after, int)):
         raise ValueError("adaptive pooling of symbolic extents")
     stride = max(before // after, 1)
+    # the last window ends with the axis
     return max(before - (after - 1) * stride, 1), stride

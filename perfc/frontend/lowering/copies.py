@@ -56,13 +56,14 @@ def is_copy(table: ProtoTensor, other: ProtoTensor, path: str) -> bool:
     numbers = [at * STEP % (rows * columns) for at in range(SAMPLES)] if rows * columns > 1 else []
     with ExitStack() as files:
         first, second = (element_of(t, path, files) for t in (table, other))
-        given = [first(n) for n in numbers]
-        if len(set(given)) < 2 or None in given:
+        of_table = [first(n) for n in numbers]
+        if len(set(of_table)) < 2 or None in of_table:
             return False  # one number everywhere: not trained yet
-        turned = [n % columns * rows + n // columns for n in numbers]
-        layouts = [(table.dims, numbers), ((columns, rows), turned)]
+        # numbers of the same elements in the transposed matrix
+        transposed = [n % columns * rows + n // columns for n in numbers]
+        layouts = [(table.dims, numbers), ((columns, rows), transposed)]
         return any(
-            all(second(n) == element for n, element in zip(layout, given, strict=True))
+            all(second(n) == element for n, element in zip(layout, of_table, strict=True))
             for dims, layout in layouts
             if dims == other.dims
         )

@@ -79,6 +79,7 @@ ELEMENT_BITS: dict[int, int] = {d.onnx: d.bits for d in BY_ONNX.values() if d.bi
 _FLOAT_FIELD = frozenset({_D.FLOAT, _D.COMPLEX64})
 """Types stored in ``float_data``; a complex number is two floats (onnx.proto)."""
 _DOUBLE_FIELD = frozenset({_D.DOUBLE, _D.COMPLEX128})
+"""Types stored in ``double_data``."""
 _UINT64_FIELD = frozenset({_D.UINT32, _D.UINT64})
 """Types stored in ``uint64_data`` (onnx.proto)."""
 _SIX_BIT = frozenset({_D.FLOAT6E2M3, _D.FLOAT6E3M2})
@@ -109,7 +110,7 @@ def stored_bytes(data_type: int, count: int) -> int | None:
 
 
 def typed_field(data_type: int) -> str:
-    """Name of the ``*_data`` field that may hold this type instead of ``raw_data``.
+    """Return the name of the ``*_data`` field that may hold this type instead of ``raw_data``.
 
     Source: comments of ``TensorProto`` in onnx.proto3.
     """
@@ -155,6 +156,7 @@ def unpack_elements(data_type: int, payload: bytes, count: int) -> tuple[Scalar,
             )
             return tuple(complex(real, imaginary) for real, imaginary in zip(parts, parts))  # noqa: B905
         case _D.BFLOAT16:
+            # a bfloat16 is the upper half of an f32
             halves = struct.unpack(f"<{count}H", payload)
             return struct.unpack(
                 f"<{count}f", struct.pack(f"<{count}I", *(h << 16 for h in halves))
@@ -218,12 +220,14 @@ def _minifloat(exponent_bits: int, mantissa_bits: int, *, bias: int) -> tuple[fl
     for exponent in range(1 << exponent_bits):
         for mantissa in range(1 << mantissa_bits):
             fraction = mantissa / (1 << mantissa_bits)
+            # exponent 0 is subnormal: no leading 1, the scale of exponent 1
             lead = 1.0 if exponent else 0.0
             positive.append((lead + fraction) * 2.0 ** (max(exponent, 1) - bias))
     return (*positive, *(-value for value in positive))
 
 
 def _with(values: tuple[float, ...], special: dict[int, float]) -> tuple[float, ...]:
+    """Return values of all codes with special ones replaced."""
     return tuple(special.get(code, value) for code, value in enumerate(values))
 
 
@@ -234,6 +238,7 @@ def packed(values: Sequence[Any], dtype: int) -> bytes:
         ValueError: an element type that constants do not have.
     """
     if dtype == _D.BFLOAT16:
+        # the upper half of an f32, which comes last in little-endian order: rounded toward zero
         return b"".join(struct.pack("<f", float(v))[2:] for v in values)
     code = _STRUCT_CODE.get(dtype)
     if code is None:
@@ -257,4 +262,5 @@ def limited(value: float, code: str) -> bytes:
 def is_small(dtype: int, count: int, nbytes: int) -> bool:
     """Return True if the elements of a constant are few enough to be read."""
     most = MOST_FLOATS if dtype in FLOATS else MOST_ELEMENTS
+    # the widest element, a complex128, has 16 bytes
     return count <= most and 0 < nbytes <= 16 * most

@@ -28,9 +28,9 @@ FAULTS = (
 )
 """Errors that models raise that do not follow the schema of their format."""
 FIRST = (0, 3, 1, 2)
-"""Axes of a channels-first feature map, by those of a channels-last one."""
+"""Permutation of a feature map with channels last to channels first."""
 LAST = (0, 2, 3, 1)
-"""The opposite."""
+"""Permutation of a feature map with channels first to channels last."""
 FARTHEST = (1 << 31) - 1
 """End of a slice up to the last element."""
 
@@ -93,7 +93,7 @@ def reading(where: str, what: str, hint: str) -> Iterator[None]:
 
 @mutable
 class ValueScope:
-    """Values of a graph.
+    """Values of a graph; formats derive theirs, with the values by their names or numbers.
 
     Args:
         builder: messages made so far.
@@ -207,8 +207,8 @@ class Emitter:
         """Return a reduction; truth values are cast to numbers, as ONNX reduces none."""
         is_bool = dtype == DataType.BOOL
         value = self.emit("Cast", value, to=int(DataType.UINT8)) if is_bool else value
-        made = self.emit(operator, value, self.ints(*axes), keepdims=keepdims)
-        return self.emit("Cast", made, to=int(DataType.BOOL)) if is_bool else made
+        result = self.emit(operator, value, self.ints(*axes), keepdims=keepdims)
+        return self.emit("Cast", result, to=int(DataType.BOOL)) if is_bool else result
 
 
 @mutable

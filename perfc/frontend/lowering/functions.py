@@ -46,6 +46,7 @@ class Functions:
         """Return the attributes that the body can refer to: defaults, overridden by the call's."""
         result = {a.name: a for a in function.attribute_proto}
         for a in call.attribute:
+            # an attribute may stand for one of the function around the call
             actual = (outer or {}).get(a.ref_attr_name) if a.ref_attr_name else a
             if actual is not None:
                 result[a.name] = actual
@@ -53,6 +54,7 @@ class Functions:
 
 
 EXPANDED = "expanded by perfc"
+"""Domain of bodies from ONNX's definitions; functions of the file have another."""
 STANDARD = frozenset({"", "ai.onnx.ml", "ai.onnx.preview.training"})
 """Domains whose operators ONNX itself describes."""
 
@@ -81,6 +83,7 @@ def expansion(
 
 
 def _body(schema: Any, node: proto.ProtoNode, inputs: Sequence[Value | None]) -> Any:
+    """Return ONNX's message of the body of an operator; None if there is none for these inputs."""
     import onnx
 
     if schema.has_function:
@@ -94,6 +97,7 @@ def _body(schema: Any, node: proto.ProtoNode, inputs: Sequence[Value | None]) ->
 
 
 def _decoded(body: Any, version: int) -> proto.Function:
+    """Return a message of ONNX's library as read by perfc: in a model of one function."""
     import onnx
 
     from ..source import open_model
@@ -122,6 +126,7 @@ def _node_message(node: proto.ProtoNode) -> bytes:
 
 
 def _type_message(value: Value | None) -> bytes:
+    """Return the type of an operand as ONNX's message; an empty one if it is no tensor."""
     import onnx
 
     if value is None or not isinstance(value.type, TensorType):

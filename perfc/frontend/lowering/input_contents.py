@@ -34,6 +34,7 @@ def contents(value: Any) -> Known:
         if array is None:
             raise ParseError(f"a value of {len(flat)} elements is too large to drive a shape")
         return array
+    # extents from the first element of each level; the others must have the same
     shape: list[int] = []
     level = value
     while isinstance(level, list | tuple):

@@ -48,19 +48,19 @@ def unlearned(graph: proto.ProtoGraph, path: str = "") -> Mapping[str, str]:
         graph: the graph.
         path: its file; empty for bytes.
     """
-    marks = ExporterNotes(
+    notes = ExporterNotes(
         {
             info.name: props
             for info in chain(graph.value_info, graph.input)
             if (props := info.metadata_props) and not props.keys().isdisjoint((KIND, FOLDED))
         }
     )
-    names = {t.name for t in graph.initializer if not marks.is_learned(t.name, t)}
+    names = {t.name for t in graph.initializer if not notes.is_learned(t.name, t)}
     # a tensor that several operators read transposed is folded for each: the first one counts
     originals = {f"['{t.name}']" for t in graph.initializer}
     for tensor in graph.initializer:
         before = QUANTISED.sub("", tensor.name)
-        source = marks.props.get(before, {}).get(FOLDED, "")
+        source = notes.props.get(before, {}).get(FOLDED, "")
         extents = f"{source} {sorted(tensor.dims)} {tensor.name.removeprefix(before)}"
         if source and (source in originals or extents in originals):
             names.add(tensor.name)
@@ -102,8 +102,10 @@ class ExporterNotes:
             if not any("." in s for s in sources) and any(is_made(s, None) for s in sources):
                 return is_shown and not is_made(first, None)
             return any(self.is_learned(s, None, depth + 1) for s in sources)
+        # a quantized tensor is a parameter if the tensor before quantization is
         if (before := QUANTISED.sub("", name)) != name:
             return self.is_learned(before) if before in self.props else not is_made(before, tensor)
+        # in a file with notes, a stored tensor without one and without a module path is a constant
         return not is_made(name, tensor) and (tensor is None or "." in name or not self.props)
 
 

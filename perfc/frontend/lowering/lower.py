@@ -49,16 +49,16 @@ Contents = dict[tuple[int, ...], Content]
 class NameScope:
     """Names visible in a graph, and what calling context its nodes need."""
 
-    opsets: Mapping[str, int]
-    values: dict[str, Value] = field(default_factory=dict)
-    outer: NameScope | None = None
-    prefix: str = ""
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    arguments: Mapping[str, proto.Attribute] | None = None
-    call: Loc | None = None
-    depth: int = 0
-    call_depth: int = 0
-    declared: dict[str, Type] = field(default_factory=dict)
+    opsets: Mapping[str, int]  # operator versions by domain
+    values: dict[str, Value] = field(default_factory=dict)  # values of this graph by name
+    outer: NameScope | None = None  # of the graph around a subgraph; None for a function's body
+    prefix: str = ""  # of names, from the function calls around it
+    renamed: Mapping[str, str] = field(default_factory=dict)  # results of a function by its names
+    arguments: Mapping[str, proto.Attribute] | None = None  # attributes of the function call
+    call: Loc | None = None  # location of the call that all nodes of a body have
+    depth: int = 0  # subgraphs and calls around it
+    call_depth: int = 0  # calls around it
+    declared: dict[str, Type] = field(default_factory=dict)  # types in the file by name
 
     def version(self, domain: str) -> int:
         """Return the operator version of a domain; the newest of one that is not imported."""
@@ -86,12 +86,12 @@ class Lowering:
     symbols: SymbolTable
     contents: Mapping[str, Known]
     functions: Functions
-    cache: dict[tuple[object, ...], Built] = field(default_factory=dict)
-    read: dict[tuple[object, ...], Built] = field(default_factory=dict)
-    constants: Contents = field(default_factory=Contents)
+    cache: dict[tuple[object, ...], Built] = field(default_factory=dict)  # by attributes
+    read: dict[tuple[object, ...], Built] = field(default_factory=dict)  # by identity of messages
+    constants: Contents = field(default_factory=Contents)  # by identity of messages
     tensors: Tensors = field(default_factory=Tensors)
     placement: Placement = field(default_factory=Placement)
-    inlined: int = 0
+    inlined: int = 0  # nodes from functions so far
 
     def module(self) -> Module:
         """Return the whole model.

@@ -24,14 +24,14 @@ def topological(
         ModelError: the nodes need each other in a circle.
     """
     made = {name for node in nodes for name in node.output if name}
-    left = set(made)
+    unmade = set(made)
     waiting: list[ProtoNode] = []
     for node in nodes:
-        if waiting or not _ready(node, left, defined, known):
+        if waiting or not _ready(node, unmade, defined, known):
             waiting.append(node)
             continue
         yield node
-        left.difference_update(node.output)
+        unmade.difference_update(node.output)
     if waiting:
         yield from _sorted(waiting, made, defined, known)
 
@@ -87,6 +87,7 @@ def _sorted(
     defined: Callable[[str], object],
     known: Collection[str],
 ) -> Iterator[ProtoNode]:
+    """Yield nodes in topological order (Kahn's algorithm): each after what it waits for."""
     blockers: dict[int, int] = {}
     readers: dict[str, list[ProtoNode]] = {}
     ready: deque[ProtoNode] = deque()

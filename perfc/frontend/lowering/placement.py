@@ -53,12 +53,14 @@ class Placement:
         if proto.SOURCE in props:
             frames = tuple(props[proto.SOURCE].split("\n"))
             return Loc(stored, source.op_type, frames=frames)
-        stored_in = [v for v in inputs if v and v.weight and v.weight.is_parameter]
-        parameter = stored_in[0].name if stored_in else ""
-        spatial = len(stored_in[0].shape or ()) - 2 if stored_in else 0
+        parameters = [v for v in inputs if v and v.weight and v.weight.is_parameter]
+        parameter = parameters[0].name if parameters else ""
+        # filters have an axis for each of two kinds of channels, the others are spatial
+        spatial = len(parameters[0].shape or ()) - 2 if parameters else 0
         merged = MERGED.get(source.op_type, source.op_type).format(spatial)
         path, frames = place_of(props, source.name, self.root, parameter, merged)
         raw = prefix + path
+        # further nodes of one call of the program get the operator as a suffix
         if raw in self.calls:
             name = f"{self.calls[raw]}.{source.op_type}"
             self.used[name] += 1

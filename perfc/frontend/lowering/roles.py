@@ -32,7 +32,10 @@ TYPICAL: Mapping[Basis, int] = {
     Basis.SOUND: 16_000,
     Basis.NOTHING: 1,
 }
-"""Sizes assumed for each role of a symbol. Always printed."""
+"""Sizes assumed for each role of a symbol: tokens, pixels of a side, samples (a second at 16 kHz).
+
+Always printed.
+"""
 
 NAMES: tuple[tuple[str, Basis], ...] = (
     (r"batch|^n$|^b$|^bs$", Basis.BATCH),
@@ -294,6 +297,7 @@ def is_picture(place: SymbolPlace) -> bool:
         return False
     match place.rank:
         case 3:
+            # one image without a batch: [channels, height, width], or in bytes with channels last
             is_free = isinstance(shape[1], Poly)
             first = (
                 shape[0] in CHANNELS and axis in (1, 2) and is_free and isinstance(shape[2], Poly)
@@ -303,6 +307,7 @@ def is_picture(place: SymbolPlace) -> bool:
             )
             return first or (last and place.dtype is DType.U8)
         case 4:
+            # axes 2 and 3 are height and width: 5 - axis is the other one
             other = shape[5 - axis] if axis in (2, 3) else 0
             first = shape[1] in CHANNELS and axis in (2, 3)
             if first and shape[1] == 1 and isinstance(other, int):

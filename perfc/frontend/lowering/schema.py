@@ -34,6 +34,7 @@ _TYPE_OF_NUMBER = {member.value: member for member in AttributeType}
 
 
 def _props(fields: Fields, name: str = "metadata_props") -> Mapping[str, str]:
+    """Return a field of key-value entries as a mapping."""
     pairs = fields.get(name)
     return dict(pairs) if pairs else NO_PROPS
 
@@ -51,6 +52,7 @@ def _build_annotation(_: WireDecoder, fields: Fields) -> tuple[str, Mapping[str,
 
 
 def _build_dim(_: WireDecoder, fields: Fields) -> Dim:
+    # of the alternatives of a oneof, the last in the file counts
     for name in reversed(fields):
         value: Dim = fields[name]
         return None if value == "" else value
@@ -62,6 +64,7 @@ def _build_shape(_: WireDecoder, fields: Fields) -> tuple[Dim, ...]:
 
 
 def _build_type(_: WireDecoder, fields: Fields) -> TypeProto:
+    # of the alternatives of a oneof, the last in the file counts
     for name in reversed(fields):
         kind, inner = TypeKind(name), fields[name]
         return TypeProto(
@@ -75,6 +78,7 @@ def _build_type(_: WireDecoder, fields: Fields) -> TypeProto:
 
 
 def _keep(_: WireDecoder, fields: Fields) -> Fields:
+    """Return the fields themselves, for messages without an object."""
     return fields
 
 
@@ -97,6 +101,7 @@ def build_tensor(decoder: WireDecoder, fields: Fields) -> ProtoTensor:
     )
     if fields.get("data_location") == _EXTERNAL:
         tensor.external = _props(fields, "external_data")
+        # a length is text; one of 20 digits would exceed 64 bits
         length = tensor.external.get("length", "")
         if length.isascii() and length.isdecimal() and len(length) < 20:
             tensor.nbytes = int(length)
@@ -119,6 +124,7 @@ def build_tensor(decoder: WireDecoder, fields: Fields) -> ProtoTensor:
 
 
 def _with_strings(tensor: ProtoTensor, strings: list[bytes] | Unread) -> ProtoTensor:
+    """Return a tensor with its strings, unless they are too many to track."""
     if not isinstance(strings, Unread):
         tensor.nbytes = sum(map(len, strings))
         if tensor.nbytes + len(strings) <= PAYLOAD_CAP_BYTES:

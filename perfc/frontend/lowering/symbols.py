@@ -65,18 +65,21 @@ class SymbolTable:
         return {"name": name, **flop}
 
     def _symbol(self, name: str) -> Poly:
+        """Return a symbol in its range; an earlier one of that name keeps its range."""
+        # a cache may be empty; other extents are at least 1 unless the caller gives 0
         lo = 0 if "past" in name.lower() or self.given.get(symbol_key(name)) == 0 else 1
         allowed = self.ranges.get(name)
-        made = symbol(name, max(lo, allowed.lo), allowed.hi) if allowed else symbol(name, lo)
-        atom = next(made.atoms())
+        declared = symbol(name, max(lo, allowed.lo), allowed.hi) if allowed else symbol(name, lo)
+        atom = next(declared.atoms())
         return Poly((((self.seen.setdefault(atom.key, atom),), 1),))
 
     def _expression(self, text: str) -> Dim:
+        """Return an expression of symbols; the whole text as one symbol if it is not valid."""
         from perfc.ir.syntax.parse import parse_dim
 
         try:
-            made = [self._symbol(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)]
-            return parse_dim(text, {atom.key: p for p in made for atom in p.atoms()})
+            atoms_of_names = [self._symbol(name) for name in re.findall(r"[A-Za-z_][\w.]*", text)]
+            return parse_dim(text, {atom.key: p for p in atoms_of_names for atom in p.atoms()})
         except (ParseError, ZeroDivisionError):
             return self._symbol(text)
 
@@ -111,6 +114,7 @@ class SymbolTable:
             before = len(self.seen)
             extent = self.extent(d, f"{name}_d{axis}")
             extents.append(extent)
+            # symbols that this extent introduced: an expression may have several
             new = islice(reversed(self.seen), len(self.seen) - before)
             axes += [(key, axis) for key in {str(extent), *new} if key in self.seen]
         shape = tuple(extents)

@@ -27,8 +27,10 @@ def of_torchvision(name: str, kwargs: Mapping[str, Any]) -> Any:
     if name not in models.list_models():
         raise ModelError(f"torchvision has no model {name}", hint="torchvision.models.list_models")
     make = models.get_model_builder(name)
-    without = {key: None for key in ("weights", "weights_backbone") if key in parameters_of(make)}
-    return make(**without, **kwargs)
+    no_weights = {
+        key: None for key in ("weights", "weights_backbone") if key in parameters_of(make)
+    }
+    return make(**no_weights, **kwargs)
 
 
 def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
@@ -46,6 +48,7 @@ def of_transformers(name: str, kwargs: Mapping[str, Any]) -> Any:
             )
         except (OSError, ValueError):
             config = transformers.AutoConfig.for_model(**shipped(name))
+    # caches would be results of the model
     config.use_cache = False
     for key, value in kwargs.items():
         setattr(config, key, value)

@@ -58,6 +58,7 @@ def with_constructions(program: Any, model: Any, made: Mapping[int, str]) -> Non
     modules = {path: made.get(id(module), "") for path, module in model.named_modules()}
     for node in program.graph_module.graph.nodes:
         stack = [*(node.meta.get("nn_module_stack") or {}).values()]
+        # a module that is called again has `@` and a number behind its path
         path = stack[-1][0].partition("@")[0] if stack else ""
         if modules.get(path):
             trace = node.meta.get("stack_trace") or ""

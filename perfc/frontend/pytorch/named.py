@@ -71,6 +71,7 @@ def read_export(model: NamedModule, dims: Mapping[str, int], read: Callable[[byt
         return read(export())
     catalog, _, name = model.name.partition(":")
     packages = version_of("torch"), version_of(catalog), hub.cached(name)
+    # exports of older versions of the exporter or of the libraries are not reused
     code = [path.stat().st_mtime_ns for path in sorted(Path(__file__).parent.glob("*.py"))]
     key = request_of(model, dims), installation(), packages, code
     return cached("exports", repr(key), read, export)

@@ -144,10 +144,10 @@ def archive_of(
                 try:
                     from .torch_program import program
 
-                    made = program(
+                    archive = program(
                         model, given, extent, has_lengths=has_lengths, constructed=constructed
                     )
-                    return made, call.batch
+                    return archive, call.batch
                 except Exception as error:
                     # the first types are the likeliest, and so is the reason they are refused for
                     failed = failed or error
@@ -282,8 +282,8 @@ def check_example(module: Module, example: Sequence[int]) -> None:
     shape = kind.shape if isinstance(kind, TensorType) else None
     if shape is None:
         return
-    fixed = [(extent, int(size)) for extent, size in zip(shape[1:], example, strict=False)]
-    same = all(extent == size for extent, size in fixed if isinstance(extent, int))
+    pairs = [(extent, int(size)) for extent, size in zip(shape[1:], example, strict=False)]
+    same = all(extent == size for extent, size in pairs if isinstance(extent, int))
     if len(shape) != len(example) + 1 or not same:
         extents = ", ".join(map(str, shape[1:]))
         raise ModelError(
