@@ -1,12 +1,13 @@
-"""Fusion tables: what each runtime merges into one kernel; a runtime is the file of its name."""
+"""Fusion tables: what each runtime merges into one kernel; a runtime is the TOML file of its name.
+
+Keys of a file are fields of `Runtime`; ``_reader.py`` says how their values are written.
+"""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache
-from importlib import import_module
 
 from perfc.errors import PassError, suggestion
 from perfc.ir import DType, Kind, Node, Numbers, record
@@ -26,12 +27,14 @@ from ._launch_rules import LaunchRule as LaunchRule
 from ._launch_rules import RuleOperation as RuleOperation
 from ._list_limits import CHUNK as CHUNK
 from ._list_limits import ListLimit as ListLimit
+from ._modes import AttentionKernels
 from ._modes import Framework as Framework
 from ._modes import LaunchMode as LaunchMode
 from ._modes import Layout as Layout
 from ._modes import Serving as Serving
 from ._modes import Steps as Steps
 from ._modes import Tf32 as Tf32
+from ._reader import STRIDED, fields_of, files
 
 DEFAULT = "ort"
 SERVING_DEFAULT, LOCAL_DEFAULT = "vllm", "llamacpp"
@@ -59,35 +62,9 @@ RANK: Mapping[Kind, int] = {
 
 TRAINING_DEFAULT, TRAINER = "eager", "trainer"
 """Default runtimes of a training step: of a graph PyTorch; of a configuration what trainers run."""
-STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
-"""Movements that frameworks with strides express as a view of the operand."""
 CLUSTER_DEFAULT = "cudagraph"
 """Runtime of training steps of graphs on many devices: PyTorch's kernels, launches hidden."""
 ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}
-GPU, CPU = {"cuda": ANY_DEVICE["cuda"]}, {"cpu": ANY_DEVICE["cpu"]}
-NVIDIA_GPU = {"cuda": frozenset({"NVIDIA"})}
-
-
-@record
-class AttentionKernels:
-    """Fused attention kernels of a runtime; other attention runs as products and a softmax.
-
-    Args:
-        most_bits: maximum bits of an element.
-        most_keys: that a query attends to; None where any number may be.
-    """
-
-    most_bits: int = 64
-    most_keys: int | None = None
-
-    def takes(self, bits: int, keys: object) -> bool:
-        """Return True if a kernel supports the element type and the number of keys, if known.
-
-        >>> [AttentionKernels(16, 384).takes(16, keys) for keys in (197, 577)]
-        [True, False]
-        """
-        is_long = self.most_keys is not None and isinstance(keys, int) and keys > self.most_keys
-        return bits <= self.most_bits and not is_long
 
 
 @record
@@ -287,12 +264,9 @@ class Runtime:
         return tag in self.epilogue_tags.get(kernel, (tag,))
 
 
-@cache
 def runtimes() -> tuple[str, ...]:
     """Return the names of the tables that are there."""
-    files = sorted(os.listdir(__path__[0]))
-    stems = (f[:-3] for f in files if f.endswith(".py") and not f.startswith("_"))
-    return tuple(f.replace("_", "-") for f in stems)
+    return tuple(files())
 
 
 def canonical(name: str, where: str = "") -> str:
@@ -325,16 +299,15 @@ def runtime(name: str) -> Runtime:
     plain = canonical(base, "fuse")
     if plain != name and not colon:
         return runtime(plain)
-    table = import_module(f".{plain.replace('-', '_')}", __name__).TABLE
-    assert isinstance(table, Runtime)
     if not colon:
-        return table
+        return Runtime(**fields_of(plain), name=plain)
     if not streams.isascii() or not streams.isdigit() or not 1 <= int(streams[:4]) <= MAX_STREAMS:
         raise PassError(
             f"no number of streams: {streams!r}",
             where="fuse",
             hint=f"{plain}:2 launches on two, {MAX_STREAMS} at most",
         )
+    table = runtime(plain)
     return replace(
         table,
         name=f"{plain}:{streams}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from perfc.ir import Kind
+from perfc.ir import Kind, record
 
 
 class LaunchMode(Enum):
@@ -68,3 +68,25 @@ class Layout(Enum):
 
     CHANNELS_FIRST = "channels-first"
     CHANNELS_LAST = "channels-last"
+
+
+@record
+class AttentionKernels:
+    """Fused attention kernels of a runtime; other attention runs as products and a softmax.
+
+    Args:
+        most_bits: maximum bits of an element.
+        most_keys: that a query attends to; None where any number may be.
+    """
+
+    most_bits: int = 64
+    most_keys: int | None = None
+
+    def takes(self, bits: int, keys: object) -> bool:
+        """Return True if a kernel supports the element type and the number of keys, if known.
+
+        >>> [AttentionKernels(16, 384).takes(16, keys) for keys in (197, 577)]
+        [True, False]
+        """
+        is_long = self.most_keys is not None and isinstance(keys, int) and keys > self.most_keys
+        return bits <= self.most_bits and not is_long

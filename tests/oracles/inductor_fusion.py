@@ -13,8 +13,10 @@ from perfc.frontend.reading.process import answer_of
 from perfc.ir import Node
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc.passes.runtimes.inductor import TABLE as TABLE
+from perfc.passes.runtimes import runtime
 from perfc.study.fusion_oracle import OracleAnswer, OracleGroup
+
+TABLE = runtime("inductor")
 
 LONGEST_S = 900
 """Seconds after which a compilation is given up."""

@@ -14,8 +14,10 @@ from perfc.ir.symbolic.sizes import bound_type
 from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc.passes.runtimes.tvm import TABLE as TABLE
+from perfc.passes.runtimes import runtime
 from perfc.study.fusion_oracle import OracleAnswer, OracleGroup, OracleRequest
+
+TABLE = runtime("tvm")
 
 LONGEST_S = 900
 WORKER = "tests.oracles.tvm_worker"

@@ -12,9 +12,11 @@ from perfc.api import typed
 from perfc.passes.fusion.fuse import Fuse
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc.passes.runtimes.tvm import TABLE
+from perfc.passes.runtimes import runtime
 from perfc.study.fusion_oracle import OracleRequest, compared, is_executed, operators
 from tests.oracles import tvm_fusion
+
+TABLE = runtime("tvm")
 
 WEIGHTS = {
     "w": np.ones((16, 16), np.float32),

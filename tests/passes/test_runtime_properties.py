@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,14 +13,24 @@ import perfc
 from perfc import cli
 from perfc.errors import PerfcError
 from perfc.passes import runtimes
-from perfc.passes.runtimes import Framework, Layout, Steps, of_steps, recorded, standing_for
+from perfc.passes.runtimes import (
+    Framework,
+    Layout,
+    Steps,
+    _reader,
+    of_steps,
+    recorded,
+    standing_for,
+)
 
 ROOT = Path(__file__).parents[2]
 RESNET = ROOT / "examples/models/resnet50.onnx.gz"
-HEAD = "from dataclasses import replace\nfrom . import Framework, LaunchMode, Layout, Steps\n"
-Adding = Callable[[str, str], None]
+HEAD = "base = {!r}\ntitle = 'ACME'\nsource = '...'\n"
+Adding = Callable[[str, str, str], None]
 READ = ("perfc", "passes", "analyzers", "kernels", "ir")
 NOT_OF_RUNTIMES = {
+    "perfc/study/fusion_oracle/oracles/ort.py": "whose graphs an oracle writes",
+    "perfc/study/fusion_oracle/oracles/tensorrt.py": "whose layers an oracle reads",
     "perfc/common/extras.py": "an extra of the package",
     "perfc/deployment/step.py": "what a model is",
     "perfc/frontend/pytorch/trainers.py": "what a switch of trainers asks for",
@@ -73,21 +82,17 @@ NOT_OF_RUNTIMES = {
 def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Adding]:
     """Adds a file to a copy of the folder of the tables."""
     folder = tmp_path / "runtimes"
-    shutil.copytree(runtimes.__path__[0], folder, ignore=shutil.ignore_patterns("__pycache__"))
-    caches = (runtimes.runtimes, runtimes.runtime, runtimes.of_steps)
-    added: list[str] = []
+    shutil.copytree(_reader.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    caches = (_reader.files, runtimes.runtime, runtimes.of_steps)
 
-    def put(name: str, table: str) -> None:
-        (folder / f"{name}.py").write_text(f"{HEAD}{table}\n", encoding="utf-8")
-        added.append(name)
+    def put(name: str, base: str, table: str) -> None:
+        (folder / f"{name}.toml").write_text(HEAD.format(base) + table, encoding="utf-8")
         for cached in caches:
             cached.cache_clear()
 
-    monkeypatch.setattr(runtimes, "__path__", [str(folder)])
+    monkeypatch.setattr(_reader, "FOLDER", folder)
     yield put
     monkeypatch.undo()
-    for name in added:
-        sys.modules.pop(f"{runtimes.__name__}.{name}", None)
     for cached in caches:
         cached.cache_clear()
 
@@ -110,26 +115,20 @@ def total(runtime: str, target: str = "rtx4090", **more: object) -> tuple[object
     ("twin", "more"),
     [
         ("eager", ""),
-        ("cudagraph", "launch=LaunchMode.GRAPH, measured_as='cudagraph', "),
+        ("cudagraph", "launch = 'graph'\nmeasured_as = 'cudagraph'"),
         ("inductor", ""),
     ],
 )
 def test_a_runtime_is_predicted_by_what_it_declares(twin: str, more: str, add: Adding) -> None:
-    base = "inductor" if twin == "inductor" else "eager"
-    add(
-        "acme",
-        f"from .{base} import TABLE as BASE\n"
-        f"TABLE = replace(BASE, name='acme', {more}stands_for=frozenset())",
-    )
+    add("acme", "inductor" if twin == "inductor" else "eager", more)
     assert total("acme") == total(twin)
     assert total("acme", "a100") == total(twin, "a100")
 
 
 def test_a_host_keeps_waiting_what_it_dispatches(add: Adding) -> None:
     # the host is that of the runtime whose measured runs stand for a table, `other` without any
-    own = "from .eager import TABLE as BASE\nTABLE = replace(BASE, name='{}', steps=None{})"
-    add("acme", own.format("acme", ", measured_as='acme'"))
-    add("alike", own.format("alike", ""))
+    add("acme", "eager", "steps = ''\nmeasured_as = 'acme'")
+    add("alike", "eager", "steps = ''")
     one = {"dims": {"batch": 1}, "dtype": "f16", "predictor": "kernels"}
     waits = {
         name: perfc.analyze(RESNET, "a100", runtime=name, **one).prediction.wait_s  # type: ignore[arg-type]
@@ -144,9 +143,8 @@ def test_layouts_versions_and_sessions_are_those_declared(
 ) -> None:
     add(
         "acme",
-        "from .tensorrt import TABLE as BASE\n"
-        "TABLE = replace(BASE, name='acme', layouts=(Layout.CHANNELS_LAST,), "
-        "framework=Framework.OTHER, stands_for=frozenset({'cpu'}), is_versioned=False)",
+        "tensorrt",
+        "layouts = ['channels-last']\nframework = ''\nstands_for = ['cpu']\nis_versioned = false",
     )
     assert standing_for(Framework.OTHER, "cpu").name == "acme"
     assert perfc.analyze(RESNET, runtime="acme", layout="channels-last").kernels.kernels
@@ -162,11 +160,7 @@ def test_layouts_versions_and_sessions_are_those_declared(
 
 
 def test_copies_between_layouts_are_those_of_blocks(add: Adding) -> None:
-    add(
-        "acme",
-        "from .ort_cpu import TABLE as BASE\n"
-        "TABLE = replace(BASE, name='acme', blocks_channels=True)",
-    )
+    add("acme", "ort-cpu", "blocks_channels = true")
     for runtime, copies in (("acme", True), ("ort-cpu", False)):
         kernels = perfc.analyze(RESNET, "generic-x86-64", runtime=runtime).kernels.kernels
         assert any(k.helper for k in kernels) is copies

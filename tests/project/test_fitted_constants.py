@@ -30,7 +30,6 @@ FROM_ROWS = re.compile(
 IN_CODE = {
     "analyzers/features/classes/experts.py: UNTUNED_CUTLASS": "number of a kernel family",
     "passes/inference/remedies.py: LARGEST": "limit of a search",
-    "passes/runtimes/fastertransformer.py: TABLE": "from its sources",
     "perfc/serving/cost/context.py: EMULATION_OPS": "instructions, counted",
     "perfc/serving/cost/grouped.py: NEWEST": "a version",
     "perfc/serving/cost/images.py: AT_ONCE": "limit of an engine",

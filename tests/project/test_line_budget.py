@@ -17,7 +17,6 @@ BUDGETS = {
 SLACK = 2_000
 MOST_SIBLINGS = 15
 LISTED = {
-    "passes/runtimes",
     "perfc/review/rules",
     "analyzers/features/classes",
     "benchmarks",

@@ -13,9 +13,11 @@ from perfc.frontend.reading.process import child_environment
 from perfc.measuring.measure.tables.weights import runnable
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc.passes.runtimes.ort_cpu import TABLE as TABLE
+from perfc.passes.runtimes import runtime
 
 from .. import OracleAnswer, OracleGroup, OracleRequest, leading_to
+
+TABLE = runtime("ort-cpu")
 
 LONGEST_S = 600
 """Seconds after which a session is given up."""

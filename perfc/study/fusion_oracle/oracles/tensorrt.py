@@ -9,9 +9,11 @@ from perfc.measuring.measure.runtimes.events import whole
 from perfc.measuring.measure.runtimes.tensorrt import RANGE, is_layers, members_by_layer
 from perfc.passes.manager import Analyses
 from perfc.passes.rewriting.canonicalize import Canonicalize
-from perfc.passes.runtimes.tensorrt import TABLE as TABLE
+from perfc.passes.runtimes import runtime
 
 from .. import OracleAnswer, OracleGroup, OracleRequest
+
+TABLE = runtime("tensorrt")
 
 HINT = "trtexec --exportLayerInfo=layers.json --profilingVerbosity=detailed"
 
