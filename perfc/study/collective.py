@@ -1,4 +1,7 @@
-"""Prediction of collectives among devices of one kind."""
+"""Predict a single collective among devices of one kind.
+
+``perfc op collective`` and ``perfc.op("collective", …)`` call `collective` and `collective_of`.
+"""
 
 from __future__ import annotations
 
@@ -109,9 +112,11 @@ def collective(
         raise ParseError(f"no collective {operation[:32]!r}", where="--operation", hint=hint)
     check_sizes(nbytes, ranks, nodes)
     parameters = exchange(Collective(Exchange(operation), nbytes, ranks, nodes), Numbers({})) or {}
+    # the predictor takes columns of many rows: this is one row
     columns = {name: np.array([value]) for name, value in parameters.items()}
     rows: list[CollectiveRow] = []
     for machine in machines:
+        # the predictor would answer, from GPUs alone
         if machine.kind == "cpu":
             hint = "collectives that were measured are of GPUs"
             raise TargetError("a processor, not a GPU", where=machine.name, hint=hint)
@@ -180,6 +185,7 @@ def check_sizes(nbytes: int, ranks: int, nodes: int) -> None:
         ParseError: an invalid size, or ranks that do not divide evenly among nodes.
     """
     for name, size, least in (("bytes", nbytes, 1), ("ranks", ranks, 2), ("nodes", nodes, 1)):
+        # 1 << 50: a petabyte is a typing error
         if not least <= size <= (MOST_RANKS if name != "bytes" else 1 << 50):
             raise ParseError(f"{name} = {size} is none", where=f"--{name}", hint=f"{least} or more")
     if nodes > ranks or ranks % nodes:

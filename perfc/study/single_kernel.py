@@ -1,4 +1,8 @@
-"""Single kernels by their extents, analyzed as models of one node."""
+"""Build single kernels by their extents, and analyze each as a model of one node.
+
+This is ``perfc.op`` and ``perfc op``. Extents, their texts and defaults are rows of the data file
+next to this one; a kind has an operator and operand shapes in `FORMS`.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from perfc.study.collective import CollectiveView
 
 Extents = Mapping[str, int]
+"""Sizes by name."""
 Shapes = tuple[tuple[str | int, ...] | None, ...]
 
 
@@ -68,12 +73,14 @@ class KernelKind:
 
 
 def _matmul(e: Extents, function: str) -> Shapes:
+    """Return two matrices, or two batches of them. A name in a shape becomes a symbol."""
     if e["batch"] == 1:
         return ("m", "k"), ("k", "n")
     return ("batch", "m", "k"), ("batch", "k", "n")
 
 
 def _conv(e: Extents, function: str) -> Shapes:
+    """Return images and filters of a convolution, whose channels divide into groups."""
     per_group = e["channels"] // e["groups"]
     if e["channels"] % e["groups"] or e["filters"] % e["groups"]:
         what = f"{e['channels']} channels and {e['filters']} filters"
@@ -85,6 +92,7 @@ def _conv(e: Extents, function: str) -> Shapes:
 
 
 def _make_conv(e: Extents, function: str) -> Op:
+    """Return a convolution with half the kernel as padding: the image does not shrink."""
     pad, size = e["kernel"] // 2, e["kernel"]
     return operator("conv")(
         group=e["groups"], kernel_shape=(size, size), strides=(e["stride"],) * 2, pads=(pad,) * 4
@@ -92,6 +100,7 @@ def _make_conv(e: Extents, function: str) -> Op:
 
 
 def _attention(e: Extents, function: str) -> Shapes:
+    """Return queries, keys and values; 0 key heads or keys are as many as of queries."""
     kv_heads = e["kv_heads"] or e["heads"]
     if e["heads"] % kv_heads:
         raise ParseError(f"{e['heads']} heads do not share {kv_heads} keys", where="--kv-heads")
@@ -100,19 +109,23 @@ def _attention(e: Extents, function: str) -> Shapes:
 
 
 def _norm(e: Extents, function: str) -> Shapes:
+    """Return rows, a scale and, but for an RMS norm, a bias."""
     scale: Shapes = (("columns",),) if function == "rms_norm" else (("columns",), ("columns",))
     return ("rows", "columns"), *scale
 
 
 def _experts(e: Extents, function: str) -> Shapes:
+    """Return tokens, router scores and both weights; the bias between them is omitted."""
     if e["chosen"] > e["experts"]:
         raise ParseError(f"a token cannot choose {e['chosen']} of {e['experts']}", where="--chosen")
+    # a gated expert has a gate and an up matrix, stored as one
     up = (2 if function == "gated" else 1) * e["inner"]
     first, second = (e["experts"], up, e["hidden"]), (e["experts"], e["hidden"], e["inner"])
     return ("tokens", e["hidden"]), ("tokens", e["experts"]), first, None, second
 
 
 def _make_experts(e: Extents, function: str) -> Op:
+    """Return experts of which each token chooses some."""
     name = "swiglu" if function == "gated" else "relu"
     return operator("moe")(k=e["chosen"], activation_type=name)  # type: ignore[call-arg]
 
@@ -175,6 +188,7 @@ def module_of(kind: str, extents: Mapping[str, int | None], function: str = "") 
     names: dict[str, SymbolDecl] = {}
     inputs: list[Value | None] = []
     shapes = kernel.shapes(e, named)
+    # names of operands without the marks of optional and variadic ones
     operands = [name.rstrip("?*+") for name in kernel.make(e, named).operands[: len(shapes)]]
     for name, shape in zip(operands, shapes, strict=True):
         if shape is None:
@@ -212,6 +226,7 @@ def checked(kind: str, kernel: KernelKind, extents: Mapping[str, int | None]) ->
         size = extent.default if value is None else value
         if isinstance(size, bool) or not isinstance(size, int):
             raise ParseError(f"{size!r} is no whole number", where=where)
+        # a default may be 0, for "as another extent"; a given extent may not
         if not (1 if value is not None else 0) <= size <= LARGEST:
             raise ParseError(f"{name} = {size} is no extent", where=where, hint="1 to 2^40")
         sizes[name] = size
@@ -285,6 +300,7 @@ def op(
     from perfc.api import analyze
     from perfc.deployment.fields import KERNELS
 
+    # batch and seq are extents of kernels here, not of a deployment
     of_run = {*DeploymentKeywords.__optional_keys__} - {"batch", "seq"}
     how: Any = {name: value for name, value in keywords.items() if name in of_run}
     rest = {name: value for name, value in keywords.items() if name not in of_run}

@@ -1,4 +1,4 @@
-"""A pool of processes that survives the models that end a worker.
+"""Run bulk jobs in a pool of processes that survives the models that end a worker.
 
 A model that takes too long, needs too much memory or crashes the interpreter costs its own answer
 only: the worker is replaced, and the row says why.
@@ -28,7 +28,7 @@ CONTEXT = get_context("spawn")
 
 @frozen
 class WorkerLimits:
-    """WorkerLimits of a worker.
+    """Limits of a worker; a model that exceeds one gets a row with the reason.
 
     Args:
         time_s: longest time for one model.
@@ -63,15 +63,17 @@ class PoolWorker:
 
     def start(self) -> None:
         """Start a process."""
-        self.connection, other = CONTEXT.Pipe()
-        arguments = (other, self.settings, self.predict, self.limits.memory_bytes)
+        self.connection, worker_end = CONTEXT.Pipe()
+        arguments = (worker_end, self.settings, self.predict, self.limits.memory_bytes)
         self.process = CONTEXT.Process(target=serve, args=arguments, daemon=True)
         self.process.start()
-        other.close()
+        # only the child holds that end now: when it ends, `recv` here sees the end of the pipe
+        worker_end.close()
 
     def give(self, job: ModelJob) -> None:
         """Send a job."""
         self.job, self.deadline_s = job, time.monotonic() + self.limits.time_s
+        # a process that has ended is noticed when its answers are read
         with suppress(OSError):
             self.connection.send(job)
 
@@ -84,6 +86,7 @@ class PoolWorker:
         except (EOFError, OSError):
             self.process.join(5)
             code = self.process.exitcode or 0
+            # a negative code is the signal that ended the process
             how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
             return self.failed_rows(job, f"the worker was ended {how}")
         return rows
@@ -119,6 +122,7 @@ def serve(
     connection: Connection, settings: Sequence[BulkSetting], predict: bool, memory_bytes: int
 ) -> None:
     """Answer jobs until the other end closes; this is the main function of a worker."""
+    # Ctrl-C reaches the whole group: the parent ends the workers once it has written its answers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit_memory(memory_bytes)
     answers = ModelAnswers(settings, predict=predict)
@@ -155,21 +159,23 @@ def pooled(
         limits: limits of each.
     """
     waiting, workers = iter(jobs), list[PoolWorker]()
-    served = dict[int, int]()
+    served = dict[int, int]()  # jobs by the identity of the worker
     try:
         while True:
             for worker in [w for w in workers if w.job is None]:
                 job = next(waiting, None)
                 if job is not None:
                     worker.give(job)
+            # processes start only as there are jobs for them
             while len(workers) < count and (job := next(waiting, None)) is not None:
                 workers.append(PoolWorker(settings, predict, limits))
                 workers[-1].give(job)
             busy = {w.connection: w for w in workers if w.job is not None}
             if not busy:
                 return
-            first_s = min(worker.deadline_s for worker in busy.values()) - time.monotonic()
-            for connection in wait(list(busy), timeout=max(0.0, first_s)):
+            # wait for an answer, but no longer than to the next deadline
+            deadline_in_s = min(worker.deadline_s for worker in busy.values()) - time.monotonic()
+            for connection in wait(list(busy), timeout=max(0.0, deadline_in_s)):
                 worker = busy[connection]  # type: ignore[index]
                 job = worker.job
                 assert job is not None

@@ -1,4 +1,8 @@
-"""Bulk runs: jobs in, Parquet out."""
+"""Answer all models of a shard and write the rows to its Parquet file.
+
+``perfc bulk`` calls `bulk` with a function that answers jobs: `pool.pooled` or
+`cluster.distributed`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from .jobs import BulkSetting, ModelJob, Shard, jobs, model_paths
 from .table import ShardTable, locked
 
 PART_MODELS, PART_S = 500, 10.0
-"""Models and seconds after which answers are written."""
+"""Models or seconds after which answers are written, so that a lost process loses few of them."""
 Run = Callable[[Iterable[ModelJob]], Iterator[tuple[ModelJob, list[Answer]]]]
 """Function that answers jobs, in any order."""
 
@@ -74,8 +78,9 @@ def bulk(
         table = ShardTable(folder, shard, options)
         todo = list(jobs(paths, settings, table.done()))
         failures = written(table, run(todo), lambda count: on_model(count, len(todo)))
-        is_merged = todo or table.part_files()
-        rows = table.merge() if is_merged else sum(b.num_rows for b in table.batches())
+        # parts may also be left from a run that was interrupted
+        has_parts = todo or table.part_files()
+        rows = table.merge() if has_parts else sum(b.num_rows for b in table.batches())
     seconds = time.monotonic() - begin_s
     return BulkResult(table.file, len(paths), len(todo), failures, rows, seconds)
 

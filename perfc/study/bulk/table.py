@@ -1,4 +1,4 @@
-"""The result of a shard: one Parquet file, and parts of it while the run goes on.
+"""Read and write the result of a shard: one Parquet file, and parts of it while the run goes on.
 
 Rows are written to parts, each replaced atomically; at the end the parts are merged into the file,
 whose metadata names the generation of parts that it contains. A run that is ended at any moment so
@@ -39,6 +39,7 @@ IDENTITY = {
     "file_bytes": "int64",
     "modified_ns": "int64",
 }
+"""Columns that identify a row and its file, with their types of Parquet."""
 TYPES = {"str": "string", "float": "float64", "int": "int64", "bool": "bool_"}
 """Types of Parquet by those of ``perfc compare``."""
 
@@ -100,14 +101,14 @@ class ShardTable:
 
     def done(self) -> Done:
         """Return the versions of files that have an answer, by model and setting."""
-        result: Done = {}
+        versions: Done = {}
         columns = ["path", "setting", "file_bytes", "modified_ns"]
         for batch in self.batches(columns):
             for path, setting, *version in zip(
                 *(batch.column(name).to_pylist() for name in columns), strict=True
             ):
-                result.setdefault(path, {})[setting] = (version[0], version[1])
-        return result
+                versions.setdefault(path, {})[setting] = (version[0], version[1])
+        return versions
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of the file and of its parts in batches."""
@@ -130,6 +131,7 @@ class ShardTable:
         Returns:
             number of rows.
         """
+        # later rows of `done` replace earlier ones: a version that is not there is outdated
         newest, count = self.done(), 0
 
         def tables() -> Iterator[Any]:
@@ -149,6 +151,7 @@ class ShardTable:
                 count += table.num_rows
                 yield table
 
+        # a crash between these lines leaves parts of an old generation, which are not read again
         self.write(self.file, tables())
         shutil.rmtree(self.parts, ignore_errors=True)
         return count
@@ -162,6 +165,7 @@ class ShardTable:
         import pyarrow
         from pyarrow import parquet
 
+        # the merged file says that the parts of its generation are in it
         generation = self.generation + (path == self.file)
         meta = json.dumps({"generation": generation, "options": self.options})
         schema = row_schema().with_metadata({METADATA: meta.encode()})
@@ -194,6 +198,7 @@ def locked(folder: Path, shard: Shard) -> Iterator[None]:
     path = folder / f".{Path(shard.file_name).stem}.lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # O_NOFOLLOW: a link in a shared folder must not lead to another file
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
         raise ModelError(error.strerror or "cannot be written", where=str(folder)) from None
@@ -224,6 +229,7 @@ def row_schema() -> pyarrow.Schema:
     """Return the columns of the result: what identifies a row, then those of ``perfc compare``."""
     import pyarrow
 
+    # annotations are texts here, as "float | None"; every column of Parquet may be null
     kinds = {**IDENTITY, **{f.name: TYPES[str(f.type).split(" |")[0]] for f in COLUMNS}}
     return pyarrow.schema([(name, getattr(pyarrow, kind)()) for name, kind in kinds.items()])
 

@@ -1,4 +1,4 @@
-"""Report of a bulk run: what limits the models, which are fastest, and which stand out."""
+"""Report on a bulk run: what limits the models, which are fastest, and which stand out."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Zoo:
             raise ModelError("has no finished shard", hint=hint, where=str(folder))
         zoo = cls()
         for file in files:
-            metadata_of(file)
+            metadata_of(file)  # raises for a file of another program
             for batch in parquet.ParquetFile(file).iter_batches(columns=list(READ)):
                 for row in zip(*(batch.column(n).to_pylist() for n in READ), strict=True):
                     zoo.add(*row)
@@ -86,6 +86,7 @@ class Zoo:
     ) -> None:
         """Add one row."""
         if error is not None:
+            # without the path, equal reasons of several models count as one
             self.failures[error.removeprefix(f"{path}: ")] += 1
             return
         rows = self.settings.setdefault(setting, SettingRows())
@@ -182,7 +183,11 @@ def outlier_parts(zoo: Zoo) -> Iterator[Note | Table]:
 
 
 def outliers(rows: SettingRows) -> Iterator[tuple[float, str, float, float]]:
-    """Yield score, model, ratio to the lower bound and median ratio of unusually slow models."""
+    """Yield score, model, ratio to the lower bound and median ratio of unusually slow models.
+
+    Logarithms, because ratios are skewed; the median absolute deviation, because outliers would
+    widen a standard deviation.
+    """
     values = [math.log(ratio) for ratio in ratios(rows)]
     middle = median(values)
     spread = NORMAL * median(abs(value - middle) for value in values)
@@ -201,7 +206,7 @@ def failure_table(zoo: Zoo) -> Table:
 
 
 def ratios(rows: SettingRows) -> list[float]:
-    """Return the ratio of time to lower bound of every row with both."""
+    """Return the ratio of time to lower bound of every row; 1 without one of them."""
     pairs: Iterable[tuple[float, float]] = zip(rows.times_s, rows.floors_s, strict=True)
     return [time_s / floor_s if time_s > 0 and floor_s > 0 else 1.0 for time_s, floor_s in pairs]
 

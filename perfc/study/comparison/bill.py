@@ -1,4 +1,4 @@
-"""Bills of runs: time, energy, carbon and money, each with its interval.
+"""Compute bills of runs: time, energy, carbon and money, each with its interval.
 
 The energy of the data center is that of boards and hosts times PUE. Carbon is energy times grams
 per kWh, money is hours times price. Errors of equal runs are fully correlated, so that the interval
@@ -38,6 +38,7 @@ class Host:
         return Host(self.power_w * share, self.low_w * share, self.high_w * share, self.source)
 
 
+# default host, per board
 HOST = Host(
     118.0,
     96.0,
@@ -92,18 +93,22 @@ class Bill:
             host: host of each board.
             pue: PUE of the data center; that of the offer's cloud or the region by default, else 1.
         """
-        whole = (pue, None if offer is None else offer.pue, region.pue, 1.0)
-        whole_s = time_s * runs
+        # the most specific value that is known
+        pues = (pue, None if offer is None else offer.pue, region.pue, 1.0)
+        total_s = time_s * runs
         host_j = None
         if board_j is not None:
-            w = host.interval
-            host_j = Interval(whole_s.low * w.low, whole_s.mid * w.mid, whole_s.high * w.high)
+            power = host.interval
+            # low end with low end: the widest interval, whatever the correlation
+            host_j = Interval(
+                total_s.low * power.low, total_s.mid * power.mid, total_s.high * power.high
+            )
         return cls(
             runs,
-            whole_s,
+            total_s,
             None if board_j is None else board_j * runs,
             host_j,
-            next(p for p in whole if p is not None),
+            next(p for p in pues if p is not None),
             region,
             offer,
         )

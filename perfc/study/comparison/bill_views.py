@@ -1,4 +1,4 @@
-"""Documents of costs: bills of all runs on each machine, and offers."""
+"""Lay out costs as documents: bills of all runs on each machine, and offers."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ MOST_OFFERS = 6
 """Maximum number of offers shown per machine; the JSON has all."""
 
 
+# columns that both tables share
 ITEM = Column("item", "of", cell=lambda r: item_of(r.row))
 TARGET = Column("target", cell=attrgetter("row.verdict.target"))
 
@@ -129,12 +130,14 @@ def offers_table(billed: Costs) -> Table:
         Column("price", "total", cell=lambda r: figure(r.bill.price.mid)),
         Column("date", "as of", cell=attrgetter("bill.offer.date")),
     )
+    # several models have the same offers: the first row of each machine and kind is enough
     first = {(r.row.verdict.target, r.row.tokens): r for r in reversed(billed.rows)}
     rows = (r for r in billed.rows if first[r.row.verdict.target, r.row.tokens] is r)
     return tabulate(columns, (replace(r, bill=b) for r in rows for b in r.offers[:MOST_OFFERS]))
 
 
 def _hourly(one: Priced) -> str:
+    """Return the price of a GPU for an hour at an offer."""
     offer = one.bill.offer
     return "" if offer is None else f"{figure(offer.per_hour)} {offer.currency}"
 
@@ -146,18 +149,18 @@ def notes(billed: Costs) -> Iterator[Note]:
     yield Note(
         f"{region.name}: {region.carbon_g_per_kwh:g} g CO2 per kWh, {region.source}, {region.date}"
     )
-    known = [r.bill for r in billed.rows if r.bill.energy_j is not None]
-    for bill in known[:1]:
+    bills = [r.bill for r in billed.rows if r.bill.energy_j is not None]
+    for bill in bills[:1]:
         assert bill.host_j is not None
         assert bill.board_j is not None
-        both = bill.host_j.mid + bill.board_j.mid
-        share = bill.host_j.mid / both if both > 0 else 0.0
+        total_j = bill.host_j.mid + bill.board_j.mid
+        share = bill.host_j.mid / total_j if total_j > 0 else 0.0
         yield Note(
             f"energy covers boards, hosts and the data center (PUE {bill.pue:g}); the host draws "
             f"{billed.host.power_w:g} W per board, {100 * share:.0f} % of both on "
             f"{billed.rows[0].row.verdict.target}: {billed.host.source}"
         )
-    if len(known) < len(billed.rows):
+    if len(bills) < len(billed.rows):
         yield Note("energy and carbon are omitted for machines without a fitted power model")
     for source, date in {(o.source, o.date): None for o in _taken(billed)}:
         yield Note(f"prices: {source}, {date}")
@@ -175,4 +178,5 @@ def notes(billed: Costs) -> Iterator[Note]:
 
 
 def _taken(billed: Costs) -> list[Offer]:
+    """Return the selected offers."""
     return [r.bill.offer for r in billed.rows if r.bill.offer is not None]

@@ -1,4 +1,7 @@
-"""Costs of many runs on each machine: time, energy, carbon and money, with all known offers."""
+"""Compute costs of many runs on each machine: time, energy, carbon and money, at all offers.
+
+``perfc cost`` passes a `Comparison` to `costs`; the views are its JSON document.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from .bill import HOST, Bill, Host
 from .rows import MILLION, Comparison, Row, TokenKind
 
 SCHEMA = "perfc-cost/1"
+"""Name and version of the JSON document."""
 
 
 @record
@@ -95,12 +99,12 @@ def costs(
     rows: list[Priced] = []
     for row in comparison.rows:
         bill = row.bill(amounts.of(row), host=host, pue=pue, power_limit_w=power_limit_w)
-        every = offers_of(by_name[row.verdict.target], None, prices.cloud)
-        rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(every))))
-    kinds = list(TokenKind)
+        offers = offers_of(by_name[row.verdict.target], None, prices.cloud)
+        rows.append(Priced(row, bill, tuple(replace(bill, offer=o) for o in _distinct(offers))))
+    kind_order = list(TokenKind)
     rows.sort(
         key=lambda r: (
-            kinds.index(r.row.tokens),
+            kind_order.index(r.row.tokens),
             math.inf if r.bill.price is None else r.bill.price.mid,
         )
     )
@@ -109,8 +113,9 @@ def costs(
 
 def _distinct(offers: Sequence[Offer]) -> Sequence[Offer]:
     """Return offers without duplicates, cheapest first."""
-    each = {(o.cloud, o.terms, o.date, round(o.per_hour, 4)): o for o in reversed(offers)}
-    return sorted(each.values(), key=lambda o: o.per_hour)
+    # instances of other sizes may have the same price for a GPU; the first in the table wins
+    by_terms = {(o.cloud, o.terms, o.date, round(o.per_hour, 4)): o for o in reversed(offers)}
+    return sorted(by_terms.values(), key=lambda o: o.per_hour)
 
 
 def item_of(row: Row) -> str:

@@ -1,4 +1,7 @@
-"""JSON and CSV output of comparisons."""
+"""Write comparisons as JSON and CSV.
+
+`RowView` has one field per JSON key and CSV column, in this order.
+"""
 
 from __future__ import annotations
 

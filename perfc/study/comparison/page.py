@@ -1,4 +1,4 @@
-"""HTML page of a comparison: times with intervals, and time against cost or energy."""
+"""Write the HTML page of a comparison: times with intervals, and time against cost or energy."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ def cost_axis(comparison: Comparison) -> str:
     """
     if comparison.has_predictors:
         return ""
+    # one dot is no chart
     priced = sum(r.price_per_million is not None for r in comparison.rows)
     if comparison.currency and priced > 1:
         item = comparison.rows[0].verdict.throughput.item

@@ -1,4 +1,4 @@
-"""Rows of a comparison: the headline of each model, setting and machine."""
+"""Compare models, settings and machines: `compare_models` is ``perfc.compare``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 MILLION = 1e6
-"""Images, tokens or runs that a bill is of."""
+"""Number of images, tokens or runs that prices and carbon refer to."""
 USUAL = ("a100", "h100", "l4", "t4")
 """Default targets."""
 
@@ -77,7 +77,7 @@ class ModelSetting:
 
 
 class TokenKind(Enum):
-    """TokenKind that a row of a language model is about."""
+    """Kind of tokens that a row of a language model is about."""
 
     ALL = ""
     INPUT = "input"
@@ -185,9 +185,9 @@ class Row:
             law, demand = cap_law(), power_limit_w * time_s.mid / board_j.mid
             longer, less = law.time(demand), law.power(demand)
             time_s, board_j = time_s * longer, board_j * (longer * less)
-        where = self.region or region_named(WORLD)
-        around = host.part(self.host_share)
-        return Bill.of(time_s, board_j, where, self.price, runs=runs, host=around, pue=pue)
+        region = self.region or region_named(WORLD)
+        host_part = host.part(self.host_share)
+        return Bill.of(time_s, board_j, region, self.price, runs=runs, host=host_part, pue=pue)
 
     @property
     def bill_per_million(self) -> Bill:
@@ -202,6 +202,7 @@ class Row:
 
 
 def _or_last(value: float | None) -> float:
+    """Return a sort key by which unknown values come last."""
     return math.inf if value is None else value
 
 
@@ -384,15 +385,15 @@ def compare_models(
     Raises:
         PerfcError: as for ``perfc.analyze``, or without a target.
     """
-    if not targets or isinstance(targets, str):
+    if not targets or isinstance(targets, str):  # a text is a sequence of letters
         raise ParseError("targets are a list of names", hint='["a100", "h100"]')
     how = (deployment or Deployment()).with_values({**keywords})
-    several = [
+    graphs = [
         graph_of(model, input, inputs, how.dims)
         for model in (models if isinstance(models, list | tuple) else [models])
     ]
-    settings = [ModelSetting(model, how, dict(values or {})) for model in several]
+    settings = [ModelSetting(model, how, dict(values or {})) for model in graphs]
     machines = [load_machine(target) for target in targets]
-    wanted = member(Order, order, "order")
+    sort_order = member(Order, order, "order")
     where = None if region is None else region_named(region, "region")
-    return compare(settings, machines, order=wanted, slo_s=slo_s, prices=prices, region=where)
+    return compare(settings, machines, order=sort_order, slo_s=slo_s, prices=prices, region=where)

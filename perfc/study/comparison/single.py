@@ -1,4 +1,4 @@
-"""Data of one kernel on several machines."""
+"""Describe one kernel on several machines: the JSON document of ``perfc op``."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Kernels:
         from perfc.api import analyze
         from perfc.ir import evaluate
 
+        # any target: work and compulsory traffic do not depend on it
         report = analyze(module, "a100", deployment=how)
         kernels = [k for k in report.kernels.kernels if k.helper is None]
         env = report.env

@@ -1,4 +1,4 @@
-"""Documents of a card and its MIG slices."""
+"""Lay out a card and its MIG slices as the document that ``perfc mig`` prints."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def advice(slicing: Slicing) -> Facts:
 
 
 def _taken(smallest: CardSlice | None, slicing: Slicing) -> str:
+    """Describe the recommended slice, its time and the throughput of a card full of it."""
     if smallest is None:
         return "no slice is large and fast enough"
     verdict, profile = smallest.row.verdict, smallest.profile
@@ -72,6 +73,7 @@ def table(slicing: Slicing) -> Table:
     """Return the table of slices, the whole card last."""
     item = slicing.card.verdict.throughput.item.value
     currency = slicing.comparison.currency or "price"
+    # rows are shared with the comparison; a row that is no slice is the whole card
     cuts = {id(s.row): s for s in slicing.slices}
 
     def of(name: str, whole: Any) -> Callable[[Row], Any]:

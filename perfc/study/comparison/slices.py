@@ -1,4 +1,8 @@
-"""A model on every MIG slice of a card: the smallest slice that is large and fast enough."""
+"""Analyze a model on every MIG slice of a card, and find the smallest large and fast enough.
+
+Two published rules are reported next to it: that of DIPPM, by memory alone, and that of the
+dissertation (K. Panner Selvam, University of Luxembourg, 2025), by utilization of the card.
+"""
 
 from __future__ import annotations
 
@@ -134,21 +138,26 @@ def slicing(
         known = ", ".join(c for p in partitions() for c in p.cards)
         what = f"no known slices of {card.name}"
         raise TargetError(what, where="--target", hint=f"there are those of {known}")
-    parts, cut = zip(*order, strict=True)
+    parts, slice_machines = zip(*order, strict=True)
     comparison = compare(
-        [setting], [card, *cut], order=Order.GIVEN, slo_s=slo_s, prices=prices, predict=predict
+        [setting],
+        [card, *slice_machines],
+        order=Order.GIVEN,
+        slo_s=slo_s,
+        prices=prices,
+        predict=predict,
     )
-    whole, *rest = comparison.rows
+    whole_row, *slice_rows = comparison.rows
     report = analyze(
         setting.model, str(card.path), deployment=setting.deployment, values=setting.values
     )
-    fits = [holds(replace(report, machine=m), report.env) for m in cut]
-    slices = tuple(CardSlice(*each) for each in zip(rest, parts, fits, strict=True))
+    fits = [holds(replace(report, machine=m), report.env) for m in slice_machines]
+    slices = tuple(CardSlice(*each) for each in zip(slice_rows, parts, fits, strict=True))
     need_bytes = report.footprint.total_bytes
     need = mig_profile(float(need_bytes), card.name)
-    used = working(whole)
+    used = working(whole_row)
     return Slicing(
-        whole,
+        whole_row,
         slices,
         slo_s,
         partition.source.title,

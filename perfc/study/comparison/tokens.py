@@ -1,4 +1,4 @@
-"""Rows of a language model that generates: input and output tokens, as `perfc llm` has them."""
+"""Split rows of language models into input and output tokens, priced as `perfc llm` does."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def by_tokens(
             continue
         report = _served(setting, machine, prices, osl) if comparison.is_predicted else None
         both = () if report is None else _rows(row, report)
+        # no engine serves it: one pass over the prompt is all that is known
         rows += both or (replace(row, tokens=TokenKind.INPUT),)
     return replace(comparison, rows=tuple(rows))
 
@@ -77,6 +78,7 @@ def _served(
         "reserve": how.reserve,
         "prices": prices,
     }
+    # sizes that are left out have the defaults of `llm`, not of ``perfc.analyze``
     if "batch" in how.dims:
         options["concurrency"] = how.dims["batch"]
     if "seq" in how.dims:

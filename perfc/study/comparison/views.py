@@ -1,4 +1,4 @@
-"""Documents of comparisons."""
+"""Lay out comparisons as documents: recommendations, table and notes."""
 
 from __future__ import annotations
 
@@ -39,15 +39,18 @@ if TYPE_CHECKING:
 BAR = 16
 """Length of the longest bar in characters."""
 EIGHTHS = "▏▎▍▌▋▊▉█"
+"""Characters of one to eight eighths, for the end of a bar."""
 BEST = "best available"
 """Row without a requested predictor."""
 
 
 def _grade(row: Row) -> str:
+    """Return the grade of confidence; "" without one."""
     return row.verdict.confidence.grade.value if row.verdict.confidence else ""
 
 
 def _limit(row: Row) -> str:
+    """Return the limit that takes most of the time."""
     return row.verdict.limits[0].title if row.verdict.limits else ""
 
 
@@ -92,6 +95,7 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
     """
     limit_s = math.inf if comparison.slo_s is None else comparison.slo_s
     rows = [r for r in comparison.rows if r.standing(limit_s) is not LimitStatus.MISSES]
+    # of two rows a reader sees the best one; predictors of one run have no best
     if len(comparison.rows) < 3 or not rows or comparison.has_predictors:
         return
     fastest = min(rows, key=lambda r: r.time_s)
@@ -105,12 +109,14 @@ def recommendations(comparison: Comparison) -> Iterator[str]:
         least = min(metered, key=lambda r: r.energy_j or math.inf)
         best.append(f"least energy {_named(least, comparison)} ({energy(least)})")
     yield "; ".join(best)
+    # the fastest row is in its interval, so it is subtracted
     ties = sum(r.verdict.expected.low <= fastest.time_s for r in rows) - 1
     if ties and comparison.is_predicted:
         yield f"{plural(ties, 'other row')} may be as fast: its interval includes the fastest time"
 
 
 def _named(row: Row, comparison: Comparison) -> str:
+    """Return the machine of a row, with model, runtime and precision where rows differ in them."""
     varied = (
         (row.verdict.model, lambda r: r.verdict.model),
         (row.runtime, lambda r: r.runtime),
@@ -175,6 +181,7 @@ def columns(comparison: Comparison, *, has_bars: bool) -> Iterator[Column]:
 
 
 def _differ(rows: Sequence[Row], of: Callable[[Row], object]) -> bool:
+    """Return True if rows have several values."""
     return len({of(r) for r in rows}) > 1
 
 
@@ -182,6 +189,7 @@ def interval(row: Row) -> str:
     """Format the prediction interval."""
     time = row.verdict.expected
     low, high = time_text(time.low), time_text(time.high)
+    # one unit is written once: 1.2–3.4 ms
     number, _, unit = low.partition(" ")
     return f"{number}–{high}" if high.endswith(f" {unit}") else f"{low}–{high}"
 
@@ -210,6 +218,7 @@ def carbon(row: Row) -> str:
 
 def bar(value: float, longest: float) -> str:
     """Draw a number as a bar of characters."""
+    # at least one eighth: a row without a bar looks like a missing value
     eighths = round(8 * BAR * value / longest) if longest else 0
     whole, part = divmod(max(eighths, 1), 8)
     return "█" * whole + (EIGHTHS[part - 1] if part else "")

@@ -1,4 +1,8 @@
-"""Times of one kernel under each ceiling, with amount, rate, source and origin."""
+"""Return the times of one kernel under each ceiling of the roofline, with rates and sources.
+
+A ceiling is a unit or a memory level; its time is an amount over a rate. `explain` shows both lines
+of the roofline: the lower bound (``floor``) and measured rates (``sustained``).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from perfc.machine import Machine, Rate, Unit
 from perfc.passes.roofline.roofline import GRAPH_GAP, Ceiling, KernelBound
 from perfc.passes.runtimes import LaunchMode
 
+# the unit or level whose rate makes a ceiling; launches have none
 _UNITS = {
     Ceiling.MATRIX: Unit.MATRIX,
     Ceiling.WAVES: Unit.MATRIX,
@@ -20,6 +25,7 @@ _UNITS = {
     Ceiling.INTEGER: Unit.INTEGER,
 }
 _LEVELS = {Ceiling.L1: "l1", Ceiling.L2: "l2", Ceiling.DEVICE: "device"}
+# what an amount counts that is not the plain work or traffic of the kernel
 _NOTES = {
     ("floor", Ceiling.MATRIX): "only unavoidable work (minimal filtering, masks)",
     ("floor", Ceiling.DEVICE): "only data beyond L2 at the start and at the end",
@@ -116,7 +122,9 @@ def kernel_part(report: Report, index: int) -> KernelPart:
 
 
 def _ceilings(report: Report, bound: KernelBound) -> Iterator[ExplainedCeiling]:
+    """Yield the times of both lines, then that of launches."""
     for line, times in (("floor", bound.floor), ("sustained", bound.sustained)):
+        # the launch gap binds instead of the longest of the sustained times
         longest = max(times.values(), default=0.0)
         binding = None if line == "sustained" and bound.binding is Ceiling.LAUNCH else longest
         for ceiling, time_s in times.items():
@@ -132,6 +140,7 @@ def _ceilings(report: Report, bound: KernelBound) -> Iterator[ExplainedCeiling]:
             amount = time_s * rate.value
             full = 2 * bound.counts.mac if ceiling is Ceiling.MATRIX else None
             note = _NOTES.get((line, ceiling), "")
+            # the amount is the plain one: nothing to explain
             if full is not None and abs(amount - full * bound.launches) <= 1e-6 * amount:
                 note = ""
             if ceiling is Ceiling.DEVICE and amount == bound.counts.nbytes * bound.launches:
@@ -144,6 +153,7 @@ def _ceilings(report: Report, bound: KernelBound) -> Iterator[ExplainedCeiling]:
 
 
 def _launch(report: Report, bound: KernelBound) -> ExplainedCeiling:
+    """Return the time that launches add beyond the kernel."""
     rate = report.machine.launch_overhead_s
     assert rate is not None  # without one there is no gap
     graph = report.kernels.runtime.launch is LaunchMode.GRAPH
@@ -164,6 +174,7 @@ def _launch(report: Report, bound: KernelBound) -> ExplainedCeiling:
 def _rate(
     machine: Machine, bound: KernelBound, ceiling: Ceiling, is_floor: bool
 ) -> RateCite | None:
+    """Return the rate of a ceiling; None for a cache level that the target does not list."""
     if ceiling in _LEVELS:
         level = machine.level(_LEVELS[ceiling])
         if level is None:
@@ -172,6 +183,7 @@ def _rate(
         name = "bytes_per_s"
     else:
         unit = _UNITS[ceiling]
+        # index arithmetic has 32 bits, whatever the tensors have
         dtypes = {Unit.MATRIX: bound.dtype, Unit.INTEGER: DType.I32}
         dtype = dtypes.get(unit, bound.vector_dtype)
         peak = machine.entry(unit, dtype.code, allow_tf32=bound.tf32)
@@ -181,4 +193,5 @@ def _rate(
 
 
 def _cited(machine: Machine, rate: Rate, unit: str) -> RateCite:
+    """Return a rate with the source that the target gives for it."""
     return project(RateCite, rate, unit=unit, source=machine.cite(rate))

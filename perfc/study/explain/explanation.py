@@ -1,4 +1,7 @@
-"""Explanation of one node: filled formulas, rates with sources, and origins."""
+"""Explain the numbers of one node: filled formulas, rates with sources, and origins.
+
+``perfc explain`` calls `explain` with a report and a name, and prints the `Explanation`.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,7 @@ from .prediction import PredictionPart, prediction_part
 _LETTER = re.compile(r"[A-Za-z_]\w*")
 """Variables of a formula."""
 _KERNEL = re.compile(r"kernel[:# ]?([0-9]{1,9})")
+"""Number of a kernel, as reports print it."""
 _CLOSED = re.compile(r"\((\d+)//(\d+)\)")
 """Divisions of two numbers, once their variables are filled in."""
 
@@ -127,6 +131,7 @@ def explain(report: Report, wanted: str) -> Explanation:
     """
     # nodes of a backward pass are not in the file
     graph = (report.module if report.deployment.train else report.source).graph
+    # a node may be called "kernel 7": its name comes first
     number = None if any(n.name == wanted for n in walk(graph)) else kernel_number(wanted)
     if number is None:
         index, requested = find_node(graph, wanted)
@@ -191,7 +196,7 @@ def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
     def size(node: Node) -> tuple[float, float]:
         cost = report.cost.nodes.get(node)
         if cost is None:
-            return -1.0, -1.0
+            return -1.0, -1.0  # below any cost, also of zero
         moved = cost.traffic.read_bytes + cost.traffic.write_bytes
         return float(evaluate(cost.work.mac, report.env)), float(evaluate(moved, report.env))
 
@@ -205,6 +210,7 @@ def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
     largest = max(kernel.nodes, key=size)
     names = {v.name for v in largest.results}
     positions = list(enumerate(walk(graph)))
+    # by identity, then by place and results, as passes rebuild nodes that they change
     same = ((i, n) for i, n in positions if n is largest)
     as_read = (
         (i, n)
@@ -212,8 +218,8 @@ def largest_node(report: Report, graph: Graph, number: int) -> tuple[int, Node]:
         if n.loc == largest.loc and {v.name for v in n.results} == names
     )
     # a node that a pass created is not in the file: use its position in the executed module
-    made = ((i, n) for i, n in enumerate(walk(report.module.graph)) if n is largest)
-    return next(chain(same, as_read, made))
+    created = ((i, n) for i, n in enumerate(walk(report.module.graph)) if n is largest)
+    return next(chain(same, as_read, created))
 
 
 def executed(report: Report, requested: Node) -> Node | None:
@@ -229,6 +235,7 @@ def executed(report: Report, requested: Node) -> Node | None:
 
 
 def _note(report: Report, node: Node | None, cost: NodeCost | None) -> str:
+    """Return why a node has no cost or an incomplete one; "" if nothing is special."""
     if node is None or cost is None:
         return "does not run: its results are constant or unused; no cost"
     if node.regions:
@@ -243,15 +250,17 @@ def _note(report: Report, node: Node | None, cost: NodeCost | None) -> str:
 
 
 def _attributes(node: Node) -> dict[str, str]:
+    """Return the attributes of an operator as text."""
     from dataclasses import fields
 
     return {f.name: attribute_text(getattr(node.op, f.name)) for f in fields(node.op)}
 
 
 def _symbols(report: Report, node: Node, cost: NodeCost | None) -> dict[str, SymbolUsed]:
+    """Return the symbols of a node's shapes and costs, with the sizes that were used."""
     dims: list[Dim] = []
     for v in (*node.inputs, *node.results):
-        dims += (v and v.shape) or ()
+        dims += (v and v.shape) or ()  # an operand may be absent, a shape unknown
     if cost is not None:
         dims += [cost.work.mac, cost.traffic.read_bytes, cost.repeat]
     used = {symbol_name(a.key): a for d in dims for a in symbols(d)}
@@ -302,18 +311,19 @@ def _counts(
         ("write_bytes", traffic.write_bytes, traffic.is_bound),
     )
     unknown = cost.tier in (Tier.BYTES, Tier.UNKNOWN)
-    for name, d, is_bound in numbers:
-        if d is None:
+    for name, amount, is_bound in numbers:
+        if amount is None:
             continue
         formula = node.op.formulas.get(name, "")
-        value = int(evaluate(d, env))
-        is_open = any(symbol_name(a.key) not in env for a in symbols(d))
+        value = int(evaluate(amount, env))
+        is_open = any(symbol_name(a.key) not in env for a in symbols(amount))
+        # a zero says something only if it is a lower bound
         if not value and not unknown and not is_open:
             continue
         text = filled(formula, extents) if formula else ""
         if name.endswith("_bytes") and not formula:
             text = _sum_of_bytes(node, name, value, env)
-        symbolic = str(d) if isinstance(d, Poly) else ""
+        symbolic = str(amount) if isinstance(amount, Poly) else ""
         origin = Origin.BOUND if is_bound or unknown or is_open else Origin.COUNTED
         yield Count(name, formula, text, value, symbolic, origin)
 

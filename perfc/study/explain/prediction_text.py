@@ -1,4 +1,4 @@
-"""Text of the explanation of a prediction."""
+"""Write the explanation of a prediction as text: predictor, training data and features."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .prediction import PredictionPart
 
 NOTICEABLE = 0.05
 """Relative difference between a call and a kernel within the run that is mentioned."""
+# phrases by predictor, after the predicted time
 SAYS = {
     Predictor.LAW: "by a law of the resources that such kernels use",
     Predictor.LEARNED: "by the operator predictor, trained on kernels of several machines",
@@ -93,6 +94,7 @@ def reason_lines(r: ForestReason, here_s: float | None = None) -> Iterator[str]:
     yield f"  physical estimate {time_text(r.scale_s)} x learned factor {r.factor:.3f}"
     if r.times != 1:
         yield f"  backward pass of such a kernel: x {r.times:.3g}"
+    # rows were timed in isolation; in a run, caches and launches change a kernel's time
     alone_s = r.scale_s * r.factor * r.times
     if here_s and abs(alone_s / here_s - 1) > NOTICEABLE:
         alone, here = map(time_text, (alone_s, here_s))

@@ -1,4 +1,4 @@
-"""Text and JSON output of explanations."""
+"""Write explanations as text and JSON."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from .prediction_text import prediction_lines
 WIDTH = 100
 """Maximum width of text."""
 SCHEMA = "perfc-explain/1"
+# units of a rate and of the amount over it
 _RATES = {
     "flop_per_s": (Unit.FLOP_PER_S, Unit.FLOP),
     "op_per_s": (Unit.OP_PER_S, Unit.COUNT),
     "bytes_per_s": (Unit.BYTE_PER_S, Unit.BYTE),
 }
+# titles of the lines of `ExplainedCeiling`, in their order
 _LINES = {
     "floor": "lower bound: at peak rates",
     "sustained": "sustained: at measured rates, else the vendor's",
@@ -46,10 +48,12 @@ class Hanging:
 def _laid_out(lines: Iterable[str | Hanging], width: int) -> Iterator[str]:
     for line in lines:
         if isinstance(line, str):
+            # a continued line is four columns further in than its start
             line = Hanging(line, len(line) - len(line.lstrip()) + 4)
         yield from textwrap.wrap(
             line.text,
             width,
+            # in a narrow terminal a deep indent would leave no room for words
             subsequent_indent=" " * min(line.indent, width // 3),
             break_on_hyphens=False,
             break_long_words=False,
@@ -118,6 +122,7 @@ def _tensors(
 
 def _count(c: Count) -> Iterator[str]:
     steps = [c.formula, c.filled, str(c.value)]
+    # formula, filled formula and number: equal ones are shown once
     parts = [s for i, s in enumerate(steps) if s and s not in steps[:i]]
     symbolic = f"  = {c.symbolic}" if c.symbolic else ""
     bound = "≥ " if c.origin.name == "BOUND" else ""
@@ -132,6 +137,7 @@ def _kernel(k: KernelPart) -> Iterator[str | Hanging]:
     yield from _wrapped("  one launch: ", amounts + f"; multiply–accumulates in {k.dtype}")
     if k.launches != 1:
         yield f"  launches: {k.launches:.0f}; the times below are totals"
+    # rates are numbered like footnotes, each once
     keys = list(dict.fromkeys(_reference(t.rate) for t in k.ceilings))
     for line, title in _LINES.items():
         rows = [t for t in k.ceilings if t.line == line]

@@ -1,4 +1,7 @@
-"""Search for the largest batch, and the effect of each change."""
+"""Search for the largest batch that fits on a device, and the effect of each change.
+
+``perfc fit`` calls `fitted`; each module of ``changes`` yields other ways to run the model.
+"""
 
 from __future__ import annotations
 
@@ -103,6 +106,7 @@ def fitted(report: Report, *, is_auto: bool, gpus: int = 8, predict: bool = True
     report, batch = with_symbol(report, is_required=is_auto)
     first = Way("as given", report)
     if is_auto:
+        # 0 fit: memory and time of a batch of one say by how much
         batch = max(first.largest(), 1)
     choices = [chosen(first, batch, predict=predict)]
     choices += [chosen(way, batch, predict=predict) for way in ways_of(report, gpus)]
@@ -124,6 +128,7 @@ def with_symbol(report: Report, *, is_required: bool) -> tuple[Report, int | Non
     if not size:
         return report, Way("", report).batch
     try:
+        # another size than the fixed one: the axis becomes a symbol
         return report.at({BATCH: size + 1}), size
     except ParseError:
         if is_required:

@@ -1,4 +1,4 @@
-"""Documents and JSON output of a fit."""
+"""Lay out a fit as document and JSON."""
 
 from __future__ import annotations
 

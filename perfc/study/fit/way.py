@@ -1,4 +1,7 @@
-"""One way to run a model, and the batches that fit on a device."""
+"""Describe one way to run a model, and search the largest batch that fits on a device.
+
+Modules of ``changes`` yield a `Way` each; `search.py` tabulates them.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,11 @@ if TYPE_CHECKING:
     from perfc.api import Report
 
 BATCH = "batch"
+"""Name by which the batch axis of any model is set."""
 MOST_BATCH = 1 << 24
 """Maximum batch of the search."""
 NEAR = 1.02
-"""Factor by which the extrapolated batch is exceeded in the search."""
+"""Factor by which the extrapolated batch is exceeded, so that it is most likely too large."""
 
 
 @frozen
@@ -57,6 +61,7 @@ class Way:
         return self.report.env[next(iter(names))] if names else None
 
     def _keys(self, batch: int) -> dict[str, int]:
+        """Return the symbols of a batch that the report has; empty if the batch is fixed."""
         keys = keyed(self.report.source, {BATCH: batch}) or {}
         return {k: n for k, n in keys.items() if k in self.report.env}
 
@@ -91,6 +96,7 @@ class Way:
         if self.batch is None:
             hint = "export it with a symbolic first dimension"
             raise ParseError("the batch of the model is fixed", where="--batch", hint=hint)
+        # a batch of `low` fits; `high` grows until one does not, then bisection
         low, high = 0, 1 if self.allows(1) else self.batch
         while self.holds(high):
             low, high = high, self._further(high)
@@ -106,14 +112,17 @@ class Way:
         if not self.allows(2 * batch):
             return 2 * batch
         capacity = self.report.deployment.capacity(self.report.machine)
+        # live bytes are nearly linear in the batch: two sizes give the slope
         small, large = (self._live(b) for b in (batch, 2 * batch))
         slope = (large - small) / batch
         if capacity is None or slope <= 0:
             return 8 * batch
         guess = int((capacity.tensor_bytes - small) / slope) + batch
+        # bounded, where allocator and rounding make the extrapolation wrong
         return min(max(batch + 1, int(guess * NEAR)), 64 * batch)
 
     def _live(self, batch: int) -> int:
+        """Return the most bytes that are live at once."""
         return max(self.table.live_bytes(self.env(batch)), default=0)
 
     def at(self, batch: int | None) -> Report:

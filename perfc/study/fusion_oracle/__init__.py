@@ -1,4 +1,8 @@
-"""Fusion of a compiler next to the fusion table of its runtime, group by group."""
+"""Compare the fusion of a compiler with the fusion table of its runtime, group by group.
+
+An oracle of ``oracles`` returns the groups of a compiler; `compared` puts them next to "ours", the
+kernels of the fusion table.
+"""
 
 from __future__ import annotations
 
@@ -60,6 +64,7 @@ class Agreement(Enum):
     SPLITS = "ours splits it"
     """Several kernels of ours have these nodes and no others."""
     CUTS = "ours cuts elsewhere"
+    """Kernels of ours have a part of these nodes and others."""
     MISSING = "no kernel of ours"
 
 
@@ -109,17 +114,18 @@ def compared(answer: OracleAnswer, runtime: Runtime) -> FusionComparison:
     """Return the comparison of an answer with the table of a runtime."""
     kernels = Analyses().get(Fuse(runtime.name), answer.module).kernels
     ours = [frozenset(n for n in k.nodes if is_executed(n, runtime)) for k in kernels]
-    home = {n: i for i, k in enumerate(ours) for n in k}
+    index_of = {n: i for i, k in enumerate(ours) for n in k}
     seen: set[Node] = set()
     pairs: list[GroupPair] = []
     for group in answer.groups:
         nodes = frozenset(n for n in group.nodes if is_executed(n, runtime))
+        # a compiler may compute a node twice: the first group counts
         if not nodes or not nodes.isdisjoint(seen):
             continue
         seen |= nodes
-        mine = tuple(ours[i] for i in sorted({home[n] for n in nodes if n in home}))
-        named = OracleGroup(group.name, group.operator, nodes)
-        pairs.append(GroupPair(named, mine, agreement_of(nodes, mine)))
+        our_kernels = tuple(ours[i] for i in sorted({index_of[n] for n in nodes if n in index_of}))
+        executed_group = OracleGroup(group.name, group.operator, nodes)
+        pairs.append(GroupPair(executed_group, our_kernels, agreement_of(nodes, our_kernels)))
     return FusionComparison(runtime, tuple(pairs), sum(not k.isdisjoint(seen) for k in ours))
 
 
@@ -166,6 +172,7 @@ def leading_to(
         borders: values that the compiler stores.
     """
     nodes: set[Node] = set()
+    # the search stops at stored values, except at those that it starts from
     start = [name for name in names if name in made]
     waiting = list(start)
     while waiting:

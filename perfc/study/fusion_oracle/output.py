@@ -1,4 +1,4 @@
-"""A comparison of fusions as a document, JSON and CSV."""
+"""Write a comparison of fusions as document, JSON and CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Extraction of sub-models with onnx-graphsurgeon; types come from the analysis."""
+"""Extract sub-models with onnx-graphsurgeon; types of their inputs come from the analysis.
+
+`shrink.py` chooses nodes; `Cutter.submodel` returns them as a model that runs on its inputs.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ class Cutter:
     graph: Any = field(init=False)
 
     def __post_init__(self) -> None:
+        """Import the model into graphsurgeon, with nodes in topological order."""
         import onnx_graphsurgeon as gs
         from onnx_graphsurgeon.logger.logger import G_LOGGER
 
@@ -54,6 +58,7 @@ class Cutter:
         for v in node.results:
             if v.name in self.makers:
                 return self.makers[v.name]
+        # not a result of the main graph: in a subgraph, or in a function that a node calls
         wanted = {v.name for v in node.results}
         for candidate in self.nodes:
             label = candidate.name or (candidate.outputs[0].name if candidate.outputs else "")
@@ -81,11 +86,13 @@ class Cutter:
         return [n for n in self.nodes if id(n) in included]
 
     def _needs_maker(self, name: str) -> bool:
+        """Return True if a value cannot be an input: its producer has to stay."""
         value = self.values.get(name)
         if value is None:
             return False
         if not isinstance(value.type, TensorType):
             return True
+        # numbers become a constant, unknown contents an input; symbols need their computation
         return value.known is not None and not is_numeric(value.known)
 
     def ancestors(self, node: Any, depth: int) -> list[Any]:
@@ -110,6 +117,7 @@ class Cutter:
 
         results = {t.name for n in chosen for t in n.outputs if t.name}
         read = dict.fromkeys(name for n in chosen for name in _reads(n))
+        # new tensors: those of the whole model are linked to nodes that are left out
         fresh: dict[str, Any] = {}
         inputs: list[Any] = []
         for name in read:
@@ -133,6 +141,7 @@ class Cutter:
         ]
         model_outputs = {t.name for t in self.graph.outputs}
         ends = [fresh[t.name] for n in chosen for t in n.outputs if t.name]
+        # what nothing here reads, and outputs of the model even if something does
         outputs = [t for t in ends if t.name not in read or t.name in model_outputs]
         graph = gs.Graph(
             nodes,
@@ -146,6 +155,7 @@ class Cutter:
         return self._exported(graph, [t for t in fresh.values() if isinstance(t, gs.Constant)])
 
     def _exported(self, graph: Any, constants: list[Any]) -> onnx.ModelProto:
+        """Return a graph as a model of the same format version."""
         import onnx_graphsurgeon as gs
         from onnx_graphsurgeon.exporters.onnx_exporter import OnnxExporter
 
@@ -171,6 +181,7 @@ class Cutter:
         if isinstance(tensor, gs.Constant):
             lazy = getattr(tensor, "_values", None)
             stored = getattr(lazy, "tensor", None)
+            # 1 is TensorProto.EXTERNAL: its file may be missing, and its values must not be read
             is_external = stored is not None and getattr(stored, "data_location", 0) == 1
             if not is_external and lazy is not None and lazy.nbytes <= SMALL_BYTES:
                 return gs.Constant(name, lazy, data_location=tensor.data_location)
@@ -182,6 +193,7 @@ class Cutter:
         return self._variable(name)
 
     def _variable(self, name: str) -> Any:
+        """Return a variable with the inferred type, or else with that of the file."""
         import onnx_graphsurgeon as gs
 
         variable = gs.Variable(name)
@@ -199,18 +211,21 @@ class Cutter:
 
 
 def _declare(variable: Any, dtype: DType, shape: Shape | None, kind: str) -> None:
+    """Set the type of a variable."""
     variable.dtype = _gs_dtype(dtype.onnx)
     variable.shape = None if shape is None else [_dim(d) for d in shape]
     variable.type = kind
 
 
 def _reads(node: Any) -> Iterator[str]:
+    """Yield the values that a node and its subgraphs read from outside."""
     yield from (t.name for t in node.inputs if t.name)
     for sub in node.subgraphs():
         yield from sub._foreign_tensors()
 
 
 def _made_in(graph: Any) -> set[str]:
+    """Return the values that nodes of a graph compute."""
     return {t.name for n in graph.nodes for t in n.outputs}
 
 
@@ -219,6 +234,7 @@ def _dim(d: Dim) -> int | str:
 
 
 def _gs_dtype(onnx_dtype: int) -> Any:
+    """Return the type as graphsurgeon has it: of numpy, or a number where numpy lacks it."""
     from onnx_graphsurgeon.importers.onnx_importer import get_numpy_type
 
     return get_numpy_type(onnx_dtype) or onnx_dtype
@@ -230,6 +246,7 @@ def is_numeric(known: Known) -> bool:
 
 
 def _array(value: Value) -> Any:
+    """Return the contents of a value; None if numpy lacks its type."""
     import numpy as np
 
     if not isinstance(value.type, TensorType) or value.known is None:

@@ -1,4 +1,7 @@
-"""Search for the smallest sub-model with one node, or with an error."""
+"""Search for the smallest sub-model with one node, or with an error.
+
+``perfc reduce`` calls `reduce_to_node` or `reduce_error`.
+"""
 
 from __future__ import annotations
 
@@ -82,10 +85,12 @@ def reduce_error(
 
 
 def _analyse(model: onnx.ModelProto) -> None:
+    """Raise the error of an analysis with defaults."""
     analyze(model)
 
 
 def _key(error: PerfcError) -> tuple[type, str]:
+    """Return what makes two errors the same: type and message up to details after a semicolon."""
     return type(error), error.message.partition(";")[0]
 
 
@@ -116,6 +121,7 @@ class Search:
 
     def shortest(self, cutter: Cutter) -> int | None:
         """Return the length of the shortest failing prefix; None if the whole does not fail."""
+        # the prefix of `low` nodes is valid, that of `high` fails
         low, high = 0, len(cutter.nodes)
         if not self.shows(cutter, cutter.nodes):
             return None
@@ -146,7 +152,8 @@ class Search:
             if self.shows(cutter, candidate):
                 chosen = candidate
                 break
-            depth = depth * 2 or 1
+            depth = depth * 2 or 1  # 0, 1, 2, 4 …
+        # the last node has the error: only its ancestors are removed, one by one
         if len(chosen) <= MAX_TRIES:
             for node in list(reversed(chosen))[1:]:
                 smaller = [n for n in chosen if n is not node]

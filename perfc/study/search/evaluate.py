@@ -1,4 +1,4 @@
-"""Estimates of candidates; equal candidates are analyzed once."""
+"""Estimate candidates of a search; equal candidates are analyzed once."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class ModelEvaluator:
             PerfcError: the model cannot be analyzed.
         """
         model = candidate.model
+        # by content where a model has one: other parameters may build the same model
         key: object = tuple(sorted(params.items()))
         if hasattr(model, "SerializeToString"):
             model = serialized(model)

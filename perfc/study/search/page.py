@@ -1,4 +1,4 @@
-"""HTML page of a search of architectures: its candidates, and their Pareto front."""
+"""Write the HTML page of a search of architectures: its candidates, and their Pareto front."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def payload(search: SpaceSearch) -> Json:
     across, up = search.plan.objectives[:2]
     best = {trial.number for trial in search.front}
     others = (trial for trial in search.trials if trial.number not in best)
+    # the front is drawn last, over the others
     dots = [*islice(others, MOST_DOTS), *search.front]
     return {
         "reports": [],

@@ -1,4 +1,4 @@
-"""Quantities of a candidate, as ``perfc analyze`` prints them."""
+"""Return the quantities of a candidate, as ``perfc analyze`` prints them."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ COLUMNS: Mapping[Objective, tuple[str, Unit]] = {
     Objective.FLOP: ("flop", Unit.FLOP),
     Objective.SCORE: ("score", Unit.NONE),
 }
+"""Column in data formats and unit of each quantity."""
 
 
 @record

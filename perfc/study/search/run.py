@@ -1,4 +1,7 @@
-"""The search: Optuna proposes candidates, perfc estimates them, the Pareto front remains."""
+"""Run a search: Optuna proposes candidates, perfc estimates them, the Pareto front remains.
+
+``perfc search`` calls `search_space` with the function of a user's file.
+"""
 
 from __future__ import annotations
 
@@ -133,6 +136,7 @@ def search_space(
         try:
             trial = answered(space, evaluator, plan, proposal, candidate)
         except PerfcError as error:
+            # pruned, not failed: the search goes on without it
             failures[str(error)] += 1
             raise optuna.TrialPruned from None
         trials.append(trial)
@@ -169,6 +173,7 @@ def answered(
     estimate = evaluator.of(candidate, proposal.params)
     excess = {one: estimate.values[one] / most - 1 for one, most in plan.limits.items()}
     for one, value in excess.items():
+        # Optuna prefers smaller violations; values up to 0 are feasible
         proposal.set_constraint(one.value, value)
     is_within = all(value <= 0 for value in excess.values())
     return Trial(proposal.number, dict(proposal.params), estimate, candidate.score, is_within)

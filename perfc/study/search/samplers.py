@@ -1,4 +1,4 @@
-"""Samplers of Optuna by name."""
+"""Return the samplers of Optuna by name."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ def generations(seed: int) -> Any:
 
         def __init__(self) -> None:
             super().__init__(seed=seed)
+            # the first generation has none: it is drawn at random
             self.parents: dict[int, list[Any]] = {0: []}
 
         def get_trial_generation(self, study: Any, trial: Any) -> int:

@@ -1,4 +1,4 @@
-"""Search spaces: a user's function that builds a model from a trial of Optuna."""
+"""Load a search space: a user's function that builds a model from a trial of Optuna."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Space:
         """
         try:
             built = self.function(trial)
-        except (skipped, PerfcError):
+        except (skipped, PerfcError):  # not errors of the user's code
             raise
         except Exception as error:
             raise ModelError(failure(error), where=self.name) from error

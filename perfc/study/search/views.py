@@ -1,4 +1,4 @@
-"""Documents of searches: the Pareto front as a table, JSON and CSV."""
+"""Write searches of architectures: the Pareto front as table, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ class FrontView:
     @classmethod
     def of(cls, trial: Trial) -> FrontView:
         """Return the view of a trial."""
-        known = trial.estimate
+        estimate = trial.estimate
         time_s, memory, energy, flop = (
-            known.values.get(one)
+            estimate.values.get(one)
             for one in (Objective.LATENCY, Objective.MEMORY, Objective.ENERGY, Objective.FLOP)
         )
         return cls(
             trial.number,
             trial.params,
             time_s,
-            known.low_s,
-            known.high_s,
+            estimate.low_s,
+            estimate.high_s,
             memory,
             energy,
             flop,

@@ -45,6 +45,7 @@ def ways(report: Report, gpus: int) -> Iterator[Way]:
     exchange_s = exchanged_s(report, sum(parameters), gpus)
     for stage, roles in STAGES:
         whole = WHOLE_LAYERS * max(parameters, default=0) if stage == 3 else 0
+        # gathering the parameters once more is half of an all-reduce
         time_s = exchange_s * (1.5 if stage == 3 else 1.0)
         note = f"on {gpus} GPUs, one batch per GPU; communication not overlapped"
         shards = dict.fromkeys(roles, gpus)
@@ -57,6 +58,6 @@ def exchanged_s(report: Report, nbytes: int, gpus: int) -> float:
 
     try:
         result = collective("all-reduce", max(nbytes, 1), gpus, [report.machine], dtype="f32")
-    except PerfcError:
+    except PerfcError:  # no link, or no measured collective for this machine
         return 0.0
     return result.rows[0].time_s

@@ -1,4 +1,4 @@
-"""ONNX Runtime: the graph that its session writes for the CPU provider."""
+"""Read the fusion of ONNX Runtime from the graph that its session writes for the CPU provider."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ options.add_session_config_entry(key + "file_name", "optimised.bin")
 options.add_session_config_entry(key + "min_size_in_bytes", "256")
 ort.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
 """
-"""Program that writes the optimized graph of a model."""
+"""Program that writes the optimized graph of a model; initializers go to a file of no use here."""
 
 
 def answer(request: OracleRequest) -> OracleAnswer:
@@ -50,10 +50,11 @@ def answer(request: OracleRequest) -> OracleAnswer:
         written = Path(folder, "optimised.onnx")
         run(str(runnable(request.model, Path(folder)).path), written)
         graph = onnx.load(str(written), load_external_data=False).graph
-    made = {v.name: n for n in module.graph.nodes for v in n.results}
+    # values have the same names in both graphs: they tie our nodes to nodes of the optimized graph
+    producers = {v.name: n for n in module.graph.nodes for v in n.results}
     borders = frozenset(name for n in graph.node for name in n.output)
     groups = [
-        OracleGroup(n.name, n.op_type, frozenset(leading_to(iter(n.output), made, borders)))
+        OracleGroup(n.name, n.op_type, frozenset(leading_to(iter(n.output), producers, borders)))
         for n in graph.node
         if not n.op_type.endswith(("quantizeLinear", "QuantizeLinear"))
     ]
@@ -69,7 +70,7 @@ def run(model: str, written: Path) -> None:
     """
     command = [sys.executable, "-c", SESSION, model, str(written)]
     try:
-        made = subprocess.run(
+        result = subprocess.run(
             command,
             capture_output=True,
             text=True,
@@ -80,12 +81,12 @@ def run(model: str, written: Path) -> None:
         )
     except subprocess.TimeoutExpired:
         raise ModelError(f"onnxruntime did not optimize it in {LONGEST_S} s") from None
-    if made.returncode == 0:
+    if result.returncode == 0:
         return
-    last = (made.stderr.strip() or f"exit code {made.returncode}").splitlines()[-1]
-    if "No module named 'onnxruntime'" in last:
+    last_line = (result.stderr.strip() or f"exit code {result.returncode}").splitlines()[-1]
+    if "No module named 'onnxruntime'" in last_line:
         from perfc.common.extras import install_package
 
         hint = install_package("onnxruntime")
         raise MissingExtraError("this oracle needs onnxruntime", hint=hint)
-    raise ModelError(f"onnxruntime does not run it: {last[:300]}")
+    raise ModelError(f"onnxruntime does not run it: {last_line[:300]}")

@@ -1,4 +1,4 @@
-"""TensorRT: the layers of an engine, from the file of its inspector."""
+"""Read the fusion of TensorRT from the layers of an engine, in the file of its inspector."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ def answer(request: OracleRequest) -> OracleAnswer:
     if not is_layers(content):
         raise ParseError("no layers of an engine", where=request.engine, hint=HINT)
     module = Analyses().apply(Canonicalize(), typed(request.model, request.dims))
-    at = {n.loc.stored_name: i for i, n in enumerate(module.graph.nodes)}
+    positions = {n.loc.stored_name: i for i, n in enumerate(module.graph.nodes)}
     groups: list[OracleGroup] = []
     for layer, members in members_by_layer(content).items():
         nodes: set[Node] = set()
         for member in members:
+            # a fused chain is named by its first and last node, others by each node
             first, _, last = member.partition(RANGE)
-            if first in at and last in at:
-                nodes |= set(module.graph.nodes[at[first] : at[last] + 1])
-            elif member in at:
-                nodes.add(module.graph.nodes[at[member]])
+            if first in positions and last in positions:
+                nodes |= set(module.graph.nodes[positions[first] : positions[last] + 1])
+            elif member in positions:
+                nodes.add(module.graph.nodes[positions[member]])
         groups.append(OracleGroup(layer, "layer", frozenset(nodes)))
     if not any(g.nodes for g in groups):
         raise ParseError("its layers name no node of the model", where=request.engine, hint=HINT)
