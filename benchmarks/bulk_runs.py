@@ -63,6 +63,7 @@ def resident_bytes(pid: int) -> int:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
         return 0
+    # VmHWM is the peak ("high water mark") in KiB
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
 
 

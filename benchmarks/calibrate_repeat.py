@@ -30,7 +30,7 @@ QUICK_S = 20.0
 
 
 def product_rate(extent: int, seconds: float = 3.0) -> float:
-    """NumPy's own products in a row: median of the best third, as anyone would write it."""
+    """Return the rate of products by NumPy in a plain loop: the median of the best third."""
     rng = np.random.default_rng(0)
     a, b = rng.random((2, extent, extent), np.float32)
     c = np.empty_like(a)
@@ -45,11 +45,15 @@ def product_rate(extent: int, seconds: float = 3.0) -> float:
 
 
 def measured(machine: Machine) -> dict[str, Rate]:
+    """Return the measured figures of a machine by key."""
     return {key: rate for key, rate in machine.facts.items() if rate.spread is not None}
 
 
 def compare(runs: list[dict[str, Rate]]) -> float:
-    """Print every figure of every run; the largest distance of a certain one from the median."""
+    """Print every figure of every run; return the largest relative distance from a median.
+
+    Only figures that a run calls certain count.
+    """
     worst = 0.0
     for key in dict.fromkeys(k for r in runs for k in r):
         rates = [r[key] for r in runs if key in r]
@@ -82,6 +86,7 @@ def broken_peaks(machines: list[Machine]) -> list[str]:
 
 
 def load_of(notes: tuple[str, ...]) -> str:
+    """Return the note of a calibration about other programs."""
     return next((n for n in notes if n.startswith("other programs")), "load not readable")
 
 

@@ -42,6 +42,7 @@ GROWING = tuple(
 )
 """Kinds of edits that can add work."""
 LEAST_GROWTH = 0.05
+"""Minimum share of the work that an edit adds."""
 MOST_TRIES = 60
 """Edits tried in vain for each that is wanted, before giving up."""
 
@@ -84,7 +85,7 @@ def checked(old: onnx.ModelProto, new: onnx.ModelProto, options: argparse.Namesp
 
 
 def said(*arguments: str) -> tuple[int, str]:
-    """Exit code and output of a command."""
+    """Return the exit code and the output of a command of perfc."""
     out = StringIO()
     with redirect_stdout(out):
         code = perfc(list(arguments))
@@ -103,7 +104,7 @@ def budget(path: Path, options: argparse.Namespace) -> str:
 
 
 def stem() -> tuple[onnx.ModelProto, onnx.ModelProto, str]:
-    """ResNet-50 before and after its first convolution takes every position."""
+    """Return ResNet-50 with its first convolution at stride 2 and at 1, and the node's name."""
     old = onnx.load_model_from_string(gzip.decompress(RESNET.read_bytes()))
     editor = Editor(old)
     node = next(n for n in editor.graph.node if n.op_type == "Conv")
@@ -131,15 +132,16 @@ def reordered(model: onnx.ModelProto, rng: random.Random) -> onnx.ModelProto:
     for k, before in enumerate(needs):
         for m in before:
             readers.setdefault(m, []).append(k)
-    left = [len(before) for before in needs]
-    ready = [k for k, count in enumerate(left) if not count]
+    missing = [len(before) for before in needs]
+    # any order in which producers come first: one of the nodes that are ready, at random
+    ready = [k for k, count in enumerate(missing) if not count]
     order: list[int] = []
     while ready:
         k = ready.pop(rng.randrange(len(ready)))
         order.append(k)
         for reader in readers.get(k, ()):
-            left[reader] -= 1
-            if not left[reader]:
+            missing[reader] -= 1
+            if not missing[reader]:
                 ready.append(reader)
     assert len(order) == len(nodes)
     moved = [onnx.NodeProto.FromString(nodes[k].SerializeToString()) for k in order]
@@ -161,7 +163,7 @@ def captured(node: onnx.NodeProto) -> set[str]:
 
 
 def grown(options: argparse.Namespace, rng: random.Random) -> int:
-    """Return the edits that add work; how many failed on time with the operator named."""
+    """Check edits that add work; return how many did not fail on time with the operator named."""
     pool = files(options.models)
     right = tried = vain = 0
     while tried < options.count and vain < MOST_TRIES * options.count:
@@ -187,7 +189,7 @@ def grown(options: argparse.Namespace, rng: random.Random) -> int:
 
 
 def shown(words: str, checked_edit: Checked, node: str) -> bool:
-    """Print a line; whether the check failed on time and names the operator first."""
+    """Print a line; return whether the check failed on time and names the operator first."""
     is_named = f" from {node} (" in checked_edit.why
     ok = (checked_edit.code, checked_edit.outcome) == (1, "fail") and is_named
     print(f"{'ok   ' if ok else 'WRONG'} {words}: {checked_edit.message or checked_edit.outcome}")
@@ -198,7 +200,7 @@ def shown(words: str, checked_edit: Checked, node: str) -> bool:
 
 
 def neutral(options: argparse.Namespace, rng: random.Random) -> int:
-    """Return the edits of names and order; how many failed or warned."""
+    """Check edits of names and order; return how many failed or warned."""
     pool = files(options.models)
     wrong = tried = 0
     while tried < options.count:

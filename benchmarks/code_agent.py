@@ -57,6 +57,7 @@ def solution(task: Task, examples: Iterable[Edits]) -> tuple[Place, Edits]:
     """Return what the scripted agent chooses; ``examples`` are the edits of other solutions."""
     rows = ((row, factor) for factor in FACTORS for row in task.called("compare", factor))
     base_s: dict[Place, float] = {(row["target"], factor): row["time_s"] for row, factor in rows}
+    # the edits of most examples, else those that save time at the cheapest place
     edits = {*next(iter(Counter(examples).most_common(1)), ((), 0))[0]} & {*task.edits}
     place = min(base_s, key=lambda p: task.value(p, base_s[p]))
     edits |= set() if edits else {*task.called("propose", place, ())}
@@ -65,6 +66,7 @@ def solution(task: Task, examples: Iterable[Edits]) -> tuple[Place, Edits]:
     for _ in range(MOST_PRICES):
         if place not in tried and not examples:
             edits |= {COMPILED, *task.called("propose", place, (COMPILED,))}
+        # the best set so far and its neighbors, with one edit more or less
         new = untried(chosen, edits, tried.setdefault(place, {}))
         times = task.called("price", place, new)
         gain = min(gain, *(time_s / base_s[place] for time_s in times))
@@ -72,6 +74,8 @@ def solution(task: Task, examples: Iterable[Edits]) -> tuple[Place, Edits]:
         best = place = min(tried, key=lambda p: min(tried[p].values()))
         chosen = min(tried[best], key=tried[best].__getitem__)
         if not untried(chosen, edits, tried[best]):
+            # all neighbors are priced: another place is worth a call if the largest saving so far
+            # would make it nearly the best
             promised = {p: task.value(p, gain * t) for p, t in base_s.items() if p not in tried}
             place = min(promised, key=promised.__getitem__, default=best)
             if promised.get(place, 0.0) > PROMISED * tried[best][chosen] or place in tried:
@@ -149,6 +153,7 @@ class Task:
     def value(self, place: Place, time_s: float) -> float:
         """Return the price per million examples; that of late runs is above all others."""
         hourly = self.rows[place]["price_per_hour"]
+        # an hour has 3600 s, and the price is of a million examples
         price = time_s / (place[1] * self.batch) * hourly / 3.6e-3
         return price + 1e9 * time_s * (time_s > WITHIN_S)
 

@@ -40,7 +40,7 @@ def repositories() -> Iterator[tuple[dict[str, Any], NamedModule]]:
 def outputs(folder: Path, repository: dict[str, Any]) -> list[torch.Tensor]:
     """Return the outputs of the model in a folder, with the same weights and inputs each time."""
     where, _, name = repository["module"].partition(":")
-    known, sys.path[:0] = {*sys.modules}, [str(folder)]
+    loaded, sys.path[:0] = {*sys.modules}, [str(folder)]
     try:
         torch.manual_seed(0)
         with torch.no_grad(), with_autocast():
@@ -51,7 +51,7 @@ def outputs(folder: Path, repository: dict[str, Any]) -> list[torch.Tensor]:
             return list(tensors_of(model(*given)))
     finally:
         sys.path.remove(str(folder))
-        for module in {*sys.modules} - known:
+        for module in {*sys.modules} - loaded:
             if str(getattr(sys.modules[module], "__file__", "")).startswith(str(folder)):
                 del sys.modules[module]
 

@@ -128,7 +128,7 @@ def exported(name: str, folder: Path) -> Path:
 
 
 def row(name: str, path: Path) -> dict[str, tuple[int, float, float]]:
-    """By tool: its count, ours, and our part that is attention."""
+    """Return for each tool its count, ours, and our part that is attention."""
     import torch
     import torchvision
 
@@ -170,6 +170,7 @@ def main() -> None:
             table = tables.get(tool)
             if table is not None:
                 published[tool][1] += 1
+                # tables have two decimals of Gflop
                 published[tool][0] += abs(total / 1e9 - table) <= max(0.006, 0.005 * table)
             counts = f"{theirs:15,} {count:17,.0f} {100 * off:+8.3f} %"
             print(f"{name:20} {tool:10} {counts}  {table or ''}")

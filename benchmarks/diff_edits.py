@@ -34,6 +34,7 @@ def files(folder: Path | None) -> list[Path]:
 
 
 def read(path: Path) -> onnx.ModelProto:
+    """Return the model in a compressed file."""
     return onnx.load_model_from_string(gzip.decompress(path.read_bytes()))
 
 
@@ -61,6 +62,7 @@ def main() -> int:
         model = read(path)
         if len(model.graph.node) > options.largest:
             continue
+        # kinds of edits in turn; one that fits no drawn model is skipped after 20 tries
         edit = edited(model, sum(tried.values()) + misses // 20, rng)
         if edit is None:
             misses += 1

@@ -50,7 +50,7 @@ def inputs_of(path: Path) -> list[object]:
 
 
 def networks() -> Iterator[tuple[str, object, tuple[object, ...]]]:
-    """Networks to export, with inputs for tracing."""
+    """Yield names and networks to export, with inputs for tracing."""
     import torch
     from torch import nn
 
@@ -109,7 +109,7 @@ def from_transformers() -> Iterator[tuple[str, object, tuple[object, ...]]]:
         return
     ids = (torch.zeros(1, 16, dtype=torch.long),)
     small = {"num_hidden_layers": 3, "attn_implementation": "eager"}
-    made = (
+    architectures = (
         ("bert", hf.BertModel, hf.BertConfig(**small), ids),
         (
             "distilbert",
@@ -138,7 +138,7 @@ def from_transformers() -> Iterator[tuple[str, object, tuple[object, ...]]]:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return self.inner(**{self.key: x})[0]
 
-    for name, cls, config, inputs in made:
+    for name, cls, config, inputs in architectures:
         key = "input_ids" if inputs is ids else "pixel_values"
         yield name, Plain(cls(config), key), inputs
 
@@ -166,7 +166,7 @@ def exported(folder: Path) -> Iterator[tuple[str, Path, Path]]:
 
 
 def row(name: str, old: Path, new: Path) -> tuple[int, int, bool]:
-    """Align one pair, print it; aligned and all compute nodes, and whether no work changed."""
+    """Align and print a pair; return aligned and all compute nodes, and whether no work changed."""
     reports = both(SideSetting(str(old)), SideSetting(str(new)))
     began = time.perf_counter()
     comparison = compare(*reports)

@@ -47,7 +47,7 @@ PLAIN = Law({}, sorted(TARGETS.values()), 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0, 0)
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A published generation beside its kernels' sums.
+    """A published generation and the sums of its kernels.
 
     Args:
         model: name of its pipeline.
@@ -55,7 +55,7 @@ class Row:
         batch: pictures at once.
         time_s: of the batch, measured.
         energy_j: of a picture, measured.
-        plain: what the kernels' own sums say.
+        plain: analysis with the sums of the kernels as they are.
     """
 
     model: str
@@ -68,7 +68,7 @@ class Row:
     @property
     def family(self) -> str:
         """Return the models of one design."""
-        return self.model[:4]
+        return self.model[:4]  # pixa, sana, wan2, cogv
 
     @property
     def architecture(self) -> str:
@@ -81,7 +81,7 @@ class Row:
         return self.plain.picture.frames == 1
 
     def predicted_s(self, law: Law) -> float:
-        """By a law."""
+        """Return the time of the batch by a law."""
         factor = law.factors.get(self.architecture) or mean(list(law.factors.values()))
         return math.fsum(
             [
@@ -99,18 +99,19 @@ class Row:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Return the geometric."""
+    """Return the geometric mean."""
     return math.exp(statistics.fmean(math.log(v) for v in values))
 
 
 def rows(data: Path, only: str) -> Iterator[Row]:
-    """Generations on one GPU of the pipelines that perfc ships."""
+    """Yield the generations on one GPU of the pipelines that perfc ships."""
     frame = pd.read_parquet(data / "mlenergy.parquet")
     frame = frame[frame["batch_latency_s"].notna() & (frame["num_gpus"] == 1)]
     for row in frame.itertuples():
         name, target = PIPELINES.get(str(row.model_id), ""), TARGETS.get(str(row.gpu_model), "")
         if not name or not target or not name.startswith(tuple(only.split(","))):
             continue
+        # not a number (unequal to itself) in rows of videos
         joules = row.energy_per_image_joules
         energy = joules if joules == joules else row.energy_per_video_joules
         plain = summed(name, target, int(row.batch_size), int(row.inference_steps))
@@ -182,12 +183,14 @@ def reach(pairs: Sequence[tuple[Row, Law]], *, of_energy: bool = False) -> float
     """
     wrong = [off(row, law, of_energy=of_energy) for row, law in pairs]
     ordered = sorted(map(abs, wrong))
+    # conformal quantile: the 0.9 (n + 1)-th of n absolute errors
     most = ordered[min(len(ordered) - 1, math.ceil(0.9 * (len(ordered) + 1)) - 1)]
     each = [
         statistics.fmean(off(row, law, of_energy=of_energy) for row, law in pairs if row in of)
         for of in families([row for row, _ in pairs])
     ]
     deviation = math.sqrt(statistics.fmean(one * one for one in each))
+    # 95 % on one side are 90 % on both
     return max(most, float(t.ppf(0.95, len(each) - 1)) * deviation)
 
 
@@ -217,7 +220,7 @@ def error(ratios: Sequence[float]) -> str:
 
 
 def write(law: Law, path: Path) -> None:
-    """The law as the file that ships."""
+    """Write the law in the format of the file that ships."""
     lines = ["# Generations by diffusers; written by benchmarks/diffusion.py."]
     names = [f.name for f in fields(law) if f.name not in ("factors", "targets")]
     lines += [f"{name} = {getattr(law, name):.4g}" for name in names]

@@ -56,6 +56,7 @@ def draw(template: str, generator: random.Random) -> str:
         return generator.choice(match[1].split("|"))
 
     text = template
+    # parts first, as they may have options and alternatives, and the innermost alternatives first
     while "<" in text:
         text = re.sub(r"<(\w+)>", lambda m: PARTS[m[1]], text)
     if not text.startswith(PYTHON):

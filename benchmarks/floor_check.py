@@ -77,13 +77,13 @@ class Run:
 
     Args:
         graph: stem of its file.
-        device: as the table calls it.
-        runtime: likewise.
-        precision: likewise.
+        device: name of the device in the table.
+        runtime: name of the runtime in the table.
+        precision: name of the precision in the table.
         batch: images or sequences.
-        length: of a sequence; 0 where there is none.
-        time_s: of one run.
-        table: of fusions.
+        length: tokens of a sequence; 0 for images.
+        time_s: measured time of one run.
+        table: fusion table of perfc for the runtime.
         published_mac: of one example, 0 if not given.
     """
 
@@ -104,7 +104,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A run beside its bounds."""
+    """A run with its bounds."""
 
     run: Run
     floor_s: float
@@ -112,7 +112,7 @@ class Bounded:
 
     @property
     def share(self) -> float:
-        """Floor as a share of the measured time; above 1 is a violation."""
+        """Return the floor as a share of the measured time; above 1 is a violation."""
         return self.floor_s / self.run.time_s
 
     @property
@@ -148,8 +148,8 @@ class Model:
         env = {**module.defaults(), **dict(zip(names, values, strict=False))}
         table = self.am.get(Fuse(run.table), module)
         # the order of feature maps that a table does not say: the one with the lower floor
-        made = [launched(table, machine, env, module, layout=layout) for layout in Layout]
-        return min((bounds(one, machine, env) for one in made), key=lambda b: b.floor_s)
+        tables = [launched(table, machine, env, module, layout=layout) for layout in Layout]
+        return min((bounds(one, machine, env) for one in tables), key=lambda b: b.floor_s)
 
     def bounded(self, run: Run, machine: Machine) -> Bounded:
         """Return the lowest floor of the model's forms."""
@@ -159,7 +159,7 @@ class Model:
 
 
 def timm_runs(data: Path) -> Iterator[Run]:
-    """Inference of timm's benchmark."""
+    """Yield the runs of inference in timm's benchmark."""
     import pandas
 
     frame = pandas.read_parquet(data / f"{TIMM}.parquet")
@@ -254,7 +254,7 @@ def checked(graph: Module, runs: Iterable[Run], machines: Mapping[str, Machine])
 
 
 def selected(runs: Iterable[Run], count: int) -> dict[str, list[Run]]:
-    """Return the models that were measured, evenly spread over their names."""
+    """Return at most ``count`` measured models with their runs, evenly spread over their names."""
     by_graph: dict[str, list[Run]] = {}
     for run in runs:
         by_graph.setdefault(run.graph, []).append(run)

@@ -76,7 +76,7 @@ def closest(block: Rows) -> Closest:
 
 
 def blocks(data: Path, name: str) -> Iterator[Rows]:
-    """Return the rows of a source."""
+    """Return the blocks of rows of a source, each of one class, type and machine."""
     source = sources()[name]
     if isinstance(source, deepbench.DeepBenchTable):
         return source.blocks(data, {**deepbench.TARGETS, **deepbench.OLD_TARGETS})
@@ -84,7 +84,7 @@ def blocks(data: Path, name: str) -> Iterator[Rows]:
 
 
 def report(name: str, kernels: Iterable[Closest], top: int) -> bool:
-    """Print what came of one source; False if a floor is above a measured time."""
+    """Print the kernels of one source; return False if a floor is above a measured time."""
     ordered = sorted(kernels, reverse=True)
     rows, above = sum(c.rows for c in ordered), sum(c.above for c in ordered)
     print(f"{name}: {rows:,} rows, {above:,} faster than their floor")
@@ -94,21 +94,21 @@ def report(name: str, kernels: Iterable[Closest], top: int) -> bool:
 
 
 def trace_report(path: Path) -> bool:
-    """Print the bounds of one trace; False if one is above the measured time."""
+    """Print the bounds of one trace; return False if one is above the measured time."""
     try:
-        made = summarized(read_trace(path))
+        summary = summarized(read_trace(path))
     except ParseError as error:
         print(f"{path.name}: {error}", file=sys.stderr)
         return True
     sent = TracedClass.COMMUNICATION
-    bounded, rest = made.bounded, [k for k in made.kernels if k.class_name is not sent]
-    whole = sum(k.operator_ns for k in bounded) / made.kernel_ns
+    bounded, rest = summary.bounded, [k for k in summary.kernels if k.class_name is not sent]
+    whole = sum(k.operator_ns for k in bounded) / summary.kernel_ns
     of_rest = sum(k.operator_ns for k in rest if k.floor) / max(sum(k.time_ns for k in rest), 1)
     print(
         f"{path.name}: {whole:.1%} of the time bounded, {of_rest:.1%} without communication; "
-        f"{len(bounded):,} operators, {len(made.withheld)} withheld"
+        f"{len(bounded):,} operators, {len(summary.withheld)} withheld"
     )
-    return not made.withheld
+    return not summary.withheld
 
 
 def main() -> int:

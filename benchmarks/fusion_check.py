@@ -37,6 +37,7 @@ from perfc.study.fusion_oracle.oracles import names, oracle_of
 
 IMAGE = ("1x3x224x224",)
 OF_TESTS = ("inductor", "tvm")
+"""Compilers whose answers the tests read, from ``tests/oracles``."""
 MODULES = Path(__file__).with_name("fusion_modules.py")
 MODELS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["models"]
 
@@ -75,6 +76,7 @@ def quantized(path: Path, folder: Path) -> Path:
     model = filled(path)
     for tensor in model.graph.initializer:
         if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) > 1:
+            # random values are in 0 to 1; weights are centered around zero
             values = (numpy_helper.to_array(tensor) - np.float32(0.5)) / np.float32(10)
             tensor.CopyFrom(numpy_helper.from_array(values, tensor.name))
     source, target = folder / "model.onnx", folder / "quantised.onnx"
@@ -98,6 +100,7 @@ def requests(args: argparse.Namespace, folder: Path) -> Iterator[tuple[str, tupl
     """Yield the models by name, as the compiler takes them."""
     if args.models is None:
         for name in args.names or FAMILIES:
+            # the list has families of images first; those of text know their inputs
             inputs = IMAGE if FAMILIES.index(name) < FAMILIES.index("bert") else ()
             yield name, (f"{MODULES}:{name}", inputs)
         return
@@ -138,7 +141,7 @@ def main() -> int:
 
 
 def show(name: str, row: Counter[str]) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     share = row["same"] / row["theirs"] if row["theirs"] else 0.0
     print(f"{name:44} {row['theirs']:7} {row['ours']:6} {row['same']:6} {share:7.1%}", flush=True)
 

@@ -59,6 +59,7 @@ class Workers:
         try:
             self.process.stdin.write(f"{path}\n")
             self.process.stdin.flush()
+            # the worker's alarm comes before: this is for one that does not react to it
             if select.select([self.process.stdout], [], [], FILE_S + 10)[0]:
                 line = self.process.stdout.readline()
                 if line:
@@ -72,7 +73,7 @@ class Workers:
         return {"path": str(path), "outcome": "crash", "why": f"{why}: {self.stop()}"}
 
     def stop(self) -> str:
-        """End the worker; the last line it wrote to standard error."""
+        """End the worker; return the last line that it wrote to standard error."""
         if self.process is None:
             return ""
         self.process.kill()
@@ -82,7 +83,7 @@ class Workers:
 
 
 def prepare(root: Path) -> Path:
-    """Return the models' folder, and next to it what must not be read."""
+    """Return the folder of the models, in a folder with a file that must not be read."""
     folder = root / "models"
     folder.mkdir()
     (root / "secret.bin").write_bytes(bytes(64))
@@ -93,7 +94,7 @@ def prepare(root: Path) -> Path:
 
 
 def write(folder: Path, number: int, seed: int) -> tuple[Path, str]:
-    """Write one file; its path and kind."""
+    """Write one file; return its path and kind."""
     data, suffix, kind = fuzz_files.make(number, seed)
     path = folder / f"case{number}{suffix}"
     path.write_bytes(data)
@@ -158,6 +159,7 @@ def run_cli(numbers: Iterable[int], seed: int) -> tuple[Counter[str], list[str]]
                 bad.append(f"hang in the command line [{kind}] --only {number}")
                 continue
             err = done.stderr.decode("utf-8", "replace")
+            # exit codes of perfc: done, findings, refused, incomplete
             if done.returncode in (0, 1, 2, 3) and "Traceback" not in err:
                 outcomes["refused" if done.returncode == 2 else "analysed"] += 1
             else:

@@ -16,38 +16,39 @@ from tests.oracles import sweep_cases
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples" / "models"
 WRONG_TYPES = (0, -1, 99, 8, 9, 14, 16, 21, 23, 28)
+"""Element types that do not exist, or that few operators take: text, complex, narrow floats."""
 
 
 @cache
 def seeds(largest: int = 60_000) -> tuple[bytes, ...]:
-    """Small valid models: some of the sweep's, and the examples that are small enough."""
-    paths = []
+    """Return small valid models: some of the sweep's, and the examples that are small enough."""
+    models = []
     for i, case in enumerate(sweep_cases.cases(seed=7, scale=0.01)):
         data = case.model.SerializeToString()
         if i % 5 == 0 and len(data) < largest:
-            paths.append(data)
+            models.append(data)
     for path in sorted(EXAMPLES.glob("*.onnx*")) if EXAMPLES.is_dir() else []:
         import gzip
 
         data = path.read_bytes()
         data = gzip.decompress(data) if path.suffix == ".gz" else data
         if path.suffix in (".onnx", ".gz") and len(data) < 40 * largest:
-            paths.append(data)
-    return tuple(paths)
+            models.append(data)
+    return tuple(models)
 
 
 @cache
 def text_seeds() -> tuple[str, ...]:
     """Return the same models in ONNX's text form, as far as it can print them."""
-    paths = []
+    texts = []
     for data in seeds()[:60]:
         try:
             text = onnx.printer.to_text(onnx.load_model_from_string(data))
         except Exception:  # the printer does not know every type
             continue
         if len(text) < 20_000:
-            paths.append(text)
-    return tuple(paths)
+            texts.append(text)
+    return tuple(texts)
 
 
 HOSTILE_SHARE = 0.30

@@ -64,12 +64,12 @@ INTEGERS = (0, 1, -1, 2**31 - 1, 2**32 - 1, 2**62, 2**63 - 1, -(2**63))
 
 def pairs(node: Any) -> list[tuple[Any, Any]]:
     """Return the containers of a document with each of their keys."""
-    result, left = [], [node]
-    while left:
-        at = left.pop()
+    result, waiting = [], [node]
+    while waiting:
+        at = waiting.pop()
         keys = list(at) if isinstance(at, dict) else range(len(at)) if isinstance(at, list) else ()
         result += [(at, key) for key in keys]
-        left += [at[key] for key in keys]
+        waiting += [at[key] for key in keys]
     return result
 
 
@@ -119,25 +119,25 @@ def header(r: random.Random, data: bytes) -> bytes:
 
 def archive(r: random.Random, data: bytes) -> bytes:
     """Return an archive whose program has other values, or that inflates to a gigabyte."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w") as new:
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(target, "w") as new:
         for name in old.namelist():
             content = old.read(name)
             if name.endswith(".json") and ("/models/" in name or r.random() < 0.3):
                 content = document(r, content)
                 content += b" " * (1 << 28 if r.random() < 0.01 else 0)
             new.writestr(name, content, r.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED)))
-    return made.getvalue()
+    return target.getvalue()
 
 
 def words(r: random.Random, data: bytes) -> bytes:
     """Return a binary file with one to four integers of 4 or 8 bytes replaced."""
-    made = bytearray(data)
+    content = bytearray(data)
     for _ in range(r.choice((1, 1, 2, 4))):
         size = r.choice((4, 8))
-        at = r.randrange(max(len(made) - size, 1)) // 4 * 4
-        made[at : at + size] = (r.choice(INTEGERS) & (256**size - 1)).to_bytes(size, "little")
-    return bytes(made)
+        at = r.randrange(max(len(content) - size, 1)) // 4 * 4
+        content[at : at + size] = (r.choice(INTEGERS) & (256**size - 1)).to_bytes(size, "little")
+    return bytes(content)
 
 
 Mutation = Callable[[random.Random, bytes], bytes]
@@ -232,7 +232,7 @@ def make(number: int, seed: int = 0) -> tuple[Files, str]:
 
 
 def write(folder: Path, number: int, seed: int) -> tuple[Path, str]:
-    """Write the files of one case; the path of the model and the kind."""
+    """Write the files of one case; return the path of the model and the kind."""
     contents, kind = make(number, seed)
     place = folder / f"case{number}"
     for name, data in contents.items():

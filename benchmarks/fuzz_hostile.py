@@ -12,8 +12,10 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 INT64 = (2**63 - 1, -(2**63), 2**31, -1, 0, 10**12, 2**32 + 1)
+"""Integers at limits of 64 and 32 bits, and extents that no memory holds."""
 Hostile = Callable[[random.Random], tuple[bytes, str]]
 HOSTILE: list[Hostile] = []
+"""All makers, in the order of this file."""
 
 
 def hostile(make: Hostile) -> Hostile:
@@ -55,6 +57,7 @@ def cycle(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def absurd_input(r: random.Random) -> tuple[bytes, str]:
+    """An input with extents that are huge, negative or zero."""
     shape = [r.choice((10**12, 10**6, 2**62, 1, -1, -(2**63), 0, "N")) for _ in range(4)]
     op, attrs = r.choice((("Relu", {}), ("Flatten", {}), ("Softmax", {"axis": 1}), ("Shape", {})))
     nodes = [node(op, ["x"], ["y"], **attrs), node("Add", ["y", "y"], ["z"])]
@@ -80,7 +83,7 @@ def symbols_at_odds(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def sizes_that_never_fit(r: random.Random) -> tuple[bytes, str]:
-    """Return margins that cut all there is, shapes below nothing, windows beyond their input."""
+    """Margins that cut more than there is, negative shapes, windows larger than their input."""
     depth = r.choice((1, 8, 60))
     nodes, last = [], "x"
     for i in range(depth):
@@ -107,6 +110,7 @@ def sizes_that_never_fit(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def absurd_rank(r: random.Random) -> tuple[bytes, str]:
+    """An input with up to 100,000 axes."""
     shape = [2] * r.choice((64, 1000, 100_000))
     nodes = [node("Transpose", ["x"], ["y"]), node("Reshape", ["x", "s"], ["z"])]
     return model(nodes, [floats("x", shape)], ["y"], [ints("s", [-1])]), ".onnx"
@@ -114,7 +118,7 @@ def absurd_rank(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def absurd_values(r: random.Random) -> tuple[bytes, str]:
-    """Return the values that drive shapes: fills, ranges, tilings and pads of 10^12 elements."""
+    """Values that determine shapes: fills, ranges, tilings and pads of 10^12 elements."""
     big = [r.choice((10**12, 2**62, 2**63 - 1, 10**6, -5)) for _ in range(r.randint(1, 3))]
     x = floats("x", [2, 3])
     match r.randrange(7):
@@ -155,6 +159,7 @@ def squaring(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def doubling_tensor(r: random.Random) -> tuple[bytes, str]:
+    """A tensor that doubles at each node, to 2^200 elements."""
     nodes = [node("Concat", ["x", "x"], ["v0"], axis=0)]
     for i in range(r.choice((40, 200))):
         nodes.append(node("Concat", [f"v{i}", f"v{i}"], [f"v{i + 1}"], axis=0))
@@ -164,7 +169,7 @@ def doubling_tensor(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def doubling_shape(r: random.Random) -> tuple[bytes, str]:
-    """Return a shape vector that doubles: contents must be capped."""
+    """A shape vector that doubles: known contents must have a limit."""
     nodes = [node("Shape", ["x"], ["v0"])]
     for i in range(r.choice((12, 40))):
         nodes.append(node("Concat", [f"v{i}", f"v{i}"], [f"v{i + 1}"], axis=0))
@@ -187,12 +192,15 @@ def deep_nesting(r: random.Random) -> tuple[bytes, str]:
     depth = r.choice((20, 90, 200, 1000, 3000))
     graph = wrap(1, wrap(1, b"c") + wrap(2, b"y") + wrap(4, b"Not")) + wrap(12, wrap(1, b"y"))
     for _ in range(depth):
+        # attribute "then_branch" with a graph (field 6); the last bytes are its type, GRAPH (field
+        # 20)
         branch = wrap(1, b"then_branch") + wrap(6, graph) + b"\xa0\x01\x05"
         inner = wrap(1, b"c") + wrap(2, b"y") + wrap(4, b"If") + wrap(5, branch)
         graph = wrap(1, inner) + wrap(12, wrap(1, b"y"))
     cond = helper.make_tensor_value_info("c", TensorProto.BOOL, []).SerializeToString()
     graph += wrap(11, cond)
     opset = helper.make_opsetid("", 17).SerializeToString()
+    # a model: IR version 8 (field 1), graph (field 7), opset (field 8)
     return b"\x08\x08" + wrap(7, graph) + wrap(8, opset), ".onnx"
 
 
@@ -210,7 +218,7 @@ def nested_types(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def functions(r: random.Random) -> tuple[bytes, str]:
-    """Return functions that call themselves, each other, or two of the next: 2^n nodes inlined."""
+    """Functions that call themselves, each other, or the next one twice: 2^n nodes inlined."""
     kind = r.choice(("self", "mutual", "bomb", "missing"))
     imports = [helper.make_opsetid("", 17), helper.make_opsetid("l", 1)]
 
@@ -240,7 +248,7 @@ def functions(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def external_paths(r: random.Random) -> tuple[bytes, str]:
-    """Return the weights said to lie outside the model's folder; the first of them really exist."""
+    """Weights in files outside the model's folder; the first of the paths exist."""
     where = r.choice(
         (
             "../secret.bin",
@@ -278,6 +286,7 @@ def external_paths(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def loops(r: random.Random) -> tuple[bytes, str]:
+    """A loop of 10^12 iterations whose state doubles in each."""
     trips = ints("m", r.choice((10**12, 2**63 - 1, -1)))
     body_nodes = [node("Identity", ["c"], ["d"]), node("Concat", ["s", "s"], ["t"], axis=0)]
     body = helper.make_graph(
@@ -296,7 +305,7 @@ def loops(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def names(r: random.Random) -> tuple[bytes, str]:
-    """Return the names with markup, control characters, other scripts, and ones a megabyte long."""
+    """Names with markup, control characters, other scripts, and of a megabyte."""
     name = r.choice(
         ("[bold red]x[/]", "\x1b[31mx", "a\nb", "x" * 10**6, "\u202e\u0000x", "%s{}", "")
     )
@@ -306,6 +315,7 @@ def names(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def duplicates(r: random.Random) -> tuple[bytes, str]:
+    """Names that several nodes, inputs and weights define."""
     nodes = [
         node("Relu", ["x"], ["y"]),
         node("Neg", ["x"], ["y"]),
@@ -317,6 +327,7 @@ def duplicates(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def many_attributes(r: random.Random) -> tuple[bytes, str]:
+    """Attributes with up to 300,000 numbers, or a node with as many operands."""
     n = r.choice((1000, 300_000))
     match r.randrange(4):
         case 0:
@@ -335,7 +346,7 @@ def many_attributes(r: random.Random) -> tuple[bytes, str]:
 
 @hostile
 def bad_attributes(r: random.Random) -> tuple[bytes, str]:
-    """Return the numbers at the limits where windows, axes, groups and equations are expected."""
+    """Numbers at limits of 64 bits as windows, axes and groups, and malformed equations."""
     big = r.choice(INT64)
     x = floats("x", [1, 4, 8, 8])
     w = numpy_helper.from_array(np.ones((4, 4, 3, 3), np.float32), "w")

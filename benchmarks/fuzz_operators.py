@@ -17,13 +17,17 @@ from perfc.ir.ops import load_all
 from tests.oracles import sweep_cases
 
 HUGE = (-(2**63), -(2**31), 2**31, 10**12, 2**63 - 1)
+"""Integers at limits of 64 and 32 bits."""
 INTEGERS = (*HUGE, -5, -2, -1, 0, 0, 1, 1, 2, 3, 4, 7, 16, 64)
+"""Attributes: those that occur in models are listed more often, so that more nodes are valid."""
 NUMBERS = (float("nan"), float("inf"), -float("inf"), -1.0, 0.0, 1e-45, 0.5, 1.0, 2.0, 3e38)
 MODES = ("NOTSET", "SAME_UPPER", "VALID", "nearest", "ij,jk->ik", "ALL")
 TEXTS = (*MODES, "", "...", "\0", "é" * 40, "9")
 EXTENTS = (0, 1, 1, 2, 2, 3, 4, 8, 12, 16, 64, 2**31, 10**12, "N", "M", None)
 ELEMENTS = (1, 1, 1, 2, 3, 6, 7, 7, 8, 9, 10, 11, 14, 16, 17, 21, 23, 25, 27)
+"""Element types by their number in ONNX; 1 is f32, 7 is i64."""
 GRAPHS = ("If", "Loop", "Scan", "SequenceMap")
+"""Operators with bodies."""
 
 
 @cache
@@ -84,7 +88,7 @@ def applications() -> dict[str, list[bytes]]:
 
 
 def make(r: random.Random, name: str, cls: type[Op]) -> bytes:
-    """A model with the operator ``name``: a valid one damaged, or a node of nothing but chance."""
+    """Return a model with the operator ``name``: a damaged valid one, or one random node."""
     if name in applications() and r.random() < 0.6:
         return damaged(r, name, cls)
     return arbitrary(r, name, cls)
@@ -96,6 +100,7 @@ def damaged(r: random.Random, name: str, cls: type[Op]) -> bytes:
     op = name.rpartition("::")[2]
     for node in (n for n in model.graph.node if n.op_type == op):
         for field in fields(cls):
+            # one or two attributes of a node on average
             if r.random() < 1.5 / len(fields(cls)):
                 set_attribute(r, node, field)
         match r.randrange(6):

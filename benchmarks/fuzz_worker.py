@@ -24,7 +24,9 @@ from typing import Any
 FILE_S = 10
 MEMORY_BYTES = 1 << 30
 CALLERS = ("benchmarks", "oracles")
+"""Folders of code that calls perfc, whose frames are not the place of an error."""
 FORBIDDEN = ("subprocess.Popen", "os.system", "socket.connect", "pickle.find_class", "os.exec")
+"""Audit events of Python that reading a model must never raise."""
 
 
 class TooSlowError(BaseException):
@@ -32,6 +34,7 @@ class TooSlowError(BaseException):
 
 
 def too_slow(_: int, frame: FrameType | None) -> None:
+    """Raise the error of a file that takes too long; called by the alarm."""
     raise TooSlowError
 
 
@@ -78,7 +81,7 @@ def where(error: BaseException) -> str:
 
 
 def peak_mb() -> int:
-    """Most memory that this program held; what its caller held before it began is not its own."""
+    """Return the peak memory of this process, without that of its caller before the start."""
     status = Path("/proc/self/status")
     if status.exists():
         words = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM:")).split()
@@ -87,7 +90,7 @@ def peak_mb() -> int:
 
 
 def analyzed(path: str) -> list[str]:
-    """Analyze a model, or a trace without a model; negative figures of the report."""
+    """Analyze a model or a trace; return the negative figures of the report."""
     from tests.oracles import adapter
 
     if path.endswith((".trace-json", ".trace-sqlite")):

@@ -46,7 +46,7 @@ def stored(name: str, *shape: int) -> TensorProto:
 
 
 def model(row: pd.Series, path: Path) -> None:
-    """The network of a row."""
+    """Write the network of a row as ONNX."""
     nodes, weights, now, width = [], [], "x", int(row.inputs)
     for i, (kind, units, _) in enumerate(ast.literal_eval(row.layers)):
         out = f"v{i}"

@@ -31,7 +31,7 @@ def with_self_loops(edges: Tensor, nodes: int) -> Tensor:
 
 
 def sage_by_hand(layer: SAGEConv, *, is_normalised: bool = False) -> Layer:
-    """Return the mean of the neighbours and the node itself."""
+    """Return a layer that adds products of the node and of the mean of its neighbors."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         degree = in_degree(edges, len(x)).clamp(min=1)[:, None]
@@ -43,7 +43,7 @@ def sage_by_hand(layer: SAGEConv, *, is_normalised: bool = False) -> Layer:
 
 
 def gcn_by_hand(layer: GCNConv) -> Layer:
-    """Return ``D^-½ (A + I) D^-½ x W`` with degrees of incoming edges."""
+    """Return the layer ``D^-½ (A + I) D^-½ x W`` with degrees of incoming edges."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         looped = with_self_loops(edges, len(x))
@@ -56,7 +56,7 @@ def gcn_by_hand(layer: GCNConv) -> Layer:
 
 
 def gat_by_hand(layer: GATConv) -> Layer:
-    """Return one head of attention."""
+    """Return a layer of one head of attention over incoming edges."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         looped = with_self_loops(edges, len(x))
@@ -64,6 +64,7 @@ def gat_by_hand(layer: GATConv) -> Layer:
         source, target = h @ layer.att_src.reshape(-1), h @ layer.att_dst.reshape(-1)
         score = (source[looped[0]] + target[looped[1]])[:, None]
         score = nn.functional.leaky_relu(score, NEGATIVE_SLOPE)
+        # the softmax over the edges of a node is the same after subtracting any constant
         weight = (score - score.detach().max()).exp()
         total = incoming(weight, looped, len(x)).clamp(min=1e-30)
         return incoming(h[looped[0]] * weight, looped, len(x)) / total + layer.bias
@@ -72,7 +73,7 @@ def gat_by_hand(layer: GATConv) -> Layer:
 
 
 def gin_by_hand(layer: GINConv) -> Layer:
-    """Return a perceptron of the node and the sum of its neighbours."""
+    """Return a layer that applies a perceptron to the node plus the sum of its neighbors."""
 
     def call(x: Tensor, edges: Tensor) -> Tensor:
         total = incoming(x.index_select(0, edges[0]), edges, len(x))
@@ -83,7 +84,7 @@ def gin_by_hand(layer: GINConv) -> Layer:
 
 
 def layers(width: int) -> dict[str, tuple[nn.Module, Layer]]:
-    """PyG's and the same by hand, on the same weights."""
+    """Return layers of PyTorch Geometric and the same by hand, on the same weights."""
     plain, normalised = sage(width, width), sage(width, width, is_normalised=True)
     gcn, gat, isomorphism = GCNConv(width, width), GATConv(width, width), gin(width, width)
     return {
@@ -96,7 +97,7 @@ def layers(width: int) -> dict[str, tuple[nn.Module, Layer]]:
 
 
 def step_s(layer: Layer, x: Tensor, edges: Tensor) -> float:
-    """Wall seconds of a forward and a backward call."""
+    """Return the wall time of a forward and a backward call."""
     start = time.perf_counter()
     layer(x, edges).square().mean().backward()
     return time.perf_counter() - start
@@ -119,6 +120,7 @@ def main() -> None:
     print(f"{'layer':18s} {'PyG ms':>8s} {'by hand ms':>11s} {'ratio':>6s}")
     for name, (layer, by_hand) in layers(given.width).items():
         assert torch.allclose(layer(x, edges), by_hand(x, edges), atol=1e-4), name
+        # in turn, as the machine's speed drifts; the first pair is warm-up
         pairs = [(step_s(layer, x, edges), step_s(by_hand, x, edges)) for _ in range(given.rounds)][
             1:
         ]

@@ -33,6 +33,7 @@ PARTS = ("read", "types", "fold", "operators", "kernels")
 
 
 def parts_s(path: Path) -> list[float]:
+    """Return the processor time of each of ``PARTS`` for one file, in seconds."""
     marks = [time.process_time()]
     with paused_collector():
         module = load(path)
@@ -50,6 +51,7 @@ def parts_s(path: Path) -> list[float]:
 
 
 def drawn(models: Path, count: int, seed: int) -> list[Path]:
+    """Return files of timm's graphs that are drawn from the index of a folder."""
     with (models / "INDEX.csv").open(newline="") as file:
         names = sorted(r["file"] for r in csv.DictReader(file) if r["source"] == "timm")
     return [models / name for name in random.Random(seed).sample(names, count)]
@@ -69,7 +71,7 @@ def main() -> None:
     print(f"{'model':32}", *(f"{p:>10}" for p in PARTS), f"{'all':>10}")
     every: list[list[float]] = []
     for path in files:
-        parts_s(path)
+        parts_s(path)  # warm-up
         runs = [parts_s(path) for _ in range(options.runs)]
         medians = [statistics.median(column) for column in zip(*runs, strict=True)]
         every.append([*medians, statistics.median(map(sum, runs))])

@@ -38,6 +38,7 @@ DATASET = Path(__file__).parents[1] / "datasets/cpu-epyc-2c/models.csv.gz"
 TARGET = "generic-x86-64"
 """Machine that the bounds in measured rows are of."""
 LARGEST_MAC, LARGEST_WEIGHT_BYTES = 6e9, 1 << 30
+"""Work of one item and weights above which a network is not measured here."""
 MOST_SPREAD = 0.2
 """Interquartile range over median above which a run is measured again."""
 
@@ -57,11 +58,11 @@ def drawn(models: Path, seed: int, without: Collection[str], family: int = 2) ->
     """Yield files in random order, some of each family, without those that were fitted."""
     paths = sorted(p for p in models.iterdir() if ".onnx" in p.name or p.suffix == ".tflite")
     random.Random(seed).shuffle(paths)
-    taken: Counter[str] = Counter()
+    by_family: Counter[str] = Counter()
     for path in paths:
         name = rows.model_name(path.name)
-        if name not in without and taken[family_of(name)] < family:
-            taken[family_of(name)] += 1
+        if name not in without and by_family[family_of(name)] < family:
+            by_family[family_of(name)] += 1
             yield path
 
 
@@ -99,8 +100,8 @@ def fitted_names(path: Path) -> set[str]:
 def measure_all(options: argparse.Namespace, setting: Setting) -> None:
     """Measure networks until there are enough or the time is spent."""
     folder, large = options.rows / setting.name, options.rows / "too-large"
-    for made in (folder, large):
-        made.mkdir(parents=True, exist_ok=True)
+    for created in (folder, large):
+        created.mkdir(parents=True, exist_ok=True)
     begin, good = time.monotonic(), 0
     fitted = fitted_names(options.without)
     for path in drawn(options.models, options.seed, fitted, options.family):
@@ -148,17 +149,17 @@ def measure_one(setting: Setting, path: Path, to: Path, limit_s: float) -> str:
         # what TorchInductor compiled is timed as a whole only
         is_profiled=not setting.is_lean and setting.runtime != "inductor",
     )
-    for _ in range(2):
-        made = measure_cases(path, TARGET, [report.env], protocol, reports=[report])[0]
-        if setting.is_lean or made.total_iqr_s < MOST_SPREAD * made.total_s:
+    for _ in range(2):  # once more where other programs disturbed the first
+        run = measure_cases(path, TARGET, [report.env], protocol, reports=[report])[0]
+        if setting.is_lean or run.total_iqr_s < MOST_SPREAD * run.total_s:
             break
-    text = f"{made.total_s * 1e3:.2f} ms, interquartile range {made.total_iqr_s / made.total_s:.0%}"
+    text = f"{run.total_s * 1e3:.2f} ms, interquartile range {run.total_iqr_s / run.total_s:.0%}"
     models = dataset.models_file(to)
-    if models.exists() and dataset.read(models, rows.ModelRow)[0].time_s <= made.total_s:
+    if models.exists() and dataset.read(models, rows.ModelRow)[0].time_s <= run.total_s:
         return f"{text}, slower than before"
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    dataset.write(to, rows.kernel_rows(made))
-    dataset.write(models, [rows.model_row(made, date)])
+    dataset.write(to, rows.kernel_rows(run))
+    dataset.write(models, [rows.model_row(run, date)])
     return text
 
 
@@ -241,16 +242,16 @@ def score_all(options: argparse.Namespace, setting: Setting) -> list[Scored]:
         if not paths or len(scores) >= options.count:
             continue
         try:
-            one = scored(setting, paths[0], options.target, folder / f"{name}.csv.gz")
+            score = scored(setting, paths[0], options.target, folder / f"{name}.csv.gz")
         except PerfcError as error:
             print(f"{name}: {error}"[:160])
             continue
-        scores.append(one)
+        scores.append(score)
         if options.verbose:
             print(
-                f"{name:56} {one.row.time_s * 1e3:9.2f} ms, predicted over measured "
-                f"{one.ratio:6.2f}, {'held' if one.is_held else 'missed':6}, "
-                f"memory {one.memory_ratio:5.2f}"
+                f"{name:56} {score.row.time_s * 1e3:9.2f} ms, predicted over measured "
+                f"{score.ratio:6.2f}, {'held' if score.is_held else 'missed':6}, "
+                f"memory {score.memory_ratio:5.2f}"
             )
     return scores
 

@@ -25,6 +25,7 @@ from perfc.view.report import collect
 
 RUNS = 5
 BLOCKS, WIDTH = 555, 64
+"""Blocks of nine nodes, and extents of their matrices."""
 CHROMIUM = "/usr/bin/chromium"
 
 
@@ -59,6 +60,7 @@ def residual_network(blocks: int) -> onnx.ModelProto:
 
 
 def main(models: list[str]) -> None:
+    """Print the size of each page and the times of actions on it."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
@@ -81,16 +83,18 @@ def main(models: list[str]) -> None:
                     times.setdefault(name, []).append(value)
                 tab.close()
             for name, values in times.items():
+                # the first run fills the cache of the browser
                 later = values[1:]
                 print(f"  {name:34} {statistics.median(later):8.0f} ms  (max {max(later):.0f})")
         browser.close()
 
 
 FRAME = "await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));"
+"""Script that waits for two frames: the first may have begun before a change."""
 
 
 def measured(tab: object, path: Path) -> dict[str, float]:
-    """Milliseconds from the start of navigation, then of single actions up to the next frame."""
+    """Return milliseconds from the start of navigation, and from actions to the next frame."""
     times: dict[str, float] = {}
     tab.goto(path.as_uri())  # type: ignore[attr-defined]
     run = tab.evaluate  # type: ignore[attr-defined]
@@ -114,7 +118,7 @@ def measured(tab: object, path: Path) -> dict[str, float]:
 
 
 def timed(tab: object, code: str) -> float:
-    """Milliseconds until the second frame after ``code``: what it changed is on the screen."""
+    """Return milliseconds until the second frame after ``code``, when its changes are visible."""
     body = f"const t = performance.now(); {code}; {FRAME} {FRAME} return performance.now() - t;"
     value: float = tab.evaluate(f"async () => {{ {body} }}")  # type: ignore[attr-defined]
     return value

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any
 
 NUMBERS = ("correlation", "External id")
+"""Arguments by which events refer to each other, which must differ between repetitions."""
 
 
 def repeated(events: list[dict[str, Any]], times: int) -> Iterator[dict[str, Any]]:
     """Yield events several times, one after another, with other numbers each time."""
     begins = [e["ts"] for e in events if "ts" in e]
-    span = max(begins) - min(begins) + 1000
+    span = max(begins) - min(begins) + 1000  # a millisecond between repetitions
     most = 1 + max(int(e.get("args", {}).get(key) or 0) for e in events for key in NUMBERS)
     for at in range(times):
         for e in events:

@@ -25,7 +25,9 @@ from perfc.passes.runtimes import Tf32
 
 ROWS = Path(__file__).parents[1] / "datasets/h200/vision.csv.gz"
 SOURCES = {"timm": "timm__{}__{}", "rnd": "rnd__{}", "mtd": "mtd__{}"}
+"""Names of the files of graphs, by the source of a model: its name, then the image size."""
 PRECISIONS = {"fp16": ("f16", Tf32.ALL), "tf32": ("", Tf32.ALL), "fp32": ("", Tf32.NONE)}
+"""Precision and TF32 of `perfc.analyze` by the precision of a row."""
 
 
 def measured() -> Iterator[Mapping[str, str]]:

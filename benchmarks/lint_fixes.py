@@ -37,6 +37,7 @@ from perfc.review.lint.settings import Settings
 from perfc.review.lint.work import LintWork
 
 MAX_RANK = 5
+"""Axes of a value above which nothing is inserted behind it."""
 Blemish = Callable[["Patient"], str]
 
 
@@ -197,6 +198,7 @@ BLEMISHES: tuple[Blemish, ...] = (
     unread_mask,
     dead_weight,
 )
+"""Each inserts one blemish and returns the code of the rule that should find it."""
 
 
 def patients(path: Path, folder: Path, seed: int, places: int) -> Iterator[tuple[str, str, Path]]:
@@ -206,6 +208,7 @@ def patients(path: Path, folder: Path, seed: int, places: int) -> Iterator[tuple
     types = {n: t for n, t in infer_shapes(path).items() if isinstance(t, TensorType)}
     for i, blemish in enumerate(BLEMISHES):
         for place in range(places):
+            # a seed for each blemish and place
             patient = Patient(model, types, seed * 1009 + i * 31 + place)
             code = blemish(patient)
             target = folder / f"blemished-{i}-{place}.onnx"
@@ -224,7 +227,7 @@ def node_tests(folder: Path) -> Iterator[tuple[str, str, Path]]:
 
 
 def attempt(work: LintWork, model: str, what: str, code: str, file: Path) -> dict[str, object]:
-    """Mend one model and say how that went."""
+    """Fix one model and return what was fixed, or why it was refused."""
     start = time.perf_counter()
     row: dict[str, object] = {"model": model, "blemish": what, "code": code}
     try:
@@ -273,7 +276,7 @@ def main() -> int:
 
 
 def summary(rows: list[dict[str, object]], path: Path | None) -> int:
-    """Print the totals; 0 where every fix was proved and none costs time."""
+    """Print the totals; return 0 if every fix was proved and none costs time."""
     states = Counter(str(r["state"]) for r in rows)
     blemished = [r for r in rows if r["code"]]
     gains = [float(str(r["gain_s"])) for r in rows if r["state"] == "proved"]

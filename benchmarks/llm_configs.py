@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 TOKENS, TARGET = 160, 8
+"""Tokens of a prompt, and of the decoder of encoder-decoder models."""
 EDGE = 448
 """Pixels along an edge of an image where a tower reads any size."""
 NATIVE = ("qwen2_5_vl",)
@@ -33,7 +34,9 @@ TIES_ALWAYS = ("t5", "mt5")
 """transformers 5 shares the head of T5 1.1 with its embedding, though the published weights have
 both: model cards and configurations count them separately."""
 DECODERS = ("CausalLM", "LMHead")
+"""Parts of class names of models that generate text."""
 NARROW = "model.decoder.project_out"
+"""Projection before the head of OPT, which runs on all tokens of a prompt."""
 SCANS = (
     "MambaMixer",
     "Mamba2Mixer",
@@ -50,7 +53,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "perfc" / "frontend" / "config
 
 
 def config_of(keys: dict[str, Any]) -> Any:
-    """Transformers' configuration, with attention and experts that torch counts."""
+    """Return transformers' configuration, with attention and experts that torch counts."""
     from transformers import AutoConfig
 
     given = {k: v for k, v in keys.items() if k not in ("model_type", "quantization_config")}
@@ -163,7 +166,7 @@ def counted(model: Any, run: Callable[[], Any], rows: int = 1, tokens: int = 1) 
             config = getattr(model.config, "text_config", model.config)
             spent, chosen = total(f"{root}.{name}"), config.num_experts_per_tok
             flop -= spent - spent * chosen // module.num_experts
-    return flop // 2, result
+    return flop // 2, result  # a multiply-accumulate is two operations
 
 
 def cache_bytes(cache: Any) -> int | None:

@@ -22,6 +22,7 @@ from perfc.common.repository import git
 
 DATA = Path(__file__).parents[1] / "datasets/h200/edits.csv.gz"
 NOISE = 0.05
+"""Relative change of a measured time from which its direction counts."""
 
 
 def is_applied(patch: str) -> bool:

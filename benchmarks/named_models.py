@@ -32,7 +32,9 @@ SEED = 79
 LONGEST_S = 300
 """Processor time of one network."""
 MOST = 0.98
+"""Share of the time with modules, or with lines, from which a network counts."""
 DEPTH = re.compile(r"(num_(hidden_)?|n_|_)layers?|depth(?!wise)")
+"""Attributes of configurations that are numbers of layers."""
 
 
 def names_of(library: str) -> list[str]:
@@ -48,15 +50,15 @@ def names_of(library: str) -> list[str]:
 
 def shallow(config: Any) -> dict[str, Any]:
     """Return the attributes of a configuration that make it four layers deep."""
-    made: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     # layers that are read by number have to be there
     for key, value in vars(config).items() if not hasattr(config, "out_indices") else ():
         if isinstance(value, int) and DEPTH.search(key):
-            made[key] = min(value, 4)
+            changed[key] = min(value, 4)
         elif hasattr(value, "to_diff_dict"):
             vars(value).update(shallow(value))
-            made[key] = value
-    return made
+            changed[key] = value
+    return changed
 
 
 def shares(model: Any, runtime: str = "eager") -> tuple[float, float]:
@@ -102,11 +104,11 @@ def main() -> None:
     good: list[tuple[float, float]] = []
     with get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         answers = pool.imap(partial(answered, given.library), names)
-        for name, made in zip(names, answers, strict=True):
-            print(f"{name:45} {made}", flush=True)
-            if isinstance(made, tuple):
-                good.append(made)
-    modules, lines = (sum(made[i] >= MOST for made in good) for i in (0, 1))
+        for name, answer in zip(names, answers, strict=True):
+            print(f"{name:45} {answer}", flush=True)
+            if isinstance(answer, tuple):
+                good.append(answer)
+    modules, lines = (sum(answer[i] >= MOST for answer in good) for i in (0, 1))
     print(f"{len(good)} of {len(names)} answer, with modules {modules}, with lines {lines}")
 
 

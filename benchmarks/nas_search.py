@@ -30,14 +30,16 @@ TARGETS = {"1080ti": "gtx1080ti", "2080ti": "rtx2080ti", "gold_6226": "xeon-gold
 EDGES = ((0,), (0, 1), (0, 1, 2))
 """Sources of the edges of each node after the first."""
 WEIGHTS = {"nor_conv_1x1": 1, "nor_conv_3x3": 9}
+"""Weights of an operator per pair of channels; the others have none."""
 built = cache(network)
 """Networks by string: equal strings give one network, which is analyzed once."""
 
 
 def text_of(names: Iterable[str]) -> str:
     """Return the architecture string of six operators, with `none` on edges that lead nowhere."""
-    left = iter(names)
-    cell = [[(next(left), source) for source in sources] for sources in EDGES]
+    remaining = iter(names)
+    cell = [[(next(remaining), source) for source in sources] for sources in EDGES]
+    # from the output back: edges into a node that no used edge leaves are "none"
     used = {3}
     for node in (3, 2, 1):
         if node not in used:
@@ -49,6 +51,7 @@ def text_of(names: Iterable[str]) -> str:
 def parameters(arch: str) -> float:
     """Return the weights of the convolutions of all cells in thousands."""
     each = sum(WEIGHTS.get(name, 0) for edges in parse(arch) for name, _ in edges)
+    # five cells in each of three stages, with 16, 32 and 64 channels
     return 5 * each * (16**2 + 32**2 + 64**2) / 1e3
 
 

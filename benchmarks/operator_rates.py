@@ -73,6 +73,7 @@ def main() -> None:
     for (family, dtype), rows in sorted(by_family.items()):
         ratios = np.array([ratio for ratio, _, _ in rows])
         held, bias = sum(is_held for _, is_held, _ in rows), np.exp(np.log(ratios).mean())
+        # a mark where predictions are off by more than a quarter on average
         outside = "" if 0.8 <= bias <= 1.25 else " *"
         print(
             f"{family:20} {dtype:5} {len(rows):3} {np.median(ratios):6.2f} {min(ratios):6.2f}"

@@ -57,6 +57,7 @@ DTYPES = ("f32", "bf16", "f16", "i8")
 FASTER = (("f32", "bf16"), ("f32", "f16"), ("f16", "i8"), ("f32", "i8"))
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
 TOLERANCE = 1.005
+"""Ratio of times above which a pair is broken."""
 LONGER_IMAGE = 1.1 / TOLERANCE
 """Time of an image over that in a smaller batch, up to which it is no order."""
 

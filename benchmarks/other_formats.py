@@ -148,7 +148,7 @@ def work(path: Path) -> int:
 def table(folder: Path, graphs: Path | None) -> None:
     """Print the work of every model of a folder and of its ONNX file."""
     close: dict[str, list[bool]] = {}
-    known: dict[Path, int] = {}
+    reference_macs: dict[Path, int] = {}
     print(f"{'model':36} {'format':10} {'MACs':>14} {'in ONNX':>14} {'difference':>10}")
     for path in sorted(folder.iterdir()):
         if path.suffix not in FORMATS:
@@ -157,13 +157,15 @@ def table(folder: Path, graphs: Path | None) -> None:
         reference = here if here.exists() or graphs is None else graphs / f"{path.stem}.onnx.gz"
         if not reference.exists():
             continue
-        if reference not in known:
-            known[reference] = work(reference)
+        if reference not in reference_macs:
+            reference_macs[reference] = work(reference)
         macs = work(path)
-        difference = macs / known[reference] - 1
+        difference = macs / reference_macs[reference] - 1
         kind = FORMATS[path.suffix]
         close.setdefault(kind, []).append(abs(difference) <= CLOSE)
-        print(f"{path.stem:36} {kind:10} {macs:14} {known[reference]:14} {difference:10.2%}")
+        print(
+            f"{path.stem:36} {kind:10} {macs:14} {reference_macs[reference]:14} {difference:10.2%}"
+        )
     for kind, all_close in close.items():
         print(f"{kind}: {sum(all_close)} of {len(all_close)} within {CLOSE:.1%}")
 

@@ -64,7 +64,7 @@ class Row:
 
 
 class Scores(torch.nn.Module):
-    """A model of transformers that gives its first result alone."""
+    """A model of transformers that returns its first result only."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
@@ -136,12 +136,14 @@ def folded_norms(module: torch.nn.Module) -> int:
         if isinstance(part, torch.nn.Conv2d | torch.nn.Linear | torch.nn.Conv1d):
             last = part
         elif isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and part.affine:
+            # scale and shift go into filters and bias; a convolution without a bias gets one
             has_bias = last is None or last.bias is not None
             gone += part.num_features * (2 if has_bias else 1)
     return gone
 
 
 def dynamo(b: Built, folder: Path, path: Path) -> None:
+    """Write a file by the exporter of ``torch.export``."""
     auto = torch.export.Dim.AUTO
     shapes = tuple({0: auto, 1: auto} for _ in b.inputs) if len(b.inputs) > 1 else None
     program = torch.onnx.export(
@@ -151,6 +153,7 @@ def dynamo(b: Built, folder: Path, path: Path) -> None:
 
 
 def legacy(b: Built, folder: Path, path: Path) -> None:
+    """Write a file by the exporter that traces."""
     axes = {name: {0: "batch", 1: "tokens"} for name in b.names} if len(b.inputs) > 1 else None
     torch.onnx.export(
         b.module,
@@ -164,6 +167,7 @@ def legacy(b: Built, folder: Path, path: Path) -> None:
 
 
 def optimised(b: Built, folder: Path, path: Path) -> None:
+    """Write the first file as ONNX Runtime optimizes it."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -175,6 +179,7 @@ def optimised(b: Built, folder: Path, path: Path) -> None:
 
 
 def qdq(b: Built, folder: Path, path: Path) -> None:
+    """Write the first file quantized to 8 bits, with pairs of Q and DQ."""
     from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
     class Reader(CalibrationDataReader):
@@ -190,6 +195,7 @@ def qdq(b: Built, folder: Path, path: Path) -> None:
 
 
 def four_bits(b: Built, folder: Path, path: Path) -> None:
+    """Write the first file with matrices in 4 bits."""
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
     model = onnx.load(folder / "dynamo.onnx")
@@ -213,6 +219,7 @@ def explanation(b: Built, counted: int, has_norms: bool) -> str:
     if not has_norms:
         parts["norms were folded into convolutions"] = -b.folded_norms
     names = [n for n, v in parts.items() if v]
+    # every set of reasons, by the bits of a number
     for chosen in range(1, 1 << len(names)):
         some = [n for i, n in enumerate(names) if chosen >> i & 1]
         if b.truth + sum(parts[n] for n in some) == counted:
@@ -243,6 +250,7 @@ def rows(name: str) -> Iterator[Row]:
 
 
 def main(log: Path, names: list[str]) -> None:
+    """Count the files that the log lacks, and print those that differ and the table."""
     done = [Row(**json.loads(x)) for x in log.read_text().splitlines()] if log.exists() else []
     for name in names or [*TRANSFORMERS, *TORCHVISION, *TIMM]:
         if name in {r.model for r in done}:

@@ -100,7 +100,7 @@ def with_text(image: bytes, line: str) -> bytes:
     """Return a PNG with ``line`` as its description, in front of its last chunk."""
     body = b"iTXt" + b"Description\0\0\0\0\0" + line.encode()
     chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
-    return image[:-12] + chunk + image[-12:]
+    return image[:-12] + chunk + image[-12:]  # the last chunk, IEND, has 12 bytes
 
 
 def text_of(image: bytes) -> str:
@@ -135,7 +135,7 @@ def printed(page: str) -> dict[str, str]:
 
 
 def heading(section: str) -> str:
-    """First words of a section up to a colon; of a first screen the model and its machine."""
+    """Return the words of a section up to a colon; of a first screen the model and machine."""
     return section.partition("\n")[0].partition(":")[0].partition(" · ")[0]
 
 

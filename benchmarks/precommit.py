@@ -70,7 +70,7 @@ class Project:
         (root / ".pre-commit-config.yaml").write_text(f"repos:\n  {text}")
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Return a command in the project; output and errors together."""
+        """Run a command in the project and return its output and errors together."""
         return subprocess.run(
             command,
             cwd=self.root,
@@ -82,7 +82,7 @@ class Project:
         )
 
     def commit(self, message: str) -> tuple[float, int, str]:
-        """Stage everything and commit: seconds, exit status, output."""
+        """Stage everything and commit; return seconds, exit status and output."""
         self.run("git", "add", "-A")
         began = time.perf_counter()
         done = self.run("git", "commit", "-m", message)
@@ -90,7 +90,7 @@ class Project:
 
 
 def sources(folder: Path | None, count: int) -> list[Path]:
-    """Return the models, the largest graphs left out."""
+    """Return the files of models, evenly spread over their names."""
     if folder is None:
         return sorted((HERE.parent / "examples" / "models").glob("*.onnx.gz"))
     paths = sorted(folder.glob("timm__*.onnx.gz"))

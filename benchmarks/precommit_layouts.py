@@ -32,7 +32,7 @@ def put(path: Path, size: int) -> None:
 
 
 def based(project: Project, *folders: str) -> None:
-    """Budgets, a model and a baseline in each folder, committed."""
+    """Commit budgets, a model and a baseline in each folder."""
     (project.root / "perfc.toml").unlink()
     for name in folders or (".",):
         folder = project.root / name

@@ -45,6 +45,7 @@ PER_ELEMENT = {
     "InstanceNormalization": 5,
 }
 OPEN = ("", "merged", "other model")
+"""Readings that explain nothing, or only why a row cannot agree."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ class Row:
 
     @property
     def ours_g(self) -> float:
-        """In the profiler's convention."""
+        """Return our count in the convention of the profiler, in 10^9."""
         return (self.count.mac + self.count.normalisation) / 1e9
 
     def near(self, operations: float) -> bool:
-        """Within 1 % or the rounding of 0.01 G."""
+        """Return True if a count is within 1 % of the published one, or the rounding of 0.01 G."""
         gap = abs(operations / 1e9 - self.published_g)
         return gap <= max(0.01 * self.published_g, 0.01 + 1e-9)
 
@@ -136,6 +137,7 @@ def tally(model: onnx.ModelProto, dims: dict[str, int], mac: int) -> Count:
             left = types.get(node.input[0])
             inner = left.shape[-1] if isinstance(left, Tensor) and left.shape else 0
             macs = elements * inner if isinstance(inner, int) else 0
+            # a product of two computed matrices is attention's
             if not stored & set(node.input):
                 attention += macs
             if known.issuperset(node.input):
@@ -143,6 +145,7 @@ def tally(model: onnx.ModelProto, dims: dict[str, int], mac: int) -> Count:
         if known.issuperset(i for i in node.input if i):
             known.update(node.output)
     folded = not any(n.op_type == "BatchNormalization" for n in model.graph.node)
+    # f32, f16, bf16
     floats = [t for t in model.graph.initializer if t.data_type in (1, 10, 16)]
     elements = sum(math.prod(t.dims) for t in floats)
     return Count(mac, norm, attention, outputs, weights, depthwise, constants, elements, folded)

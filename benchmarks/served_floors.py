@@ -27,7 +27,7 @@ TIMES = (ServingQuantity.TTFT_S, ServingQuantity.TPOT_S)
 
 
 def shares(row: ServedRow) -> Iterator[tuple[float, ServingQuantity]]:
-    """Floor over measured, of each time that a row states and perfc answers."""
+    """Yield floor over measured for each time that a row has and perfc predicts."""
     if model_of(row.model) is None:
         return
     try:

@@ -91,6 +91,8 @@ def main() -> None:
             for figure in FIGURES:
                 ratio = cells[a][figure] / cells[b][figure]
                 counts[key := f"{order} {figure}"] += 1
+                # of tokens per second the served model that is no slower has more, except with
+                # fewer users
                 is_more = figure == "tokens" and order != "users"
                 if (ratio := 1 / ratio if is_more else ratio) > TOLERANCE:
                     broken.append((ratio, key, a, b))

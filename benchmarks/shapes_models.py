@@ -25,6 +25,7 @@ from tests.oracles.truth import BITS, Tensor, Type, Verdict, judge_all
 from .published_macs import DEFAULT_MODELS, load, refused
 
 BATCH, OTHER = 1, 8
+"""Values of the symbol of the first axis, and of the others."""
 
 
 def bindings(model: onnx.ModelProto) -> dict[str, int]:

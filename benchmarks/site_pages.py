@@ -30,7 +30,7 @@ _NAMED_FENCE = re.compile(r"^```(\w+) file=(\S+)$", re.MULTILINE)
 
 
 def pages() -> dict[str, str]:
-    """Markdown by the path it would have in docs/."""
+    """Return Markdown by the path it would have in docs/."""
     by_path = {
         "reference/commands.md": commands(),
         "reference/python.md": python(),
@@ -110,7 +110,7 @@ def schemas() -> str:
 
 
 def on_config(config: Any) -> Any:
-    """Return the anchors of headings as GitHub makes them, since pages are read there too."""
+    """Make the anchors of headings those of GitHub, since pages are read there too."""
     from pymdownx.slugs import slugify
 
     config.mdx_configs.setdefault("toc", {})["slugify"] = slugify(case="lower")

@@ -27,6 +27,7 @@ from tests.oracles import adapter
 
 OPSET = 18
 LARGEST = 12
+"""Maximum of a drawn extent."""
 
 
 @dataclass
@@ -39,25 +40,25 @@ class Graph:
     stored: list[onnx.TensorProto] = field(default_factory=list)
 
     def input(self, *shape: int | str) -> str:
-        """Return an input of floats."""
+        """Add an input of floats and return its name."""
         name = f"x{len(self.inputs)}"
         self.inputs[name] = shape
         return name
 
     def const(self, values: object, dtype: type = np.int64) -> str:
-        """Return a stored tensor."""
+        """Add a stored tensor and return its name."""
         name = f"w{len(self.stored)}"
         self.stored.append(numpy_helper.from_array(np.asarray(values, dtype), name))
         return name
 
     def op(self, kind: str, *inputs: str, n: int = 1, **attributes: object) -> str:
-        """Return a node; the name of its first result."""
+        """Add a node and return the name of its first result."""
         names = [f"y{len(self.nodes)}_{i}" for i in range(n)]
         self.nodes.append(helper.make_node(kind, inputs, names, **attributes))
         return names[0]
 
     def model(self) -> onnx.ModelProto:
-        """Return every result is an output."""
+        """Return the model, in which every result is an output."""
         kind = onnx.TensorProto.FLOAT
         inputs = [helper.make_tensor_value_info(n, kind, s) for n, s in self.inputs.items()]
         outputs = [onnx.ValueInfoProto(name=o) for n in self.nodes for o in n.output]
@@ -186,6 +187,7 @@ def parted(g: Graph) -> None:
     """An extent in equal parts, or in blocks."""
     if g.rng.random() < 0.5:
         g.op("Split", g.input("n", "m"), axis=1, num_outputs=g.rng.randint(1, 3), n=3)
+        # three results were made: as many stay as there are parts
         g.nodes[-1].output[:] = g.nodes[-1].output[: g.nodes[-1].attribute[-1].i]
     else:
         g.op("SpaceToDepth", g.input("n", 1, "h", "w"), blocksize=g.rng.randint(2, 3))
@@ -300,6 +302,7 @@ def assumed(g: Graph) -> tuple[str, str]:
 
 
 BAD = ("not one line", "refused in vain", "accepted", "wrong", "assumed in vain")
+"""Outcomes that are errors of perfc."""
 
 
 def judge(numbers: range | list[int], seed: int, sizes: int) -> tuple[Counter[str], list[str]]:

@@ -28,11 +28,13 @@ from perfc.passes.roofline.cost import Cost
 from perfc.passes.training.train import Train
 
 RANK = 4
+"""Rank of the factors of LoRA."""
 WITHIN = (0.001, 0.02)
 """Tolerances of operations and of saved bytes."""
 LEAST_LINEAR = 4
 """Linear layers of a model that is worth adapting."""
 MATRIX = (Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT)
+"""Kinds of operators whose work PyTorch's counter counts."""
 
 
 def exported(model: torch.nn.Module, ins: tuple[Any, ...], opset: int) -> bytes:
@@ -47,7 +49,7 @@ def exported(model: torch.nn.Module, ins: tuple[Any, ...], opset: int) -> bytes:
 
 
 def traced(model: torch.nn.Module, ins: tuple[Any, ...], opset: int) -> bytes:
-    """By the exporter that traces."""
+    """Return ONNX of a module by the exporter that traces."""
     file = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -93,7 +95,7 @@ def of_conv_backward(
 
 
 def of_torch(model: torch.nn.Module, ins: tuple[Any, ...]) -> tuple[int, int]:
-    """Matrix operations of forward and backward, and bytes of storages kept between them."""
+    """Return operations of products, forward and backward, and bytes saved between both passes."""
     from torch.utils.flop_counter import FlopCounterMode
 
     held = {p.untyped_storage().data_ptr() for p in (*model.parameters(), *model.buffers())}
@@ -142,7 +144,7 @@ def of_module(
 
 
 def frozen_half(model: torch.nn.Module) -> tuple[str, ...]:
-    """Freezes the first half of the parameters; their names."""
+    """Freeze the first half of the parameters and return their names."""
     named = list(model.named_parameters())
     first = {p for _, p in named[: len(named) // 2]}
     for p in first:
@@ -167,11 +169,12 @@ class Adapted(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return the sum."""
+        # the scale of LoRA, alpha over rank, with an alpha of 16
         return self.base(x) + self.up(self.down(x)) * (16.0 / self.rank)
 
 
 def adapted(model: torch.nn.Module, ins: tuple[Any, ...], rank: int) -> tuple[str, ...]:
-    """Put factors beside every linear layer of a model that is frozen; names of their matrices.
+    """Add factors to every linear layer of a frozen model and return the names of its matrices.
 
     Layers whose matrix is used and that are not called themselves get none, as in PEFT.
     """

@@ -29,13 +29,15 @@ import perfc
 from perfc.passes.memory.storage import Storages
 
 WITHIN = 0.05
+"""Relative error of a peak that counts as a hit."""
 OPSET = 23
 """The first with attention as one operator, which PyTorch runs as one kernel."""
 Built = tuple[Any, tuple[Any, ...], dict[str, Any]]
+"""Model, its operands, and unused keywords."""
 
 
 def timm_model(name: str, size: int = 64, batch: int = 32) -> Callable[[], Built]:
-    """A network of timm for images."""
+    """Return a function that builds a network of timm for images."""
 
     def build() -> Built:
         import timm
@@ -49,7 +51,7 @@ def timm_model(name: str, size: int = 64, batch: int = 32) -> Callable[[], Built
 
 
 def hf_model(config: str, batch: int = 16, seq: int = 64, **sizes: Any) -> Callable[[], Built]:
-    """A model of transformers for tokens."""
+    """Return a function that builds a model of transformers for tokens."""
 
     def build() -> Built:
         import transformers
@@ -63,7 +65,7 @@ def hf_model(config: str, batch: int = 16, seq: int = 64, **sizes: Any) -> Calla
 
 
 def mlp(*widths: int, batch: int = 64) -> Callable[[], Built]:
-    """Linear layers with ReLU between them."""
+    """Return a function that builds linear layers with ReLU between them."""
 
     def build() -> Built:
         layers: list[torch.nn.Module] = []
@@ -75,7 +77,7 @@ def mlp(*widths: int, batch: int = 64) -> Callable[[], Built]:
 
 
 def unet(width: int = 16) -> Callable[[], Built]:
-    """A U-Net of two levels."""
+    """Return a function that builds a U-Net of two levels."""
 
     class Net(torch.nn.Module):
         def __init__(self) -> None:
@@ -129,19 +131,19 @@ def result(outputs: Any) -> torch.Tensor:
 
 
 class Alone(torch.nn.Module):
-    """A model with its first result alone."""
+    """A model that returns its first result only."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, *args: torch.Tensor) -> torch.Tensor:
-        """The first result."""
+        """Return the first result."""
         return result(self.model(*args))
 
 
 def measured(model: torch.nn.Module, args: Sequence[Any], loss: Callable[[], torch.Tensor]) -> int:
-    """Most bytes that PyTorch's allocator gave out in the second step, those before it counted.
+    """Return the peak of bytes of PyTorch's allocator in the second step, with those before it.
 
     Args:
         model: that is trained.
@@ -158,7 +160,7 @@ def measured(model: torch.nn.Module, args: Sequence[Any], loss: Callable[[], tor
         loss().backward()
         optimiser.step()
 
-    step()
+    step()  # the first step allocates the moments
     optimiser.zero_grad(set_to_none=True)
     held = [*model.parameters(), *model.buffers(), *args]
     for state in optimiser.state.values():
@@ -196,7 +198,7 @@ def stepped(
 
 
 def peak(report: perfc.Report) -> tuple[int, str]:
-    """The most bytes that are alive in a step, and the node at that moment."""
+    """Return the peak of live bytes in a step, and the node at that moment."""
     table = report.analyses.get(Storages(report.deployment.table_name), report.module)
     line = table.live_bytes(report.env)
     at = max(range(len(line)), key=line.__getitem__)
@@ -204,7 +206,7 @@ def peak(report: perfc.Report) -> tuple[int, str]:
 
 
 def of_configuration(name: str, dtype: torch.dtype, batch: int = 4, seq: int = 128) -> float:
-    """Prints a configuration, and gives its error."""
+    """Print a configuration and return its error."""
     import transformers
 
     known = CONFIGURATIONS[name]
@@ -230,7 +232,7 @@ def of_configuration(name: str, dtype: torch.dtype, batch: int = 4, seq: int = 1
 
 
 def line(name: str, theirs: int, ours: int, node: str) -> float:
-    """Prints a model, and gives its error."""
+    """Print a model and return its error."""
     error = ours / theirs - 1
     sizes = f"{theirs / 2**20:9.1f} {ours / 2**20:9.1f} MiB"
     print(f"{name:24} {sizes} {100 * error:+6.1f} %  {node}", flush=True)
@@ -238,7 +240,7 @@ def line(name: str, theirs: int, ours: int, node: str) -> float:
 
 
 def rows(names: list[str]) -> Iterator[tuple[str, float]]:
-    """Each model with its error."""
+    """Yield each model with its error."""
     for name in names:
         model, args, _ = MODELS[name]()
         alone = Alone(model)

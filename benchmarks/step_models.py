@@ -20,6 +20,7 @@ DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
 def of_timm(name: str, edge: int) -> Made:
     """Return a model of timm on a batch of two images, in training but for what drops at random."""
     for part in DATA["unneeded"]:
+        # packages that timm imports and none of these models uses
         sys.modules.setdefault(part, MagicMock(__spec__=None, __version__="99.0"))
     import timm
 
@@ -33,14 +34,14 @@ def of_timm(name: str, edge: int) -> Made:
 
 
 class First(nn.Module):
-    """The first result of a model of transformers."""
+    """A model of transformers that returns its first result only."""
 
     def __init__(self, model: nn.Module, names: tuple[str, ...]) -> None:
         super().__init__()
         self.model, self.names = model, names
 
     def forward(self, *ins: Any) -> Any:
-        """By the names of its inputs."""
+        """Return the first result, with operands by the names of the inputs."""
         given = dict(zip(self.names, ins, strict=True))
         return self.model(**given, use_cache=False, return_dict=False)[0]
 

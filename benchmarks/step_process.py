@@ -51,7 +51,7 @@ def run_steps(name: str, optimizer: str) -> None:
         alone(*args).mean().backward()
         optimiser.step()
         times.append(time.perf_counter() - begin)
-    print(json.dumps([memory("VmHWM") - before, median(times[2:])]))
+    print(json.dumps([memory("VmHWM") - before, median(times[2:])]))  # two steps of warm-up
 
 
 def of_process(name: str, optimizer: str) -> tuple[float, float]:
@@ -61,22 +61,22 @@ def of_process(name: str, optimizer: str) -> tuple[float, float]:
         ROWS.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "benchmarks.step_process", "steps", name, optimizer]
         row.write_bytes(subprocess.run(command, capture_output=True, check=True).stdout)
-    grown, taken_s = json.loads(row.read_text())
-    return grown, taken_s
+    grown, step_s = json.loads(row.read_text())
+    return grown, step_s
 
 
 def scored(name: str, optimizer: str, target: str) -> tuple[float, float]:
     """Print a training and return its errors of memory and time."""
-    grown, taken_s = of_process(name, optimizer)
+    grown, step_s = of_process(name, optimizer)
     model, args, _ = MODELS[name]()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.onnx"
         report = stepped(Alone(model), args, path, target, optimizer)
     ours = report.prediction.total.time
-    errors = report.footprint.total_bytes / grown - 1, ours.mid / taken_s - 1
-    words = "held" if ours.low <= taken_s <= ours.high else "missed"
+    errors = report.footprint.total_bytes / grown - 1, ours.mid / step_s - 1
+    words = "held" if ours.low <= step_s <= ours.high else "missed"
     line = f"{name:24} {optimizer:6} {grown / 2**20:9.1f} MiB {errors[0]:+.0%}"
-    print(f"{line} {taken_s * 1e3:9.1f} ms {errors[1]:+.0%}, {words}", flush=True)
+    print(f"{line} {step_s * 1e3:9.1f} ms {errors[1]:+.0%}, {words}", flush=True)
     return errors
 
 

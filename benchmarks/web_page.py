@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 ANSWERED = "n => (document.documentElement.dataset.answered || 0) > n"
 SHOWN = "n => (document.documentElement.dataset.shown || 0) > n"
+"""Scripts: more than ``n`` answers are complete, or show their lower bounds."""
 ANSWERS = 20
 TIMEOUT_MS = 300_000
 
@@ -49,6 +50,7 @@ class Counted(http.server.SimpleHTTPRequestHandler):
 
 
 def served(folder: Path) -> str:
+    """Serve a folder on a free port of this machine and return its address."""
     handler = functools.partial(Counted, directory=str(folder))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -56,6 +58,7 @@ def served(folder: Path) -> str:
 
 
 def count(tab: Page) -> int:
+    """Return the number of answers that the page has given."""
     return int(tab.evaluate("document.documentElement.dataset.answered || 0"))
 
 
@@ -78,6 +81,7 @@ def resident_mb(browser: Browser) -> float:
 
 
 def visit(browser: Browser, address: str) -> None:
+    """Visit the page with empty caches and print transfer, times and memory."""
     tab = browser.new_context().new_page()
     hosts, errors = set(), list[str]()
     tab.on("request", lambda r: hosts.add(r.url.split("/")[2] if "://" in r.url else ""))
@@ -114,7 +118,7 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def compared(tab: Page, model: Path) -> tuple[int, int, float]:
-    """Number of values, of those that differ at six digits, and the largest relative difference."""
+    """Return counts of values and of those that differ at six digits, and the most they differ."""
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "out.html"
         words = ["analyze", model.name, "-t", "a100", "--no-what-if", "--isolated", "-o", str(out)]

@@ -22,11 +22,13 @@ LAYERS = 96
 LARGE_BYTES = 3 << 29
 SMALL_BYTES = 1 << 10
 LIMIT_RATIO = 1.3
+"""Time or memory with the large file over that with the small one, at most."""
 
 READ = "import sys; from perfc.frontend.source import open_model; open_model(sys.argv[1])"
 
 
 def varint(number: int) -> bytes:
+    """Return an integer in the wire format of protobuf, seven bits a byte."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -36,7 +38,7 @@ def varint(number: int) -> bytes:
 
 
 def build(path: Path, weight_bytes: int) -> None:
-    """A chain of MatMul and Relu whose weights take ``weight_bytes`` together."""
+    """Write a chain of MatMul and Relu whose weights take ``weight_bytes`` together."""
     from onnx import TensorProto, helper
 
     inner = max(1, weight_bytes // LAYERS // 4 // 16)
@@ -57,6 +59,8 @@ def build(path: Path, weight_bytes: int) -> None:
     for layer, shape in enumerate(shapes):
         elements = 4 * shape[0] * shape[1]
         tensor = TensorProto(name=f"w{layer}", dims=shape, data_type=TensorProto.FLOAT)
+        # fields with a length: 0x4a is the raw data of a tensor, 0x2a a weight of the graph, 0x3a
+        # below the graph of the model
         head = tensor.SerializeToString() + b"\x4a" + varint(elements)
         tensors.append((b"\x2a" + varint(len(head) + elements) + head, elements))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
@@ -72,14 +76,14 @@ def build(path: Path, weight_bytes: int) -> None:
 
 
 def run(command: list[str]) -> tuple[float, float]:
-    """Wall time in seconds and peak resident memory in bytes of one process."""
+    """Return the wall time in seconds and the peak resident memory in bytes of one process."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         raise SystemExit(f"{shlex.join(command)} exits with {process.returncode}")
-    unit = 1 if sys.platform == "darwin" else 1024
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes on macOS, KiB on Linux
     return time.perf_counter() - start, usage.ru_maxrss * unit
 
 
@@ -108,7 +112,7 @@ def main() -> int:
                 path = f"{folder}/{name}.onnx"
                 runs.append(run([part.replace("{model}", path) for part in template]))
         for name, runs in samples.items():
-            times_s[name] = statistics.median(time_s for time_s, _ in runs[1:])
+            times_s[name] = statistics.median(time_s for time_s, _ in runs[1:])  # without warm-up
             peaks[name] = statistics.median(peak for _, peak in runs[1:])
             size = os.path.getsize(f"{folder}/{name}.onnx")
             print(f"{name}: {size:>13,} B  {times_s[name]:.3f} s  {peaks[name] / 2**20:.1f} MiB")

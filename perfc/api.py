@@ -153,11 +153,11 @@ class Report(StoredTensors, Presentation):
         machine = how.require_device()
         given = keyed(self.source, how.dims)
         base = None if given is None else self._sized(given)
-        is_anew = bool(self.dtype or how.train) or how.widens(self.model)
-        is_retyped = (dtype := how.executed(self.source)) != self.dtype and is_anew
-        was = self.deployment
-        is_folded_anew = how.runs_parameters != was.runs_parameters or how.recipe != was.recipe
-        if base is None or is_retyped or is_folded_anew:
+        needs_source = bool(self.dtype or how.train) or how.widens(self.model)
+        is_retyped = (dtype := how.executed(self.source)) != self.dtype and needs_source
+        before = self.deployment
+        is_refolded = how.runs_parameters != before.runs_parameters or how.recipe != before.recipe
+        if base is None or is_retyped or is_refolded:
             return analyze(self.model, values=self.values, predictor=self.predictor, deployment=how)
         am, module = replace(self.analyses, instruments=()), self.module
         if dtype != self.dtype:
@@ -182,7 +182,7 @@ class Report(StoredTensors, Presentation):
         if not changed:
             return self
         if any(s.is_bound for s in self.source.symbols):
-            return None
+            return None  # formulas contain the values of now
         with located(self.model):
             require_ranges(self.source, given)
             am = replace(self.analyses, instruments=())

@@ -41,21 +41,22 @@ def on(path: Path) -> list[str]:
 
 
 def perfc(path: Path) -> Sample:
-    """Return the command a user types."""
+    """Run perfc on a file as a user types it, without prediction."""
     return run([*on(path), "--no-predict"])
 
 
 def onnx_tool(path: Path) -> Sample:
-    """Return the sample of onnx-tool's command."""
+    """Run onnx-tool on a file."""
     return run(["-c", ONNX_TOOL, str(path)])
 
 
 def compare(name: str, path: Path, repeats: int) -> str:
-    """Return the medians of processor time and memory of the two tools on one file, in turn."""
+    """Run both tools on one file in turn, and return medians of processor time and memory."""
     samples: list[tuple[Sample, Sample, Sample]] = []
     for _ in range(repeats):
         predicted = succeeded(run(on(path)))
         samples.append((succeeded(perfc(path)), succeeded(onnx_tool(path)), predicted))
+    # time (t, u, p) and memory (m, n, q) of perfc, of onnx-tool, and of perfc with predictions
     t, u, p = (statistics.median(s.cpu_s for s in x) for x in zip(*samples, strict=True))
     m, n, q = (statistics.median(s.peak_mib for s in x) for x in zip(*samples, strict=True))
     print(f"{name}: perfc {t:.3f} s {m:.0f} MB; onnx-tool {u:.3f} s {n:.0f} MB")
@@ -76,7 +77,7 @@ BUDGET = '[[budget]]\nmodel = "*.onnx"\ntarget = "a100"\ntime = { fail = "+5%" }
 
 
 def start(folder: Path, args: argparse.Namespace) -> str:
-    """Return the whole commands with byte code and in a container: sources without any."""
+    """Return the time of commands with byte code and without any, as in a container."""
     sources = folder / "tree"
     shutil.copytree(ROOT / "perfc", sources / "perfc", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "perfc.toml").write_text(BUDGET, encoding="utf-8")
@@ -90,7 +91,7 @@ def start(folder: Path, args: argparse.Namespace) -> str:
         for turn in range(args.repeats + 1):
             for way, variables in enumerate((compiled, bare)):
                 sample = succeeded(run(command, folder, sources, variables))
-                samples[way] += [sample] if turn else []
+                samples[way] += [sample] if turn else []  # the first turn is warm-up
         with_, without = (statistics.median(s.cpu_s for s in way) for way in samples)
         peak = max(s.peak_mib for way in samples for s in way)
         text = f"{name} {with_:.3f} s, without byte code {without:.3f} s"
@@ -111,7 +112,7 @@ print(json.dumps(out))
 
 
 def linearity(folder: Path, _: argparse.Namespace) -> str:
-    """Return the time by nodes, 1,000 to 100,000, in one process; the slope on logarithmic axes."""
+    """Return the slope of time over nodes, 1,000 to 100,000, on logarithmic axes."""
     sizes = (1_000, 3_000, 10_000, 30_000, 100_000)
     paths = [str(build("chain", folder, n, 64, False)) for n in sizes]
     sample = run(["-c", LINEAR, paths[0], *paths])
@@ -140,7 +141,7 @@ print("PARAMETERS", r.cost.parameters, "OPENED", len(opened))
 
 
 def language_model(folder: Path, args: argparse.Namespace) -> str:
-    """Return a billion parameters: weights missing on disk, then there but never opened."""
+    """Time a billion parameters whose weights are missing, then there but never opened."""
     path = build("llama", folder)
     missing = [perfc(path) for _ in range(args.repeats)]
     with (folder / "model.onnx.data").open("wb") as f:
@@ -157,18 +158,18 @@ def language_model(folder: Path, args: argparse.Namespace) -> str:
 
 
 def resnet(folder: Path, args: argparse.Namespace) -> str:
-    """ResNet-50 with its weights inside the file."""
+    """Compare the tools on ResNet-50 with its weights inside the file."""
     return compare("ResNet-50", build("resnet50", folder), args.repeats)
 
 
 def chain(folder: Path, args: argparse.Namespace) -> str:
-    """Return 5,000 nodes of Conv and Relu, weights inside."""
+    """Compare the tools on 5,000 nodes of Conv and Relu, weights inside."""
     path = build("chain", folder, 5_000, args.channels)
     return compare("5,000-node chain", path, max(1, args.repeats // 2))
 
 
 def prediction(folder: Path, _: argparse.Namespace) -> str:
-    """100,000 nodes with and without prediction: processor time of whole processes, in turn."""
+    """Return the processor time of 100,000 nodes with and without prediction, run in turn."""
     command = CASES["100000-nodes-predicted"].command(folder)
     with_, without = [], []
     for _turn in range(3):
@@ -180,7 +181,7 @@ def prediction(folder: Path, _: argparse.Namespace) -> str:
 
 
 def million(folder: Path, _: argparse.Namespace) -> str:
-    """Return a million nodes with prediction, as a user types it."""
+    """Return time and memory of a million nodes with prediction, as a user types it."""
     path = build("chain", folder, 1_000_000, 64, False)
     sample = run(on(path))
     return (
@@ -190,7 +191,7 @@ def million(folder: Path, _: argparse.Namespace) -> str:
 
 
 def growth(folder: Path, _: argparse.Namespace) -> str:
-    """Return graphs that are each the worst of something: how much longer than linear when doubled.
+    """Return how much more than twice the time doubled graphs take, each the worst of something.
 
     From 25,000 nodes the fixed time of a process counts little, and so does what is only done
     for few kernels.
@@ -243,7 +244,7 @@ for name, call in calls.items():
 
 
 def loop(_: Path, __: argparse.Namespace) -> str:
-    """ResNet-50 again and again in one process: median processor time of a call."""
+    """Return the median processor time of a call on ResNet-50, again and again in one process."""
     samples = [run(["-c", IN_A_LOOP, str(RESNET), name]) for name in ("eager", "ort")]
     return "; ".join(line for sample in samples for line in sample.out.splitlines())
 
@@ -265,13 +266,13 @@ print((resident() - begin) / 50)
 
 
 def repeated(_: Path, __: argparse.Namespace) -> str:
-    """Return sixty analyses with their pages in one process: what each leaves behind."""
+    """Return the memory that an analysis with its page leaves, of sixty in one process."""
     sample = run(["-c", REPEATED, str(RESNET)])
     return f"analyze and its page leave {float(sample.out.split()[-1]):.2f} MiB a call"
 
 
 def models(folder: Path, args: argparse.Namespace) -> str:
-    """Return every real model in one process."""
+    """Return the time of every real model in one process, by both tools."""
     import csv
 
     with (args.models / "INDEX.csv").open(encoding="utf-8") as f:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 
 def seconds_of_perfc(path: str) -> float:
-    """Load, lower, shapes, cost, fusion, liveness, roofline."""
+    """Return the time to load, lower, infer shapes, cost, fuse, and bound by the roofline."""
     from tests.oracles import adapter
 
     began = time.perf_counter()
@@ -26,7 +26,7 @@ def seconds_of_perfc(path: str) -> float:
 
 
 def seconds_of_onnx_tool(path: str) -> float:
-    """Load, shapes, profile."""
+    """Return the time to load, infer shapes and profile."""
     import onnx
     import onnx_tool
 

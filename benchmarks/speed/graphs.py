@@ -46,7 +46,7 @@ def resnet50(folder: Path) -> Path:
 
 
 def chain(folder: Path, nodes: int, channels: int = 64, weights: bool = True) -> Path:
-    """Conv and Relu in turn; weights inside the file, or only named."""
+    """Write Conv and Relu in turn; weights inside the file, or only named."""
     made, inits, x = [], [], "x"
     data = np.zeros((channels, channels, 3, 3), np.float32).tobytes()
     dims = (channels, channels, 3, 3)
@@ -85,7 +85,7 @@ def save(
 
 
 def llama(folder: Path, layers: int = 22, width: int = 2048, inner: int = 5632) -> Path:
-    """A decoder of about 1.1 billion parameters, every weight in a file that is not there."""
+    """Write a decoder of about 1.1 billion parameters, every weight in a file that is not there."""
     nodes: list[onnx.NodeProto] = []
     inits: list[onnx.TensorProto] = []
     heads, vocabulary = 32, 32_000
@@ -135,14 +135,14 @@ def llama(folder: Path, layers: int = 22, width: int = 2048, inner: int = 5632) 
 
 
 def fan_out(folder: Path, nodes: int) -> Path:
-    """Return one value that all read, and one node that reads all of them."""
+    """Write a value that all nodes read, and a node that reads all of them."""
     made = [helper.make_node("Relu", ["x"], [f"r{i}"]) for i in range(nodes - 1)]
     made.append(helper.make_node("Concat", [f"r{i}" for i in range(nodes - 1)], ["y"], axis=0))
     return save(folder / f"fan_out{nodes}.onnx", made, [], "y", [1, 64])
 
 
 def residual(folder: Path, nodes: int) -> Path:
-    """Return every sum reads the input of the network again: everything lives to the end."""
+    """Write sums that each read the input of the network again, so that it lives to the end."""
     made = [helper.make_node("Relu", ["x"], ["v0"])]
     for i in range(1, nodes):
         op, ins = ("Add", [f"v{i - 1}", "x"]) if i % 2 else ("MatMul", [f"v{i - 1}", "w"])
@@ -152,7 +152,7 @@ def residual(folder: Path, nodes: int) -> Path:
 
 
 def pointwise(folder: Path, nodes: int) -> Path:
-    """Nothing but elementwise operators, which a runtime would fuse without end."""
+    """Write elementwise operators only, which a runtime would fuse without end."""
     ops = ("Relu", "Sigmoid", "Tanh", "Neg")
     made = [
         helper.make_node(ops[i % 4], [f"v{i - 1}" if i else "x"], [f"v{i}"]) for i in range(nodes)
@@ -161,7 +161,7 @@ def pointwise(folder: Path, nodes: int) -> Path:
 
 
 def views(folder: Path, nodes: int) -> Path:
-    """Return the reshapes and transposes in turn, none of which moves what the next needs."""
+    """Write reshapes and transposes in turn."""
     shape = numpy_helper.from_array(np.array([64, 16], np.int64), "s")
     made = []
     for i in range(nodes):
@@ -174,7 +174,7 @@ def views(folder: Path, nodes: int) -> Path:
 
 
 def symbolic(folder: Path, nodes: int) -> Path:
-    """Return the sequences that grow by one symbol a step: extents are sums of more and more."""
+    """Write sequences that grow by one symbol a step, so that extents are ever longer sums."""
     made = []
     for i in range(nodes):
         source = f"v{i - 1}" if i else "x"
@@ -183,10 +183,10 @@ def symbolic(folder: Path, nodes: int) -> Path:
 
 
 def distinct(folder: Path, nodes: int) -> Path:
-    """Return a graph of products, no two of which are equal."""
+    """Write products, no two of which are equal."""
     inits, made, width = [], [], 64
     for i in range(nodes):
-        then = 64 + i * 7 % 4093
+        then = 64 + i * 7 % 4093  # a prime: widths repeat after 4093 nodes
         inits.append(external(f"w{i}", (width, then)))
         made.append(helper.make_node("MatMul", [f"v{i - 1}" if i else "x", f"w{i}"], [f"v{i}"]))
         width = then
@@ -194,7 +194,7 @@ def distinct(folder: Path, nodes: int) -> Path:
 
 
 def quantized(folder: Path, nodes: int) -> Path:
-    """Return the quantised convolutions with a scale each."""
+    """Write quantized convolutions, each with conversions around it."""
     scale = numpy_helper.from_array(np.array(0.1, np.float32), "scale")
     zero = numpy_helper.from_array(np.array(0, np.int8), "zero")
     inits, made, last = [scale, zero], [], "x"
@@ -214,13 +214,13 @@ def quantized(folder: Path, nodes: int) -> Path:
 
 
 def body(name: str, nodes: list[onnx.NodeProto], *inputs: onnx.ValueInfoProto) -> onnx.GraphProto:
-    """A region whose outputs are the results of its last nodes, one each for the first inputs."""
+    """Return a region whose outputs are results of its last nodes, one per input but the first."""
     outputs = [onnx.ValueInfoProto(name=n.output[0]) for n in nodes[-max(len(inputs) - 1, 1) :]]
     return helper.make_graph(nodes, name, list(inputs), outputs)
 
 
 def branches(folder: Path, nodes: int) -> Path:
-    """Ifs in a row with two nodes on each side, decided by data."""
+    """Write Ifs in a row with two nodes on each side, decided by data."""
     made, last = [helper.make_node("Cast", ["s"], ["c"], to=TensorProto.BOOL)], "x"
     made.insert(0, helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0))
     for i in range(nodes // 5):
@@ -237,7 +237,7 @@ def branches(folder: Path, nodes: int) -> Path:
 
 
 def loops(folder: Path, nodes: int) -> Path:
-    """Return the loops in a row, as often as data says, whose iterations are all the same."""
+    """Write loops in a row, whose number of iterations depends on data."""
     made, last = [helper.make_node("ReduceSum", ["x"], ["s"], keepdims=0)], "x"
     made.append(helper.make_node("Cast", ["s"], ["m"], to=TensorProto.INT64))
     info = helper.make_tensor_value_info

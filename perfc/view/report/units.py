@@ -91,6 +91,7 @@ def prefixed(value: float, unit: Unit) -> tuple[float, str]:
         while size < 0.9995 and step < len(DOWN) - 1:
             size, step = size * 1000, step + 1
         return 1000.0**step, DOWN[step] + name
+    # times of a second and more stay in seconds
     if unit is not Unit.SECOND:
         while size >= 999.5 and step < len(UP) - 1:
             size, step = size / 1000, step + 1

@@ -109,6 +109,7 @@ class LazyViews(Views):
 
     def __init__(self, report: Report, *, predict: bool, count_as: str) -> None:
         self.report, self.predict = report, predict
+        # fields of a frozen class cannot be set
         vars(self)["counts"] = counts.collect(report, count_as) if count_as else None
 
     @cached_property
