@@ -183,8 +183,8 @@ class LayerCall(OperandEmitter):
         is_state: bool = False,
     ) -> str:
         """Return a stored tensor with its axes in another order; a state is no parameter."""
-        builder, given = self.builder, tuple(sizes or stored.meta.sizes)
-        shape = tuple(given[a] for a in perm)
+        builder, extents = self.builder, tuple(sizes or stored.meta.sizes)
+        shape = tuple(extents[a] for a in perm)
         key = "stored", id(self.scope.network), stored.key, shape
         name = builder.constants.get(key)
         if name is None:
@@ -201,7 +201,7 @@ class LayerCall(OperandEmitter):
             return name
         if stored.scale is None:
             return self.emit("Cast", name, to=stored.real)
-        scale, zero, axis, block = self.scales(stored, perm, given)
+        scale, zero, axis, block = self.scales(stored, perm, extents)
         return self.emit("DequantizeLinear", name, scale, zero, axis=axis, block_size=block)
 
     def scales(
@@ -209,6 +209,7 @@ class LayerCall(OperandEmitter):
     ) -> tuple[str, str, int | None, int | None]:
         """Return the scales and zero points of a stored tensor, their axis and their block."""
         assert stored.scale is not None
+        # one scale, one per channel, or one per group of a row: elements are not read, only counts
         sizes = stored.scale.meta.sizes
         counts = [s for s in sizes if isinstance(s, int)]
         total, block, axis, shape = math.prod(counts), None, None, tuple[int, ...]()
@@ -228,9 +229,11 @@ class LayerCall(OperandEmitter):
         """Return an operand as whole numbers of 64 bits."""
         stored = self.stored(at)
         if stored is not None and stored.data is not None and stored.meta.rank < 2:
-            made = [int(v) for v in stored.values()]
+            numbers = [int(v) for v in stored.values()]
             return (
-                self.scalar(made[0], DataType.INT64) if not stored.meta.rank else self.ints(*made)
+                self.scalar(numbers[0], DataType.INT64)
+                if not stored.meta.rank
+                else self.ints(*numbers)
             )
         return self.cast(self.value(at), self.meta(at).dtype, DataType.INT64)
 

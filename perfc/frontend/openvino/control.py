@@ -27,6 +27,7 @@ def _ports(c: LayerCall, name: str, kind: str) -> list[Mapping[str, str]]:
 
 
 def _inner(c: LayerCall, body: str) -> LayerScope:
+    """Return the scope of a body; nothing of it is lowered yet."""
     element = c.layer.element.find(body)
     if element is None:
         raise LookupError(f"no {body}")
@@ -46,11 +47,12 @@ def _bind(scope: LayerScope, layer: str, value: str) -> None:
 
 def _result(c: LayerCall, scope: LayerScope, layer: str) -> str:
     """Return the value of a result of a body, made in it."""
-    made = LayerCall(scope, c.name, c.path, scope.network.layers[int(layer)])
-    return made.emit("Identity", made.value(0))
+    call = LayerCall(scope, c.name, c.path, scope.network.layers[int(layer)])
+    return call.emit("Identity", call.value(0))
 
 
 def _branches(c: LayerCall, lower: Body) -> list[str]:
+    """Return the results of a branching: a graph for each of both bodies."""
     branches: dict[str, Any] = {}
     for branch in ("then", "else"):
         scope = _inner(c, f"{branch}_body")
@@ -92,6 +94,7 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
         inside = entry["internal_layer_id"]
         if entry in states:
             continue
+        # a parameter without an operand is the number of the iteration
         if int(entry["external_port_id"]) < 0:
             _bind(scope, inside, heads[0])
         elif "axis" in entry:
@@ -101,9 +104,12 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
         else:
             _bind(scope, inside, sliced[inside])
     lower(scope)
-    going = [e for e in outputs if e.get("purpose") == "execution_condition"]
+    conditions = [e for e in outputs if e.get("purpose") == "execution_condition"]
+    # results of the body: the condition, the states, then the parts to be put together
     ends = [
-        _result(c, scope, going[0]["internal_layer_id"]) if going else c.emit("Identity", heads[1])
+        _result(c, scope, conditions[0]["internal_layer_id"])
+        if conditions
+        else c.emit("Identity", heads[1])
     ]
     ends += [_result(c, scope, back[e["internal_layer_id"]]) for e in states]
     parts = [e for e in outputs if "axis" in e and int(e["external_port_id"]) >= 0]
@@ -125,6 +131,7 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     for output in c.layer.outputs:
         if output.port in whole:
             value, axis = whole[output.port]
+            # ONNX stacks parts along a first axis, which is moved to its place
             order = [*range(1, axis + 1), 0, *range(axis + 1, output.meta.rank)]
             is_moved = axis and output.meta.rank
             results.append(c.emit("Transpose", value, perm=tuple(order)) if is_moved else value)

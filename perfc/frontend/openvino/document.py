@@ -166,6 +166,7 @@ def network_of(element: ElementTree.Element) -> LayerGraph:
 
 
 def _output(port: ElementTree.Element) -> Output:
+    """Return a result from its port; an extent of -1 is unknown."""
     sizes = tuple(int(d.text or "") for d in port.iterfind("dim"))
     dtype = element_type(port.attrib.get("precision", ""))
     name = port.attrib.get("names", "").partition(",")[0]

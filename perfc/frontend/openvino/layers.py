@@ -61,6 +61,7 @@ def _groups(c: LayerCall) -> tuple[int, str]:
     if stored is None:
         return groups, c.emit("Reshape", c.value(1), c.shape(merged))
     if stored.scale is not None:
+        # scales per channel lose the axis of groups too
         count = stored.scale.meta
         one = tuple(s for s in (*count.sizes, 1, 1) if isinstance(s, int))
         rest = Meta(count.dtype, (one[0] * one[1], *one[2 : len(sizes)]))
@@ -93,6 +94,7 @@ def _pool(c: LayerCall) -> list[str]:
     if c.layer.kind == "AvgPool":
         inside = 1 - c.flag("exclude-pad")
         return [c.emit("AveragePool", c.x, count_include_pad=inside, **given)]
+    # the last result of a newer MaxPool are indices, made only if a layer reads them
     results = c.scope.network.readers.get((c.layer.index, c.layer.outputs[-1].port), [])
     count = len(c.layer.outputs) if results else 1
     made = c.several("MaxPool", (c.x,), count, **given)
@@ -139,14 +141,17 @@ def _mvn(c: LayerCall) -> str:
     if len(known) != len(sizes):
         raise ValueError("unknown extents")
     vectors, port, last = [c.builder.filled(known, meta.dtype), ""], c.layer.outputs[0].port, c
+    # a scale and a bias that follow are operands of the operator, if nothing else reads between
     for at, kind in enumerate(("Multiply", "Add")):
         follower = _follower(last, port, kind)
         if follower is None:
             break
-        given = next((s for a in (0, 1) if (s := follower.stored(a)) is not None), None)
-        if given is None or [s for s in given.meta.sizes if s != 1] != [s for s in known if s != 1]:
+        factor = next((s for a in (0, 1) if (s := follower.stored(a)) is not None), None)
+        if factor is None or [s for s in factor.meta.sizes if s != 1] != [
+            s for s in known if s != 1
+        ]:
             break
-        vectors[at] = follower.weight(given, range(len(known)), known)
+        vectors[at] = follower.weight(factor, range(len(known)), known)
         last, port = follower, follower.layer.outputs[0].port
         c.followers.append((follower.layer.index, port))
     if is_map:
@@ -223,6 +228,7 @@ def _attention(c: LayerCall) -> str:
 @lowers("LSTMSequence", "GRUSequence", "RNNSequence")
 def _sequence(c: LayerCall) -> list[str]:
     """Return the results of a recurrent layer; its weights have the directions first."""
+    # operands: sequence, one or two states, lengths, then weights W, R and biases
     at = 3 + c.layer.kind.startswith("LSTM")
     lengths = c.stored(at - 1)
     is_short = (
@@ -255,6 +261,7 @@ def _batch_second(c: LayerCall, at: int) -> str:
 @lowers("LSTMCell", "GRUCell", "RNNCell")
 def _cell(c: LayerCall) -> list[str]:
     """Return the states after one step, of a sequence of one."""
+    # operands: input, one or two states, then weights W and R, and biases
     at = 2 + c.layer.kind.startswith("LSTM")
     first = [c.unsqueezed(w) for w in range(at + 2)]
     bias = c.unsqueezed(at + 2) if c.has(at + 2) else ""
@@ -299,6 +306,7 @@ def _fake_quantize(c: LayerCall) -> str:
     # 16 levels are 4 bits, 256 are 8 bits
     dtype = narrow if levels <= 16 else byte if levels <= 256 else DataType.INT16
     counts = [s for s in low.meta.sizes if isinstance(s, int) and s != 1]
+    # bounds per channel
     axis = None if not counts else 1
     scale = c.builder.filled(counts[:1], c.given.dtype)
     zero = c.builder.filled(counts[:1], dtype)
@@ -313,6 +321,7 @@ def _interpolate(c: LayerCall) -> str:
     pairs = zip(c.given.sizes, c.result().sizes, strict=True)
     changed = [(a, s) for a, (b, s) in enumerate(pairs) if b != s or s is None]
     sizes = [s for _, s in changed if isinstance(s, int)]
+    # known extents decide; else the operand of scales or sizes
     if len(sizes) == len(changed):
         if not changed:
             return c.x

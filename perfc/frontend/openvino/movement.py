@@ -90,6 +90,7 @@ def _bounds(
             continue
         first, last = begin, min(max(end, -FARTHEST), FARTHEST)
         if axis in shrunk:
+            # one element, also the last one, whose position is -1
             last, step = begin + 1 or FARTHEST, 1
         else:
             if masks["begin_mask"][axis : axis + 1] == (1,):
@@ -161,6 +162,7 @@ def _topk(c: LayerCall) -> list[str]:
 
 @lowers("OneHot")
 def _one_hot(c: LayerCall) -> str:
+    # values elsewhere, then at the index
     ends = [c.emit("Unsqueeze", c.value(at), c.ints(0)) for at in (3, 2)]
     return c.emit(
         "OneHot", c.x, c.value(1), c.emit("Concat", *ends, axis=0), axis=c.integer("axis", -1)

@@ -35,6 +35,7 @@ def read_openvino(model: str | bytes) -> ProtoModel:
     where = "model" if isinstance(model, bytes) else one_line(model)
     root, data = read_document(model, where)
     path = "" if isinstance(model, bytes) else model
+    # weights are in the file of the same name with the suffix .bin
     elements = Elements(path[:-4] + ".bin" if path.lower().endswith(".xml") else "")
     builder = GraphBuilder()
     builder.graph.name = root.attrib.get("name") or "main"
@@ -69,8 +70,8 @@ def declare_outputs(scope: LayerScope) -> None:
     """Add the results of the model, and the next values of its variables."""
     for layer in scope.network.layers.values():
         if layer.kind in ("Result", "Assign"):
-            made = LayerCall(scope, layer.name, layer.name, layer)
-            scope.builder.graph.output.append(ValueInfo(made.value(0)))
+            call = LayerCall(scope, layer.name, layer.name, layer)
+            scope.builder.graph.output.append(ValueInfo(call.value(0)))
 
 
 def lower_layers(scope: LayerScope) -> None:
@@ -96,29 +97,30 @@ def lower_layer(scope: LayerScope, layer: NetLayer) -> None:
         return
     builder = scope.builder
     name = layer.name or layer.kind
-    made = LayerCall(scope, name, name, layer)
-    if _is_folded(made):
+    call = LayerCall(scope, name, name, layer)
+    if _is_folded(call):
         return
     start = len(builder.graph.node)
     is_flow = layer.kind in FLOWS
     lowering = partial(lower_flow, lower=lower_layers) if is_flow else LOWERINGS.find(layer.kind)
     results: Sequence[str] | None = None
     if lowering is not None:
-        with made.attempt(scope.values):
-            made_values = lowering(made)
-            listed = [made_values] if isinstance(made_values, str) else list(made_values)
+        with call.attempt(scope.values):
+            lowered = lowering(call)
+            listed = [lowered] if isinstance(lowered, str) else list(lowered)
             if len(listed) < len(ports):
                 raise ValueError("fewer results than the layer has")
             results = listed
     if results is None:
-        made.followers.clear()
-        operands = [made.value(at) for at in range(len(layer.inputs))]
-        results = made.several(layer.kind, operands, len(ports), domain="ai.openvino")
+        # the lowering failed: nothing is fused
+        call.followers.clear()
+        operands = [call.value(at) for at in range(len(layer.inputs))]
+        results = call.several(layer.kind, operands, len(ports), domain="ai.openvino")
     names = [_name(builder, layer, at) for at in range(len(ports))]
     metas = [o.meta for o in layer.outputs]
     settled = builder.settle(start, results, names, metas)
     scope.values.update(zip(ports, settled, strict=False))
-    scope.values.update(dict.fromkeys(made.followers, settled[0] if settled else ""))
+    scope.values.update(dict.fromkeys(call.followers, settled[0] if settled else ""))
 
 
 def _is_folded(made: LayerCall) -> bool:

@@ -96,6 +96,7 @@ def _converted(
     to, dtype = layer.outputs[0].meta, first.meta.dtype
     is_real = to.dtype in FLOATS
     match layer.kind:
+        # quantized elements as real numbers, before or after the scale
         case "Convert" if dtype in PACKED and is_real:
             return replace(first, real=to.dtype)
         case "Convert" if first.scale is not None and is_real:
@@ -104,16 +105,19 @@ def _converted(
             # compressed weights are converted once, when the model is loaded
             return replace(first, meta=Meta(to.dtype, first.meta.sizes))
         case "Subtract" if first.real and second is not None and first.scale is None:
+            # the zero point is subtracted before the product with the scale
             return replace(first, zero=second)
         case "Multiply" if first.real and second is not None and first.scale is None:
             return replace(first, scale=second)
         case "FakeQuantize" if dtype in FLOATS and second is not None and not first.real:
+            # weights in floats that plugins quantize to 8 bits
             meta = Meta(DataType.INT8, first.meta.sizes)
             step = replace(second, data=None)
             return replace(first, meta=meta, data=None, real=to.dtype, scale=step)
         case "Reshape" if all(isinstance(s, int) for s in to.sizes):
             if first.data is not None and first.scale is None:
                 return replace(first, meta=Meta(dtype, to.sizes))
+            # [..., groups, block] becomes [..., groups * block]: scales stay those of the groups
             grouped = first.meta.rank == to.rank + 1 and first.meta.sizes[:-2] == to.sizes[:-1]
             if first.scale is None or grouped:
                 return replace(first, meta=Meta(dtype, to.sizes))

@@ -101,6 +101,7 @@ def archived(exported: Any) -> bytes:
     """
     import torch
 
+    # a shallow copy: the program of the caller stays as it is
     light, first = copy.copy(exported), dict[int, str]()
     # a limit of the export, not of the module
     light._range_constraints = {
@@ -108,6 +109,7 @@ def archived(exported: Any) -> bytes:
         for key, limits in exported.range_constraints.items()
         if limits.upper != MOST_BATCH
     }
+    # one tensor under several names gets its first name everywhere
     names = {name: first.setdefault(id(v), name) for name, v in exported.state_dict.items()}
     specs = [
         replace(s, target=names.get(s.target, s.target))

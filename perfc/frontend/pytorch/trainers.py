@@ -20,8 +20,8 @@ def trained(candidate: Any) -> tuple[Any, dict[str, Any]]:
     module; anything else is returned with no fields.
     """
     parts = candidate if isinstance(candidate, tuple | list) else (candidate,)
-    held = (*parts, *(getattr(part, "model", None) for part in parts))
-    module = next((part for part in held if is_torch_module(part)), candidate)
+    candidates = (*parts, *(getattr(part, "model", None) for part in parts))
+    module = next((part for part in candidates if is_torch_module(part)), candidate)
     if hasattr(getattr(candidate, "args", None), "optim"):
         return module, of_arguments(candidate.args, getattr(candidate, "optimizer", None))
     if not hasattr(module, "configure_optimizers"):
@@ -56,11 +56,13 @@ def of_arguments(args: Any, optimizer: Any) -> dict[str, Any]:
 
 def of_optimizer(optimizer: Any) -> dict[str, Any]:
     """Return the fields of an optimizer of PyTorch."""
-    usual = optimizer.defaults
+    defaults = optimizer.defaults
     name = named(type(optimizer).__name__)
-    how = "fused" if usual.get("fused") else "single" if usual.get("foreach") is False else ""
-    is_momentum = name == "sgd" and usual.get("momentum")
-    return {"train": "momentum" if is_momentum else name, "update": how}
+    update = (
+        "fused" if defaults.get("fused") else "single" if defaults.get("foreach") is False else ""
+    )
+    is_momentum = name == "sgd" and defaults.get("momentum")
+    return {"train": "momentum" if is_momentum else name, "update": update}
 
 
 def named(text: str) -> str:

@@ -134,12 +134,13 @@ def exported_on(
             raise ModelError(f"{name} is {type(model).__name__}, not a PyTorch module")
         given = given_call(request["inputs"]) or call_of(request["input"], request["examples"])
         call = given or default_call(model, where, dims)
+        # arguments that do not fit are an error here, not deep in the export
         call.bound(model)
-        usual = step.pop("batch", None)
-        wanted = max(int(dims.get("batch", usual or 1)), 1)
+        trainer_batch = step.pop("batch", None)
+        wanted = max(int(dims.get("batch", trainer_batch or 1)), 1)
         data, batch = archive_of(model, call, wanted, has_lengths=True, constructed=constructed)
     archive.write_bytes(data)
-    return {"batch": usual or batch, "step": {k: v for k, v in step.items() if v}}
+    return {"batch": trainer_batch or batch, "step": {k: v for k, v in step.items() if v}}
 
 
 def with_helpers() -> None:

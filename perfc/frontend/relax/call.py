@@ -129,8 +129,9 @@ class RelaxCall(OperandEmitter):
         if document.kind(given) in LITERALS:
             return self.scalar(document.plain(given), dtype or self.given.dtype)
         if document.kind(given) == "Var" and given in document.symbols:
-            made = self.emit("Squeeze", self.builder.extent(document.symbols[given]))
-            return self.emit("Cast", made, to=dtype) if dtype else made
+            # a symbolic extent as a number of the program
+            scalar = self.emit("Squeeze", self.builder.extent(document.symbols[given]))
+            return self.emit("Cast", scalar, to=dtype) if dtype else scalar
         (value,) = self.values(at)
         return value
 

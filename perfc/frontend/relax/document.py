@@ -148,6 +148,7 @@ class RelaxDocument:
         kind, data = self.kind(at), self.data(at)
         if not isinstance(data, dict):
             return {}
+        # a whole number is the number of a node but in these fields
         is_number = {*NUMBERS, *(() if kind in OPTIONAL_AXIS else ("axis",))}
         return {
             name: self.plain(v) if type(v) is int and name not in is_number else v
@@ -169,6 +170,7 @@ class RelaxDocument:
         if left is None or right is None:
             return None
         if kind == "Sub":
+            # a difference is the sum with the negative
             kind, right = "Add", -right if isinstance(right, int) else ("*", -1, right)
         return OPERATIONS[kind], left, right
 
@@ -198,6 +200,7 @@ class RelaxDocument:
         rank = data["ndim"]
         if type(rank) is not int or not -1 <= rank <= MOST_AXES:
             raise ValueError(f"a tensor of {rank} axes")
+        # a shape is a vector of its extents
         if kind == "ShapeType":
             return Meta(DataType.INT64, (None if rank < 0 else rank,))
         dtype = data["dtype"]

@@ -31,12 +31,13 @@ def _layouts(c: RelaxCall, name: str, rank: int) -> tuple[str, str, str]:
 
 @lowers(*(f"nn.conv{d}d{suffix}" for d in "123" for suffix in ("", "_transpose")))
 def _conv(c: RelaxCall) -> str:
+    # the digit of nn.conv2d
     rank, is_transposed = int(c.operator[7]), c.operator.endswith("transpose")
     layout, result_layout, onnx_layout = _layouts(c, "data_layout", rank)
     space = onnx_layout[2:]
     kernel = ("IO" if is_transposed else "OI") + space
     extra = _window(c, "output_padding", rank) if is_transposed else ()
-    made = c.emit(
+    result = c.emit(
         "ConvTranspose" if is_transposed else "Conv",
         c.reordered(c.x, layout, onnx_layout),
         c.reordered(c.value(1), str(c.attribute("kernel_layout") or kernel), kernel),
@@ -46,7 +47,7 @@ def _conv(c: RelaxCall) -> str:
         group=int(c.attribute("groups", 1)),
         output_padding=extra if any(extra) else None,
     )
-    return c.reordered(made, onnx_layout, result_layout)
+    return c.reordered(result, onnx_layout, result_layout)
 
 
 @lowers("matmul")
@@ -71,7 +72,7 @@ def _pool(c: RelaxCall) -> str:
     options: dict[str, Any] = (
         {} if is_max else {"count_include_pad": c.flag("count_include_pad", default=True)}
     )
-    made = c.emit(
+    result = c.emit(
         "MaxPool" if is_max else "AveragePool",
         c.reordered(c.x, layout, onnx_layout),
         kernel_shape=_window(c, "pool_size", rank),
@@ -81,7 +82,7 @@ def _pool(c: RelaxCall) -> str:
         ceil_mode=c.flag("ceil_mode"),
         **options,
     )
-    return c.reordered(made, onnx_layout, result_layout)
+    return c.reordered(result, onnx_layout, result_layout)
 
 
 @lowers(*(f"nn.adaptive_avg_pool{d}d" for d in "123"))
@@ -93,16 +94,16 @@ def _adaptive_pool(c: RelaxCall) -> str:
     before = [c.given.sizes[layout.index(a)] for a in space]
     after = [c.result.sizes[result_layout.index(a)] for a in space]
     if all(s == 1 for s in after):
-        made = c.emit("ReduceMean", value, c.ints(*range(2, 2 + rank)), keepdims=1)
-        return c.reordered(made, onnx_layout, result_layout)
+        result = c.emit("ReduceMean", value, c.ints(*range(2, 2 + rank)), keepdims=1)
+        return c.reordered(result, onnx_layout, result_layout)
     windows = [pooling_window(b, a) for b, a in zip(before, after, strict=True)]
-    made = c.emit(
+    result = c.emit(
         "AveragePool",
         value,
         kernel_shape=tuple(k for k, _ in windows),
         strides=tuple(s for _, s in windows),
     )
-    return c.reordered(made, onnx_layout, result_layout)
+    return c.reordered(result, onnx_layout, result_layout)
 
 
 @lowers("nn.batch_norm")
@@ -110,8 +111,9 @@ def _batch_norm(c: RelaxCall) -> list[str]:
     if c.axis(default=1) != 1 or c.flag("training"):
         raise ValueError("channels that are not the second axis, or training")
     operands = [c.value(at) for at in range(5)]
-    made = c.emit("BatchNormalization", *operands, epsilon=float(c.attribute("epsilon", 1e-5)))
-    return [made, operands[3], operands[4]]
+    result = c.emit("BatchNormalization", *operands, epsilon=float(c.attribute("epsilon", 1e-5)))
+    # mean and variance are results too, unchanged in inference
+    return [result, operands[3], operands[4]]
 
 
 @lowers("nn.layer_norm", "nn.rms_norm")
@@ -159,14 +161,14 @@ def _attention(c: RelaxCall) -> str:
     if c.attribute("window_size") is not None:
         raise ValueError("a window of attention")
     bias = [c.value(3)] if c.has(3) else []
-    made = c.emit(
+    result = c.emit(
         "Attention",
         *operands,
         *bias,
         is_causal=int(causal is not None),
         scale=None if scale is None else float(scale),
     )
-    return c.emit("Transpose", made, perm=(0, 2, 1, 3))
+    return c.emit("Transpose", result, perm=(0, 2, 1, 3))
 
 
 @lowers("image.resize2d")
@@ -175,7 +177,7 @@ def _resize(c: RelaxCall) -> str:
     sizes = [c.result.sizes[result_layout.index(a)] for a in onnx_layout]
     method = str(c.attribute("method", "linear"))
     mode = "nearest" if "nearest" in method else method
-    made = c.emit(
+    result = c.emit(
         "Resize",
         c.reordered(c.x, layout, onnx_layout),
         "",
@@ -187,7 +189,7 @@ def _resize(c: RelaxCall) -> str:
         ),
         nearest_mode="floor" if mode == "nearest" else None,
     )
-    return c.reordered(made, onnx_layout, result_layout)
+    return c.reordered(result, onnx_layout, result_layout)
 
 
 @lowers("nn.pixel_shuffle")

@@ -136,9 +136,10 @@ class FlatCall(Emitter):
 
     def number(self, name: str, default: float = 0) -> float:
         """Return an option."""
-        for index, given in enumerate(OPTIONS[self.operator].split()):
-            if given.partition(":")[0] == name and self.options is not None:
-                return self.options.number(index, given.partition(":")[2], default)
+        # a field of the table is its name and its format, its number is its position
+        for index, entry in enumerate(OPTIONS[self.operator].split()):
+            if entry.partition(":")[0] == name and self.options is not None:
+                return self.options.number(index, entry.partition(":")[2], default)
         return default
 
     def option(self, name: str, default: int = 0) -> int:
@@ -207,6 +208,7 @@ class FlatCall(Emitter):
         """Return axes of a constant that broadcasts to a channels-first map; -1 is a new one."""
         if tensor.rank == 0 or tensor.rank > 4:
             return tuple(range(tensor.rank))
+        # axes of a map that the constant lacks are new ones; those in front are left out
         new = 4 - tensor.rank
         perm = tuple(a - new if a >= new else -1 for a in FIRST)
         leading = next(i for i, a in enumerate(perm) if a >= 0)
@@ -219,6 +221,7 @@ class FlatCall(Emitter):
         if index not in here:
             perm, sizes = (FIRST if first else LAST), scope.tensors[index].meta.sizes
             if sizes[1] == sizes[2] == 1:
+                # one pixel: both orders have the elements in the same order
                 order = FIRST if first else range(4)
                 shape = [s if isinstance(s, int) else -1 for s in (sizes[a] for a in order)]
                 here[index] = self.emit("Reshape", other[index], self.ints(*shape))
@@ -253,6 +256,7 @@ class FlatCall(Emitter):
             return name
         axis = tuple(perm).index(tensor.axis) if tensor.axis in perm else 0
         value = self.dequantized(name, tensor, axis)
+        # a model in f32 may store its weights in f16
         is_half = (
             tensor.meta.dtype == DataType.FLOAT16 and self.result().meta.dtype != DataType.FLOAT16
         )
@@ -276,6 +280,7 @@ class FlatCall(Emitter):
         if len(zeros) != len(tensor.scales):
             raise ValueError("as many zero points as scales")
         scale = self.builder.constant(tensor.scales, DataType.FLOAT, is_scalar=one)
+        # their zero point is 0, the default of ONNX
         if tensor.meta.dtype in (DataType.INT32, DataType.INT4, DataType.UINT4, DataType.INT2):
             return scale, ""
         return scale, self.builder.constant(zeros, tensor.meta.dtype, is_scalar=one)

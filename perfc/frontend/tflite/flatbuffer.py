@@ -75,6 +75,7 @@ class FlatFile:
         Raises:
             ModelError: all vectors together are too large.
         """
+        # the number of elements stands before them
         count = self.number(position, "I")
         nbytes = count * struct.calcsize(code)
         self._vector_bytes += nbytes
@@ -92,6 +93,7 @@ class FlatFile:
         return hashlib.sha256(b"".join(page for _, page in pages)).hexdigest()
 
     def _page(self, index: int) -> bytes:
+        """Return a page of the file; it stays in memory for later tables."""
         page = self._pages.get(index)
         if page is None:
             assert self._file is not None
@@ -112,7 +114,7 @@ class FlatFile:
 
 @frozen
 class FlatTable:
-    """FlatTable of fields, each of which may be absent.
+    """Table of fields, each of which may be absent.
 
     Args:
         file: file with the table.
@@ -125,6 +127,7 @@ class FlatTable:
     def place(self, index: int) -> int:
         """Return the position of a field; 0 if it is absent."""
         file = self.file
+        # a table begins with the distance back to its directory: two sizes, an offset per field
         directory = self.position - file.number(self.position, "i")
         at = 4 + 2 * index
         if at + 2 > file.number(directory, "H"):
@@ -172,6 +175,7 @@ class FlatTable:
         return list(self._tables(index))
 
     def _tables(self, index: int) -> Iterator[FlatTable]:
+        # each offset counts from its place in the vector, behind the number of elements
         target, file = self.target(index), self.file
         offsets = file.vector(target, "I") if target else ()
         file.tables += len(offsets)

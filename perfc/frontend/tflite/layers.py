@@ -19,6 +19,7 @@ def _window(c: FlatCall, axes: str = "hw") -> dict[str, Any]:
 
 @lowers("CONV_2D", "DEPTHWISE_CONV_2D")
 def _conv(c: FlatCall) -> None:
+    # filters are [1, h, w, channels] if depthwise, else [outputs, h, w, inputs]
     perm = (3, 0, 1, 2) if c.operator == "DEPTHWISE_CONV_2D" else (0, 3, 1, 2)
     channels, per_group = c.tensor(0).meta.sizes[3], c.tensor(1).meta.sizes[3]
     if not (isinstance(channels, int) and isinstance(per_group, int) and per_group > 0):
@@ -54,6 +55,7 @@ def _pool(c: FlatCall) -> None:
 @lowers("FULLY_CONNECTED")
 def _fully_connected(c: FlatCall) -> None:
     x, value, inner = c.tensor(0), c.value(0), c.tensor(1).meta.sizes[1]
+    # without `keep` all axes but the last are rows
     if x.rank != 2 and (not c.option("keep") or x.rank < 2):
         value, rank = c.emit("Reshape", value, c.shape((-1, inner))), 2
     else:
@@ -152,11 +154,13 @@ def _lstm(c: FlatCall) -> None:
     if not (isinstance(hidden, int) and isinstance(width, int)):
         raise ValueError("unknown extents")
     packed: list[str] = []
+    # elements are not read: one weight gives name and type of the joined four
     for at, sizes in ((2, (1, 4 * hidden, width)), (6, (1, 4 * hidden, hidden))):
         tensor = c.tensor(at)
         name = c.builder.fresh(tensor.name or "weight")
         c.builder.stored(name, Meta(tensor.meta.dtype, sizes), is_parameter=tensor.is_stored)
         packed.append(c.dequantized(name, tensor, 0) if len(tensor.scales) == 1 else name)
+    # ONNX has a bias for the product of the input and one for that of the state
     bias = c.builder.fresh(c.tensor(12).name or "bias")
     c.builder.stored(bias, Meta(DataType.FLOAT, (1, 8 * hidden)), is_parameter=True)
     layout = 0 if c.option("time_major") else 1
@@ -173,6 +177,7 @@ def _svdf(c: FlatCall) -> None:
         raise ValueError("unknown extents")
     new = c.emit("MatMul", c.value(0), c.stored(1, (1, 0)))
     states = c.emit("Reshape", c.value(4), c.ints(-1, filters, memory))
+    # the oldest result leaves the memory, the new one is appended
     states = c.emit("Slice", states, c.ints(1), c.ints(memory), c.ints(2))
     states = c.emit("Concat", states, c.emit("Unsqueeze", new, c.ints(2)), axis=2)
     result = c.emit("ReduceSum", c.emit("Mul", states, c.value(2)), c.ints(2), keepdims=0)

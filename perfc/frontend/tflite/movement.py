@@ -43,9 +43,9 @@ def _transpose(c: FlatCall) -> None:
 def _concatenation(c: FlatCall) -> None:
     ats, rank = range(len(c.inputs)), c.result().rank
     axis, first = c.option("axis") % (rank or 1), c.can_be_first(range(len(c.inputs)))
-    given = [c.tensor(at) for at in ats]
+    operands = [c.tensor(at) for at in ats]
     # operands with other scales than the result's are converted to it
-    real = any(t.scales != c.result().scales or t.zeros != c.result().zeros for t in given)
+    real = any(t.scales != c.result().scales or t.zeros != c.result().zeros for t in operands)
     values = [c.value(at, first=first, real=real) for at in ats]
     result = c.emit("Concat", *values, axis=FIRST.index(axis) if first else axis)
     c.bind(result, first=first, real=real)
@@ -111,11 +111,12 @@ def _slice(c: FlatCall) -> None:
 def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -> None:
     first = c.can_be_first((0,))
     order: Sequence[int] = FIRST if first else range(len(begins))
-    places = [a for a in order if (begins[a], ends[a], steps[a]) != (0, FARTHEST, 1)]
-    axes = [tuple(order).index(a) for a in places]
+    # axes that are taken whole need no bounds
+    selected = [a for a in order if (begins[a], ends[a], steps[a]) != (0, FARTHEST, 1)]
+    axes = [tuple(order).index(a) for a in selected]
     result = c.value(0, first=first, real=False)
-    if places:
-        columns = [[column[a] for a in places] for column in (begins, ends, steps)]
+    if selected:
+        columns = [[column[a] for a in selected] for column in (begins, ends, steps)]
         result = c.emit(
             "Slice",
             result,
@@ -127,6 +128,7 @@ def _sliced(c: FlatCall, begins: list[int], ends: list[int], steps: list[int]) -
     if c.result().rank < c.tensor(0).rank:
         shrunk = [a for a in range(len(begins)) if c.option("shrink") >> a & 1]
         result = c.emit("Squeeze", result, c.ints(*[tuple(order).index(a) for a in shrunk]))
+        # only without these axes has the rest the order of the file, or after a transposition
         if first and sorted(shrunk) not in ([0], [3], [1, 2], [0, 1, 2]):
             raise ValueError("an axis of an image is dropped")
         if first and sorted(shrunk) == [0]:
@@ -145,6 +147,7 @@ def _strided_slice(c: FlatCall) -> None:
     begins, ends, steps = (c.integers(at) for at in (1, 2, 3))
     for axis, step in enumerate(steps):
         if c.option("shrink") >> axis & 1:
+            # a bit per axis; one element, also the last one, whose position is -1
             ends[axis] = begins[axis] + 1 or FARTHEST
             steps[axis] = 1
             continue
@@ -165,9 +168,9 @@ def _computed_slice(c: FlatCall) -> None:
 
 @lowers("PAD", "PADV2", "MIRROR_PAD")
 def _pad(c: FlatCall) -> None:
-    given, rank = c.integers(1), c.tensor(0).rank
+    margins, rank = c.integers(1), c.tensor(0).rank
     first = c.can_be_first((0,))
-    pairs = list(zip(given[::2], given[1::2], strict=True))
+    pairs = list(zip(margins[::2], margins[1::2], strict=True))
     ordered = [pairs[a] for a in (FIRST if first else range(rank))]
     pads = c.ints(*chain((b for b, _ in ordered), (e for _, e in ordered)))
     mode = "reflect" if c.operator == "MIRROR_PAD" else "constant"
@@ -178,6 +181,7 @@ def _pad(c: FlatCall) -> None:
 
 @lowers("TILE", "BROADCAST_TO", "FILL")
 def _expand(c: FlatCall) -> None:
+    # FILL has the extents first
     value, sizes = (1, 0) if c.operator == "FILL" else (0, 1)
     is_known = c.has(sizes) and c.tensor(sizes).data is not None
     shape = (
@@ -217,6 +221,7 @@ def _topk(c: FlatCall) -> None:
 
 @lowers("ONE_HOT")
 def _one_hot(c: FlatCall) -> None:
+    # values elsewhere, then at the index
     ends = [c.emit("Unsqueeze", c.value(at), c.ints(0)) for at in (3, 2)]
     values = c.emit("Concat", *ends, axis=0)
     c.bind(c.emit("OneHot", c.value(0), c.value(1), values, axis=c.option("axis", -1)))

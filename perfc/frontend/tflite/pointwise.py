@@ -17,6 +17,7 @@ UNARY: Mapping[str, str] = _TABLE["unary"]
 BINARY: Mapping[str, str] = _TABLE["binary"]
 REDUCTIONS: Mapping[str, str] = _TABLE["reductions"]
 BOUNDS: Mapping[str, tuple[float, float]] = _TABLE["bounds"]
+"""Operators that clip, with their bounds; the other tables have an operator of ONNX each."""
 
 
 def _operands(c: FlatCall) -> tuple[list[str], bool]:
@@ -56,18 +57,18 @@ def _composite(c: FlatCall) -> None:
     operands, first = _operands(c)
     match c.operator:
         case "RSQRT":
-            made = c.emit("Reciprocal", c.emit("Sqrt", *operands))
+            result = c.emit("Reciprocal", c.emit("Sqrt", *operands))
         case "SQUARE":
-            made = c.emit("Mul", *operands * 2)
+            result = c.emit("Mul", *operands * 2)
         case "SQUARED_DIFFERENCE":
             difference = c.emit("Sub", *operands)
-            made = c.emit("Mul", difference, difference)
+            result = c.emit("Mul", difference, difference)
         case "NOT_EQUAL":
-            made = c.emit("Not", c.emit("Equal", *operands))
+            result = c.emit("Not", c.emit("Equal", *operands))
         case _:
-            made = c.emit("Div", *operands)
-            made = c.emit("Floor", made) if c.result().meta.is_float else made
-    c.bind(made, first=first)
+            result = c.emit("Div", *operands)
+            result = c.emit("Floor", result) if c.result().meta.is_float else result
+    c.bind(result, first=first)
 
 
 @lowers("SELECT", "SELECT_V2")
@@ -93,6 +94,7 @@ def _quantize(c: FlatCall) -> None:
 def _dequantize(c: FlatCall) -> None:
     tensor = c.tensor(0)
     if tensor.is_stored:
+        # no node: readers of the result take the stored tensor
         c.scope.sources[c.outputs[0]] = c.inputs[0]
         return
     first = c.can_be_first((0,))
@@ -105,10 +107,11 @@ def _dequantize(c: FlatCall) -> None:
 @lowers("FAKE_QUANT")
 def _fake_quant(c: FlatCall) -> None:
     (value,), first = _operands(c)
+    # steps of 8 bits
     step = (c.number("max") - c.number("min")) / 255
     scale = c.scale(FlatTensor("", Meta(DataType.UINT8, ()), scales=(step,)))
-    made = c.emit("DequantizeLinear", c.emit("QuantizeLinear", value, *scale), *scale)
-    c.bind(made, first=first)
+    result = c.emit("DequantizeLinear", c.emit("QuantizeLinear", value, *scale), *scale)
+    c.bind(result, first=first)
 
 
 @lowers(*REDUCTIONS)
@@ -118,21 +121,21 @@ def _reduce(c: FlatCall) -> None:
     if first and not keep and not {1, 2} <= set(axes):
         first = False
     listed = tuple(FIRST.index(a) for a in axes) if first else axes
-    made = c.reduced(
+    result = c.reduced(
         REDUCTIONS[c.operator],
         c.value(0, first=first),
         c.tensor(0).meta.dtype,
         sorted(listed),
         keepdims=keep,
     )
-    c.bind(made, first=first and bool(keep))
+    c.bind(result, first=first and bool(keep))
 
 
 @lowers("ARG_MAX", "ARG_MIN")
 def _arg(c: FlatCall) -> None:
     operator = "ArgMax" if c.operator == "ARG_MAX" else "ArgMin"
-    made = c.emit(operator, c.value(0, real=False), axis=c.axes(1)[0], keepdims=0)
-    c.bind(c.cast(made, DataType.INT64, c.result().meta.dtype), real=False)
+    result = c.emit(operator, c.value(0, real=False), axis=c.axes(1)[0], keepdims=0)
+    c.bind(c.cast(result, DataType.INT64, c.result().meta.dtype), real=False)
 
 
 @lowers("CUMSUM")

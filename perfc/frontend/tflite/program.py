@@ -54,6 +54,10 @@ class FlatReader:
     Args:
         file: its bytes.
         root: its outermost table.
+        graphs: graphs by number; the first one is the model.
+        buffers: places of the elements of stored tensors.
+        names: domain and name of the operators that the model uses.
+        nodes: number of operators so far.
         read: tensors of graphs by their position.
     """
 
@@ -68,6 +72,8 @@ class FlatReader:
     def model(self) -> ProtoModel:
         """Return the first graph of the model; others are those of its control flow."""
         root = self.root
+        # numbers of fields are their places in schema.fbs: of a model 1 operators, 2 graphs, 3
+        # description, 4 buffers; of a graph 0 tensors, 1 inputs, 2 outputs, 3 operators, 4 name
         self.graphs, self.buffers = root.tables(2), root.tables(4)
         self.names = [_operator(code) for code in root.tables(1)]
         if not self.graphs:
@@ -106,6 +112,8 @@ class FlatReader:
 
     def tensor(self, table: FlatTable) -> FlatTensor:
         """Return a tensor, with its elements if they are few."""
+        # of a tensor 0 shape, 1 type, 2 buffer, 3 name, 4 quantization, 5 variable, 7 shape with -1
+        # for unknown extents; of a quantization 2 scales, 3 zero points, 6 axis
         shape = table.vector(7, "i") or table.vector(0, "i")
         code = table.integer(1, "B")
         dtype = ELEMENT_TYPES[code] if code < len(ELEMENT_TYPES) else DataType.UNDEFINED
@@ -114,6 +122,7 @@ class FlatReader:
         buffer = self.buffers[index] if 0 < index < len(self.buffers) else None
         data = buffer.target(0) if buffer is not None else 0
         nbytes = self.file.number(data, "I") if data else 0
+        # field 2 is the size of elements behind the tables, in files above 2 GiB
         is_stored = nbytes > 0 or (buffer is not None and buffer.integer(2, "Q") > 0)
         count = 1
         for size in shape:
@@ -152,21 +161,22 @@ class FlatReader:
         inputs, outputs = table.vector(1, "i"), table.vector(2, "i")
         if not outputs:
             return
+        # newer operators have their options in a second field
         options = table.table(12) if name == "STABLEHLO_COMPOSITE" else table.table(4)
         path = scope.tensor(outputs[0]).name.partition(";")[0] or name.lower()
-        made = FlatCall(scope, path, path, name, options, inputs, outputs)
+        call = FlatCall(scope, path, path, name, options, inputs, outputs)
         self.declare_variables(scope, inputs)
         lowering: Lowering | None = None
         if domain == "tflite":
             lowering = partial(FLOWS[name], self) if name in FLOWS else LOWERINGS.find(name)
         if lowering is not None:
-            with made.attempt(scope.plain, scope.first):
-                lowering(made)
+            with call.attempt(scope.plain, scope.first):
+                lowering(call)
                 return
-        values = [made.value(at, real=False) for at in range(len(inputs))]
-        results = made.several(name, values, len(outputs), domain=domain)
+        values = [call.value(at, real=False) for at in range(len(inputs))]
+        results = call.several(name, values, len(outputs), domain=domain)
         for at, value in enumerate(results):
-            made.named(value, at)
+            call.named(value, at)
 
     def declare_variables(self, scope: TensorScope, inputs: Sequence[int]) -> None:
         """Add the operands that keep their elements from run to run as stored tensors."""
@@ -185,6 +195,7 @@ class FlatReader:
             LookupError: there is no such graph.
         """
         scope = call.scope
+        # a negative number is no graph: the same IndexError as for one that is too large
         graph = self.graphs[index] if index >= 0 else self.graphs[len(self.graphs)]
         inner = TensorScope(scope.builder, self.tensors(graph), depth=scope.depth + 1)
         inner.plain.update(zip(graph.vector(1, "i"), inputs, strict=False))
@@ -219,8 +230,8 @@ def _if(reader: FlatReader, call: FlatCall) -> None:
         names = [call.builder.fresh(call.name) for _ in call.outputs]
         reader.region(call, call.option(branch), inputs, names)
         branches[f"{branch}_branch"] = call.builder.leave(outer)
-    made = call.several("If", (call.value(0),), len(call.outputs), **branches)
-    for at, value in enumerate(made):
+    results = call.several("If", (call.value(0),), len(call.outputs), **branches)
+    for at, value in enumerate(results):
         call.named(value, at)
 
 
@@ -233,8 +244,8 @@ def _while(reader: FlatReader, call: FlatCall) -> None:
     names = [call.builder.fresh(call.name) for _ in (condition, *states)]
     reader.region(call, call.option("body"), states, names, call.option("cond"))
     graph = call.builder.leave(outer)
-    made = call.several("Loop", ("", condition, *inputs), len(inputs), body=graph)
-    for at, value in enumerate(made):
+    results = call.several("Loop", ("", condition, *inputs), len(inputs), body=graph)
+    for at, value in enumerate(results):
         call.named(value, at)
 
 

@@ -31,6 +31,7 @@ OPERATORS: tuple[str, ...] = tuple(_NAMES.split())
 """Operators by their code; later codes are those of `LATER`."""
 LATER: Mapping[int, str] = {203: "DILATE", 206: "STABLEHLO_COMPOSITE"}
 CUSTOM = OPERATORS.index("CUSTOM")
+"""Code of operators outside the schema, which have a name."""
 PLACEHOLDER = OPERATORS.index("PLACEHOLDER")
 """Code in the old field of one byte for a code that is larger."""
 
