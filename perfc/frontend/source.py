@@ -40,6 +40,7 @@ _DEEPEST_TEXT = 64
 # Text up to the next bracket, strings included: each byte is looked at once.
 _BRACKETS = re.compile(rb'(?:[^][(){}"]++|"(?:[^"\\]++|\\.)*+"?)*+([][(){}])?', re.DOTALL)
 _ALONE: tuple[str, ...] = ()
+"""Files of a model without external data."""
 
 
 def open_model(model: str | os.PathLike[str] | bytes, content: bytes | None = None) -> ProtoModel:
@@ -140,6 +141,7 @@ def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> P
         if total > MEMORY_BYTES:
             break
     else:
+        # all of it is in memory; a larger model goes to a temporary file below
         data = b"".join(blocks)
         if data.startswith(b"\x1f\x8b"):
             raise ModelError("compressed twice", hint="decompress it: gunzip FILE", where=where)
@@ -163,6 +165,7 @@ def _from_gzip(file: BinaryIO, path: str, where: str, *, text_suffix: bool) -> P
 def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
     """Yield the blocks of the decompressed bytes of all members of a gzip file."""
     read = total = 0
+    # 31: a window of 2^15 bytes (15), with the header of gzip (16)
     inflate = zlib.decompressobj(wbits=31)
     data = b""
     while True:
@@ -172,6 +175,7 @@ def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
             if not data:
                 break
         if inflate.eof:
+            # zeros may fill up a file behind a member; anything else is the next member
             data = data.lstrip(b"\0")
             inflate = zlib.decompressobj(wbits=31)
             continue
@@ -195,6 +199,7 @@ def _gunzip(file: BinaryIO, where: str) -> Iterator[bytes]:
 
 
 def _from_text(text: bytes, path: str, where: str) -> ProtoModel:
+    """Return the graph of ONNX text, parsed by onnx and read as its binary form."""
     if len(text) > LONGEST_TEXT_BYTES:
         what = f"ONNX text of more than {LONGEST_TEXT_BYTES >> 20} MiB"
         raise ModelError(what, hint="convert it to the binary form", where=where)
@@ -225,6 +230,7 @@ def is_deeper(text: bytes, most: int) -> bool:
 
 
 def _decode(window: ByteWindow, head: bytes, path: str) -> ProtoModel:
+    """Return the graph of a binary model, with the digest of what was read."""
     decoder = WireDecoder(window, MESSAGES)
     try:
         with paused_collector():

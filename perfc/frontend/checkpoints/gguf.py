@@ -98,6 +98,7 @@ def _scope(header: GgufHeader, name: str, where: str) -> KeyScope:
     """Return the names that expressions of a row may have."""
     nested: dict[str, Any] = {}
     for key, value in header.metadata.items():
+        # keys such as llama.attention.head_count become nested tables, without the architecture
         *outer, last = key.removeprefix(f"{name}.").split(".")[:8]
         inside = nested
         if key.startswith(f"{name}."):
@@ -109,6 +110,7 @@ def _scope(header: GgufHeader, name: str, where: str) -> KeyScope:
     table = next((t for t in header.tensors if t.name == "token_embd.weight"), None)
     names = {re.sub(r"^blk\.\d+\.", "", t.name) for t in header.tensors}
     heads = _part(nested, "attention", "head_count_kv")
+    # a list has the key heads of each layer, 0 for layers without attention
     per_layer = heads if isinstance(heads, list) and len(heads) <= MOST_LAYERS else []
     scope.bound = {
         "vocab": table.shape[1] if table is not None and len(table.shape) == 2 else None,
@@ -121,6 +123,7 @@ def _scope(header: GgufHeader, name: str, where: str) -> KeyScope:
 
 
 def _part(nested: Mapping[str, Any], outer: str, name: str) -> Any:
+    """Return a value of a nested table; None without it."""
     inner = nested.get(outer)
     return inner.get(name) if isinstance(inner, dict) else None
 

@@ -116,6 +116,7 @@ class _HeaderReader:
         self.bytes_read = self.data[: self.at]
 
     def _read(self) -> list[FileTensor]:
+        """Read magic number, version, metadata and tensors, in the order of the format."""
         if self.peek(4) != MAGIC:
             # the error of a format that is known says what to do
             recognise(self.data[:512], self.where, text_suffix=True)
@@ -139,9 +140,10 @@ class _HeaderReader:
         alignment = self.metadata.get("general.alignment", 32)
         if not isinstance(alignment, int) or not 1 <= alignment <= 1 << 20:
             raise self.wrong(f"an alignment of {str(alignment)[:20]}")
-        first = -(-self.at // alignment) * alignment
+        # data begin at the next multiple of the alignment
+        data_start = -(-self.at // alignment) * alignment
         for tensor, offset in every:
-            if first + offset + tensor.nbytes > self.size:
+            if data_start + offset + tensor.nbytes > self.size:
                 raise self.wrong(f"ends before the data of {tensor.name[:64]!a}", DOWNLOAD)
 
     def tensor(self) -> tuple[FileTensor, int]:
@@ -158,6 +160,7 @@ class _HeaderReader:
         elements = prod(shape)
         if elements > MOST_ELEMENTS:
             raise self.wrong(f"{name[:64]!a} has {elements} elements")
+        # blocks lie along the first axis, the contracted one
         if (shape[0] if shape else 1) % type_.elements:
             rows = f"rows of {shape[0] if shape else 1} elements, not blocks of {type_.elements}"
             raise self.wrong(f"{name[:64]!a} has {rows}")
@@ -191,7 +194,7 @@ class _HeaderReader:
         return [self.value(inner, depth + 1) for _ in range(count)]
 
     def skip_strings(self, count: int) -> None:
-        """Skip strings, such as those of a vocabulary."""
+        """Skip strings, such as those of a vocabulary: only their lengths are decoded."""
         at, length = self.at, struct.Struct("<Q").unpack_from
         for _ in range(count):
             if at + 8 > len(self.data):

@@ -56,6 +56,7 @@ def parsed(data: bytes, where: str) -> dict[str, Any]:
     if is_deeper(data, DEEPEST):
         raise ModelError(f"nested deeper than {DEEPEST}", where=where)
     try:
+        # NaN and Infinity, which JSON has not, stay text
         config = json.loads(data, parse_constant=str)
     except (ValueError, RecursionError) as error:
         raise ModelError(f"not JSON: {reason_of(error)}", where=where) from None

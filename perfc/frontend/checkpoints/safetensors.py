@@ -144,16 +144,17 @@ def _tensor(name: str, entry: Any, size: int, where: str) -> tuple[str, int]:
     what = f"the entry of {name[:64]!a}"
     if not isinstance(entry, dict):
         raise ModelError(f"{what} is no object", where=where)
-    kind, shape, at = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
+    kind, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
     if not isinstance(kind, str) or kind not in BITS:
         raise ModelError(f"{what} has the type {str(kind)[:32]!a}, which is not known", where=where)
-    if not _are_wholes(shape) or not _are_wholes(at) or len(at) != 2 or len(shape) > 16:
+    if not _are_wholes(shape) or not _are_wholes(offsets) or len(offsets) != 2 or len(shape) > 16:
         raise ModelError(f"{what} has no shape or no offsets", where=where)
     elements = prod(shape)
-    nbytes = at[1] - at[0]
+    nbytes = offsets[1] - offsets[0]
+    # types below a byte are rounded up
     if nbytes != -(-elements * BITS[kind] // 8):
         raise ModelError(f"{what} has {nbytes} bytes for {elements} of {kind}", where=where)
-    if at[1] > size:
+    if offsets[1] > size:
         raise ModelError(
             f"ends before the data of {name[:64]!a}", hint="download it again", where=where
         )

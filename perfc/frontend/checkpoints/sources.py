@@ -64,6 +64,7 @@ def read_source(source: str) -> ModelSource:
         return ModelSource(path, name, config, digest, stored)
     data = content_of(path)
     config = parsed(data, one_line(path))
+    # an id such as one of a quantized variant is a shipped configuration with other keys
     if os.path.dirname(path) == CONFIGS and (changes := published(source)[1]):
         config |= changes
         data += repr(changes).encode()
@@ -133,6 +134,7 @@ def nearest(name: str) -> tuple[str, ...]:
         return ()
     from difflib import get_close_matches
 
+    # at most three names, three quarters of whose letters agree
     return tuple(get_close_matches(plain, shipped(), 3, 0.75))
 
 

@@ -111,6 +111,7 @@ class WeightFile:
         if parts is None:
             return
         layer, residual, rest = parts.groups()
+        # a layer has several norms, by the number of the residual branch
         if layer is not None and rest.startswith(("norm.", "after.")):
             rest = f"{residual}.{rest}"
         before, scope = rest.rpartition(".")[0], "" if layer is None else f"blk.{layer}."
@@ -119,7 +120,8 @@ class WeightFile:
         for listed in self.table.get(stem, ()):
             plain = listed.removeprefix("?")
             full = scope + plain + ("" if plain.endswith((".weight", ".bias")) else suffix)
-            each = full if full in self.tensors else scope + plain
-            if each in self.tensors and not (is_found and listed.startswith("?")):
+            tensor_name = full if full in self.tensors else scope + plain
+            # a mark "?" is for tensors that count only if none listed before is in the file
+            if tensor_name in self.tensors and not (is_found and listed.startswith("?")):
                 is_found = True
-                yield each
+                yield tensor_name

@@ -32,12 +32,13 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
         MissingExtraError: the converter is not installed.
     """
     where = one_line(path)
+    # a SavedModel is a folder, of which this is the graph
     given = os.path.dirname(path) or "." if os.path.basename(path) == "saved_model.pb" else path
     with tempfile.TemporaryDirectory() as folder:
-        made, reply = Path(folder, "model.xml"), Path(folder, "reply.json")
+        document, reply = Path(folder, "model.xml"), Path(folder, "reply.json")
         answer = answer_of(
             "perfc.frontend.conversion.worker",
-            [os.path.abspath(given), source.name, str(made), str(reply)],
+            [os.path.abspath(given), source.name, str(document), str(reply)],
             reply,
             where=where,
             late=(f"not converted in {LONGEST_S} s", "convert it to ONNX yourself"),
@@ -52,6 +53,6 @@ def read_converted(path: str, source: Convertible) -> ProtoModel:
         if "error" in answer:
             hint = answer.get("hint") or "convert it to ONNX yourself"
             raise ModelError(answer["error"], hint=hint, where=where)
-        converted = read_openvino(str(made))
+        converted = read_openvino(str(document))
     converted.origin = replace(converted.origin, path=path)
     return converted

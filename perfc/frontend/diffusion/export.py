@@ -111,6 +111,7 @@ def written_by_torch(part: PipelinePart, inputs: tuple[Tensor, ...]) -> Any:
         given = tuple(example(tensor, batch) for tensor in inputs)
         dim = {0: torch.export.Dim(BATCH, min=1, max=MOST)}
         axes = tuple(dim if tensor.has_batch else None for tensor in inputs)
+        # one entry, as `Calling` takes all tensors in one parameter
         shapes = None if batch == 1 else (axes,)
         program = torch.export.export(called, given, dynamic_shapes=shapes)
         without_idle_squeezes(program)

@@ -61,6 +61,7 @@ def of_folder(folder: Path) -> DiffusionPipeline:
     pipeline: dict[str, Any] = {"pipeline": index.get("_class_name"), "parts": {}}
     for name in ROLES:
         entry = index.get(name)
+        # an entry is a library and a class; both are null for a part that is not used
         if not isinstance(entry, list) or len(entry) != 2 or not all(entry):
             continue
         config = loaded(str(folder / name / FILE))
@@ -98,6 +99,7 @@ def described(name: str, description: Mapping[str, Any]) -> DiffusionPipeline:
 
 
 def _parts(name: str, parts: Mapping[str, Any]) -> Iterator[PipelinePart]:
+    """Yield the networks of a description, without keys that begin with an underscore."""
     for key, role in ROLES.items():
         config = parts.get(key)
         if not isinstance(config, dict):

@@ -15,6 +15,7 @@ GENAI = "genai_config.json"
 MOST_BYTES = 1 << 20
 """Maximum bytes of a configuration."""
 CORE_ML = (".mlpackage", ".mlmodel", ".mlmodelc")
+"""Suffixes of Core ML models."""
 
 
 def reads(path: str, head: bytes) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 def reads(path: str, head: bytes) -> bool:
     """Return True for an XML document."""
+    # a byte order mark may come first
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"<?xml", b"<net"))
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 def reads(path: str, head: bytes) -> bool:
     """Return True for a zip archive."""
+    # magic numbers of a zip archive with and without entries
     return head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
 
 

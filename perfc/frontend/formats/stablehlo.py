@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from . import ReadOptions
 
 SUFFIXES = (".mlir", ".mlirbc", ".stablehlo", ".jax")
+"""Suffixes of programs as text, which has no magic number."""
 
 
 def reads(path: str, head: bytes) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 def reads(path: str, head: bytes) -> bool:
     """Return True for a FlatBuffer of TensorFlow Lite; old files have no mark."""
+    # the identifier of a FlatBuffer stands behind the offset of its root
     return head[4:8] == b"TFL3" or (bool(head) and path.lower().endswith(".tflite"))
 
 

@@ -94,8 +94,7 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
         inside = entry["internal_layer_id"]
         if entry in states:
             continue
-        # a parameter without an operand is the number of the iteration
-        if int(entry["external_port_id"]) < 0:
+        if int(entry["external_port_id"]) < 0:  # the number of the iteration
             _bind(scope, inside, heads[0])
         elif "axis" in entry:
             at = c.emit("Unsqueeze", heads[0], c.ints(0))
@@ -104,12 +103,9 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
         else:
             _bind(scope, inside, sliced[inside])
     lower(scope)
-    conditions = [e for e in outputs if e.get("purpose") == "execution_condition"]
-    # results of the body: the condition, the states, then the parts to be put together
+    holds = [e for e in outputs if e.get("purpose") == "execution_condition"]
     ends = [
-        _result(c, scope, conditions[0]["internal_layer_id"])
-        if conditions
-        else c.emit("Identity", heads[1])
+        _result(c, scope, holds[0]["internal_layer_id"]) if holds else c.emit("Identity", heads[1])
     ]
     ends += [_result(c, scope, back[e["internal_layer_id"]]) for e in states]
     parts = [e for e in outputs if "axis" in e and int(e["external_port_id"]) >= 0]
@@ -131,9 +127,8 @@ def _iterations(c: LayerCall, lower: Body) -> list[str]:
     for output in c.layer.outputs:
         if output.port in whole:
             value, axis = whole[output.port]
-            # ONNX stacks parts along a first axis, which is moved to its place
             order = [*range(1, axis + 1), 0, *range(axis + 1, output.meta.rank)]
-            is_moved = axis and output.meta.rank
+            is_moved = axis and output.meta.rank  # ONNX stacks parts along axis 0
             results.append(c.emit("Transpose", value, perm=tuple(order)) if is_moved else value)
         else:
             results.append(last[single[output.port]])

@@ -50,8 +50,8 @@ def _composite(c: RelaxCall) -> str:
         case "mod":
             return c.emit("Mod", x, c.value(1), fmod=1 if c.given.is_float else None)
         case "floor_divide":
-            made = c.emit("Div", x, c.value(1))
-            return c.emit("Floor", made) if c.given.is_float else made
+            quotient = c.emit("Div", x, c.value(1))
+            return c.emit("Floor", quotient) if c.given.is_float else quotient
         case "trunc":
             return c.emit("Mul", c.emit("Sign", x), c.emit("Floor", c.emit("Abs", x)))
         case "ewise_fma":
@@ -102,6 +102,7 @@ def _leaky(c: RelaxCall) -> str:
 )
 def _reshape(c: RelaxCall) -> list[str]:
     x = c.x
+    # nothing changes, as for most of these operators
     if c.result.sizes == c.given.sizes:
         return [x] * len(c.outputs)
     if c.operator == "reshape" and None in c.result.sizes:
@@ -156,11 +157,12 @@ def _full(c: RelaxCall) -> str:
 @lowers("tile", "repeat")
 def _tile(c: RelaxCall) -> str:
     if c.operator == "tile":
-        rank, given = c.given.rank, [int(r) for r in c.attribute("repeats")]
-        if len(given) > rank:
+        rank, repeats = c.given.rank, [int(r) for r in c.attribute("repeats")]
+        if len(repeats) > rank:
             raise ValueError("more repeats than axes")
-        return c.emit("Tile", c.x, c.ints(*[1] * (rank - len(given)), *given))
+        return c.emit("Tile", c.x, c.ints(*[1] * (rank - len(repeats)), *repeats))
     axis, sizes, count = c.axis(), list(c.given.sizes), int(c.attribute("repeats", 1))
+    # each element is repeated along a new axis behind its axis, which is then merged into it
     value = c.emit("Unsqueeze", c.x, c.ints(axis + 1))
     counts = [count if a == axis + 1 else 1 for a in range(len(sizes) + 1)]
     return c.reshaped(c.emit("Tile", value, c.ints(*counts)), c.result.sizes)
@@ -183,13 +185,14 @@ def _slice(c: RelaxCall) -> str:
         c.scope.document.plain(p) for at in (1, 2, 3, 4) if c.has(at) for p in _elements(c, at)
     ]
     count = len(columns[0])
+    # operands are axes, begins, ends and maybe steps, each a tuple of as many numbers
     rows = [literal[i * count : (i + 1) * count] for i in range(len(literal) // max(count, 1))]
-    made: list[str] = []
+    vectors: list[str] = []
     for row, sizes in zip(rows, columns, strict=False):
         is_known = all(isinstance(v, int) for v in row)
         values = [min(max(int(v), -FARTHEST), FARTHEST) for v in row] if is_known else []
-        made.append(c.ints(*values) if is_known else c.extents(sizes))
-    axes, starts, ends, *steps = made
+        vectors.append(c.ints(*values) if is_known else c.extents(sizes))
+    axes, starts, ends, *steps = vectors
     return c.emit("Slice", c.x, starts, ends, axes, *steps)
 
 
@@ -227,6 +230,7 @@ def _gather(c: RelaxCall) -> str:
 
 @lowers("one_hot")
 def _one_hot(c: RelaxCall) -> str:
+    # values elsewhere, then at the index
     ends = [c.emit("Unsqueeze", c.value(at, c.result.dtype), c.ints(0)) for at in (2, 1)]
     depth = c.ints(int(c.attribute("depth")))
     return c.emit(
@@ -236,6 +240,7 @@ def _one_hot(c: RelaxCall) -> str:
 
 @lowers("nn.pad")
 def _pad(c: RelaxCall) -> str:
+    # before and after each axis in turn
     widths = [int(w) for w in c.attribute("pad_width")]
     mode = {"reflect": "reflect", "edge": "edge"}.get(str(c.attribute("pad_mode")), "constant")
     value = c.scalar(float(c.attribute("pad_value", 0.0)), c.given.dtype)
@@ -286,9 +291,11 @@ def _reduce(c: RelaxCall) -> str:
     axes, value = c.axes("axis", meta.rank), c.x
     if c.operator in REDUCTIONS:
         return c.reduced(REDUCTIONS[c.operator], value, meta.dtype, axes, keepdims=keep)
-    off = c.emit("Sub", value, c.emit("ReduceMean", value, c.ints(*axes), keepdims=1))
-    made = c.emit("ReduceMean", c.emit("Mul", off, off), c.ints(*axes), keepdims=keep)
-    return c.emit("Sqrt", made) if c.operator == "std" else made
+    difference = c.emit("Sub", value, c.emit("ReduceMean", value, c.ints(*axes), keepdims=1))
+    variance = c.emit(
+        "ReduceMean", c.emit("Mul", difference, difference), c.ints(*axes), keepdims=keep
+    )
+    return c.emit("Sqrt", variance) if c.operator == "std" else variance
 
 
 @lowers("argmax", "argmin")

@@ -51,6 +51,7 @@ def translated(document: RelaxDocument) -> ProtoModel:
         LookupError, TypeError, ValueError, AttributeError: it does not follow the schema.
     """
     scope = RelaxScope(GraphBuilder(), document)
+    # a map is a list of keys and values in turn
     pairs = iter(document.listed(document.part(document.root, "functions")))
     scope.functions = {
         v: f for v, f in zip(pairs, pairs, strict=True) if document.kind(f) == "Function"
@@ -58,6 +59,7 @@ def translated(document: RelaxDocument) -> ProtoModel:
     if not scope.functions:
         raise ModelError("no function of Relax in it", hint="save the module before it is compiled")
     named = {document.name(v): f for v, f in scope.functions.items()}
+    # without a `main` the function with the most bindings is the model
     name = "main" if "main" in named else max(named, key=lambda n: len(bindings(scope, named[n])))
     scope.builder.graph.name = name
     declare_inputs(scope, named[name])
@@ -246,6 +248,7 @@ def kernel_of(document: RelaxDocument, arguments: list[int]) -> tuple[str, list[
     )
     if rest and document.kind(rest[0]) == "Tuple":
         rest = document.listed(document.part(rest[0], "fields"))
+    # TVM numbers further kernels of one name: add, add1, add2
     plain = re.sub(r"\d+$", "", name)
     return (plain if plain in OF_KERNELS else f"kernel.{name}"), rest
 
@@ -257,8 +260,8 @@ def lowered_call(call: RelaxCall) -> list[str]:
     lowering = LOWERINGS.find(call.operator)
     if lowering is not None:
         with call.attempt(scope.values):
-            made = lowering(call)
-            results = [made] if isinstance(made, str) else list(made)
+            values = lowering(call)
+            results = [values] if isinstance(values, str) else list(values)
             if len(results) < len(call.outputs):
                 raise ValueError("fewer results than the call has")
             return settled(call, start, results)

@@ -158,6 +158,7 @@ class HloCall(OperandEmitter):
         smalls = [scope.small.get(self.inputs[at]) for at in listed]
         sizes = None
         if all(s is not None for s in smalls):
+            # scalars have no extents, so that they agree with any
             shapes = {s[1] for s in smalls if s is not None if s[1]} or {()}
             if len(shapes) == 1:
                 sizes = next(iter(shapes))
@@ -177,6 +178,7 @@ class HloCall(OperandEmitter):
             return
         sizes = tuple(meta.sizes[a] for a in FIRST) if first else meta.sizes
         name = builder.fresh(self.name)
+        # only the last node is new: its result gets name and type
         (value,) = builder.settle(
             len(builder.graph.node) - 1, [value], [name], [Meta(meta.dtype, sizes)]
         )

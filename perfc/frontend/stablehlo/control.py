@@ -55,6 +55,7 @@ def _while(lower: Lower, c: HloCall) -> None:
     ends = body["ops"][-1]["in"]
     moving = [at for at, pair in enumerate(zip(formals, ends, strict=True)) if pair[0] != pair[1]]
     bound(scope, condition, c.inputs)
+    # the condition is lowered twice: before the loop, and at the end of its body as ONNX has it
     (begins,) = plain(c, lower(condition))
     initial = plain(c, [c.inputs[at] for at in moving])
     with inner(c, "body") as graph:
@@ -67,12 +68,12 @@ def _while(lower: Lower, c: HloCall) -> None:
         results = lower(body)
         bound(scope, condition, results)
         returned(c, graph, [*lower(condition), *(results[at] for at in moving)])
-    made = dict(
+    values = dict(
         zip(moving, c.several("Loop", ("", begins, *initial), len(moving), body=graph), strict=True)
     )
     for at, (number, text) in enumerate(c.op["out"]):
-        if at in made:
-            c.bind(made[at], at)
+        if at in values:
+            c.bind(values[at], at)
         else:
             scope.alias(number, c.inputs[at], meta_of_type(text))
 
@@ -93,6 +94,7 @@ def _case(lower: Lower, c: HloCall) -> None:
 def _chosen(
     lower: Lower, c: HloCall, conditions: Sequence[str], regions: Sequence[Mapping[str, Any]]
 ) -> list[str]:
+    """Return the results of the first region whose condition holds, else of the last one."""
     with inner(c, "then") as first:
         returned(c, first, lower(regions[0]))
     with inner(c, "else") as other:

@@ -81,6 +81,7 @@ def with_scopes(candidates: Sequence[Any]) -> None:
     parts = [(m, *each) for m in modules for each in nnx.iter_modules(m)]
     scope = import_module("jax").named_scope
     paths = {id(part): (type(root).__name__, *path) for root, path, part in parts}
+    # paths of the modules that are being called; names of a scope are relative to the last
     outer: list[tuple[Any, ...]] = [()]
 
     def scoped(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -151,6 +152,7 @@ def program(
     export: Any = import_module("jax.export")
     flat, tree = jax.tree_util.tree_flatten_with_path((args, named))
     names = [name_of(path, function) for path, _ in flat]
+    # parameters: leaves of the first argument, if it is a tree and not the only argument
     is_stored = [
         len(path) > 2 and path[:2] == flat[0][0][:2] and path[:2] != flat[-1][0][:2]
         for path, _ in flat
@@ -165,6 +167,7 @@ def program(
 
     # constants of a program would be written with their elements
     closed = jax.make_jaxpr(flattened)(*shapes)
+    # whole numbers and scalars stay in the program: they may be indices or extents
     is_large = [c.ndim > 0 and c.dtype.kind not in "iub" for c in closed.consts]
     large = [
         jax.ShapeDtypeStruct(c.shape, c.dtype)
@@ -179,11 +182,13 @@ def program(
         ]
         return jax.core.eval_jaxpr(closed.jaxpr, consts, *leaves)
 
-    made = export.export(jax.jit(run))(large, *shapes)
+    exported_program = export.export(jax.jit(run))(large, *shapes)
     labels = [f"{STORED}.{i}" for i in range(len(large))]
     labels += [f"{STORED}.{n}" if s else n for n, s in zip(names, is_stored, strict=True)]
-    operations = functions(made.mlir_module().encode())
-    for at, argument in zip(made.module_kept_var_idx, operations["main"]["args"], strict=True):
+    operations = functions(exported_program.mlir_module().encode())
+    for at, argument in zip(
+        exported_program.module_kept_var_idx, operations["main"]["args"], strict=True
+    ):
         argument[2] = f'loc("{labels[at]}")'
     return {"functions": operations, "batch": batch}
 

@@ -23,6 +23,8 @@ ELEMENTWISE: Mapping[str, str] = _TABLE["elementwise"]
 LOGICAL: Mapping[str, tuple[str, str]] = _TABLE["logical"]
 COMPARISONS: Mapping[str, str] = _TABLE["comparisons"]
 REDUCTIONS: Mapping[str, str] = _TABLE["reductions"]
+"""Operators of ONNX by operation, of `COMPARISONS` by direction; `LOGICAL` has one for truth values
+and one for whole numbers."""
 
 
 def _elementwise(operator: str, c: HloCall) -> None:
@@ -86,10 +88,11 @@ def _constant(c: HloCall) -> None:
     number = c.op["out"][0][0]
     c.scope.metas[number] = meta
     if isinstance(values, list) and values and len(set(map(repr, values))) == 1:
-        one = c.scalar(values[0], meta.dtype)
-        c.scope.small[number] = one, ()
+        # equal elements are a scalar that is not broadcast yet
+        scalar = c.scalar(values[0], meta.dtype)
+        c.scope.small[number] = scalar, ()
         if not meta.sizes:
-            c.scope.plain[number] = one
+            c.scope.plain[number] = scalar
         return
     name = c.scope.plain[number] = builder.fresh("constant")
     payload = packed(values, meta.dtype) if isinstance(values, list) else None
@@ -181,6 +184,7 @@ def _iota(c: HloCall) -> None:
     length = meta.sizes[axis]
     if not isinstance(length, int):
         raise ValueError("an unknown extent")
+    # elements are not needed: a stored vector stands for 0, 1, 2, …
     name = c.builder.filled((length,), meta.dtype)
     small = [length if a == axis else 1 for a in range(meta.rank)]
     c.bind(c.emit("Reshape", name, c.ints(*small)), small=small)
@@ -211,6 +215,7 @@ def _reduce_window(c: HloCall) -> None:
     strides = c.attribute("window_strides", [1] * rank)
     padding = c.attribute("padding", [0] * 2 * rank)
     operation = c.op["regions"][0]["ops"][0]["name"].partition(".")[2]
+    # ONNX has no sum over windows: an average has the same additions
     operator = {"add": "AveragePool", "maximum": "MaxPool"}[operation]
     first = rank == 4 and window[0] == window[3] == 1
     if not first and (rank < 3 or window[0] != 1 or window[1] != 1):
@@ -230,6 +235,7 @@ def _reduce_window(c: HloCall) -> None:
 
 @lowers("convolution", "dynamic_conv")
 def _convolution(c: HloCall) -> None:
+    # text as in [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], digits for spatial axes
     layouts = [t.split(", ") for t in re.findall(r"\[([^\]]*)\]", c.attribute("dimension_numbers"))]
     space = [str(i) for i in range(len(layouts[0]) - 2)]
     orders = [
@@ -277,6 +283,7 @@ def _dot(c: HloCall) -> None:
     ]
     if batches[0] == batches[1] == [*range(len(batches[0]))] and len(sums[0]) == 1:
         count = len(batches[0])
+        # a product of matrices, where ONNX has the contracted axis: last, and next to last
         is_row = sums[0][0] == ranks[0] - 1 and (not count or ranks[0] == count + 2)
         if is_row and ranks[1] == count + 2 and ranks[0] > 1:
             right = c.value(1)
@@ -285,6 +292,7 @@ def _dot(c: HloCall) -> None:
                 right = c.emit("Transpose", right, perm=order)
             c.bind(c.emit("MatMul", c.x, right))
             return
+    # other contractions: a letter per pair of axes and per free axis
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     sides: list[list[str]] = [[""] * ranks[0], [""] * ranks[1]]
     for left, right_axis in chain(zip(*batches, strict=True), zip(*sums, strict=True)):
@@ -309,6 +317,7 @@ def _gather(c: HloCall) -> None:
     is_rows = listed.get("collapsed_slice_dims") == [axis] and all(
         s == size for a, (s, size) in enumerate(zip(slices, sizes, strict=True)) if a != axis
     )
+    # whole rows along the first axis, one per index
     if not is_rows or axis or slices[0] != 1:
         raise ValueError("no rows of a table")
     indices = c.meta(1)

@@ -170,22 +170,22 @@ def lower_operation(
     """Lower one operation; one without a lowering becomes an unknown operator."""
     for number, text in op["out"]:
         scope.alias(number, None, meta_of_type(text))
-    made = HloCall(scope, path, path, op)
-    made.frames = frames
+    call = HloCall(scope, path, path, op)
+    call.frames = frames
     domain, _, name = op["name"].partition(".")
     lowering = LOWERINGS.find(name) if domain in ("stablehlo", "chlo") else None
     if op["name"] in FLOWS:
         lower = partial(lower_block, scope, prefix=path, depth=depth + 1, calls=frames)
         lowering = partial(FLOWS[op["name"]], lower)
     if lowering is not None:
-        with made.attempt(scope.plain, scope.first, scope.small):
-            lowering(made)
+        with call.attempt(scope.plain, scope.first, scope.small):
+            lowering(call)
             return
     target = op["attrs"].get("call_target_name") if name == "custom_call" else None
-    operands = [made.value(at) for at in range(len(op["in"]))]
-    results = made.several(str(target or name), operands, len(op["out"]), domain=domain)
+    operands = [call.value(at) for at in range(len(op["in"]))]
+    results = call.several(str(target or name), operands, len(op["out"]), domain=domain)
     for at, value in enumerate(results):
-        made.bind(value, at)
+        call.bind(value, at)
 
 
 def path_of(place: str, prefix: str, name: str) -> str:

@@ -43,6 +43,7 @@ def functions(data: bytes) -> dict[str, Any]:
     ir: Any = importlib.import_module("jaxlib.mlir.ir")
     dialect: Any = importlib.import_module("jaxlib.mlir.dialects.stablehlo")
     mlir: Any = importlib.import_module("jax._src.interpreters.mlir")
+    # bytecode of MLIR has a magic number; text has no zero bytes, exports of JAX have
     is_text = not data.startswith(b"ML\xefR") and b"\0" not in data[:4096]
     if not is_text and not data.startswith(b"ML\xefR"):
         export: Any = importlib.import_module("jax.export")

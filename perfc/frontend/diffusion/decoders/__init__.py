@@ -49,6 +49,7 @@ def latent_of(pipeline: DiffusionPipeline, picture: Picture) -> Latent:
             raise ParseError(
                 f"a {name} of {size} pixels", where="--size", hint=f"multiples of {edge}, as {near}"
             )
+    # the first frame has a latent frame alone, then every `time` frames have one
     frames = 1 + math.ceil((picture.frames - 1) / time)
     key = "latent_channels" if "latent_channels" in decoder.config else "z_dim"
     channels = decoder.number(key)

@@ -7,7 +7,7 @@ from . import Denoiser
 
 
 class StableDiffusion3(Denoiser):
-    """The prompt's encoders are said as one sequence and one pooled vector."""
+    """The encoders of the prompt give one sequence and one pooled vector."""
 
     classes = ("SD3Transformer2DModel",)
 
