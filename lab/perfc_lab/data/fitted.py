@@ -1,4 +1,4 @@
-"""All fitted constants of perfc, and files of fitted records."""
+"""List the fitted constants of perfc's TOML files, and write fitted records as such files."""
 
 from __future__ import annotations
 

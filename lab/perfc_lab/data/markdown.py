@@ -1,4 +1,7 @@
-"""Reads tables of Markdown pages, whatever they hold."""
+"""Read the tables of a Markdown page as texts, with the headings above each.
+
+`pages` and `sources.trtllm` say what a table means.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ FENCE = ("```", "~~~")
 RULE = re.compile(r"[\s|:-]+")
 """Line between the names of columns and the rows."""
 MARKED = re.compile(r"[][<>*`\t]|\s\s")
+"""Signs of a cell that needs cleaning: most cells have none, and are returned at once."""
 MARKS = (
     (re.compile(r"\[([^][]*)\]\([^()]*\)"), r"\1"),
     (re.compile(r"(?<=_)<br ?/?>"), ""),
@@ -66,7 +70,7 @@ def tables_of(text: str) -> Iterator[MarkdownTable]:
     headings: list[tuple[int, str]] = []
     before, lead, lines, is_code = "", "", list[str](), False
     for line in (*(x.strip() for x in text.splitlines()), ""):
-        is_code ^= line.startswith(FENCE)
+        is_code ^= line.startswith(FENCE)  # a fence opens and closes
         if lines and "|" in line:
             lines.append(line)
             continue
@@ -89,6 +93,7 @@ def as_table(headings: tuple[str, ...], lead: str, lines: list[str]) -> Markdown
     """Return the table of its lines without the rule."""
     head, *rows = (tuple(cells_of(line)) for line in lines)
     names = filled(head)
+    # a first row without a label and without any digit is a second line of names
     if rows and not rows[0][0] and not any(c.isdecimal() for c in rows[0]):
         second = filled(rows.pop(0))
         names = [f"{a} {b}".strip() for a, b in zip(names, second, strict=False)]

@@ -1,4 +1,8 @@
-"""Whole models and training runs in tables of Markdown pages, described by TOML files."""
+"""Read measured models and training runs from Markdown pages, each described by a TOML file.
+
+A description has patterns of headings, columns and cells, whose named groups become fields of a
+row; `page_sources` yields a source for each file of ``sources/pages``.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +33,7 @@ _DATA = data_next_to(__file__)
 COLUMNS: tuple[str, ...] = (*_DATA["columns"],)
 """Columns of `whole_models` that pages have something for."""
 WHOLE: tuple[str, ...] = (*_DATA["whole"],)
+"""Columns of whole numbers of a training run: GPUs, batches, lengths and degrees of parallelism."""
 RUN_COLUMNS: tuple[str, ...] = (*_DATA["run_columns"],)
 """Columns of `llm_train_throughput` that pages have something for."""
 GPU = re.compile(r"(?:NVIDIA |Tesla |Jetson |AGX )*(Xavier NX|\w+)")
@@ -77,6 +82,7 @@ class PageForm:
         Raises:
             FetchError: a cell without a number, or a row of another length.
         """
+        # nearest first, so that a pattern matches the innermost heading that has it
         texts = (table.lead, *table.headings[::-1], facts["file"])
         above = [next((m for t in texts if (m := p.search(t))), None) for p in self.under]
         columns = {i: m for i, name in enumerate(table.head) if (m := self.times.fullmatch(name))}
@@ -96,7 +102,7 @@ class PageForm:
                 if (match := cell.fullmatch(row[i])) is None:
                     break
                 fields |= groups(match)
-            else:
+            else:  # every label matched
                 times = [
                     (self.named({**fields, **groups(column), **parsed}), number_of(time, path))
                     for i, column in columns.items()
@@ -118,10 +124,11 @@ class PageForm:
 
     def named(self, fields: Fields) -> Fields:
         """Return fields in the words of the table."""
-        known = {**self.fields, **fields}
-        blank = defaultdict(str, known)
-        known = {k: v if k in fields else v.format_map(blank).strip() for k, v in known.items()}
-        return {k: self.values.get(k, {}).get(v, v) for k, v in known.items()}
+        merged = {**self.fields, **fields}
+        blank = defaultdict(str, merged)
+        # only texts of the description are templates: a page may have braces of its kind
+        merged = {k: v if k in fields else v.format_map(blank).strip() for k, v in merged.items()}
+        return {k: self.values.get(k, {}).get(v, v) for k, v in merged.items()}
 
 
 def located(labels: Labels, head: tuple[str, ...]) -> Iterator[tuple[int, re.Pattern[str]]]:
@@ -183,7 +190,7 @@ class PageSource(PublicSource):
                     yield self.row(fields, time, form.rate, path)
 
     def row(self, fields: Fields, time: float, rate: bool, path: Path) -> tuple[object, ...]:
-        """Return a row of the table."""
+        """Return a row of the table, in the order of `COLUMNS`."""
         for name in ("model", "device", "runtime", "precision"):
             if not fields.get(name):
                 raise FetchError(f"no {name} of a time", where=str(path), hint="another commit?")
@@ -202,7 +209,7 @@ class PageSource(PublicSource):
             self.name,
             fields["device"],
             gpu_of(fields["device"]),
-            1,
+            1,  # GPUs
             fields["runtime"],
             fields.get("runtime_version", ""),
             fields["precision"].lower(),
@@ -214,7 +221,7 @@ class PageSource(PublicSource):
             batch * 1e3 / time if rate else time,
             percentile,
             fields.get("measure", "model"),
-            False,
+            False,  # copies of inputs and outputs are not in the time
             "A" if is_plain else "C",
             fields["file"],
             graph,
@@ -239,14 +246,19 @@ class RunPageSource(PageSource):
 
     def row(self, fields: Fields, time: float, rate: bool, path: Path) -> tuple[object, ...]:
         """Return a row of the table; numbers that a page leaves open are absent."""
-        known = {name: value for name, value in fields.items() if name not in WHOLE or value != "0"}
+        known_fields = {
+            name: value for name, value in fields.items() if name not in WHOLE or value != "0"
+        }
         for name in ("model", "system", "gpus", "gbs", "mbs", "seq"):
-            if not known.get(name):
+            if not known_fields.get(name):
                 raise FetchError(f"no {name} of a run", where=str(path), hint="another commit?")
-        numbers = (count(known, name, path) if name in known else None for name in WHOLE)
-        words = (known.get(name, "") for name in RUN_COLUMNS[1 : -len(WHOLE) - 2])
+        numbers = (
+            count(known_fields, name, path) if name in known_fields else None for name in WHOLE
+        )
+        # `RUN_COLUMNS` are the source, texts, whole numbers, the rate and the techniques
+        texts = (known_fields.get(name, "") for name in RUN_COLUMNS[1 : -len(WHOLE) - 2])
         title = self.name.replace("_", "-")
-        return (title, *words, *numbers, time, known.get("techniques", ""))
+        return (title, *texts, *numbers, time, known_fields.get("techniques", ""))
 
 
 def count(fields: Fields, name: str, path: Path) -> int:
@@ -256,6 +268,7 @@ def count(fields: Fields, name: str, path: Path) -> int:
         FetchError: it is none, or out of range.
     """
     value = fields.get(name, "")
+    # the length is looked at first: converting a very long text takes long
     if not (value.isdecimal() and len(value) < 8 and 0 < int(value) <= LARGEST_COUNT):
         raise FetchError(f"{value[:40]!r} is no {name}", where=str(path))
     return int(value)

@@ -47,7 +47,9 @@ LITERALS = {
     "SHORT_BINBYTES",
     "BINBYTES8",
 }
+"""Instructions that push their argument."""
 NOTHING = {"PROTO", "FRAME", "STOP"}
+"""Instructions that change no value."""
 PUTS = {"PUT", "BINPUT", "LONG_BINPUT"}
 GETS = {"GET", "BINGET", "LONG_BINGET"}
 
@@ -79,7 +81,7 @@ class Storage:
 
 
 class PickleMachine:
-    """The stack of a pickle."""
+    """Interpreter of a pickle: its stack, the stacks below marks, its memo and its storages."""
 
     def __init__(self) -> None:
         self.stack: list[object] = []

@@ -92,6 +92,7 @@ def from_archive(content: bytes, most_bytes: int) -> tuple[object, dict[str, byt
 def from_pickles(content: bytes) -> tuple[object, dict[str, bytes]]:
     """Read value and storages of the older container: five pickles, then storages in order."""
     stream = io.BytesIO(content)
+    # magic number, protocol version, byte order, the value, keys of its storages
     if PickleMachine().run(stream) != MAGIC:
         raise ValueError("another kind of file")
     PickleMachine().run(stream)
@@ -168,7 +169,7 @@ class Resolver:
             raise TypeError("a tensor without storage")
         flat = array_of(self.storages[storage.key], storage.dtype)
         start, extents, steps = int(str(offset)), integers(size), integers(stride)
-        # as_strided checks no bounds, so that the file could read other memory
+        # as_strided checks no bounds: without this a file could read memory beyond its storage
         last = start + sum((n - 1) * s for n, s in zip(extents, steps, strict=True))
         count = math.prod(extents)
         if count == 0:

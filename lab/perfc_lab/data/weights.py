@@ -1,4 +1,7 @@
-"""Writes weights of a predictor: a readable card and arrays, each in one step."""
+"""Write the weights of a predictor: a readable card in JSON and arrays in ``.npz``.
+
+Each file is written in one step; the card comes last, so that it always has its arrays.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,7 @@ def save(artefact: Artefact, folder: Path, *, overwrite: bool = False) -> Path:
         forest: Forest = getattr(artefact, name)
         arrays |= {f"{name}_{key}": value for key, value in forest.arrays().items()}
     if artefact.cells is not None:
+        # the first field, the names of parameters, follows from the class
         arrays |= dict(zip(CELL_ARRAYS, astuple(artefact.cells)[1:], strict=True))
     arrays |= {f"more_{name}": value for name, value in artefact.more.items()}
     content = packed(arrays)
@@ -129,6 +133,7 @@ def _calibration(calibration: Calibration) -> dict[str, object]:
 
 
 def _value(value: object, indent: str = "") -> str:
+    """Return a value as JSON: mappings over lines, lists on one line, floats with nine digits."""
     match value:
         case Mapping() if value:
             inner = f"{indent}  "
@@ -150,9 +155,10 @@ def implementations(blocks: Iterable[Rows]) -> tuple[Implementation, ...]:
     distinct: set[Implementation] = set()
     for block in blocks:
         kind = class_of(block.class_name)
-        at = len(kind.by_framework)
+        count = len(kind.by_framework)
+        # a row of `choices_of` has the framework's choices first, then what they depend on
         for values in np.unique(choices_of(kind, complete(kind, block.columns)), axis=0).tolist():
-            choices, reasons = tuple(values[:at]), tuple(values[at:])
+            choices, reasons = tuple(values[:count]), tuple(values[count:])
             distinct.add(
                 Implementation(
                     block.target, block.dtype, block.protocol, block.framework, choices, reasons

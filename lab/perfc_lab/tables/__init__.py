@@ -1,4 +1,7 @@
-"""Sources of measured rows: one file each, discovered by import."""
+"""Read published tables as rows of kernel classes: a source each, discovered by import.
+
+`perfc data fetch` writes the tables; the experiments of `training` and the fits read them here.
+"""
 
 from __future__ import annotations
 
@@ -122,9 +125,9 @@ def with_columns(path: Path, names: Sequence[str]) -> pd.DataFrame:
         MissingExtraError: pandas or pyarrow is not installed.
     """
     frame = read_parquet(path)
-    lacking = [name for name in names if name not in frame.columns]
-    if lacking:
-        raise DataError(f"no column {lacking[0]!r}", where=str(path))
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise DataError(f"no column {missing[0]!r}", where=str(path))
     return frame
 
 

@@ -96,33 +96,34 @@ def holds_all(frame: pd.DataFrame) -> pd.Series[bool]:
 
 def columns(file: str, block: pd.DataFrame, framework: str, sheet: Sheet) -> dict[str, Array]:
     """Return the shape parameters of a block, under their names here."""
-    given = partial(numbers, block)
+    numbers_of = partial(numbers, block)
     result = {
-        name: given(column) for name, column in (("batch", "batch_size"), ("heads", "num_heads"))
+        name: numbers_of(column)
+        for name, column in (("batch", "batch_size"), ("heads", "num_heads"))
     }
-    result["head_dim"] = given("head_dim")
+    result["head_dim"] = numbers_of("head_dim")
     sources = block["kernel_source"].astype(str)
-    result["kernel"] = np.array([float(kernel_of(one, sheet)) for one in sources])
+    result["kernel"] = np.array([float(kernel_of(source, sheet)) for source in sources])
     if file == ENCODER:
-        nothing = np.zeros(len(block))
+        zeros = np.zeros(len(block))
         return result | {
-            "query_len": given("input_len"),
-            "kv_len": given("input_len"),
+            "query_len": numbers_of("input_len"),
+            "kv_len": numbers_of("input_len"),
             "kv_heads": result["heads"],
-            "causal": nothing,
+            "causal": zeros,
         }
     owner, heads_of, values = NARROW_VALUES
     result |= {
-        "kv_heads": given("num_key_value_heads"),
-        "window": given("window_size"),
+        "kv_heads": numbers_of("num_key_value_heads"),
+        "window": numbers_of("window_size"),
         "cache_bits": block["kv_cache_dtype"].astype(str).map(bits_of).to_numpy(np.float64),
         "value_dim": np.where((result["head_dim"] == heads_of) & (framework == owner), values, 0.0),
     }
     if file == GENERATION:
-        return result | {"cached_len": given("kv_step")}
+        return result | {"cached_len": numbers_of("kv_step")}
     return result | {
-        "query_len": given("input_len"),
-        "kv_len": given("input_len") + given("kv_step"),
+        "query_len": numbers_of("input_len"),
+        "kv_len": numbers_of("input_len") + numbers_of("kv_step"),
     }
 
 
@@ -133,6 +134,7 @@ def kernel_of(name: str, sheet: Sheet) -> AttentionKernel:
         return known
     if "flash_att" not in name:
         return AttentionKernel.UNKNOWN
+    # major compute capability; 0 where the machine is not NVIDIA's
     match int(sheet.generation):
         case 0:
             return AttentionKernel.ONE_API

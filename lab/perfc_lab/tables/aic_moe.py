@@ -90,20 +90,22 @@ class AicMoe(TableSource):
 
 def columns(block: pd.DataFrame, sheet: Sheet, constants: Mapping[str, float]) -> dict[str, Array]:
     """Return the shape parameters of a block under perfc's names, and those of its type."""
-    given = partial(numbers, block)
-    hidden, inner = given("hidden_size"), given("inter_size")
+    numbers_of = partial(numbers, block)
+    hidden, inner = numbers_of("hidden_size"), numbers_of("inter_size")
     has_blocks = bool(constants.get("scale_block"))
     is_ungated = [(int(h), int(i)) in UNGATED for h, i in zip(hidden, inner, strict=True)]
-    drawn = block["distribution"].astype(str)
-    skew = drawn.where(drawn.str.startswith(POWER_LAW), f"{POWER_LAW}0").str.removeprefix(POWER_LAW)
+    draw = block["distribution"].astype(str)
+    # exponent of the power law that experts were drawn by; 0 for an even draw
+    skew = draw.where(draw.str.startswith(POWER_LAW), f"{POWER_LAW}0").str.removeprefix(POWER_LAW)
     sources = block["kernel_source"].astype(str)
     return {
-        "tokens": given("num_tokens"),
+        "tokens": numbers_of("num_tokens"),
         "hidden": hidden,
-        "inner": inner / given("moe_tp_size"),
-        "chosen": given("topk"),
-        "experts": given("num_experts"),
-        "ranks": given("moe_ep_size"),
+        "inner": inner / numbers_of("moe_tp_size"),
+        "chosen": numbers_of("topk"),
+        "experts": numbers_of("num_experts"),
+        "ranks": numbers_of("moe_ep_size"),
+        # gate, up and down; without a gate there are two
         "matrices": np.where(is_ungated, 2.0, 3.0),
         "skew": skew.to_numpy(np.float64),
         "kernel": sources.map(

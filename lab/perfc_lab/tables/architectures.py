@@ -69,10 +69,11 @@ def within_families(models: Iterable[str], seed: int) -> dict[str, DatasetPart]:
     for names in members.values():
         draw.shuffle(names)
         tested = round(0.3 * len(names))
+        # a seventh of the rest: a tenth of all
         validated = tested + round((len(names) - tested) / 7)
         for i, name in enumerate(names):
-            known = DatasetPart.TEST if i < tested else DatasetPart.VALIDATION
-            parts[name] = known if i < validated else DatasetPart.TRAIN
+            held_out_part = DatasetPart.TEST if i < tested else DatasetPart.VALIDATION
+            parts[name] = held_out_part if i < validated else DatasetPart.TRAIN
     return parts
 
 
@@ -99,6 +100,7 @@ def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]
     random.Random(0).shuffle(names)
     filled = [0] * FAMILY_PARTS
     part: dict[str, DatasetPart] = {}
+    # the largest family first, each into the part with the fewest architectures so far
     for name in sorted(names, key=lambda n: -len(members[n])):
         least = filled.index(min(filled))
         filled[least] += len(members[name])
@@ -109,6 +111,11 @@ def families_in_turn(models: Iterable[str], turn: int) -> dict[str, DatasetPart]
 
 
 def _cut(group_of: Mapping[str, str], seed: int) -> dict[str, DatasetPart]:
+    """Return the part of each model; groups stay whole and come in random order.
+
+    They fill the test, then the validation, up to `VALIDATION_SHARE` of the models; the rest is
+    trained on.
+    """
     members: dict[str, list[str]] = {}
     for model in sorted(group_of):
         members.setdefault(group_of[model], []).append(model)

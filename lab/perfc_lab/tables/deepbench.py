@@ -107,7 +107,7 @@ def products(frame: pd.DataFrame, targets: Mapping[str, str]) -> Iterator[Rows]:
         target, dtype = targets.get(str(device)), DTYPES.get(str(precision))
         if target is None or dtype not in ("f32", "f16"):
             continue
-        extents = {"m": "n", "n": "m", "k": "k"}
+        extents = {"m": "n", "n": "m", "k": "k"}  # ours by theirs
         columns = {ours: block[theirs].to_numpy(float) for ours, theirs in extents.items()}
         if dtype == "f32":
             columns["transposed"] = turned(block["a_transpose"])

@@ -1,4 +1,7 @@
-"""Operators of `operators.csv.gz` and `laws.csv.gz` of `datasets/h200` as models of one node."""
+"""Read the operators that were measured on an H200 as models of one node, with their times.
+
+Files are those of `datasets/h200`; fits of laws of kernels compare perfc's estimates with them.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ LAWS = FILE.with_name("laws.csv.gz")
 """Operators with the kernels of one call."""
 _DATA = data_next_to(__file__)
 NAMES, EXTENTS, KINDS = _DATA["names"], _DATA["extents"], _DATA["kinds"]
+"""Operators by their name in the files, and extents and kinds of `LAWS` in terms of `FILE`."""
 csv.field_size_limit(1 << 30)  # hundreds of kernels of one call
 
 
@@ -81,10 +85,12 @@ def rows(path: Path = FILE) -> Iterator[OperatorRow]:
 
 
 def _recorded(row: Mapping[str, str]) -> Iterator[OperatorRow]:
+    """Yield the operator of a row of `LAWS`, with its parameters as in `FILE`."""
     p = {"d": 1, "tb": 0, "op": "", "kind": "", **json.loads(row["parameters"])}
     p |= {new: p[old] for new, old in EXTENTS.items() if old in p and new not in p}
     p |= {"n": p.get("n", p.get("elements")), "p": p.get("k", 0) // 2, "op": p["kind"]}
     p |= {"hkv": p.get("h", 0) // p.get("g", 1), **KINDS.get(p["kind"], {})}
+    # a mask says what is seen, and a single query sees all keys
     if p.get("mask") or p.get("q") == 1:
         p["causal"] = 0
     module = module_of(p.get("family", row["family"]), p, type_of(row["type"]))
@@ -115,10 +121,10 @@ def halves(path: Path = FILE) -> tuple[list[OperatorRow], list[OperatorRow]]:
 
 def module_of(family: str, p: Mapping[str, Any], dtype: DType) -> Module | None:
     """Return the operator as a model; None for a family of several operators or of gradients."""
-    made = _made(family, p, dtype)
-    if made is None:
+    operator_and_operands = _made(family, p, dtype)
+    if operator_and_operands is None:
         return None
-    op, *operands = made
+    op, *operands = operator_and_operands
     inputs = tuple(operands)
     given = tuple(v for v in inputs if v.known is None)
     nodes: tuple[Node, ...] = ()
@@ -133,6 +139,15 @@ def module_of(family: str, p: Mapping[str, Any], dtype: DType) -> Module | None:
 
 
 def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | None:
+    """Return an operator and its operands, or None for a family that is none.
+
+    Args:
+        family: kind of operator in a file.
+        p: its extents: ``b`` batch, ``c`` channels, ``h`` and ``w``, ``k`` window or depth, ``g``
+            groups, ``d`` dilation or width of a head.
+        dtype: type of the elements.
+    """
+
     def t(*shape: int, of: DType = dtype, name: str = "") -> Value:
         return Value(name or f"x{len(shape)}_{'_'.join(map(str, shape))}", TensorType(of, shape))
 
@@ -180,6 +195,7 @@ def _made(family: str, p: Mapping[str, Any], dtype: DType) -> tuple[Any, ...] | 
 
 
 def _streamed(family: str, p: Mapping[str, Any], dtype: DType, t: Any) -> tuple[Any, ...] | None:
+    """Return operator and operands of families that stream tensors; ``t`` makes a tensor."""
     match family:
         case "unary" | "pointwise":
             return operator(NAMES.get(p["op"], p["op"]))(), t(p["n"])

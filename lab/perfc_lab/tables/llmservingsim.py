@@ -26,6 +26,7 @@ HEAD_DIM = 128.0
 TARGETS = {"A6000": "rtx-a6000"}
 """Devices whose names are no target's."""
 OLD = "v0_torch_profiler"
+"""The older of two profilers; the newer one times kernels of vLLM."""
 
 
 @frozen
@@ -146,9 +147,9 @@ class LlmServingSimLayers(TableSource):
                 config = MODELS.get(str(model))
                 shape = width_and_depth(config, str(layer), int(shards)) if config else None
                 if shape is not None:
-                    whose: dict[str, Any] = {MODEL: number(str(model)), SHARDS: float(shards)}
-                    whose[IN_BLOCK] = times_in_block(part, str(model), str(layer))
-                    parts.append(part.assign(n=shape[0], k=shape[1], **whose))
+                    groups: dict[str, Any] = {MODEL: number(str(model)), SHARDS: float(shards)}
+                    groups[IN_BLOCK] = times_in_block(part, str(model), str(layer))
+                    parts.append(part.assign(n=shape[0], k=shape[1], **groups))
             if not parts:
                 continue
             whole = pd.concat(parts)

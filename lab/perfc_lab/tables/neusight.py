@@ -76,7 +76,7 @@ def parameters(operator: str, block: pd.DataFrame) -> tuple[str, dict[str, Array
         case "bmm":
             return "matmul_f32", {name: c[name] for name in ("m", "n", "k", "batch")}
         case "linear":
-            # one product of all rows, by weights that torch stores as [n, k]
+            # one product of all rows, by weights that torch stores as [n, k]; m * 0 + 1 is ones
             product = {"m": c["batch"] * c["m"], "n": c["n"], "k": c["k"]}
             return "matmul_f32", {**product, "batch": c["m"] * 0 + 1, "transposed": c["m"] * 0 + 1}
         case "softmax":

@@ -1,4 +1,7 @@
-"""Whole models under ONNX Runtime, and those measured with them under PyTorch and TensorRT."""
+"""Read published runs of whole models under ONNX Runtime, and the PyTorch and TensorRT runs beside.
+
+A row becomes a `WholeModel`: a graph file, how it was run, and its time.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,9 @@ GRAPHS: Mapping[str, str] = {
 SIZE = 224
 """Pixels of an image where a publication gives no size."""
 NAMES: Mapping[str, str] = {"onnxruntime-tensorrt": "ort-tensorrt"}
+"""Runtimes of perfc by their name in the table, where the two differ."""
 OPTIMIZED = {"onnxruntime": "ort-optimized"}
+"""Runtimes of graphs that were optimised beforehand."""
 ORT_VERSION, TORCH_VERSION, TORCH_2 = "1.15", (1, 13), (2, 0)
 """Versions of rows that give none: all but a few are older than ONNX Runtime 1.20, and PyTorch 2
 where its compiler was measured in the same publication."""
@@ -86,20 +91,24 @@ def published_runs(folder: Path, graphs: Path) -> Iterator[WholeModel]:
         note = row["note"] if is_compiled else row["note"].partition("compiled rows")[0]
         if not is_timed or WEAK.search(f"{row['model']} {note}"):
             continue
-        how, graph = deployment_of(row), graph_of(row, graphs)
+        deployment, graph = deployment_of(row), graph_of(row, graphs)
         time_s = float(row["latency_ms"]) / 1e3
-        if how is None or not graph or copies_much(row, time_s):
+        if deployment is None or not graph or copies_much(row, time_s):
             continue
         version = VERSION.match(row["runtime_version"])
         usual = TORCH_2 if row["source_file"] in compiled else TORCH_VERSION
-        framework = (int(version[1]), int(version[2])) if version and how.table.steps else usual
-        yield WholeModel(graph, how, time_s, row["source"], framework)
+        # the version of a row is that of PyTorch where PyTorch ran the model
+        framework = (
+            (int(version[1]), int(version[2])) if version and deployment.table.steps else usual
+        )
+        yield WholeModel(graph, deployment, time_s, row["source"], framework)
 
 
 def copies_much(row: Mapping[str, str], time_s: float) -> bool:
     """Return True if a run contains the copy of an input that takes much of it."""
     if not row["includes_io"].startswith("yes") or not row["input_shape"]:
         return False
+    # an input of f32, 4 bytes an element
     elements = float(row["batch"])
     for extent in row["input_shape"].split("x"):
         elements *= int(extent)
@@ -143,6 +152,6 @@ def graph_of(row: Mapping[str, str], graphs: Path) -> str:
     stem = GRAPHS.get(row["model"])
     size = row["input_shape"].rpartition("x")[2] or SIZE
     files = [
-        f"{one}{end}.onnx.gz" for one in ([stem] if stem else stems) for end in (f"__{size}", "")
+        f"{name}{end}.onnx.gz" for name in ([stem] if stem else stems) for end in (f"__{size}", "")
     ]
     return next((file for file in files if (graphs / file).is_file()), "")

@@ -1,4 +1,7 @@
-"""Runs measured by ourselves, on the graphs of the same models: rows of ``datasets``."""
+"""Read the whole models that perfc's authors measured, from the folder ``datasets``.
+
+Their graphs are those of the same models in published tables.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Kernels of Kineto traces as models of one node, with the time of each."""
+"""Read the kernels of Kineto traces as models of one node, with the time of each.
+
+An operator's kernels are those with its number, ``External id``; the layout of its operands is in
+its ``Input Dims`` and ``Input Strides``.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ from .h200_operators import module_of
 
 TYPES = {"c10::Half": DType.F16, "c10::BFloat16": DType.BF16, "float": DType.F32}
 LAYOUTS = ("nchwToNhwc", "nhwcToNchw", "batched_transpose")
+"""Words of kernels that change the layout of a convolution's tensors."""
 UNARY = {"gelu": "gelu", "silu": "silu", "clamp_min_": "relu6", "neg": "neg", "relu_": "relu6"}
 
 
@@ -71,6 +76,7 @@ def rows(path: Path) -> Iterator[TraceRow]:
         if call is None:
             continue
         shown = json.dumps([call["args"].get(k) for k in ("Input Dims", "Input Strides")])
+        # several kernels of one name in a call are different work
         nth = seen[call["args"]["External id"], e["name"]]
         seen[call["args"]["External id"], e["name"]] += 1
         key = call["name"], f"{e['name'][:90]} {nth}", shown
@@ -78,9 +84,9 @@ def rows(path: Path) -> Iterator[TraceRow]:
         first[key] = call["args"]
     for (name, kernel, _), times in groups.items():
         short = name.removeprefix("aten::")
-        made = described(short, kernel, first[name, kernel, _])
-        if made is not None:
-            module, indexed, crossed, helper = made
+        description = described(short, kernel, first[name, kernel, _])
+        if description is not None:
+            module, indexed, crossed, helper = description
             mean = sum(times) / len(times) * 1e-6
             yield TraceRow(
                 short,
@@ -109,18 +115,19 @@ def calls(path: Path) -> list[TraceRow]:
     spent: dict[int, float] = {}
     for e in events:
         if e.get("cat") in ("kernel", "gpu_memset") and e["args"].get("External id") in cpu:
-            at = e["args"]["External id"]
-            spent[at] = spent.get(at, 0.0) + float(e["dur"]) * 1e-6
+            number = e["args"]["External id"]
+            spent[number] = spent.get(number, 0.0) + float(e["dur"]) * 1e-6
     groups: dict[str, tuple[str, Mapping[str, Any], list[float]]] = {}
-    for at, time_s in spent.items():
-        name, args = cpu[at]["name"].removeprefix("aten::"), cpu[at]["args"]
+    for number, time_s in spent.items():
+        name, args = cpu[number]["name"].removeprefix("aten::"), cpu[number]["args"]
         key = json.dumps([name, args.get("Input Dims"), args.get("Input Strides")])
         groups.setdefault(key, (name, args, []))[2].append(time_s)
     result: list[TraceRow] = []
     for name, args, times in groups.values():
-        made = described(name, "batch_norm", args)
-        if made is not None:
-            module, indexed, crossed, _ = made
+        # any kernel's name will do: it only says which helper a kernel is
+        description = described(name, "batch_norm", args)
+        if description is not None:
+            module, indexed, crossed, _ = description
             mean, count = sum(times) / len(times), len(times)
             row = TraceRow(name, module, "", device, mean, count, indexed, crossed)
             result.append(replace(row, is_last=is_last(args)))
@@ -135,7 +142,10 @@ def fills(path: Path) -> list[float]:
 def described(
     name: str, kernel: str, args: Mapping[str, Any]
 ) -> tuple[Module, float, float, str] | None:
-    """Return the model, the shares of its elements with hard addresses, and a helper's purpose."""
+    """Return the model of an operator and what `TraceRow` has of its kernel.
+
+    These are the shares of indexed and crossed elements, and the purpose of a helper.
+    """
     dims, types = args.get("Input Dims") or [], args.get("Input type") or []
     strides, values = args.get("Input Strides") or [], args.get("Concrete Inputs") or []
     if name == "cat" and dims and dims[0] and strides:
@@ -197,7 +207,10 @@ def _of(
 def binary(
     dims: list[list[int]], dtype: DType, indexed: float, crossed: float
 ) -> tuple[Module, float, float, str] | None:
-    """Return a function of two tensors, or of a tensor and a number."""
+    """Return a function of two tensors, or of a tensor and a number.
+
+    `neg` and `mul` stand for all functions of one and of two operands.
+    """
     n = math.prod(dims[0])
     if len(dims) < 2 or math.prod(dims[1] or [1]) == 1:
         return _of("unary", {"n": n, "op": "neg"}, dtype, indexed=indexed, crossed=crossed)

@@ -44,7 +44,7 @@ VERSION = re.compile(r"(?:TensorRT )?(\d{1,3})\.(\d{1,3})")
 PUBLICATIONS: Mapping[str, str] = _DATA["publications"]
 """Titles of publications by their names in the table; other names are titles."""
 ODD_GRAPHS = frozenset({"pd__Fix_ResNeXt101_32x48d_wsl__320.onnx.gz"})
-"""Rows faster than the machine's peak rate allows."""
+"""Graphs whose rows are faster than the machine's peak rate allows."""
 MISPRINTED = "T4", "timm__dpn"
 """Card and start of the graphs whose published times in f16 are those in f32, digit by digit."""
 

@@ -137,7 +137,7 @@ def best_of(
         grid: rates, depths and shares; all `NUMBERS` of trees are tried of each.
         columns: columns of the features that are read.
         cache: errors that are known.
-        of: words that tell these rows from others.
+        of: words of the key of these rows in the cache.
     """
     import numpy as np
 
@@ -145,22 +145,24 @@ def best_of(
     table, count = known(features, columns), sum(int(is_test.sum()) for is_test in tests)
 
     def errors() -> Iterator[tuple[float, int, ForestSettings]]:
-        for place, (rate, depth, share) in enumerate(grid):
+        for position, (rate, depth, share) in enumerate(grid):
             most = ForestSettings(rate, depth, share, NUMBERS[-1])
             numbers = cache.numbers((*of, "choice", most), partial(by_number, most))
             for trees, error in zip(NUMBERS, numbers, strict=True):
-                yield error, place, ForestSettings(rate, depth, share, trees)
+                yield error, position, ForestSettings(rate, depth, share, trees)
 
     def by_number(most: ForestSettings) -> Iterator[float]:
         sums = dict.fromkeys(NUMBERS, 0.0)
         for is_test in tests:
             matrix, features = library.DMatrix(table[~is_test], logs[~is_test]), table[is_test]
             booster = library.train(_parameters(most), matrix, most.trees)
+            # the first trees of a forest are the smaller forest, so that one training is enough
             for trees in NUMBERS:
-                said = booster.predict(library.DMatrix(features), iteration_range=(0, trees))
-                sums[trees] += float(np.abs(np.expm1(said - logs[is_test])).sum())
+                predicted = booster.predict(library.DMatrix(features), iteration_range=(0, trees))
+                sums[trees] += float(np.abs(np.expm1(predicted - logs[is_test])).sum())
         return (sums[trees] / count for trees in NUMBERS)
 
+    # of equal errors the setting that comes first in the grid
     return min(errors(), key=lambda pair: pair[:2])[2]
 
 

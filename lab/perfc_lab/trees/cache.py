@@ -32,7 +32,7 @@ class NumberCache:
         """Return cached numbers of the same objects; else compute and write them.
 
         Args:
-            of: everything that tells it from other results, as words.
+            of: key: everything that the numbers depend on, as words.
             computed: the numbers; NaN where there is no answer.
         """
         if self.folder is None:
@@ -40,12 +40,13 @@ class NumberCache:
         words = [str(part) for part in of]
         digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:20]
         path = self.folder / f"{digest}.json"
-        known = _read(path, words)
-        if known is None:
-            known = [float(v) for v in computed()]
-            content = {"of": words, "numbers": [v if math.isfinite(v) else None for v in known]}
+        numbers = _read(path, words)
+        if numbers is None:
+            numbers = [float(v) for v in computed()]
+            # JSON has no NaN
+            content = {"of": words, "numbers": [v if math.isfinite(v) else None for v in numbers]}
             write_file(path, (json.dumps(content) + "\n").encode())
-        return known
+        return numbers
 
 
 def _read(path: Path, words: Sequence[str]) -> Numbers | None:
@@ -64,7 +65,7 @@ def digest_of(rows: Sequence[TreeRow]) -> str:
     digest = hashlib.sha256()
     for row in rows:
         amounts = [(w, s.quantity.name, s.amounts, s.value) for w, s in row.parts]
-        said = (
+        content = (
             row.source,
             row.served.name,
             row.model,
@@ -76,7 +77,7 @@ def digest_of(rows: Sequence[TreeRow]) -> str:
             row.expected,
             amounts,
         )
-        digest.update(repr(said).encode())
+        digest.update(repr(content).encode())
     return digest.hexdigest()[:20]
 
 

@@ -1,4 +1,7 @@
-"""The whole comparison of chapter 6 on published rows, and what the trees add to the kernel sum."""
+"""Compare trees, kernel sums and the graph network of the thesis's chapter 6 on published rows.
+
+`perfc eval trees` calls `compared`; the page is laid out by `board`.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEARNED_FROM = (ML_ENERGY, TRTLLM, AIC)
+"""Tables whose rows are trained on and tested in folds."""
 PLAIN, SUM, RESIDUAL, GNN = "trees", "kernel sum", "trees on the kernel sum", "graph network"
 ABLATED = ForestSettings(trees=100)
 """The thesis's best with fewer trees, whose order of feature sets is the same."""
@@ -91,11 +95,11 @@ class TreeComparison:
 
     Args:
         scores: by target, method, folds and table.
-        ablation: ablation of Table 6.6, by the name of the feature set.
-        checks: checks of rows that nothing was learned from.
-        speeds: speeds in Figure 6.7.
-        quantised: quantised of Figure 6.6.
-        carbon: carbon figures of Section 6.3.2.
+        ablation: errors with each set of features of Table 6.6, by the name of the set.
+        checks: scores of rows that nothing was learned from.
+        speeds: rows a second, Figure 6.7.
+        quantised: formats of weights, Figure 6.6.
+        carbon: carbon of electricity, Section 6.3.2.
     """
 
     scores: tuple[Score, ...]
@@ -172,6 +176,7 @@ def compared_rows(
             for line in ways.ABLATION:
                 words = f"alone, {ABLATED}"
                 every = scores_of(train, line.name, _with(line), kind, say, cache, words)
+                # the last score is that of all tables together
                 ablation += list(every)[-1:]
     return TreeComparison(
         tuple(scores),
@@ -243,13 +248,18 @@ def checked(rows: Sequence[TreeRow]) -> Iterator[Score]:
         start = time.process_time()
         predictor = make()
         predictor.fit(train, HeldOutKind.MODEL)
-        said = predictor.predict(tested)
+        predicted = predictor.predict(tested)
         seconds = time.process_time() - start
         for runtime in dict.fromkeys(row.served.runtime for row in tested):
             places = [i for i, row in enumerate(tested) if row.served.runtime == runtime]
-            some = [tested[i] for i in places]
+            of_runtime = [tested[i] for i in places]
             yield score_of(
-                some, said[places], name, HeldOutKind.MODEL, f"{QWEN}, {runtime}", seconds
+                of_runtime,
+                predicted[places],
+                name,
+                HeldOutKind.MODEL,
+                f"{QWEN}, {runtime}",
+                seconds,
             )
 
 
@@ -294,15 +304,16 @@ def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
         ]
         if not chosen:
             continue
-        said, _ = left_out(chosen, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
-        wide = {
+        values, _ = left_out(chosen, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
+        # measured and predicted values in 16 bits, which the other formats are compared with
+        in_16_bits = {
             (row.model, row.served.isl): (row.value, float(value))
-            for row, value in zip(chosen, said, strict=True)
+            for row, value in zip(chosen, values, strict=True)
             if row.served.dataset == "BF16"
         }
         ratios: dict[str, list[tuple[float, float]]] = {}
-        for row, value in zip(chosen, said, strict=True):
-            base = wide.get((row.model, row.served.isl))
+        for row, value in zip(chosen, values, strict=True):
+            base = in_16_bits.get((row.model, row.served.isl))
             if base is not None:
                 pair = math.log(row.value / base[0]), math.log(float(value) / base[1])
                 ratios.setdefault(row.served.dataset, []).append(pair)
@@ -315,13 +326,16 @@ def quantised(rows: Sequence[TreeRow]) -> Iterator[Quantised]:
 
 def carbon(rows: Sequence[TreeRow]) -> Iterator[Carbon]:
     """Yield the carbon of the rows with energy, on random folds, with the world's electricity."""
-    known = learned_from(rows, Target.ENERGY)
-    if not known:
+    measured_rows = learned_from(rows, Target.ENERGY)
+    if not measured_rows:
         return
+    # grams of a million tokens at one joule a token
     grams = region_named(WORLD).carbon_g(MILLION)
-    said, _ = left_out(known, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM)
-    for model in dict.fromkeys(row.model for row in known):
-        places = [i for i, row in enumerate(known) if row.model == model]
-        measured = math.fsum(known[i].value for i in places) / len(places)
-        predicted = math.fsum(float(said[i]) for i in places) / len(places)
+    values, _ = left_out(
+        measured_rows, lambda: ways.PlainTrees(settings=THESIS), HeldOutKind.RANDOM
+    )
+    for model in dict.fromkeys(row.model for row in measured_rows):
+        places = [i for i, row in enumerate(measured_rows) if row.model == model]
+        measured = math.fsum(measured_rows[i].value for i in places) / len(places)
+        predicted = math.fsum(float(values[i]) for i in places) / len(places)
         yield Carbon(model, len(places), measured * grams, predicted * grams)

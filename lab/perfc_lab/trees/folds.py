@@ -1,4 +1,4 @@
-"""Folds of held-out rows: a fifth of the rows, a model, a machine."""
+"""Name the fold of each row: a random fifth, its model, or its machine."""
 
 from __future__ import annotations
 

@@ -50,10 +50,11 @@ class GraphNetwork:
         folds = inner_folds(rows, kind)
         every = measurements(rows)
         pairs = list(zip(every.rows, folds, strict=True))
-        held = [row for row, fold in pairs if fold == folds[-1]]
-        taught = [row for row, fold in pairs if fold != folds[-1]] or held
+        validation = [row for row, fold in pairs if fold == folds[-1]]
+        # with a single fold there is nothing else to train on
+        train = [row for row, fold in pairs if fold != folds[-1]] or validation
         budget = TrainingBudget(limit_s=self.limit_s)
-        self.network.fit(every.of(taught), every.of(held), budget, lambda _: None)
+        self.network.fit(every.of(train), every.of(validation), budget, lambda _: None)
 
     def predict(self, rows: Sequence[TreeRow]) -> Array:
         """Return the target of each row."""

@@ -76,27 +76,28 @@ def seer_graph(member: ReleaseMember) -> SeerGraph:
     # mappings may be shared: their entries are counted before they are read
     if len(nodes) > MOST_NODES or sum(map(len, map(as_mapping, neighbors.values()))) > MOST_EDGES:
         raise FetchError("more operators or tensors than a network has", where=member.name)
-    place = {key: i for i, key in enumerate(nodes)}
+    position = {key: i for i, key in enumerate(nodes)}
     features = [
         node.get("feature") if isinstance(node, Mapping) else None for node in nodes.values()
     ]
     if not all(isinstance(feature, Mapping) for feature in features):
         raise FetchError("a node without features", where=member.name)
     edges = [
-        (place[source], place[target])
+        (position[source], position[target])
         for source, targets in neighbors.items()
         for target in as_mapping(targets)
-        if source in place and target in place
+        if source in position and target in position
     ]
     pairs = np.array(edges, np.int64).reshape(-1, 2).T
     columns = [facts_of(as_mapping(feature)) for feature in features]
     facts = {
-        name: numbers([one[name] for one in columns], member.name)
+        name: numbers([column[name] for column in columns], member.name)
         for name in (columns[0] if columns else ())
     }
     batch = max((int(b) for b in facts.get("in_0", np.zeros(1))), default=0)
     if batch < 1:
         raise FetchError("no batch", where=member.name)
+    # a tensor is the result of the operator that an edge starts at
     sizes = ("output_elements", "out_0", "out_1", "out_2", "out_3")
     carried = ("nbytes", "extent_0", "extent_1", "extent_2", "extent_3")
     tensors = {name: facts[size][pairs[0]] for name, size in zip(carried, sizes, strict=True)}
@@ -112,6 +113,7 @@ def facts_of(feature: Mapping[object, object]) -> dict[str, float]:
     columns = {"groups": amount(arguments.get("conv_groups"))}
     for name, keys in ARGUMENTS.items():
         sides = next((s for key in keys if (s := sides_of(arguments.get(key))) != (0, 0)), (0, 0))
+        # the release has the padding of one side, our table the sum of both
         twice = 2 if name == "pad" else 1
         columns |= {f"{name}_h": twice * sides[0], f"{name}_w": twice * sides[1]}
     bias = amount(arguments.get("conv_bias")) + amount(arguments.get("linear_bias"))

@@ -1,4 +1,7 @@
-"""Reads a release by path and writes a data set that `perfc train graph` reads."""
+"""Read a release by path and write data sets that `perfc train graph` reads.
+
+`perfc data import` calls `import_release`.
+"""
 
 from __future__ import annotations
 
@@ -89,6 +92,7 @@ def runs_of(path: Path, left_out: list[str]) -> Iterator[ImportedRun]:
                     labels[member.stem] = seer_labels(member)
         except FetchError as error:
             left_out.append(str(error))
+    # PerfSeer has graph and labels in two files, in either order
     for stem in sorted(batches.keys() & labels.keys()):
         yield ImportedRun(PERFSEER, seer_rows(stem, batches[stem], labels[stem]), None)
 

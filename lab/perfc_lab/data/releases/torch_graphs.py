@@ -52,6 +52,7 @@ def torch_graph(member: ReleaseMember) -> tuple[str, GraphRow, PartialGraph]:
         FetchError: no such file, of neither width, or without labels.
     """
     value = torch_value(member.content, member.name, MOST_NUMBERS)
+    # newer versions of torch_geometric hold the tensors of a ``Data`` two levels deeper
     for key in ("_store", "_mapping"):
         value = value.get(key, value) if isinstance(value, Mapping) else value
     if not isinstance(value, Mapping) or not {"x", "edge_index", "static", "y"} <= set(value):
@@ -86,6 +87,7 @@ def dippm(
     named = x[:, :16].max(1) > 0
     ops = [DIPPM_OPS[i] if has else "" for i, has in zip(places.tolist(), named, strict=True)]
     ops = [op or "other" for op in ops]
+    # columns: 16 of the one-hot, 12 attributes, 4 extents of the parameter
     facts = dict(zip(DIPPM_ATTRIBUTES, x[:, 16:28].T, strict=True))
     facts["pad_h"] = facts.pop("pad_top") + facts.pop("pad_bottom")
     facts["pad_w"] = facts.pop("pad_left") + facts.pop("pad_right")
@@ -94,6 +96,7 @@ def dippm(
     facts["weights"] = np.ones(len(x))
     facts["weight_elements"] = np.where(x[:, 28:] > 0, x[:, 28:], 1.0).prod(1)
     products = np.array([op in ("conv", "conv_transpose", "gemm", "matmul") for op in ops])
+    # without a product all operators share the MACs, so that none are lost
     products = products if products.any() else np.ones(len(x), bool)
     facts["mac"] = products * (1e9 * static[1] / products.sum())
     row = GraphRow(

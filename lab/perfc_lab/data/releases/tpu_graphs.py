@@ -81,7 +81,10 @@ def tpu_graph(member: ReleaseMember) -> tuple[GraphRow, PartialGraph]:
 
 
 def contracted(x: Numbers, node: int, operands: NDArray[np.int64]) -> float:
-    """Return the multiply-adds of an element of a product or a convolution."""
+    """Return the multiply-adds of an element of a product or a convolution.
+
+    With M·K, K·N and M·N elements of operands and result, ``K = √(MK · KN / MN)``.
+    """
     if len(operands) < 2:
         return 0.0
     left, right = (x[int(i)] for i in operands[:2])

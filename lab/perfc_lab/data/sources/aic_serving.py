@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "silicon_sample.csv"
+"""The one table of the source."""
 RANKS = ("tp_size", "pp_size", "attention_dp_size", "moe_tp_size", "moe_ep_size")
 DISAGGREGATED = tuple(
     f"{stage}_{name}"
     for stage in ("prefill", "decode")
     for name in ("batch_size", "num_workers", *RANKS)
 )
+# required columns, under their published names
 SAME = (
     "backend",
     "backend_version",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SYSTEMS = ("aic-core/src/aiconfigurator_core/systems", "src/aiconfigurator/systems")
+# columns of its tables: published names, each with ours
 ROW = {"device": "device", "kernel_source": "kernel_source", "latency": "latency_us"}
 POWER = {"power": "power_w"}
 GEMM = {"gemm_dtype": "dtype", "m": "m", "n": "n", "k": "k"}
@@ -256,7 +257,7 @@ def reductions(path: Path, place: Place) -> pd.DataFrame:
 
 
 def library(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of collectives name a library."""
+    """Return the rows of collectives as our table has them: a library in place of a framework."""
     return frame.drop(columns="device").rename(columns={"framework": "library"})
 
 

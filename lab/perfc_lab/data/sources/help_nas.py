@@ -64,13 +64,13 @@ def latencies(path: Path, space: str, count: int) -> pd.DataFrame:
     times = read_torch(path)
     if not isinstance(times, list) or len(times) != count:
         raise FetchError(f"no list of {count} times", where=str(path), hint="another commit?")
-    said = GPU.fullmatch(path.stem)
+    gpu = GPU.fullmatch(path.stem)
     frame = pandas().DataFrame({"arch_index": range(count), "latency_ms": times})
     return measured(frame, path, "latency_ms").assign(
         space=space,
-        device=said["device"] if said else path.stem,
-        device_kind="gpu" if said else "other",
-        batch=int(said["batch"]) if said else 1,
+        device=gpu["device"] if gpu else path.stem,
+        device_kind="gpu" if gpu else "other",
+        batch=int(gpu["batch"]) if gpu else 1,
     )
 
 

@@ -148,6 +148,7 @@ def with_work(frame: pd.DataFrame) -> pd.DataFrame:
     matrices = batch * (m * k + k * n + m * n)
     elements = frame["rows"] * frame["cols"]
     is_matrix = op.isin(MATRICES)
+    # two operands and a result, or one operand and a result; else one number is a constant
     values = (elements * (op.isin(BINARY) + 2)).where(op.isin(ROWWISE))
     values = values.fillna((matrices + n * op.eq("linear")).where(is_matrix))
     values = values.fillna((images + weights).where(op.eq("conv")))
@@ -170,18 +171,18 @@ def labels(clone: Path, suffix: str) -> list[tuple[Path, dict[str, str]]]:
 def models(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
     """Return whole models; runs on four boards have the total, others forward and backward too."""
     rows = []
-    for path, said in labels(clone, ".json"):
+    for path, name in labels(clone, ".json"):
         label = read_json(path)
-        variant = {"": "eager", "fusion": "torch_compile"}.get(said["variant"], said["variant"])
-        config = clone / DATA / "DLmodel_configs" / f"{said['model']}.json"
+        variant = {"": "eager", "fusion": "torch_compile"}.get(name["variant"], name["variant"])
+        config = clone / DATA / "DLmodel_configs" / f"{name['model']}.json"
         entry(read_json(config), config, "architectures")
         rows.append(
             {
                 "device": device_of(path, names),
-                "model": said["model"],
-                "mode": said["mode"],
-                "seq_len": int(said["seq_len"]),
-                "batch": int(said["batch"]),
+                "model": name["model"],
+                "mode": name["mode"],
+                "seq_len": int(name["seq_len"]),
+                "batch": int(name["batch"]),
                 "variant": variant,
                 "dtype": "fp32",
                 "num_layers": positive(label, path, "num_layer"),
@@ -202,27 +203,27 @@ def positive(label: object, path: Path, key: str) -> float:
 def nodes(clone: Path, names: Mapping[str, str]) -> pd.DataFrame:
     """Return the nodes of models of which one layer was traced, those that took time."""
     parts = []
-    for path, said in labels(clone, ".csv"):
+    for path, name in labels(clone, ".csv"):
         label = path.with_suffix(".json")
         # models without a number of layers were traced whole
         if (
-            said["variant"]
+            name["variant"]
             or not label.is_file()
             or not number(read_json(label), label, "num_layer")
         ):
             continue
         frame = read_table(path, NODE, {"type": "module_type", "dtype": "out_dtype"})
         frame = frame.assign(node_index=frame.index)
-        times = [name for name in NODE.values() if name.endswith("_us")]
+        times = [column for column in NODE.values() if column.endswith("_us")]
         frame = measured(frame, path, *times)
         frame[times] *= US_PER_MS
         parts.append(
             frame[frame[times].sum(axis=1) > 0].assign(
                 device=device_of(path, names),
-                model=said["model"],
-                mode=said["mode"],
-                seq_len=int(said["seq_len"]),
-                batch=int(said["batch"]),
+                model=name["model"],
+                mode=name["mode"],
+                seq_len=int(name["seq_len"]),
+                batch=int(name["batch"]),
                 module_type=frame["module_type"].astype("string").fillna(""),
                 out_dtype=frame["out_dtype"].astype("string").fillna("").str.removeprefix("torch."),
             )

@@ -19,6 +19,7 @@ STATIC_PAGE = f"{FOLDER}.md"
 """Page of versions up to 0.9, whose batches are static."""
 LENGTHS = re.compile(r"(\d{1,7})/(\d{1,7})")
 COUNT = re.compile(r"\d{1,7}")
+"""A whole number, such as a degree of parallelism."""
 COLUMN = re.compile(
     r"(?P<gpu>[\w ]+) TP(?P<tp>\d{1,4})(?:,PP(?P<pp>\d{1,4}))?(?:,DEP(?P<dep>\d{1,4}))? ?"
     r"\((?P<precision>FP\d+)\)"
@@ -86,7 +87,9 @@ class TrtLlm(PublicSource):
 
 
 def measured(table: MarkdownTable, path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the rows of a table of throughput without their version; none of another table.
+    """Yield the rows of a table of throughput, in the order of `COLUMNS` after the version.
+
+    Another table has none.
 
     Raises:
         FetchError: a head or a cell that cannot be read.
@@ -158,6 +161,7 @@ def static(table: MarkdownTable, cards: re.Match[str], path: Path) -> Iterator[t
     metric = METRICS[table.head[-1]]
     for row in table.rows:
         if row[0] and row[-1] and all(COUNT.fullmatch(cell) for cell in row[1:-1]):
+            # tables of first tokens have no length of the output
             batch, tp, isl, *osl = map(int, row[1:-1])
             value = number_of(row[-1], path)
             rate = {TOTAL: value, PER_GPU: value * tp}.get(metric)

@@ -90,7 +90,7 @@ def operators(path: Path, device: str, model: str) -> list[pd.DataFrame]:
 
 
 def with_extents(frame: pd.DataFrame, op: str) -> pd.DataFrame:
-    """Return the extents of the products among them, per shard."""
+    """Return rows with the extents of a product, per shard; other operators' rows as they are."""
     shards = frame["tensor_parallel"]
     width = frame["n_embd"]
     head = width // frame["n_head"]
