@@ -1,4 +1,7 @@
-"""Arrays by name in one compressed file, which holds numbers and can run nothing."""
+"""Write and read named arrays as one compressed file, the weights of a shipped predictor.
+
+A file holds numbers alone, no pickled objects: reading a file of unknown origin runs no code.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_BYTES = 512 << 20
-"""Maximum size of all arrays of a file after decompression, in bytes."""
+"""Maximum size of all arrays of a file after decompression, in bytes: a bound on zip bombs."""
 WORTH_INFLATING = 0.25
-"""Ratio of sizes from which an array is deflated: to inflate one takes longer than to use it."""
+"""Largest ratio of deflated to plain size at which an array is deflated; above it, the bytes saved
+are not worth the time of inflating, which is longer than that of using the array."""
 
 _HEAD = re.compile(
     rb"\x93NUMPY\x01\x00..\{'descr': '\|u1', 'fortran_order': False, 'shape': "
@@ -30,8 +34,8 @@ _HEAD = re.compile(
 def packed(arrays: Mapping[str, Any]) -> bytes:
     """Return the content of a file of arrays: NumPy's ``.npz``, deflated where that saves much.
 
-    Bytes of equal significance stand side by side, ``[bytes, *shape]`` under ``name:dtype``,
-    as they compress better so (the shuffle filter of HDF5).
+    Bytes of equal significance are adjacent, ``[bytes, *shape]`` under ``name:dtype``: planes of
+    high bytes repeat and compress better than whole numbers (the shuffle filter of HDF5).
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -60,13 +64,14 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
+            # by the sizes in the directory, before anything is inflated
             if sum(info.file_size for info in members) > MAX_BYTES:
                 raise ValueError(f"arrays end at {MAX_BYTES} bytes")
             for info in members:
                 name, _, dtype = info.filename.removesuffix(".npy").rpartition(":")
                 if name and wanted(name):
                     arrays[name] = _numbers(_bytewise(archive.read(info)), dtype)
-    except (
+    except (  # zipfile and zlib raise all of these for damaged, encrypted or unknown members
         OSError,
         EOFError,
         TypeError,
@@ -82,7 +87,7 @@ def unpacked(content: bytes, wanted: Callable[[str], bool] = lambda name: True) 
 def _bytewise(member: bytes) -> NDArray[np.uint8]:
     """Return the bytes of a member, in the one form that `packed` writes.
 
-    NumPy's own reader evaluates the head as Python; it takes longer than to read what follows.
+    NumPy's reader parses the header as a Python literal, which takes longer than reading the data.
 
     Raises:
         ValueError: it has another form, or not as many bytes as it says.
@@ -102,14 +107,14 @@ def _planes(values: Any) -> Any:
 
 
 def _numbers(bytewise: Any, dtype: str) -> Any:
-    """Return the numbers whose bytes `_planes` set side by side.
+    """Return the numbers of which `_planes` returned the bytes.
 
     Raises:
         ValueError: they are no bytes of numbers of that type.
     """
     kind = np.dtype(dtype)
     if (
-        kind.kind not in "biuf"
+        kind.kind not in "biuf"  # booleans, integers, floats; no objects, no strings
         or bytewise.dtype != np.uint8
         or bytewise.shape[:1] != (kind.itemsize,)
     ):

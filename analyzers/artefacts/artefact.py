@@ -1,4 +1,7 @@
-"""Files of a shipped predictor: a readable card (TOML) and arrays (npz without pickle)."""
+"""Read and check the two files of a shipped predictor: its card (JSON) and its arrays (npz).
+
+The operator predictor has one such pair per class of kernels; the laboratory trains and writes it.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +34,17 @@ Ready = Callable[[str, str], object]
 FORMAT = 5
 """Version of the files; those of another one are refused."""
 MAX_CARD_BYTES = 1 << 18
-"""Maximum bytes of a card, which may come from elsewhere."""
+"""Maximum bytes of a card: files of unknown origin are read up to a bound."""
 HEAD_BYTES = 4096
-"""Bytes in which the class stands, so that a list of artefacts parses no card."""
+"""First bytes of a card, which include its class: a list of all artefacts parses no whole card."""
 MAX_ARRAYS_BYTES = 16 << 20
 """Maximum bytes of the arrays of an artefact."""
 FORESTS = ("factor", "spread")
+"""Prefixes of the arrays of both forests."""
 CELL_ARRAYS = ("cells_kin", "cells_log2", "cells_count", "cells_efficiency")
+"""Arrays of `Cells` in the order of its fields; ``kin`` is the name of a configuration in files."""
 HULL = ("hull_low", "hull_high", "middle")
+"""Arrays with one number per feature."""
 
 
 class WeightsError(PerfcError):
@@ -50,11 +56,11 @@ class Cells:
     """Training rows in summary: those whose parameters agree to a factor of two.
 
     Args:
-        names: of the parameters.
-        configuration: index of machine, element type and framework in the card's.
-        log2: rounded logarithm of each parameter, ``[cells, parameters]``; -1 for zero.
-        count: of rows.
-        efficiency: floor over measured time, geometric mean.
+        names: names of the parameters.
+        configuration: index of machine, element type and framework in the card's configurations.
+        log2: rounded binary logarithm of each parameter, ``[cells, parameters]``; -8 for zero.
+        count: number of rows of each cell.
+        efficiency: lower bound over measured time, geometric mean of the rows of a cell.
     """
 
     names: tuple[str, ...]
@@ -69,14 +75,14 @@ class Artefact:
     """One trained predictor.
 
     Args:
-        card: what it is, in words and numbers.
-        factor: forest of ``log(time / scale)``.
-        spread: forest of the log of its expected absolute error.
-        hull_low: least value of each feature among the rows trained on.
-        hull_high: largest value.
-        middle: median.
-        cells: the rows in summary, for naming near ones; None if left out or not read.
-        more: further arrays of a predictor that has its own.
+        card: metadata: data, splits, scores, names of features.
+        factor: forest of ``log(time / scale)``, where the scale is a physical estimate in seconds.
+        spread: forest of the logarithm of the factor's expected absolute error.
+        hull_low: least value of each feature in the training rows.
+        hull_high: largest value of each feature.
+        middle: median of each feature.
+        cells: summary of the training rows, for explanations; None if left out or not read.
+        more: further arrays of predictors that are no forests.
     """
 
     card: Card
@@ -89,7 +95,11 @@ class Artefact:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def factor_of(self, *, measured: bool) -> Forest:
-        """Return the forest for a measured machine, or the smaller one for any other machine."""
+        """Return the forest for a measured machine, or the smaller one for any other machine.
+
+        The first trees were grown as for machines that were held out; later trees fit the residuals
+        of the measured machines.
+        """
         general = self.card.general
         return self.factor if measured or not general else self.factor.first(general)
 
@@ -114,26 +124,27 @@ def read_card(path: Path) -> Card:
 
 
 def class_of(path: Path) -> str:
-    """Return the class that a card is of, without reading the rest of it where it need not be.
+    """Return the class of kernels of a card, from its first bytes where possible.
 
     Raises:
         WeightsError: it cannot be read, or is no card.
     """
     start = bounded_content(path, MAX_CARD_BYTES)[:HEAD_BYTES].decode(errors="replace")
+    # a line of the file as the laboratory writes it, indented by two; any other form is parsed
     match = re.search(r'^  "class": "(\w+)",$', start, re.MULTILINE)
     return match[1] if match else read_card(path).class_name
 
 
 def load(path: Path, *, cells: bool = False, card: Card | None = None) -> Artefact:
-    """Read what `save` wrote; every array is checked before it is used.
+    """Read the artefact of a card; every array is checked before it is used.
 
     Args:
-        path: of the card.
-        cells: whether to read the training rows' summary too, which no prediction needs.
-        card: what ``path`` holds, if it was read before.
+        path: path of the card; the arrays are beside it under the same stem.
+        cells: True to read the summary of the training rows as well; explanations alone need it.
+        card: content of ``path``, if it was read before.
 
     Raises:
-        WeightsError: damaged, of another schema, or not belonging together.
+        WeightsError: files that are damaged, of another schema, or of two different trainings.
     """
     card = card or read_card(path)
     expected = schema_of(card.class_name, card.parameters, card.features)
@@ -167,9 +178,12 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
     }
     if not 0 <= card.general <= len(forests["factor"].roots):
         raise ValueError("a card that speaks of more trees than there are")
-    for one in card.implementations:
+    for implementation in card.implementations:
         kind = kernel_class(card.class_name)
-        if (len(one.choices), len(one.reasons)) != (len(kind.by_framework), len(kind.chosen_by)):
+        if (len(implementation.choices), len(implementation.reasons)) != (
+            len(kind.by_framework),
+            len(kind.chosen_by),
+        ):
             raise ValueError("implementations of another class")
     hull = [np.asarray(arrays[name], np.float64) for name in HULL]
     if any(h.shape != (len(card.features),) or not np.isfinite(h).all() for h in hull):
@@ -190,16 +204,16 @@ def _assemble(card: Card, arrays: Mapping[str, Any]) -> Artefact:
 def arrays_of(
     path: Path, sha256: str, limit: int, wanted: Callable[[str], bool] = lambda name: True
 ) -> dict[str, Any]:
-    """Return the arrays of a file that a card speaks of.
+    """Return the arrays of a file to which a card refers.
 
     Args:
-        path: of the file.
-        sha256: its digest, as the card states it.
-        limit: most bytes that such a file has.
+        path: path of the file.
+        sha256: digest of the file according to the card.
+        limit: maximum size of the file in bytes.
         wanted: whether an array of that name is read.
 
     Raises:
-        WeightsError: it cannot be read, is too large, damaged, or another.
+        WeightsError: it cannot be read, is too large, damaged, or has another digest.
     """
     content = bounded_content(path, limit)
     if hashlib.sha256(content).hexdigest() != sha256:
@@ -218,7 +232,7 @@ def bounded_content(path: Path, limit: int) -> bytes:
     """
     try:
         with path.open("rb") as stream:
-            content = stream.read(limit + 1)
+            content = stream.read(limit + 1)  # one byte more shows that the file is too large
     except OSError as error:
         raise WeightsError(f"cannot read: {error.strerror}", where=str(path)) from None
     if len(content) > limit:

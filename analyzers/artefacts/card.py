@@ -1,4 +1,4 @@
-"""Model cards: what a predictor was trained on, how it was tested, and what it reads."""
+"""Read model cards: training data, splits, scores and input features of a trained predictor."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Card:
     """Metadata of a predictor.
 
     Args:
-        name: name of the predictor; its files' stem.
-        class_name: class of kernels it predicts.
+        name: name of the predictor and stem of its files.
+        class_name: class of kernels that it predicts.
         format: version of the layout of the files.
-        schema: digest of class, parameters and features.
+        schema: digest of class, parameters and features; code and weights must agree in it.
         parameters: parameters of the class, required and optional ones.
         features: in the order of the forests.
         protocols: under which the rows were timed.
@@ -32,8 +32,9 @@ class Card:
         targets: machines.
         configurations: machine, element type and framework of each block of rows.
         implementations: measured kernels by framework, if there are several frameworks.
-        places: coordinates of every machine by element type, `perfc.analyzers.features.distance`.
-        bases: constant of each forest.
+        places: coordinates of every machine by element type, `perfc.analyzers.features.distance`;
+            the machines of a type in alphabetical order.
+        bases: constant that each forest adds to its trees.
         calibration: calibration of the intervals.
         split: how rows were held out for the metrics.
         data: SHA-256 of every table.
@@ -69,15 +70,16 @@ class Card:
 
 
 def parse_card(text: str) -> Card:
-    """Read a card back.
+    """Return the card of a file's text.
 
     Raises:
-        ValueError: it is no JSON, or says what no card says.
-        KeyError: something is missing.
+        ValueError: it is no JSON, or a value is out of range.
+        KeyError: a field is missing.
     """
     tree: dict[str, Any] = json.loads(text)
     calibration = tree["calibration"]
-    known = tuple((str(a), str(b), str(c)) for a, b, c in tree["kin"])
+    # files call the configurations "kin"
+    configurations = tuple((str(a), str(b), str(c)) for a, b, c in tree["kin"])
     names = {
         key: tuple(map(str, tree[key]))
         for key in ("frameworks", "dtypes", "targets", "parameters", "features", "notes")
@@ -88,7 +90,7 @@ def parse_card(text: str) -> Card:
         format=int(tree["format"]),
         schema=str(tree["schema"]),
         protocols=tuple(Protocol(p) for p in tree["protocols"]),
-        configurations=known,
+        configurations=configurations,
         places={
             str(dtype): tuple(tuple(map(float, place)) for place in places)
             for dtype, places in tree["places"].items()
@@ -104,7 +106,9 @@ def parse_card(text: str) -> Card:
             str(k): {str(n): float(x) for n, x in v.items()} for k, v in tree["metrics"].items()
         },
         versions={str(k): str(v) for k, v in tree["versions"].items()},
-        implementations=tuple(_parsed(listed, known) for listed in tree.get("implementations", ())),
+        implementations=tuple(
+            _parsed(listed, configurations) for listed in tree.get("implementations", ())
+        ),
         rows=int(tree["rows"]),
         general=int(tree.get("general", 0)),
         arrays_sha256=str(tree["arrays_sha256"]),
@@ -113,6 +117,7 @@ def parse_card(text: str) -> Card:
 
 
 def _bands(tree: Mapping[str, Any]) -> Bands:
+    """Return conformal bands of machines with rows ("seen") and of machines without ("unseen")."""
     levels = Band(*map(float, tree["levels"])) if "levels" in tree else LEVELS
     if not 0 < levels.low < 0.5 < levels.high < 1:
         raise ValueError("levels that are no quantiles on either side of the median")
@@ -126,6 +131,7 @@ def _bands(tree: Mapping[str, Any]) -> Bands:
 
 
 def _parsed(listed: Sequence[Any], known: Sequence[tuple[str, str, str]]) -> Implementation:
+    """Return an implementation, whose machine, type and framework must be a configuration."""
     target, dtype, protocol, framework, choices, reasons = listed
     if (target, dtype, framework) not in known:
         raise ValueError(f"an implementation of {target}, {dtype}, {framework}, not measured")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ARRAYS = ("feature", "cut", "cuts", "cut_counts", "leaf", "sizes")
+"""Arrays of a stored forest, as `Forest.arrays` writes them."""
 LEAF_STEP = 2.0**-16
 """Leaves are stored as integers of two bytes, multiples of this step; f32 takes twice that. Sums of
 trees are logarithms of times: rounding by half a step has random signs, and in a thousand trees
@@ -105,8 +106,8 @@ class Forest:
     def arrays(self) -> dict[str, Any]:
         """Return the arrays that ``from_arrays`` reads; the order of nodes determines the children.
 
-        Trees are cut at few values of a feature: an inner node has the number of its cut, the
-        cuts stand in a table.
+        Training splits a feature at few different values: an inner node stores the number of its
+        cut in two bytes, and a table per feature has the values.
         """
         inner = self.feature >= 0
         feature, threshold = self.feature[inner], self.threshold[inner]
@@ -126,7 +127,7 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, names: tuple[str, ...], arrays: Mapping[str, Any], base: float) -> Forest:
-        """Read back, every index checked: a file may say anything.
+        """Return the forest of stored arrays; every index is checked, as a file may be damaged.
 
         Raises:
             ValueError: arrays that are no forest.
@@ -151,6 +152,7 @@ class Forest:
         roots = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int32)
         of_feature = (np.cumsum(counts) - counts).astype(np.int32), counts
         threshold, left = np.empty(len(feature), np.float32), np.empty(len(feature), np.int32)
+        # trees at which batches of about NODES nodes begin; dict.fromkeys drops empty batches
         edges = dict.fromkeys((*np.searchsorted(roots, range(0, len(feature), NODES)), len(sizes)))
         inner_before = 0
         for first, last in pairwise(map(int, edges)):
@@ -220,6 +222,6 @@ def _lefts(inner: NDArray[np.bool_], sizes: NDArray[Any]) -> NDArray[np.int32]:
 def leaf_steps(leaf: NDArray[np.float32]) -> NDArray[np.signedinteger[Any]]:
     """Return the leaves in steps, in the fewest bytes that hold all."""
     steps = np.rint(leaf.astype(np.float64) / LEAF_STEP)
-    least = np.iinfo(np.int16)
-    fits = len(steps) == 0 or bool(steps.min() >= least.min and steps.max() <= least.max)
+    short = np.iinfo(np.int16)
+    fits = len(steps) == 0 or bool(steps.min() >= short.min and steps.max() <= short.max)
     return steps.astype(np.int16 if fits else np.int32)

@@ -1,7 +1,8 @@
-"""Kernel implementations measured on a machine, for callers that name none.
+"""List the measured kernels that may execute given rows, for callers that name no implementation.
 
 A model specifies the extents of a product, not which framework runs it, with which kernel, or how
-that quantizes its operands. Each combination is a separate kernel with its own time.
+that quantizes its operands. Each combination is a separate kernel with its own time. The operator
+predictor combines the times of all candidates (`perfc.analyzers.intervals.mixture`).
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class Implementation:
         dtype: element type.
         protocol: how they were timed.
         framework: framework of the kernels.
-        choices: the framework's, values of the class's ``by_framework``.
-        reasons: inputs of its choice, values of the class's ``chosen_by``.
+        choices: values of the class's ``by_framework`` parameters, which the framework chose.
+        reasons: values of the class's ``chosen_by`` parameters, on which the choice depends.
     """
 
     target: str
@@ -74,7 +75,8 @@ def candidate_kernels(
 ) -> list[CandidateKernel]:
     """List the kernels that rows may refer to; one if all columns are given or none was measured.
 
-    Nobody means kernels that were timed without the tuner which engines run, but who names them.
+    Engines tune their kernels: those that were timed without a tuner (``untuned``) are candidates
+    only of rows that name them.
 
     Args:
         card: card of the weights.
@@ -89,18 +91,19 @@ def candidate_kernels(
     known = framework if framework in card.frameworks else ""
     every = _near(card, dtype, sheet, protocol)
     candidates = [choice for choice in every if choice.framework == known] if known else every
-    places: dict[tuple[float, ...], list[int]] = {}
+    # rows with equal choices and reasons have the same candidates
+    indices_of: dict[tuple[float, ...], list[int]] = {}
     for i, key in enumerate(choices_of(kind, columns).tolist()):
-        places.setdefault(tuple(key), []).append(i)
+        indices_of.setdefault(tuple(key), []).append(i)
     rows: dict[Choice, list[NDArray[np.intp]]] = {}
-    for key in sorted(places):
-        at = len(kind.by_framework)
-        choices, reasons = key[:at], key[at:]
-        near = (
+    for key in sorted(indices_of):
+        choice_count = len(kind.by_framework)
+        choices, reasons = key[:choice_count], key[choice_count:]
+        measured = (
             _tuned(kind, every, candidates, reasons) if choices not in kind.untuned else candidates
         )
-        for choice in _fitting(kind, near, choices, reasons, known):
-            rows.setdefault(choice, []).append(np.array(places[key], np.intp))
+        for choice in _fitting(kind, measured, choices, reasons, known):
+            rows.setdefault(choice, []).append(np.array(indices_of[key], np.intp))
     return [
         _taken(kind, columns, choice, np.concatenate(indices)) for choice, indices in rows.items()
     ]
@@ -110,8 +113,8 @@ def known_framework(
     card: Card, dtype: str, sheet: Sheet, protocol: Protocol, framework: str
 ) -> str:
     """Return ``framework`` if its kernels were measured on a machine like this one, else ""."""
-    there = {near.framework for near in _near(card, dtype, sheet, protocol)}
-    return framework if framework in there else ""
+    frameworks = {near.framework for near in _near(card, dtype, sheet, protocol)}
+    return framework if framework in frameworks else ""
 
 
 def _taken(
@@ -139,7 +142,10 @@ def _fitting(
     reasons: tuple[float, ...],
     framework: str,
 ) -> list[Choice]:
-    """List the kernels that rows of one kind may refer to."""
+    """List the candidates of rows with equal choices and reasons.
+
+    Choices that differ from the defaults were stated by the caller and are not replaced.
+    """
     is_stated = choices != tuple(kind.optional[name] for name in kind.by_framework)
     if not near or (framework and is_stated):
         return [(framework, choices)]
@@ -155,7 +161,7 @@ def _tuned(
     candidates: Sequence[Implementation],
     reasons: tuple[float, ...],
 ) -> Sequence[Implementation]:
-    """Return a framework's kernels but those that no tuner had chosen; others' if it has no more.
+    """Return a framework's tuned kernels; those of other frameworks where it has none that match.
 
     Args:
         kind: class of the kernels.
@@ -174,22 +180,32 @@ def _tuned(
 
 
 def _equal(fits: Sequence[Implementation], reasons: tuple[float, ...]) -> Sequence[Implementation]:
-    """Return those chosen for equal reasons; if none, for the longest part that any has."""
+    """Return the kernels with equal reasons; if none, those that share the longest prefix of them.
+
+    Reasons are compared in the order of ``chosen_by``.
+    """
     levels = range(len(reasons), 0, -1)
     similar = ([kernel for kernel in fits if kernel.reasons[:n] == reasons[:n]] for n in levels)
     return next(filter(None, similar), fits)
 
 
 def _near(card: Card, dtype: str, sheet: Sheet, protocol: Protocol) -> list[Implementation]:
-    """Return the kernels of the machine, else of the nearest one; of the protocol if any are."""
-    known = dtype if dtype in card.places else next(iter(card.places))
-    of_type = [kernel for kernel in card.implementations if kernel.dtype == known]
+    """Return the kernels measured on the machine, else on the nearest one with any.
+
+    Those of the protocol come first; without any, all of that machine.
+    """
+    measured_dtype = dtype if dtype in card.places else next(iter(card.places))
+    of_type = [kernel for kernel in card.implementations if kernel.dtype == measured_dtype]
     candidates = [kernel for kernel in of_type if kernel.target == sheet.name]
     if not candidates:
         candidates = [kernel for kernel in of_type if kernel.protocol is protocol] or of_type
         here = class_of(card.class_name).place(sheet, dtype)
-        names = sorted({target for target, element, _ in card.configurations if element == known})
-        distances = {n: distance(here, p) for n, p in zip(names, card.places[known], strict=True)}
+        names = sorted(
+            {target for target, element, _ in card.configurations if element == measured_dtype}
+        )
+        distances = {
+            n: distance(here, p) for n, p in zip(names, card.places[measured_dtype], strict=True)
+        }
         nearest = min(
             (kernel.target for kernel in candidates),
             key=lambda n: distances[n],

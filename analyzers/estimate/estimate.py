@@ -1,4 +1,4 @@
-"""The estimate of a kernel and of a run: floor, time, interval, and who says so."""
+"""Classes of estimates of a kernel and of a run: lower bound, time, interval and predictor."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Timed:
     """A time that was estimated, with its interval.
 
     Args:
-        floor_s: nothing is faster.
-        time: in seconds; no end of it is below the floor.
+        floor_s: lower bound in seconds, which no execution can beat.
+        time: time in seconds; no end of the interval is below the lower bound.
     """
 
     floor_s: float
@@ -36,17 +36,17 @@ class Timed:
 
     @property
     def time_s(self) -> float:
-        """Return the likeliest time."""
+        """Return the likeliest time in seconds."""
         return self.time.mid
 
     @property
     def low_s(self) -> float:
-        """Lower end of the 90 % prediction interval."""
+        """Return the lower end of the 90 % prediction interval."""
         return self.time.low
 
     @property
     def high_s(self) -> float:
-        """Return the upper end."""
+        """Return the upper end of the 90 % prediction interval."""
         return self.time.high
 
 
@@ -55,17 +55,17 @@ class Estimate(Timed):
     """Predicted time of one kernel, the sum of all its launches in one run.
 
     Args:
-        predictor: who says so.
-        class_name: class of kernels whose measurements it rests on.
+        predictor: which predictor gives the time.
+        class_name: class of kernels that were measured to fit it.
         wait_s: part of the time in which the device waits for its host.
         gap_s: part of the time between launches, in which the device is idle as well.
-        is_extrapolating: whether the kernel, or the machine, is so unlike what was measured that
-            it is expected to be far off.
-        is_measured: whether kernels of the class were measured on this machine, or a near one.
-        is_own: whether kernels of the class were measured on this very machine.
-        in_run: what counts in the interval of the run, where errors cancel in a sum; None where
-            that is ``time``.
-        correction: factor in ``time`` that kernels measured on this machine gave (`adapt`).
+        is_extrapolating: True if kernel or machine differ so much from the measured ones that a
+            large error is expected.
+        is_measured: True if kernels of the class were measured on this machine or a near one.
+        is_own: True if kernels of the class were measured on this machine itself.
+        in_run: narrower interval that enters the sum of a run, where errors of kernels cancel; None
+            where it is ``time``.
+        correction: factor in ``time``, fitted to kernels measured on this machine (`adapt`).
     """
 
     predictor: Predictor
@@ -80,7 +80,7 @@ class Estimate(Timed):
 
     @property
     def summed(self) -> Interval:
-        """Return the interval that counts in that of the run."""
+        """Return the interval that enters the sum of a run."""
         return self.time if self.in_run is None else self.in_run
 
     @property
@@ -115,7 +115,7 @@ class Estimate(Timed):
         return changed(self, time=time, in_run=in_run, gap_s=time.mid - self.time.mid)
 
     def spaced(self, gap: Interval) -> Estimate:
-        """Return the kernel after a gap."""
+        """Return the estimate with a gap added before its launches."""
         in_run = self.in_run and self.in_run + gap
         return changed(self, time=self.time + gap, in_run=in_run, gap_s=gap.mid)
 
@@ -124,16 +124,17 @@ class Estimate(Timed):
 
         Args:
             device_s: time on the device.
-            gap_s: least time of all launches; a law has none, and what it waits for a queue.
+            gap_s: least time that all launches take on the host; unused for a law, whose launch is
+                a gap of its queue in addition to the device's time.
             factor: multiplier of a law's gap.
         """
         if self.predictor is Predictor.LAW:
             return device_s + self.gap_s * factor
-        # a prediction whose launch is in its rates already does not wait for it once more
+        # launch overhead within measured times is not added a second time
         return max(device_s, min(gap_s, self.time_s))
 
     def waiting(self, host: Interval) -> Estimate:
-        """Return the kernel after a wait for its host."""
+        """Return the estimate with a wait for the host added."""
         in_run = self.in_run and self.in_run + host
         return changed(self, time=self.time + host, in_run=in_run, wait_s=host.mid)
 
@@ -143,13 +144,13 @@ class CandidateRun(Timed):
     """Prediction of one whole-run predictor, selected or not.
 
     Args:
-        predictor: its name, as commands take it.
-        words: which predictor, and from which rows.
-        is_own: whether such runs were measured on this machine.
-        outside: why it extrapolates; empty where it does not.
-        withheld: why it is not the answer; "" where nothing speaks against it.
+        predictor: name of the predictor, as commands take it.
+        words: description for users: which predictor, fitted to which rows.
+        is_own: True if runs of this kind were measured on this machine.
+        outside: reasons why it extrapolates; empty if it does not.
+        withheld: reason why it cannot be selected; "" if it can.
         publications: titles of publications with measured runs of the network.
-        other_quantities: those that it predicts, ``memory_bytes`` or ``energy_j``.
+        other_quantities: further quantities that it predicts: ``memory_bytes``, ``energy_j``.
     """
 
     predictor: str
@@ -162,7 +163,7 @@ class CandidateRun(Timed):
 
     @property
     def width(self) -> float:
-        """Return upper over lower end, which held-out rows of the same kind determine."""
+        """Return upper over lower end; intervals were calibrated on held-out rows of that kind."""
         return self.high_s / self.low_s if self.low_s > 0 else math.inf
 
     @property
@@ -176,8 +177,8 @@ class RunEstimate(Timed):
     """Predicted time of a run: its kernels and a fixed time.
 
     Args:
-        fixed_s: part of the time of no kernel: start, end, and nodes that run on the host.
-        predictor: of whole runs; "" for the timeline of the kernels.
+        fixed_s: part of the time that belongs to no kernel: start, end, and nodes on the host.
+        predictor: name of a predictor of whole runs; "" for the timeline of the kernels.
     """
 
     fixed_s: float = 0.0

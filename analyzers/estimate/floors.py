@@ -1,4 +1,4 @@
-"""Times scaled to a given sum, none below its lower bound."""
+"""Scale times of kernels to a given sum, none below its lower bound."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from perfc.ir import record
 END = 1.6449
 """Standard deviations from the middle of a normal distribution to the ends of its central 90 %."""
 MIDDLE_SHARE = 0.41
-"""Half-width of the central 50 % of a normal distribution over that of its central 90 %."""
+"""Half-width of the central 50 % of a normal distribution over that of its central 90 %:
+0.6745 / 1.6449 standard deviations."""
 
 HIGH_ERROR, MEDIUM_ERROR = 0.10, 0.25
 """Largest median error of a prediction with high confidence, and with medium confidence."""
@@ -71,6 +72,7 @@ class Interval:
         """
         if self.low <= 0 or not math.isfinite(self.high):
             return math.inf
+        # half of the logarithmic width is the half-width of the central 90 %
         return math.expm1(MIDDLE_SHARE * math.log(self.high / self.low) / 2)
 
     def share_below(self, value: float) -> float:

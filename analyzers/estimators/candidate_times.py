@@ -1,6 +1,7 @@
-"""Times of kernels by every candidate kernel, before lower bounds.
+"""Predict times of rows by every candidate kernel, before lower bounds apply.
 
 A runtime has several library kernels for one kernel of the IR; each is a candidate with its time.
+`predictor.predict_with` mixes the candidates of a row to one estimate.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from ..features.sheet import Sheet
 
 FAR = 1.0
-"""Distance from the nearest measured machine that an element type nobody measured counts as."""
+"""Least distance to measured machines (in doublings of rates) that counts for an element type
+without training rows."""
 
 
 @entity
@@ -40,15 +42,16 @@ class Unbounded:
     """Times of kernels without regard to their lower bounds: one number per candidate and row.
 
     Args:
-        log_s: logarithm of the time, ``[candidates]``.
+        log_s: logarithm of the time in seconds, ``[candidates of all rows]``, as all other arrays.
         low: lower end of its interval, as the logarithm of its ratio to the time.
-        high: upper end, likewise.
+        high: upper end of its interval, as the same logarithm.
         outside: whether the time is extrapolated.
-        floor_s: lower bound that the class of kernels knows.
+        floor_s: lower bound of the time by the class of kernels.
         part: index of the candidate kernel.
         row: index of the row.
         parts: number of candidate kernels.
-        of: artefact and machine.
+        of: artefact and machine, referenced so that the addresses in the key of the cache stay
+            theirs.
     """
 
     log_s: Array
@@ -73,8 +76,6 @@ def unbounded(
 ) -> Unbounded:
     """Return times of rows by every candidate kernel, evaluated once for the same rows.
 
-    A result holds its artefact and machine, so that no other object has their addresses.
-
     Raises:
         WeightsError: weights that read other features than the class gives.
     """
@@ -84,7 +85,7 @@ def unbounded(
         return _RECENT[key]
     card = artefact.card
     trained = timed_as(card, protocol)
-    # features are those of the protocol of the training rows; the other one follows by physics
+    # features are of the protocol of the training rows; `transferred` converts to the other one
     choices = candidate_kernels(card, rows, dtype, sheet, trained, framework)
     table, protocol_s, powered_s = batch(choices, card, dtype, sheet, protocol)
     if table.names != card.features:
@@ -98,7 +99,7 @@ def unbounded(
         time_s = table.scale_s * np.exp(centre)
     else:
         time_s = transferred(table.scale_s, centre, protocol_s)
-    # rows of a machine include its power limit, those of others do not know it
+    # measured times of a machine include its power limit; for any other machine it is a bound
     if not measured:
         time_s = np.maximum(time_s, powered_s)
     low, high = ends(artefact, table, dtype, sheet, measured=measured and trained is protocol)
@@ -151,7 +152,7 @@ def ends(
     ``measured`` says that training rows have this machine and type under this protocol.
     """
     card = artefact.card
-    # trees are constant outside their hull; clipping says so and keeps overflow out
+    # trees are constant outside of the training rows; clipping keeps `exp` from overflow
     spread = np.exp(np.clip(artefact.spread(table.values), np.log(LEAST_SPREAD), 3.0))
     hull = artefact.hull_low, artefact.hull_high
     beyond = excess(table.values, *hull, sides(*hull))
@@ -165,7 +166,7 @@ def ends(
 
 
 def timed_as(card: Card, protocol: Protocol) -> Protocol:
-    """Return the protocol whose rows speak for one: itself where it was learned."""
+    """Return the protocol of the training rows to predict with: the same if it has rows."""
     return protocol if protocol in card.protocols else card.protocols[0]
 
 
@@ -175,16 +176,16 @@ def is_measured(card: Card, dtype: str, sheet: Sheet) -> bool:
 
 
 def transferred(known_s: Array, centre: Array, other_s: Array) -> Array:
-    """Return the times under a protocol that no row was taken under.
+    """Return the times under a protocol that has no training rows.
 
-    A longer call is added as such, nothing was learned of it. Where the call is shorter, what was
-    learned counts by the share of the estimate that is left: the factor of a call that was all
-    launch says nothing of the kernel.
+    Where a call takes longer than under the known protocol, the difference is added unscaled, as no
+    row has it. Where it is shorter, the learned factor counts by the share of the estimate that
+    remains: the factor of a call that was mostly launch overhead is not one of the kernel.
 
     Args:
-        known_s: physical estimate under the protocol that was learned.
-        centre: ``log(time / known_s)``.
-        other_s: physical estimate under the other.
+        known_s: physical estimate in seconds under the protocol of the training rows.
+        centre: ``log(time / known_s)`` by the forest.
+        other_s: physical estimate in seconds under the protocol of the prediction.
     """
     longer = known_s * np.exp(centre) + (other_s - known_s)
     share = np.minimum(other_s / known_s, 1.0) ** reach.NORM

@@ -1,4 +1,4 @@
-"""Which estimator answers for which kernel."""
+"""List the estimators of a kernel's time in the order in which they are asked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .laws import Laws
 from .roofline import SustainedRoofline
 
 IN_ORDER: tuple[Estimator, ...] = (Laws(), Forests(), SustainedRoofline())
-"""A kernel is estimated by the first that knows it."""
+"""Estimators by precedence: a kernel takes the estimate of the first that can predict it."""
 
 
 def why(execution: Execution, index: int, predictor: Predictor) -> object | None:

@@ -52,20 +52,21 @@ class Execution:
 
     @cached_property
     def _lowered(self) -> dict[int, Lowered | None]:
-        known = dict[int, "Lowered | None"]
-        # kernels of several sizes side by side are no table's
+        cache_of = dict[int, "Lowered | None"]
+        # a roofline of several environments (values of symbols) belongs to no one kernel table,
+        # whose cache is keyed by one environment
         if self.bounds.envs:
-            return known()
-        return self.kernels.once("lowered", self.bounds.env, known)
+            return cache_of()
+        return self.kernels.once("lowered", self.bounds.env, cache_of)
 
     def lowered(self, index: int) -> Lowered | None:
         """Return a kernel as the operator predictor sees it, computed once for equal ones."""
-        bounds, known = self.bounds, self._lowered
+        bounds, cache = self.bounds, self._lowered
         bound = bounds.kernels[index]
         key = bounds.firsts[index] if bounds.envs else bound.kernel.identity
-        if key not in known:
-            known[key] = lower(bound, bounds.at(index))
-        return known[key]
+        if key not in cache:
+            cache[key] = lower(bound, bounds.at(index))
+        return cache[key]
 
     @cached_property
     def indices(self) -> range:
@@ -74,7 +75,7 @@ class Execution:
 
 
 class Estimator(ABC):
-    """Says what kernels take, and why."""
+    """Predicts times of kernels and gives the evidence for them."""
 
     predictor: ClassVar[Predictor]
 

@@ -1,4 +1,7 @@
-"""The operator predictor: what kernels take by forests learned from kernels of many machines."""
+"""The operator predictor: kernel times by boosted trees trained on kernels of many machines.
+
+For each class of kernels a forest predicts ``log(time / physical estimate)`` of the lowered kernel.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,9 @@ class Forests(Estimator):
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
         """Return times of the kernels of classes with weights, on machines that are no processors.
 
-        Equal kernels are predicted once, and all of a class and element type together. Nothing is
-        known of makers of whose machines none was measured, as Apple.
+        Equal kernels are predicted once, and all of a class and element type together. There are no
+        estimates for machines of vendors without any measured machine, such as Apple, unless the
+        user measured kernels on that machine.
         """
         machine = execution.machine
         if machine.vendor not in VENDORS and not of_machine(machine):
@@ -74,24 +78,28 @@ class Forests(Estimator):
 
 
 def widened(estimates: Mapping[int, Estimate]) -> dict[int, Estimate]:
-    """Return integer products with the range that measured pairs have; equal ones stay one."""
+    """Return estimates of integer products with wider intervals.
+
+    A product of 8-bit integers is predicted as one in 16 bits of half the depth; `HALVED` has the
+    measured range of its time over that one. Kernels that shared an estimate share the result.
+    """
     low, high = HALVED
-    each = {id(one): one for one in estimates.values()}
-    wide = {
+    distinct = {id(estimate): estimate for estimate in estimates.values()}
+    widened_by_id = {
         key: replace(
-            one,
+            estimate,
             is_own=False,
-            time=Interval(one.time.low * low, one.time.mid, one.time.high * high).at_least(
-                one.floor_s
-            ),
+            time=Interval(
+                estimate.time.low * low, estimate.time.mid, estimate.time.high * high
+            ).at_least(estimate.floor_s),
         )
-        for key, one in each.items()
+        for key, estimate in distinct.items()
     }
-    return {i: wide[id(one)] for i, one in estimates.items()}
+    return {i: widened_by_id[id(estimate)] for i, estimate in estimates.items()}
 
 
 def is_known(execution: Execution, class_name: str, dtype: str) -> bool:
-    """Return True if shipped rows or the user's own cover a class in an element type."""
+    """Return True if shipped rows or rows of the user cover a class in an element type."""
     card = weights_of(execution, class_name, dtype).card
     adapted = of_class(of_machine(execution.machine), Predictor.LEARNED.value, class_name)
     return dtype in card.dtypes or adapted is not None
@@ -100,9 +108,10 @@ def is_known(execution: Execution, class_name: str, dtype: str) -> bool:
 def no_slower_than_parts(
     execution: Execution, rows: Sequence[tuple[int, Lowered]], estimates: Mapping[int, Estimate]
 ) -> dict[int, Estimate]:
-    """Return the fused kernels in a type that none was measured in, bounded by their parts.
+    """Return estimates of fused kernels, no slower than their operators one by one.
 
-    Parts are in full precision, which nothing faster exceeds. Equal kernels keep one estimate.
+    For element types in which no fused kernel was measured. The parts are in full precision (no
+    TF32), a slower one than any the fused kernel may use. Equal kernels share one estimate.
     """
     bounds, machine = execution.bounds, execution.machine
     known = predictor.known_classes(execution.folder)
@@ -122,14 +131,14 @@ def no_slower_than_parts(
         )
         return Interval(*(float(t[0]) for t in (times.low_s, times.time_s, times.high_s)))
 
-    firsts: dict[int, Estimate] = {}
+    firsts: dict[int, Estimate] = {}  # by identity of the first estimate
     for i, row in rows:
         estimate, launches = estimates[i], bounds.kernels[i].launches
-        again = bounds.kernels[i].kernel.times
+        backward_factor = bounds.kernels[i].kernel.times
         if id(estimate) in firsts:
             continue
-        times = [separate_time(one) for one in parts(row)]
-        summed = [one * (launches * again) for one in times if one is not None]
+        times = [separate_time(part) for part in parts(row)]
+        summed = [part * (launches * backward_factor) for part in times if part is not None]
         time = estimate.time
         if launches and len(summed) == len(times):
             time = bounded(time, summed).at_least(estimate.floor_s)
@@ -177,38 +186,38 @@ def basis(execution: Execution, index: int) -> MeasuredBasis | None:
 def predicted(
     execution: Execution, class_name: str, dtype: str, rows: Sequence[tuple[int, Lowered]]
 ) -> dict[int, Estimate]:
-    """Return the kernels of one class and element type."""
+    """Return estimates of the kernels of one class and element type, by index of the kernel."""
     bounds, machine = execution.bounds, execution.machine
     weights = weights_of(execution, class_name, dtype)
     sheet = Sheet.of_class(class_name, machine)
     firsts: dict[int, int] = {}
-    of = [firsts.setdefault(bounds.firsts[i], len(firsts)) for i, _ in rows]
-    distinct = list(dict(zip(of, rows, strict=True)).values())
+    distinct_of = [firsts.setdefault(bounds.firsts[i], len(firsts)) for i, _ in rows]
+    distinct = list(dict(zip(distinct_of, rows, strict=True)).values())
     columns = columns_of([r.parameters for _, r in distinct])
     card = weights.card
     machine_distance = candidate_times.distance_to(card, dtype, sheet)
     is_measured = dtype in card.dtypes and machine_distance <= candidate_times.FAR
-    # corrections are of what a recorded graph takes
+    # corrections by `perfc measure` are fitted to kernels inside of recorded CUDA graphs
     is_adapted = of_class(of_machine(machine), Predictor.LEARNED.value, class_name) is not None
     launch = execution.kernels.runtime.launch
     protocol = INSIDE if is_adapted else inside(card, launch, machine.name)
-    each = [bounds.kernels[i] for i, _ in distinct]
-    times = [k.kernel.times for k in each]
+    distinct_bounds = [bounds.kernels[i] for i, _ in distinct]
+    times = [k.kernel.times for k in distinct_bounds]
     # weights predict one launch; a bound is of all launches of all repetitions
     floor_s = np.array(
         [
             k.floor_s / (k.launches * n) if k.launches else 0.0
-            for k, n in zip(each, times, strict=True)
+            for k, n in zip(distinct_bounds, times, strict=True)
         ]
     )
     timed = candidate_times.timed_as(card, protocol)
-    whose = known_framework(card, dtype, sheet, timed, execution.framework)
+    framework = known_framework(card, dtype, sheet, timed, execution.framework)
     prediction = predictor.predict_with(
-        weights, columns, dtype, sheet, protocol, whose, floor_s=floor_s
+        weights, columns, dtype, sheet, protocol, framework, floor_s=floor_s
     )
     is_own = candidate_times.is_measured(card, dtype, sheet)
     estimates: list[Estimate] = []
-    for at, bound in enumerate(each):
+    for at, bound in enumerate(distinct_bounds):
         ends = (float(t[at]) for t in (prediction.low_s, prediction.time_s, prediction.high_s))
         estimate = Estimate(
             bound.floor_s,
@@ -220,11 +229,11 @@ def predicted(
             is_own=is_own,
         )
         estimates.append(estimate)
-    return {i: estimates[at] for at, (i, _) in zip(of, rows, strict=True)}
+    return {i: estimates[at] for at, (i, _) in zip(distinct_of, rows, strict=True)}
 
 
 def columns_of(rows: Sequence[Mapping[str, float]]) -> dict[str, Array]:
-    """Return the rows as columns; what a row lacks is not a number, and gets its default later."""
+    """Return rows as columns; a missing value is NaN, which `complete` replaces by its default."""
     names = dict.fromkeys(name for row in rows for name in row)
     nan = float("nan")
     return {name: np.array([row.get(name, nan) for row in rows]) for name in names}

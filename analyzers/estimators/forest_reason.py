@@ -1,4 +1,7 @@
-"""Why a prediction says what it says: nearest training rows, and the features that moved it."""
+"""Explain an estimate of the operator predictor: candidates, nearest training rows and features.
+
+`perfc explain` shows it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ NEAREST = 3
 MOVES = 5
 """Features that an explanation lists."""
 LEAST_MOVE = 0.01
-"""Minimum change of the logarithm that is listed: 1 % of the time."""
+"""Minimum change of the logarithm of time that is listed: 1 % of the time."""
 
 
 @record
@@ -124,7 +127,7 @@ class ForestReason:
 
 
 def reasons(execution: Execution, index: int) -> ForestReason | None:
-    """Return why the operator predictor says what it says of a kernel; None where it says nothing.
+    """Return the evidence for a kernel's estimate; None if the operator predictor has none.
 
     Raises:
         WeightsError: weights that are damaged or of another schema.
@@ -139,10 +142,10 @@ def reasons(execution: Execution, index: int) -> ForestReason | None:
     columns = complete(kind, {k: np.array([v]) for k, v in row.parameters.items()})
     wanted = inside(card, execution.kernels.runtime.launch, machine.name)
     protocol = wanted if wanted in card.protocols else card.protocols[0]
-    whose = known_framework(card, dtype, sheet, protocol, execution.framework)
-    parts = candidate_kernels(card, columns, dtype, sheet, protocol, whose)
-    each, _ = predictor.possible(weights, columns, dtype, sheet, wanted, whose)
-    usual = parts[int(np.argmin(np.abs(each.middle[:, 0] - each.least_error())))]
+    framework = known_framework(card, dtype, sheet, protocol, execution.framework)
+    parts = candidate_kernels(card, columns, dtype, sheet, protocol, framework)
+    mixture, _ = predictor.possible(weights, columns, dtype, sheet, wanted, framework)
+    usual = parts[int(np.argmin(np.abs(mixture.middle[:, 0] - mixture.least_error())))]
     table = tabulate(
         kind,
         usual.columns,
@@ -157,7 +160,7 @@ def reasons(execution: Execution, index: int) -> ForestReason | None:
     factor = weights.factor_of(measured=candidate_times.is_measured(card, dtype, sheet))
     return ForestReason(
         card.name,
-        candidates(kind, parts, each),
+        candidates(kind, parts, mixture),
         parameters,
         dtype,
         float(table.scale_s[0]),
@@ -217,15 +220,20 @@ def neighbours(artefact: Artefact, row: Lowered, sheet: Sheet) -> tuple[Neighbou
 
 
 def _log2(extent: float) -> float:
+    """Return the rounded logarithm as `Cells` stores it: at least -2, and -8 for zero."""
     return round(math.log2(max(extent, 0.25))) if extent > 0 else -8.0
 
 
 def _extent(log2: float) -> float:
+    """Return the extent of a stored logarithm."""
     return 0.0 if log2 <= -8 else 2.0**log2
 
 
 def moves(artefact: Artefact, factor: Forest, values: NDArray[np.float32]) -> tuple[Move, ...]:
-    """Return each feature in turn at the median of the training rows, the others as they are."""
+    """Return the features that change the estimate most when set to the median of the rows.
+
+    One feature at a time is replaced by its median; the last row of the table has none replaced.
+    """
     count = len(values)
     changed = np.tile(values, (count + 1, 1))
     changed[np.arange(count), np.arange(count)] = artefact.middle

@@ -1,4 +1,4 @@
-"""Learned times of kernels: shape parameters and a machine in, time with an interval out."""
+"""Predict kernel times by trained weights: shape parameters and a machine to time and interval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..features.classes import Array, Columns
 
 FLOOR = "floor_s"
-"""Column of what the caller knows no kernel to beat, beside the parameters of a class."""
+"""Column of lower bounds by the caller, which joins the parameters of a class."""
 
 
 @entity
@@ -37,12 +37,12 @@ class Estimates:
     """Predicted kernels, one element each.
 
     Args:
-        time_s: the likeliest; at least the floor.
-        low_s: lower end of the 90 % prediction interval; at least the floor.
-        high_s: its other end; at least the floor.
-        floor_s: what no kernel beats.
-        extrapolating: whether it is expected to be far off, as machines, types, ways of timing or
-            extents unlike all that was measured make it: its interval says how far.
+        time_s: likeliest time in seconds; at least the lower bound.
+        low_s: lower end of the 90 % prediction interval; at least the lower bound.
+        high_s: upper end of the interval; at least the lower bound.
+        floor_s: lower bound, which no execution can beat.
+        extrapolating: True if machine, type, protocol or extents are so far from all measured ones
+            that a large error is expected; the interval includes it.
         predictor: name of the weights.
     """
 
@@ -91,7 +91,7 @@ def fitting(
     target: str = "",
     folder: Path = artefact.SHIPPED,
 ) -> tuple[Card, Path]:
-    """Return the card that `select` would choose, and its file: arrays take longer to read.
+    """Return the card that `select` would choose, and its file, without reading the arrays.
 
     Raises:
         WeightsError: the class has no weights.
@@ -131,12 +131,12 @@ def predict(
 
     Args:
         class_name: class name of `perfc.analyzers.features.classes`.
-        rows: the parameters of the class, a column each, one element a kernel.
-        dtype: element type that is computed in, however it is spelled.
-        machine: any target; its data sheet is all that is used.
+        rows: the parameters of the class, one column each with an element per kernel.
+        dtype: element type that is computed in, by any of its names.
+        machine: any target; nothing but its data sheet is used.
         protocol: protocol of the measurements whose time is predicted.
         framework: framework that runs the kernels; empty for any that was measured.
-        folder: where weights lie.
+        folder: folder of the weights.
 
     Raises:
         WeightsError: no weights of that class.
@@ -157,10 +157,10 @@ def predict_with(
     framework: str = "",
     floor_s: Array | None = None,
 ) -> Estimates:
-    """Return `predict` with given weights.
+    """Return the times of kernels by given weights.
 
-    If several kernels are candidates (`implementations`), the time is that whose expected relative
-    error is least, and the interval are two quantiles, calibrated for callers who do not say which.
+    If several kernels are candidates (`implementations`), the time is the one with the least
+    expected relative error over all of them, and the interval is between two calibrated quantiles.
 
     Args:
         artefact: the weights.
@@ -169,8 +169,8 @@ def predict_with(
         sheet: sheet of the machine.
         protocol: protocol of the measurements whose time is predicted.
         framework: framework that runs the kernels; empty for any that was measured.
-        floor_s: of each row, where the caller knows more of its kernel than its extents, as what
-            of its operands it shares or reads in part; by default what the class says.
+        floor_s: lower bound of each row in seconds, if the caller has a better one than the extents
+            give, for operands that are shared or read in part; by default that of the class.
 
     Raises:
         WeightsError: weights that read other features than the class gives.
@@ -180,12 +180,13 @@ def predict_with(
     given = {} if floor_s is None else {FLOOR: floor_s}
     unique, back = distinct({**complete(kind, rows), **given})
     floor_s = unique.get(FLOOR)
-    each, outside = possible(artefact, unique, dtype, sheet, protocol, framework, floor_s)
+    mixture, outside = possible(artefact, unique, dtype, sheet, protocol, framework, floor_s)
     levels = artefact.card.calibration.levels(
         kind.category(unique, dtype, sheet, timed_as(artefact.card, protocol)), kind.categories
     )
     least_s = kind.floor_s(unique, dtype, sheet) if floor_s is None else floor_s
-    ends = tuple([np.maximum(np.exp(end), least_s) for end in each.ends(*levels)])
+    ends = tuple([np.maximum(np.exp(end), least_s) for end in mixture.ends(*levels)])
+    # times that the class itself states, where it has a law; NaN for other rows
     known_times = kind.stated_s(unique, sheet)
     if known_times is not None:
         ends = tuple(
@@ -210,7 +211,7 @@ def possible(
     framework: str = "",
     floor_s: Array | None = None,
 ) -> tuple[Mixture, NDArray[np.bool_]]:
-    """Return times of rows by every candidate kernel, and the rows far off by all of them."""
+    """Return times of rows by every candidate kernel, and which rows all of them extrapolate."""
     columns = {name: column for name, column in rows.items() if name != FLOOR}
     known = unbounded(artefact, columns, dtype, sheet, protocol, framework)
     part, row, outside = known.part, known.row, known.outside
@@ -219,16 +220,17 @@ def possible(
         floor = np.log(known.floor_s if floor_s is None else floor_s[row])
     middle = np.maximum(known.log_s, floor)
     low = np.maximum(middle + known.low, floor)
+    # [low, middle, high or presence; candidate, row]: a candidate may execute some rows only
     table = np.zeros((4, known.parts, len(rows[class_of(artefact.card.class_name).parameters[0]])))
     table[:, part, row] = [low, middle, middle + known.high, np.ones(len(row))]
-    low, middle, high, speaks = table
+    low, middle, high, is_present = table
     is_inside = np.zeros(table.shape[2], np.bool_)
     is_inside[row[~outside]] = True
-    return Mixture(low, middle, high, speaks > 0), ~is_inside
+    return Mixture(low, middle, high, is_present > 0), ~is_inside
 
 
 def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
-    """Return each different kernel once, and its index for every row: layers repeat."""
+    """Return each distinct row once, and the index of each given row in them: layers repeat."""
     stacked = np.stack(list(columns.values()), axis=1)
     places: dict[bytes, int] = {}
     back = [places.setdefault(row.tobytes(), len(places)) for row in stacked]
@@ -237,7 +239,7 @@ def distinct(columns: Columns) -> tuple[dict[str, Array], NDArray[np.intp]]:
 
 
 def _cards(folder: Path, class_name: str) -> list[tuple[Card, Path]]:
-    """Return those of one class; the others are not parsed, which takes longer than a forest."""
+    """Return the cards of one class; parsing all would take longer than evaluating a forest."""
     paths = _classes(folder).get(class_name, ())
     return [(_card(path, _stamp(path)), path) for path in paths]
 
@@ -248,12 +250,13 @@ def _classes(folder: Path) -> Mapping[str, tuple[Path, ...]]:
 
 
 def _stamp(path: Path) -> int:
-    """Return a key that changes with the file, so that what was read is read again."""
+    """Return the time of the last change, a key of caches: a changed file is read again."""
     return path.stat().st_mtime_ns
 
 
 @cache
 def _listed(folder: Path, stamp: int) -> Mapping[str, tuple[Path, ...]]:
+    """Return `_classes`; ``stamp`` is part of the cache's key alone, as below."""
     result: dict[str, tuple[Path, ...]] = {}
     for path in sorted(folder.glob("*.json")):
         name = artefact.class_of(path)

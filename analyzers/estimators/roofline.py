@@ -1,4 +1,4 @@
-"""The sustained roofline, times what kernels of the kind usually take of it."""
+"""Estimator of last resort: sustained roofline time of a kernel times a ratio of its kind."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .estimator import Estimator, Execution
 
 FILE = Path(__file__).with_suffix(".toml")
 ANY = "any"
+"""Key of the ratio of all kinds of kernels together."""
 
 
 @record
@@ -26,7 +27,7 @@ class SustainedShare:
 
 
 class SustainedRoofline(Estimator):
-    """Estimates every kernel of every machine, with wide intervals: the last resort."""
+    """Estimates every kernel on every machine, with wide intervals."""
 
     predictor = Predictor.ROOFLINE
 
@@ -41,7 +42,7 @@ class SustainedRoofline(Estimator):
         return result
 
     def why(self, execution: Execution, index: int) -> SustainedShare:
-        """Return the sustained time and what it is multiplied with."""
+        """Return the sustained time and the ratio that multiplies it."""
         bound = execution.bounds.kernels[index]
         return SustainedShare(
             bound.sustained_s, measured_share(execution.machine.kind, bound.kernel.kind)
@@ -68,7 +69,7 @@ def measured_shares() -> Mapping[str, Mapping[str, Interval]]:
 def measured_share(machine: str, kind: Kind) -> Interval:
     """Return the measured over sustained time of kernels of a kind.
 
-    All kernels stand for kinds that were not measured, GPUs for machines that were not.
+    A kind without rows takes the ratio of all kinds, a machine kind without rows that of GPUs.
     """
     known = measured_shares().get(machine, measured_shares()["cuda"])
     return known.get(kind.value, known[ANY])

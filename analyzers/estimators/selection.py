@@ -1,4 +1,4 @@
-"""Weights that predict a kernel: its class, element type and measurement protocol."""
+"""Select the weights that predict a kernel: by class, element type and measurement protocol."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STREAMED = {"movement": "elementwise", "embedding": "elementwise"}
 """Classes without measured rows, and the class with weights that predicts them: its kernels also
 stream tensors."""
 TOKENWISE = frozenset({"normalization", "elementwise", "embedding"})
-"""Classes for which frameworks for serving have custom kernels, in `STORED` types."""
+"""Classes for which serving frameworks have custom kernels, in `STORED` types."""
 NARROW = frozenset({"i8", "f8e4m3"})
 """Types of products with 8-bit operands."""
 STORED = frozenset({"bf16", "f16", "f8e4m3", "i8"})
@@ -71,7 +71,7 @@ def weighted(
 
     ``serves`` is True if the framework's custom kernels for serving are known (`serves_on`).
     """
-    # kernels without an extent "tokens" are reductions: the operand is larger than the result
+    # rows without an extent "tokens" are reductions, which no serving kernel was measured for
     if serves and row.class_name in TOKENWISE and row.dtype in STORED and "tokens" in row[2]:
         return SERVED, SERVED_TYPE
     choices = (computed(row, machine, tf32=tf32), row[:2])
@@ -94,7 +94,7 @@ def computed(row: Lowered, machine: Machine, *, tf32: bool) -> tuple[str, str]:
     """
     name, dtype, parameters = row
     if name in ATTENTION and dtype == "i8" and (Unit.MATRIX, "i8") in machine.compute:
-        return name, "f16"
+        return name, "f16"  # fused attention multiplies in 16 bits
     if name not in TENSOR_CORES:
         return STREAMED.get(name, name), dtype
     if dtype == "f16" and not parameters.get("weight_bits"):
@@ -120,12 +120,12 @@ def inside(card: Card, launch: LaunchMode, target: str) -> Protocol:
 
 @record
 class DescribedKernel:
-    """A kernel as weights know it.
+    """A kernel in the terms of trained weights.
 
     Args:
-        row: its class and extents.
+        row: class and extents of the kernel.
         weights: class and element type of the weights.
-        is_halved: whether it stands for an integer product of twice the depth.
+        is_halved: True if the row stands for an integer product of twice the depth.
     """
 
     row: Lowered
@@ -134,7 +134,7 @@ class DescribedKernel:
 
 
 class DescribedKernels:
-    """Kernels of one run as weights know them.
+    """Kernels of one run in the terms of trained weights.
 
     Args:
         execution: the kernels on their machine.
@@ -146,7 +146,7 @@ class DescribedKernels:
         self.serves = serves_on(machine, execution.framework, execution.folder)
 
     def __call__(self, index: int) -> DescribedKernel | None:
-        """Return a kernel; None where no class with weights knows it."""
+        """Return a kernel by index; None if no class with weights describes it."""
         bounds, machine = self.execution.bounds, self.execution.machine
         row = self.execution.lowered(index) if self.known else None
         if row is None:

@@ -30,11 +30,12 @@ def merged(shape: Extents, steps: list[Extents]) -> int:
     (1, 2)
     """
     axes = [a for a in range(len(shape)) if shape[a] != 1]
-    axes.sort(key=lambda a: [s[a] for s in steps])
+    axes.sort(key=lambda a: [s[a] for s in steps])  # innermost first
     count = 0
     last: tuple[int, tuple[int, ...]] | None = None
     for axis in axes:
         step = tuple(s[axis] for s in steps)
+        # contiguous: one step along this axis is a whole pass of the axis before, in all operands
         if last is not None and step == tuple(last[0] * s for s in last[1]):
             last = last[0] * shape[axis], last[1]
             continue

@@ -1,4 +1,7 @@
-"""Laws: time of a class of kernels as a sum of the resources it uses."""
+"""Fitted laws: time of a class of kernels as a norm of the times of the resources it uses.
+
+A `Resource` has physical seconds on a machine; a law multiplies each by a fitted coefficient.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
 
 RESOURCES = tuple(Resource)
 NOTHING = (0.0,) * len(RESOURCES)
+"""Defaults of resources that a kernel does not use."""
 FILE = Path(__file__).with_name("laws.toml")
+"""Laws of GPUs, by class and element type."""
 
 
 @frozen
@@ -29,8 +34,8 @@ class KernelLaw:
     """A fitted law of one class of kernels and element type.
 
     Args:
-        coefficients: by the name of a resource; none is negative, so that more work or a slower
-            machine is never faster.
+        coefficients: factor of each resource by name; none is negative, so that more work or a
+            slower machine is never faster.
         overlap: order of the norm that joins the times of all resources but the ramp, which is the
             start and end of a launch: 1 adds them, a large order takes the longest.
         low: 5 % quantile of measured over predicted time of held-out kernels: of short ones, whose
@@ -38,8 +43,8 @@ class KernelLaw:
         high: 95 % quantile of both.
         rows: number of kernels that it was fitted to.
         error: median relative error on kernels left out of the fit, one at a time.
-        machines: names of the targets that ran them.
-        source: where they come from.
+        machines: names of the targets that ran the kernels.
+        source: tables of the rows.
     """
 
     coefficients: Mapping[str, float]
@@ -76,8 +81,8 @@ class Nearness:
 
     Args:
         width: logarithmic width of intervals relative to that of machines with rows.
-        is_measured: whether such machines ran such kernels.
-        is_own: whether this machine did, or gives its rates.
+        is_measured: True if the law has rows of this machine or a similar one.
+        is_own: True if it has rows of this machine, or the rates of the machine were measured.
     """
 
     width: float
@@ -95,6 +100,7 @@ def intervals_of(kernels: Sequence[tuple[KernelLaw, KernelResources]]) -> list[I
     parts = seconds * np.array([law.row for law in laws])
     ramp, others = parts[:, 0], parts[:, 1:]  # the ramp is the first `Resource`
     order = np.array([law.overlap for law in laws])
+    # divided by the largest part before the power, which would underflow for times in seconds
     longest = np.maximum(others.max(axis=1), np.finfo(np.float64).tiny)
     joined = ((others / longest[:, None]) ** order[:, None]).sum(axis=1) ** (1 / order)
     time_s = within_power(ramp + longest * joined, power)

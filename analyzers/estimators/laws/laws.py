@@ -1,4 +1,4 @@
-"""Times of kernels by laws fitted to each class, on any machine through its rates."""
+"""Estimator of kernel times by laws: one fit per class, valid on any machine through its rates."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _FITTED = constants_next_to(__file__)
 ROUGH, NEAR, FEW = _FITTED["rough_law"].numbers
-"""Error of a law from which on what was learned on a machine as near as that comes first, and the
-rows below which it does."""
+"""Median error of a law above which forests of a machine within that distance have precedence, and
+the number of rows below which they do."""
 ELSEWHERE, OTHER_VENDOR = _FITTED["widths_elsewhere"].numbers
 """Logarithmic widths of intervals on machines without rows, relative to those with some."""
 
@@ -44,8 +44,8 @@ class LawReason:
 
     Args:
         name: class and element type.
-        law: the law.
-        terms: time of each resource by itself in one launch, by name; not zero.
+        law: the fitted law of both.
+        terms: nonzero times in seconds of each resource by itself in one launch, by name.
     """
 
     name: str
@@ -54,13 +54,14 @@ class LawReason:
 
 
 class Laws(Estimator):
-    """Knows the classes of kernels whose laws are better than what was learned of them."""
+    """Estimates kernels of the classes whose laws are more accurate than their forests."""
 
     predictor = Predictor.LAW
 
     def estimate(self, execution: Execution, wanted: Sequence[int]) -> dict[int, Estimate]:
         """Return the times of kernels of classes with laws."""
         subjects = subjects_of(execution)
+        # each distinct kernel once, by the first index that has its key
         keys = {i: subjects.key(i) for i in wanted}
         first = {key: i for i, key in reversed(keys.items())}
         followed = subjects.followed(first.values())
@@ -92,7 +93,7 @@ def subjects_of(execution: Execution) -> Subjects | ProcessorSubjects:
 
 
 def estimated(bound: KernelBound, name: str, nearness: Nearness, once: Interval) -> Estimate:
-    """Return the time of all launches of a kernel of a class with a law from that of one launch."""
+    """Return the estimate of all launches of a kernel from the interval of one launch."""
     time, floor_s = once.widened(nearness.width) * bound.launches, bound.floor_s
     return Estimate(
         floor_s,
@@ -118,19 +119,21 @@ class Subjects:
         self.learned = dict[tuple[str, str], bool]()
         table = execution.kernels.runtime
         self.strides: StrideTable | None = None
+        # strides matter where the kernels of each operator index tensors as PyTorch lays them out;
+        # a table with epilogues is of a compiler, which chooses layouts itself
         is_eager = table.framework is Framework.TORCH and not table.epilogue
         if execution.module is not None and is_eager:
             self.strides = execution.analyses.get(Strides(table.name), execution.module)
         self.known = execution.kernels.once("addressing", {}, dict[Node, tuple[float, float]])
 
     def of(self, indices: Iterable[int]) -> list[KernelResources | None]:
-        """Return the class and the resources of one launch of kernels."""
+        """Return the class and the resources of one launch per kernel; None without a class."""
         bounds = self.bounds
         kernels = [(bounds.kernels[i], bounds.at(i)) for i in indices]
         return resources_of([(b, at, *self.hardness(b.kernel)) for b, at in kernels], self.sheet)
 
     def key(self, index: int) -> tuple[object, ...]:
-        """Return what the resources of a kernel depend on."""
+        """Return a key of kernels with equal resources."""
         first, kernel = self.bounds.firsts[index], self.bounds.kernels[index].kernel
         return (first,) if self.strides is None else (first, self.hardness(kernel))
 
@@ -141,15 +144,15 @@ class Subjects:
         return {i: (law, one) for i, one in each if one and (law := self.law(i, one))}
 
     def nearness(self, law: KernelLaw) -> Nearness:
-        """Return how near the rows of a law are to this machine."""
+        """Return how near the rows of a law are to this machine: all rows are of NVIDIA GPUs."""
         is_own = self.sheet.name in law.machines
         is_near = is_own or self.sheet.machine.vendor == "NVIDIA"
         return Nearness(1.0 if is_own else ELSEWHERE if is_near else OTHER_VENDOR, is_near, is_own)
 
     def law(self, index: int, subject: KernelResources) -> KernelLaw | None:
-        """Return the law of a kernel; None without one that is better than what was learned."""
+        """Return the law of a kernel; None without one that is more accurate than the forest."""
         law = law_of(subject)
-        # weights know no product whose rows vectors cannot load
+        # forests have no feature for products whose rows vectors cannot load
         is_rough = (
             law is not None and (law.error > ROUGH or law.rows < FEW) and subject.name != UNALIGNED
         )
@@ -158,7 +161,7 @@ class Subjects:
         return law
 
     def is_learned(self, index: int) -> bool:
-        """Return True if weights were learned from such kernels on this machine, or one like it."""
+        """Return True if a forest was trained on such kernels of a machine near this one."""
         bound, machine = self.bounds.kernels[index], self.sheet.machine
         row = self.execution.lowered(index)
         if row is None:
@@ -173,7 +176,10 @@ class Subjects:
         return self.learned[key]
 
     def hardness(self, kernel: Kernel) -> tuple[float, float]:
-        """Return the shares of elements with computed addresses, and read across the result."""
+        """Return the shares of elements with computed addresses, and read across the result.
+
+        Both are 0 for kernels other than elementwise ones and copies, or if strides are unknown.
+        """
         node = kernel.anchor
         if self.strides is None or node.op.kind not in (Kind.ELEMENTWISE, Kind.MOVEMENT):
             return 0.0, 0.0
@@ -186,8 +192,10 @@ def addressing(node: Node, strides: StrideTable) -> tuple[float, float]:
     """Return 1 for operands whose axes do not merge, and 1 for those read across the result."""
     operands = [v for v in node.inputs if v is not None and strides.shapes.get(v)]
     if isinstance(node.op, Concat):
+        # contiguous operands are copied as blocks
         return float(any(strides.of(v) != contiguous(strides.shapes[v]) for v in operands)), 0.0
     shape = strides.shapes.get(node.results[0], ()) if node.results else ()
+    # a scalar or unknown result: the first operand gives the iteration space
     shape = shape or (strides.shapes[operands[0]] if operands else ())
     if not shape or not operands or any(_outside(v, shape, strides) for v in operands):
         return 0.0, 0.0

@@ -1,8 +1,9 @@
-"""Classes of kernels that are equally efficient, and the quantities their time is a sum of.
+"""Classify kernels on processors: equally efficient ones share a law, whose terms are returned.
 
 The time of a kernel is a sum of terms, each a quantity over a rate: products over the rate of
 products, bytes over a bandwidth, and so on. A class has the names from the most specific to the
-most general one, so that a class that was never measured falls back on its family.
+most general one, so that a class that was never measured falls back on its family. The kernels are
+those of ONNX Runtime's MLAS, whose convolutions store channels in blocks (NCHWc).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from ..subject import KernelSubject
 BLOCK = 16
 """Elements of f32 in a 512-bit vector; channels are stored in blocks of so many."""
 ALIGNMENT = 4
-"""Channels of which copies into blocks take multiples; others are not blocked."""
+"""Divisor of channels that copies into blocks require; other tensors are not blocked."""
 TILE = 6
-"""Rows of a product that are summed side by side. Source: mlas/lib/x86_64/SgemmKernel*.S."""
+"""Rows that the inner loop of a product sums. Source: mlas/lib/x86_64/SgemmKernel*.S."""
 POINTWISE_DEPTH = 128
 """Input channels a pointwise convolution sums before it writes. Source: mlas/lib/snchwc.cpp."""
 NEAR_BYTES = 1 << 20
@@ -30,23 +31,24 @@ NEAR_BYTES = 1 << 20
 FAR_BYTES = 1 << 24
 """Capacity of the shared cache for the tensors of one kernel."""
 MAPPED_BYTES = 1 << 25
-"""Minimum tensors that the system maps for each allocation. Source: glibc, malloc/malloc.c."""
+"""Smallest allocation that the system maps anew each time, with page faults on its first writes.
+Source: glibc, malloc/malloc.c."""
 
 
 class Term(Enum):
-    """Units of work."""
+    """Units of work, with the name of the rate that gives each its seconds."""
 
     LAUNCH = "launch_s"
     MAC = "mac_per_s"
     ELEMENT = "element_per_s"
-    SPECIAL = "special_per_s"
+    SPECIAL = "special_per_s"  # transcendental functions
     BYTE = "bytes_per_s"
-    MID_BYTE = "mid_bytes_per_s"
-    FAR_BYTE = "far_bytes_per_s"
+    MID_BYTE = "mid_bytes_per_s"  # bytes beyond one core's cache
+    FAR_BYTE = "far_bytes_per_s"  # bytes beyond the shared cache
     WEIGHT_BYTE = "weight_bytes_per_s"
-    STORE_BYTE = "store_bytes_per_s"
-    ROW = "row_per_s"
-    MAPPED_BYTE = "mapped_bytes_per_s"
+    STORE_BYTE = "store_bytes_per_s"  # partial sums, or columns that are gathered before a product
+    ROW = "row_per_s"  # starts of an inner loop
+    MAPPED_BYTE = "mapped_bytes_per_s"  # bytes of fresh pages
 
     __hash__ = object.__hash__
 
@@ -63,15 +65,15 @@ class Class:
 
 
 def classify(s: KernelSubject) -> Class:
-    """Return the class of a kernel."""
+    """Return the class of a kernel, by the rules of its family."""
     family = _FAMILIES.get(s.kind, _other)
     kind = family(s)
     terms = {Term.LAUNCH: 1.0, **{t: q for t, q in kind.terms.items() if q > 0}}
-    # filters are copied into blocks
-    made = [s.write_bytes * (s.kind != "optimizer" or "fresh" in s.attributes)]
-    made += [w.nbytes for w in s.operands[1:2] if w and s.kind == "conv"]
-    if max(made) >= MAPPED_BYTES:
-        terms[Term.MAPPED_BYTE] = sum(made)
+    # an optimizer writes in place unless "fresh"; filters of a convolution are copied into blocks
+    allocated_bytes = [s.write_bytes * (s.kind != "optimizer" or "fresh" in s.attributes)]
+    allocated_bytes += [w.nbytes for w in s.operands[1:2] if w and s.kind == "conv"]
+    if max(allocated_bytes) >= MAPPED_BYTES:
+        terms[Term.MAPPED_BYTE] = sum(allocated_bytes)
     # operators of integers have separate kernels, not those of quantized models
     start = "integer." if s.op.endswith("_integer") else ""
     names = [f"{start}{n}" for n in kind.names]
@@ -81,12 +83,12 @@ def classify(s: KernelSubject) -> Class:
 
 
 def is_of_step(s: KernelSubject) -> bool:
-    """Return True for what only training steps run."""
+    """Return True for kernels that only training steps run."""
     return s.op.endswith("_grad") or "training_mode" in s.attributes
 
 
 def traffic(nbytes: float) -> Terms:
-    """Return the bytes, and those of them that are more than the near and the shared cache hold."""
+    """Return all bytes, and the bytes beyond the capacity of one core's and of the shared cache."""
     return {
         Term.BYTE: nbytes,
         Term.MID_BYTE: max(nbytes - NEAR_BYTES, 0.0),
@@ -100,6 +102,7 @@ def padded(extent: int, block: int = BLOCK) -> int:
 
 
 def _conv(s: KernelSubject) -> Class:
+    """Return the class of a convolution: MLAS has one algorithm per case below."""
     y, w, problem = s.result, s.operand(1), s.window
     if problem is None or y is None or w is None:
         return Class(("conv",), {Term.MAC: s.mac, **traffic(s.nbytes)})
@@ -116,6 +119,7 @@ def _conv(s: KernelSubject) -> Class:
         return Class((f"conv.{len(w.shape) - 2}d", "conv"), terms)
     if problem.is_depthwise and filters == groups:
         if filters % ALIGNMENT:
+            # channels that cannot be blocked: one row of one channel at a time
             terms[Term.MAC] = s.mac
             terms[Term.ROW] = float(rows * filters)
             return Class(("conv.depthwise.plain", "conv.plain", "conv"), terms)
@@ -137,25 +141,31 @@ def _conv(s: KernelSubject) -> Class:
         return Class(("conv.grouped", "conv"), terms)
     terms[Term.MAC] = sites * window * padded(filters) * padded(depth)
     if depth >= BLOCK and depth % ALIGNMENT:
+        # not on blocked channels: a product of columns that are gathered before (im2col)
         terms[Term.MAC] = s.mac
         terms[Term.STORE_BYTE] = 4.0 * sites * window * depth
         return Class(("conv.plain", "conv"), terms)
     if depth < BLOCK:
+        # the image as input: its few channels are read unblocked
         terms[Term.MAC] = sites * window * padded(filters) * depth
         terms[Term.ROW] = rows * padded(filters) / BLOCK
         return Class(("conv.first", "conv"), terms)
     if sites == batch:
+        # one output position for each image: a product of a vector
         return Class(("conv.vector", "conv"), terms)
     if window == 1:
+        # partial sums of f32 are written and read again after each part of the depth but the last
         terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * (-(-depth // POINTWISE_DEPTH) - 1)
         strided = ["conv.pointwise.strided"] * (problem.stride != 1)
         return Class((*strided, "conv.pointwise", "conv"), terms)
+    # direct convolution sums one block of input channels at a time, into four blocks of filters
     terms[Term.STORE_BYTE] = 4.0 * sites * padded(filters) * -(-depth // BLOCK)
     terms[Term.ROW] = rows * -(-padded(filters) // (4 * BLOCK)) * -(-depth // BLOCK)
     return Class(("conv.direct", "conv"), terms)
 
 
 def _matmul(s: KernelSubject) -> Class:
+    """Return the class of a product: by stored or computed right operand, and by few rows."""
     a, b, y = s.operand(0), s.operand(1), s.result
     if a is None or b is None or y is None or not y.shape or not a.numel or not y.numel:
         return Class(("gemm",), {Term.MAC: s.mac, **traffic(s.nbytes)})
@@ -169,12 +179,12 @@ def _matmul(s: KernelSubject) -> Class:
     terms: Terms = {
         Term.MAC: mac,
         Term.WEIGHT_BYTE: b.nbytes,
-        Term.STORE_BYTE: y.nbytes * max(depth / 256, 1.0),
+        Term.STORE_BYTE: y.nbytes * max(depth / 256, 1.0),  # results are updated every 256 of depth
         Term.ROW: batch,
         **traffic(a.nbytes + y.nbytes),
     }
     kind = "stored" if is_stored else "dynamic"
-    if rows < 4:
+    if rows < 4:  # too few rows to reuse weights in registers: bound by reading them
         # a decode step reads every weight from memory
         terms[Term.FAR_BYTE] += b.nbytes * (s.dtype == "f16")
         bits = 8 * b.nbytes / (columns * depth)
@@ -199,8 +209,8 @@ def _elementwise(s: KernelSubject) -> Class:
 def broadcast(s: KernelSubject) -> tuple[str, float]:
     """Return how operands of an elementwise kernel broadcast, and the number of its spans.
 
-    A span is the longest run of elements in which no operand starts over: all operands vary in it
-    (``vector``), or one stays the same (``scalar``); ``same`` where nothing is broadcast.
+    A span is the longest run of elements that one vector loop computes: all operands vary in it
+    (``vector``), or one is constant (``scalar``); ``same`` where nothing is broadcast.
     """
     y = s.result
     shapes = [o.shape for o in s.operands if o is not None and o.numel > 1]
@@ -213,6 +223,7 @@ def broadcast(s: KernelSubject) -> tuple[str, float]:
         if len(full) != len(y.shape) or all(a == b for a, b in axes):
             continue
         is_constant = axes[-1][0] == 1
+        # innermost axes up to the first that changes between broadcast and full
         span = 1
         for a, b in reversed(axes):
             if (a == 1) != is_constant:
@@ -223,6 +234,7 @@ def broadcast(s: KernelSubject) -> tuple[str, float]:
 
 
 def _rows(s: KernelSubject, name: str) -> Class:
+    """Return the class of softmax, normalization or reduction, which work row by row."""
     x = s.operand(0)
     elements = float(x.numel) if x is not None else s.read_bytes / 4
     # batch normalization in training runs over one channel of one image at a time
@@ -239,21 +251,26 @@ def _rows(s: KernelSubject, name: str) -> Class:
         return Class((*short, f"{name}.{s.name}", name, "memory"), terms)
     form = reduced(x.shape, y.shape) if x and y else "r"
     if s.is_last and x:
+        # channels last: all axes but batch and channels are reduced
         form = "k" * (x.shape[0] > 1) + "rk"
     return Class((f"{name}.{s.name}.{form}", f"{name}.{form}", name, "memory"), terms)
 
 
 def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
-    """Return axes that stay (``k``) and reduced (``r``), equal ones merged, without extents of 1.
+    """Return the pattern of kept (``k``) and reduced (``r``) axes, without extents of 1.
 
-    Where two axes could be the reduced one, it is the later.
+    Neighbours of one kind are merged. Where two axes could be the reduced one, it is the later.
+
+    Args:
+        before: extents of the operand.
+        after: extents of the result; reduced axes have extent 1 or are absent.
     """
     pattern = ""
-    left = list(after)
+    remaining = list(after)
     for i, extent in enumerate(before):
-        is_kept = bool(left) and left[0] == extent and len(left) <= len(before) - i
-        if is_kept or (left and left[0] == 1 and len(left) == len(before) - i):
-            left.pop(0)
+        is_kept = bool(remaining) and remaining[0] == extent and len(remaining) <= len(before) - i
+        if is_kept or (remaining and remaining[0] == 1 and len(remaining) == len(before) - i):
+            remaining.pop(0)
         letter = "k" if is_kept else "r"
         if extent > 1 and not pattern.endswith(letter):
             pattern += letter
@@ -261,6 +278,7 @@ def reduced(before: tuple[int, ...], after: tuple[int, ...]) -> str:
 
 
 def _pool(s: KernelSubject) -> Class:
+    """Return the class of pooling or resizing, by operator and mode."""
     x, y = s.operand(0), s.result
     window = math.prod(s.attributes.get("kernel_shape", (1,)))
     elements = float(y.numel) if y is not None else 0.0
@@ -279,30 +297,32 @@ def _pool(s: KernelSubject) -> Class:
 
 
 def permutation(shape: tuple[int, ...], perm: tuple[int, ...]) -> tuple[str, int]:
-    """Return a transposition with axes of extent one left out and those that stay together merged.
+    """Return a transposition without axes of extent one, and with adjacent axes merged.
 
     Returns:
-        The pattern, ``0213``, and the elements that stay together at the end.
+        The pattern, such as ``0213``, and the number of contiguous elements that move as one piece
+        (1 if the last axis moves).
     """
-    moved = [p for p in perm if shape[p] != 1]
-    if not moved:
+    permuted = [p for p in perm if shape[p] != 1]
+    if not permuted:
         return "0", 1
     runs: list[list[int]] = []
-    alive = sorted(moved)
-    after = dict(pairwise(alive))
-    for p in moved:
-        if runs and after.get(runs[-1][-1]) == p:
+    ascending = sorted(permuted)
+    next_axis = dict(pairwise(ascending))
+    for p in permuted:
+        if runs and next_axis.get(runs[-1][-1]) == p:
             runs[-1].append(p)
         else:
             runs.append([p])
     order = {r[0]: i for i, r in enumerate(sorted(runs))}
     pattern = "".join(str(order[r[0]]) for r in runs)
     last = runs[-1]
-    inner = math.prod(shape[p] for p in last) if last[-1] == alive[-1] else 1
+    inner = math.prod(shape[p] for p in last) if last[-1] == ascending[-1] else 1
     return pattern, inner
 
 
 def _movement(s: KernelSubject) -> Class:
+    """Return the class of a copy; a transposition by its pattern of axes."""
     x = s.operand(0)
     op, elements = s.name, s.elements
     terms: Terms = {Term.ELEMENT: elements, **traffic(s.nbytes)}
@@ -320,7 +340,11 @@ def _movement(s: KernelSubject) -> Class:
 
 
 def copies(s: KernelSubject) -> float:
-    """Return the contiguous pieces that a kernel copies: extents before the last cut axis."""
+    """Return the number of contiguous pieces that a kernel copies.
+
+    That is the product of the extents before the last axis that differs between operand and result
+    (of a slice, a concatenation, a split), for each operand or result.
+    """
     x, y = s.operand(0), s.result
     if x is None or y is None or not y.shape:
         return 1.0
@@ -330,14 +354,15 @@ def copies(s: KernelSubject) -> float:
     if not cut:
         return 1.0
     shape = x.shape if x.numel > y.numel else y.shape
-    many = sum(o is not None for o in (s.operands if s.op == "concat" else s.results))
+    tensors = sum(o is not None for o in (s.operands if s.op == "concat" else s.results))
     if s.op == "expand":
         inner = math.prod(y.shape[cut[-1] + 1 :])
         return y.numel / max(inner, 1)
-    return float(math.prod(shape[: cut[-1]]) * many)
+    return float(math.prod(shape[: cut[-1]]) * tensors)
 
 
 def _other(s: KernelSubject) -> Class:
+    """Return the class of any other kernel, by kind and name."""
     terms = {Term.ELEMENT: s.elements, Term.MAC: s.mac, **traffic(s.nbytes)}
     if s.kind == "gather":
         index = s.operand(1)

@@ -1,4 +1,4 @@
-"""Times of kernels on processors by laws fitted to runtimes, at the rates of the machine."""
+"""Find the law of each kernel on a processor: fitted to runtimes, at the rates of the machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHOLE = Path(__file__).with_name("whole_run_laws.toml")
 UNRATED = 2.0
 """Logarithmic width of intervals at the rates of a data sheet over those at measured ones."""
 XNNPACK = "xnnpack"
-"""Start of the names of its laws."""
+"""Start of the names of XNNPACK's laws, which were fitted to whole runs."""
 RUNTIMES = Path(__file__).with_name("processor_runtimes.toml")
 """Runtimes by the start of the names of their laws: ``ort`` of ``ort conv``."""
 
@@ -33,8 +33,8 @@ class ProcessorRuntime:
     """A runtime with laws.
 
     Args:
-        runtimes: names of the tables of its kernels.
-        needs_rates: whether its laws hold on machines with measured rates only.
+        runtimes: names of the runtimes that share these laws.
+        needs_rates: True if the laws hold only on machines with measured rates.
     """
 
     runtimes: tuple[str, ...]
@@ -57,7 +57,7 @@ def start_on(machine: Machine, runtime: str) -> str | None:
 def named_law(
     start: str, dtype: str, names: Sequence[KernelResources]
 ) -> tuple[KernelLaw, KernelResources] | None:
-    """Return the law of the most specific name that has one, of its element type first.
+    """Return the law of the most specific name that has one; laws of the element type come first.
 
     Args:
         start: start of the names of a runtime's laws.
@@ -82,10 +82,11 @@ class ProcessorSubjects:
         self.is_rated = is_rated(machine)
         start = start_on(machine, execution.kernels.runtime.name)
         is_step = any(b.is_gradient for b in self.bounds.kernels)
+        # laws of training come first; kernels without one take that of inference
         self.starts = [] if start is None else [f"{start}.train"] * is_step + [start]
 
     def key(self, index: int) -> object:
-        """Return what the resources of a kernel depend on."""
+        """Return a key of kernels with equal resources."""
         return self.bounds.firsts[index]
 
     def followed(self, indices: Iterable[int]) -> dict[int, tuple[KernelLaw, KernelResources]]:
@@ -107,6 +108,8 @@ class ProcessorSubjects:
         return next(filter(None, each), None)
 
     def nearness(self, _law: KernelLaw) -> Nearness:
-        """Return how near the rows of a law are to this machine."""
-        # intervals are as wide as those of the rows where rates were measured as there
+        """Return how near the rows of a law are to this machine: by whether its rates are measured.
+
+        The rows of all laws are of machines with measured rates.
+        """
         return Nearness(1.0 if self.is_rated else UNRATED, self.is_rated, self.is_rated)

@@ -1,6 +1,6 @@
-"""Resources of kernels on processors, as seconds at the rates that were measured of the machine.
+"""Convert a kernel's work on a processor into seconds per resource, at the rates of the machine.
 
-Sources: Eigen, TensorCostModel.h, for who shares a kernel; onnxruntime, mlas/lib/mlasi.h.
+Sources: Eigen, TensorCostModel.h, for the number of threads; onnxruntime, mlas/lib/mlasi.h.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from .processor_classes import Class, Term, classify, traffic
 from .resource import KernelResources, Resource
 
 RATES = Path(__file__).with_name("processor_rates.toml")
+"""Rate of each unit of work, a `ProcessorRate` by the name of its `Term`."""
 START_CYCLES, BYTE_CYCLES, SPECIAL_CYCLES = 1e5, 11 / 64, 20
-"""Cost of each thread that shares a kernel, and a byte's and a function's."""
+"""Cycles of work that justify one more thread, cycles of a byte, and of a transcendental function,
+in Eigen's cost model."""
 LEAST_PRODUCTS = 65_536
-"""Multiply-accumulates for each thread of a product."""
+"""Multiply-accumulates of a product that justify one more thread, in MLAS."""
 USUAL_CLOCK_HZ = 2.5e9
 """Clock of a processor whose target gives none: server parts run all cores at 2 to 3 GHz."""
 UNITS = {unit.value for unit in Unit}
@@ -32,11 +34,11 @@ class ProcessorRate:
     """The rate that gives a unit of work its seconds.
 
     Args:
-        resource: name of the resource.
+        resource: name of the `Resource` whose time it gives.
         unit: unit or memory level of the target whose rate it is; "clock" for cycles.
-        count: its operations in a unit of work.
-        share: usual rate of machines that nobody measured, relative to that of the data sheet.
-        is_serial: whether one core does it, however many share the kernel.
+        count: operations of that unit in one unit of work.
+        share: usual rate of machines without measurements, relative to that of the data sheet.
+        is_serial: True if one core does this work, whatever the number of threads.
     """
 
     resource: str
@@ -58,12 +60,15 @@ def rates() -> Mapping[Term, ProcessorRate]:
 
 
 def second_of(rate: ProcessorRate, machine: Machine, dtype: str, threads: float) -> float:
-    """Return the seconds of a unit of work on some of the cores."""
+    """Return the seconds of one unit of work on ``threads`` of the cores.
+
+    The rate grows linearly from that of one core to that of all cores, both of which are measured.
+    """
     cores = machine.sm_count
     if rate.unit == "clock":
         clock = machine.device("clock_sustained_hz") or machine.device("clock_boost_hz")
-        one = USUAL_CLOCK_HZ if clock is None else clock.value
-        every = one * cores
+        one_core = USUAL_CLOCK_HZ if clock is None else clock.value
+        all_cores = one_core * cores
     else:
         of: Peak | MemoryLevel
         if rate.unit in UNITS:
@@ -71,18 +76,20 @@ def second_of(rate: ProcessorRate, machine: Machine, dtype: str, threads: float)
         else:
             of = machine.level(rate.unit) or machine.memory[-1]
         sustained = of.sustained
-        every = of.nominal.value * rate.share if sustained is None else sustained.value
+        all_cores = of.nominal.value * rate.share if sustained is None else sustained.value
         key = "" if sustained is None else sustained.key.replace("sustained", "one_core")
-        alone = machine.facts.get(key)
-        one = every / cores if alone is None else min(alone.value, every)
+        measured_alone = machine.facts.get(key)
+        one_core = (
+            all_cores / cores if measured_alone is None else min(measured_alone.value, all_cores)
+        )
     share = 0.0 if rate.is_serial or cores == 1 else (threads - 1) / (cores - 1)
-    return rate.count / (one + (every - one) * share)
+    return rate.count / (one_core + (all_cores - one_core) * share)
 
 
 def threads_of(subject: KernelSubject, cores: int) -> float:
     """Return the number of threads that share a kernel."""
     if subject.kind in ("conv", "pool"):
-        return cores
+        return cores  # their loops over images and channels divide among all
     if subject.kind == "matmul":
         return min(1 + subject.mac // LEAST_PRODUCTS, cores)
     elements = subject.result.numel if subject.result is not None else 0.0
@@ -120,6 +127,8 @@ class ProcessorSeconds:
             self.known[key] = {t: second_of(r, self.machine, dtype, threads) for t, r in each}
         second = self.known[key]
         seconds = {Resource(rates()[t].resource): n * second[t] for t, n in kernel.terms.items()}
+        # resources without a rate in the file: joining threads takes one launch, and a launch is
+        # 1,000 cycles, so that a thousandth of it is the cycle of an element
         seconds[Resource.JOINED] = second[Term.LAUNCH] * (threads > 1)
         seconds[Resource.SERIAL] = kernel.terms.get(Term.ELEMENT, 0.0) * second[Term.LAUNCH] / 1e3
         return [KernelResources(name, dtype, seconds) for name in kernel.names]

@@ -1,4 +1,4 @@
-"""Names of physical resources, and a kernel by the time that each takes it."""
+"""Name the physical resources of laws, and describe a kernel by the time of each resource."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from ...features.sheet import Sheet
 
 PARTITIONED = (8.0, 9.0, 10.0)
-"""Capabilities of boards whose last cache has two partitions. Source: NVIDIA, A100 whitepaper."""
+"""Compute capabilities of GPUs whose last cache has two partitions. Source: NVIDIA, A100
+whitepaper."""
 
 
 class Resource(Enum):
-    """A resource whose time adds to that of a kernel, with what one unit of it is."""
+    """A resource whose time adds to that of a kernel, with its unit of work and rate."""
 
     RAMP = "ramp"
     """Start and end of a launch on the device; 1 µs."""
@@ -28,7 +29,8 @@ class Resource(Enum):
     CACHE = "cache"
     """All bytes, at the bandwidth of the last cache."""
     ELEMENTS = "elements"
-    """Elements of the result; one a clock on each multiprocessor, as for the next five."""
+    """Elements of the result; one per clock on each multiprocessor. So are the elements below,
+    unless they say otherwise."""
     OPERATIONS = "operations"
     """Functions of elements, at the rates of vector and special units."""
     CONVERTED = "converted"
@@ -42,7 +44,7 @@ class Resource(Enum):
     PADDED = "padded"
     """Bytes of a feature map with its channels and positions in whole blocks, as `CACHE`."""
     TAPS = "taps"
-    """Elements of windows, for all results."""
+    """Elements of the window of a pooling or convolution, for all results."""
     REREAD = "reread"
     """Bytes of rows that are read again after their statistics, from the last cache."""
     ROWS = "rows"
@@ -54,7 +56,8 @@ class Resource(Enum):
     PRODUCTS = "products"
     """Tiles of products, whole waves of them, at the rate of the matrix or vector unit."""
     POWER = "power"
-    """Products at the rate that the board's power leaves; the longer of it and all others."""
+    """Products at the rate that the board's power limit allows; a lower bound of the kernel's time,
+    joined with the sum of all others by `law.within_power`."""
     BEYOND = "beyond"
     """Bytes that one core's cache does not hold, as `CACHE`."""
     WEIGHTS = "weights"
@@ -77,10 +80,10 @@ class Tiles:
     """Products of one launch, whose time is that of their best tiling.
 
     Args:
-        extents: rows, columns, depth and products.
-        bits: of an element.
+        extents: rows, columns, depth (m, n, k) and number of products.
+        bits: bits of an element.
         flop_per_s: rate of the unit that multiplies.
-        splits: parts that the reduction may be split into.
+        splits: numbers of parts that the reduction may be split into.
     """
 
     extents: tuple[float, float, float, float]
@@ -97,7 +100,8 @@ class KernelResources:
         name: class of the law.
         dtype: element type of its data: ``half``, ``tf32``, ``f32``.
         seconds: time of each resource by itself.
-        tiles: its products, whose time is not among ``seconds`` yet; None without any.
+        tiles: products whose time is not among ``seconds`` yet, as `resources_of` finds the tilings
+            of all kernels at once; None without any.
     """
 
     name: str
@@ -111,11 +115,11 @@ class SingleLaunch:
     """One launch of a kernel on a machine.
 
     Args:
-        bound: the kernel.
-        at: evaluates its formulas.
-        sheet: the machine.
+        bound: the kernel with its counts and roofline times.
+        at: evaluates symbolic extents.
+        sheet: data sheet of the machine.
         dtype: element type, as `KernelResources` has it.
-        elements: elements of the result.
+        elements: number of elements of the result.
     """
 
     bound: KernelBound
@@ -126,15 +130,16 @@ class SingleLaunch:
 
     @property
     def spilled_bytes(self) -> float:
-        """Return the bytes that pass device memory."""
+        """Return the bytes that pass device memory, in one launch."""
         return max(self.bound.device_bytes / self.bound.launches, self.beyond_bytes)
 
     @property
     def beyond_bytes(self) -> float:
-        """Return the bytes that its cache cannot hold.
+        """Return the bytes that the last cache cannot hold.
 
-        Last caches of two partitions hold what both of them read twice, so that half is left.
+        Data that both partitions of a last cache read is stored in each, which halves the capacity.
         """
         nbytes, sheet = self.bound.counts.nbytes, self.sheet
         held = sheet.l2_bytes / (2 if sheet.generation in PARTITIONED else 1)
+        # each excess byte displaces another that is needed: both miss, up to all bytes
         return float(min(2 * max(nbytes - held, 0.0), nbytes))

@@ -1,4 +1,8 @@
-"""Amounts of each physical resource that a kernel uses, as seconds of that resource alone."""
+"""Compute the seconds of each physical resource that a kernel uses on a GPU, for its law.
+
+`resources_of` classifies kernels by operator and problem; `_window`, `_rows`, `_product` and
+`_attention` have the resources of each class.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,8 @@ Products of bytes have no law (`selection.of_half_depth`)."""
 BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
 COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
-"""The same of 16 bits before the capability that copies boxes of 128 bytes; and Ada's."""
+"""The same of 16 bits before the compute capability that copies boxes of 128 bytes (TMA); that
+capability; and that of Ada."""
 LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
 """Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
 patches."""
@@ -88,6 +93,7 @@ def resources_of(
     )
     result = [_resources(*kernel, sheet, rates, power) for kernel in kernels]
     tiled = [(i, one.tiles) for i, one in enumerate(result) if one and one.tiles]
+    # products last, all that may be split equally in one call: it searches the best tiling
     for splits in {tiles.splits for _, tiles in tiled}:
         same = [(i, tiles) for i, tiles in tiled if tiles.splits == splits]
         m, n, k, batch = np.array([tiles.extents for _, tiles in same]).T
@@ -113,15 +119,16 @@ def _resources(
     power: Mapping[str, float],
 ) -> KernelResources | None:
     c, kernel = bound.counts, bound.kernel
+    # other gradients have no law of their class
     is_step = bound.is_gradient and not _is_of_maps(kernel)
     if is_step or c.write_bytes <= 0 or not bound.launches:
         return None
     extents = shape(kernel.writes[0], at) if kernel.writes else None
     launch = SingleLaunch(bound, at, sheet, _type(bound), float(math.prod(extents or ())))
-    made = _class_of(launch)
-    if made is None:
+    classified = _class_of(launch)
+    if classified is None:
         return None
-    name, amounts, *tiles = made
+    name, amounts, *tiles = classified
     alu = c.alu + sum(_is_erf(n.op) for n in kernel.nodes) * ERF_ALU * launch.elements
     memory, vector, special = rates
     seconds = {
@@ -137,6 +144,7 @@ def _resources(
         # addresses of every axis are set up first
         seconds[Resource.RAMP] *= 1 + indexed / 2
     if c.mac and launch.dtype != "f32":
+        # products per joule, relative to 16 bits
         gain = (OLD_BYTES if sheet.generation < ADA else NEW_BYTES) if _is_of_bytes(bound) else 1.0
         seconds[Resource.POWER] = 2 * c.mac / gain / power[_matrix(bound)]
     seconds |= amounts
@@ -146,7 +154,7 @@ def _resources(
 
 
 def _is_of_maps(kernel: Kernel) -> bool:
-    """Return True for gradients of convolutions and batch norm, which have forward's laws."""
+    """Return True for gradients of convolutions and batch norm: they have the laws of forward."""
     problem = forward_of(kernel.problem)
     is_batch_norm = isinstance(problem, Rows) and problem.span is Span.CHANNEL
     return is_batch_norm or isinstance(problem, SlidingWindow)
@@ -169,10 +177,15 @@ def _type(bound: KernelBound) -> str:
 
 
 def _class_of(launch: SingleLaunch) -> Classified:
+    """Return the class of a launch and its specific resources; None without a law.
+
+    Helper launches of runtimes come first, then kernels with a problem, then plain kinds.
+    """
     bound, at, sheet = launch.bound, launch.at, launch.sheet
     cycle_s, kernel = sheet.cycle_s, bound.kernel
     match kernel.helper:
         case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if bound.dtype.code not in BYTES:
+            # read and written once each
             blocks = blocked(shape(kernel.anchor.inputs[0], at) or ())
             item = bound.counts.write_bytes / max(launch.elements, 1.0)
             return "layout", {Resource.PADDED: 2 * blocks * item / sheet.l2_bytes_per_s}
@@ -200,6 +213,7 @@ def _class_of(launch: SingleLaunch) -> Classified:
             index = math.prod(shape(kernel.anchor.inputs[1], at) or ())
             name = "gather" if launch.elements > index else "element gather"
             few = index if index <= FEW_ROWS else 0
+            # about 1,000 clocks for each row in turn; more rows are gathered in parallel
             return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}
     return None
 
@@ -216,10 +230,11 @@ def blocked(extents: tuple[int, ...]) -> float:
 
 
 def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
+    """Return the class of a pooling or convolution, by the algorithm that cuDNN has for it."""
     bound, at, sheet, dtype = launch.bound, launch.at, launch.sheet, launch.dtype
     cycle_s = sheet.cycle_s
     is_transposed = problem.form is WindowOperation.TRANSPOSED
-    # gradients of a stride leave out the positions between
+    # the gradient of a strided convolution skips the zeros between positions
     taps, step = at(problem.taps), problem.stride if is_transposed else 1
     positions = at(problem.positions) / step
     results = positions * at(problem.out_channels)
@@ -243,17 +258,18 @@ def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
     if problem.groups > 1:
         filters = math.ceil(at(problem.filters) / GROUP_BLOCK) * GROUP_BLOCK
         of_units = {"half": (GROUP_BLOCK, 1), "tf32": (GROUP_BLOCK, GROUPED_TF32)}
-        block, slower = of_units.get(dtype, (1, GROUPED_F32))
+        block, slowdown = of_units.get(dtype, (1, GROUPED_F32))
         per_group = filters * math.ceil(depth / block) * block
-        products = positions * problem.groups * per_group * taps * slower
+        products = positions * problem.groups * per_group * taps * slowdown
         return "grouped convolution", {Resource.TAPS: products * cycle_s}
     if 1 < taps <= IMAGE_TAPS and depth <= IMAGE_CHANNELS:
         extents = positions, math.ceil(at(problem.filters) / 32) * 32, depth * taps, 1
         return "image convolution", *_tiles(extents, launch, (1,), is_vector=True)
+    # all others are implicit products: channels and filters are padded to whole blocks
     block, width = BLOCKED.get(dtype, COPIED)
     if dtype == "half" and sheet.generation < BOXED:
         block, width = min(COPIED[0], 2 ** math.ceil(math.log2(max(depth, 8)))), COPIED[1]
-    # images have kernels of their own, patches have not
+    # images of few channels have kernels with smaller blocks, unless the window embeds patches
     if depth <= IMAGE_CHANNELS and not problem.stride >= taps >= PATCH:
         block = min(block, LEAST_BYTES if bound.dtype.code in BYTES else LEAST_BLOCK)
     padded = math.ceil(depth / block) * block * taps
@@ -265,7 +281,7 @@ def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
 
 
 def _planes(problem: SlidingWindow, launch: SingleLaunch) -> tuple[Amounts, Tiles]:
-    """Return a product for each image, whose rows are as long as its positions."""
+    """Return one product per image, whose rows are planes of its positions (channels first)."""
     bound, at = launch.bound, launch.at
     images = (shape(bound.kernel.anchor.inputs[0], at) or (1,))[0]
     plane = at(problem.positions) / images
@@ -277,6 +293,7 @@ def _planes(problem: SlidingWindow, launch: SingleLaunch) -> tuple[Amounts, Tile
 
 
 def _rows(problem: Rows, launch: SingleLaunch) -> Classified:
+    """Return the class of softmax or a normalization, by the span of its statistics."""
     bound, at, sheet = launch.bound, launch.at, launch.sheet
     kernel = bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
@@ -287,31 +304,31 @@ def _rows(problem: Rows, launch: SingleLaunch) -> Classified:
     match problem.span:
         case Span.CHANNEL:
             extents = shape(kernel.anchor.inputs[0], at) or (1, 1)
-            # channels of single positions lie side by side, so that blocks take many of them
+            # channels of single positions are adjacent: a block of threads takes many of them
             planes = math.prod(extents[:2]) if math.prod(extents[2:]) > 1 else 0
-            each = {Resource.ROWS: planes * cycle_s}
+            amounts = {Resource.ROWS: planes * cycle_s}
             op = kernel.anchor.op
             if bound.is_gradient or (isinstance(op, BatchNormalization) and op.training_mode):
                 # sums over the batch first, then the result: operands are read twice
-                again = bound.counts.read_bytes / bound.counts.nbytes * launch.spilled_bytes
-                device_s = (again + launch.spilled_bytes) / reach.memory_bytes_per_s(sheet)
-                each |= {Resource.ELEMENTS: 2 * elements * cycle_s, Resource.DEVICE: device_s}
-            return "batch normalization", each
+                reread_bytes = bound.counts.read_bytes / bound.counts.nbytes * launch.spilled_bytes
+                device_s = (reread_bytes + launch.spilled_bytes) / reach.memory_bytes_per_s(sheet)
+                amounts |= {Resource.ELEMENTS: 2 * elements * cycle_s, Resource.DEVICE: device_s}
+            return "batch normalization", amounts
         case Span.GROUP:
             name = "group normalization"
     columns = elements / rows
     blocks = math.ceil(rows / BLOCKS / sheet.sm_count)
-    longest = blocks * columns / sheet.clock_hz
+    longest = blocks * columns / sheet.clock_hz  # an element per clock, for all rows of a block
     if name == "softmax":
-        # rows of several warps have two sums over a block of threads each
-        wide = rows * 1e3 if columns > WARP_COLUMNS else 0.0
-        return name, {Resource.ROWS: rows * cycle_s, Resource.WAVES: wide * cycle_s}
+        # rows longer than a warp holds: two reductions over a block of threads, 1,000 clocks a row
+        block_sums = rows * 1e3 if columns > WARP_COLUMNS else 0.0
+        return name, {Resource.ROWS: rows * cycle_s, Resource.WAVES: block_sums * cycle_s}
     if name == "group normalization":
         missing = launch.beyond_bytes / bound.counts.nbytes
         return name, {Resource.LONGEST: longest * (1 + missing)}
     is_odd = columns % VECTOR_COLUMNS > 0
     return name, {
-        # statistics of rows that vectors cannot load are a launch of their own
+        # statistics of rows that vectors cannot load are a separate launch
         Resource.RAMP: 2e-6 if is_odd else 1e-6,
         Resource.ROWS: rows * cycle_s,
         Resource.REREAD: bound.counts.read_bytes / sheet.l2_bytes_per_s,
@@ -321,12 +338,13 @@ def _rows(problem: Rows, launch: SingleLaunch) -> Classified:
 
 
 def _product(problem: Product, launch: SingleLaunch) -> Classified:
+    """Return the class of a dense product; None for quantized weights and grouped products."""
     at = launch.at
     batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
     if problem.weight_bits or problem.is_grouped or not launch.bound.counts.mac:
         return None
-    whole = 8 if launch.dtype == "half" else 4
-    name = "product" if math.gcd(int(n), int(k), whole) == whole else UNALIGNED
+    vector = 8 if launch.dtype == "half" else 4  # elements of a 16-byte load
+    name = "product" if math.gcd(int(n), int(k), vector) == vector else UNALIGNED
     return name, *_tiles((m, n, k, batch), launch)
 
 
@@ -337,7 +355,7 @@ def _tiles(
     *,
     is_vector: bool = False,
 ) -> tuple[Amounts, Tiles]:
-    """Return the waves, the length of a reduction that is not split, and the products."""
+    """Return waves and length of the reduction as amounts, and the products as tiles."""
     rows, columns, depth, batch = extents
     bound, sheet = launch.bound, launch.sheet
     width = 0.5 if bound.dtype.code in BYTES else 1.0
@@ -351,13 +369,17 @@ def _tiles(
 
 
 def waves(rows: float, columns: float, batch: float, sheet: Sheet) -> int:
-    """Return the waves of tiles; a tile of few columns is half as wide."""
+    """Return the number of waves of tiles; tiles of few columns are half as wide."""
     width = TILE // 2 if columns <= TILE // 2 else TILE
     tiles = batch * math.ceil(rows / TILE) * math.ceil(columns / width)
     return math.ceil(tiles / sheet.sm_count)
 
 
 def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
+    """Return the resources of fused prefill attention; None for decode, windows, narrow caches.
+
+    A block of threads takes a tile of queries and passes over all keys, as FlashAttention does.
+    """
     at, sheet = launch.at, launch.sheet
     queries, keys = float(at(problem.query_len)), float(at(problem.kv_len))
     if queries < 2 or problem.window or problem.cache_bits:
@@ -365,6 +387,7 @@ def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
     heads = float(at(problem.batch)) * float(at(problem.heads))
     widths = [math.ceil(at(d) / 64) * 64 for d in (problem.head_dim, problem.value_dim)]
     blocks = heads * math.ceil(queries / TILE)
+    # a causal mask skips half of the tiles, but none of a single one
     share = 0.5 if problem.is_causal and queries > TILE else 1.0
     filled = math.ceil(blocks / sheet.sm_count)
     rate = _rate(launch)
@@ -372,6 +395,7 @@ def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
     flop = share * 2 * TILE * depth * sum(widths)
     return "attention", {
         Resource.WAVES: filled * 1e3 / sheet.clock_hz,
+        # whole waves: idle multiprocessors of the last one count as busy
         Resource.PRODUCTS: filled * flop * sheet.sm_count / rate,
         Resource.ROWS: blocks * TILE * share * depth * sheet.cycle_s,
     }
