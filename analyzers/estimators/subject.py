@@ -1,6 +1,7 @@
-"""A kernel on a processor, with its operators, extents and counts as numbers.
+"""Describe a kernel for laws of processors: operators, extents and counts as plain numbers.
 
-Made from an analysed kernel, or from a row of a dataset, which is one printed: both give the same.
+Laws are fitted to rows of datasets and applied to analysed kernels: `of_texts` reads the former,
+`of_bound` the latter, both to an equal `KernelSubject`.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 LONGEST_OP = 400
 """Maximum characters of an operator in a row."""
 MOST_OPERANDS = 8
-"""Operands of a node that are numbers of a subject; the rest is counted in its bytes."""
+"""Number of operands of which a subject has the extents; further ones count in its bytes."""
 
-# compiled when a kernel is read back, which few runs do
+# patterns of a row's cells; `re` compiles them on first use, as few runs read rows
 _TYPE = r"([a-z0-9?]+)\[([\d,]*)\](w?)"
 _INTEGERS = r"(\w+)=\[([-\d, ]*)\]"
 _SCALARS = r"(\w+)=(-?\d+|true|false|\"[^\"]*\")"
@@ -42,36 +43,38 @@ class Operand:
 
     @property
     def numel(self) -> int:
-        """Return the elements."""
+        """Return the number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes, for elements of at least one."""
+        """Return the size in bytes, with at least one byte per element."""
+        # the first number of a name is the width: 8 of f8e4m3, 16 of bf16; a bool has none
         digits = re.sub(r"\D.*", "", self.dtype.lstrip("abcdefiu") or "8")
         return self.numel * max(int(digits or 8), 8) // 8
 
 
 @record
 class KernelSubject:
-    """One kernel.
+    """One kernel in the terms of laws of processors.
 
     Args:
-        kind: class by our analysis; ``host`` for what launches nothing there.
+        kind: kind of the kernel by the analysis; ``host`` for nodes that launch no kernel.
         op: mnemonic of the anchor, the node with the main loop.
         ops: ONNX operators that are not views.
-        views: nodes that move nothing.
+        views: number of nodes that move no data.
         dtype: element type of the multiply-accumulates.
-        attributes: attributes of the operator, those that differ from the default.
-        operands: operands of the operator; None for what is missing.
-        results: results of the kernel.
-        is_last: whether channels are the last axis of what is reduced.
+        attributes: attributes of the operator that differ from the default; a single number is a
+            tuple of one.
+        operands: operands of the operator; None for a missing one.
+        results: results of the kernel; None for one of unknown type.
         launches: launches in one run.
         mac: multiply-accumulates of one launch.
-        sfu: operations of special functions of one launch.
+        sfu: transcendental functions of one launch.
         read_bytes: bytes that one launch reads.
         write_bytes: bytes that one launch writes.
-        words: attributes that are text, as ``auto_pad``.
+        words: attributes that are text, such as ``auto_pad``.
+        is_last: True if a reduction runs over tensors with channels last.
     """
 
     kind: str
@@ -97,12 +100,12 @@ class KernelSubject:
 
     @property
     def name(self) -> str:
-        """Return the operators' names, or that of the one it is named after."""
+        """Return the names of all operators, or the mnemonic of the anchor if there are none."""
         return "+".join(self.ops)[:60] or self.op
 
     @property
     def elements(self) -> float:
-        """Return the elements of the first result; without its type, as if of f32."""
+        """Return the elements of the first result; if its type is unknown, those of f32."""
         return self.write_bytes / 4 if self.result is None else float(self.result.numel)
 
     def operand(self, index: int) -> Operand | None:
@@ -111,7 +114,7 @@ class KernelSubject:
 
     @property
     def window(self) -> SlidingWindow | None:
-        """Return the window of a convolution, None where operands do not tell it."""
+        """Return the window of a convolution; None if operands or attributes do not define one."""
         x, w, y = self.operand(0), self.operand(1), self.result
         if (
             x is None
@@ -156,7 +159,7 @@ class KernelSubject:
 
 
 def parse_types(text: str) -> tuple[Operand | None, ...]:
-    """Return the types as ``types`` writes them."""
+    """Return the operands of a cell that `types` wrote."""
     result: list[Operand | None] = []
     for word in text.split():
         match = re.fullmatch(_TYPE, word)
@@ -170,7 +173,7 @@ def parse_types(text: str) -> tuple[Operand | None, ...]:
 
 
 def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
-    """Return the kernel of an analysis; a gradient has the tensors of the forward convolution."""
+    """Return an analysed kernel; a gradient has the tensors of the forward convolution."""
     kernel, n, op = bound.kernel, bound.counts, bound.kernel.anchor.op
     attributes, words = attributes_of(op)
     read, written = (operands(values, at) for values in (kernel.anchor.inputs, kernel.writes))
@@ -198,7 +201,7 @@ def of_bound(bound: KernelBound, at: Numbers) -> KernelSubject:
 
 
 def attributes_of(op: Op) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
-    """Return those that differ from the default: numbers and lists of them, and words."""
+    """Return the attributes that differ from the default: numbers (or lists), and text."""
     attributes: dict[str, tuple[int, ...]] = {}
     words: dict[str, str] = {}
     for f in fields(op):
@@ -217,7 +220,7 @@ def attributes_of(op: Op) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
 
 @record
 class LaunchAmounts:
-    """Numbers of a kernel: launches in a run, and what one launch does."""
+    """Counts of a kernel, as `KernelSubject` has them: launches in a run, work of one launch."""
 
     launches: float
     mac: float
@@ -236,7 +239,7 @@ def of_texts(
     results: str,
     n: LaunchAmounts,
 ) -> KernelSubject:
-    """Return the kernel that a row of a dataset states: operator and types as text."""
+    """Return the kernel of a dataset's row, whose operator and types are text."""
     name, _, rest = op[:LONGEST_OP].partition(" ")
     attributes = {
         k: tuple(int(x) for x in v.replace(" ", "").split(",") if x)
@@ -267,7 +270,7 @@ def of_texts(
 
 
 def views(kernel: Kernel) -> int:
-    """Return the nodes of a kernel that move nothing."""
+    """Return the number of nodes of a kernel that move no data."""
     return sum(n.op.kind is Kind.VIEW for n in kernel.nodes)
 
 
@@ -278,7 +281,7 @@ def operators(kernel: Kernel) -> tuple[str, ...]:
 
 
 def operands(values: Sequence[Value | None], at: Numbers) -> tuple[Operand | None, ...]:
-    """Return the first tensors; None for what is missing."""
+    """Return the first tensors of a node; None for a missing one or one of unknown shape."""
     result: list[Operand | None] = []
     for v in values[:MOST_OPERANDS]:
         if v is None or not isinstance(v.type, TensorType) or v.type.shape is None:

@@ -1,8 +1,8 @@
-"""Attention in an element type that no fused kernel was measured in, bounded by its parts.
+"""Bound the time of fused attention by its operators, in types without measured fused kernels.
 
 A framework fuses attention to save the traffic of its scores, so that the fused kernel takes no
-longer than its parts separately, kernels that were measured in that type: two products, and between
-them the scores are scaled, masked and made probabilities.
+longer than its operators one by one, which were measured in that type: the product of scores,
+scaling, mask, softmax, and the product with the values.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..estimate.interval import Interval
 from ..features.lowering import Lowered
 
 FUSED = frozenset({"attention_prefill", "attention_decode"})
-"""Classes of attention whose parts are kernels of classes."""
+"""Classes of attention whose operators are kernels of other classes."""
 
 
 def parts(row: Lowered) -> Iterator[Lowered]:
-    """Yield the scores, scaling, mask, softmax and context of an attention; every pair counts.
+    """Yield scores, scaling, mask, softmax and context of an attention, without skipped pairs.
 
     >>> heads = {"batch": 2.0, "heads": 12.0, "query_len": 8.0, "kv_len": 9.0, "head_dim": 64.0}
     >>> [one.class_name for one in parts(Lowered("attention_prefill", "f32", heads))]
@@ -29,12 +29,13 @@ def parts(row: Lowered) -> Iterator[Lowered]:
     """
     given = row.parameters
     count = given["batch"] * given["heads"]
+    # decode has one query and states the cached tokens before the new one
     queries = given.get("query_len", 1.0)
     keys = given.get("kv_len", given.get("cached_len", 0.0) + 1)
     value_dim = given.get("value_dim") or given["head_dim"]
     yield product(row.dtype, queries, keys, given["head_dim"], count)
     rows = count * queries
-    for operands in (1, 2):
+    for operands in (1, 2):  # scaling, then adding the mask
         yield pointwise(row.dtype, rows * keys, operands)
     yield Lowered("softmax", row.dtype, {"rows": rows, "cols": keys})
     yield product(row.dtype, queries, value_dim, keys, count)
@@ -46,7 +47,7 @@ def product(dtype: str, m: float, n: float, k: float, batch: float) -> Lowered:
 
 
 def pointwise(dtype: str, elements: float, operands: int) -> Lowered:
-    """Return an operation of each element, whose operands are as large as its result."""
+    """Return an elementwise kernel whose operands are as large as its result."""
     nbytes = elements * bits_of(dtype) / 8
     parameters = {
         "operands": float(operands),
@@ -60,7 +61,7 @@ def pointwise(dtype: str, elements: float, operands: int) -> Lowered:
 
 
 def bounded(time: Interval, others: Iterable[Interval]) -> Interval:
-    """Return a kernel that takes no longer than others do together, as far as its upper end goes.
+    """Return an interval whose upper end is at most the sum of those of others.
 
     >>> bounded(Interval(1, 4, 16), [Interval(1, 2, 4), Interval(1, 3, 6)])
     Interval(low=1, mid=4, high=10)

@@ -1,4 +1,7 @@
-"""Distance between two machines by their data sheets, and between points of any kind."""
+"""Distance between machines by the logarithms of the numbers of their data sheets.
+
+Intervals of predictors widen with the distance to the nearest measured machine.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,11 @@ if TYPE_CHECKING:
     from .classes import Array
 
 VENDORS = {"NVIDIA": 0.0, "AMD": 8.0, "Intel": -8.0}
-"""Other makers' machines are beyond the reach of whatever was measured."""
+"""Coordinate of each vendor with measured machines: so far from each other that measurements of one
+do not count as near for another."""
 SAME_CHIP = 0.2
-"""Distance within which machines are of one chip, or as good as: memory, power and form differ."""
+"""Distance within which machines have the same chip, or nearly so: memory, power and form factor
+differ."""
 USUAL_POWER_W = constants_next_to(__file__)["usual_power_w"].number
 """Power limit of a board whose data sheet declares none."""
 
@@ -27,7 +32,8 @@ USUAL_POWER_W = constants_next_to(__file__)["usual_power_w"].number
 def coordinates(sheet: Sheet, dtype: str) -> tuple[float, ...]:
     """Return the rates, sizes and power that set the speed of kernels, as logarithms to base two.
 
-    The last is the maker. A board of 72 W is far from one of 350 W with equal other numbers.
+    The last is the vendor. Power counts as a board of 72 W differs much from one of 350 W with
+    otherwise equal numbers.
     """
     numbers = (
         sheet.matrix_flop_per_s(dtype),
@@ -50,6 +56,7 @@ def squares(mine: Array, mine_squared: Array, theirs: Array, theirs_squared: Arr
         theirs: points ``[rows, columns]`` of the other set.
         theirs_squared: squared length of each of its rows.
     """
+    # (a − b)² = a² + b² − 2ab as one matrix product; rounding may give less than 0
     result: Array = mine_squared[:, None] + theirs_squared - 2 * mine @ theirs.T
     return np.maximum(result, 0.0)
 
@@ -64,16 +71,16 @@ def place(target: str, dtype: str) -> tuple[float, ...]:
 
 
 def vendor(sheet: Sheet) -> float:
-    """Return the maker as a coordinate."""
+    """Return the vendor as a coordinate; vendors without measured machines share one."""
     return VENDORS.get(sheet.machine.vendor, 16.0)
 
 
 def distance(one: tuple[float, ...], other: tuple[float, ...]) -> float:
-    """Return the root mean square difference; 1 is a factor of two in every number."""
+    """Return the root mean square difference of two points; 1 is a factor of two in each number."""
     return math.sqrt(sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / len(one))
 
 
 @lru_cache(maxsize=1024)
 def nearest(place: tuple[float, ...], others: tuple[tuple[float, ...], ...]) -> float:
-    """Return the distance of the nearest; infinite if there is none."""
+    """Return the distance to the nearest of other points; infinite if there are none."""
     return min((distance(place, other) for other in others), default=math.inf)

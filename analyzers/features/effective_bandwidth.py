@@ -1,8 +1,8 @@
-"""The bandwidth that a board keeps up over whole networks, from its data sheet alone.
+"""Effective bandwidth of a board over whole networks, from its data sheet alone.
 
-A sheet states what memory reaches alone. Kernels that a roofline calls bound by memory also take
-time in the multiprocessors that move the bytes, at the clock that the board's power leaves. A board
-of twice the bandwidth and as many cycles a second is therefore not twice as fast.
+The sheet has the rate of device memory. Kernels that a roofline calls memory-bound also take time
+in the multiprocessors that move the bytes, at the clock that the board's power limit allows. A
+board with twice the bandwidth and equal cycles per second is therefore not twice as fast.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from .sheet import Sheet
 MEMORY_SHARE = constants_next_to(__file__)["memory_share"].number
 """Weight of device memory in the logarithm of an effective bandwidth, besides multiprocessors."""
 PORT_BYTES = 16 / 3
-"""Bytes per clock that a multiprocessor moves, for comparing boards; multipliers take the rest."""
+"""Bytes per clock that a multiprocessor moves; only ratios between boards matter, as fitted factors
+include any constant."""
 
 
 @frozen
 class EffectiveSheet(Sheet):
-    """A machine as features: its sustained bandwidth, where `Sheet` has the rated one.
+    """A data sheet for features, with the effective bandwidth instead of the rated one.
 
     >>> from perfc.machine import load_machine
     >>> board = load_machine("rtx4090")
@@ -34,5 +35,6 @@ class EffectiveSheet(Sheet):
     def device_bytes_per_s(self) -> float:
         """Return the geometric mean of the bandwidths of memory and of multiprocessors."""
         memory = Sheet(self.machine).device_bytes_per_s
+        # at the base clock, which a board keeps under its power limit
         ports = PORT_BYTES * self.sm_count * self.clock_hz * self.base_clock_share
         return memory**MEMORY_SHARE * ports ** (1 - MEMORY_SHARE) if ports > 0 else memory

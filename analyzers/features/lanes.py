@@ -1,13 +1,13 @@
-"""FP32 products on the lanes of a GPU, without TF32: tiles of the libraries, shared memory, power.
+"""Physical estimate of FP32 products on the lanes of a GPU, without TF32.
 
-A product is cut into tiles, one a block of threads; blocks run in waves of one a multiprocessor.
-Every wave costs its products at the rate that shared memory and the board's power leave, and the
-time a block takes to start and to end.
+A product is cut into tiles, one per block of threads; blocks run in waves, one per multiprocessor.
+Each wave takes its products at the rate that shared memory and the board's power limit allow, plus
+the start and end of a block.
 
-Tiles are those of the kernels that NeuSight's tables name, by generation; the time of a product
-is that of the tile that takes least. Source of waves and tiles: NVIDIA, "Matrix Multiplication
-Background User's Guide" (DU-09799-001), sections 3 and 4. What it leaves out: how the library
-chooses among its tiles, traffic between levels of cache, and how warm the board already is.
+Tiles are those of the kernels named in NeuSight's tables, by generation; the time of a product is
+that of the fastest tile. Source of waves and tiles: NVIDIA, "Matrix Multiplication Background
+User's Guide" (DU-09799-001), sections 3 and 4. Leaves out: how the library chooses among its tiles,
+traffic between levels of cache, and the temperature of the board.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ ITEM = 4
 VOLTA, AMPERE = 7.0, 8.0
 """Compute capabilities from which the libraries have other tiles."""
 BANKS = 32
-"""Words that shared memory gives a clock, on every generation."""
+"""Words that shared memory delivers per clock, on every generation."""
 MOST_LANES = 128
-"""Matrix cores read their operands through as many at most."""
+"""Maximum lanes of a multiprocessor that read operands, also on behalf of matrix cores."""
 SHARED_MEMORY_ORDER = 3
 """Order of the norm that combines the time of multiply-adds with the time of their loads."""
 _FITTED = constants_next_to(__file__)
 _CROSSED, _CACHED = _FITTED["crossed_reads"].by_name, _FITTED["cached_operands"].by_name
 ENERGY_PER_FLOP_J, REFERENCE_NODE_M = _FITTED["energy_per_flop_j"].number, 12e-9
-"""Board energy of an FP32 operation of a product, all else included, and where."""
+"""Energy of the whole board for an FP32 operation of a product, and the process node at which it
+was fitted."""
 NODE_EXPONENT = _FITTED["node_exponent"].number
+"""Exponent by which that energy falls with the process node."""
 OTHERS_SHARE = _FITTED["others_share"].number
-"""Share of the peak that other makers' libraries reach."""
+"""Share of the peak rate that libraries of vendors other than NVIDIA reach."""
 BLOCK_S = _FITTED["block_s"].number
 """Seconds that a block of 256 threads needs to start, fill its buffers and write its tile."""
 WARP_THREADS, BUSY_WARPS = 32, 6
-"""Warps of a multiprocessor that keep its lanes busy."""
+"""Threads of a warp, and warps of a multiprocessor that keep its lanes busy."""
 DEPTH = 8
 """Elements of the reduction that kernels stage at a time."""
 FAR_ROW, FAR_ROWS = _FITTED["far_rows"].numbers
@@ -64,8 +66,8 @@ class LibraryTile:
         rows: number of rows of the result that a block computes.
         columns: number of columns of that result.
         threads: number of threads of a block.
-        words: number of words of shared memory for every multiply–add of a thread.
-        share: share of the rate that is left beyond what shared memory takes.
+        words: words of shared memory that a thread loads per multiply–add.
+        share: share of the rate that the kernel reaches, besides the limit of shared memory.
     """
 
     rows: int
@@ -75,6 +77,7 @@ class LibraryTile:
     share: float = 1.0
 
 
+# rows, columns, threads, words per multiply–add
 WIDE, TALL = LibraryTile(64, 128, 128, 0.25), LibraryTile(128, 64, 128, 0.25)
 LARGE, SMALL = LibraryTile(128, 128, 256, 0.25), LibraryTile(64, 64, 64, 0.25, 0.85)
 THIN, FLAT = LibraryTile(128, 32, 256, 0.5), LibraryTile(32, 128, 256, 0.5)
@@ -91,7 +94,7 @@ ALL = (
 
 
 def batched_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
-    """Return the tiles of batched products; all where nobody looked."""
+    """Return the tiles of batched products by generation; all tiles for those not measured."""
     if 0 < sheet.generation < VOLTA:
         return (WIDE,)
     if VOLTA <= sheet.generation < AMPERE:
@@ -107,8 +110,8 @@ def single_tiles(sheet: Sheet) -> tuple[LibraryTile, ...]:
 def power_share(sheet: Sheet) -> float:
     """Return the share of the boost clock within the power limit, at least the base clock's share.
 
-    An operation takes 17 pJ at 12 and 16 nm, which are one process but for its cells, and less
-    by the fourth root below.
+    An operation takes 17 pJ at 12 nm and above (16 nm is nearly the same process), and less on
+    smaller nodes, by the fourth root of their ratio.
     """
     node = min(sheet.process_node_m, REFERENCE_NODE_M) / REFERENCE_NODE_M
     flop_per_s = sheet.power_w / (ENERGY_PER_FLOP_J * node**NODE_EXPONENT)
@@ -117,41 +120,43 @@ def power_share(sheet: Sheet) -> float:
 
 
 def lane_share(sheet: Sheet, words: float) -> float:
-    """Return the share of the peak that loads from shared memory leave.
+    """Return the share of the peak rate that loads from shared memory allow.
 
     Args:
         sheet: sheet of the machine.
-        words: loaded for every multiply–add.
+        words: words that are loaded per multiply–add.
     """
     lanes = peak_flop_per_s(sheet) / (2 * sheet.sm_count * sheet.clock_hz)
     load = min(lanes, MOST_LANES) * words / BANKS
     share: float = (1 + load**SHARED_MEMORY_ORDER) ** (-1 / SHARED_MEMORY_ORDER)
     if sheet.generation:
         return share
+    # other vendors: the measured share of large products, which have the largest tile
     usual: float = (1 + (MOST_LANES * LARGE.words / BANKS) ** 3) ** (-1 / 3)
     return OTHERS_SHARE * share / usual
 
 
 def peak_flop_per_s(sheet: Sheet) -> float:
-    """Return the rate that the sheet states."""
+    """Return the FP32 peak rate of the data sheet, without TF32."""
     return sheet.matrix_flop_per_s("f32", tf32=False)
 
 
 def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: Sheet) -> Array:
-    """Return the whole waves of the tile that takes least.
+    """Return the time of whole waves of the fastest tile.
 
     Args:
         m: rows of each result.
-        n: columns.
-        k: reduction.
-        batch: independent products.
-        stored: 1 where the right operand lies in memory by columns.
+        n: columns of each result.
+        k: extent of the reduction.
+        batch: number of independent products.
+        stored: 1 if the right operand is stored by columns.
         sheet: sheet of the machine.
     """
     one = tiled_s(m, n, k, batch, single_tiles(sheet), sheet)
     many = tiled_s(m, n, k, batch, batched_tiles(sheet), sheet)
     time_s: Array = np.where(batch > 1, many, one)
     if 0 < sheet.generation < VOLTA:
+        # longer and more stored rows slow down tiles that read across them, up to a bound
         octaves = np.clip(np.log2(k / FAR_ROW) + 0.5, 0, 2.5)
         rows = np.minimum(m / FAR_ROWS, 1.0) ** 0.25
         time_s = time_s * np.where(stored > 0, 1 + 0.5 * octaves * rows, 1.0)
@@ -159,14 +164,14 @@ def compute_s(m: Array, n: Array, k: Array, batch: Array, stored: Array, sheet: 
 
 
 def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
-    """Return the time of repeated reads of operands that both lie by rows of the reduction.
+    """Return the time of repeated reads of operands that are both stored along the reduction.
 
-    Only GPUs before Volta have it; the result is 0 elsewhere.
+    Only GPUs before Volta need it; the result is 0 for others.
 
     A block stages a few elements of each of its rows at a time, so that every read is one sector of
-    another page of memory. Blocks of one wave lie side by side along the columns: the right operand
-    is read again for every row of tiles unless the last cache holds it, the left one for every wave
-    unless the cache holds the stripe they share. The tile that reads least counts.
+    another page of memory. Blocks of a wave are adjacent along the columns: the right operand is
+    read again for every row of tiles unless the last cache holds it, the left one for every wave
+    unless the cache holds the stripe that the wave shares. The tile with fewest bytes counts.
     """
     if not 0 < sheet.generation < VOLTA:
         return np.zeros(m.shape)
@@ -187,13 +192,14 @@ def again_s(m: Array, n: Array, k: Array, sheet: Sheet) -> Array:
 def tiled_s(
     m: Array, n: Array, k: Array, batch: Array, tiles: tuple[LibraryTile, ...], sheet: Sheet
 ) -> Array:
-    """Return the least over some tiles."""
+    """Return the time of whole waves of the fastest of some tiles."""
     peak, powered = peak_flop_per_s(sheet), power_share(sheet)
     depth = np.ceil(k / DEPTH) * DEPTH
     best = np.full(m.shape, np.inf)
     for tile in tiles:
         waves = np.ceil(batch * np.ceil(m / tile.rows) * np.ceil(n / tile.columns) / sheet.sm_count)
         warps = waves * (tile.threads / WARP_THREADS)
+        # few warps cannot hide latency: a smooth maximum of 1 and the missing warps' share
         idle = (1 + (BUSY_WARPS / warps) ** 3) ** (1 / 3)
         rate = peak * min(lane_share(sheet, tile.words) * tile.share, powered)
         flop = 2 * sheet.sm_count * tile.rows * tile.columns * depth

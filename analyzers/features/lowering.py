@@ -1,7 +1,6 @@
-"""Lowers kernels of the IR to rows of the operator predictor: class, element type, extents.
+"""Lower kernels of the IR to rows of the operator predictor: class, element type, extents.
 
-Parameters that a class does not know are left out later, so a row may give more than its class
-needs today.
+A row may have more parameters than its class; `table.complete` leaves out the others.
 """
 
 from __future__ import annotations
@@ -29,35 +28,37 @@ if TYPE_CHECKING:
     from perfc.passes.roofline.roofline import KernelBound
 
 TOLERANCE = 0.01
-"""Share by which extents may miss the counted multiply-accumulates: beyond, they are not those of a
-product."""
+"""Relative difference between the products of the extents and the counted multiply-accumulates,
+above which a kernel is no plain product."""
 LATENT = (576.0, 512.0)
 """Extents of a key and a value that are one latent (DeepSeek's MLA)."""
 EXPANDED = (192.0, 128.0)
-"""The same where each head has a separate key and value."""
+"""Extents of key and value of that model if each head has separate ones."""
 ABSORBED = ((512.0, 128.0), (128.0, 512.0))
-"""Columns and depth of the products, one a head, that lead to latents and back."""
+"""Columns and depth of the products, one per head, that lead to latents and back."""
 TWIN = {"f16": "bf16"}
-"""Types that the same kernels of attention and experts are built for, at the same rates; rows are
-of the second."""
+"""Element type whose rows stand for another one, as libraries build the same kernels of attention
+and experts for both, at equal rates."""
 ROTARY = (RotaryEmbedding, GemmaRotaryEmbedding)
 """Operators that rotate queries and keys by their position."""
 MEASURED_STATES = frozenset({"bf16", "f16"})
-"""Types of tokens whose states, and convolutions before them, are classes."""
+"""Element types in which linear attention and the convolutions before it were measured."""
 MAPPING = {
     Kind.ELEMENTWISE: "elementwise",
     Kind.QUANTIZE: "elementwise",
     Kind.MOVEMENT: "movement",
     Kind.GATHER: "embedding",
 }
-"""Classes of kernels that write an element for each that they read; a gather is a look-up."""
+"""Classes of kernels that write one element for each that they read; a gather is a look-up."""
 ROWWISE = {Kind.SOFTMAX: "softmax", Kind.NORMALIZATION: "normalization"}
+"""Classes of kernels that reduce each row and then write it."""
 STREAMING = frozenset({Kind.REDUCTION, Kind.POOL})
-"""Kernels without published rows; like gradients of rows, they stream their operands once."""
+"""Kinds without measured rows; like gradients of normalizations they stream operands once, and
+elementwise kernels stand for them."""
 
 
 class Lowered(NamedTuple):
-    """A kernel as the operator predictor sees it.
+    """A kernel as a row of the operator predictor.
 
     Args:
         class_name: class name of `perfc.analyzers.features.classes`.
@@ -71,7 +72,10 @@ class Lowered(NamedTuple):
 
 
 def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
-    """Return the row of a kernel or of its forward one; None without a class or a size."""
+    """Return the row of a kernel, or of the forward kernel of a gradient.
+
+    None if it has no class, or an extent is zero.
+    """
     if bound.counts.write_bytes <= 0:
         return None
     at, kind = env if isinstance(env, Numbers) else Numbers(env), bound.kernel.kind
@@ -80,7 +84,7 @@ def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
             return _product(problem, bound, at)
         case LinearAttention() as problem:
             return _linear_attention(problem, bound, at)
-        # before other convolutions: of a state that is carried, sequences count
+        # before other convolutions: with a carried state, each sequence is a separate one
         case SlidingWindow() as problem if problem.carried != 0:
             return _causal_convolution(problem, bound, at)
         case SlidingWindow() as problem if kind is Kind.CONV:
@@ -104,20 +108,21 @@ def lower(bound: KernelBound, env: Env | Numbers) -> Lowered | None:
 
 
 def _product(problem: Product, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the row only if the extents give the products that the kernel does."""
+    """Return the row of a product; None if its extents do not give the counted products."""
     batch, m, n, k = (float(at(d)) for d in (problem.products, problem.rows, problem.n, problem.k))
     if problem.is_grouped:
-        # groups of unlike sizes count with their mean
+        # groups of different sizes count with their mean
         m = float(at(problem.m)) / max(batch, 1.0)
     mac, anchor = bound.counts.mac, bound.kernel.anchor
     if mac <= 0 or abs(batch * m * n * k - mac) > TOLERANCE * mac:
         return None
     parameters = {"m": m, "n": n, "k": k, "batch": batch}
     right = anchor.inputs[1] if len(anchor.inputs) > 1 else None
-    shown = [n.inputs[0] for n in bound.kernel.nodes if right in n.results and n is not anchor]
-    right = shown[0] if shown else right
+    # through a view or cast inside the kernel to the stored tensor
+    sources = [n.inputs[0] for n in bound.kernel.nodes if right in n.results and n is not anchor]
+    right = sources[0] if sources else right
     if right is not None and right.weight is not None and not bound.is_gradient:
-        parameters["transposed"] = 1.0  # frameworks store linear layers' weights so
+        parameters["transposed"] = 1.0  # frameworks store weights of linear layers as [n, k]
     if problem.weight_bits or problem.scale_block:
         parameters["weight_bits"] = float(problem.weight_bits)
         parameters["scale_block"] = float(problem.scale_block)
@@ -128,10 +133,7 @@ def _product(problem: Product, bound: KernelBound, at: Numbers) -> Lowered | Non
 
 
 def _causal_convolution(problem: SlidingWindow, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the tokens of a sequence, on average, and channels.
-
-    Of types that were not measured any.
-    """
+    """Return mean tokens of a sequence, and channels; an ordinary convolution in other types."""
     sequences, channels = float(at(problem.carried)), float(at(problem.in_channels))
     positions = float(at(problem.positions))
     dtype = stored_type(bound.kernel.writes[0])
@@ -170,21 +172,23 @@ def _linear_attention(problem: LinearAttention, bound: KernelBound, at: Numbers)
 
 
 def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
-    """Return extents in two directions, others folded into the first; None if one is 0."""
+    """Return extents in two directions, all but the last folded into one; None if one is 0."""
     spatial = [int(at(d)) for d in problem.in_extents]
     (out_h, out_w), (kernel_h, kernel_w) = (
         (math.prod(each[:-1]), each[-1] if each else 0)
         for each in ([at(d) for d in ds] for ds in (problem.out_extents, problem.extents))
     )
-    batch, made, depth = (at(d) for d in (problem.batch, problem.out_channels, problem.in_channels))
-    if not spatial or not all((batch, made, depth, out_h, out_w, kernel_h, kernel_w)):
+    batch, filters, depth = (
+        at(d) for d in (problem.batch, problem.out_channels, problem.in_channels)
+    )
+    if not spatial or not all((batch, filters, depth, out_h, out_w, kernel_h, kernel_w)):
         return None
     pads = problem.pads_before(spatial)
-    # several directions folded into one have no padding in common
+    # directions that are folded into one have no common padding
     parameters = {
         "batch": batch,
         "in_channels": depth,
-        "out_channels": made,
+        "out_channels": filters,
         "in_h": math.prod(spatial[:-1]),
         "in_w": spatial[-1],
         "out_h": out_h,
@@ -204,7 +208,7 @@ def convolution(problem: SlidingWindow, at: Numbers) -> dict[str, float] | None:
 
 
 def _attention(problem: Attention, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the extents of the scores; one query is a decoding step."""
+    """Return the row of attention by its extents; one query per sequence is a decode step."""
     counted = {
         "batch": float(at(problem.batch)),
         "heads": float(at(problem.heads)),
@@ -226,7 +230,7 @@ def _attention(problem: Attention, bound: KernelBound, at: Numbers) -> Lowered |
         return Lowered("latent_attention", dtype, parameters)
     if parameters["query_len"] > 1:
         return Lowered("attention_prefill", dtype, parameters)
-    cached_len = parameters["kv_len"] - 1
+    cached_len = parameters["kv_len"] - 1  # without the new token
     for name in ("query_len", "kv_len", "causal"):
         del parameters[name]
     return Lowered("attention_decode", dtype, {**parameters, "cached_len": cached_len})
@@ -241,13 +245,13 @@ def is_latent(parameters: Mapping[str, float]) -> bool:
 
 
 def _mixed_attention(problem: MixedAttention, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the chunks of the first half, sequences of the second."""
+    """Return the row of a mixed kernel; of one half if the other is empty."""
     chunk = _attention(problem.prefill, bound, at)
     tokens = _attention(problem.decode, bound, at)
     if chunk is None or tokens is None:
         return chunk or tokens
     if (chunk.class_name, tokens.class_name) != ("attention_prefill", "attention_decode"):
-        return None
+        return None  # latent attention has no mixed kernel
     parameters = {
         **chunk.parameters,
         "decodes": tokens.parameters["batch"],
@@ -257,7 +261,7 @@ def _mixed_attention(problem: MixedAttention, bound: KernelBound, at: Numbers) -
 
 
 def _experts(problem: Experts, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the extents of the routed products."""
+    """Return the row of routed experts, with the distribution of tokens over them."""
     from .classes.experts import choice_of
 
     counted = {
@@ -271,13 +275,14 @@ def _experts(problem: Experts, bound: KernelBound, at: Numbers) -> Lowered | Non
     }
     if min(counted.values()) < 1:
         return None
-    held = ("weight_bits", "scale_block")
-    parameters = counted | {name: float(getattr(problem, name)) for name in held}
+    stored = ("weight_bits", "scale_block")
+    parameters = counted | {name: float(getattr(problem, name)) for name in stored}
     parameters |= choice_of(counted["tokens"], problem.skew)
     return Lowered("experts", TWIN.get(bound.dtype.code, bound.dtype.code), parameters)
 
 
 def _collective(problem: Collective, bound: KernelBound, at: Numbers) -> Lowered | None:
+    """Return the row of a collective; None without an exchange."""
     parameters = exchange(problem, at)
     if parameters is None:
         return None
@@ -300,7 +305,7 @@ def exchange(problem: Collective, at: Numbers) -> dict[str, float] | None:
 
 
 def _rowwise(problem: Rows, bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the rows and their length; of statistics that are given, rows of the last axis."""
+    """Return number and length of rows; given statistics per channel, rows of the last axis."""
     kernel = bound.kernel
     rows, elements = float(at(problem.rows)), float(at(problem.elements))
     if problem.span is Span.CHANNEL:
@@ -314,12 +319,13 @@ def _rowwise(problem: Rows, bound: KernelBound, at: Numbers) -> Lowered | None:
 
 
 def _mapping(bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return elements written, as rows of the last axis; tensors and bytes moved; operations."""
+    """Return the row of an elementwise kernel, a copy or a look-up, by the elements it writes."""
     kernel = bound.kernel
     extents = shape(kernel.writes[0] if kernel.writes else None, at)
     if extents is None or not math.prod(extents):
         return None
     numel, columns = math.prod(extents), float(extents[-1]) if extents else 1.0
+    # operands that are not broadcast
     whole = [v for v in kernel.reads if math.prod(shape(v, at) or (0,)) >= numel]
     parameters = {
         "rows": numel / columns,
@@ -355,7 +361,7 @@ def _tokens(bound: KernelBound, tokens: float) -> dict[str, float]:
 
 
 def _streaming(bound: KernelBound, at: Numbers) -> Lowered | None:
-    """Return the elements and bytes of the operand, which is larger than the result."""
+    """Return the row of a reduction or pooling, as elementwise over its larger operand."""
     kernel = bound.kernel
     if not kernel.reads or not kernel.writes:
         return None
@@ -382,12 +388,12 @@ def _stream(bound: KernelBound, numel: int) -> dict[str, float]:
 
 
 def stored_type(value: Value) -> str:
-    """Return the element type of a tensor."""
+    """Return the element type of a tensor; f32 if it has no tensor type."""
     return value.type.dtype.code if isinstance(value.type, TensorType) else "f32"
 
 
 def shape(value: Value | None, at: Numbers) -> tuple[int, ...] | None:
-    """Return the extents of a tensor as numbers, None where its rank is not known."""
+    """Return the extents of a tensor as numbers; None if its rank is unknown."""
     if value is None or not isinstance(value.type, TensorType) or value.type.shape is None:
         return None
     return tuple(int(at(d)) for d in value.type.shape)

@@ -10,10 +10,11 @@ from perfc.ir import Module, TensorType
 def network_id(module: Module) -> int:
     """Return a digest of the shapes of a model's matrices and filters, in 63 bits.
 
-    Exports of one network in other precisions or at other sizes have the same.
+    Exports of one network in other precisions or for other input sizes have the same digest: it
+    depends on no order of axes, no element type and no vector (bias, scale).
     """
     types = (v.type for v in module.graph.weights if isinstance(v.type, TensorType))
     extents = [sorted(map(str, t.shape)) for t in types if t.shape is not None]
     matrices = sorted(" ".join(one) for one in extents if len(one) > 1)
     digest = blake2b("\n".join(matrices).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
+    return int.from_bytes(digest, "big") >> 1  # non-negative as a signed 64-bit integer

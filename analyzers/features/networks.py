@@ -1,7 +1,7 @@
-"""Exchanges by their links: a time for each message and a rate, and algorithms.
+"""Times of collectives from the latency and bandwidth of links, by algorithm.
 
-Every algorithm is the alpha-beta model: steps that each wait for a message, and bytes that pass
-the narrowest link. NCCL takes the fastest for each size, and so does `time_s`.
+Every algorithm follows the alpha-beta model: steps that each wait for a message, and bytes that
+pass the narrowest link. NCCL takes the fastest for each size, and so does `time_s`.
 
 Source: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations
 in MPICH", 2005; NCCL's tuning model (``src/graph/tuning.cc``); P. Sanders, J. Speck, J. L. Träff,
@@ -29,17 +29,17 @@ NETWORK_EFFICIENCY = _FITTED["network_efficiency"].number
 
 @record
 class LinkExchange:
-    """An exchange as its links see it; rates are of one direction.
+    """A collective with the latencies and rates of its links; rates are of one direction.
 
     Args:
         exchange: kind of collective.
         nbytes: the whole message of one rank, as `Collective` has it.
         ranks: number of ranks.
         nodes: number of nodes, with equally many ranks each.
-        local_s: local time of one hop within a node.
-        local_bytes_per_s: local bandwidth of one rank within its node.
-        network_s: network time of one message between nodes.
-        network_bytes_per_s: network bandwidth of all ranks of one node that take part.
+        local_s: latency of one hop within a node.
+        local_bytes_per_s: bandwidth of one rank within its node.
+        network_s: latency of one message between nodes.
+        network_bytes_per_s: bandwidth of the network of all participating ranks of one node.
     """
 
     exchange: Exchange
@@ -53,7 +53,7 @@ class LinkExchange:
 
     @property
     def per_node(self) -> int:
-        """Return the ranks of one node."""
+        """Return the number of ranks of one node."""
         return max(self.ranks // self.nodes, 1)
 
     @classmethod
@@ -67,7 +67,7 @@ class LinkExchange:
         *,
         efficiency: float = 1.0,
     ) -> LinkExchange:
-        """Return links between ranks of a cluster, each with its part of the node's adapters.
+        """Return an exchange on the links of a cluster; each rank has its part of the adapters.
 
         Args:
             exchange: kind of collective.
@@ -75,7 +75,7 @@ class LinkExchange:
             ranks: number of ranks.
             nodes: number of nodes, with equally many ranks each.
             cluster: interconnects between the ranks.
-            efficiency: share of the network's reached rate that is left.
+            efficiency: share of the network's sustained rate that is available.
         """
         each = max(ranks // nodes, 1)
         share = min(each / cluster.gpus_per_node, 1.0)
@@ -92,9 +92,10 @@ class LinkExchange:
 
 
 def hierarchical_s(m: LinkExchange) -> float:
-    """Return the time of parts within the node, and of each an exchange between nodes by halves.
+    """Return the time of exchanging parts within each node, then each part between nodes.
 
-    An all-reduce scatters and gathers within the node; the others do one of both.
+    Between nodes the number of partners doubles each step (recursive halving), so that log₂ steps
+    wait. An all-reduce scatters and gathers; the others do one of both.
     """
     rounds = 2 if m.exchange is Exchange.ALL_REDUCE else 1
     each = m.per_node
@@ -108,9 +109,9 @@ def hierarchical_s(m: LinkExchange) -> float:
 
 
 def pairwise_s(m: LinkExchange) -> float:
-    """Return the longer of local and network traffic of pairs of ranks, which overlap.
+    """Return the longer of local and network traffic between pairs of ranks, which overlap.
 
-    Messages are sent without waiting for one another, so that only the first one's wait is seen.
+    Messages do not wait for each other, so that one latency counts.
     """
     if m.exchange is Exchange.SEND_RECEIVE:
         # one pair: its own link, or its own part of the node's adapters
@@ -126,10 +127,10 @@ def pairwise_s(m: LinkExchange) -> float:
 
 
 def ring_s(m: LinkExchange) -> float:
-    """Return the time of a ring: ``n - 1`` steps of ``1/n`` of the message; an all-reduce has two.
+    """Return the time of a ring: ``n - 1`` steps of ``1/n`` of the message, twice if all-reduced.
 
-    Within a node each rank sends over its own link. Between nodes as many rings run side by side
-    as there are adapters, so that all of them carry what one ring would.
+    Within a node each rank sends over a separate link. Between nodes there are as many parallel
+    rings as adapters, which share the bytes of one ring.
     """
     rounds = 2 if m.exchange is Exchange.ALL_REDUCE else 1
     nbytes = rounds * m.nbytes * (m.ranks - 1) / m.ranks
@@ -142,7 +143,10 @@ def ring_s(m: LinkExchange) -> float:
 
 
 def tree_s(m: LinkExchange) -> float:
-    """Return the time of two trees of nodes: each rank sends and receives the message twice."""
+    """Return the time of NCCL's double tree: each rank sends and receives the message twice.
+
+    Ranks of a node form a chain, nodes a binary tree; both are passed up and down.
+    """
     wait_s = 2 * (m.per_node - 1) * m.local_s
     rates = [m.local_bytes_per_s] if m.per_node > 1 else []
     if m.nodes > 1:
@@ -158,7 +162,7 @@ ALGORITHMS: Mapping[Exchange, tuple[Callable[[LinkExchange], float], ...]] = {
     Exchange.ALL_TO_ALL: (pairwise_s,),
     Exchange.SEND_RECEIVE: (pairwise_s,),
 }
-"""Algorithms of each collective: functions that return the lower bound of its time in seconds."""
+"""Algorithms of each collective: functions that return its time in seconds."""
 
 
 def time_s(message: LinkExchange) -> float:
@@ -171,17 +175,17 @@ def time_s(message: LinkExchange) -> float:
 def least_s(message: LinkExchange, cluster: Cluster) -> float:
     """Return a lower bound: bytes that leave a node over the declared rate of its adapters.
 
-    Even where switches add, a node sends its own sum and receives that of all. Nothing within one
-    node, or where no file states a network.
+    Even if switches add, a node sends its partial sum and receives the total. 0 within one node,
+    or if no file declares a network.
     """
     if message.nodes < 2 or cluster.is_assumed:
         return 0.0
-    others = (message.nodes - 1) / message.nodes
+    remote_share = (message.nodes - 1) / message.nodes
     match message.exchange:
         case Exchange.ALL_REDUCE | Exchange.SEND_RECEIVE:
             between = message.nbytes
         case Exchange.ALL_GATHER | Exchange.REDUCE_SCATTER:
-            between = others * message.nbytes
+            between = remote_share * message.nbytes
         case Exchange.ALL_TO_ALL:
-            between = others * message.nbytes * message.per_node
+            between = remote_share * message.nbytes * message.per_node
     return between / cluster.network_bytes_per_s

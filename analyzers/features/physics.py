@@ -1,4 +1,4 @@
-"""Times that physics gives many kernels of one element type on one machine: floor and roofline."""
+"""Lower bound and roofline time of many kernels of one element type on one machine, as arrays."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 GRAPH_LATENCY_S = constants_next_to(__file__)["graph_latency_s"].number
-"""Shortest kernel in a recorded graph; data sheets have none."""
+"""Time of the shortest kernel in a recorded graph, for which data sheets have no number."""
 
 
 def latency_s(protocol: Protocol, sheet: Sheet) -> float:
-    """Return the time of an empty kernel under a protocol, to the order of magnitude."""
+    """Return the time of an empty kernel under a protocol, as an order of magnitude."""
     match protocol:
         case Protocol.EAGER:
             return sheet.launch_s
@@ -32,19 +32,23 @@ def latency_s(protocol: Protocol, sheet: Sheet) -> float:
 
 
 def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
-    """Return the rated matrix rate of a type; ``f32`` without TF32, which is ``tf32``."""
+    """Return the rated matrix rate of a type; TF32 is the type ``tf32``, never ``f32``."""
     return sheet.matrix_flop_per_s(dtype, tf32=dtype != "f32")
 
 
 def beyond_l2(nbytes: Array, sheet: Sheet) -> Array:
-    """Return device memory's share of bytes: 0 up to half of the last cache, 1 from 1.5."""
+    """Return the share of bytes from device memory.
+
+    It rises from 0 at half of the last cache's capacity to 1 at one and a half times that.
+    """
     share: Array = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
     return share
 
 
 def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
-    """Return the seconds of each ceiling at data sheet rates, every byte from memory."""
+    """Return the seconds under each ceiling at data sheet rates, with all bytes from memory."""
     nbytes = amounts.read_bytes + amounts.write_bytes
+    # vector units compute 8-bit and integer types in f32
     vector = dtype if dtype.startswith(("f16", "bf16", "f32", "f64")) else "f32"
     return {
         "matrix": 2 * amounts.mac / matrix_flop_per_s(dtype, sheet),
@@ -56,7 +60,7 @@ def ceilings_s(amounts: Amounts, dtype: str, sheet: Sheet) -> dict[str, Array]:
 
 
 def roofline_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
-    """Return the largest of the ceilings."""
+    """Return the time under the slowest ceiling."""
     time_s: Array = np.maximum.reduce(list(ceilings_s(amounts, dtype, sheet).values()))
     return time_s
 

@@ -1,8 +1,9 @@
 """Rate of large products on matrix units within a board's power limit.
 
-A board at its limit lowers its clock until the energy of its products a second is what it may draw.
-``FLOP_PER_JOULE`` is what products of 16 bits reach of that, by the design of the multiprocessor,
-which goes with its process. FP32 products on lanes have a separate limit (`lanes.power_share`).
+A board at its power limit lowers its clock until its products per second take no more energy.
+``FLOP_PER_JOULE`` has the operations per joule of 16-bit products by the design of the
+multiprocessor, which determines its process. FP32 products on lanes have a separate limit
+(`lanes.power_share`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ FLOP_PER_JOULE: Mapping[float, float] = {
 }
 """Operations per joule of products in 16 bits, by compute capability, at the board's limit."""
 AMD_FLOP_PER_JOULE: Mapping[str, float] = _FITTED["amd_flop_per_joule"].by_name
-"""The same by AMD's designs, whose clocks have no base."""
+"""The same by AMD's architectures, which have no base clock."""
 POWER_PER_SM_W: Mapping[float, float] = {
     float(capability): watts for capability, watts in _FITTED["power_per_sm_w"].by_name.items()
 }
@@ -39,16 +40,17 @@ NARROWER: Mapping[int, float] = {
 }
 """Products per joule relative to 16 bits, by bits of the factors."""
 TF32 = _FITTED["tf32_per_joule"].number
-"""The same of TF32, whose factors take twice the bits."""
+"""Products per joule in TF32 relative to 16 bits; its factors have twice the bits."""
 ORDER = 4.0
-"""Order of the norm that combines unit and power limits; boards near both limits reach neither."""
+"""Order of the norm that combines the limits of units and of power: near both, a board reaches
+neither."""
 
 
 def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
     """Return the sustained rate of products: the rated one of the units within the power limit.
 
-    The fastest tenth of large products under a profiler reaches 0.92 to 1.10 times it on nine
-    boards, and 0.64 to 0.99 times what their sheets state (`lab/notes/products.md`).
+    The fastest tenth of large products under a profiler reaches 0.92 to 1.10 times this rate on
+    nine boards, and 0.64 to 0.99 times the rated one (`lab/notes/products.md`).
 
     >>> from perfc.machine import load_machine
     >>> from perfc.analyzers.features.sheet import Sheet
@@ -64,9 +66,9 @@ def matrix_flop_per_s(dtype: str, sheet: Sheet) -> float:
 
 
 def flop_per_s(dtype: str, sheet: Sheet) -> float:
-    """Return the rate of products that the board's power leaves; infinite where nobody knows.
+    """Return the rate of products that the power limit allows; infinite if it is unknown.
 
-    A board of NVIDIA never runs below its base clock for power.
+    NVIDIA's boards never run below their base clock because of power.
 
     >>> from perfc.machine import load_machine
     >>> from perfc.analyzers.features.sheet import Sheet
@@ -75,18 +77,19 @@ def flop_per_s(dtype: str, sheet: Sheet) -> float:
     """
     gain = TF32 if dtype == "tf32" else NARROWER.get(bits_of(dtype))
     amd = AMD_FLOP_PER_JOULE.get(sheet.machine.arch)
-    each = flop_per_joule(sheet) if amd is None else amd
-    if gain is None or each is None or sheet.power_w <= 0:
+    per_joule = flop_per_joule(sheet) if amd is None else amd
+    if gain is None or per_joule is None or sheet.power_w <= 0:
         return np.inf
     least = sheet.base_clock_share * sheet.matrix_flop_per_s(dtype) if amd is None else 0.0
-    return max(gain * each * sheet.power_w, least)
+    return max(gain * per_joule * sheet.power_w, least)
 
 
 def flop_per_joule(sheet: Sheet) -> float | None:
-    """Return the operations per joule of the newest measured design that is not newer.
+    """Return the operations per joule of the newest measured design up to this generation.
 
     A board with less power per multiprocessor than the measured one runs at a lower voltage, so
-    that an operation takes less energy. None if no design of the series was measured.
+    that an operation takes less energy. None if no design of the same major capability was
+    measured.
 
     >>> from perfc.machine import load_machine
     >>> from perfc.analyzers.features.sheet import Sheet
@@ -95,15 +98,15 @@ def flop_per_joule(sheet: Sheet) -> float | None:
     ['0.62', '0.87']
     """
     series = int(sheet.generation)
-    known = [g for g in FLOP_PER_JOULE if int(g) == series and g <= sheet.generation]
-    if not known:
+    measured = [g for g in FLOP_PER_JOULE if int(g) == series and g <= sheet.generation]
+    if not measured:
         return None
-    newest = max(known)
+    newest = max(measured)
     share = sheet.power_w / sheet.sm_count / POWER_PER_SM_W[newest]
     return float(FLOP_PER_JOULE[newest] * min(share, 1.0) ** -VOLTAGE_EXPONENT)
 
 
 def products_s(mac: Array, dtype: str, sheet: Sheet) -> Array:
-    """Return the time of multiply-adds on a board at its power limit; 0 where it is unknown."""
+    """Return the time of multiply-adds at the board's power limit; 0 if the limit is unknown."""
     time_s: Array = 2 * mac / flop_per_s(dtype, sheet)
     return time_s

@@ -1,13 +1,13 @@
 """Gaussian process of several terms that estimates a quantity from similar measured rows.
 
-The logarithm is a sum of functions, one a term of a `SimilarityAspects`. The similarity
-of two rows in an aspect is from 0 to 1; in a term it is the product over its aspects. Far from all
-rows the sum is 0.
+Predictors of whole runs correct physical times by it: the logarithm of the correction is a sum of
+functions, one per term of a `SimilarityAspects`. The similarity of two rows in an aspect is from 0
+to 1; in a term it is the product over its aspects. Far from all rows the sum is 0.
 
 Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006: equation 2.25, the
-mean; equation 2.26, the deviation; equation 4.17, similarity with a reach for each column; equation
-4.9, with one for all. Gramacy and Apley, "Local Gaussian Process Approximation for Large Computer
-Experiments", 2015, section 2: few of the known rows tell the deviation of one.
+mean; equation 2.26, the deviation; equation 4.17, similarity with a length scale for each column;
+equation 4.9, with one for all. Gramacy and Apley, "Local Gaussian Process Approximation for Large
+Computer Experiments", 2015, section 2: few of the known rows determine the deviation of one.
 """
 
 from __future__ import annotations
@@ -33,28 +33,30 @@ if TYPE_CHECKING:
 NOBODY = -1
 """Model number of a row that is predicted and belongs to no measured model."""
 NUMBERS = ("centre", "width", "amplitudes", "weights")
+"""Names of the arrays of a stored process that are no rows."""
 NOISE = "noise"
 LOCAL = 50
-"""Known rows that tell the deviation of a row: those most like it."""
+"""Number of the most similar known rows from which the deviation of a row is computed."""
 LEAST_DEVIATION = 1e-3
-"""Minimum deviation: rounding may leave a row that is known exactly less than none."""
+"""Minimum deviation: of a known row, rounding may give a negative variance."""
 PLACED = ("kinds", "places")
 """Names of the arrays of `RowPositions`."""
 
 
 @record
 class Near:
-    """An aspect in which rows with near places are similar.
+    """An aspect in which rows at near places are similar.
 
     Args:
-        columns: columns of the places.
-        has_each: whether each column has a separate reach.
-        start: logarithm of the reach from which the search starts.
-        is_one_unit: whether columns are in one unit, not in their deviations.
+        columns: columns of the places that it compares.
+        has_each: True if each column has a separate length scale (a Matérn kernel of order 3/2),
+            False for one of all (a squared exponential).
+        start: logarithm of the length scale from which the fit starts its search.
+        is_one_unit: True if all columns have one unit, and are not divided by their deviations.
         shared: least similarity of rows with the same number of ``group``.
-        group: the number, among the kinds of a row.
-        is_share: whether a column says how much of the quantity the terms are of: the covariance of
-            rows has the product of their shares.
+        group: index of that number among the kinds of a row.
+        is_share: True if the column is the share of the quantity to which the term applies: the
+            covariance of two rows has the product of their shares.
     """
 
     columns: slice
@@ -71,12 +73,12 @@ class SimilarityAspects:
     """Aspects in which rows are compared.
 
     Args:
-        terms: the aspects of each.
-        kinds: of aspects in which rows are the same or not, the numbers that must all be equal.
-        near: similarity settings of the other aspects.
+        terms: aspects of each term.
+        kinds: for aspects in which rows are equal or not, indices of the numbers that must agree.
+        near: settings of the other aspects, in which rows are similar by distance.
         columns: number of columns of places.
-        model: the aspect of rows of one model, whose number is the last: a predicted row is of
-            `NOBODY`.
+        model: aspect of rows of one model, whose number is the last of the kinds; a predicted row
+            has `NOBODY`.
     """
 
     terms: tuple[tuple[Enum, ...], ...]
@@ -87,17 +89,18 @@ class SimilarityAspects:
 
     @property
     def numbers(self) -> int:
-        """Return the number of kinds of a row."""
+        """Return the number of kinds that a row has."""
         return 1 + max(max(each) for each in self.kinds.values())
 
 
 @entity
 class RowPositions:
-    """Rows as places.
+    """Positions of rows, by which they are compared.
 
     Args:
-        kinds: numbers, ``[rows, numbers]``.
-        places: ``[rows, columns]``.
+        kinds: numbers of categories, ``[rows, numbers]``.
+        places: coordinates, ``[rows, columns]``.
+        memo: cache of `part`.
     """
 
     kinds: NDArray[np.float32]
@@ -113,7 +116,7 @@ class RowPositions:
         return self.memo[key]
 
     def take(self, chosen: NDArray[Any]) -> RowPositions:
-        """Return some of them."""
+        """Return the chosen rows."""
         return RowPositions(self.kinds[chosen], self.places[chosen])
 
 
@@ -124,8 +127,8 @@ def similarities(
 
     Args:
         form: aspects to compare.
-        mine: rows, places in units of reach.
-        theirs: likewise.
+        mine: rows, with places in units of length scales.
+        theirs: other rows, with such places.
     """
     equal = [a[:, None] == b for a, b in zip(mine.kinds.T, theirs.kinds.T, strict=True)]
     result: dict[Enum, Array] = {
@@ -139,6 +142,7 @@ def similarities(
             result[aspect] = each[0] @ each[1].T
             continue
         square = squares(*mine.part(near.columns), *theirs.part(near.columns))
+        # equation 4.17, or 4.9 with the factor 1/2 in the length scale
         scaled = np.sqrt(3.0 * square)
         similar = (1.0 + scaled) * np.exp(-scaled) if near.has_each else np.exp(-square)
         if near.shared:
@@ -148,7 +152,7 @@ def similarities(
 
 
 def term(aspects: Sequence[Enum], similarity: Mapping[Enum, Array]) -> Array | float:
-    """Return the similarity of rows in all of some aspects, a product."""
+    """Return the similarity of rows in a term: the product over its aspects."""
     product: Array | float = 1.0
     for aspect in aspects:
         product = product * similarity[aspect]
@@ -157,16 +161,16 @@ def term(aspects: Sequence[Enum], similarity: Mapping[Enum, Array]) -> Array | f
 
 @entity
 class Process:
-    """Rows whose quantity is known.
+    """A fitted Gaussian process: measured rows and the weights of their covariances.
 
     Args:
         form: aspects to compare.
         centre: mean of each column.
-        width: distance beyond which rows are dissimilar; infinite where they do not differ.
+        width: length scale of each column; infinite where rows do not differ.
         amplitudes: standard deviation of each term.
-        known: the rows, places less ``centre`` and over ``width``.
-        weights: weights of the rows.
-        noise: deviation that no aspect explains; NaN if that was not stored.
+        known: measured rows, with places less ``centre`` and over ``width``.
+        weights: weight of each measured row, ``(K + noise²)⁻¹ y`` of equation 2.25.
+        noise: standard deviation that no aspect explains; NaN if it was not stored.
     """
 
     form: SimilarityAspects
@@ -210,13 +214,13 @@ class Process:
         }
 
     def placed(self, rows: RowPositions) -> RowPositions:
-        """Return the rows in units of reach."""
+        """Return rows with places in units of length scales."""
         return RowPositions(
             rows.kinds, ((rows.places - self.centre) / self.width).astype(np.float32)
         )
 
     def beyond(self, rows: RowPositions) -> Array:
-        """Return the logarithm that is expected of rows, ``[rows]``."""
+        """Return the expected logarithm of rows, ``[rows]``: that beyond the physical estimate."""
         expected: Array = self.with_known(rows) @ self.weights
         return expected
 
@@ -228,15 +232,15 @@ class Process:
         """Return the standard deviation of measured values from `beyond`, ``[rows]``.
 
         Args:
-            rows: the rows.
-            covariance: their `with_known`.
+            rows: rows to predict.
+            covariance: result of `with_known` for these rows.
         """
-        known = np.array([self._known_of(row) for row in covariance])
-        deviation: Array = np.sqrt(np.maximum(self.prior(rows) - known, LEAST_DEVIATION**2))
+        explained = np.array([self._known_of(row) for row in covariance])
+        deviation: Array = np.sqrt(np.maximum(self.prior(rows) - explained, LEAST_DEVIATION**2))
         return deviation
 
     def prior(self, rows: RowPositions) -> Array:
-        """Return the variance of rows of which nothing is known, ``[rows]``."""
+        """Return the variance of rows without any measured row, ``[rows]``."""
         near = self.form.near.items()
         shares = {a: rows.places[:, one.columns].T[0] ** 2 for a, one in near if one.is_share}
         total: Array = np.full(len(rows.kinds), self.noise**2)
@@ -247,13 +251,14 @@ class Process:
     def _known_of(self, covariance: Array) -> float:
         """Return the variance that the most similar rows explain, from covariances with all."""
         near = np.argsort(-covariance, kind="stable")[:LOCAL]
-        some = self.known.take(near)
-        among = self.covariance(some, some)
+        local = self.known.take(near)
+        # variance that is subtracted in equation 2.26
+        among = self.covariance(local, local)
         among[np.diag_indices_from(among)] += self.noise**2
         return float(covariance[near] @ np.linalg.solve(among, covariance[near]))
 
     def covariance(self, mine: RowPositions, theirs: RowPositions) -> Array:
-        """Return the covariance of rows whose places are scaled, ``[mine, theirs]``."""
+        """Return the covariance of rows with scaled places, ``[mine, theirs]``."""
         similarity = similarities(self.form, mine, theirs)
         total: Array = np.zeros((len(mine.places), len(theirs.places)))
         for amplitude, aspects in zip(self.amplitudes, self.form.terms, strict=True):

@@ -11,11 +11,11 @@ class Protocol(Enum):
     """Timing protocols; the same kernel has another time under each."""
 
     EAGER = "eager"
-    """One call from the host, its launch inside."""
+    """One call from the host, including its launch."""
     GRAPH = "graph"
-    """Replay of a recorded graph, mean of a kernel and its launch on the device."""
+    """Replay of a recorded CUDA graph, mean time of a kernel and its launch on the device."""
     KERNELS = "kernels"
-    """Sum of what a profiler says the kernels took, no gaps."""
+    """Sum of the times of kernels in a profile, without gaps."""
     STEP = "step"
     """A whole synchronised step of a model."""
 

@@ -1,4 +1,4 @@
-"""Data sheet of a target as predictors read it: numbers in SI units, nothing learned."""
+"""Data sheet of a target as predictors read it: rated numbers in SI units, with defaults."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TWINNED = frozenset({"causal_convolution", "experts", "latent_attention", "linea
 
 @frozen
 class Sheet:
-    """A machine as features: rates that its data sheet states, never those somebody measured.
+    """A machine as features: rates of its data sheet, never measured ones.
 
-    What a target leaves out is estimated by the rule beside it, so that a machine that nobody
-    measured is one file with a handful of numbers.
+    Each property has a default for a number that the target file leaves out, so that a machine
+    without measurements needs a file of a few numbers only.
     """
 
     machine: Machine
@@ -42,8 +42,8 @@ class Sheet:
     def has_equal_halves(self) -> bool:
         """Return True if products of f16 and bf16 take the same time, on the same units.
 
-        They do where bf16 is as fast. NVIDIA's GeForce boards are rated twice as fast in f16, with
-        sums in f16; frameworks sum in f32, which takes as long as bf16.
+        They do if bf16 is as fast as f16. NVIDIA's GeForce boards are rated twice as fast in f16
+        with sums in f16; frameworks sum in f32, which takes as long as bf16.
         """
         half, brain = (self.machine.entry(Unit.MATRIX, t).nominal.value for t in ("f16", "bf16"))
         doubled = 2.0 if self.machine.vendor == "NVIDIA" else 1.0
@@ -51,27 +51,27 @@ class Sheet:
 
     @cached_property
     def sm_count(self) -> int:
-        """Return the streaming multiprocessors, or cores."""
+        """Return the number of streaming multiprocessors, or of cores."""
         return self.machine.sm_count
 
     @cached_property
     def cycle_s(self) -> float:
-        """Return the time of a clock, over the number of multiprocessors."""
+        """Return the time per element if each multiprocessor takes one per clock."""
         return 1 / (self.sm_count * self.clock_hz)
 
     @cached_property
     def clock_hz(self) -> float:
-        """Return the boost clock; 1.5 GHz where the target states none."""
+        """Return the boost clock, or the maximum clock; 1.5 GHz if not given."""
         return self._device("clock_boost_hz", self._device("clock_max_hz", 1.5e9))
 
     @cached_property
     def base_clock_share(self) -> float:
-        """Return base over boost clock, the worst case of a power limit; 0.75 if not given."""
+        """Return base over boost clock, the lowest share under a power limit; 0.75 if not given."""
         return min(self._device("clock_base_hz", 0.75 * self.clock_hz) / self.clock_hz, 1.0)
 
     @cached_property
     def threads_per_sm(self) -> int:
-        """Return the resident threads of one multiprocessor; 2048 if not given."""
+        """Return the maximum of resident threads of a multiprocessor; 2048 if not given."""
         return int(self._device("max_threads_per_sm", 2048.0))
 
     @cached_property
@@ -81,12 +81,12 @@ class Sheet:
 
     @cached_property
     def process_node_m(self) -> float:
-        """Return the process node, ``12e-9`` for 12 nm, the default if not given."""
+        """Return the process node in metres; 12 nm if not given."""
         return self._device("process_node_m", 12e-9)
 
     @cached_property
     def launch_s(self) -> float:
-        """Return the host cost of an eager launch."""
+        """Return the host's time of an eager launch; 5 µs if not given."""
         return self._device("launch_overhead_s", 5e-6)
 
     @cached_property
@@ -96,35 +96,35 @@ class Sheet:
 
     @cached_property
     def generation(self) -> float:
-        """Compute capability as a number, ``sm_89`` is 8.9; 0 for what is not CUDA."""
+        """Return the compute capability as a number, 8.9 for ``sm_89``; 0 if not CUDA."""
         return self.machine.capability / 10
 
     @cached_property
     def sustained(self) -> dict[str, float]:
-        """Return the rates of products that the board keeps up, by type (`power_limit`)."""
+        """Return the cache of sustained rates of products by type, which `power_limit` fills."""
         return {}
 
     def matrix_flop_per_s(self, dtype: str, *, tf32: bool = True) -> float:
-        """Return the dense rate of the fastest product of that type in the sheet."""
+        """Return the dense rate of the fastest unit for products of a type."""
         return self.machine.entry(Unit.MATRIX, dtype, allow_tf32=tf32).nominal.value
 
     def vector_flop_per_s(self, dtype: str) -> float:
-        """Return the rate outside the matrix unit."""
+        """Return the rate of vector units."""
         return self.machine.entry(Unit.VECTOR, dtype).nominal.value
 
     def special_op_per_s(self, dtype: str) -> float:
-        """Return the exponentials and their like a second."""
+        """Return the transcendental functions per second."""
         return self.machine.entry(Unit.SPECIAL, dtype).nominal.value
 
     @cached_property
     def device_bytes_per_s(self) -> float:
-        """Return the bandwidth of device memory."""
+        """Return the bandwidth of device memory; 100 GB/s if not given."""
         level = self._level("device")
         return level.nominal.value if level else 1e11
 
     @cached_property
     def device_bytes(self) -> float:
-        """Return the capacity of device memory."""
+        """Return the capacity of device memory; 0 if not given."""
         level = self._level("device")
         return float(level.capacity_bytes) if level else 0.0
 
@@ -142,7 +142,7 @@ class Sheet:
 
     @cached_property
     def l1_bytes(self) -> float:
-        """Return the capacity of all first-level caches; of shared memory if not given."""
+        """Return the capacity of all first-level caches; that of shared memory if not given."""
         level = self._level("l1")
         return float(level.capacity_bytes) if level else self.sm_count * self.shared_memory_bytes
 
@@ -151,6 +151,7 @@ class Sheet:
         return self.matrix_flop_per_s(dtype) / self.device_bytes_per_s
 
     def _device(self, key: str, otherwise: float) -> float:
+        """Return a number of the target's device section, or a default."""
         rate = self.machine.device(key)
         return rate.value if rate is not None else otherwise
 

@@ -1,4 +1,4 @@
-"""Features of kernels as the table a forest reads, and the scale its answer is in."""
+"""Build the table of features that a forest reads, with physical estimates and lower bounds."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FRAMEWORK = "framework="
 PROTOCOL = "protocol="
+"""Prefixes of the 0/1 features of a framework and of a protocol."""
 
 
 class KernelError(PerfcError):
@@ -29,13 +30,13 @@ class KernelError(PerfcError):
 
 @entity
 class KernelBatch:
-    """Kernels of one class, element type and machine, ready to be predicted.
+    """Features of kernels of one class, element type and machine, as forests read them.
 
     Args:
         names: names of the features.
-        values: ``[kernels, features]``.
-        scale_s: physical estimate that the forest corrects.
-        floor_s: what no kernel beats.
+        values: features, ``[kernels, features]``.
+        scale_s: physical estimate in seconds, which the forest corrects.
+        floor_s: lower bound in seconds.
         category: index into the class's ``categories``, whose intervals are calibrated separately.
     """
 
@@ -51,7 +52,7 @@ class KernelBatch:
 
     @classmethod
     def joined(cls, parts: Sequence[KernelBatch]) -> KernelBatch:
-        """Return the rows of one or several of the same features."""
+        """Return the rows of several batches with equal features."""
         return cls(
             parts[0].names,
             np.concatenate([p.values for p in parts]),
@@ -62,7 +63,7 @@ class KernelBatch:
 
 
 def class_of(name: str) -> KernelClass:
-    """Return the class of that name.
+    """Return the kernel class of a name.
 
     Raises:
         KernelError: there is none.
@@ -74,7 +75,7 @@ def class_of(name: str) -> KernelClass:
 
 
 def complete(kind: KernelClass, rows: Columns) -> Columns:
-    """Return the parameters of a class as float columns, those left out at their defaults.
+    """Return the parameters of a class as float columns; missing or NaN ones take defaults.
 
     Raises:
         KernelError: a parameter is missing, or an extent is no positive number.
@@ -105,17 +106,17 @@ def tabulate(
     frameworks: tuple[str, ...] = (),
     protocols: tuple[Protocol, ...] = (),
 ) -> KernelBatch:
-    """Return the features, scale and floor of kernels.
+    """Return the features, physical estimates and lower bounds of kernels.
 
     Args:
-        kind: their class.
-        rows: its parameters, a column each.
+        kind: class of the kernels.
+        rows: parameters of the class, one column each.
         dtype: element type that is computed in.
         sheet: sheet of the machine.
         protocol: timing protocol of the prediction.
         framework: framework of the kernels; one outside ``frameworks`` counts as unknown.
-        frameworks: those a forest knows; a feature each if there are several.
-        protocols: those a forest knows; a feature each if there are several.
+        frameworks: frameworks of the training rows; one feature each if there are several.
+        protocols: protocols of the training rows; one feature each if there are several.
     """
     columns = complete(kind, rows)
     features = dict(kind.features(columns, dtype, sheet))

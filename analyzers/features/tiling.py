@@ -1,14 +1,14 @@
-"""Matrix products by tiles: an estimate from waves of blocks, staging through L2, and latency.
+"""Estimate matrix products by tiles: waves of thread blocks, staging through L2, and latency.
 
 Every block of threads computes one tile of the result for one part of the reduction; blocks run
-in waves of one a multiprocessor. A wave takes the longest of its products, of what it stages
-through the L2, and of the steps of its reduction, one after another; the tile and the split of
-the reduction are those that take least. Beside it, what no cache holds passes device memory.
+in waves, one per multiprocessor. A wave takes the longest of its products, of its operands through
+L2, and of the sequential steps of its reduction; tile and split of the reduction are the fastest
+ones. Concurrently, bytes that no cache holds pass device memory.
 
 Source: tiles, waves and quantisation as in NVIDIA, "Matrix Multiplication Background User's
 Guide" (DU-09799-001), sections 3–5; splitting the reduction as in Osama et al., "Stream-K",
-PPoPP 2023. What it leaves out: the library's choice of kernels, clocks under load, and the swizzle
-of blocks.
+PPoPP 2023. Leaves out: the library's choice of kernels, clocks under load, and the swizzle of
+blocks.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from .sheet import Sheet
 
 TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (128, 256), (256, 128), (256, 256))
-"""Rows and columns of the tiles that a library has, the least first."""
+"""Rows and columns of the tiles that libraries have, in ascending order."""
 SPLITS = (1, 2, 4, 8, 16)
-"""Blocks among which a reduction is divided."""
+"""Numbers of blocks among which a reduction may be divided."""
 STEP = 64
 """Elements of the reduction that a block stages at a time."""
 _FITTED = constants_next_to(__file__)
 _CLOCKS, _SHARES = _FITTED["tiling_clocks"].by_name, _FITTED["tiling_shares"].by_name
 _EXPONENTS = _FITTED["tiling_exponents"].by_name
 LATENCY_S, LATENCY_CLOCKS = _FITTED["tiling_latency_s"].number, _CLOCKS["start"]
+"""Start of a product in a recorded graph: a fixed time plus clocks."""
 SERIAL_CLOCKS = _CLOCKS["serial"]
 """Clocks per element of the reduction: a step waits for the tiles that it loaded."""
 SPLIT_CLOCKS = _CLOCKS["split"]
@@ -44,13 +45,15 @@ MATRIX_SHARE, DEVICE_SHARE, L2_SHARE = _SHARES["matrix"], _SHARES["device"], _SH
 POWER_EXPONENT, WIDTH_EXPONENT = _EXPONENTS["power"], _EXPONENTS["width"]
 """Exponents of sustained rates in products per joule, and in device bytes per clock and block."""
 SMALL_TILE_EXPONENT = _EXPONENTS["small_tile"]
+"""Exponent of the rate of tiles smaller than 128 by 128 in their area."""
 ROTATED = 8.0
-"""Copies of the weights that a benchmark walks through, so that they lie in no cache."""
+"""Copies of the weights that a benchmark uses in turn, so that caches do not hold them."""
 HEIGHT, WIDTH = np.array(TILES, float).T[:, :, None, None]
 GAIN = np.minimum(1.0, (HEIGHT * WIDTH / 16384) ** SMALL_TILE_EXPONENT)
-"""Tiles, ``[tiles, splits, products]``, and the share of the rate that small ones reach."""
+"""Extents of tiles, broadcast as ``[tiles, splits, products]``, and the share of the rate that
+small ones reach."""
 OVERLAP = _EXPONENTS["overlap"]
-"""Exponent of the sum of traffic and products: 1 is one after the other, infinite the larger."""
+"""Order of the norm that joins traffic and products: 1 adds, a large order takes the longer."""
 
 
 @entity
@@ -59,14 +62,14 @@ class TiledProduct:
 
     Args:
         m: rows of each result.
-        n: columns.
-        k: reduction.
-        batch: independent products.
-        x_bytes: one left operand's elements in all.
-        w_bytes: right operands.
-        y_bytes: results.
-        x_bits: bits of an element as it is staged.
-        w_bits: bits of the other operand.
+        n: columns of each result.
+        k: extent of the reduction.
+        batch: number of independent products.
+        x_bytes: bytes of all left operands.
+        w_bytes: bytes of all right operands.
+        y_bytes: bytes of all results.
+        x_bits: bits of an element of the left operand as it is staged.
+        w_bits: bits of an element of the right operand.
     """
 
     m: Array
@@ -82,7 +85,13 @@ class TiledProduct:
 
 @entity
 class Tiling:
-    """Seconds of each part; ``total_s`` joins them."""
+    """Seconds of each part of products; ``total_s`` joins them.
+
+    Args:
+        latency_s: start of the kernel.
+        device_s: traffic of device memory.
+        tile_s: waves of the fastest tile.
+    """
 
     latency_s: float
     device_s: Array
@@ -90,7 +99,7 @@ class Tiling:
 
     @property
     def total_s(self) -> Array:
-        """Return the latency, and traffic next to products."""
+        """Return the latency plus the norm of traffic and products, which overlap."""
         joined: Array = self.device_s**OVERLAP + self.tile_s**OVERLAP
         return self.latency_s + joined ** (1 / OVERLAP)
 
@@ -99,8 +108,8 @@ def estimate(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Tiling:
     """Estimate the time of matrix products from waves of tiles.
 
     Args:
-        product: extents and bytes.
-        flop_per_s: rate of the unit that multiplies, as the sheet states it.
+        product: extents and bytes of the products.
+        flop_per_s: rate of the unit that multiplies.
         sheet: sheet of the machine.
     """
     latency_s = LATENCY_S + LATENCY_CLOCKS / sheet.clock_hz
@@ -108,16 +117,18 @@ def estimate(product: TiledProduct, flop_per_s: float, sheet: Sheet) -> Tiling:
 
 
 def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
-    """Return the time of traffic that no cache holds from one call to the next."""
+    """Return the time of bytes that L2 does not keep from one call to the next."""
     l2 = max(sheet.l2_bytes, 1.0)
 
     def missing(share: Array) -> Array:
+        """Return the part of tensors that misses L2: 0 up to 0.8 of its capacity, 1 from 1.3."""
         result: Array = 1 - np.clip((1.3 - share) / 0.5, 0, 1)
         return result
 
     others = product.x_bytes + product.y_bytes
     nbytes = product.w_bytes * missing(ROTATED * product.w_bytes / l2)
     nbytes = nbytes + others * missing((others + product.w_bytes) / l2)
+    # memory that is wide for its multiprocessors sustains a lower share of its rate
     width = sheet.device_bytes_per_s / sheet.clock_hz / sheet.sm_count / 4
     share = min(max(DEVICE_SHARE * width**-WIDTH_EXPONENT, 0.3), 0.98)
     time_s: Array = nbytes / (share * sheet.device_bytes_per_s)
@@ -127,11 +138,13 @@ def _device_s(product: TiledProduct, sheet: Sheet) -> Array:
 def tile_s(
     product: TiledProduct, flop_per_s: Array | float, sheet: Sheet, splits: Sequence[int] = SPLITS
 ) -> Array:
-    """Return the least time over tiles and splits of the reduction."""
+    """Return the time of the fastest tile and split of the reduction, ``[products]``."""
     m, n, k, batch = product.m, product.n, product.k, product.batch
     sm, clock, l2 = sheet.sm_count, sheet.clock_hz, L2_SHARE * sheet.l2_bytes_per_s
+    # operations per joule of the sheet over 0.8 Tflop/J: boards with little power sustain less
     power = (sheet.matrix_flop_per_s("bf16") / max(sheet.power_w, 1.0)) / 0.8e12
     rate = flop_per_s * min(max(MATRIX_SHARE * power**-POWER_EXPONENT, 0.3), 0.97)
+    # f32 partial sums of a split reduction, each written once and read by the kernel that adds them
     partial_s = batch * m * n * 4 / l2
     split = np.array(splits)[:, None]
     depth = np.ceil(k / split / STEP) * STEP

@@ -1,7 +1,7 @@
-"""Data sets of measured models: rows and graphs on disk.
+"""Build and load data sets of measured models: rows and graphs on disk.
 
 A data set on disk is a folder ``NAME/processed`` with a compressed file of arrays for each graph,
-the rows as JSON lines, and a card with the digests of everything it was made from.
+the rows as JSON lines, and a card with the digests of its source tables and its rows.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ from .store import (
 Say = Callable[[str], None]
 CARD, ROWS, GRAPHS = "dataset.json", "rows.jsonl", "graphs"
 MAX_BYTES = 512 << 20
-"""Maximum bytes of either file, which are read as a whole."""
+"""Maximum bytes of card and rows, which are read as a whole."""
 NO_GRAPH = "no graph of "
+"""Prefix of the reason for leaving out the rows of a model."""
 NAMED = 5
 """Number of models without a graph that a message names, per machine."""
 
@@ -52,7 +53,7 @@ class GraphDataset(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     files: ClassVar[tuple[str, ...]]
-    """Tables it reads."""
+    """Names of the tables that it reads."""
 
     @abstractmethod
     def rows(self, folder: Path) -> list[GraphRow]:
@@ -77,19 +78,19 @@ class GraphDataset(ABC):
     def build(
         self, folder: Path, output: Path, say: Say, *, only: Sequence[str] = ()
     ) -> Measurements:
-        """Encode every graph that is not there yet, and write rows with their floors.
+        """Encode every graph that is not stored yet, and write rows with their lower bounds.
 
-        An interrupted build goes on where it was.
+        An interrupted build continues where it stopped.
 
         Args:
             folder: folder of the tables.
-            output: output of the data sets.
+            output: folder of all data sets.
             say: called with the progress.
-            only: graphs; all by default.
+            only: names of graphs; all by default.
 
         Returns:
-            What was written, with what had to be left out: rows without a graph, or on a machine
-            or in a precision that nobody knows.
+            The data set as written, with counts of omitted rows: without a graph, or on an unknown
+            machine or in an unknown precision.
 
         Raises:
             DataError: as `rows`.
@@ -125,7 +126,7 @@ class GraphDataset(ABC):
         return Measurements(self.name, every, tuple(rows), card_digest(card), messages)
 
     def wanted(self, folder: Path) -> Mapping[str, Sequence[GraphRow]]:
-        """Return the graphs that are encoded, each with its rows."""
+        """Return the names of the graphs to encode, each with its rows."""
         by_graph: dict[str, list[GraphRow]] = {}
         for row in self.rows(folder):
             by_graph.setdefault(row.graph, []).append(row)
@@ -143,7 +144,7 @@ class GraphDataset(ABC):
         )
 
     def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
-        """Return rows of the tables that are none of `rows`: how many, by machine and reason."""
+        """Return counts of table rows that `rows` omits, by machine and reason."""
         return {}
 
     def _graph(
@@ -154,6 +155,7 @@ class GraphDataset(ABC):
         place: Path,
         left_out: Counter[tuple[str, str]],
     ) -> ModelGraph | None:
+        """Return a graph, from its file or encoded now; None with its rows counted as left out."""
         path = graph_path(place, name)
         graph = load_graph(path, name)
         if graph is not None:
@@ -171,7 +173,7 @@ class GraphDataset(ABC):
 
 
 def graph_path(place: Path, name: str) -> Path:
-    """Return the file of a graph; names that are no plain file name get a digest for one.
+    """Return the file of a graph; a name that is no plain file name is replaced by its digest.
 
     >>> graph_path(Path("p"), "a/b").parent.name
     'graphs'
@@ -182,7 +184,7 @@ def graph_path(place: Path, name: str) -> Path:
 
 
 def in_words(left_out: Counter[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for every machine and reason; models without a graph share one of each machine.
+    """Yield a message per machine and reason; models without a graph share one per machine.
 
     >>> list(in_words(Counter({("a100", "no graph of vgg"): 2, ("a100", "no such precision"): 1})))
     ['2 on a100: no graph of vgg', '1 on a100: no such precision']
@@ -211,7 +213,7 @@ def has_target(row: GraphRow, left_out: Counter[tuple[str, str]]) -> bool:
 
 
 def with_floors(graph: ModelGraph, rows: Sequence[GraphRow]) -> list[GraphRow]:
-    """Return the rows with the sum of what no launch beats."""
+    """Return the rows with the sum of the lower bounds of their launches."""
     result: list[GraphRow] = []
     for row in rows:
         columns = graph.kernels[row.setting.launch_key].columns.at(row.batch)
@@ -232,10 +234,10 @@ def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
     Args:
         output: folder of the data sets.
         name: name of the data set.
-        only: graphs; all by default.
+        only: names of graphs; all by default.
 
     Raises:
-        DataError: it is not there, damaged, or of another encoding.
+        DataError: it is missing, damaged, or of another encoding.
     """
     place = output / name / "processed"
     hint = f"perfc data build {name}"
@@ -258,6 +260,7 @@ def load(output: Path, name: str, *, only: Iterable[str] = ()) -> Measurements:
         if graph is None:
             raise DataError(f"no graph {graph_name!r}", where=str(place), hint=hint)
         graphs[graph_name] = graph
+    # a data set without rows (graphs only) gives all stored graphs
     every = graphs or StoredGraphs(place / GRAPHS)
     return Measurements(name, every, tuple(rows), card_digest(card))
 

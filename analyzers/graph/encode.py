@@ -1,4 +1,7 @@
-"""Encodes the IR as arrays: every count that some predictor's features use, computed once."""
+"""Encode a module of the IR as arrays of operators, tensors and launches (`ModelGraph`).
+
+Predictors of whole runs read them; all counts that their features need are computed once.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,9 @@ if TYPE_CHECKING:
     from ..features.classes import Array
 
 LEFT_OUT = frozenset({Kind.SHAPE, Kind.CONTAINER, Kind.CONTROL})
-"""Nodes that compute no tensor on the device; what their regions hold is encoded."""
+"""Kinds of nodes that compute no tensor on the device; nodes of their regions are encoded."""
 UNREAD = (TensorType(DType.F32, ()),)
-"""Stands for the tensors of a graph whose operators read none of each other."""
+"""Placeholder type for a graph in which no operator reads a result of another."""
 
 
 def encode(
@@ -57,10 +60,10 @@ def encode(
 
     Args:
         name: name of the graph.
-        module: typed and canonical.
-        am: gives costs, fusion, autocast and strides.
-        settings: kernels are listed under each that makes others.
-        fixed: values of symbols that are not the batch.
+        module: typed and canonical module.
+        am: results of passes: costs, fusion, autocast and strides.
+        settings: settings of runs; kernels are stored once for each different list of launches.
+        fixed: values of symbols other than the batch.
     """
     envs = environments(module, fixed)
     # in the order of their keys: a built data set has the same bytes in every process
@@ -70,7 +73,7 @@ def encode(
 
 
 def environments(module: Module, fixed: Mapping[str, int] | None = None) -> list[dict[str, int]]:
-    """Return the values of the symbols at either of `BATCHES`."""
+    """Return the values of all symbols at each of `BATCHES`."""
     return [{s.name: (fixed or {}).get(s.name, b) for s in module.symbols} for b in BATCHES]
 
 
@@ -80,7 +83,7 @@ def encode_module(
     settings: Iterable[Setting],
     fixed: Mapping[str, int] | None = None,
 ) -> ModelGraph:
-    """Return `encode` of a module as it is read or built.
+    """Return the arrays of a module that is not typed or canonical yet.
 
     Raises:
         PerfcError: it contradicts itself.
@@ -97,7 +100,7 @@ def encode_module(
 
 
 def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) -> OpGraph:
-    """Return operators of a module and tensors between them, counted at two environments."""
+    """Return operators of a module and tensors between them, with counts at each of `BATCHES`."""
     cost = am.get(Cost(), module)
     at = [Numbers(env) for env in envs or environments(module)]
     nodes = [n for n in walk(module.graph) if n in cost.nodes and n.op.kind not in LEFT_OUT]
@@ -105,6 +108,7 @@ def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) ->
     if not nodes:
         raise ModelError("it has no operator that a device runs", where=module.name)
     unique, which = distinct(nodes, cost)
+    # one edge per tensor; equal types are evaluated once
     read = {
         (makers[v], i, v.name): v.type
         for i, n in enumerate(nodes)
@@ -128,9 +132,10 @@ def op_graph(module: Module, am: Analyses, envs: Sequence[Env] | None = None) ->
 
 
 def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[int]]:
-    """Return one node of each kind of application, and for every node which it is like.
+    """Return one node of each group of equal ones, and the index of the group of every node.
 
-    `Cost` has one object for equal applications; which operands are stored is not its concern.
+    `Cost` has one object for equal applications, regardless of which operands are stored; that is
+    compared here.
     """
     seen: dict[object, int] = {}
     unique: list[Node] = []
@@ -145,7 +150,10 @@ def distinct(nodes: Sequence[Node], cost: CostTable) -> tuple[list[Node], list[i
 
 
 def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
-    """Return the formulas at each batch, ``[batches, rows, columns]``."""
+    """Return the values of extents at each batch, ``[batches, rows, columns]``.
+
+    Constants are filled in at once, and each different polynomial is evaluated once.
+    """
     plain = np.array([[0 if isinstance(d, Poly) else d for d in row] for row in rows], np.float64)
     numbers: Array = np.repeat(plain.reshape(1, len(rows), -1), len(at), axis=0)
     place: dict[Poly, int] = {}
@@ -162,12 +170,13 @@ def evaluated(rows: Sequence[Sequence[Dim]], at: Sequence[Numbers]) -> Array:
 
 
 def _stored(cost: CostTable) -> Dim:
-    """Return the elements of the stored tensors that kernels read, folded ones left out."""
+    """Return the number of elements of all parameters that kernels read."""
     read = (v.type for v, w in cost.weights.items() if w.is_parameter)
     return dim_sum(t.numel or 0 for t in read if isinstance(t, TensorType))
 
 
 def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers]) -> Array:
+    """Return the columns `WHOLE` of a graph at each batch."""
     live = am.get(Liveness(), module)
     graph = module.graph
     totals: tuple[Dim, ...] = (_stored(cost), cost.weight_bytes)
@@ -182,6 +191,7 @@ def _whole(module: Module, am: Analyses, cost: CostTable, at: Sequence[Numbers])
 
 
 def _fixed(node: Node, problem: Problem | None) -> list[float]:
+    """Return the columns `OP_FIXED` of a node."""
     given = [v for v in node.inputs if v is not None]
     stored = [v for v in given if v.weight is not None]
     extents = [shape(v) for v in stored]
@@ -197,7 +207,7 @@ def _fixed(node: Node, problem: Problem | None) -> list[float]:
         float(len(shape(node.results[0]))) if node.results else 0.0,
         *weight,
         *[0.0] * (4 - len(weight)),
-        float(1 in map(len, extents)),
+        float(1 in map(len, extents)),  # a stored vector is a bias
         float(data.type.dtype.bits) if data and isinstance(data.type, TensorType) else 0.0,
     ]
 
@@ -207,7 +217,7 @@ NOT_WINDOWED = (0.0,) * 9
 
 
 def _moving(window: SlidingWindow) -> list[float]:
-    """Return a window and how it moves: strides, dilations, pads on both sides together, groups."""
+    """Return a window with strides, dilations, the sum of both pads, and groups."""
     return [
         *_pair(window.extents, 0),
         *_pair(window.strides, 1),
@@ -218,7 +228,10 @@ def _moving(window: SlidingWindow) -> list[float]:
 
 
 def _pair(extents: Sequence[Dim | float], default: float) -> list[float]:
-    """Return the first two, the second repeated from the first; the default if none exist."""
+    """Return the last two extents as numbers; one extent is repeated, or padded with stride 1.
+
+    Symbolic ones do not count; without any, both are the default.
+    """
     numbers = [float(d) for d in extents if isinstance(d, int | float)][-2:]
     match numbers:
         case []:
@@ -235,7 +248,7 @@ def _elements(v: Value) -> float:
 
 
 def _data(node: Node) -> Value | None:
-    """Return the first input of the largest rank that is not stored; else the first input."""
+    """Return the first input of largest rank among those that are not stored; else the first."""
     given = [v for v in node.inputs if v is not None]
     data = [v for v in given if v.weight is None]
     if len(data) == 1:
@@ -244,6 +257,7 @@ def _data(node: Node) -> Value | None:
 
 
 def _scaled(node: Node, cost: CostTable) -> list[Dim]:
+    """Return the columns `OP_SCALED` of a node."""
     counted = cost.nodes[node]
     work, traffic = counted.work, counted.traffic
     out = shape(node.results[0]) if node.results else ()
@@ -267,19 +281,24 @@ def _scaled(node: Node, cost: CostTable) -> list[Dim]:
 
 
 def _extents(extents: tuple[Dim, ...]) -> list[Dim]:
+    """Return `RANK` extents: further ones multiplied into the last, missing ones 0."""
     if len(extents) > RANK:
         extents = (*extents[: RANK - 1], product(extents[RANK - 1 :]))
     return [*extents, *[0] * (RANK - len(extents))]
 
 
 def _tensor(kind: Type) -> list[Dim]:
+    """Return the columns `EDGE_SCALED` of a tensor."""
     nbytes = kind.nbytes if isinstance(kind, TensorType) else None
     extents = (kind.shape or ()) if isinstance(kind, TensorType) else ()
     return [nbytes or 0, product(extents) if extents else 1, *_extents(extents)]
 
 
 def kernel_graph(table: KernelTable, launches: Sequence[Launch]) -> KernelGraph:
-    """Return launches in order, and which waits for which; casts and copies wait for nothing."""
+    """Return launches in order, and their dependencies by the tensors of kernels.
+
+    Casts and copies (without a kernel) depend on nothing, and precede the next kernel.
+    """
     place = {launch.kernel: i for i, launch in enumerate(launches) if launch.kernel >= 0}
     makers = {v: place[i] for i, k in enumerate(table.kernels) for v in k.writes}
     edges = {

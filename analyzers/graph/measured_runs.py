@@ -1,4 +1,4 @@
-"""Runs that ``perfc measure --append`` wrote: whatever models and machines its user has."""
+"""Read tables of runs that ``perfc measure --append`` wrote, as a data set of measured models."""
 
 from __future__ import annotations
 
@@ -24,25 +24,28 @@ from .model_graph import ModelGraph
 from .rows import GraphRow
 
 PATTERNS = ("*models.csv", "*models.csv.gz", "*models.parquet")
+"""Names of tables of runs."""
 NEEDED = ("model", "time_s")
+"""Columns that a table must have."""
 MODELS = "models"
 """Folder of the models, in or next to the folder of the rows."""
 USUAL = data_next_to(__file__)
 """Defaults of columns that a table of runs may omit."""
 TEXTS = {name: str for name, value in USUAL.items() if value == ""} | {"model": str}
-"""Columns that are no numbers: version 1.20 is not 1.2."""
+"""Columns to read as text: as numbers, version 1.20 would be 1.2."""
 SCHEMA = 1
 """Version of the columns, as ``perfc measure --append`` writes them."""
 SEPARATOR = "@"
+"""Separator of a model's name and the values of its symbols in the name of a graph."""
 Run = GraphRow | tuple[str, str]
-"""A run, or its machine and why it can be none."""
+"""A run, or the machine and the reason why it cannot be read."""
 
 
 class MeasuredRuns(GraphDataset):
-    """Runs with all threads that were tried, each under its runtime and in its precision.
+    """Measured runs of a user, each under its runtime and in its precision.
 
-    The first symbol of a model stands for its batch; its other symbols are part of the graph's
-    name, ``bert@s70=128``. Memory is what the process grew by.
+    The first symbol of a model is its batch; the values of other symbols are part of the graph's
+    name, ``bert@s70=128``. Memory is the growth of the process's resident set.
     """
 
     name = "mine"
@@ -50,7 +53,7 @@ class MeasuredRuns(GraphDataset):
     files = PATTERNS
 
     def rows(self, folder: Path) -> list[GraphRow]:
-        """Return every run, of those with several numbers of threads the one with the most.
+        """Return every run; of runs that differ in the number of threads, that with most.
 
         Raises:
             DataError: no table of runs, or one of another schema.
@@ -58,7 +61,7 @@ class MeasuredRuns(GraphDataset):
         return most_threads(run for path in tables(folder) for run in runs(path))
 
     def unknown(self, folder: Path) -> Mapping[tuple[str, str], int]:
-        """Return the runs in a precision, or under a runtime, that nobody knows."""
+        """Return counts of runs in an unknown precision or under an unknown runtime."""
         every = (row for path in tables(folder) for _, row in runs(path))
         return Counter(row for row in every if not isinstance(row, GraphRow))
 
@@ -67,7 +70,7 @@ class MeasuredRuns(GraphDataset):
         return {p.name: file_digest(p) for p in tables(folder)}
 
     def encode(self, graph: str, settings: Iterable[Setting], folder: Path) -> ModelGraph | None:
-        """Return the model's graph with all symbols but its batch given."""
+        """Return the graph of a model, with values for all symbols but the batch."""
         from perfc.frontend import load
         from perfc.ir.graphs.rewrite import with_defaults
 
@@ -112,7 +115,7 @@ def tables(folder: Path) -> list[Path]:
 
 
 def architecture_of(file: str) -> str:
-    """Return the network of a file's name, whoever exported it, at whatever size.
+    """Return the network of a file's name, without exporter and input size.
 
     >>> architecture_of("legacy__timm__resnet50"), architecture_of("timm__resnet50__224")
     ('resnet50', 'resnet50')
@@ -124,7 +127,7 @@ def architecture_of(file: str) -> str:
 
 
 def runs(path: Path) -> Iterator[tuple[int, Run]]:
-    """Yield threads and row of every run of a table, or its machine and why it has none.
+    """Yield the threads and the row of every run of a table; 0 and the reason for unknown ones.
 
     Raises:
         DataError: no such table, or one of another schema.
@@ -159,7 +162,7 @@ def run(cells: Mapping[str, Any], folder: Path) -> GraphRow:
     """Return a row of a table as a run.
 
     Raises:
-        PerfcError: a runtime or a precision that nobody knows, or a time that is none.
+        PerfcError: an unknown runtime or precision, or a time that is not positive and finite.
         ValueError: a cell that should be a number.
     """
     pairs = [pair.partition("=") for pair in str(cells["dims"]).split() if "=" in pair]
@@ -168,6 +171,7 @@ def run(cells: Mapping[str, Any], folder: Path) -> GraphRow:
     name, time_s = str(cells["model"]), float(cells["time_s"])
     if not 0 < time_s < float("inf") or batch < 1:
         raise DataError(f"a run of {name} × {batch} that takes {time_s} s")
+    # a table without either column has 0 in both: unknown
     memory = float(cells["peak_rss_bytes"]) - float(cells["base_rss_bytes"])
     target = machine_of(str(cells["target"]), folder)
     return GraphRow(
@@ -186,10 +190,10 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
 
     Args:
         cells: cells of its row.
-        kind: ``cpu`` or ``cuda``, of its machine.
+        kind: ``cpu`` or ``cuda``, the kind of its machine.
 
     Raises:
-        PerfcError: a runtime, a precision or a layout that nobody knows.
+        PerfcError: an unknown runtime, precision or layout.
     """
     name = str(cells["table"] or cells["runtime"]) or of_steps(Steps.EAGER).name
     framework = next((f for f in Framework if f.value == name), None)
@@ -197,6 +201,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
         table = runtime(name)
     else:
         table = standing_for(framework, str(cells["device"]).partition(":")[0] or kind)
+    # major and minor number of a version such as "torch 2.1.0+cu121"
     words = str(cells["version"]).split()
     digits = [int(w) for w in words[-1].split(".")[:2] if w.isdigit()] if words else []
     precision = precision_of(str(cells["precision"]), "precision") if cells["precision"] else None
@@ -213,10 +218,7 @@ def setting(cells: Mapping[str, Any], kind: str) -> Setting:
 
 
 def kind_of(target: str) -> str:
-    """Return ``cpu`` or ``cuda``.
-
-    The latter where nobody knows the machine, as its rows are left out.
-    """
+    """Return ``cpu`` or ``cuda``; the latter for an unknown machine, whose rows are left out."""
     try:
         return load_machine(target).kind
     except TargetError:
@@ -224,7 +226,7 @@ def kind_of(target: str) -> str:
 
 
 def machine_of(target: str, folder: Path) -> str:
-    """Return a machine's name in rows: a target of perfc, or a file of that name beside the table.
+    """Return the machine of a row: a target of perfc, or the path of a target file by the table.
 
     >>> machine_of("a100", Path())
     'a100-sxm4-80gb'
@@ -248,10 +250,10 @@ def target_files(folder: Path) -> Mapping[str, str]:
 
 
 def model_folder(folder: Path) -> Path:
-    """Return the folder of the models that rows in ``folder`` are about.
+    """Return the folder of the models to which the rows in ``folder`` belong.
 
     Raises:
-        DataError: neither in the folder nor next to it.
+        DataError: there is none in the folder or next to it.
     """
     for place in (folder / MODELS, folder.parent / MODELS):
         if place.is_dir():

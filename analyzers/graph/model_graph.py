@@ -1,4 +1,7 @@
-"""A model as arrays: operators, tensors between them, and the kernels a framework launches."""
+"""Classes of a model as arrays: operators, tensors between them, and launches of frameworks.
+
+`encode` builds them, `store` reads and writes them, predictors of whole runs read them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 RANK = 6
 """Number of extents of a tensor; further ones are multiplied into the last."""
 BATCHES = (32, 64)
-"""Batches at which everything is counted; counts of other batches are interpolated linearly."""
+"""Two batches at which everything is counted; a line through both gives counts of other batches, as
+counts are affine in the batch."""
 OP_FIXED = Schema(
     "operators",
     (
@@ -49,8 +53,8 @@ OP_FIXED = Schema(
         "bits",
     ),
 )
-"""Facts of an operator that do not grow with the batch; 0 where it has none. ``weight_i`` are the
-extents of its first stored tensor of two axes or more, ``pad_*`` both sides together."""
+"""Columns of an operator that do not depend on the batch; 0 if it has no such number. ``weight_i``
+are the extents of its first stored tensor of two or more axes, ``pad_*`` the sum of both sides."""
 OP_SCALED = Schema(
     "operators by batch",
     (
@@ -67,8 +71,8 @@ OP_SCALED = Schema(
         *(f"out_{i}" for i in range(RANK)),
     ),
 )
-"""Facts that grow: counts of one execution; extents of the largest input that is not stored, and
-of the first output."""
+"""Columns that grow with the batch: counts of one execution; extents of the input of largest rank
+that is not stored, and of the first output."""
 EDGE_SCALED = Schema(
     "tensors by batch", ("nbytes", "elements", *(f"extent_{i}" for i in range(RANK)))
 )
@@ -76,7 +80,7 @@ WHOLE = Schema(
     "graph by batch",
     ("parameters", "weight_bytes", "peak_bytes", "input_elements", "output_elements"),
 )
-"""``peak_bytes``: largest sum of tensors alive at once, without stored ones."""
+"""Totals of a graph. ``peak_bytes`` is the largest sum of live tensors, without stored ones."""
 
 
 @cached_entity
@@ -103,17 +107,17 @@ class OpGraph:
         return len(self.ops)
 
     def at(self, batch: float) -> Mapping[str, Array]:
-        """Return every fact of the nodes at a batch, by name."""
+        """Return all columns of the nodes at a batch, by name."""
         scaled = interpolated(self.scaled, batch)
         return by_name(OP_FIXED.columns, self.fixed) | by_name(OP_SCALED.columns, scaled)
 
     def edges_at(self, batch: float) -> Mapping[str, Array]:
-        """Return every fact of the edges at a batch, by name."""
+        """Return all columns of the edges at a batch, by name."""
         scaled = interpolated(self.edge_scaled, batch)
         return by_name(EDGE_SCALED.columns, scaled)
 
     def whole_at(self, batch: float) -> Mapping[str, float]:
-        """Return the facts of the graph at a batch, by name."""
+        """Return the totals of the graph at a batch, by name."""
         totals = interpolated(self.whole, batch)
         return {name: float(totals[i]) for i, name in enumerate(WHOLE.columns)}
 
@@ -123,8 +127,8 @@ class KernelGraph:
     """Launches of a framework in order, with the dependencies between them.
 
     Args:
-        columns: the launches, one row each.
-        edges: source and target, ``[2, edges]``.
+        columns: counts of the launches, one row each.
+        edges: index of the source and the target launch, ``[2, edges]``.
     """
 
     columns: LinearColumns
@@ -139,9 +143,9 @@ class ModelGraph:
     """One architecture at one input size.
 
     Args:
-        name: unique among the graphs of a data set.
-        ops: its operators.
-        kernels: its launches, by `Setting.launch_key`.
+        name: name, unique among the graphs of a data set.
+        ops: operators.
+        kernels: launches, by `Setting.launch_key`.
     """
 
     name: str
@@ -150,7 +154,8 @@ class ModelGraph:
 
     @cached_property
     def depth(self) -> int:
-        """Return the operators on the longest path."""
+        """Return the number of operators on the longest path."""
+        # edges are in the order of their sources, which is that of execution
         longest = [1] * len(self.ops)
         for source, target in self.ops.edges.T.tolist():
             longest[target] = max(longest[target], longest[source] + 1)
@@ -158,7 +163,7 @@ class ModelGraph:
 
 
 def interpolated(pair: Array, batch: float) -> Array:
-    """Return the numbers counted at either of `BATCHES`, at another batch; never negative."""
+    """Return counts at a batch from those at both `BATCHES`; never negative."""
     low, high = BATCHES
     result: Array = np.maximum(pair[0] + (pair[1] - pair[0]) * ((batch - low) / (high - low)), 0.0)
     return result

@@ -1,4 +1,8 @@
-"""Classes of kernels that have a learned efficiency: one file each, discovered by import."""
+"""Interface of kernel classes, whose efficiency forests learn: one file each, found by import.
+
+A class defines work, features and a physical estimate (``scale_s``) of its kernels; the forest
+predicts the logarithm of measured time over that estimate.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,14 @@ if TYPE_CHECKING:
 class Amounts:
     """Counts of work: arrays with one element per kernel, for one launch each.
 
-    ``floor_mac`` is the least any algorithm does (Winograd, masked pairs).
+    Args:
+        mac: multiply-accumulates.
+        floor_mac: least that any algorithm needs (Winograd, masked pairs), for lower bounds.
+        alu: operations on vector units.
+        sfu: transcendental functions.
+        read_bytes: bytes read, each once.
+        write_bytes: bytes written, each once.
+        integer: integer operations.
     """
 
     mac: Array
@@ -51,26 +62,28 @@ def of_products(mac: Array, floor_mac: Array, read_bytes: Array, write_bytes: Ar
 
 
 class KernelClass(ABC):
-    """One class of kernels: its shape parameters, what it does, and what its speed depends on.
+    """One class of kernels: its shape parameters, work, features and physical estimate.
 
-    A class knows nothing of where rows come from. All methods take the rows of one element type
-    on one machine, with every column of ``parameters`` and ``optional``; extents are floats.
+    All methods take the rows of one element type on one machine, with every column of
+    ``parameters`` and ``optional``; extents are floats. No method depends on the source of rows.
     """
 
     name: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]]
-    """Columns every row has, ``("m", "n", "k")``."""
+    """Columns that every row has, such as ``("m", "n", "k")``."""
     optional: ClassVar[Mapping[str, float]] = {}
-    """Columns a row may leave out, with the value that stands for them."""
+    """Columns that a row may leave out, with their defaults."""
     by_framework: ClassVar[tuple[str, ...]] = ()
     """Columns of ``optional`` that do not follow from a model: the framework of the kernel, how it
     quantises."""
     untuned: ClassVar[frozenset[tuple[float, ...]]] = frozenset()
-    """Values of ``by_framework`` timed without the autotuner that engines run: never predicted."""
+    """Values of ``by_framework`` of kernels that were timed without the autotuner that engines run:
+    predicted only for rows that have these values."""
     chosen_by: ClassVar[tuple[str, ...]] = ()
-    """Other parameters, few values each, by which frameworks choose; the most informative first."""
+    """Other parameters, of few values each, by which frameworks choose a kernel; the most
+    informative first."""
     derived: ClassVar[tuple[str, ...]] = ()
-    """Extents that follow from the others, but for a remainder: they distinguish no two kernels."""
+    """Extents that follow from the others but for a remainder, and so distinguish no kernels."""
     increasing: ClassVar[tuple[str, ...]] = ()
     """Features in which time over ``scale_s`` may only rise, for physical reasons."""
     categories: ClassVar[tuple[str, ...]] = ()
@@ -82,9 +95,10 @@ class KernelClass(ABC):
 
     @abstractmethod
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the features that efficiency may depend on.
+        """Return the features that efficiency may depend on, by name.
 
-        Ratios before absolute sizes, so that a machine nobody measured is not far away.
+        Ratios are preferred to absolute sizes: on machines without rows they stay within the
+        range of the training rows.
         """
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
@@ -109,7 +123,7 @@ class KernelClass(ABC):
     def stated_s(self, rows: Columns, sheet: Sheet) -> tuple[Array, Array, Array] | None:
         """Return low, expected and high time of rows that have a law and no learned factor.
 
-        Not a number for the other rows; None where there is no such row.
+        NaN for other rows; None if no row has a law.
         """
         return None
 
@@ -120,9 +134,9 @@ class KernelClass(ABC):
 
 @cache
 def named(name: str) -> KernelClass | None:
-    """Return the class of that name, which its file has too; None where there is none.
+    """Return the class of a name, from the file of that name; None if there is none.
 
-    The others are not imported.
+    Files of other classes are not imported, which would take longer.
     """
     path = f"{__name__}.{name}"
     if not name.isidentifier() or find_spec(path) is None:

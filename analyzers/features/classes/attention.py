@@ -41,7 +41,14 @@ class AttentionKernel(IntEnum):
 
 
 class Balance(NamedTuple):
-    """Compute time and memory time of an attention."""
+    """Work and times of attention at the rates of the data sheet, one element per kernel.
+
+    Args:
+        mac: multiply-accumulates.
+        compute_s: time of the products.
+        device_s: time of all bytes from device memory.
+        nbytes: bytes read and written, each once.
+    """
 
     mac: Array
     compute_s: Array
@@ -62,14 +69,15 @@ class FusedAttention(KernelClass):
         return Balance(amounts.mac, compute_s, nbytes / sheet.device_bytes_per_s, nbytes)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the products or traffic, whichever takes longer, and a launch."""
+        """Return the time of products or of traffic, whichever is longer, plus a launch."""
         _, compute_s, _, nbytes = self.balance(rows, dtype, sheet)
         longest = np.maximum(compute_s, memory_s(nbytes, sheet))
         return longest + physics.latency_s(protocol, sheet)
 
 
 NO_WINDOW = 2.0**20
-"""Tokens that stand for none among features."""
+"""Value of the feature for a window, in tokens, of attention without one: longer than any context
+of a row, and finite for the forest."""
 START_S = read_constants(Path(__file__).parents[1] / FILE_NAME)["start_s"].number
 """Time of a kernel under a profiler before and after it reads its keys."""
 BLOCK_QUERIES, WARP_QUERIES = 64, 16
@@ -81,17 +89,18 @@ Source: CUDA programming guide."""
 
 
 def key_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """Return a block of `BLOCK_QUERIES` with one key and its value, on one multiprocessor.
+    """Return the seconds in which a multiprocessor takes one key and value for a block of queries.
 
-    Its warps multiply, take exponentials, and read the key and the value from shared memory, each
-    warp for itself. These are added up. A key took 81 clocks on RTX 4090 and 57 on RTX PRO 6000,
-    where 84 and 52 are counted, and products alone are 64 and 32.
+    The block has `BLOCK_QUERIES`. Its warps multiply, take exponentials, and each reads key and
+    value from shared memory; the three times add up. A measured key takes 81 clocks on RTX 4090 and
+    57 on RTX PRO 6000; the sum gives 84 and 52, products alone 64 and 32.
     """
     width = rows["head_dim"] + value_dim(rows)
     products_s = 2 * BLOCK_QUERIES * width / physics.matrix_flop_per_s(dtype, sheet)
     exponentials_s = BLOCK_QUERIES / sheet.special_op_per_s("f32")
     read_bytes = BLOCK_QUERIES / WARP_QUERIES * width * bits_of(dtype) / 8
     reads_s = read_bytes / (SHARED_BYTES_PER_CLOCK * sheet.clock_hz * sheet.sm_count)
+    # rates are of the whole machine, the block runs on one multiprocessor
     time_s: Array = (products_s + exponentials_s + reads_s) * sheet.sm_count
     return time_s
 
@@ -114,18 +123,19 @@ def reach(rows: Columns) -> Array:
 def least_mac(mac: Array, cached_bytes: Array, dtype: str) -> Array:
     """Return the MACs, at the rate of ``dtype``, that a lower bound may count.
 
-    They are halved for a KV cache narrower than ``dtype``. Some kernels multiply in the type of the
-    cache, at twice the rate: TensorRT-LLM on Hopper takes as long for 16-bit queries over an 8-bit
-    cache as for 8-bit queries.
+    They are halved for a KV cache narrower than ``dtype``, as some kernels multiply in the type of
+    the cache, at twice the rate: TensorRT-LLM on Hopper takes as long for 16-bit queries over an
+    8-bit cache as for 8-bit queries.
     """
     return np.where(8 * cached_bytes < bits_of(dtype), mac / 2, mac)
 
 
 def memory_s(nbytes: Array, sheet: Sheet) -> Array:
-    """Return the time of traffic that a CUDA graph repeats, so that small tensors stay in L2.
+    """Return the time of traffic under the protocol that replays a CUDA graph of one kernel.
 
-    The share read from device memory rises from 0 at half of L2's capacity to 1 at all of it. L2
-    counts at half of its data sheet rate, as no copy reaches that.
+    Small tensors stay in L2 between replays. The share read from device memory rises from 0 at half
+    of L2's capacity to 1 at all of it. L2 counts at half of its data sheet rate, as no copy reaches
+    that.
     """
     share = np.clip(2 * nbytes / max(sheet.l2_bytes, 1.0) - 1, 0, 1)
     return nbytes * (share / sheet.device_bytes_per_s + (1 - share) * 2 / sheet.l2_bytes_per_s)
@@ -141,6 +151,6 @@ def kernel_features(kernel: Array, families: type[IntEnum]) -> dict[str, Array]:
 
 
 def wave_features(name: str, tiles: Array, sheet: Sheet) -> dict[str, Array]:
-    """Return the tiles over multiprocessors, and how full the waves are."""
+    """Return two features: waves of tiles on the multiprocessors, and the filled share of waves."""
     waves = tiles / sheet.sm_count
     return {f"log_waves_{name}": np.log2(waves), f"fill_{name}": waves / np.ceil(waves)}

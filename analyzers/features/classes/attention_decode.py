@@ -1,4 +1,4 @@
-"""Attention of one new token over a cache of keys and values."""
+"""Kernel class of decode attention: one new token over a cache of keys and values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROWS_OF_PRODUCT = 16
 class AttentionDecode(FusedAttention):
     """``softmax(q·kᵀ)·v`` of one query a head in each of ``batch`` sequences.
 
-    ``cached_len`` tokens lie in the cache, the new one comes on top. The other columns are those
+    ``cached_len`` tokens are in the cache, the new one not included. The other columns are those
     of ``attention_prefill``.
 
     Leaves out: writing the new keys and values, and exponentials.
@@ -51,7 +51,7 @@ class AttentionDecode(FusedAttention):
     increasing = ("log_device_s", "log_chain_s")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the amounts: the visible cache is read once a KV head for all queries."""
+        """Return the amounts: each KV head reads its visible cache once, for all its queries."""
         element_bytes = bits_of(dtype) / 8
         cached = cache_bytes(rows, dtype)
         width = rows["head_dim"] + value_dim(rows)
@@ -67,10 +67,10 @@ class AttentionDecode(FusedAttention):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return traffic against caches, blocks against multiprocessors, how far sequences split.
+        """Return features of traffic against caches, blocks against multiprocessors, and splits.
 
-        Of the heads of queries only the number that share keys is a feature: by the others, forests
-        would recognize a model and predict unseen heads worse.
+        Query heads are a feature only by the number that share keys (``group``): by their count,
+        forests would recognize a model and predict unseen counts worse.
         """
         log = np.log2
         _, _, device_s, nbytes = self.balance(rows, dtype, sheet)
@@ -98,22 +98,23 @@ class AttentionDecode(FusedAttention):
             "cached_bits": 8 * cached,
         }
         features |= wave_features("kv_head", blocks, sheet)
+        # kernels split long sequences over thread blocks (flash decoding), by 64 or 128 keys
         features |= wave_features("split_64", blocks * np.ceil(seen / 64), sheet)
         features |= wave_features("split_128", blocks * np.ceil(seen / 128), sheet)
         return features | kernel_features(rows["kernel"], AttentionKernel)
 
 
 def length_of(rows: Columns) -> Array:
-    """Return the tokens that the query sees, its own included."""
+    """Return the number of tokens that the query attends to, itself included."""
     return np.minimum(rows["cached_len"] + 1, reach(rows))
 
 
 def binding_window(rows: Columns) -> Array:
-    """Return the tokens of a window that hides some; one that holds all of the cache is none.
+    """Return the window in tokens; `NO_WINDOW` if it includes the whole cache.
 
     Kernels with such a window take as long as those without one: 0 % difference in the median,
-    SGLang's on Hopper 7 to 8 %. Where no row has a window, as on A100, it would come from other
-    machines.
+    SGLang's on Hopper 7 to 8 %. As a feature it would carry effects of other machines to those
+    without rows of windows, such as A100.
     """
     binds = reach(rows) < rows["cached_len"] + 1
     return np.where(binds, rows["window"], NO_WINDOW)

@@ -1,4 +1,4 @@
-"""Attention of many queries at once: prompts, chunks of prompts, and encoders."""
+"""Kernel class of attention with many queries: prompts, chunks of prompts, and encoders."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class AttentionPrefill(FusedAttention):
         width = rows["head_dim"] + value_dim(rows)
         mac = rows["batch"] * rows["heads"] * pairs(rows) * width
         seen = np.minimum(cached_len(rows), reach(rows) - 1) * cached
-        # new keys and values come as activations, whatever the cache holds them in later
+        # new keys and values are activations, at most as wide, whatever the type of the cache
         new = (rows["kv_len"] - cached_len(rows)) * np.minimum(cached, element_bytes)
         return of_products(
             mac,
@@ -93,10 +93,7 @@ class AttentionPrefill(FusedAttention):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the balance of products, exponentials and traffic.
-
-        Tiles, waves, and the longest chain.
-        """
+        """Return the features: balance of products, exponentials and traffic; tiles and waves."""
         log = np.log2
         mac, compute_s, device_s, nbytes = self.balance(rows, dtype, sheet)
         count = pairs(rows)
@@ -140,11 +137,10 @@ class AttentionPrefill(FusedAttention):
         )
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the products, traffic or the longest walk, whichever takes longest, and a launch.
+        """Return the longest of products, traffic and a block's pass over its keys, plus a launch.
 
-        A recorded graph repeats one call, whose cache L2 then holds, and which has no pages. Under
-        a profiler of engines each layer has a separate cache in pages: blocks of one head walk
-        it, in waves.
+        Rows of CUDA graphs replay one call, whose KV cache then is in L2 and has no pages. Rows of
+        an engine's profiler have a paged cache per layer, which blocks of each head read in waves.
         """
         latency_s = physics.latency_s(protocol, sheet)
         if protocol is Protocol.KERNELS:
@@ -156,12 +152,15 @@ class AttentionPrefill(FusedAttention):
 
 
 def cached_len(rows: Columns) -> Array:
-    """Return the tokens before the first query that it sees."""
+    """Return the number of cached tokens, which precede the first query."""
     return np.where(rows["causal"] > 0, np.maximum(rows["kv_len"] - rows["query_len"], 0), 0)
 
 
 def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """Return one thread block walks all keys that its queries see, at its share of the products."""
+    """Return the time in which one thread block passes over all keys that its queries see.
+
+    It has one multiprocessor's share of the rate of products.
+    """
     length = np.minimum(rows["kv_len"], reach(rows))
     height = np.minimum(TILE, rows["query_len"] * rows["heads"] / rows["kv_heads"])
     mac = height * length * (rows["head_dim"] + value_dim(rows))
@@ -170,16 +169,17 @@ def chain_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
 
 
 def waves_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """Return blocks of `BLOCK_QUERIES` of one head: waves of the mean walk, and the longest of all.
+    """Return the time of blocks of `BLOCK_QUERIES` of one head, which run in waves.
 
-    So FlashAttention-2 has them over a cache in pages, and what vLLM had before. A block computes
-    its whole tile, however few its queries are, and heads that share keys share no block.
+    It is that of mean blocks in whole waves, at least that of the longest block. Such are the
+    kernels of FlashAttention-2 over a paged cache, and earlier ones of vLLM. A block computes its
+    whole tile, however few its queries are, and heads that share keys share no block.
     """
-    each_s = key_s(rows, dtype, sheet)
+    one_key_s = key_s(rows, dtype, sheet)
     tiles = np.ceil(rows["query_len"] / BLOCK_QUERIES)
     keys = pairs(rows) / np.minimum(rows["query_len"], BLOCK_QUERIES) / tiles
     waves = np.ceil(rows["batch"] * rows["heads"] * tiles / sheet.sm_count)
-    time_s: Array = each_s * np.maximum(np.minimum(rows["kv_len"], reach(rows)), waves * keys)
+    time_s: Array = one_key_s * np.maximum(np.minimum(rows["kv_len"], reach(rows)), waves * keys)
     return time_s
 
 
@@ -187,10 +187,10 @@ def pairs(rows: Columns) -> Array:
     """Return the unmasked pairs of query and key of one head in one sequence.
 
     Causal: ``Σᵢ min(cached + i, window)`` over the queries ``i = 1 … query_len``. Not causal: all
-    pairs; within a window the causal ones, which are no more than there are.
+    pairs; with a window the causal ones, a lower bound of them.
     """
     queries, cached, window = rows["query_len"], cached_len(rows), reach(rows)
-    # queries before the window is full see all tokens so far
+    # queries before the window is full see all tokens so far: a triangle plus the cached tokens
     growing = np.clip(window - cached, 0, queries)
     triangle = growing * cached + growing * (growing + 1) / 2
     full = queries > growing

@@ -1,4 +1,8 @@
-"""One product a head with separate weights, as latent attention absorbs its expansions."""
+"""Kernel class of batched products, one per head with its weights.
+
+Latent attention (MLA) has them: it multiplies queries and results of each head by the expansions
+of keys and values.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ class BatchedMatmul(Matmul):
     categories = ("half", "eight bits")
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return those of any product, and that of whole weights over heads."""
+        """Return the features of any product, and those of operand size and machine."""
         ones = np.ones_like(rows["m"])
         return super().features(rows, dtype, sheet) | {
             "log_elements_x": np.log2(rows["batch"] * rows["m"] * rows["k"]),
@@ -53,7 +57,7 @@ class BatchedMatmul(Matmul):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Return the weights of 16 bits, and of 8."""
+        """Return 0 for weights of 16 bits, 1 for weights or products of 8 bits."""
         is_narrow = (rows["weight_bits"] > 0) | (bits_of(dtype) == 8)
         index: NDArray[np.intp] = is_narrow.astype(np.intp)
         return index

@@ -1,4 +1,4 @@
-"""Shared code of classes whose rows are eager calls: a body, and a call that overlaps it."""
+"""Shared code of kernel classes whose rows are eager calls: a body and a call that overlaps it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Called(KernelClass):
 
     @abstractmethod
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Return the kernel alone."""
+        """Return the time of the kernel without its call, at rates that kernels reach."""
 
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
@@ -37,6 +37,6 @@ class Called(KernelClass):
         return reach.category(self.body_s(rows, dtype, sheet), self.eager_s)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the body at rates that kernels reach, and the call."""
+        """Return the time of body and call, joined by a norm as they overlap."""
         call = reach.call_s(protocol, sheet, self.eager_s, is_own=self.is_own)
         return reach.joined_s(call, self.body_s(rows, dtype, sheet))

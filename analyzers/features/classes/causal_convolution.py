@@ -1,4 +1,4 @@
-"""Depthwise convolutions over the past of a sequence, whose last inputs are cached."""
+"""Kernel class of causal depthwise convolutions over a sequence, whose last inputs are cached."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 CHANNELS, STEPS = 256, 8
-"""Channels of one thread block, which run in parallel, and tokens, which run in sequence."""
+"""Extents of one thread block: channels, which run in parallel, and tokens, in sequence."""
 
 
 def by_token(
     _kind: object, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
 ) -> NDArray[np.intp]:
-    """Return the category of rows: single tokens have a separate kernel."""
+    """Return 1 for rows of single tokens, which have a separate kernel, else 0."""
     index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
     return index
 
 
 class CausalConvolution(KernelClass):
-    """``taps`` of each of ``channels``, over ``query_len`` tokens of ``batch`` sequences.
+    """A window of ``taps`` per channel, over ``query_len`` tokens of ``batch`` sequences.
 
     Source: ``causal_conv1d`` of Mamba, as serving frameworks have it.
 
-    Leaves out: what splits and normalises the result.
+    Leaves out: kernels that split and normalise the result.
     """
 
     name = "causal_convolution"
@@ -45,7 +45,7 @@ class CausalConvolution(KernelClass):
     categories = ("prompts", "single tokens")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return inputs and results once; of the cached inputs those that single tokens read."""
+        """Return the amounts: inputs and results once; single tokens read the cached inputs too."""
         elements = rows["batch"] * rows["query_len"] * rows["channels"]
         mac = elements * rows["taps"]
         cached = rows["batch"] * rows["channels"] * (rows["taps"] - 1)
@@ -86,7 +86,7 @@ class CausalConvolution(KernelClass):
 
 
 def moved(rows: Columns, dtype: str) -> Array:
-    """Return the bytes of inputs, results and cached inputs."""
+    """Return the bytes of inputs and results, and of the cache, which is read and written."""
     tokens = rows["batch"] * rows["query_len"]
     cached = rows["batch"] * (rows["taps"] - 1)
     nbytes: Array = 2 * (tokens + cached) * rows["channels"] * bits_of(dtype) / 8

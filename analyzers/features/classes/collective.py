@@ -1,4 +1,4 @@
-"""Collectives among the machines of one node or several."""
+"""Kernel class of collectives among the GPUs of one or several nodes."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ _CONSTANTS = read_constants(Path(__file__).parents[1] / FILE_NAME)
 LAW_LOW, LAW_HIGH = _CONSTANTS["network_law"].numbers
 """Interval of measured over expected time of collectives between nodes."""
 INTEL_LAUNCH_S = _CONSTANTS["intel_launch_s"].number
-"""Shortest kernel where no engine records graphs."""
+"""Shortest kernel on Intel's GPUs, for which no engine records graphs."""
 
 
 class Collective(KernelClass):
-    """``operation`` on ``nbytes`` among ``ranks`` machines of the same kind.
+    """``operation`` on ``nbytes`` among ``ranks`` GPUs of the same kind.
 
-    ``nbytes`` is the whole message of one rank: what an all-reduce sums, what an all-gather ends
-    with, what a reduce-scatter starts from. ``joined`` is how many ranks the fast link joins, 0
-    for all; ``nodes`` is over how many nodes the ranks spread.
+    ``nbytes`` is the whole message of one rank: the summand of an all-reduce, the result of an
+    all-gather, the operand of a reduce-scatter. ``joined`` is the number of ranks that the fast
+    link (NVLink) connects, 0 for all; ``nodes`` is the number of nodes of the ranks.
 
-    Nothing is learned of the network between nodes: `networks` has its law. Leaves out the tree of
-    switches and sockets behind PCIe, which no data sheet of a GPU states.
+    Collectives between nodes have a law (`networks`) instead of a forest. Leaves out the topology
+    of PCIe switches and sockets, which no data sheet of a GPU states.
     """
 
     name = "collective"
@@ -66,7 +66,7 @@ class Collective(KernelClass):
         return Amounts(nothing, nothing, nothing, nothing, rows["nbytes"], rows["nbytes"])
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the size against latency, ranks, and which link it goes over."""
+        """Return the features: sizes and wire times, ranks, and the link."""
         log = np.log2
         wire_s = wire_bytes(rows) / link_bytes_per_s(rows, sheet)
         ring = np.where(rows["operation"] == Operation.ALL_REDUCE, 2.0, 1.0) * (rows["ranks"] - 1)
@@ -87,22 +87,28 @@ class Collective(KernelClass):
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the bytes over the link, those of a ring over PCIe, and a launch."""
+        """Return the time of the bytes over the link plus a launch.
+
+        Over PCIe an all-reduce is a ring, which sends ``2·(n − 1)/n`` of the message.
+        """
         is_ring = (_direct(rows, sheet) == 0) & (rows["operation"] == Operation.ALL_REDUCE)
-        around = 2 * (rows["ranks"] - 1) / rows["ranks"]
-        wire_s = wire_bytes(rows) * np.where(is_ring, around, 1) / link_bytes_per_s(rows, sheet)
+        ring_share = 2 * (rows["ranks"] - 1) / rows["ranks"]
+        wire_s = wire_bytes(rows) * np.where(is_ring, ring_share, 1) / link_bytes_per_s(rows, sheet)
         is_recorded = sheet.machine.vendor != "Intel"
         return wire_s + (physics.latency_s(protocol, sheet) if is_recorded else INTEL_LAUNCH_S)
 
     def place(self, sheet: Sheet, dtype: str) -> tuple[float, ...]:
-        """Return the link that joins ranks, so that 1 is a factor of two in it, and the maker."""
+        """Return coordinates by the rate of the link between ranks, and by the vendor.
+
+        They are scaled such that a factor of two in the rate is a distance of 1.
+        """
         rate = sheet.machine.direct_bytes_per_s or _host(sheet) or UNKNOWN_LINK_BYTES_PER_S
         return math.sqrt(2) * math.log2(rate), vendor(sheet)
 
     def floor_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Return the lower bound of a rank's fastest link, one direction; 0 where none is declared.
+        """Return the lower bound by a rank's fastest link in one direction; 0 if none is declared.
 
-        One rank alone has nobody to send to. Between nodes all adapters of a node carry what must
+        A single rank sends nothing. Between nodes, all adapters of a node carry the bytes that must
         leave it.
         """
         known = [rate for rate in (sheet.machine.direct_bytes_per_s, _host(sheet)) if rate]
@@ -113,7 +119,10 @@ class Collective(KernelClass):
         return floor_s
 
     def stated_s(self, rows: Columns, sheet: Sheet) -> tuple[Array, Array, Array] | None:
-        """Return times from link rates where few were measured: between nodes, send and receive."""
+        """Return times by the law of links, for collectives between nodes and for send–receive.
+
+        Too few of these were measured for a forest.
+        """
         expected = np.full(len(rows["ranks"]), np.nan)
         for at, message in _by_law(rows, sheet):
             expected[at] = networks.time_s(message)
@@ -123,7 +132,7 @@ class Collective(KernelClass):
 
 
 def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.LinkExchange]]:
-    """Yield the rows that `networks` answers, by their place."""
+    """Yield index and message of each row whose time the law in `networks` gives."""
     is_pair = rows["operation"] == Operation.SEND_RECEIVE
     wanted = ((rows["nodes"] > 1) | is_pair) & (rows["ranks"] > 1)
     cluster = Cluster.of(sheet.machine)
@@ -141,8 +150,8 @@ def _by_law(rows: Columns, sheet: Sheet) -> Iterator[tuple[int, networks.LinkExc
 def wire_bytes(rows: Columns) -> Array:
     """Return the least bytes that enter or leave one rank in one direction.
 
-    An all-reduce sends its own part and receives the sum even where switches add, so that it is
-    the message once, not the ``2·(n − 1)/n`` of a ring; the others are ``(n − 1)/n``.
+    In an all-reduce each rank sends its summand and receives the sum, even if switches add: the
+    message once, less than the ``2·(n − 1)/n`` of a ring. All others but a send need ``(n − 1)/n``.
     """
     whole = (rows["operation"] == Operation.ALL_REDUCE) | (
         rows["operation"] == Operation.SEND_RECEIVE
@@ -157,13 +166,13 @@ def fast(rows: Columns, sheet: Sheet) -> NDArray[np.bool_]:
 
 
 def link_bytes_per_s(rows: Columns, sheet: Sheet) -> Array:
-    """Return one direction of the link that joins all ranks."""
+    """Return the rate in one direction of the link that joins all ranks."""
     direct = _direct(rows, sheet)
     return np.where(direct > 0, direct, _host(sheet) or UNKNOWN_LINK_BYTES_PER_S)
 
 
 def _direct(rows: Columns, sheet: Sheet) -> Array:
-    """Return one direction of the direct links that join all ranks; 0 where none do."""
+    """Return the rate in one direction of direct links between all ranks; 0 without any."""
     counts, place = np.unique(rows["ranks"], return_inverse=True)
     rates = np.array([sheet.machine.joined_bytes_per_s(int(n)) for n in counts])
     within = (rows["joined"] == 0) | (rows["ranks"] <= rows["joined"])

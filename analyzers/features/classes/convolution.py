@@ -1,4 +1,4 @@
-"""Convolutions in two directions: direct, grouped and depthwise, minimal filtering included."""
+"""Kernel class of 2D convolutions: direct, grouped, depthwise, minimal filtering (Winograd)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Convolution(Called):
     """``out_h`` × ``out_w`` results of ``out_channels`` from a window of ``in_channels``.
 
     Stride-one windows may use minimal filtering, which cuts the products of the direct count by
-    up to ``4 r / (r + 3)`` an axis (Lavin & Gray 2016, section 3): the floor divides by it, the
-    scale does not. Transforms by FFT can save more in theory; no measured row does.
+    up to ``4 r / (r + 3)`` per axis (Lavin & Gray 2016, section 3): the lower bound divides by it,
+    the scale does not. FFTs can save more in theory; no measured row does.
 
-    ``pad_h`` and ``pad_w`` are what is added before an axis; what is added behind follows from the
-    other extents. Of the input the positions count that some window reads, as in the IR.
+    ``pad_h`` and ``pad_w`` are the padding before an axis; the padding behind it follows from the
+    other extents. Input positions that no window reads do not count, as in the IR.
     """
 
     name = "convolution"
@@ -58,7 +58,7 @@ class Convolution(Called):
     categories = ("eager", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the direct count; the least is that of minimal filtering."""
+        """Return the amounts: products of direct convolution, at least those of filtering."""
         outputs = rows["batch"] * rows["out_channels"] * rows["out_h"] * rows["out_w"]
         inputs = rows["batch"] * rows["in_channels"] * rows["in_h"] * rows["in_w"]
         window = rows["in_channels"] / rows["groups"] * rows["kernel_h"] * rows["kernel_w"]
@@ -83,10 +83,11 @@ class Convolution(Called):
         return np.full(len(rows["batch"]), int(protocol is not Protocol.EAGER), np.intp)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the product a convolution is: rows of positions, columns of channels."""
+        """Return features of the convolution as a product: positions are rows, channels columns."""
         amounts = self.amounts(rows, dtype)
         compute, traffic = compute_s(amounts, dtype, sheet), traffic_s(amounts, sheet)
         body = compute + traffic
+        # of a shorter body the call hides the rates, so that their features would be noise
         large = body > self.eager_s / 3
         positions = rows["batch"] * rows["out_h"] * rows["out_w"]
         channels = rows["out_channels"] / rows["groups"]
@@ -113,19 +114,20 @@ class Convolution(Called):
             waves = np.ceil(tiles / sheet.sm_count)
             area = waves * sheet.sm_count * height * width
             features[f"fill_{height}x{width}"] = rows["groups"] * positions * channels / area
+        # tiles of 4 by 4 positions, as minimal filtering F(4, r) has them
         tiles = np.ceil(rows["out_h"] / 4) * np.ceil(rows["out_w"] / 4) * rows["batch"]
         features["tile_fill"] = positions / (16 * tiles)
         features["log_tiles"] = np.log2(tiles * np.ceil(channels / 32) / sheet.sm_count)
         return features
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Return the direct products, and bytes."""
+        """Return the time of direct products plus that of traffic."""
         amounts = self.amounts(rows, dtype)
         return compute_s(amounts, dtype, sheet) + traffic_s(amounts, sheet)
 
 
 def compute_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
-    """Return the direct products at the rate of the element type."""
+    """Return the time of direct products at the rate of the element type."""
     single = dtype == "f32"
     rate = reach.single_flop_per_s(sheet) if single else sheet.matrix_flop_per_s(dtype)
     compute: Array = 2 * amounts.mac / rate
@@ -133,29 +135,29 @@ def compute_s(amounts: Amounts, dtype: str, sheet: Sheet) -> Array:
 
 
 def traffic_s(amounts: Amounts, sheet: Sheet) -> Array:
-    """Return the operands once at the bandwidth that kernels reach."""
+    """Return the time of all operands, each once, at the bandwidth that kernels reach."""
     nbytes = amounts.read_bytes + amounts.write_bytes
     traffic: Array = nbytes / reach.memory_bytes_per_s(sheet)
     return traffic
 
 
 def touched(rows: Columns, axis: str) -> Array:
-    """Return the positions along an axis, ``h`` or ``w``, that some window reads.
+    """Return the number of positions along an axis, ``h`` or ``w``, that some window reads.
 
-    What `perfc.ir.ops.convolution.window.touched` counts; at most that where windows with
-    holes are strided.
+    The same count as `perfc.ir.ops.convolution.window.touched`, or less where dilated windows are
+    strided.
     """
     extent, out, kernel, stride, pad, dilation = (
         rows[f"{name}_{axis}"] for name in ("in", "out", "kernel", "stride", "pad", "dilation")
     )
-    # from the first window's first tap to the last one's last, what is padded included
+    # from the first tap of the first window to the last tap of the last one, padding included
     span = (out - 1) * stride + (kernel - 1) * dilation + 1
     overlapping = np.minimum(extent, span - pad)
 
     def read_before(position: Array, taps: Array) -> Array:
-        """Count positions read before a padded one, for windows of ``taps`` that do not overlap."""
-        at = np.clip(position, 0, (out - 1) * stride + taps)
-        return at // stride * taps + np.minimum(at % stride, taps)
+        """Count positions read before a padded one, for windows of ``taps`` without overlap."""
+        offset = np.clip(position, 0, (out - 1) * stride + taps)
+        return offset // stride * taps + np.minimum(offset % stride, taps)
 
     holes = (dilation > 1) & (kernel > 1)
     taps = np.where(holes, 1.0, np.minimum(kernel, stride))
@@ -165,9 +167,9 @@ def touched(rows: Columns, axis: str) -> Array:
 
 
 def gain(rows: Columns) -> Array:
-    """Return the factor by which minimal filtering F(4, r) can cut the products.
+    """Return the factor by which minimal filtering F(4, r) can reduce the products.
 
-    1 beyond stride one, and where windows are dilated.
+    It is 1 for strided or dilated windows, which have no such algorithm.
     """
     plain = (rows["stride_h"] == 1) & (rows["stride_w"] == 1)
     plain &= (rows["dilation_h"] == 1) & (rows["dilation_w"] == 1)

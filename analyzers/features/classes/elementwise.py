@@ -1,4 +1,4 @@
-"""Pointwise kernels: one operator, or a fused chain, over tensors that are read once."""
+"""Kernel class of elementwise operators and fused chains of them, which read each tensor once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Elementwise(Called):
-    """``elements`` results, each from as many operands.
+    """``elements`` results of one or several operands.
 
-    ``operands`` counts tensors and scalars read, ``tensor_operands`` those of full size; ``alu``
-    and ``sfu`` are operations of the whole kernel.
+    ``operands`` counts tensors and scalars that are read, ``tensor_operands`` those of full size;
+    ``alu`` and ``sfu`` are vector operations and transcendental functions of the whole kernel.
     """
 
     name = "elementwise"
@@ -35,16 +35,16 @@ class Elementwise(Called):
     increasing = ("special_share",)
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the counts of the IR."""
+        """Return the counts, which the IR gave."""
         nothing = np.zeros_like(rows["elements"])
         return Amounts(
             nothing, nothing, rows["alu"], rows["sfu"], rows["read_bytes"], rows["write_bytes"]
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return body against call, and what of the machine matters if the body takes longest.
+        """Return the body against the call, and features of rates for bodies that outlast calls.
 
-        Nothing else of the machine: hosts differ more than machines.
+        Other features of the machine would stand for hosts, which differ more than GPUs do.
         """
         body = self.body_s(rows, dtype, sheet)
         large = body > self.eager_s / 2
@@ -61,7 +61,7 @@ class Elementwise(Called):
         }
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Return the bytes at the bandwidth that kernels reach."""
+        """Return the time of all bytes at the bandwidth that kernels reach."""
         nbytes = np.maximum(rows["read_bytes"] + rows["write_bytes"], 1.0)
         body: Array = nbytes / reach.memory_bytes_per_s(sheet)
         return body

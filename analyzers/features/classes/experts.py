@@ -1,4 +1,8 @@
-"""Fused experts: routed tokens times the weights of the experts that they chose."""
+"""Kernel class of fused mixture-of-experts layers: routed tokens times weights of their experts.
+
+Times depend on how many experts get a token, and how many the busiest rank gets; both are computed
+at `NODES` quantiles of the distribution of tokens over experts.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +26,18 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 NODES = 24
-"""Quantiles of the tokens of an expert that stand for all experts."""
+"""Number of quantiles of the tokens of an expert that represent all experts."""
 DEVIATES = np.array([NormalDist().inv_cdf((11 * i % NODES + 0.5) / NODES) for i in range(NODES)])
-"""Normal deviates, as many, in an order that has nothing to do with that of the quantiles: 11 and
-`NODES` have no common divisor, so that each comes once."""
+"""Normal deviates, one per quantile, in an order that is not correlated with that of the quantiles:
+11 and `NODES` are coprime, so that each deviate occurs once."""
 UNITS = (8, 16, 64, 128)
-"""Tokens of one tile of a product."""
+"""Heights of tiles of a product, in tokens."""
 TOKENS_OF_PROMPTS = 1024
-"""Tokens of a step from which most of them belong to prompts."""
+"""Tokens of a step above which most belong to prompts."""
 SKEW_OF_PROMPTS = 1.01
-"""Exponent by which their tokens choose: those of one text prefer the same experts."""
+"""Exponent of the power law of their choices: tokens of one text prefer the same experts."""
 LAUNCHES = 4
-"""Sorting of tokens, two products and the sum over experts, at least."""
+"""Least number of launches: sorting of tokens, two products and the sum over experts."""
 
 
 class ExpertsKernel(IntEnum):
@@ -59,13 +63,13 @@ class ExpertsKernel(IntEnum):
 
 
 class Experts(KernelClass):
-    """``tokens`` through ``chosen`` of ``experts`` each, of which one of ``ranks`` is timed.
+    """``tokens`` through ``chosen`` of ``experts`` each; one of ``ranks`` is timed.
 
     ``hidden`` is the extent of a token, ``inner`` that inside an expert on this machine.
-    ``matrices`` is 3 with a gate, else 2. ``skew`` is the exponent of the power law by which tokens
-    choose, 0 where every expert gets as many; with one the rank timed is the busiest. ``alone`` is
-    1 where each token chooses by itself, as those of unlike requests do in a step of few: at even
-    odds, or at those that a skew gives; no row was drawn so.
+    ``matrices`` is 3 with a gate, else 2. ``skew`` is the exponent of the power law of choices, 0
+    if all experts get equally many tokens; with a skew the timed rank is the busiest one.
+    ``alone`` is 1 if each token chooses independently, as in small steps of different requests: at
+    even odds, or at those of a skew. No measured row is of that kind.
     ``weight_bits`` and ``scale_block`` are those of ``matmul``; ``kernel`` is an `ExpertsKernel`.
 
     Leaves out: the router's product, experts that all tokens share, and exchange between ranks.
@@ -88,7 +92,7 @@ class Experts(KernelClass):
     categories = ("half", "eight bits", "four bits", "narrow weights")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the mean share of a rank: the experts of one token, each operand once."""
+        """Return the least work of a mean rank: the experts of one token, each operand once."""
         share = np.minimum(rows["chosen"] / rows["ranks"], 1.0)
         mac = routed(rows) * expert_elements(rows)
         touched = np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
@@ -98,7 +102,7 @@ class Experts(KernelClass):
         return of_products(mac, mac, weights + tokens * narrowest, tokens * 2)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return touched weights against memory, tiles against multiprocessors, their balance."""
+        """Return features of touched weights, of tiles on multiprocessors, and of the machine."""
         log = np.log2
         parts = work(rows, dtype, sheet)
         ones = np.ones_like(parts.compute_s)
@@ -137,20 +141,22 @@ class Experts(KernelClass):
             "generation": sheet.generation * ones,
         }
         for height, tiles in zip(UNITS, parts.tiles, strict=True):
+            # waves of the products into and out of the experts, in tiles 128 columns wide
             up = tiles * np.ceil(rows["inner"] * (rows["matrices"] - 1) / 128) / sheet.sm_count
             down = tiles * np.ceil(rows["hidden"] / 128) / sheet.sm_count
             features[f"log_tiles_{height}"] = log(tiles / parts.touched)
             features[f"log_waves_up_{height}"] = log(up)
             features[f"log_waves_down_{height}"] = log(down)
             features[f"fill_{height}"] = (up + down) / (np.ceil(up) + np.ceil(down))
-        # the framework tells trees which of CUTLASS's kernels were not tuned
+        # one feature for CUTLASS, tuned or not: the framework is a feature that separates them
         is_untuned = rows["kernel"] == ExpertsKernel.UNTUNED_CUTLASS
         kernel = np.where(is_untuned, ExpertsKernel.CUTLASS, rows["kernel"])
         return features | kernel_features(kernel, ExpertsKernel)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return touched weights or padded products, whichever takes longer; tokens; launches."""
+        """Return the norm of touched weights and padded products, plus tokens and launches."""
         parts = work(rows, dtype, sheet)
+        # products in whole tiles of 16 tokens, at most 16 times the products that are needed
         padded = parts.tiles[1] * UNITS[1] / np.maximum(parts.load, 1e-9)
         compute_s = parts.compute_s * np.maximum(np.minimum(padded, 16.0), 1.0)
         bound_s = (parts.weights_s**NORM + compute_s**NORM) ** (1 / NORM)
@@ -159,7 +165,7 @@ class Experts(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Return the element type that is computed in; weights that are widened inside are one."""
+        """Return the category by the type of products; widened weights are a separate one."""
         name = {16: "half", 8: "eight bits", 4: "four bits"}.get(bits_of(dtype), "half")
         index = np.full(len(rows["tokens"]), self.categories.index(name), np.intp)
         index[rows["weight_bits"] > 0] = self.categories.index("narrow weights")
@@ -175,13 +181,13 @@ class RankWork:
     """Work of the timed rank; arrays with one element per kernel.
 
     Args:
-        touched: experts with a token.
-        load: pairs of a token and an expert.
-        tiles: tiles of each height in `UNITS`, whole ones.
-        weight_bytes: weight bytes of touched experts.
-        weights_s: they from device memory.
-        compute_s: products.
-        tokens_s: what is sorted, written between the products and summed.
+        touched: number of experts with a token.
+        load: number of pairs of a token and an expert.
+        tiles: number of whole tiles, for each height in `UNITS`.
+        weight_bytes: bytes of the weights of touched experts.
+        weights_s: time of these bytes from device memory.
+        compute_s: time of the products.
+        tokens_s: time of the tokens that are sorted, written between the products and summed.
     """
 
     touched: Array
@@ -194,11 +200,11 @@ class RankWork:
 
 
 def choice_of(tokens: float, stated_skew: float | None) -> dict[str, float]:
-    """Return how the tokens of a step choose experts, as ``skew`` and ``alone``.
+    """Return the parameters ``skew`` and ``alone`` of how the tokens of a step choose experts.
 
     Tokens of one prompt choose similarly. Smaller steps mix requests: each token chooses
-    independently, with equal odds if no skew is given. A given skew of 0 makes all equal.
-    Chosen by what TensorRT-LLM and InferenceX measured: lab/notes/serving_kernels.md.
+    independently, with equal odds if no skew is given. A given skew of 0 makes all experts equal.
+    The rule follows measurements of TensorRT-LLM and InferenceX: lab/notes/serving_kernels.md.
     """
     of_prompts = tokens >= TOKENS_OF_PROMPTS
     skew = (SKEW_OF_PROMPTS if of_prompts else 0.0) if stated_skew is None else stated_skew
@@ -206,12 +212,12 @@ def choice_of(tokens: float, stated_skew: float | None) -> dict[str, float]:
 
 
 def routed(rows: Columns) -> Array:
-    """Return the pairs of a token and an expert on one rank, mean over ranks."""
+    """Return the number of pairs of token and expert on a rank, mean over ranks."""
     return rows["tokens"] * np.minimum(rows["chosen"], rows["experts"]) / rows["ranks"]
 
 
 def expert_elements(rows: Columns) -> Array:
-    """Return the weights of one expert on this machine."""
+    """Return the number of weights of one expert on this machine."""
     return rows["matrices"] * rows["hidden"] * rows["inner"]
 
 
@@ -221,20 +227,20 @@ def weight_bytes(rows: Columns, dtype: str) -> Array:
 
 
 def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
-    """Return the touched experts, load and tiles of the rank that is timed."""
+    """Return touched experts, load, tiles and times of the timed rank."""
     share = popularity(rows)
     counts = tokens_of_experts(rows, share)
     local = rows["experts"] / rows["ranks"]
-    touching, each = touching_tokens(rows, counts, share)
+    touching, count_each = touching_tokens(rows, counts, share)
     touched = np.maximum(local * touching.mean(axis=0), np.minimum(1.0, local))
     load = local * counts.mean(axis=0)
     tiles = tuple(
-        np.maximum(local * (touching * np.ceil(each / unit)).mean(axis=0), touched)
+        np.maximum(local * (touching * np.ceil(count_each / unit)).mean(axis=0), touched)
         for unit in UNITS
     )
     nbytes = touched * expert_elements(rows) * weight_bytes(rows, dtype)
     compute_s = 2 * load * expert_elements(rows) / physics.matrix_flop_per_s(dtype, sheet)
-    # two bytes each: tokens in and out, and of each pair its token twice and three rows inside
+    # 16-bit elements: tokens in and out; per pair, its token twice and three rows of ``inner``
     moved = 2 * (
         rows["tokens"] * rows["hidden"] * 2 + load * (2 * rows["hidden"] + 3 * rows["inner"])
     )
@@ -246,36 +252,38 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> RankWork:
 
 
 def touching_tokens(rows: Columns, counts: Array, share: Array) -> tuple[Array, Array]:
-    """Return the probability that an expert has a token, and how many where it has some.
+    """Return the probability that an expert has a token, and the tokens of an expert with any.
 
-    Both are ``[nodes, kernels]``, as ``counts``, the mean tokens of an expert, and ``share``, its
-    `popularity`, are.
+    Both are ``[nodes, kernels]``, as are ``counts``, the mean tokens of an expert, and ``share``,
+    its `popularity`.
     """
-    touching, each = np.minimum(counts, 1.0), counts
+    touching, count_each = np.minimum(counts, 1.0), counts
     is_alone = rows["alone"] > 0
     if is_alone.any():
+        # 1 − (1 − odds)^tokens, exact for small odds; the logarithm needs odds below 1
         odds = np.minimum(rows["chosen"] / rows["experts"] * share, 1 - 1e-12)
-        alone = -np.expm1(rows["tokens"] * np.log1p(-odds))
-        touching = np.where(is_alone, alone, touching)
-        each = np.where(is_alone, counts / touching, counts)
-    return touching, np.maximum(each, 1.0)
+        is_touched = -np.expm1(rows["tokens"] * np.log1p(-odds))
+        touching = np.where(is_alone, is_touched, touching)
+        count_each = np.where(is_alone, counts / touching, counts)
+    return touching, np.maximum(count_each, 1.0)
 
 
 def popularity(rows: Columns) -> Array:
     """Return each expert's load over the mean, at `NODES` quantiles, ``[nodes, kernels]``.
 
-    With a skew it is of a power law between 0.01 and 2 tokens' worth. Between 1 and 0.8 tokens'
-    worth it is where there are more pairs than experts, unless each token chooses by itself.
+    With a skew, loads follow a power law between 0.01 and 2 tokens; between 1 and 0.8 times all
+    tokens if there are more pairs than experts and tokens do not choose independently.
 
-    Source: AIConfigurator, ``docs/power_law``: how the rows' tokens were drawn.
+    Source: AIConfigurator, ``docs/power_law``, by which the tokens of the measured rows were drawn.
     """
     pairs = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"])
     position = ((np.arange(NODES) + 0.5) / NODES)[:, None]
-    rest = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
-    few = (pairs <= rows["experts"]) | (rows["alone"] > 0)
-    least = np.where(few, 0.01, 1.0)
-    most = np.where(few, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
-    drawn = ((most**rest - least**rest) * position + least**rest) ** (1 / rest)
+    # inverse of the distribution x^(1 − skew), which has no such form at a skew of exactly 1
+    power = 1 - np.where(rows["skew"] == 1, 1.001, rows["skew"])
+    is_sparse = (pairs <= rows["experts"]) | (rows["alone"] > 0)
+    least = np.where(is_sparse, 0.01, 1.0)
+    most = np.where(is_sparse, 2.0, np.maximum(0.8 * rows["tokens"], 1.001))
+    drawn = ((most**power - least**power) * position + least**power) ** (1 / power)
     result: Array = np.where(rows["skew"] > 0, drawn / drawn.mean(axis=0), 1.0)
     return result
 
@@ -283,11 +291,12 @@ def popularity(rows: Columns) -> Array:
 def tokens_of_experts(rows: Columns, share: Array) -> Array:
     """Return an expert's tokens on the timed rank at `NODES` quantiles, ``[nodes, kernels]``.
 
-    With a skew the rank is the busiest: its load is the mean plus what the largest of so many sums
-    of `popularity`, ``share``, is expected to exceed it by. No expert has a token twice.
+    With a skew it is the busiest rank: its load exceeds the mean by the expected maximum of as many
+    sums of `popularity` (``share``) as there are ranks. No expert has a token twice.
     """
     even = rows["tokens"] * np.minimum(rows["chosen"], rows["experts"]) / rows["experts"]
     local = np.maximum(rows["experts"] / rows["ranks"], 1.0)
+    # maximum of n normal variables: √(2 ln n) deviations; the mean of `local` experts has 1/√local
     largest = np.sqrt(2 * np.log(np.maximum(rows["ranks"], 1.0)) / local)
     busiest = 1 + share.std(axis=0) * largest
     most_pairs = rows["tokens"] * np.minimum(rows["chosen"], local) / local
@@ -299,14 +308,14 @@ def tokens_of_experts(rows: Columns, share: Array) -> Array:
 
 
 def drawn_alone(rows: Columns, even: Array, share: Array) -> Array:
-    """Return the tokens of an expert at as many nodes where each token chooses by itself.
+    """Return the tokens of an expert, ``[nodes, kernels]``, if each token chooses independently.
 
-    Experts then have binomial numbers, taken as normal ones that are no less than nothing and have
-    their mean. Of several ranks the busiest has what the largest of so many is expected to have.
+    Numbers of tokens then are binomial: normal deviates of that variance, clipped at 0 and scaled
+    to the mean. Of several ranks, the busiest has the expected maximum.
 
     Args:
-        rows: parameters.
-        even: tokens of an expert in the mean.
+        rows: parameters of the kernels.
+        even: mean tokens of an expert.
         share: `popularity`.
     """
     mean = even * share

@@ -1,4 +1,4 @@
-"""Attention over latents: keys and values of all heads as one vector a token (DeepSeek's MLA)."""
+"""Kernel class of latent attention (DeepSeek's MLA): one cached vector per token for all heads."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 RANK, ROPE = 512.0, 64.0
-"""Extents of a cached latent, and of the part of a key that holds its position."""
+"""Extents of a cached latent, and of the part of a key that has the rotary position."""
 WIDEST_HEAD = 256.0
-"""Heads beyond are latents: keys and values are the same cached vector."""
+"""Widest head of ordinary keys; wider ones are latents: keys and values are one cached vector."""
 TILE = 64
 """Queries of one thread block; single tokens fill it with their heads."""
 
@@ -35,7 +35,7 @@ class LatentKernel(IntEnum):
     TENSORRT_LLM = 1
     """TensorRT-LLM's, called by itself."""
     FLASH = 2
-    """FlashAttention as SGLang calls it, which keeps latents for prompts too."""
+    """FlashAttention as SGLang calls it, over latents for prompts as well."""
     TENSORRT_LLM_LATENT = 3
     """TensorRT-LLM's for latents as SGLang calls them."""
     TRITON = 4
@@ -47,17 +47,16 @@ class LatentKernel(IntEnum):
 
 
 LATENT = (LatentKernel.FLASH, LatentKernel.TENSORRT_LLM_LATENT, LatentKernel.TRITON)
-"""Kernels that multiply with latents even where a prompt's keys could be expanded."""
+"""Kernels that multiply with latents even for prompts, whose keys others expand."""
 
 
 class LatentAttention(KernelClass):
-    """``softmax(q·kᵀ)·v`` of ``query_len`` causal tokens a sequence that see ``kv_len``.
+    """``softmax(q·kᵀ)·v`` of ``query_len`` causal tokens per sequence that attend to ``kv_len``.
 
-    Keys and values are cached as latents of 512 and 64 elements a token, which all heads share.
-    With a ``head_dim`` of 576 queries and results are latents too (*absorbed*), as steps of
-    decoding have them; with 192 and a ``value_dim`` of 128 keys and values were expanded.
-    ``cache_bits`` is what a cached element occupies, 0 for the computed type; ``kernel`` is a
-    `LatentKernel`.
+    Keys and values are cached as latents of 512 and 64 elements per token, which all heads share.
+    With a ``head_dim`` of 576 queries and results are latents too (*absorbed*), as in decode; with
+    192 and a ``value_dim`` of 128, keys and values are expanded per head. ``cache_bits`` is the
+    size of a cached element, 0 for the computed type; ``kernel`` is a `LatentKernel`.
 
     Source:
         DeepSeek-V2, arXiv:2405.04434, section 2.1.
@@ -80,7 +79,10 @@ class LatentAttention(KernelClass):
     categories = ("prompts", "single tokens", "called")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the work of causal pairs; caches are read once, expanded keys of new tokens."""
+        """Return the work of causal pairs, with queries, results and cached latents once.
+
+        Expanded keys and values do not count, as kernels differ in them: a lower bound.
+        """
         computed, cached = bits_of(dtype) / 8, cache_bytes(rows, dtype)
         mac = pairs(rows) * (rows["head_dim"] + rows["value_dim"])
         queries = rows["batch"] * rows["query_len"] * rows["heads"]
@@ -93,7 +95,7 @@ class LatentAttention(KernelClass):
         )
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the balance of work and traffic, tiles over multiprocessors, the longest walk."""
+        """Return features: work against traffic, waves of tiles, one tile's pass over its keys."""
         log = np.log2
         compute_s, traffic_s, walk_s = parts_s(rows, dtype, sheet)
         height = rows["query_len"] * rows["heads"]
@@ -123,7 +125,7 @@ class LatentAttention(KernelClass):
         return features | kernel_features(rows["kernel"], LatentKernel)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the products, traffic or, of a prompt, the longest walk; and a launch."""
+        """Return the longest of products, traffic and a prompt tile's pass, plus launches."""
         compute_s, traffic_s, walk_s = parts_s(rows, dtype, sheet)
         walk_s = np.where(rows["query_len"] > 1, walk_s, 0.0)
         longest = np.maximum(np.maximum(compute_s, traffic_s), walk_s)
@@ -132,7 +134,7 @@ class LatentAttention(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Return prompts and single tokens in recorded graphs; what a host called one by one."""
+        """Return the category: prompts or single tokens in recorded graphs, or eager calls."""
         if protocol is Protocol.EAGER:
             return np.full(len(rows["batch"]), self.categories.index("called"), np.intp)
         index: NDArray[np.intp] = (rows["query_len"] == 1).astype(np.intp)
@@ -140,26 +142,29 @@ class LatentAttention(KernelClass):
 
 
 def is_latent(rows: Columns) -> NDArray[np.bool_]:
-    """Return True for rows whose queries are latents as well."""
+    """Return True for rows whose queries are latents as well (absorbed)."""
     is_wide: NDArray[np.bool_] = rows["head_dim"] > WIDEST_HEAD
     return is_wide
 
 
 def pairs(rows: Columns) -> Array:
-    """Return the pairs of a query and a key that it sees, of all heads."""
+    """Return the number of causal pairs of query and key, over all heads and sequences."""
     queries, cached = rows["query_len"], np.maximum(rows["kv_len"] - rows["query_len"], 0)
     seen = queries * cached + queries * (queries + 1) / 2
     return rows["batch"] * rows["heads"] * seen
 
 
 def width(rows: Columns) -> Array:
-    """Return the products of one pair, as the kernel that is named does them."""
-    stays = is_latent(rows) | np.isin(rows["kernel"], LATENT)
-    return np.where(stays, 2 * RANK + ROPE, rows["head_dim"] + rows["value_dim"])
+    """Return the multiply-accumulates of one pair in the given kernel."""
+    is_over_latents = is_latent(rows) | np.isin(rows["kernel"], LATENT)
+    return np.where(is_over_latents, 2 * RANK + ROPE, rows["head_dim"] + rows["value_dim"])
 
 
 def parts_s(rows: Columns, dtype: str, sheet: Sheet) -> tuple[Array, Array, Array]:
-    """Return the products in whole tiles, traffic, and the longest walk of a tile over its keys."""
+    """Return the times of products, of traffic, and of one tile's pass over all its keys.
+
+    Products of single tokens count in whole tiles, which their heads fill.
+    """
     rate = physics.matrix_flop_per_s(dtype, sheet)
     height = rows["query_len"] * rows["heads"]
     pad = np.ceil(height / TILE) * TILE / height

@@ -1,4 +1,4 @@
-"""Attention by a state a head: gated delta rules and the duals of state spaces (Mamba-2)."""
+"""Kernel class of linear attention, with one state per head: gated delta nets and Mamba-2."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 CHUNK = 64
-"""Tokens that a kernel for prompts takes at once."""
+"""Tokens of a chunk, within which kernels for prompts compute products instead of a recurrence."""
 COLUMNS = 64
-"""Columns of a head's values that one thread block computes while it walks the chunks."""
+"""Columns of a head's values that one thread block computes over all chunks, in sequence."""
 LAUNCHES = 6
 """Launches of a prompt: decays, products inside chunks, their inverse, states, results."""
 STATE_BYTES, LEAST_STATE_BYTES = 4, 2
-"""Bytes of a state's element as models store it, and in the most frugal kernel measured."""
+"""Bytes of an element of the state as models store it, and in the measured kernel with fewest, for
+lower bounds."""
 
 
 class LinearKernel(IntEnum):
@@ -42,17 +43,17 @@ class LinearKernel(IntEnum):
 
 
 class LinearAttention(KernelClass):
-    """``query_len`` tokens of each of ``batch`` sequences through a state a head.
+    """``query_len`` tokens of each of ``batch`` sequences, with one state per head.
 
     The state of a head has ``key_dim`` by ``value_dim`` elements. ``key_heads`` is the number of
-    heads of keys, which heads of values share. ``delta`` is 1 where the state is corrected by what
-    it holds of a key (gated delta net), 0 where it only decays (Mamba-2). ``kernel`` is a
-    `LinearKernel`.
+    heads of keys, which heads of values share. ``delta`` is 1 if an update subtracts the value that
+    the state has for the key (gated delta net), 0 if the state only decays (Mamba-2). ``kernel`` is
+    a `LinearKernel`.
 
     Source:
         arXiv:2412.06464, section 3.3; arXiv:2405.21060, section 6.
 
-    Leaves out: projections, the convolution before, the normalisation behind.
+    Leaves out: projections, the convolution before and the normalisation after.
     """
 
     name = "linear_attention"
@@ -70,18 +71,18 @@ class LinearAttention(KernelClass):
     categories = ("prompts", "single tokens")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the recurrence token by token; operands, results and states once."""
+        """Return the amounts of the recurrence token by token; operands, results, states once."""
         tokens = rows["batch"] * rows["query_len"]
         state = rows["heads"] * rows["key_dim"] * rows["value_dim"]
         mac = tokens * state * (2 + rows["delta"])
         states = rows["batch"] * state * LEAST_STATE_BYTES
         value_bytes = tokens * rows["heads"] * rows["value_dim"] * bits_of(dtype) / 8
-        # kernels start from no state where a prompt has none
+        # a prompt starts from an empty state, which is not read
         read = np.where(rows["query_len"] == 1, states, 0.0)
         return of_products(mac, mac, read + value_bytes, states + value_bytes)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return traffic, products and the walk over chunks, against each other and the machine."""
+        """Return features of traffic, products and the pass over chunks, and of the machine."""
         log = np.log2
         parts = work(rows, dtype, sheet)
         longest = np.maximum.reduce([parts.compute_s, parts.traffic_s, parts.walk_s])
@@ -102,7 +103,7 @@ class LinearAttention(KernelClass):
             "group": rows["heads"] / rows["key_heads"],
             "log_state": log(rows["key_dim"] * rows["value_dim"]),
             "chunk_fill": rows["query_len"] / (np.ceil(rows["query_len"] / CHUNK) * CHUNK),
-            # of single tokens the state is all that counts, and only delta rules were measured
+            # single tokens are bound by the state, and were measured with delta rules only
             "delta": np.where(is_single, 1.0, rows["delta"]),
             "single": is_single.astype(float),
             "log_device": log(sheet.device_bytes_per_s) * ones,
@@ -114,7 +115,10 @@ class LinearAttention(KernelClass):
         return features | kernel_features(rows["kernel"], LinearKernel)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the states of single tokens; of prompts the longest of three, and launches."""
+        """Return state traffic for single tokens, the longest of three times for prompts.
+
+        The three are products, traffic and the pass over chunks; launches are added.
+        """
         parts = work(rows, dtype, sheet)
         prompt_s = np.maximum.reduce([parts.compute_s, parts.traffic_s, parts.walk_s])
         latency_s = physics.latency_s(protocol, sheet)
@@ -130,14 +134,14 @@ class PromptWork:
     """Work of prefill kernels; arrays with one element per kernel.
 
     Args:
-        chunks: chunks of all sequences, whole ones.
-        blocks: that walk the chunks of a sequence one after another.
-        compute_s: products of whole chunks, all heads.
+        chunks: number of whole chunks of all sequences.
+        blocks: number of thread blocks, each of which takes the chunks of a sequence in turn.
+        compute_s: time of the products of whole chunks, over all heads.
         walk_s: time of all blocks, in waves.
-        chunk_s: chunk time of one chunk of one block.
-        nbytes: operands, what is written between kernels, states.
-        traffic_s: of them.
-        state_s: states read and written.
+        chunk_s: time of one chunk in one block.
+        nbytes: bytes of operands, of intermediate tensors between kernels, and of states.
+        traffic_s: time of these bytes.
+        state_s: time of reading and writing the states.
     """
 
     chunks: Array
@@ -151,10 +155,11 @@ class PromptWork:
 
 
 def work(rows: Columns, dtype: str, sheet: Sheet) -> PromptWork:
-    """Return the chunks of `CHUNK` tokens: inside by products, between them through the state.
+    """Return the work of prompts in chunks of `CHUNK` tokens.
 
-    Kernels write keys and values corrected inside each chunk (delta rules alone), and the state
-    before each chunk, all of which the last kernel reads again.
+    Tokens of a chunk interact by products, chunks through the state. Kernels write keys and values
+    corrected inside each chunk (delta rules only), and the state before each chunk; the last kernel
+    reads all of them again.
     """
     rate = physics.matrix_flop_per_s(dtype, sheet)
     key, value, heads = rows["key_dim"], rows["value_dim"], rows["heads"]
@@ -162,6 +167,7 @@ def work(rows: Columns, dtype: str, sheet: Sheet) -> PromptWork:
     chunks = rows["batch"] * length
     tokens = rows["batch"] * rows["query_len"]
     delta, element = rows["delta"], bits_of(dtype) / 8
+    # per head and chunk: scores, their use and the inverse of a delta rule; update and use of state
     inside = CHUNK * CHUNK * ((1 + delta) * (key + value) + delta * CHUNK)
     through = CHUNK * key * value * (2 + delta)
     blocks = rows["batch"] * heads * np.ceil(value / COLUMNS)

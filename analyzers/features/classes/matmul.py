@@ -1,4 +1,4 @@
-"""Matrix products, batched or not, with weights of fewer bits than what is computed in."""
+"""Kernel class of matrix products, batched or not, with weights as wide as the product or less."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Matmul(KernelClass):
     """``y[batch, m, n] = x[batch, m, k] · w[batch, k, n]``.
 
-    ``weight_bits`` is what an element of ``w`` occupies (8 or 4 for weight-only quantisation, 0
-    for the computed type), ``input_bits`` what one of ``x`` occupies before a dynamic
-    quantisation inside the kernel, ``output_bits`` one of ``y``; ``scale_block`` is how many
-    elements share a scale: 0 the whole tensor, 1 one row or column. Scales are not counted.
+    ``weight_bits`` is the size of an element of ``w`` (8 or 4 for weight-only quantisation, 0 for
+    the computed type), ``input_bits`` that of ``x`` before a dynamic quantisation, ``output_bits``
+    that of ``y``; ``scale_block`` is the number of elements that share a scale: 0 for the whole
+    tensor, 1 for one row or column. Bytes of scales are not counted.
     ``f32`` is computed without TF32; with it, the type is ``tf32``.
     """
 
@@ -52,13 +52,16 @@ class Matmul(KernelClass):
     )
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return each operand once."""
+        """Return the amounts, with each operand once."""
         mac = rows["batch"] * rows["m"] * rows["n"] * rows["k"]
         x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
         return of_products(mac, mac, x_bytes + w_bytes, y_bytes)
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return waves of tiles, quantisation of the input, and the launch of an eager call."""
+        """Return the time of waves of tiles, of quantising the input, and of an eager launch.
+
+        The start of a kernel in a recorded graph is part of the tiling's estimate.
+        """
         time_s = _tiling(rows, dtype, sheet).total_s + _quantise_s(rows, dtype, sheet)
         if protocol is Protocol.EAGER:
             time_s = time_s + physics.latency_s(protocol, sheet)
@@ -67,9 +70,9 @@ class Matmul(KernelClass):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Return the element type by how it is timed.
+        """Return the category by element type and protocol.
 
-        Weights of fewer bits and integers are one.
+        Integers and weights of fewer bits share one.
         """
         name = "half"
         if protocol is Protocol.KERNELS:
@@ -85,7 +88,7 @@ class Matmul(KernelClass):
         return index
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return tiles and waves, work against caches, balance of arithmetic and traffic."""
+        """Return features of tiles and waves, of operands over L2, of arithmetic and traffic."""
         log = np.log2
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         ones = np.ones_like(m)
@@ -99,6 +102,7 @@ class Matmul(KernelClass):
             "log_n": log(n),
             "log_k": log(k),
             "log_batch": log(batch),
+            # the last tile's rows, and the remainders of 16-byte vectors
             "beyond_tile_m": np.mod(m - 1, 128) + 1,
             "beyond_vector_m": np.mod(m, 8),
             "beyond_vector_n": np.mod(n, 8),
@@ -142,21 +146,24 @@ class Matmul(KernelClass):
 
 
 def bits(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
-    """Return the bits an element of input, weights and output."""
+    """Return the bits of an element of input, weights and output."""
     computed = bits_of(dtype)
     x_bits = np.where(rows["input_bits"] > 0, rows["input_bits"], computed)
     w_bits = np.where(rows["weight_bits"] > 0, rows["weight_bits"], computed)
+    # products of 8 or 4 bits write at least 16
     y_bits = np.where(rows["output_bits"] > 0, rows["output_bits"], max(computed, 16))
     return x_bits, w_bits, y_bits
 
 
 def _bytes(rows: Columns, dtype: str) -> tuple[Array, Array, Array]:
+    """Return the bytes of input, weights and output."""
     m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
     x_bits, w_bits, y_bits = bits(rows, dtype)
     return batch * m * k * x_bits / 8, batch * k * n * w_bits / 8, batch * m * n * y_bits / 8
 
 
 def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
+    """Return the estimate of the best tiling, at the rate within the board's power limit."""
     x_bytes, w_bytes, y_bytes = _bytes(rows, dtype)
     computed = float(bits_of(dtype))
     _, w_bits, _ = bits(rows, dtype)
@@ -175,11 +182,12 @@ def _tiling(rows: Columns, dtype: str, sheet: Sheet) -> tiling.Tiling:
 
 
 def _quantise_s(rows: Columns, dtype: str, sheet: Sheet) -> Array:
-    """Return a kernel before the product that reads the input and writes it narrower."""
+    """Return the time of a kernel before the product, which writes the input in fewer bits."""
     computed = bits_of(dtype)
     x_bits, _, _ = bits(rows, dtype)
     nbytes = rows["batch"] * rows["m"] * rows["k"] * (x_bits + computed) / 8
     beyond = np.clip(nbytes / max(sheet.l2_bytes, 1.0) - 0.5, 0, 1)
+    # a quarter of the rated bandwidth of L2, and half of the latency of a product
     rate = beyond * sheet.device_bytes_per_s + (1 - beyond) * sheet.l2_bytes_per_s / 4
     latency_s = (tiling.LATENCY_S + tiling.LATENCY_CLOCKS / sheet.clock_hz) / 2
     time_s: Array = np.where(x_bits > computed, latency_s + nbytes / rate, 0.0)

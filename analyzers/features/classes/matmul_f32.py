@@ -1,4 +1,4 @@
-"""Matrix products in full single precision: FP32 lanes of a GPU, or FP32 matrix cores, no TF32."""
+"""Kernel class of FP32 matrix products without TF32: on the lanes of a GPU or FP32 matrix cores."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 OVERLAP = read_constants(Path(__file__).parents[1] / FILE_NAME)["traffic_overlap"].number
 """Order of the norm that joins arithmetic and traffic: loads run well ahead of their use."""
 FILLS = ((128, 128), (128, 64), (64, 64), (32, 128), (128, 32))
-"""Rows and columns of tiles whose filling is a feature."""
+"""Rows and columns of tiles; how far a product fills whole waves of them is a feature."""
 
 
 class MatmulF32(Called):
     """``y[batch, m, n] = x[batch, m, k] · w[batch, k, n]`` in FP32 throughout.
 
-    ``transposed`` is 1 where ``w`` is stored as ``[n, k]``, as the weights of linear layers are.
+    ``transposed`` is 1 if ``w`` is stored as ``[n, k]``, as the weights of linear layers are.
     """
 
     name = "matmul_f32"
@@ -40,7 +40,7 @@ class MatmulF32(Called):
     categories = ("batched", "single", "back to back")
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return each operand once."""
+        """Return the amounts, with each operand once."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         mac = batch * m * n * k
         return of_products(mac, mac, ITEM * batch * (m * k + k * n), ITEM * batch * m * n)
@@ -48,17 +48,18 @@ class MatmulF32(Called):
     def category(
         self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol
     ) -> NDArray[np.intp]:
-        """Return which call of the library it is, and whether its launch is inside."""
+        """Return the category: batched or single call of the library, or without its launch."""
         if protocol is not Protocol.EAGER:
             return np.full(len(rows["m"]), self.categories.index("back to back"), np.intp)
         batched, single = map(self.categories.index, ("batched", "single"))
         return np.where(rows["batch"] > 1, batched, single)
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the tiles and waves, alignment, and the balance of arithmetic and traffic."""
+        """Return features of tiles and waves, of alignment, of arithmetic and traffic."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
         body = self.body_s(rows, dtype, sheet)
+        # of a shorter body the call hides the rates, so that their features would be noise
         large = body > self.eager_s / 3
         nbytes = ITEM * batch * (m * k + k * n + m * n)
         features = {
@@ -85,27 +86,27 @@ class MatmulF32(Called):
         return features
 
     def body_s(self, rows: Columns, dtype: str, sheet: Sheet) -> Array:
-        """Return the best tile in whole waves, and operands once, which overlap in part."""
+        """Return the norm of the best tile's waves and of traffic, which overlap in part."""
         compute, traffic = self.compute_s(rows, sheet), self.traffic_s(rows, sheet)
         body: Array = (compute**OVERLAP + traffic**OVERLAP) ** (1 / OVERLAP)
         return body
 
     def compute_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """Return the whole waves of the tile that takes least."""
+        """Return the time of whole waves of the fastest tile."""
         m, n, k, batch = rows["m"], rows["n"], rows["k"], rows["batch"]
         return lanes.compute_s(m, n, k, batch, rows["transposed"], sheet)
 
     def traffic_s(self, rows: Columns, sheet: Sheet) -> Array:
-        """Return operands once at the bandwidth that kernels reach, and what tiles read again."""
+        """Return the time of operands at the bandwidth that kernels reach, plus repeated reads."""
         amounts = self.amounts(rows, "f32")
         nbytes = amounts.read_bytes + amounts.write_bytes
         crossed = (rows["transposed"] > 0) & (rows["batch"] == 1)
-        again = np.where(crossed, lanes.again_s(rows["m"], rows["n"], rows["k"], sheet), 0.0)
-        traffic: Array = nbytes / reach.memory_bytes_per_s(sheet) + again
+        reread_s = np.where(crossed, lanes.again_s(rows["m"], rows["n"], rows["k"], sheet), 0.0)
+        traffic: Array = nbytes / reach.memory_bytes_per_s(sheet) + reread_s
         return traffic
 
 
 def alignment(extent: Array) -> Array:
-    """Return 2 for multiples of 32, 1 for multiples of 4: what wide loads and tiles can use."""
+    """Return 2 for multiples of 32 (whole tiles), 1 for those of 4 (whole vectors), else 0."""
     level: Array = np.where(extent % 32 == 0, 2.0, np.where(extent % 4 == 0, 1.0, 0.0))
     return level

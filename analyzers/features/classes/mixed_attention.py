@@ -1,4 +1,7 @@
-"""Attention of a chunk of a prompt and of single tokens of other sequences, in one kernel."""
+"""Kernel class of attention over a chunk of a prompt and single tokens of other sequences.
+
+Engines with chunked prefill run both in one kernel.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +35,17 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 SHARED = ("heads", "kv_heads", "head_dim", "value_dim", "window", "cache_bits", "kernel")
-"""Columns that mean the same in both halves."""
+"""Columns that the chunk and the single tokens have in common."""
 
 
 class MixedAttention(FusedAttention):
-    """``query_len`` tokens of a chunk that see ``kv_len``, and ``decodes`` tokens of others.
+    """``query_len`` tokens of a chunk that attend to ``kv_len``, and ``decodes`` single tokens.
 
     Each of the latter is the only query of its sequence, over ``cached_len`` tokens in the cache.
-    ``batch`` is how many chunks there are. The other columns are those of ``attention_prefill``;
-    what a query sees is causal.
+    ``batch`` is the number of chunks. The other columns are those of ``attention_prefill``;
+    attention is causal.
 
-    Leaves out: what the two halves leave out.
+    Leaves out: the same as the classes of both halves.
     """
 
     name = "mixed_attention"
@@ -72,9 +75,9 @@ class MixedAttention(FusedAttention):
         return Amounts(*map(add, astuple(chunk), astuple(tokens)))
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return tile shares and lengths, without features that only the number of KV heads sets.
+        """Return shares of the schedule and lengths, without features of the number of KV heads.
 
-        A model's heads are few values, which a forest would learn by heart.
+        Heads of models have few values, by which a forest would recognize models.
         """
         log = np.log2
         walk = schedule(rows, dtype, sheet)
@@ -107,7 +110,7 @@ class MixedAttention(FusedAttention):
         }
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the waves of tiles or traffic, whichever takes longest, and a launch."""
+        """Return the time of the schedule of tiles, plus a start and a launch."""
         total_s: Array = schedule(rows, dtype, sheet).total_s
         return total_s + START_S + physics.latency_s(protocol, sheet)
 
@@ -117,14 +120,14 @@ class TileSchedule:
     """Schedule of query tiles over multiprocessors; arrays with one element per kernel.
 
     Args:
-        work_s: all tiles, spread evenly.
-        chunk_s: longest walk of a tile of a chunk over its keys.
-        token_s: that of a single token's.
-        waves: waves of single tokens.
+        work_s: time of all tiles if spread evenly.
+        chunk_s: longest time in which a tile of a chunk passes over its keys.
+        token_s: time in which the tile of a single token does.
+        waves: number of waves of single tokens.
         token_share: share of single tokens in the work.
-        head_bytes: cached by all sequences for one head of keys and values.
-        traffic_s: from device memory.
-        total_s: the longest of all.
+        head_bytes: bytes cached by all sequences for one KV head.
+        traffic_s: time of traffic from device memory.
+        total_s: time of the kernel: the longest of these times.
     """
 
     work_s: Array
@@ -144,42 +147,43 @@ def halves() -> tuple[AttentionPrefill, AttentionDecode]:
 
 
 def prefill_rows(rows: Columns) -> dict[str, Array]:
-    """Return the chunks alone."""
+    """Return the columns of the chunks as rows of prefill attention."""
     names = ("batch", "query_len", "kv_len", *SHARED)
     return {name: rows[name] for name in names} | {"causal": np.ones_like(rows["batch"])}
 
 
 def decode_rows(rows: Columns) -> dict[str, Array]:
-    """Return the single tokens alone."""
+    """Return the columns of the single tokens as rows of decode attention."""
     return {name: rows[name] for name in ("cached_len", *SHARED)} | {"batch": rows["decodes"]}
 
 
 def schedule(rows: Columns, dtype: str, sheet: Sheet) -> TileSchedule:
-    """Return the blocks of queries of one head, each of which walks its keys on one multiprocessor.
+    """Return the schedule of query blocks, each of which passes over its keys on a multiprocessor.
 
-    A kernel for chunks gives a single token a separate tile in each head, of which all rows but
-    one are idle, and takes sequences of one head before those of the next. Where the sequences that
-    share a head of keys do not fit into L2, each head of queries reads them again, unless
-    several run at once.
+    A kernel for chunks gives a single token a separate tile in each head, in which all rows but
+    one are idle, and takes all sequences of one head before those of the next. If the cached keys
+    of one KV head over all sequences exceed L2, each of its query heads reads them again, unless
+    several run concurrently.
     """
     sm = sheet.sm_count
-    width, each_s = rows["head_dim"] + value_dim(rows), key_s(rows, dtype, sheet)
+    width, one_key_s = rows["head_dim"] + value_dim(rows), key_s(rows, dtype, sheet)
     seen = length_of(decode_rows(rows))
     chunks = prefill_rows(rows)
     keys = rows["batch"] * pairs(chunks) / np.minimum(rows["query_len"], BLOCK_QUERIES)
-    chunk_s, token_s = each_s * np.minimum(rows["kv_len"], reach(rows)), each_s * seen
+    chunk_s, token_s = one_key_s * np.minimum(rows["kv_len"], reach(rows)), one_key_s * seen
     waves = rows["decodes"] * rows["heads"] / sm
     token_work_s = waves * token_s
-    work_s = rows["heads"] * keys * each_s / sm + token_work_s
+    work_s = rows["heads"] * keys * one_key_s / sm + token_work_s
     chunks_s = waves_s(chunks, dtype, sheet)
     head_bytes = (
         width * cache_bytes(rows, dtype) * (rows["decodes"] * seen + rows["batch"] * rows["kv_len"])
     )
+    # share that L2 does not hold: 0 up to half of its capacity, 1 from all of it
     beyond = np.clip(2 * head_bytes / max(sheet.l2_bytes, 1.0) - 1, 0, 1)
     group = rows["heads"] / rows["kv_heads"]
-    again = np.clip(group * rows["decodes"] / sm, 1, group)
+    rereads = np.clip(group * rows["decodes"] / sm, 1, group)
     traffic_s = head_bytes * rows["kv_heads"] / sheet.device_bytes_per_s
-    traffic_s = traffic_s * (1 + beyond * (again - 1))
+    traffic_s = traffic_s * (1 + beyond * (rereads - 1))
     total_s = np.maximum.reduce([work_s, np.ceil(waves) * token_s, chunks_s, traffic_s])
     return TileSchedule(
         work_s, chunk_s, token_s, waves, token_work_s / work_s, head_bytes, traffic_s, total_s

@@ -1,4 +1,4 @@
-"""Layer normalisation and its variants: statistics of every row, then a pass that applies them."""
+"""Kernel class of layer normalisation and its variants: statistics per row, then their use."""
 
 from __future__ import annotations
 
@@ -22,18 +22,17 @@ THREADS = 128.0
 class Normalization(Rowwise):
     """``rows`` of ``cols`` elements, normalised along the row, scaled and shifted.
 
-    Blocks of 128 threads read their row twice; rows that the caches do not keep pass memory
-    thrice in all. Source: PyTorch 2.1, ``layer_norm_kernel.cu``.
+    Blocks of 128 threads read their row twice and write it; rows that are evicted from the caches
+    between the passes are read from memory again. Source: PyTorch 2.1, ``layer_norm_kernel.cu``.
     """
 
     name = "normalization"
     eager_s = reach.EAGER_CALL_S["normalization"]
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Read and written once, a product and a sum an element.
+        """Return the amounts that all variants need: bytes once, two operations per element.
 
-        All of its variants do that much: where statistics are given none are summed, and not all
-        normalisations read a scale and a shift.
+        With given statistics none are summed, and not all variants read a scale and a shift.
         """
         n = rows["rows"] * rows["cols"]
         nbytes = n * bits_of(dtype) / 8
@@ -45,5 +44,5 @@ class Normalization(Rowwise):
         return np.full_like(rows["cols"], THREADS)
 
     def again(self, rows: Columns) -> Array:
-        """Return the blocks read their row twice."""
+        """Return 1: blocks read their row a second time."""
         return np.ones_like(rows["cols"])

@@ -1,4 +1,4 @@
-"""Shared code of softmax and normalization: blocks that pass over rows several times."""
+"""Shared code of softmax and normalization classes: a block passes over its row several times."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ _ROWS_KEPT = read_constants(Path(__file__).parents[1] / FILE_NAME)["rows_kept"].
 HALF_KEPT = _ROWS_KEPT["half"]
 """Share of the caches that resident rows may fill until half of them are lost between passes."""
 STEEPNESS = _ROWS_KEPT["steepness"]
+"""Slope of the logistic function that gives the lost share from the logarithm of pressure."""
 
 
 def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:
-    """Return the log of the bytes of all concurrent rows over what caches hold of them."""
+    """Return the log of the bytes of all concurrent rows over those at which half are lost."""
+    # rows of one multiprocessor: as many blocks as its threads allow, or as there are
     resident = np.minimum(
         sheet.threads_per_sm / threads, np.maximum(rows["rows"] / sheet.sm_count, 1)
     )
@@ -35,7 +37,7 @@ def pressure(rows: Columns, threads: Array, dtype: str, sheet: Sheet) -> Array:
 
 
 class Rowwise(Called):
-    """``rows`` of ``cols`` elements, each row worked on by one block."""
+    """``rows`` of ``cols`` elements; one block of threads computes each row."""
 
     parameters = ("rows", "cols")
     is_own = True
@@ -43,15 +45,16 @@ class Rowwise(Called):
 
     @abstractmethod
     def threads(self, rows: Columns) -> Array:
-        """Return the threads of a block."""
+        """Return the number of threads of a block."""
 
     @abstractmethod
     def again(self, rows: Columns) -> Array:
-        """Return passes over device memory, besides a read and a write, if caches hold nothing."""
+        """Return the number of passes beyond a read and a write, which go to memory if evicted."""
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return body against call, waves of blocks, and how caches are filled."""
+        """Return features of the body against the call, of waves of blocks, and of caches."""
         threads, body = self.threads(rows), self.body_s(rows, dtype, sheet)
+        # of a shorter body the call hides the rates, so that their features would be noise
         large = body > self.eager_s / 2
         waves = rows["rows"] / (sheet.sm_count * sheet.threads_per_sm / threads)
         flop_s = rows["rows"] * rows["cols"] / sheet.vector_flop_per_s("f32")
@@ -59,6 +62,7 @@ class Rowwise(Called):
             "log_body": np.log(body / self.eager_s),
             "log_cols": np.log2(rows["cols"]),
             "waves": np.clip(np.log2(waves), -4, 4),
+            # idle share of the last wave, which many waves make negligible
             "tail": (np.ceil(waves) / waves - 1) * (large & (waves < 20)),
             "pressure": np.clip(pressure(rows, threads, dtype, sheet), -3, 3) * large,
             "aligned": (rows["cols"] % 4 == 0).astype(float),
@@ -70,6 +74,7 @@ class Rowwise(Called):
         """Return the traffic of the passes at the bandwidth that kernels reach."""
         nbytes = rows["rows"] * rows["cols"] * bits_of(dtype) / 8
         log_pressure = pressure(rows, self.threads(rows), dtype, sheet)
+        # share of the repeated passes that caches lost
         lost = 1 / (1 + np.exp(-STEEPNESS * log_pressure))
         body: Array = nbytes * (2.0 + self.again(rows) * lost) / reach.memory_bytes_per_s(sheet)
         return body

@@ -1,4 +1,4 @@
-"""Softmax over the last axis."""
+"""Kernel class of softmax over the last axis."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from . import Array, Columns
 
 WARP_COLUMNS = 1024
-"""Rows up to here stay in the registers of one warp, and are read once."""
+"""Longest row that stays in the registers of one warp, and is read once."""
 VECTOR = 4
-"""Elements a thread loads at once."""
+"""Elements that a thread loads at once."""
 
 
 class Softmax(Rowwise):
     """``rows`` of ``cols`` elements; maximum, sum and result are passes of one kernel.
 
-    A row that does not fit into a warp's registers is read three times; what the caches do not
-    keep between the passes is memory traffic. Source: PyTorch 2.1, ``SoftMax.cu`` and
+    A row that does not fit into a warp's registers is read three times; the part that is evicted
+    from the caches between the passes is memory traffic. Source: PyTorch 2.1, ``SoftMax.cu`` and
     ``PersistentSoftmax.cuh``.
     """
 
@@ -33,7 +33,7 @@ class Softmax(Rowwise):
     eager_s = reach.EAGER_CALL_S["softmax"]
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the work of elements read and written once: no products, one exponential each."""
+        """Return the amounts: elements once, an exponential and two operations per element."""
         n = rows["rows"] * rows["cols"]
         nbytes = n * bits_of(dtype) / 8
         # two vector operations: the sum, and the product with its reciprocal

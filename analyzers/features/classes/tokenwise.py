@@ -1,4 +1,4 @@
-"""Kernels of serving frameworks that pass every token once: norms, activations, rotations."""
+"""Kernel class of memory-bound token kernels of serving frameworks: norms, activations, rotary."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class TokenOperation(IntEnum):
     """Operations on a token, as the column ``operation`` numbers them."""
 
     POINTWISE = 0
-    """Sums with a residual, conversions, and all that is none of the others."""
+    """Sums with a residual, conversions, and all operations that are none of the others."""
     NORMALIZATION = 1
-    """Statistics of a token first, sums with a residual and quantisation included."""
+    """Normalisation by statistics of a token, with a sum of a residual or quantisation fused."""
     ACTIVATION = 2
     """Activation functions, gated or not."""
     ROTATION = 3
@@ -33,13 +33,13 @@ class TokenOperation(IntEnum):
 
 
 class Tokenwise(KernelClass):
-    """``tokens``, of which all bytes are read and written once; ``operation`` says what for.
+    """``tokens`` whose bytes are read and written once; ``operation`` is a `TokenOperation`.
 
-    Operations are too few to count, so that a fused kernel is distinguished by its bytes: a norm
-    that quantises is a norm that writes less.
+    Kernels are memory-bound, so that arithmetic does not count: a fused kernel differs in its bytes
+    (a norm that quantises writes fewer).
 
     Source: ``layernorm_kernels.cu``, ``activation_kernels.cu`` and ``pos_encoding_kernels.cu`` of
-    vLLM, one block a token.
+    vLLM, one block of threads per token.
     """
 
     name = "tokenwise"
@@ -47,14 +47,15 @@ class Tokenwise(KernelClass):
     optional = {"operation": 0}
 
     def amounts(self, rows: Columns, dtype: str) -> Amounts:
-        """Return the bytes alone."""
+        """Return the amounts, which are bytes only."""
         nothing = np.zeros_like(rows["tokens"])
         return Amounts(nothing, nothing, nothing, nothing, rows["read_bytes"], rows["write_bytes"])
 
     def features(self, rows: Columns, dtype: str, sheet: Sheet) -> dict[str, Array]:
-        """Return the traffic against caches, blocks against multiprocessors.
+        """Return features of traffic over L2 and of blocks on multiprocessors.
 
-        Not the bytes of a token: they are few values, and a forest would learn models by heart.
+        The bytes of a token are none: they have few values, by which a forest would recognize
+        models.
         """
         log = np.log2
         nbytes = rows["read_bytes"] + rows["write_bytes"]
@@ -71,11 +72,11 @@ class Tokenwise(KernelClass):
         }
         for operation in TokenOperation:
             if operation is not TokenOperation.POINTWISE:
-                is_one = (rows["operation"] == operation).astype(float)
-                features[f"operation={operation.name.lower()}"] = is_one
+                is_operation = (rows["operation"] == operation).astype(float)
+                features[f"operation={operation.name.lower()}"] = is_operation
         return features
 
     def scale_s(self, rows: Columns, dtype: str, sheet: Sheet, protocol: Protocol) -> Array:
-        """Return the traffic, of which little stays in L2, and a launch."""
+        """Return the time of traffic, small tensors in L2, plus a launch."""
         nbytes = rows["read_bytes"] + rows["write_bytes"]
         return memory_s(nbytes, sheet) + physics.latency_s(protocol, sheet)
