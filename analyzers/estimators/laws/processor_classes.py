@@ -145,13 +145,11 @@ def _conv(s: KernelSubject) -> Class:
         terms[Term.MAC] = s.mac
         terms[Term.STORE_BYTE] = 4.0 * sites * window * depth
         return Class(("conv.plain", "conv"), terms)
-    if depth < BLOCK:
-        # the image as input: its few channels are read unblocked
+    if depth < BLOCK:  # the image as input: its few channels are read unblocked
         terms[Term.MAC] = sites * window * padded(filters) * depth
         terms[Term.ROW] = rows * padded(filters) / BLOCK
         return Class(("conv.first", "conv"), terms)
-    if sites == batch:
-        # one output position for each image: a product of a vector
+    if sites == batch:  # one output position for each image: a product of a vector
         return Class(("conv.vector", "conv"), terms)
     if window == 1:
         # partial sums of f32 are written and read again after each part of the depth but the last

@@ -1,8 +1,4 @@
-"""Compute the seconds of each physical resource that a kernel uses on a GPU, for its law.
-
-`resources_of` classifies kernels by operator and problem; `_window`, `_rows`, `_product` and
-`_attention` have the resources of each class.
-"""
+"""Compute the seconds of each resource that a kernel uses on a GPU, by the class of its law."""
 
 from __future__ import annotations
 
@@ -40,8 +36,7 @@ Products of bytes have no law (`selection.of_half_depth`)."""
 BLOCKED = {"half": (64, 128), "tf32": (32, 128), "f32": (1, 32)}
 """Input and output channels in whole blocks, by element type, of cuDNN's implicit products."""
 COPIED, BOXED, ADA = (32, 64), 9.0, 8.9
-"""The same of 16 bits before the compute capability that copies boxes of 128 bytes (TMA); that
-capability; and that of Ada."""
+"""Blocks of 16 bits before the capability that copies boxes of 128 bytes (TMA); it; and Ada's."""
 LEAST_BLOCK, LEAST_BYTES, PATCH = 16, 4, 196
 """Channels of an image in a block, of bytes (TensorRT's CHW4), and elements of a window that embeds
 patches."""
@@ -119,7 +114,6 @@ def _resources(
     power: Mapping[str, float],
 ) -> KernelResources | None:
     c, kernel = bound.counts, bound.kernel
-    # other gradients have no law of their class
     is_step = bound.is_gradient and not _is_of_maps(kernel)
     if is_step or c.write_bytes <= 0 or not bound.launches:
         return None
@@ -144,7 +138,6 @@ def _resources(
         # addresses of every axis are set up first
         seconds[Resource.RAMP] *= 1 + indexed / 2
     if c.mac and launch.dtype != "f32":
-        # products per joule, relative to 16 bits
         gain = (OLD_BYTES if sheet.generation < ADA else NEW_BYTES) if _is_of_bytes(bound) else 1.0
         seconds[Resource.POWER] = 2 * c.mac / gain / power[_matrix(bound)]
     seconds |= amounts
@@ -177,15 +170,11 @@ def _type(bound: KernelBound) -> str:
 
 
 def _class_of(launch: SingleLaunch) -> Classified:
-    """Return the class of a launch and its specific resources; None without a law.
-
-    Helper launches of runtimes come first, then kernels with a problem, then plain kinds.
-    """
+    """Return class and specific resources: of helper launches, of problems, of plain kinds."""
     bound, at, sheet = launch.bound, launch.at, launch.sheet
     cycle_s, kernel = sheet.cycle_s, bound.kernel
     match kernel.helper:
         case Helper.LAYOUT | Helper.WEIGHT_LAYOUT if bound.dtype.code not in BYTES:
-            # read and written once each
             blocks = blocked(shape(kernel.anchor.inputs[0], at) or ())
             item = bound.counts.write_bytes / max(launch.elements, 1.0)
             return "layout", {Resource.PADDED: 2 * blocks * item / sheet.l2_bytes_per_s}
@@ -213,8 +202,7 @@ def _class_of(launch: SingleLaunch) -> Classified:
             index = math.prod(shape(kernel.anchor.inputs[1], at) or ())
             name = "gather" if launch.elements > index else "element gather"
             few = index if index <= FEW_ROWS else 0
-            # about 1,000 clocks for each row in turn; more rows are gathered in parallel
-            return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}
+            return name, {Resource.LONGEST: few * 1e3 / sheet.clock_hz}  # 1,000 clocks a row
     return None
 
 
@@ -230,7 +218,7 @@ def blocked(extents: tuple[int, ...]) -> float:
 
 
 def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
-    """Return the class of a pooling or convolution, by the algorithm that cuDNN has for it."""
+    """Return the class of a pooling or convolution, by cuDNN's algorithm for it."""
     bound, at, sheet, dtype = launch.bound, launch.at, launch.sheet, launch.dtype
     cycle_s = sheet.cycle_s
     is_transposed = problem.form is WindowOperation.TRANSPOSED
@@ -265,8 +253,7 @@ def _window(problem: SlidingWindow, launch: SingleLaunch) -> Classified:
     if 1 < taps <= IMAGE_TAPS and depth <= IMAGE_CHANNELS:
         extents = positions, math.ceil(at(problem.filters) / 32) * 32, depth * taps, 1
         return "image convolution", *_tiles(extents, launch, (1,), is_vector=True)
-    # all others are implicit products: channels and filters are padded to whole blocks
-    block, width = BLOCKED.get(dtype, COPIED)
+    block, width = BLOCKED.get(dtype, COPIED)  # of implicit products, all other convolutions
     if dtype == "half" and sheet.generation < BOXED:
         block, width = min(COPIED[0], 2 ** math.ceil(math.log2(max(depth, 8)))), COPIED[1]
     # images of few channels have kernels with smaller blocks, unless the window embeds patches
@@ -376,10 +363,7 @@ def waves(rows: float, columns: float, batch: float, sheet: Sheet) -> int:
 
 
 def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
-    """Return the resources of fused prefill attention; None for decode, windows, narrow caches.
-
-    A block of threads takes a tile of queries and passes over all keys, as FlashAttention does.
-    """
+    """Return the resources of FlashAttention's prefill: blocks of queries pass over all keys."""
     at, sheet = launch.at, launch.sheet
     queries, keys = float(at(problem.query_len)), float(at(problem.kv_len))
     if queries < 2 or problem.window or problem.cache_bits:
@@ -387,15 +371,13 @@ def _attention(problem: Attention, launch: SingleLaunch) -> Classified:
     heads = float(at(problem.batch)) * float(at(problem.heads))
     widths = [math.ceil(at(d) / 64) * 64 for d in (problem.head_dim, problem.value_dim)]
     blocks = heads * math.ceil(queries / TILE)
-    # a causal mask skips half of the tiles, but none of a single one
-    share = 0.5 if problem.is_causal and queries > TILE else 1.0
+    share = 0.5 if problem.is_causal and queries > TILE else 1.0  # a causal mask skips tiles
     filled = math.ceil(blocks / sheet.sm_count)
     rate = _rate(launch)
     depth = math.ceil(keys / TILE) * TILE
     flop = share * 2 * TILE * depth * sum(widths)
     return "attention", {
         Resource.WAVES: filled * 1e3 / sheet.clock_hz,
-        # whole waves: idle multiprocessors of the last one count as busy
         Resource.PRODUCTS: filled * flop * sheet.sm_count / rate,
         Resource.ROWS: blocks * TILE * share * depth * sheet.cycle_s,
     }
