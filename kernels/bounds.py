@@ -78,9 +78,11 @@ def is_doubtful(key: str, value: float) -> bool:
 def impossible(device: Device, ceilings: Iterable[MeasuredCeiling]) -> str:
     """Return a message about a rate that no such device reaches; "" if all are possible."""
     for ceiling in ceilings:
-        most = _most(device, ceiling.key)
-        if ceiling.spread.best > most:
-            return f"{ceiling.key}: {ceiling.spread.best:.3g} where no such device does {most:.3g}"
+        highest = _most(device, ceiling.key)
+        if ceiling.spread.best > highest:
+            return (
+                f"{ceiling.key}: {ceiling.spread.best:.3g} where no such device does {highest:.3g}"
+            )
     return ""
 
 
@@ -136,12 +138,14 @@ def _above(ceilings: Iterable[MeasuredCeiling], factor: float) -> tuple[float, s
     """Return a bound above the best samples of one quantity, and its explanation."""
     best = max(ceilings, key=lambda c: c.extreme * c.headroom)
     note = f"best sample × {factor:g}"
+    # the note leaves out a factor that prints as 1
     if best.headroom >= 1.005:
         note += f" × {best.headroom:.3g}, as far as its rounds spread"
     return _rounded_up(best.extreme * factor * best.headroom), note
 
 
 def _clock(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Number:
+    """Return the highest clock: the larger of the system's and the measured one with headroom."""
     key = "device.clock_max_hz"
     measured = ceilings.get("device.clock_sustained_hz")
     if measured is None and not device.clock_max_hz:
@@ -153,6 +157,7 @@ def _clock(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Number:
 
 
 def _compute(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Iterator[Number]:
+    """Yield the bounds of vector, matrix and special units of a processor by element type."""
     for dtype in ("f64", "f32", "f16", "i32", "i8"):
         vector, matrix = (f"compute.{u}.{dtype}.sustained_flop_per_s" for u in ("vector", "matrix"))
         measured = [ceilings[k] for k in (vector, matrix) if k in ceilings]
@@ -180,6 +185,7 @@ def _compute(device: Device, ceilings: dict[str, MeasuredCeiling]) -> Iterator[N
 def _caches(
     device: Device, ceilings: dict[str, MeasuredCeiling], levels: tuple[SweepLevel, ...]
 ) -> Iterator[Number]:
+    """Yield capacity and bandwidth of each cache of a processor."""
     reported = sorted(device.caches.items())
     for level in levels:
         if level.name == "device":
@@ -187,10 +193,10 @@ def _caches(
         at = f"memory.{level.name}"
         # a level without a name of its own is the last cache that the system reports
         name = {"l1": "l1", "l2_private": "l2"}.get(level.name, reported[-1][0] if reported else "")
-        known = device.caches.get(name, 0)
+        reported_bytes = device.caches.get(name, 0)
         # the size reported of a private cache holds; a last one, of several parts, may be larger
-        if known >= level.capacity or (known and level.name != "l2"):
-            yield Number(f"{at}.capacity_bytes", known, "system", _step(level))
+        if reported_bytes >= level.capacity or (reported_bytes and level.name != "l2"):
+            yield Number(f"{at}.capacity_bytes", reported_bytes, "system", _step(level))
         else:
             yield _seen(level)
         key = f"{at}.sustained_bandwidth_bytes_per_s"
@@ -204,6 +210,7 @@ def _caches(
 
 
 def _step(level: SweepLevel) -> str:
+    """Return the note on the end of a level in the sweep."""
     if not level.is_seen:
         return "no step was seen in the bandwidth"
     return f"step seen at {level.capacity / 1024:.0f} KiB"
@@ -249,8 +256,8 @@ def unlisted(
     tables = {key.rpartition(".")[0] for key in sheet}
     for key, ceiling in ceilings.items():
         head, _, last = key.rpartition(".")
-        known = head in tables or not head.startswith(("compute", "memory"))
-        if known or not last.startswith("sustained_"):
+        is_listed = head in tables or not head.startswith(("compute", "memory"))
+        if is_listed or not last.startswith("sustained_"):
             continue
         vector = head.replace(".matrix.", ".vector.")
         if vector in tables:

@@ -33,6 +33,7 @@ MOST_OTHERS = 0.9
 """Maximum share of the processors that other programs are assumed to use, for bounds."""
 STEP = 2.0
 """Maximum factor between a cache that the system reports and the step of the bandwidth."""
+# levels by their number, as the steps of the bandwidth have no names
 _NAMES = {
     1: ("device",),
     2: ("l2", "device"),
@@ -122,6 +123,7 @@ class SweepLevel:
 
 
 Samples = Mapping[tuple[Case, int], "Sample"]
+"""Samples by case and round."""
 
 
 def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
@@ -141,6 +143,7 @@ def levels(samples: Samples, device: Device) -> tuple[SweepLevel, ...]:
     bypassed = caches.pop("l1", 0) if device.kind == "cuda" else 0
     is_near = bypassed and _of(samples, "stream.near", Scope.ALL)
     near = (SweepLevel("l1", bypassed, False),) if is_near else ()
+    # at most three caches, the outermost ones, as there are names for these
     reported = sorted(caches.values())[-3:]
     capacities = seen = [p.capacity for p in steps]
     if len(steps) < 2 or len(reported) > 1:
@@ -171,6 +174,7 @@ def _undisturbed(samples: list[Sample]) -> list[Sample]:
 
 
 def _of(samples: Samples, probe: str, scope: Scope) -> list[Sample]:
+    """Return the samples of one probe and scope, of all sizes and rounds."""
     return [s for (c, _), s in samples.items() if c.probe == probe and c.scope is scope]
 
 
@@ -182,12 +186,12 @@ def _ceiling(key: str, chosen: Iterable[Sample], note: str = "") -> MeasuredCeil
     is_time = PROBES[chosen[0].case.probe].quantity.is_time
     pick = min if is_time else max
     best = pick(_undisturbed(chosen), key=lambda s: s.best)
-    same = [s for s in chosen if s.case == best.case]
-    rates = [s.rate(t) for s in same for t in s.series.seconds]
+    of_best_case = [s for s in chosen if s.case == best.case]
+    rates = [s.rate(t) for s in of_best_case for t in s.series.seconds]
     is_product = best.case.probe.startswith("matrix.")
     return MeasuredCeiling(
         key,
-        tuple(s.best for s in _undisturbed(same)),
+        tuple(s.best for s in _undisturbed(of_best_case)),
         pick(s.extreme for s in chosen),
         len(rates),
         _iqr(rates),
@@ -211,6 +215,7 @@ def _others(chosen: list[Sample], pick: Callable[..., Sample]) -> float:
 
 
 def _iqr(values: list[float]) -> float:
+    """Return the distance between the quartiles."""
     import numpy as np
 
     low, high = np.percentile(values, (25, 75))
@@ -232,6 +237,7 @@ def _keys(samples: Samples) -> Iterator[tuple[str, str, Scope, str]]:
 
 
 def _rates(samples: Samples) -> Iterator[MeasuredCeiling]:
+    """Yield the measured ceilings of rates without a level."""
     for key, probe, scope, note in _keys(samples):
         chosen = _of(samples, probe, scope)
         # Products: the larger half of the sweep shows what a large one sustains; with other
@@ -252,6 +258,7 @@ def _launches(rates: Iterable[MeasuredCeiling]) -> Iterator[MeasuredCeiling]:
 
 
 def _links(samples: Samples) -> Iterator[MeasuredCeiling]:
+    """Yield the faster direction of pinned and of pageable copies."""
     ways = (("sustained_bandwidth", "pinned"), ("pageable_bandwidth", "pageable"))
     for name, kind in ways:
         links = [
@@ -291,6 +298,7 @@ def _bandwidths(
 
 def _within(samples: list[Sample], inner: float, outer: float) -> list[Sample]:
     """Return samples of sizes that neither the previous nor the next level serves in part."""
+    # memory, the last level, is measured further from the cache before it
     low = 1.5 * inner if outer < math.inf else 2 * inner
     for share in (0.75, 1.0):
         selected = [s for s in samples if low <= s.case.size <= share * outer]
@@ -305,14 +313,14 @@ def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Mea
     Private caches have few sizes, some of them slow to stream: there the best counts. A round
     that ended early, with less than half of the sizes, does not count.
     """
-    upper = max if is_private else _upper
+    summary = max if is_private else _upper
     by_round: dict[int, list[float]] = {}
     for sample in _undisturbed(chosen):
         by_round.setdefault(sample.round, []).append(sample.best)
-    most = max(map(len, by_round.values()))
-    rounds = tuple(upper(v) for v in by_round.values() if 2 * len(v) >= most)
-    at = sorted(chosen, key=lambda s: -s.best)[: max(len(chosen) // 3, 1)]
-    rates = [s.rate(t) for s in at for t in s.series.seconds]
+    most_sizes = max(map(len, by_round.values()))
+    rounds = tuple(summary(v) for v in by_round.values() if 2 * len(v) >= most_sizes)
+    best_samples = sorted(chosen, key=lambda s: -s.best)[: max(len(chosen) // 3, 1)]
+    rates = [s.rate(t) for s in best_samples for t in s.series.seconds]
     cases = tuple(dict.fromkeys(s.case for s in chosen if s.case.size <= 1 << 30))
     extreme = max(s.extreme for s in chosen)
     others = _others(chosen, max)
@@ -322,6 +330,7 @@ def _plateau(key: str, chosen: list[Sample], kind: str, is_private: bool) -> Mea
 
 
 def _upper(values: list[float]) -> float:
+    """Return the median of the best third."""
     best = sorted(values, reverse=True)[: max(len(values) // 3, 1)]
     return best[len(best) // 2]
 

@@ -25,7 +25,7 @@ GIB = 1 << 30
 
 
 class ProbeQuantity(Enum):
-    """ProbeQuantity that a probe measures."""
+    """Quantity that a probe measures: a rate of work or bytes, a time, or a clock."""
 
     MATRIX = "matrix"
     VECTOR = "vector"
@@ -52,6 +52,7 @@ class Scope(Enum):
 
 
 BOTH = (Scope.ALL, Scope.ONE)
+"""Scopes of probes that are measured on the whole device and on one core."""
 
 
 @record
@@ -100,10 +101,12 @@ class Case:
 
 
 def _no_size(device: Device, quick: bool) -> tuple[int, ...]:
+    """Return one case, for probes without sizes."""
     return (0,)
 
 
 def _of_processors(device: Device, quick: bool) -> tuple[int, ...]:
+    """Return one case on processors, none on other devices."""
     return (0,) if device.kind == "cpu" else ()
 
 
@@ -111,6 +114,7 @@ def _products(device: Device, quick: bool) -> tuple[int, ...]:
     """Return extents of square products, the largest limited in time."""
     if device.kind == "cuda":
         return (1024, 4096, 8192) if quick else (256, 512, 1024, 2048, 4096, 8192, 16384)
+    # one product of the largest takes 17 GFLOP, or 137 with many cores
     largest = 2048 if device.cores <= 8 else 4096
     if quick:  # smaller ones fit between the interruptions of a busy machine
         return (largest // 8, largest // 4, largest // 2)
@@ -126,6 +130,7 @@ def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
     whole, least = (2, 160 * MIB) if quick and device.kind == "cpu" else (8, 256 * MIB)
     last = max(whole * device.cache_bytes, least)
     last = min(last, device.free_bytes // 2)
+    # whole kibibytes for each core and each of at most three buffers
     grain = 3 * KIB * device.cores
     sizes = set[int]()
     while size <= last:
@@ -142,10 +147,12 @@ def stream_sizes(device: Device, ratio: float, quick: bool) -> tuple[int, ...]:
 
 
 def _reads(device: Device, quick: bool) -> tuple[int, ...]:
+    """Return working sets close enough that the sweep of reads shows the ends of caches."""
     return stream_sizes(device, 2**0.5, quick)
 
 
 def _streams(device: Device, quick: bool) -> tuple[int, ...]:
+    """Return working sets of the other streams, a few in each level."""
     return stream_sizes(device, 4.0 if quick else 2.0, quick)
 
 
@@ -156,6 +163,7 @@ def _nears(device: Device, quick: bool) -> tuple[int, ...]:
 
 
 def _chases(device: Device, quick: bool) -> tuple[int, ...]:
+    """Return bytes of cycles of pointers, from 8 KiB to beyond the last cache."""
     whole = 2 if quick and device.kind == "cpu" else 8
     last = min(max(whole * device.cache_bytes, 128 * MIB), 512 * MIB, device.free_bytes // 4)
     if quick:  # from the largest, so that memory is measured
@@ -168,10 +176,12 @@ def _chases(device: Device, quick: bool) -> tuple[int, ...]:
 
 
 def _transfers(device: Device, quick: bool) -> tuple[int, ...]:
+    """Return bytes of copies between host and device."""
     return (64 * MIB,) if quick else (4 * KIB, 256 * KIB, 4 * MIB, 64 * MIB, 256 * MIB)
 
 
 def _matrix(dtype: str) -> Probe:
+    """Return the probe of square products; on one core of the types that BLAS multiplies."""
     scopes = (Scope.ALL, Scope.ONE) if dtype in ("f32", "f64") else (Scope.ALL,)
     key = f"compute.matrix.{dtype}.{{}}_flop_per_s"
     pair = reference.product(dtype)
@@ -181,6 +191,7 @@ def _matrix(dtype: str) -> Probe:
 
 
 def _arithmetic(kind: str, dtype: str) -> Probe:
+    """Return the probe of multiply-adds (``fma``) or dot products (``dot``) in registers."""
     pair = reference.dot(dtype) if kind == "dot" else reference.multiply_add(dtype)
     quantity = ProbeQuantity.DOT if kind == "dot" else ProbeQuantity.VECTOR
     # two products of bf16 are the matrix unit's
@@ -192,6 +203,7 @@ def _arithmetic(kind: str, dtype: str) -> Probe:
 
 
 def _special(function: str) -> Probe:
+    """Return the probe of a function; three have a key, the rest show in the samples only."""
     name = {"exp": "", "exp2": "", "erf": "_erf"}.get(function)
     key = "" if name is None else f"compute.special.f32.{{}}{name}_op_per_s"
     pair = reference.unary(function)
@@ -203,6 +215,7 @@ def _special(function: str) -> Probe:
 
 
 def _network(name: str, key: str, note: str, work: float = 2.0) -> Probe:
+    """Return the probe of a kernel of networks on processors; ``work`` of 1 counts bytes."""
     unit = "flop/s" if work > 1 else "bytes/s"
     return Probe(
         name, ProbeQuantity.NETWORK, unit, _of_processors, work, scopes=BOTH, key=key, note=note
@@ -210,6 +223,7 @@ def _network(name: str, key: str, note: str, work: float = 2.0) -> Probe:
 
 
 def _stream(kind: str) -> Probe:
+    """Return the probe of a bandwidth; ``near`` reads within the L1 of an accelerator."""
     inputs, expected = reference.stream("read" if kind == "near" else kind)
     scopes = (Scope.ALL, Scope.ONE) if kind == "read" else (Scope.ALL,)
     sizes = {"read": _reads, "near": _nears}.get(kind, _streams)
@@ -225,6 +239,7 @@ def _stream(kind: str) -> Probe:
 
 
 def _latency() -> Probe:
+    """Return the probe of the time of one dependent load, by a chase of pointers."""
     inputs, expected = reference.chase()
     return Probe(
         "chase",
@@ -238,10 +253,12 @@ def _latency() -> Probe:
 
 
 def _launch(way: str) -> Probe:
+    """Return the probe of one launch in a way of ``LAUNCHES``."""
     return Probe(f"launch.{way}", ProbeQuantity.LAUNCH, "s", _no_size, scopes=(Scope.ALL,))
 
 
 def _link(way: str) -> Probe:
+    """Return the probe of copies in one direction, from one kind of host memory."""
     return Probe(f"link.{way}", ProbeQuantity.LINK, "bytes/s", _transfers, scopes=(Scope.ALL,))
 
 

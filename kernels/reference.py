@@ -23,6 +23,7 @@ EXTENT = 96
 SLOTS = 1024
 """Slots of the verified chase: a cycle that a wrong pointer leaves."""
 _TOLERANCES = data_next_to(__file__)
+"""Largest accepted deviation by element type."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class ReferenceResult:
         return self.error(answer) <= self.tolerance
 
 
+# operands of a verification for a seed, and the result expected for them
 Pair = tuple[Callable[[int], "Inputs"], Callable[["Inputs"], "ReferenceResult"]]
 
 

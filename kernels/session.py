@@ -27,7 +27,7 @@ LONG_S = 1.0
 OTHERS = 0.1
 """Share of the processors that other programs may use while long runs are measured."""
 UNDIVIDED_S = 3e-3
-"""Maximum duration of runs that fit between two scheduler ticks."""
+"""Maximum duration of runs that fit between two scheduler ticks, so that others cannot disturb."""
 MAX_LINE_BYTES = 1 << 16
 """Maximum bytes of a line of the file of samples."""
 MAX_LINES = 200_000
@@ -140,6 +140,7 @@ class Session:
         self._open(resume)
 
     def _plan(self, quick: bool) -> tuple[Case, ...]:
+        """Return the cases that the backend can measure; reasons of others go to ``refused``."""
         remaining = list[Case]()
         for case in cases(self.backend.device, quick):
             reason = self.backend.refuses(case)
@@ -150,6 +151,7 @@ class Session:
         return tuple(remaining)
 
     def _open(self, resume: bool) -> None:
+        """Begin the file of samples, or read those of the run that is resumed."""
         if self.path is None:
             return
         if resume and self.path.is_file():
@@ -164,7 +166,7 @@ class Session:
 
     def _read(self, path: Path) -> None:
         """Read earlier samples; an incomplete last line is measured again."""
-        known = {str(c): c for c in self.cases}
+        cases_by_name = {str(c): c for c in self.cases}
         with path.open("rb") as stream:
             head = _object(stream.readline(MAX_LINE_BYTES))
             if {k: head.get(k) for k in self.header} != self.header:
@@ -177,7 +179,7 @@ class Session:
                 line = stream.readline(MAX_LINE_BYTES)
                 if not line:
                     break
-                sample = _sample(_object(line), known)
+                sample = _sample(_object(line), cases_by_name)
                 if sample is not None:
                     self.samples[sample.case, sample.round] = sample
         # New samples must begin on a new line.
@@ -194,6 +196,7 @@ class Session:
             probe = PROBES[name]
             if probe.inputs is None or probe.expected is None:
                 continue
+            # any seed, the same in every run
             given = probe.inputs(20_250_101)
             expected = probe.expected(given)
             answer = self.backend.answer(probe, given)
@@ -223,6 +226,7 @@ class Session:
             self._measure(case, index)
 
     def _say(self, what: str, done: int, total: int) -> None:
+        """Report progress, if anyone listens."""
         if self.tell is not None:
             elapsed_s, limit_s = self.deadline.elapsed_s, self.deadline.limit_s
             self.tell(Progress(what, done, total, elapsed_s, limit_s))
@@ -246,6 +250,7 @@ class Session:
         return min(times, default=0.0) > LONG_S
 
     def _measure(self, case: Case, index: int) -> None:
+        """Measure a case in one round and append its samples to the file."""
         state = self.backend.state()
         try:
             run = self.backend.prepare(case)
@@ -300,6 +305,7 @@ class Session:
 
 
 def _object(line: bytes) -> dict[str, object]:
+    """Return the JSON object of a line; empty for anything else."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -321,6 +327,6 @@ def _sample(line: dict[str, object], known: Mapping[str, Case]) -> Sample | None
     if len(numbers) != len(seconds) or not 0 <= index < 100 or not count > 0:
         return None
     state = line.get("state")
-    known_state = cast("dict[str, object]", state) if isinstance(state, dict) else {}
-    readings = {k: float(v) for k, v in known_state.items() if isinstance(v, int | float)}
+    stored_state = cast("dict[str, object]", state) if isinstance(state, dict) else {}
+    readings = {k: float(v) for k, v in stored_state.items() if isinstance(v, int | float)}
     return Sample(case, index, float(count), Series(repeats, numbers), readings)

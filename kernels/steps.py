@@ -66,8 +66,11 @@ def falling(values: Sequence[float]) -> list[float]:
     for value in values:
         mean, count = value, 1
         while blocks and blocks[-1][0] < mean:
-            other, many = blocks.pop()
-            mean, count = (mean * count + other * many) / (count + many), count + many
+            mean_before, count_before = blocks.pop()
+            mean, count = (
+                (mean * count + mean_before * count_before) / (count + count_before),
+                count + count_before,
+            )
         blocks.append((mean, count))
     return [mean for mean, count in blocks for _ in range(count)]
 
@@ -76,6 +79,7 @@ def _partition(values: list[float]) -> list[tuple[int, int]]:
     """Return pieces ``[first, last)`` of least squared deviation plus a penalty per piece."""
     n = len(values)
     price = 2 * math.log(n) * NOISE**2 * 3
+    # prefix sums give the squared deviation of any piece at once
     total, square = [0.0], [0.0]
     for v in values:
         total.append(total[-1] + v)
@@ -107,6 +111,7 @@ def _with_full_ends(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _mean(values: list[float], piece: tuple[int, int]) -> float:
+    """Return the mean over a piece ``[first, last)``."""
     return sum(values[piece[0] : piece[1]]) / (piece[1] - piece[0])
 
 
@@ -122,6 +127,7 @@ def _join(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int,
 
 
 def _gap(values: list[float], a: tuple[int, int], b: tuple[int, int]) -> float:
+    """Return the difference between the means of two pieces."""
     return abs(_mean(values, a) - _mean(values, b))
 
 
@@ -138,6 +144,7 @@ def _without_slopes(pieces: list[tuple[int, int]], values: list[float]) -> list[
 
 
 def _join_closest(pieces: list[tuple[int, int]], values: list[float]) -> list[tuple[int, int]]:
+    """Return pieces with the two closest neighbors joined, whatever their difference."""
     gaps = [_gap(values, a, b) for a, b in pairwise(pieces)]
     i = gaps.index(min(gaps))
     return [*pieces[:i], (pieces[i][0], pieces[i + 1][1]), *pieces[i + 2 :]]

@@ -8,6 +8,7 @@ from perfc.ir import record
 from perfc.machine import Spread
 
 _ORDER = ("device", "compute.matrix", "compute.vector", "compute.special", "memory", "link")
+"""Beginnings of tables in the order of the file."""
 
 
 @record
@@ -47,6 +48,7 @@ class Number:
 
 
 def _six_digits(value: float) -> float:
+    """Return a number rounded to six digits."""
     return float(f"{value:.6g}")
 
 
@@ -91,6 +93,7 @@ def render(
 
 
 def _place(table: str) -> tuple[int, int, str]:
+    """Return the sort key of a table: its group, its memory level, its name."""
     first = next((i for i, p in enumerate(_ORDER) if table.startswith(p)), len(_ORDER))
     inside = ("memory.l1", "memory.l2_private", "memory.l2", "memory.device")
     return first, inside.index(table) if table in inside else 0, table

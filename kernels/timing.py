@@ -127,6 +127,7 @@ class Clocks:
         now = self.read()
         first, second = (a - b for a, b in zip(now, self.begin, strict=True))
         self.begin = now
+        # 2 ms for an interruption between both readings, 1 % for clocks that are adjusted
         if first < 0 or second < 0 or abs(first - second) > 2e-3 + 0.01 * max(first, second):
             raise MeasurementError(
                 f"the clock jumps: {first:.6f} s by one clock, {second:.6f} s by the other",
@@ -164,7 +165,7 @@ def measure(
         shortest = min(series.seconds) * series.repeats
         if shortest >= _needed(settings) / 2 or deadline.is_over:
             break
-        # The first measurement was interrupted.
+        # the first measurement was interrupted, and looked longer than it is
         repeats = series.repeats + 1
         series = _measured(run, settings, deadline, *_enough(run, settings, deadline, repeats))
     clocks.check()
@@ -174,6 +175,7 @@ def measure(
 def _measured(
     run: PreparedCase, settings: TimingSettings, deadline: Deadline, repeats: int, last: float
 ) -> Series:
+    """Return the samples after a warm-up; ``last`` is the time of a repeat just before."""
     recent = [last]
     spent = last * repeats
     while spent < settings.warm_up_s and not deadline.is_over:
@@ -220,6 +222,7 @@ def _enough(
 
 
 def _timed(run: PreparedCase, repeats: int) -> float:
+    """Return the seconds of one repeat in a sample."""
     elapsed = run.sample(repeats)
     if elapsed <= 0:
         raise MeasurementError("the clock stands still or goes backwards")
@@ -227,4 +230,5 @@ def _timed(run: PreparedCase, repeats: int) -> float:
 
 
 def _resolution() -> float:
+    """Return the tick of the clock in seconds."""
     return time.get_clock_info("perf_counter").resolution

@@ -58,7 +58,9 @@ of a module that is cached."""
 MOST_RESULTS = 96
 """Maximum cached results of a module; the oldest is dropped first."""
 Shared: TypeAlias = dict[tuple[Module, Hashable], Any]
+"""Results by module and by what computed them: a pass, or the key of `Analyses.once`."""
 ABSENT = object()
+"""Stands for no cached result, as None may be one."""
 LAST_READ: OrderedDict[Module, Shared] = OrderedDict()
 """Results of the modules read last, and of those derived from them."""
 
@@ -106,6 +108,7 @@ class Analyses:
         return cast(R, known)
 
     def _share(self, subject: Module, key: Hashable, result: object) -> None:
+        """Cache a result for later analyses of the module, the oldest dropped."""
         if self.shared is not None:
             if len(self.shared) >= MOST_RESULTS:
                 del self.shared[next(iter(self.shared))]
@@ -129,6 +132,7 @@ class Analyses:
             result = cast(R, known)
         else:
             result = self._guarded(analysis, lambda: analysis.run(module, self))
+            # files may change between analyses of a module, so such a result is not shared
             if analysis.reads_files or self.shared is None:
                 memo[analysis] = result
             else:
@@ -173,6 +177,7 @@ class Analyses:
         return module
 
     def _guarded(self, pass_: Pass, run: Callable[[], R]) -> R:
+        """Return the result of a pass; an unforeseen error names it and the passes before it."""
         self._running.append(pass_)
         try:
             return run()
@@ -186,6 +191,7 @@ class Analyses:
             self._running.pop()
 
     def _notify(self, pass_: Pass, module: Module, result: object, t: float, cached: bool) -> None:
+        """Pass a step on to the instruments; ``t`` is its time in seconds."""
         if not cached:
             self._done.append(pass_name(pass_))
         if self.instruments:

@@ -24,7 +24,9 @@ from .manager import Analyses
 MAX_CHARS = 10_000
 """Maximum characters of a pipeline: a name and options per pass make a few hundred."""
 ENTRY_POINTS = "perfc.passes"
+"""Group of entry points under which installed plug-ins name their passes."""
 
+# a number must not run into a word, as a dtype or a path may begin with a digit
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w./:-]))"
     r"|(?P<word>[\w./:-]+)"
@@ -33,6 +35,7 @@ _TOKEN = re.compile(
     r"|(?P<end>\Z))"
 )
 _WORD = re.compile(r"[A-Za-z_][\w./:-]*")
+"""Strings that are written without quotes."""
 _VALUES: dict[str, object] = {
     "true": True,
     "false": False,
@@ -71,6 +74,7 @@ def spell(pass_: Pass) -> str:
 
 
 def _spell_value(value: object) -> str:
+    """Return an option's value so that `_Reader.value` reads an equal one."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -93,32 +97,39 @@ def _spell_value(value: object) -> str:
 
 @dataclass
 class _Reader:
+    """Recursive descent over a pipeline's text; ``position`` is that of the next token."""
+
     text: str
     position: int = 0
 
     def peek(self) -> tuple[str, str]:
+        """Return kind and text of the next token, which stays next."""
         match = _TOKEN.match(self.text, self.position)
         if match is None:
             raise self.error(f"stray {self.text[self.position :].lstrip()[:1]!r}")
         return match.lastgroup or "", match[match.lastgroup or 0]
 
     def next(self) -> tuple[str, str]:
+        """Return the next token and move past it."""
         token = self.peek()
         match = _TOKEN.match(self.text, self.position)
         self.position = match.end() if match else len(self.text)
         return token
 
     def eat(self, punct: str) -> bool:
+        """Move past a punctuation mark and return True, or return False if it is not next."""
         if self.peek() == ("punct", punct):
             self.next()
             return True
         return False
 
     def error(self, message: str, hint: str = "", *, at: int | None = None) -> ParseError:
+        """Return an error at a character, by default the current one."""
         column = (self.position if at is None else at) + 1
         return ParseError(message, where=f"pipeline:1:{column}", hint=hint)
 
     def expect(self, kind: str, wanted: str) -> str:
+        """Return the next token's text if it has this kind; ``wanted`` names it in the error."""
         token, text = self.peek()
         if token != kind:
             raise self.expected(wanted)
@@ -131,6 +142,7 @@ class _Reader:
         return self.error(f"expected {wanted}, found {text!r}" if text else f"expected {wanted}")
 
     def passes(self) -> Iterator[Pass]:
+        """Yield the passes up to the end: ``name{options},name…``."""
         while True:
             start = self.position
             name = self.expect("word", "a pass")
@@ -142,6 +154,7 @@ class _Reader:
                 raise self.expected("','")
 
     def options(self) -> Iterator[tuple[str, object]]:
+        """Yield names and values up to the closing brace; a name alone is True."""
         while not self.eat("}"):
             key = self.expect("word", "an option or '}'")
             yield key.replace("-", "_"), self.value(0) if self.eat("=") else True
@@ -149,6 +162,7 @@ class _Reader:
                 raise self.expected("',' or '}'")
 
     def value(self, depth: int) -> object:
+        """Return a number, string, word or list; ``depth`` counts the lists around it."""
         kind, text = self.peek()
         # no option has lists as deep; each level calls this function
         if kind in ("punct", "end") and (text != "[" or depth > 8):
@@ -182,10 +196,10 @@ def facts_of(
     Raises:
         ParseError: a pass is unknown or has no facts of nodes.
     """
-    given = {pass_name(p): p for p in pipeline.passes}
+    by_name = {pass_name(p): p for p in pipeline.passes}
     facts: dict[str, Facts] = {}
     for name in names:
-        requested = given.get(name) or make(name, {}, _plain_error)
+        requested = by_name.get(name) or make(name, {}, _plain_error)
         result = am.get(requested, module) if isinstance(requested, Analysis) else None
         if not isinstance(result, HasFacts):
             raise ParseError(f"{name} has no facts of nodes")
@@ -215,10 +229,12 @@ def make(name: str, options: dict[str, object], fail: Callable[[str, str], Parse
 
 
 def _plain_error(message: str, hint: str) -> ParseError:
+    """Return an error without a column, for a pass that no pipeline names."""
     return ParseError(message, hint=hint)
 
 
 def _class_name(name: str) -> str:
+    """Return the class of a pass: ``what-if`` is WhatIf."""
     return "".join(part.capitalize() for part in name.split("-"))
 
 
@@ -241,9 +257,9 @@ def _files() -> dict[str, tuple[str, Path]]:
 
 def find(name: str) -> type[Pass] | None:
     """Return the class of the pass ``name``: from its file, or from an installed plug-in."""
-    known = _files().get(name)
-    if known is not None:
-        module = import_module(known[0], __package__)
+    file = _files().get(name)
+    if file is not None:
+        module = import_module(file[0], __package__)
         cls = getattr(module, _class_name(name), None)
     else:
         from importlib.metadata import entry_points
@@ -254,7 +270,7 @@ def find(name: str) -> type[Pass] | None:
 
 @record
 class PassInfo:
-    """An entry of ``perfc dev passes``."""
+    """An entry of ``perfc dev passes``: ``kind`` is transform, analysis or plug-in."""
 
     name: str
     kind: str
@@ -284,6 +300,7 @@ def describe(name: str, path: Path) -> PassInfo | None:
         kind = next((k.lower() for k in ("Transform", "Analysis") if k in kinds), None)
         if kind is None:
             return None
+        # dashes in the option's name alone: its type and default may have underscores
         options = tuple(
             ast.unparse(s).replace("_", "-", ast.unparse(s.target).count("_"))
             for s in node.body

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Rule = Callable[[Adjoint], "Gradients | None"]
 
 
+# the package of the operators, whose modules have the names of those here
 _OPERATORS = __name__.replace("gradients", "ops.")
 
 

@@ -33,6 +33,7 @@ BINARY: Mapping[type[ast.operator], tuple[str, int, int]] = {
     ast.Div: ("div", 0, 1),
     ast.Pow: ("pow", 0, 1),
 }
+"""Mnemonic of a binary operator, and its operations on the vector and special-function units."""
 COMPARED: Mapping[type[ast.cmpop], str] = {
     ast.Gt: "greater",
     ast.GtE: "greater_or_equal",
@@ -40,6 +41,7 @@ COMPARED: Mapping[type[ast.cmpop], str] = {
     ast.LtE: "less_or_equal",
     ast.Eq: "equal",
 }
+"""Mnemonic of a comparison."""
 
 
 @cache
@@ -71,11 +73,13 @@ def operations(text: str) -> tuple[int, int]:
 
 
 def _cost(tree: ast.expr) -> tuple[int, int]:
+    """Return operations on both units; an error for anything outside the grammar."""
     parts: list[ast.expr] = []
     match tree:
         case ast.BinOp(left, op, right) if type(op) in BINARY:
             (_, alu, sfu), parts = BINARY[type(op)], [left, right]
         case ast.UnaryOp(ast.USub(), operand):
+            # a negative constant is one number, not an operation
             alu, sfu, parts = int(not isinstance(operand, ast.Constant)), 0, [operand]
         case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
             alu, sfu, parts = 1, 0, [left, right]
@@ -117,6 +121,8 @@ def written(text: str, tape: Tape, dy: Value, values: Mapping[str, Value]) -> Va
 
 
 class _Writer:
+    """Writes a derivative on a tape, its variables given as values."""
+
     def __init__(self, tape: Tape, values: Mapping[str, Value], dtype: DType) -> None:
         self.tape, self.values, self.dtype = tape, values, dtype
 

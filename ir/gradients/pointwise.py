@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .adjoint import Adjoint, Gradients
 
 ORDER = ("x", "b", "c", "y")
+"""Variables in the order of the operands of `ElementwiseGrad`."""
 
 
 def pointwise(at: Adjoint, texts: Sequence[str]) -> Gradients:

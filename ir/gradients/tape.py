@@ -43,6 +43,7 @@ def shape_of(v: Value) -> Shape:
 
 def title_of(op: Op) -> str:
     """Return the name of an operator in reports: its ONNX name, or that of its base class."""
+    # an operator of a gradient names the one that it differentiates
     of = getattr(op, "of", "")
     if of in REGISTRY:
         return f"{title_of(REGISTRY[of]())}Grad"
@@ -202,6 +203,7 @@ class Tape:
 
     def reversed(self, v: Value, axis: int) -> Value:
         """Reverse the elements along an axis."""
+        # from the last element to before the first, wherever that is
         ends = (self.ints((-1,)), self.ints((-(1 << 31),)), self.ints((axis,)), self.ints((-1,)))
         return self.apply(Slice(), v, *ends)
 

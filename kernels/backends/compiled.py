@@ -24,6 +24,7 @@ from . import host
 from .backend import MeasurementError
 
 COMPILERS = ("cc", "gcc", "clang")
+"""Names of C compilers, tried in order."""
 FLAGS = (
     "-O3",
     "-std=gnu11",
@@ -33,6 +34,7 @@ FLAGS = (
     "-fno-math-errno",
     "-ffp-contract=fast",
 )
+"""Square roots inline, without errno, and multiplications with their additions as one operation."""
 TIMEOUT_S = 60
 """Time limit of a compiler in seconds."""
 LINE = 64
@@ -46,7 +48,7 @@ BLOCK = 1 << 20
 
 
 class NativeTask(ctypes.Structure):
-    """``NativeTask`` of ``native/task.h``."""
+    """``NativeTask`` of ``native/task.h``: buffers and repeats of one thread, and its answer."""
 
     _fields_ = (
         ("a", ctypes.c_void_p),
@@ -83,6 +85,7 @@ def find_compiler() -> str:
 
 
 def _flags(compiler: str) -> tuple[str, ...]:
+    """Return the flags for a compiler on this processor."""
     tuning = "-mcpu=native" if platform.machine() in ("aarch64", "arm64") else "-march=native"
     # Loops must stay loops: a call of memcpy would measure the C library.
     loops = ("-fno-tree-loop-distribute-patterns",) if "clang" not in _version(compiler) else ()
@@ -90,6 +93,7 @@ def _flags(compiler: str) -> tuple[str, ...]:
 
 
 def _version(compiler: str) -> str:
+    """Return the first line of what a compiler prints as its version."""
     try:
         done = subprocess.run(
             [compiler, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S
@@ -120,28 +124,30 @@ def load() -> tuple[ctypes.CDLL, str]:
 
 
 def _digest(library: Path) -> str:
+    """Return the digest of a library, which is the last part of its file name."""
     return hashlib.sha256(library.read_bytes()).hexdigest()[:32]
 
 
 def _build(compiler: str, flags: tuple[str, ...], texts: dict[str, str], name: str) -> Path:
-    place = cache_folder("kernels")
-    place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(dir=place, prefix=".build-") as folder:
+    """Compile the sources in a temporary folder and return the library in the cache."""
+    cache = cache_folder("kernels")
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=cache, prefix=".build-") as folder:
         for unit, text in texts.items():
             (Path(folder) / unit).write_text(text, encoding="utf-8")
         units = [n for n in texts if n.endswith(".c")]
         command = [compiler, *flags, "-o", "kernels.so", *units, "-lm"]
         try:
-            done = subprocess.run(
+            finished = subprocess.run(
                 command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S
             )
         except subprocess.TimeoutExpired:
             raise NoCompilerError(f"{compiler} took more than {TIMEOUT_S} s") from None
-        if done.returncode:
-            errors = [line for line in done.stderr.splitlines() if "error" in line]
+        if finished.returncode:
+            errors = [line for line in finished.stderr.splitlines() if "error" in line]
             raise NoCompilerError(f"{compiler} fails: {(errors or ['no message'])[0][:160]}")
-        made = Path(folder) / "kernels.so"
-        return made.replace(place / f"{name}-{_digest(made)}.so")
+        library = Path(folder) / "kernels.so"
+        return library.replace(cache / f"{name}-{_digest(library)}.so")
 
 
 class Arena:
@@ -153,6 +159,7 @@ class Arena:
 
     def reserve(self, lib: ctypes.CDLL, cpus: tuple[int, ...], part: int) -> None:
         """Reserve ``part`` bytes per thread; the thread that uses them touches them first."""
+        # room for the gaps between at most three buffers, then whole pages
         part = (part + 4 * PAD + 4095) // 4096 * 4096
         if self.part >= part and self.map is not None:
             return
@@ -190,6 +197,7 @@ def mapped(nbytes: int) -> mmap.mmap:
 
 
 def _address(memory: mmap.mmap) -> int:
+    """Return the address of mapped memory."""
     return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from ..reference import Array, Inputs
 
 _STREAMS = {"read": 1, "write": 1, "copy": 2, "triad": 3}
+"""Buffers that each bandwidth kernel goes through."""
 _L1_FLOATS = 2048
 """Elements of a buffer and of its result, 8 KiB each, which an L1 cache holds."""
 _LANE_BYTES = {"f64": 8, "f32": 4, "i32": 4, "f16": 2, "bf16": 2, "i8": 1}
+"""Bytes of one element in a vector register."""
 
 
 class KernelRun:
-    """A compiled kernel on one or all cores."""
+    """A compiled kernel on one or all cores; ``keep`` refers to its buffers while it runs."""
 
     def __init__(
         self,
@@ -134,6 +136,7 @@ class Cpu:
                 return self._streamed(probe, given)
 
     def _call(self, kernel: str, task: NativeTask) -> int:
+        """Run a kernel on one thread and return its answer."""
         assert self.lib is not None
         timed(self.lib, kernel, [task], self.cpus[:1])
         return int(task.answer)
@@ -158,20 +161,22 @@ class Cpu:
         results: list[Array] = []
         p, q = _aligned(given["p"]), _aligned(given["q"])
         width = self.vector_bytes if probe.dtype == "bf16" else self._dot_bytes()
-        made = _aligned(np.zeros(self.vector_bytes * self.chains // 4, kind))
+        sums = _aligned(np.zeros(self.vector_bytes * self.chains // 4, kind))
         for at in range(0, p.nbytes, width):
             self._call(
                 kernel,
-                NativeTask(made.ctypes.data, p.ctypes.data + at, q.ctypes.data + at, 0, rounds),
+                NativeTask(sums.ctypes.data, p.ctypes.data + at, q.ctypes.data + at, 0, rounds),
             )
-            results.append(made[: width // 4].copy())
+            results.append(sums[: width // 4].copy())
         return np.concatenate(results)
 
     def _dot_bytes(self) -> int:
+        """Return the bytes of one operand of the dot product of bytes."""
         assert self.lib is not None
         return int(self.lib.dot_i8_bytes())
 
     def _chased(self, given: Inputs) -> Array:
+        """Return the line at which a walk over pointers ends."""
         import numpy as np
 
         pointers = _pointers(given["next"])
@@ -180,6 +185,7 @@ class Cpu:
         return np.array([end // LINE], np.int64)
 
     def _streamed(self, probe: Probe, given: Inputs) -> Array:
+        """Return the result of one pass over the operands; of a read, the sum of its words."""
         import numpy as np
 
         operands = [_aligned(v) for v in given.values()]
@@ -210,12 +216,14 @@ class Cpu:
             case ProbeQuantity.LATENCY:
                 pointers = _pointers(reference.cycle(case.size // LINE, case.size))
                 task = NativeTask(0, pointers.ctypes.data, 0, 0, case.size // LINE)
+                # one walk before the measurement, where it is short, brings a cycle into its cache
                 if case.size <= 64 << 20:
                     self._call("pointer_chase", task)
                 return KernelRun(self.lib, "pointer_chase", [task], cpus, 1.0, pointers)
             case ProbeQuantity.NETWORK:
                 return self._network(case.probe, cpus)
             case ProbeQuantity.CLOCK:
+                # 64 dependent additions a repeat, each one clock
                 return KernelRun(self.lib, "one_clock_each", [NativeTask()], cpus, 64.0)
             case ProbeQuantity.LAUNCH if what == "graph":
                 return KernelRun(self.lib, "call", [NativeTask()], cpus[:1], 1.0)
@@ -225,6 +233,7 @@ class Cpu:
                 raise MeasurementError(f"no way to measure {case.probe}")
 
     def _registers(self, probe: Probe, cpus: tuple[int, ...]) -> PreparedCase:
+        """Return a kernel on values in registers, loaded once; its count is in lanes."""
         import numpy as np
 
         assert self.lib is not None
@@ -242,6 +251,7 @@ class Cpu:
         return KernelRun(self.lib, kernel, tasks, cpus, float(count), operands)
 
     def _over_l1(self, what: str, cpus: tuple[int, ...]) -> PreparedCase:
+        """Return a special function over buffers that stay in L1."""
         import numpy as np
 
         assert self.lib is not None
@@ -264,29 +274,33 @@ class Cpu:
         import numpy as np
 
         assert self.lib is not None
-        kernel, each = probe.replace(".", "_"), int(self.lib.network_bytes())
+        kernel, each_bytes = probe.replace(".", "_"), int(self.lib.network_bytes())
         ready, count = (getattr(self.lib, f"{kernel}_{part}") for part in ("ready", "count"))
         ready.restype = count.restype = ctypes.c_double
-        space = _aligned(np.zeros(each * len(cpus), np.uint8))
-        tasks = [NativeTask(space.ctypes.data + i * each, repeats=1) for i in range(len(cpus))]
+        space = _aligned(np.zeros(each_bytes * len(cpus), np.uint8))
+        tasks = [
+            NativeTask(space.ctypes.data + i * each_bytes, repeats=1) for i in range(len(cpus))
+        ]
         errors = [ready(ctypes.c_void_p(t.a), int(t is tasks[0])) for t in tasks]
         if any(errors):
             raise MeasurementError(f"{probe}: the kernel's answer is off by {max(errors):.2g}")
         return KernelRun(self.lib, kernel, tasks, cpus, count() * len(cpus), space)
 
     def _stream(self, what: str, case: Case, cpus: tuple[int, ...]) -> PreparedCase:
+        """Return a bandwidth kernel whose buffers have the size of the case together."""
         assert self.lib is not None
         streams = _STREAMS[what]
-        each = case.size // len(cpus) // streams // 512 * 512
+        # whole cache lines and vectors for each thread and buffer
+        buffer_bytes = case.size // len(cpus) // streams // 512 * 512
         arena = self.arenas[case.scope]
-        arena.reserve(self.lib, cpus, each * streams)
+        arena.reserve(self.lib, cpus, buffer_bytes * streams)
         tasks = list[NativeTask]()
         for i in range(len(cpus)):
             start = arena.address + i * arena.part
-            places = [start + k * (each + PAD) for k in range(streams)]
+            places = [start + k * (buffer_bytes + PAD) for k in range(streams)]
             b = places[1] if streams > 1 else start
-            tasks.append(NativeTask(start, b, places[-1], each, 1))
-        count = float(each * streams * len(cpus))
+            tasks.append(NativeTask(start, b, places[-1], buffer_bytes, 1))
+        count = float(buffer_bytes * streams * len(cpus))
         return KernelRun(self.lib, f"{what}_stream", tasks, cpus, count)
 
     def state(self) -> Mapping[str, float]:
@@ -296,6 +310,7 @@ class Cpu:
         task = NativeTask(0, 0, 0, 0, 1000)
         cpus = self.cpus[:1]
         best = min(timed(self.lib, "one_clock_each", [task], cpus) for _ in range(3))
+        # 1000 repeats of 64 clocks
         return {"clock_hz": 64_000 / best} if best > 0 else {}
 
     def others(self, seconds: float) -> float | None:

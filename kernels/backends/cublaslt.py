@@ -52,6 +52,7 @@ class ProductTypes:
 
 
 KINDS = {name: ProductTypes(*row) for name, row in data_next_to(__file__).items()}
+"""Types of products by the element type of their operands."""
 
 
 class _Heuristic(ctypes.Structure):
@@ -115,11 +116,13 @@ class Multiplier:
         self.alpha, self.beta = _factor(kind.scale, 1), _factor(kind.scale, 0)
 
     def _call(self, name: str, *arguments: object) -> None:
+        """Call a function of the library; any status but 0 is an error."""
         status = getattr(self.library, name)(*arguments)
         if status:
             raise MeasurementError(f"{name} returns status {status}")
 
     def _describe(self, one: int) -> None:
+        """Describe the product: ``a`` transposed, scales where the type needs them."""
         self._call(
             "cublasLtMatmulDescCreate", byref(self.operation), self.kind.compute, self.kind.scale
         )
@@ -199,6 +202,7 @@ class Multiplier:
 
 
 def _factor(scale: int, value: int) -> ctypes.c_double | ctypes.c_int32 | ctypes.c_float:
+    """Return alpha or beta in the type of the factors: CUDA_R_64F is 1, CUDA_R_32I is 10."""
     match scale:
         case 1:
             return ctypes.c_double(value)

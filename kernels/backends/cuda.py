@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from ..reference import Array, Inputs
 
 _SPECIAL = ("exp2", "rsqrt", "reciprocal")
+"""Functions that the special-function unit has an instruction for."""
 _CHAIN_DTYPES = {"f64": "f8", "f32": "f4", "f16": "u4", "bf16": "u4", "i32": "i4", "i8": "i4"}
+"""NumPy types of the buffers of chains; values below 32 bits are packed into words."""
 
 
 class Cuda:
@@ -43,6 +45,7 @@ class Cuda:
         self.products: dict[str, str] = {}
 
     def _describe(self, runtime: Any, index: int) -> Device:
+        """Return the device as CUDA's runtime and NVML describe it."""
         properties = runtime.getDeviceProperties(index)
         free, total = runtime.memGetInfo()
         name = (
@@ -61,6 +64,7 @@ class Cuda:
             arch=f"sm_{self.capability}",
             cores=cores,
             memory_bytes=int(total),
+            # margins: modules, graphs and the workspace of products take memory later
             free_bytes=int(free * 0.9),
             most_bytes=int(free * 0.85),
             caches={  # shared memory is cut out of L1
@@ -133,6 +137,7 @@ class Cuda:
         return self.products[dtype]
 
     def _multiplier(self, dtype: str, extent: int) -> Multiplier:
+        """Return a square product by cuBLASLt."""
         assert self.blas is not None
         return Multiplier(self.blas, KINDS[dtype], extent, self.workspace.ptr, self.one.data.ptr)
 
@@ -164,6 +169,7 @@ class Cuda:
             raise MemoryError from None
 
     def _prepare(self, case: Case) -> PreparedCase:
+        """Return a case with its buffers on the current stream."""
         probe = PROBES[case.probe]
         what = case.probe.partition(".")[2]
         match probe.quantity:

@@ -51,8 +51,8 @@ def product(cuda: Cuda, multiplier: Multiplier, dtype: str, given: Inputs) -> Ar
     cuda.stream.synchronize()
     multiplier.close()
     output: Array = cuda.cupy.asnumpy(d)
-    wide = "bf16" if result == "u2" else dtype
-    return values_of(output, wide).reshape(n, n).T
+    result_dtype = "bf16" if result == "u2" else dtype
+    return values_of(output, result_dtype).reshape(n, n).T
 
 
 def chain(cuda: Cuda, probe: Probe, given: Inputs) -> Array:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .cuda import Cuda
 
 KERNELS = data_next_to(__file__)
+"""Names of the kernels in each source file."""
 CHAINS, STEPS = 8, 16
 """Constants of ``native/arithmetic.cu``."""
 BLOCKS_PER_SM, THREADS = 4, 512
@@ -30,6 +31,7 @@ LINE = 128
 _COUNTS = {"f16": 2, "bf16": 2, "i8": 4}
 """Multiply–accumulates that a 32-bit lane does at once."""
 _STREAMS = {"read": 1, "near": 1, "write": 1, "copy": 2, "triad": 3}
+"""Buffers that each bandwidth kernel goes through; ``near`` reads what L1 holds."""
 _SPIN_CYCLES = 100_000
 """Cycles of one count, about 50 µs: a launch is short against them."""
 
@@ -54,6 +56,7 @@ class ProductRun:
         kind = KINDS[dtype]
         square = extent * extent
         each = square * (2 * kind.bytes + kind.result_bytes)
+        # enough sets that operands come from memory, at most 32 of small ones
         sets = max(1, min(32, 2 * cuda.device.cache_bytes // each + 1))
         self.a, self.b = ([_random(cuda, dtype, square) for _ in range(sets)] for _ in range(2))
         self.d = [cuda.cupy.zeros(square * kind.result_bytes, "u1") for _ in range(sets)]
@@ -134,6 +137,7 @@ class StreamRun:
         # both blocks of a multiprocessor run at once, with 64 registers a thread
         self.threads = min(512, max(64, self.words // 4 // 32 * 32))
         size = self.blocks * self.words * 4
+        # at most 64 MiB of random words, repeated over larger buffers
         random = cuda.cupy.random.randint
         block = random(0, 1 << 31, min(size, 1 << 24), dtype="u4")
         self.buffers = [cuda.cupy.resize(block, size) for _ in range(streams)]

@@ -144,25 +144,28 @@ class Fake:
         return FakeRun(once * self._pace(), count, self.rng, self)
 
     def _pace(self) -> float:
+        """Return the factor by which the next case is slower than the first."""
         self.slow *= self.drift
         return self.slow
 
     def _shares(self, size: float, capacities: list[float]) -> list[float]:
         """Return the share of accesses that each level serves, with random replacement."""
-        shares, left = list[float](), 1.0
+        shares, unserved = list[float](), 1.0
         for capacity in capacities:
             # beyond the capacity hits fall linearly to none, at 5/3 of it
             inside = 1.0 if size <= capacity else max(0.0, 1 - 1.5 * (size - capacity) / capacity)
-            shares.append(left * inside)
-            left -= shares[-1]
-        shares[-1] += left
+            shares.append(unserved * inside)
+            unserved -= shares[-1]
+        shares[-1] += unserved
         return shares
 
     def _byte_s(self, size: float) -> float:
+        """Return the seconds per byte of a working set; reads bypass L1."""
         shares = self._shares(size, [c.capacity for c in LEVELS[1:]])
         return sum(s / c.bandwidth for s, c in zip(shares, LEVELS[1:], strict=True))
 
     def _latency(self, size: float) -> float:
+        """Return the seconds of one step of a chase on one core, which has its share of L1."""
         capacities = [LEVELS[0].capacity / CORES, *(c.capacity for c in LEVELS[1:])]
         shares = self._shares(size, capacities)
         return sum(s * c.latency_s for s, c in zip(shares, LEVELS, strict=True))

@@ -41,11 +41,11 @@ class FrameworkRun:
         self.torch: Any = import_module("torch")
         self.device = device
         self.network, self.image = self._network()
-        self.sample(
-            3
-        )  # algorithms are selected and modules loaded at first use, which is not a launch
+        # algorithms are selected and modules loaded at first use, which is not a launch
+        self.sample(3)
 
     def _network(self) -> tuple[Any, Any]:
+        """Return the network and its input on the device."""
         torch, nn = self.torch, self.torch.nn
 
         class Block(nn.Module):  # type: ignore[misc, name-defined]
@@ -72,6 +72,7 @@ class FrameworkRun:
             return time.perf_counter() - start
 
     def _wait(self) -> None:
+        """Wait until the device has done all that was launched."""
         if self.device.startswith("cuda"):
             self.torch.cuda.synchronize(self.device)
 

@@ -14,6 +14,7 @@ from .backend import Device
 
 _SYSTEM = Path("/sys/devices/system/cpu")
 _GROUPS, _OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+"""Mount of the control groups, and the file that lists those of this process."""
 LOADED = 0.5
 """Share of the processors that others may use on average before a prediction says so."""
 _GROUP_FILES = {
@@ -24,6 +25,7 @@ _GROUP_FILES = {
 
 
 def _text(path: Path) -> str:
+    """Return the text of a file of the system; "" if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
@@ -49,6 +51,7 @@ def processors(threads: int = 0) -> tuple[int, ...]:
         if siblings not in seen:
             seen.add(siblings)
             one_each.append(cpu)
+    # a quota below one processor still runs one thread, more slowly
     count = threads or int(min(len(one_each), max(quota(), 1)))
     chosen = one_each if count <= len(one_each) else allowed
     return tuple(chosen[:count])
@@ -72,15 +75,20 @@ def quota(root: Path = _GROUPS, groups: Path = _OWN_GROUPS) -> float:
 
 def restrictions(cpus: tuple[int, ...]) -> str:
     """Return what leaves a process fewer threads than the machine has, "" if nothing does."""
-    every, granted = os.cpu_count() or 1, quota()
+    machine_cores, granted = os.cpu_count() or 1, quota()
     reasons = list[str]()
-    if hasattr(os, "sched_getaffinity") and (allowed := len(os.sched_getaffinity(0))) < every:
-        reasons.append(f"{allowed} of {every} processors may be used")
-    if granted < every:
+    if (
+        hasattr(os, "sched_getaffinity")
+        and (allowed := len(os.sched_getaffinity(0))) < machine_cores
+    ):
+        reasons.append(f"{allowed} of {machine_cores} processors may be used")
+    if granted < machine_cores:
         slow = f", a long run takes {1 / granted:.3g} × as long" if granted < 1 else ""
-        reasons.append(f"the control group grants {granted:.3g} of {every} processors{slow}")
-    if len(cpus) < min(every, granted) and not reasons:
-        reasons.append(f"two or more of {every} processors share a core")
+        reasons.append(
+            f"the control group grants {granted:.3g} of {machine_cores} processors{slow}"
+        )
+    if len(cpus) < min(machine_cores, granted) and not reasons:
+        reasons.append(f"two or more of {machine_cores} processors share a core")
     threads = "1 thread" if len(cpus) == 1 else f"{len(cpus)} threads"
     return f"{threads}: {', '.join(reasons)}" if reasons else ""
 
@@ -93,6 +101,7 @@ def load() -> str:
 
 
 def _size(text: str) -> int:
+    """Return the bytes of a size such as ``48K``; 0 if it is none."""
     match = re.fullmatch(r"(\d+)([KMG]?)", text)
     return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[match[2]] if match else 0
 
@@ -111,6 +120,7 @@ def caches(cpus: tuple[int, ...]) -> dict[str, int]:
 
 
 def _indices(cpu: int) -> Iterator[Path]:
+    """Yield the folders that describe the caches of a processor."""
     folder = _SYSTEM / f"cpu{cpu}" / "cache"
     yield from sorted(folder.glob("index*")) if folder.is_dir() else ()
 
@@ -141,6 +151,7 @@ def memory_limits(root: Path = _GROUPS, groups: Path = _OWN_GROUPS) -> Iterator[
     for folder, is_first in _around("memory", root, groups):
         limit, used, cache = (_text(folder / n) for n in _GROUP_FILES[is_first])
         if limit.isdecimal() and used.isdecimal():
+            # cached files that are not in use can be dropped, so they count as free
             idle = re.findall(r"^(?:total_)?inactive_file (\d+)$", cache, re.MULTILINE)
             in_use = max(int(used) - max(map(int, idle), default=0), 0)
             yield int(limit), max(int(limit) - in_use, 0)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MATRIX_TYPES = ("f32", "f64")
 """Element types that BLAS multiplies; NumPy multiplies the others in plain loops."""
 _SPECIAL = ("exp", "exp2", "sqrt", "reciprocal")
+"""Special functions that NumPy has under the name of the probe."""
 
 
 class NumpyProduct:
@@ -32,6 +33,7 @@ class NumpyProduct:
         rng = np.random.default_rng(size)
         kind = {"f32": np.float32, "f64": np.float64}[dtype]
         nbytes = 3 * size * size * np.dtype(kind).itemsize
+        # two sets at least alternate; together they exceed the cache, up to eight
         sets = max(2, min(8, 2 * cache_bytes // nbytes))
         shape = (sets, size, size)
         self.a = rng.random(shape, np.float32).astype(kind) - kind(0.5)
@@ -143,13 +145,13 @@ def prepare(case: Case, device: Device) -> NumpyProduct | Calls:
     block = rng.integers(0, 1 << 30, min(words, 1 << 18)).astype(np.uint32)
     if what == "triad":
         block = block.view(np.float32)
-    made, passes = list[Callable[[], object]](), 1.0
+    calls_by_thread, passes = list[Callable[[], object]](), 1.0
     for _ in range(threads):
         a, b, c = (np.resize(block, words) if i < streams else block for i in range(3))
         source = b if streams > 1 else a
         call, passes = _stream(what, a, source, c)
-        made.append(call)
-    return Calls(made, 4.0 * words * streams * threads * passes)
+        calls_by_thread.append(call)
+    return Calls(calls_by_thread, 4.0 * words * streams * threads * passes)
 
 
 def _stream(what: str, a: Array, b: Array, c: Array) -> tuple[Callable[[], object], float]:

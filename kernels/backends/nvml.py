@@ -26,6 +26,7 @@ class Nvml:
             self.library = None
 
     def _read(self, name: str, *arguments: object) -> float | None:
+        """Return one reading in NVML's unit; None if it is not available."""
         if self.library is None:
             return None
         try:
@@ -35,6 +36,7 @@ class Nvml:
 
     def state(self) -> Mapping[str, float]:
         """Return the readings that are available now."""
+        # NVML_CLOCK_SM is 1, NVML_CLOCK_MEM 2; readings are in MHz and mW
         readings = {
             "clock_hz": (self._read("nvmlDeviceGetClockInfo", 1), 1e6),
             "memory_clock_hz": (self._read("nvmlDeviceGetClockInfo", 2), 1e6),

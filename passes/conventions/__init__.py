@@ -32,6 +32,7 @@ from ..roofline.cost import CostTable, NodeCost
 
 FOLDER = Path(__file__).parent
 NOTHING = "0"
+"""Formula of an operator that a counter leaves out."""
 
 
 @record
@@ -91,8 +92,8 @@ def convention(name: str) -> Convention:
         PassError: no such convention.
     """
     if name not in conventions():
-        known = ", ".join(conventions())
-        raise PassError(f"no convention {name!r}", where="--count-as", hint=f"there are {known}")
+        names = ", ".join(conventions())
+        raise PassError(f"no convention {name!r}", where="--count-as", hint=f"there are {names}")
     data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     return Convention(name=name, **data)
 
@@ -106,7 +107,11 @@ def tally(table: CostTable, rules: Convention) -> Tally:
 
 
 class _Counter:
-    """Adds up nodes in the order in which they run."""
+    """Adds up nodes in the order in which they run.
+
+    ``stored`` has results that follow from stored tensors alone, ``products`` results of products,
+    ``softmax`` the operations of each softmax by its result, ``sigmoid_of`` operands of sigmoids.
+    """
 
     def __init__(self, rules: Convention) -> None:
         self.rules = rules
@@ -132,6 +137,7 @@ class _Counter:
         if mac != 0:
             self.products.update(v for v in node.outputs if v is not None)
         if is_attention:
+            # a softmax belongs to attention only if a product of activations reads its result
             self.attention.append(count)
             self.attention.extend(self.softmax.pop(v, 0) for v in operands)
         match node.op, node.outputs:
@@ -153,8 +159,10 @@ class _Counter:
             return formula_value(rules.formula(names, node.op), letters)
         if is_attention:
             return formula_value(rules.activation_product or rules.product, letters)
+        # an operator without a rule of its name counts as any product does
         formula = rules.formula(node.op.onnx.split(), node.op)
         count = formula_value(rules.product if formula == NOTHING else formula, letters)
+        # the third operand of Conv and Gemm is the bias
         if len(node.inputs) > 2 and node.inputs[2] is not None:
             match node.op.kind:
                 case Kind.CONV:
@@ -193,6 +201,7 @@ def _names(node: Node) -> Sequence[str]:
 
 
 def _elements(values: Inputs) -> Dim:
+    """Return the elements of the first value; 0 if it is missing or its shape unknown."""
     first = values[0] if values else None
     if first is None or not isinstance(first.type, TensorType):
         return 0

@@ -98,6 +98,7 @@ def _has_kernel(softmax: Node, near: Neighbourhood) -> bool:
 
 
 def _after(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Return the nodes from the softmax to the product with v, that product last."""
     members: Nodes = []
     out = node.results[0]
     # clean-up, a cast and a factor at most lie between softmax and product
@@ -159,6 +160,7 @@ def _prologue(scores: Node, near: Neighbourhood) -> Nodes:
     members: Nodes = []
     for v in near.computed(scores):
         reader, operand = scores, v
+        # a transposition with a factor before and after it
         for _ in range(3):
             maker = near.maker(operand)
             if maker is None or near.lone(operand) is not reader:
@@ -166,8 +168,8 @@ def _prologue(scores: Node, near: Neighbourhood) -> Nodes:
             if not (_scales(maker) or isinstance(maker.op, Transpose)):
                 break
             members.append(maker)
-            wide = [o for o in near.computed(maker) if not is_scalar(o)]
-            if len(wide) != 1:
+            tensors = [o for o in near.computed(maker) if not is_scalar(o)]
+            if len(tensors) != 1:
                 break
-            reader, operand = maker, wide[0]
+            reader, operand = maker, tensors[0]
     return members

@@ -18,7 +18,10 @@ from .kernel import Alternative, Kernel
 
 R = TypeVar("R")
 MOST_SIZES, MOST_KERNELS = 256, 20_000
-"""Results by sizes that a table retains, and most kernels of a table that retains some."""
+"""Results by sizes that a table retains, and most kernels of a table that retains some.
+
+Both bound the memory of one process that analyses a model at many sizes or on many machines.
+"""
 
 
 @frozen
@@ -33,6 +36,7 @@ class KernelTable:
     kernels: tuple[Kernel, ...]
     host: tuple[Node, ...]
     alternatives: tuple[Alternative, ...] = ()
+    # results of ``once`` by name and sizes, the oldest first
     memo: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, what: Hashable, env: Env, result: Callable[[], R]) -> R:
@@ -53,7 +57,7 @@ class KernelTable:
         return cast(R, self.memo[key])
 
     def numbers(self, env: Env) -> Numbers:
-        """Return what evaluates formulas at sizes and retains their values."""
+        """Return the evaluator of formulas at sizes, which retains their values."""
         return self.once("numbers", env, lambda: Numbers(env))
 
     @cached_property
@@ -69,6 +73,7 @@ class KernelTable:
 
         def served(i: int, kernel: Kernel) -> int:
             near = named.get(kernel.anchor.name, [i])
+            # a name may repeat, as in a loop: the nearest counts, of two the later
             return i if kernel.helper is None else min(near, key=lambda j: (abs(j - i), -j))
 
         return tuple([served(i, kernel) for i, kernel in enumerate(self.kernels)])

@@ -12,6 +12,11 @@ class Group:
 
     ``level`` is always above that of every group it reads; so if one group can be reached from
     another, directly or through other groups, it has the higher level of the two.
+
+    ``index`` counts groups in the order of the file, ``reads`` has the groups that compute the
+    operands, ``is_read`` is True once another group reads it, ``into`` is the group that it was
+    merged into. ``folded`` are nodes merged into stored tensors, ``assigned`` scatters that assign
+    to a slice in place. ``pattern`` is the name of the match, "" if none.
     """
 
     __slots__ = (

@@ -23,12 +23,12 @@ class Segment:
     """State of a segment (consecutive nodes without regions) while it is grouped."""
 
     near: Neighbourhood
-    units: dict[Node, FusionUnit]
-    groups: list[Group] = field(default_factory=list)
-    maker: dict[Value, Group] = field(default_factory=dict)
-    home: dict[Node, Group] = field(default_factory=dict)
-    views: list[tuple[Node, list[Group]]] = field(default_factory=list)
-    needs: dict[Value, tuple[Group, ...]] = field(default_factory=dict)
+    units: dict[Node, FusionUnit]  # matches of patterns
+    groups: list[Group] = field(default_factory=list)  # in the order of the file
+    maker: dict[Value, Group] = field(default_factory=dict)  # group that computes a value
+    home: dict[Node, Group] = field(default_factory=dict)  # group of a node
+    views: list[tuple[Node, list[Group]]] = field(default_factory=list)  # with what they need
+    needs: dict[Value, tuple[Group, ...]] = field(default_factory=dict)  # makers of view shapes
 
     def operands(self, node: Node) -> list[Group]:
         """Return groups that must run before ``node``, also those that compute view shapes."""
@@ -65,13 +65,13 @@ class Grouping:
 
     table: Runtime
     cost: CostTable
-    kernels: list[Kernel] = field(default_factory=list)
-    host: list[Node] = field(default_factory=list)
-    alternatives: list[Alternative] = field(default_factory=list)
-    shows: dict[Value, Value] = field(default_factory=dict)
+    kernels: list[Kernel] = field(default_factory=list)  # in execution order
+    host: list[Node] = field(default_factory=list)  # nodes that launch nothing
+    alternatives: list[Alternative] = field(default_factory=list)  # kernels of other branches
+    shows: dict[Value, Value] = field(default_factory=dict)  # whose bytes a view's result shows
     views: set[Node] = field(default_factory=set)
-    class_ids: dict[object, int] = field(default_factory=dict)
-    costs: Mapping[Node, NodeCost] = field(default_factory=dict)
+    class_ids: dict[object, int] = field(default_factory=dict)  # numbers of duplicate kernels
+    costs: Mapping[Node, NodeCost] = field(default_factory=dict)  # of other branches too
 
     def __post_init__(self) -> None:
         if not self.costs:
@@ -84,7 +84,7 @@ class Grouping:
             self.look_through(node)
         runs: list[tuple[list[Node], Node | None]] = [([], None)]
         for node in graph.nodes:
-            if node.regions:
+            if node.regions:  # it ends a segment: no kernel spans it
                 runs[-1] = (runs[-1][0], node)
                 runs.append(([], None))
             elif node in self.costs:
@@ -97,15 +97,15 @@ class Grouping:
 
     def regions(self, control: Node) -> None:
         """Append the kernels of a node's regions; one side of an undecided branch."""
-        taken = self.cost.undecided.get(control)
-        if taken is None or len(control.regions) == 1:
+        chosen = self.cost.undecided.get(control)
+        if chosen is None or len(control.regions) == 1:
             for region in control.regions:
                 self.graph(region)
             return
         first = len(self.kernels)
-        self.graph(control.regions[taken])
+        self.graph(control.regions[chosen])
         for i, region in enumerate(control.regions):
-            if i != taken:
+            if i != chosen:
                 other = Grouping(
                     self.table,
                     self.cost,
@@ -215,7 +215,7 @@ class Grouping:
         operands = segment.operands(node)
         results = node.results
         if results and results[0] in self.shows:
-            segment.views.append((node, operands))
+            segment.views.append((node, operands))  # joins a kernel last, in ``attach``
             data = segment.maker.get(self.shows[results[0]])
             others = tuple([g for g in operands if g is not data])
             if others:
@@ -261,10 +261,10 @@ class Grouping:
             return None
         unit = segment.units.get(node)
         if unit is not None:
-            begun = next((segment.home[m] for m in unit.members if m in segment.home), None)
-            if begun is not None:
-                if is_safe(begun, operands):
-                    return begun
+            started_group = next((segment.home[m] for m in unit.members if m in segment.home), None)
+            if started_group is not None:
+                if is_safe(started_group, operands):
+                    return started_group
                 # the pattern cannot be one kernel here: its remaining nodes are grouped one by one
                 self.split(unit, segment)
                 return None
@@ -273,7 +273,7 @@ class Grouping:
         kind = unit.kind if unit else node.op.kind
         tag = unit.tag if unit else node.op.mnemonic
         members = unit.members if unit else (node,)
-        for g in sorted(operands, key=lambda g: (-g.level, g.index)):
+        for g in sorted(operands, key=lambda g: (-g.level, g.index)):  # earlier ones close cycles
             if (
                 not g.is_host
                 and len(g.nodes) + len(members) <= self.table.max_nodes
@@ -295,7 +295,7 @@ class Grouping:
         elementwise loops merge: a product has one main loop.
         """
         kind, tag = node.op.kind, node.op.mnemonic
-        left = [group]
+        remaining = [group]
         for g in operands:
             if (
                 g is not group
@@ -308,8 +308,8 @@ class Grouping:
             ):
                 segment.merge(group, g)
             else:
-                left.append(g)
-        return left
+                remaining.append(g)
+        return remaining
 
     @staticmethod
     def split(unit: FusionUnit, segment: Segment) -> None:
@@ -355,6 +355,7 @@ class Grouping:
 
 
 def _dtype(node: Node) -> DType | None:
+    """Return the element type of a node's first result, None if unknown."""
     type_ = node.results[0].type if node.results else None
     return type_.dtype if isinstance(type_, TensorType) else None
 

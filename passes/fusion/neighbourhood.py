@@ -18,7 +18,16 @@ FACTORS = (Mul, Div)
 
 @mutable
 class Neighbourhood:
-    """Consecutive nodes of one graph as the runtime sees them: its views move nothing."""
+    """Consecutive nodes of one graph as the runtime sees them: its views move nothing.
+
+    Args:
+        graph: graph of the nodes.
+        table: the runtime, which decides what is a view.
+        inside: nodes that may fuse.
+        shows: for each result of a view the value whose bytes it shows.
+        outputs: results of the graph, which must be in memory.
+        reading: readers of each value, once searched for.
+    """
 
     graph: Graph
     table: Runtime
@@ -149,5 +158,5 @@ def is_channelwise(v: Value, axis: int = -1) -> bool:
     shape = v.shape
     if v.weight is None or shape is None:
         return False
-    wide = [i - len(shape) for i, d in enumerate(shape) if d != 1]
-    return not wide or wide == [axis]
+    axes = [i - len(shape) for i, d in enumerate(shape) if d != 1]
+    return not axes or axes == [axis]

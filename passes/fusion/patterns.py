@@ -65,7 +65,9 @@ SLICE_UPDATE = "slice_update"
 ADD_RELU = "add_relu"
 """One kernel only with the convolution before it."""
 JOINED = "joined_products"
+"""Products of one tensor with several matrices, as of Q, K and V."""
 GELU = ("erf",)
+# transcendental functions at which the search for any other activation begins
 OTHER = ("tanh", "sigmoid", "hard_sigmoid", "clip", "softplus")
 NORMS = (Kind.NORMALIZATION, "reduce_mean")
 

@@ -29,6 +29,7 @@ MAX_STEPS = 7
 """Maximum number of operators before, and after, an activation's transcendental function."""
 ARITHMETIC = (Add, Sub, Mul, Div)
 ROOTS = (Sqrt, Pow)
+"""Square roots: some exporters write ``x ** 0.5`` or ``x ** -0.5``."""
 TOWARD_ROOT = (*ROOTS, Add, Reciprocal, Div, Max, Clip)
 """Operators allowed between a mean of squares and the product with its inverse root."""
 LAST_FACTORS = (0.5, 6.0, 1 / 6)
@@ -39,7 +40,12 @@ Nodes = list[Node]
 
 @mutable
 class Cone:
-    """Nodes that lead to a node from candidates for the activation's operand."""
+    """Nodes that lead to a node from candidates for the activation's operand.
+
+    Args:
+        behind: the nodes, from the last back to the first.
+        reach: for each candidate the number of nodes in ``behind`` that come after it.
+    """
 
     behind: Nodes = field(default_factory=list)
     reach: dict[Value, int] = field(default_factory=dict)
@@ -108,6 +114,7 @@ def _gated(node: Node, near: Neighbourhood) -> tuple[Nodes, bool] | None:
 
 
 def _closes(node: Node) -> bool:
+    """Return True if a node multiplies by the last factor of an activation, rounded or not."""
     factor = scalar_operand(node)
     return factor is not None and any(abs(factor - f) < 1e-3 for f in LAST_FACTORS)
 
@@ -254,6 +261,7 @@ def _root(node: Node, near: Neighbourhood) -> Nodes | None:
     members: Nodes = []
     out = node.results[0]
     is_rooted = False
+    # epsilon, its lower limit, root and reciprocal at most
     for _ in range(4):
         reader = near.lone(out)
         if reader is None or len(near.computed(reader)) != 1:
@@ -322,15 +330,18 @@ def _only_source(members: Iterable[Node], near: Neighbourhood) -> Value | None:
 
 
 def _escapes(v: Value, members: Nodes, near: Neighbourhood) -> bool:
+    """Return True if a node outside ``members`` reads a value, so that memory needs it."""
     readers = near.readers(v)
     return readers is None or any(r not in members for r in readers)
 
 
 def _is_rows(v: Value) -> bool:
+    """Return True for a batch of sequences of rows: rank 3."""
     return len(v.shape or ()) == 3
 
 
 def _adds_bias(node: Node, near: Neighbourhood) -> bool:
+    """Return True if a node adds a stored row to its only computed operand."""
     stored = near.stored(node)
     return (
         isinstance(node.op, Add)

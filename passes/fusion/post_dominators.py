@@ -36,10 +36,12 @@ class Access(IntEnum):
     OPAQUE = 8
 
 
+# main loops; a kernel has one of them at most
 ANCHORS = frozenset({Kind.CONV, Kind.MATMUL, Kind.POOL, Kind.SOFTMAX, Kind.NORMALIZATION})
 UNITS = (Squeeze, Unsqueeze)
 """Views that only add or remove axes of one element."""
 ALIASES = (Identity, Dropout)
+"""Operators that inference drops: their result is their operand."""
 
 
 @mutable
@@ -76,7 +78,14 @@ class Dominated:
 
 @mutable
 class FusionPartition:
-    """Steps of a segment in order, and the group of each."""
+    """Steps of a segment in order, and the group of each.
+
+    Args:
+        steps: in execution order.
+        tree: post-dominator of each step.
+        into: position of the step whose group a step joined, its position where it began one.
+        access: of the group that begins at a step, the access that limits further fusion.
+    """
 
     steps: list[FusionStep]
     tree: list[Dominated] = field(init=False)
@@ -101,6 +110,7 @@ class FusionPartition:
         readers = self.steps[at].readers
         access = max((self.steps[r].access for r in readers), default=Access.ELEMENTWISE)
         parent = readers[0] if readers else None
+        # climb from both sides, the deeper one first, until the two paths meet
         for other in readers[1:]:
             left: int | None = parent
             right: int | None = other
@@ -122,6 +132,7 @@ class FusionPartition:
         parent = dominated.parent
         if parent is None or root(self.into, at) == root(self.into, parent):
             return
+        # ``inside``: most complex access of steps between; ``last``: accesses of the group joined
         inside, last = Access.INJECTIVE, frozenset(Access) - {Access.OPAQUE}
         match access:
             case Access.ANCHOR:
@@ -185,15 +196,16 @@ def steps_of(near: Neighbourhood) -> list[FusionStep]:
         if isinstance(node.op, ALIASES) and read[0] in at:
             at[node.results[0]] = at[read[0]]
             continue
-        here = len(steps)
+        position = len(steps)
         steps.append(FusionStep(node, access_of(node)))
         for i in dict.fromkeys(at[v] for v in read if v in at):
-            steps[i].readers.append(here)
+            steps[i].readers.append(position)
         for v in node.results:
-            at[v] = here
+            at[v] = position
+            # each of several results is a step, as TVM selects it from a tuple
             if len(node.results) > 1:
                 at[v] = len(steps)
-                steps[here].readers.append(at[v])
+                steps[position].readers.append(at[v])
                 steps.append(FusionStep(None, Access.INJECTIVE))
             is_read_outside = any(r not in near.inside for r in near.graph.users.get(v, ()))
             steps[at[v]].is_output = v in outputs or is_read_outside
@@ -208,6 +220,7 @@ def access_of(node: Node) -> Access:
     if isinstance(node.op, ReduceMean) or kind in ANCHORS:
         return Access.ANCHOR
     shape = node.results[0].shape
+    # an operand of the result's shape is read element by element, without broadcast
     has_whole = any(v is not None and v.shape == shape for v in node.inputs)
     if has_whole and isinstance(node.op, Pad):
         return Access.ELEMENTWISE

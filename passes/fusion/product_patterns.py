@@ -41,6 +41,7 @@ GEMM_ACTIVATIONS = (
     Softplus,
     Softsign,
 )
+"""Activations that onnxruntime's GEMM applies to its result."""
 
 
 def linear_bias(node: Node, near: Neighbourhood) -> Nodes | None:
@@ -75,12 +76,12 @@ def _is_like(other: Node, node: Node, near: Neighbourhood) -> bool:
     if type(other.op) is not type(node.op) or other not in near.inside:
         return False
     rows = []
-    for one in (other, node):
-        right = one.inputs[1] if len(one.inputs) > 1 else None
-        shape = one.results[0].shape if one.results else None
+    for product in (other, node):
+        right = product.inputs[1] if len(product.inputs) > 1 else None
+        shape = product.results[0].shape if product.results else None
         if right is None or near.root(right).weight is None or not shape:
             return False
-        rows.append((one.results[0].dtype, *shape[:-1]))
+        rows.append((product.results[0].dtype, *shape[:-1]))
     return rows[0] == rows[1]
 
 
@@ -124,10 +125,12 @@ def scaled(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _states_scale(node: Node, near: Neighbourhood) -> bool:
+    """Return True if a node multiplies by a number that the file stores."""
     return is_scaled(node, near) and has_stored_contents(node, near)
 
 
 def _swaps_last(node: Node) -> bool:
+    """Return True for a transposition of the last two axes, which a GEMM reads in place."""
     perm = node.op.perm if isinstance(node.op, Transpose) else None
     if perm is None or len(perm) < 2:
         return False
@@ -144,6 +147,7 @@ def conv_affine(node: Node, near: Neighbourhood) -> Nodes | None:
         return None
     members = [node]
     shape = node.results[0].shape
+    # each joined operator may be followed by another, until one is not per channel
     while shape is not None:
         following = conv_norm_after(members[-1], near)
         if following is None:
@@ -197,6 +201,7 @@ def add_relu(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _is_conv(v: Value | None, near: Neighbourhood) -> bool:
+    """Return True if a convolution, normalized or not, computes a value for one reader."""
     maker = near.maker(v)
     if maker is not None and isinstance(maker.op, BatchNormalization):
         maker = near.maker(maker.inputs[0])
@@ -238,6 +243,7 @@ def quantized(node: Node, near: Neighbourhood) -> Nodes | None:
 
 
 def _before_quantize(node: Node, near: Neighbourhood) -> Nodes | None:
+    """Match from a quantization back to an operator whose operands are all dequantized."""
     members: Nodes = [node]
     reader, v = node, node.inputs[0]
     # the operator, and up to two elementwise ones between it and the quantization

@@ -32,6 +32,7 @@ def window_steps(node: Node) -> tuple[int, int] | None:
         return None
     first, inner = numbers[0], numbers[1] - numbers[0]
     outer = numbers[width] - first if rows > 1 else width * inner
+    # the two steps are read off three entries; every entry must agree with them
     lattice = [first + i * outer + j * inner for i in range(rows) for j in range(width)]
     return (outer, inner) if numbers == lattice else None
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Argument: TypeAlias = "tuple[Type, Known | None]"
 MOST_ITERATIONS = 1 << 40
-"""Maximum iterations."""
+"""Iterations beyond which a loop counts as one without an end."""
 FOLLOWED = (3, 8)
 """Iterations after which counters are looked for: steps need three states to compare, and a counter
 whose first step differs is only regular at the second."""
@@ -39,20 +39,20 @@ def advanced(states: Sequence[Sequence[Argument]], by: int) -> list[Argument] | 
         states: the last three, in order.
         by: number of iterations.
     """
-    made: list[Argument] = []
+    later: list[Argument] = []
     for (first, a), (second, b), (third, c) in zip(*states, strict=True):
         if not first == second == third:
             return None
         if a == b == c:
-            made.append((third, c))
+            later.append((third, c))
             continue
         if a is None or b is None or c is None:
             return None
         items = [stepped(*triple, by) for triple in zip(a.items, b.items, c.items, strict=True)]
         if None in items:
             return None
-        made.append((third, Known(c.shape, tuple(items))))
-    return made
+        later.append((third, Known(c.shape, tuple(items))))
+    return later
 
 
 def stepped(a: Item, b: Item, c: Item, by: int) -> Item:
@@ -127,7 +127,7 @@ def counts_iterations(body: Graph) -> bool:
 
 
 def decided(body: Graph) -> dict[Value, list[Known | None]]:
-    """Return the conditions of branches that a body computes, each without contents yet."""
+    """Return the conditions of Ifs that a body computes, each with an empty list of contents."""
     made = {v for node in body.nodes for v in node.results}
     return {v: [] for n in body.nodes if isinstance(n.op, If) and (v := n.inputs[0]) in made and v}
 
@@ -150,6 +150,7 @@ def body_arguments(carried: Sequence[Argument], iteration: Known | None) -> list
     """Return the arguments of a body: iteration, condition and states."""
     scalar = TensorType(DType.I64, ())
     condition = TensorType(DType.BOOL, ())
+    # a body that runs in a known iteration was entered, so its condition was true
     goes_on = None if iteration is None else Known.scalar(True)
     return [(scalar, iteration), (condition, goes_on), *carried]
 

@@ -23,7 +23,7 @@ MOST_PLACES = 1 << 22
 
 
 class ExtentsOfSymbols(dict[str, int]):
-    """Extents for symbols: multiples of 64, so that parts are whole, different for each."""
+    """Extents for symbols: multiples of 64, so that halves and heads are whole; all different."""
 
     def __init__(self, step: int) -> None:
         """Let successive symbols differ by ``step``."""
@@ -43,7 +43,7 @@ class Placements:
     """Elements that views show, at extents that stand for the symbols."""
 
     def __init__(self, makers: Mapping[Value, Node], step: int) -> None:
-        """Store the nodes that make views; ``step`` chooses the extents."""
+        """Store the node that makes each view; another ``step`` gives other extents."""
         self.makers, self.env = makers, ExtentsOfSymbols(step)
         self.axes: dict[tuple[Value, Value], Axes | None] = {}
 
@@ -128,24 +128,26 @@ def narrowed(shape: Extents, axes: Axes, parts: Mapping[int, Sequence[int]]) -> 
     """Return the offsets at these positions of some axes."""
     result = list(axes)
     for axis, chosen in parts.items():
-        given = axes[axis]
+        offsets = axes[axis]
         if not chosen:
             result[axis] = range(0)
-        elif len(given) < shape[axis]:
+        elif len(offsets) < shape[axis]:
             continue  # broadcast: every position shows the same
-        elif isinstance(given, range) and isinstance(chosen, range):
-            first, step = given[chosen[0]], given.step * chosen.step
+        elif isinstance(offsets, range) and isinstance(chosen, range):
+            first, step = offsets[chosen[0]], offsets.step * chosen.step
             result[axis] = range(first, first + step * len(chosen), step)
         else:
-            result[axis] = progression([given[i] for i in chosen])
+            result[axis] = progression([offsets[i] for i in chosen])
     return tuple(result)
 
 
 def progression(numbers: Sequence[int]) -> Sequence[int]:
     """Return whole numbers as a range where they have equal steps."""
     step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
-    plain = range(numbers[0], numbers[0] + step * len(numbers), step) if step else None
-    return plain if plain is not None and [*plain] == [*numbers] else tuple(numbers)
+    equal_steps = range(numbers[0], numbers[0] + step * len(numbers), step) if step else None
+    return (
+        equal_steps if equal_steps is not None and [*equal_steps] == [*numbers] else tuple(numbers)
+    )
 
 
 def reshaped(old: Extents, axes: Axes, shape: Extents) -> Axes | None:
@@ -191,6 +193,7 @@ def viewed(shape: Extents, strides: Extents, new: Extents) -> Extents | None:
     """
     if not shape or 0 in shape or math.prod(shape) != math.prod(new):
         return contiguous(new)
+    # both shapes are walked from the innermost axis outward
     steps = [0] * len(new)
     at, step, block, covered = len(new) - 1, strides[-1], 1, 1
     for axis in range(len(shape) - 1, -1, -1):
@@ -268,6 +271,7 @@ class Lattice:
 
 def repeated(mask: int, count: int, step: int) -> int:
     """Return a set with ``count`` copies of it, each ``step`` after the one before."""
+    # by the bits of ``count``: doubling takes log2(count) shifts
     result, shift = 0, 0
     while count:
         if count & 1:
@@ -292,6 +296,7 @@ def united(views: Collection[Axes]) -> int | None:
             break
         # each repetition of the outermost axis shows as much
         lattices, factor = inner, factor * outer.pop()[0]
+    # one bit stands for a block that every view shows whole or not at all
     block = math.gcd(*(x.block for x in lattices))
     if any(x.last // max(block, 1) >= MOST_PLACES for x in lattices):
         return None
@@ -306,6 +311,7 @@ class Unions:
 
     def __init__(self, makers: Mapping[Value, Node]) -> None:
         """Store the nodes that make views."""
+        # a share that differs between two choices of extents depends on them
         self.probes = Placements(makers, 1), Placements(makers, 3)
 
     def is_repeated(self, v: Value, root: Value) -> bool:
@@ -329,8 +335,8 @@ class Unions:
                 axes = [probe.of(v, root) for v in views]
             except (ArithmeticError, LookupError, TypeError, ValueError):
                 return None  # operands that do not fit their operator
-            shape, known = probe.shape(root), [a for a in axes if a is not None]
-            count = united(known) if len(known) == len(axes) else None
+            shape, placed = probe.shape(root), [a for a in axes if a is not None]
+            count = united(placed) if len(placed) == len(axes) else None
             if shape is None or count is None:
                 return None
             shares.add(Fraction(count, math.prod(shape) or 1))

@@ -1,4 +1,8 @@
-"""Type inference of If, Loop, Scan and SequenceMap: joins of branches, fixed points of bodies."""
+"""Type inference of If, Loop, Scan and SequenceMap: joins of branches, fixed points of bodies.
+
+``ins`` are typed operands, ``env`` maps outer values to typed ones; results are types, contents
+and typed regions.
+"""
 
 from __future__ import annotations
 
@@ -60,13 +64,14 @@ def infer_control(
 
 
 def _branches(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]) -> Result:
+    """Return the result of an If: the side that runs, or the join of both if that is unknown."""
     condition = known(ins, 0)
-    taken = condition.item if condition is not None else None
+    decision = condition.item if condition is not None else None
     regions: list[Graph] = []
     sound: list[Graph] = []
     refused: ShapeError | None = None
     for i, branch in enumerate(node.regions):
-        if taken is not None and i != (0 if taken else 1):
+        if decision is not None and i != (0 if decision else 1):
             # the operands of a branch that never runs may contradict each other
             regions.append(branch)
             continue
@@ -95,12 +100,13 @@ def _initial(ins: Inputs, start: int) -> list[Argument]:
 
 
 def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]) -> Result:
+    """Return the result of a Loop: unrolled if its end is known, else by a fixed point."""
     body = node.regions[0]
     carried = _initial(ins, 2)
     n_carried = len(carried)
     if len(body.outputs) < 1 + n_carried:
-        given = max(len(body.outputs) - 1, 0)
-        raise ShapeError(f"the body gives {given} of {n_carried} carried values")
+        outputs = max(len(body.outputs) - 1, 0)
+        raise ShapeError(f"the body gives {outputs} of {n_carried} carried values")
     limit, start = known(ins, 0), known(ins, 1)
     trip = limit.item if limit is not None else None
     has_condition = len(ins) > 1 and ins[1] is not None
@@ -125,6 +131,7 @@ def _loop(inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Val
 
 
 def _always_true(region: Graph) -> bool:
+    """Return True if the body's condition never ends the loop."""
     condition = region.outputs[0] if region.outputs else None
     if condition is None:
         return False
@@ -151,7 +158,7 @@ def _fixed_point(
         region = inference.graph(body, env, arguments)
         results = [v.type for v in region.outputs[1 : 1 + len(types)]]
         widened = [join(a, b) for a, b in zip(types, results, strict=False)]
-        if round_ >= MAX_ROUNDS // 2:
+        if round_ >= MAX_ROUNDS // 2:  # an extent that still grows would never settle
             widened = [_without_extents(a, b) for a, b in zip(types, widened, strict=True)]
         if _settled(types, widened):
             return region
@@ -160,6 +167,7 @@ def _fixed_point(
 
 
 def _settled(before: Sequence[Type], after: Sequence[Type]) -> bool:
+    """Return True if another iteration changes no type."""
     return all(a == b or _same_but_data(a, b) for a, b in zip(before, after, strict=True))
 
 
@@ -181,6 +189,7 @@ def _same_but_data(a: Type, b: Type) -> bool:
 
 
 def _is_open(d: Dim) -> bool:
+    """Return True for a lone symbol from 0 up, as stands for an extent that data decides."""
     return (
         isinstance(d, Poly)
         and len(d.terms) == 1
@@ -207,6 +216,7 @@ def _without_extents(before: Type, after: Type) -> Type:
 
 
 def _stacked(type_: Type, count: Dim, axis: int) -> Type:
+    """Return the type of ``count`` results stacked along a new axis."""
     if not isinstance(type_, TensorType) or type_.shape is None:
         dtype = type_.dtype if isinstance(type_, TensorType) else DType.UNKNOWN
         return TensorType(dtype, None)
@@ -227,7 +237,7 @@ def _unrolled(
     limit = MAX_UNROLLED_NODES // max(len(body.nodes), 1)
     most = trip if isinstance(trip, int) else math.inf
     if (limit < most < math.inf and _always_true(body)) or isinstance(trip, Poly):
-        return None
+        return None  # too long to follow without an early end, or of symbolic length
     scans: list[list[Type]] = [[] for _ in body.outputs[1 + len(carried) :]]
     region: Graph | None = None
     states, initial, conditions = [carried], carried, decided(body)
@@ -285,6 +295,7 @@ def _results(
 
 
 def _joined(types: Sequence[Type]) -> Type:
+    """Return the type that holds for all of some types."""
     result = types[0]
     for t in types[1:]:
         result = join(result, t)
@@ -294,8 +305,9 @@ def _joined(types: Sequence[Type]) -> Type:
 def _scan(
     inference: Inference, node: Node, op: Scan, ins: Inputs, env: Mapping[Value, Value]
 ) -> Result:
+    """Return the result of a Scan: states by one typed body, outputs stacked by step."""
     body = node.regions[0]
-    offset = 1 if op.has_batch else 0
+    offset = 1 if op.has_batch else 0  # the first version of Scan has a batch axis in front
     n_scans = op.num_scan_inputs
     n_states = len(ins) - offset - n_scans
     if n_scans < 1 or n_states < 0:
@@ -323,12 +335,13 @@ def _scan(
     stacked: list[Type] = []
     for i, v in enumerate(region.outputs[n_states:]):
         axis = op.scan_output_axes[i] if i < len(op.scan_output_axes) else 0
-        one = _stacked(v.type, steps, axis)
-        stacked.append(_batched(one, batch) if offset else one)
+        stacked_output = _stacked(v.type, steps, axis)
+        stacked.append(_batched(stacked_output, batch) if offset else stacked_output)
     return (*finals, *stacked), (), (region,)
 
 
 def _element(type_: Type, axis: int, skip: int) -> tuple[Type, Dim | None]:
+    """Return the type of one step of a scanned operand after ``skip`` axes, and its steps."""
     if not isinstance(type_, TensorType) or type_.shape is None:
         dtype = type_.dtype if isinstance(type_, TensorType) else DType.UNKNOWN
         return TensorType(dtype, None), None
@@ -352,6 +365,7 @@ def _batched(type_: Type, batch: tuple[Dim, ...]) -> Type:
 def _sequence_map(
     inference: Inference, node: Node, ins: Inputs, env: Mapping[Value, Value]
 ) -> Result:
+    """Return the result of a SequenceMap; element by element where their types differ."""
     arguments: list[Argument] = []
     length: Dim | None = None
     for v in ins:
@@ -376,11 +390,11 @@ def _sequence_map(
     results: list[list[Type]] = [[] for _ in region.outputs]
     for i in range(n):
         lists = iter(sequences)
-        each = [
+        element_arguments = [
             ((next(lists) or ())[i], None) if v and isinstance(v.type, SequenceType) else argument
             for v, argument in zip(ins, arguments, strict=True)
         ]
-        typed = inference.graph(body, env, each)
+        typed = inference.graph(body, env, element_arguments)
         for types, v in zip(results, typed.outputs, strict=True):
             types.append(v.type)
     return tuple(map(sequence_of, results)), (), (region,)

@@ -43,7 +43,6 @@ MOST_ITEMS = 64
 UNTOLD = (Basis.NOTHING, Basis.LEAST)
 """Bases of sizes of which nothing but a lower limit is known: these symbols change first."""
 
-
 Change: TypeAlias = "tuple[SymbolDecl, ...]"
 """Symbols with other values assumed for them."""
 
@@ -267,6 +266,7 @@ def tie_of(s: SymbolDecl, d: Dim, other: Dim) -> Dim | None:
     if not isinstance(d, Poly) or len(rest) + 1 != len(d.terms):
         return None
     (term,) = [(m, c) for m, c in d.terms if [a.key for a in m] == [s.name]]
+    # d = s + rest equals other where s = other - rest
     tie = other - (d - Poly((term,)))
     return tie if term[1] == 1 and isinstance(tie, Poly) and s.name not in names_in(tie) else None
 
@@ -292,12 +292,13 @@ def contradiction(sizing: Sizing, refusal: Refusal, given: Mapping[str, int]) ->
 
 def involved(sizing: Sizing, dims: Sequence[Dim], refusal: Refusal) -> list[str]:
     """Return the symbols of the extents that an error names; else those of the node, or all."""
+    # the list of operands behind the cause has numbers of extents that do fit
     message, _, _ = refusal.error.message.partition("; operands")
     numbers = {int(digits) for digits in re.findall(r"-?\b\d{1,18}\b", message)}
     env = {n: v for n, v in refusal.env.items() if n in sizing.names}
     closed = [d for d in dims if isinstance(d, Poly) and names_in(d) <= env.keys()]
-    spoken = {n for d in closed if evaluate(d, env) in numbers for n in names_in(d)}
-    names = spoken or {n for d in closed for n in names_in(d)}
+    in_message = {n for d in closed if evaluate(d, env) in numbers for n in names_in(d)}
+    names = in_message or {n for d in closed for n in names_in(d)}
     return [n for n in env if not names or n in names]
 
 

@@ -84,7 +84,7 @@ class Shapes(Transform):
 
 @frozen
 class Recording(Shapes):
-    """`Shapes` that keeps what it met.
+    """`Shapes` that also lists the applications that it infers.
 
     Args:
         applications: those that differ, filled by ``run``.
@@ -120,6 +120,13 @@ class Inference:
     Args:
         declared: names of the module's symbols.
         sizes: numbers that are put in for symbols, in the types of inputs and in declared ones.
+        duplicates: numbers of equal operators and operands.
+        memo: result of each application by these numbers.
+        fills: result of `filled` for each inferred and declared type.
+        bound: types of the file with ``sizes`` put in.
+        equal: one object for each type.
+        applications: those that differ, in the order in which they are met.
+        steps: nodes inferred so far, to limit a search.
         refused: the node whose operands did not go together last.
         varying: conditions of branches whose content changes between iterations.
     """
@@ -216,6 +223,7 @@ class Inference:
             return NOTHING
         misfits = ((i, d) for i, t in enumerate(types) if (d := misfit(t)) is not None)
         at_fault = next(misfits, None)
+        # a result with a symbol of its data is not remembered: each application has its symbol
         if issued() != before:
             outcome = Inferred(types, folded, (), at_fault)
             self.applications.append(Application(op, ins, outcome))
@@ -270,6 +278,7 @@ class Inference:
                 return inferred
 
     def _extent(self, mine: Dim, declared: Dim) -> Dim:
+        """Return the declared extent where the inferred one depends on data, if it can be that."""
         if not isinstance(mine, Poly) or not self._is_data(mine):
             return mine
         if isinstance(declared, int):
@@ -279,6 +288,7 @@ class Inference:
         return mine if self._is_data(declared) else declared
 
     def _is_data(self, dim: Dim) -> bool:
+        """Return True if an extent has a symbol that only data decides."""
         return any(s.key not in self.declared for s in symbols(dim))
 
 
@@ -337,6 +347,7 @@ def impossible(node: Node, index: int, extent: int) -> ShapeError:
 
 
 def _located(error: ShapeError, node: Node, ins: Inputs) -> ShapeError:
+    """Return an error with node and operands; itself if an inner node is named already."""
     if error.where:
         return error
     shown = ", ".join("-" if v is None else str(v.type) for v in ins)

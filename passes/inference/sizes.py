@@ -28,7 +28,10 @@ from .shapes import Recording
 from .sizing import Refusal, Settled, Sizing
 
 MOST_KEPT = 8
-"""Symbols whose formulas stay where possible, once those of all do not hold."""
+"""Symbols whose formulas stay where possible, once those of all do not hold.
+
+Each costs one more inference of the whole module.
+"""
 
 
 @frozen
@@ -116,6 +119,7 @@ def numbered(sizing: Sizing, at: Settled, formulas: Collection[str] = ()) -> Mod
         return replace(sizing.typed, symbols=at.declared)
     bound = {n: v for n, v in at.env.items() if n not in formulas}
     result = at.numeric if len(bound) == len(at.env) else sizing.attempt(bound)
+    # with numbers for all of them the module is right; one symbol after the other becomes free
     for name in list(bound)[:MOST_KEPT]:
         fewer = {n: v for n, v in bound.items() if n != name}
         trial = sizing.attempt(fewer) if fewer else sizing.typed

@@ -30,7 +30,7 @@ from .placement import Extents, contiguous, viewed
 FEATURE_MAP = 4
 """Rank of feature maps of images, which frameworks may store with channels last."""
 PROBE = 32
-"""Stands for every symbol; an extent of 1 would hide permutations."""
+"""Extent that stands for every symbol; an extent of 1 would hide permutations."""
 
 
 @record
@@ -106,6 +106,7 @@ def strides_of(module: Module, kernels: KernelTable, *, last: bool = False) -> S
     """
     walk = StrideWalk({s.name: PROBE for s in module.symbols}, kernels.runtime)
     fused = {n for k in kernels.kernels if k.kind is Kind.ATTENTION for n in k.nodes}
+    # one kernel computes a normalization written out: its inner values are never in memory
     dense = {
         n
         for k in kernels.kernels
@@ -155,7 +156,16 @@ def is_channels_last(table: StrideTable, v: Value) -> bool:
 
 @entity
 class StrideWalk:
-    """State of one walk over the nodes."""
+    """State of one walk over the nodes.
+
+    Args:
+        env: values of the symbols.
+        table: runtime, which decides what is a view.
+        shapes: extents as numbers.
+        strides: of values that are not contiguous.
+        copies: views that strides cannot express, and the value that each copies.
+        extents: extents as numbers by type.
+    """
 
     env: Env
     table: Runtime
@@ -255,6 +265,7 @@ class StrideWalk:
             if v is None or len(shape) < 2 or self.shapes.get(v) != shape:
                 continue
             strides = self.strides.get(v)
+            # an expanded operand has several axes of stride 0 and so no order to follow
             if strides is not None and 0 not in strides:
                 order = sorted(range(len(shape)), key=lambda axis: (-strides[axis], axis))
                 dense = contiguous(tuple([shape[axis] for axis in order]))

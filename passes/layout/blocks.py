@@ -36,8 +36,9 @@ _POOLS = (MaxPool, AveragePool, GlobalMaxPool, GlobalAveragePool)
 _PASSING = (Relu, Sigmoid, Tanh, BatchNormalization, Resize, Upsample)
 """Operators of one tensor that work on either form and keep it."""
 _UNITS = frozenset({"quick_gelu", "gelu", "fast_gelu"})
-"""Patterns that do."""
+"""Patterns of several operators that work on either form and keep it."""
 _JOINING = (Add, Sum, Mul)
+"""Operators that keep blocks if all operands have them."""
 
 
 def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
@@ -55,6 +56,7 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
     copies: dict[Value, Value] = {}
     kernels: list[Kernel] = []
     begins: list[int] = []
+    # in execution order, as ``blocked`` must have the results of all earlier kernels
     for k in table.kernels:
         # alternatives refer to kernels by position, which the copies move
         begins.append(len(kernels))
@@ -65,9 +67,9 @@ def with_reorders(table: KernelTable, helpers: Helpers) -> KernelTable:
             if (v in blocked) == into or v.weight is not None:
                 continue
             if v not in copies:
-                made = Around(helpers, maker.get(v, k)).reordered(v, REORDERS[into])
-                kernels.append(made)
-                copies[v] = made.writes[0]
+                copy = Around(helpers, maker.get(v, k)).reordered(v, REORDERS[into])
+                kernels.append(copy)
+                copies[v] = copy.writes[0]
             copied[v] = copies[v]
         if copied:
             reads = tuple([copied.get(v, v) for v in k.reads])
@@ -123,7 +125,7 @@ def accepts(kernel: Kernel, blocked: set[Value]) -> bool:
 
 
 def channels(v: Value) -> int:
-    """Return the extent of the second of four axes; 1 where there is none, or nobody knows."""
+    """Return the extent of the second of four axes; 1 if there is none or it is unknown."""
     match v.shape:
         case (_, int(extent), _, _):
             return extent
@@ -152,6 +154,7 @@ def is_blocked_conv(kernel: Kernel) -> bool:
     filters, depth = problem.out_channels, problem.depth
     if not isinstance(filters, int) or not isinstance(depth, int):
         return False
+    # fewer channels than a block are read unblocked, see ``is_data``
     if problem.groups == 1:
         return depth < BLOCK or depth % ALIGNMENT == 0
     if problem.is_depthwise and filters == problem.groups:

@@ -28,6 +28,7 @@ AXES = {3: ("ncw", "nwc"), 4: ("nchw", "nhwc"), 5: ("ncdhw", "ndhwc")}
 ONE = TensorType(DType.I32, (1,))
 """A counter, the least that a kernel's workspace is."""
 CONTIGUOUS = Contiguous()
+"""Copies and changes of layout cost what a contiguous copy costs."""
 
 
 @mutable
@@ -37,6 +38,9 @@ class Helpers:
     Args:
         first: number of the first class of kernels that is not the table's own.
         is_exported: the runtime runs the module that a file was exported from, not the file.
+        counting: counts their work and traffic.
+        classes: number of each class, from 0.
+        made: launches for each kernel, with what they depend on.
     """
 
     first: int
@@ -102,16 +106,16 @@ class Around:
         out = kernel.writes[0] if kernel.writes else kernel.anchor.results[0]
         before = [*map(self.cast, casts), *map(self.copy, copied)]
         after: list[Kernel] = []
-        now = out
+        written = out
         if rule is not None:
             made = [self.before(h, rule.before[:i].count(h)) for i, h in enumerate(rule.before)]
             before += [launch for launch in made if launch is not None]
             helpers = [h for h in rule.after if h is not Helper.BIAS or self.bias is not None]
             # the last helper writes the result, so that the kernel itself writes another value
             if helpers:
-                now = changed(out)
+                written = changed(out)
             for i, helper in enumerate(helpers):
-                source = now if not after else after[-1].writes[0]
+                source = written if not after else after[-1].writes[0]
                 target = out if i == len(helpers) - 1 else changed(out)
                 after.append(self.after(helper, source, target))
         algorithm = None if rule is None else rule.algorithm
@@ -122,10 +126,11 @@ class Around:
         reads = tuple([self.reads.get(v, v) for v in kernel.reads])
         by_group = rule is not None and rule.by_group
         key = kernel.identity, algorithm, by_group, *[v.weight is None for v in reads]
+        # only a tuned choice, not a heuristic, computes such a convolution by a product
         main = changed(
             kernel if algorithm is not ConvAlgorithm.TUNED else as_product(kernel),
             reads=reads,
-            writes=(now, *kernel.writes[1:]) if kernel.writes else (),
+            writes=(written, *kernel.writes[1:]) if kernel.writes else (),
             algorithm=algorithm,
             identity=self.helpers.number(key),
         )
@@ -139,8 +144,8 @@ class Around:
         """
         kernel, anchor = self.kernel, self.kernel.anchor
         if kernel.pattern == "linear":
-            each = (v for n in kernel.nodes if isinstance(n.op, Add) for v in n.inputs if v)
-            return next((v for v in each if v.weight or len(v.shape or ()) == 1), None)
+            addends = (v for n in kernel.nodes if isinstance(n.op, Add) for v in n.inputs if v)
+            return next((v for v in addends if v.weight or len(v.shape or ()) == 1), None)
         for node in reversed(kernel.folded):
             if isinstance(node.op, Add):
                 return next((v for v in node.inputs if v is not None and v.weight), None)
@@ -177,6 +182,7 @@ class Around:
     def before(self, helper: Helper, nth: int) -> Kernel | None:
         """Return the ``nth`` launch of a purpose before the kernel; None without its tensor."""
         ins = self.kernel.anchor.inputs
+        # operands of a batch normalization: 1 is the scale, 4 the variance
         operand = {Helper.LAYOUT: nth, Helper.WEIGHT_LAYOUT: 1, Helper.STATISTICS: 4 if nth else 1}
         at = operand.get(helper, 0)
         v = ins[at] if at < len(ins) else None
@@ -252,6 +258,7 @@ class Around:
             result = Value(f"{result.name}.{helper.name.lower()}", result.type)
         node = Node(op, inputs, (result,), loc=place)
         cost = self.helpers.counting.node(node, self.kernel.repeat)
+        # equal costs are one object, so that its id stands for operator and types
         sizes = [v.nbytes or 0 for v in inputs]
         key = id(cost), place.op_type, *[v.weight is None for v in reads]
         return Kernel(
@@ -275,8 +282,8 @@ def of_group(kernel: Kernel) -> Kernel:
     window = kernel.problem
     if not isinstance(window, SlidingWindow):
         return kernel
-    one = window._replace(in_channels=window.depth, out_channels=window.filters, groups=1)
-    return kernel.divided(window.groups, problem=one)
+    group = window._replace(in_channels=window.depth, out_channels=window.filters, groups=1)
+    return kernel.divided(window.groups, problem=group)
 
 
 def as_product(kernel: Kernel) -> Kernel:

@@ -80,7 +80,7 @@ def launched(
         return table
     tf32 = runtime.tf32_on(machine.vendor) if tf32 is None else tf32
     units = frozenset(name for unit, name in machine.compute if unit is Unit.MATRIX)
-    given = layout, tf32, module is not None, bool(casts), version
+    options = layout, tf32, module is not None, bool(casts), version
     is_exported = runtime.framework is Framework.TORCH
     at = table.numbers(env)
     helpers = table.once(
@@ -88,12 +88,12 @@ def launched(
         {},
         lambda: Helpers(1 + max([k.identity for k in every(table)], default=-1), is_exported),
     )
-    is_like = len(casts) == len(table.kernels)
-    of_kernel = dict(zip(table.kernels, casts, strict=True)) if is_like else {}
-    launching = Launching(table, machine, units, tf32, at, helpers, module, layout, of_kernel)
+    has_casts = len(casts) == len(table.kernels)  # they belong to kernels by position
+    casts_by_kernel = dict(zip(table.kernels, casts, strict=True)) if has_casts else {}
+    launching = Launching(table, machine, units, tf32, at, helpers, module, layout, casts_by_kernel)
     # the size of a machine decides on the launches of products alone
     products = launching.products() if has_rules else ()
-    key = machine.vendor, machine.arch, units, *given, *map(launching.rule, products)
+    key = machine.vendor, machine.arch, units, *options, *map(launching.rule, products)
 
     def made() -> KernelTable:
         of_lists = over_lists(table, machine, at, version)
@@ -168,8 +168,8 @@ class Launching:
 
     def products(self) -> tuple[Kernel, ...]:
         """Return the products of the table and of its alternatives that rules distinguish."""
-        each = [k for k in every(self.table) if isinstance(k.problem, Product)]
-        return tuple({(k.identity, self.is_reordered(k)): k for k in each}.values())
+        products = [k for k in every(self.table) if isinstance(k.problem, Product)]
+        return tuple({(k.identity, self.is_reordered(k)): k for k in products}.values())
 
     def table_of(self, table: KernelTable) -> KernelTable:
         """Return the table with the launches around its kernels."""
@@ -190,8 +190,8 @@ class Launching:
     def inside(self, other: Alternative) -> tuple[tuple[Kernel, ...], tuple[Alternative, ...]]:
         """Return the launches of the other side of a branch."""
         inner = replace(self.table, kernels=other.kernels, alternatives=other.alternatives, memo={})
-        made = self.table_of(inner)
-        return made.kernels, made.alternatives
+        launches = self.table_of(inner)
+        return launches.kernels, launches.alternatives
 
     def around(self, kernel: Kernel) -> Sequence[Kernel]:
         """Return a kernel and the launches around it, in order."""
@@ -234,7 +234,7 @@ class Launching:
         axes = [axis for axis in range(len(extents)) if self.at(extents[axis]) != 1]
         lead = [axis for axis in axes if axis < len(extents) - inner]
         shape = self.strides.shapes[v]
-        old, steps = (tuple([of[axis] for axis in lead]) for of in (shape, strides))
+        old, steps = (tuple([sizes[axis] for axis in lead]) for sizes in (shape, strides))
         return not lead or viewed(old, steps, (math.prod(old),)) is not None
 
     def is_strided(self, kernel: Kernel) -> bool:
@@ -251,6 +251,7 @@ class Launching:
             return True
         step = 1
         shape, strides, extents = self.strides.shapes[v], self.strides.of(v), v.shape or ()
+        # the step of an axis must be the product of the extents of those behind it
         for axis in reversed(range(len(shape))):
             if self.at(extents[axis]) == 1:
                 continue
@@ -350,9 +351,9 @@ def rules_of(
     runtime: Runtime, operation: RuleOperation, maker: str, arithmetic: Arithmetic
 ) -> tuple[LaunchRule, ...]:
     """Return the rules of a runtime for one class of kernels and a type on GPUs of a maker."""
-    each = () if runtime.launches is None else runtime.launches()
-    known = [r for r in each if r.operation is operation and r.maker == maker]
-    return tuple([r for r in known if not r.types or arithmetic in r.types])
+    rules = () if runtime.launches is None else runtime.launches()
+    matching = [r for r in rules if r.operation is operation and r.maker == maker]
+    return tuple([r for r in matching if not r.types or arithmetic in r.types])
 
 
 def operation_of(kernel: Kernel) -> RuleOperation | None:

@@ -22,8 +22,8 @@ def over_lists(
     limit = next(limits, None)
     if limit is None or not any(k.kind is Kind.OPTIMIZER for k in table.kernels):
         return table
-    each = tuple([with_launches(kernel, limit, at) for kernel in table.kernels])
-    return replace(table, kernels=each, memo={})
+    kernels = tuple([with_launches(kernel, limit, at) for kernel in table.kernels])
+    return replace(table, kernels=kernels, memo={})
 
 
 def launch_count(sizes: Iterable[float], most_tensors: int, most_chunks: float) -> int:
@@ -37,13 +37,13 @@ def launch_count(sizes: Iterable[float], most_tensors: int, most_chunks: float) 
     """
     launches, tensors, chunks = 0, 0, 0.0
     for size in sizes:
-        left = -(-size // CHUNK)
-        tensors += left > 0
-        while left:
-            taken = min(left, most_chunks - chunks)
-            left, chunks = left - taken, chunks + taken
-            if chunks == most_chunks or (tensors == most_tensors and not left):
-                launches, tensors, chunks = launches + 1, int(left > 0), 0.0
+        remaining = -(-size // CHUNK)
+        tensors += remaining > 0
+        while remaining:
+            in_launch = min(remaining, most_chunks - chunks)
+            remaining, chunks = remaining - in_launch, chunks + in_launch
+            if chunks == most_chunks or (tensors == most_tensors and not remaining):
+                launches, tensors, chunks = launches + 1, int(remaining > 0), 0.0
     return launches + (chunks > 0)
 
 
@@ -67,6 +67,7 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
         tensors = ins[i::members]
         types = tuple([v and v.dtype for v in tensors])
         groups.setdefault(types, []).append(_elements(tensors[0], at))
+    # an argument list has a row of pointers for each list, results that are not in place included
     depth = min(op.lists + op.fresh, len(limit.tensors))
     count = sum(
         launch_count(sizes, limit.tensors[depth - 1], limit.chunks) if op.is_list else len(sizes)
@@ -76,5 +77,6 @@ def with_launches(kernel: Kernel, limit: ListLimit, at: Numbers) -> Kernel:
 
 
 def _elements(v: Value | None, at: Numbers) -> float:
+    """Return the elements of a tensor; 0 if it is missing or its shape unknown."""
     size = None if v is None else v.numel
     return 0 if size is None else at(size)

@@ -182,7 +182,16 @@ class Liveness(Analysis[LivenessTable]):
 
 @mutable
 class Intervals:
-    """Live ranges of one graph."""
+    """Live ranges of one graph.
+
+    Args:
+        last: last step that reads each value.
+        owner: value whose storage a value shares.
+        sizes: bytes of each storage.
+        ends: last step that reads any value of each storage.
+        live: live bytes during each step.
+        is_bound: whether a size is unknown, so that live bytes are a lower bound.
+    """
 
     last: dict[Value, int]
     owner: dict[Value, Value]
@@ -197,13 +206,13 @@ class Intervals:
 
     def measure(self) -> None:
         """Compute the size and the end of every storage."""
-        known: dict[Type, Dim | None] = {}
+        bytes_by_type: dict[Type, Dim | None] = {}
         for v, o in self.owner.items():
             end = self.last.get(v, -1)
             if o not in self.sizes:
-                if o.type not in known:
-                    known[o.type] = storage(o.type)
-                nbytes = known[o.type]
+                if o.type not in bytes_by_type:
+                    bytes_by_type[o.type] = storage(o.type)
+                nbytes = bytes_by_type[o.type]
                 self.is_bound |= nbytes is None
                 self.sizes[o] = nbytes or 0
                 self.ends[o] = end
@@ -252,7 +261,7 @@ def overwritten_by(node: Node) -> Results:
 
 
 class Sum:
-    """A running sum of polynomials."""
+    """A running sum of polynomials: its coefficients, so that a step costs one term, not all."""
 
     __slots__ = ("memo", "number", "terms")
 
@@ -267,9 +276,9 @@ class Sum:
             self.number += sign * d
             return
         for monomial, c in d.terms:
-            left = self.terms.get(monomial, 0) + sign * c
-            if left:
-                self.terms[monomial] = left
+            coefficient = self.terms.get(monomial, 0) + sign * c
+            if coefficient:
+                self.terms[monomial] = coefficient
             else:
                 self.terms.pop(monomial, None)
 

@@ -28,7 +28,9 @@ from ..manager import Analyses
 from ..runtimes import DEFAULT, runtime
 
 BEFORE = (Phase.FORWARD, Phase.LOSS)
+"""Phases whose values may be saved."""
 AFTER = (Phase.BACKWARD, Phase.RECOMPUTE)
+"""Phases that read saved values: recomputation starts from those of a checkpoint."""
 
 
 @frozen
@@ -65,8 +67,8 @@ class SavedTable:
         """Return which value each backward node is the first to read."""
         result: dict[Node, dict[str, object]] = {}
         for v, node in self.readers.items():
-            held = result.setdefault(node, {})
-            held[f"saved{len(held)}"] = f"{v.name}: {v.type}"
+            saved = result.setdefault(node, {})
+            saved[f"saved{len(saved)}"] = f"{v.name}: {v.type}"
         return result
 
 
@@ -99,6 +101,7 @@ class Saved(Analysis[SavedTable]):
                 root.update((v, v) for v in node.results)
             elif source in root:
                 # a view of a stored tensor needs no storage
+                # an operator of kind view shows its operand in the first result alone
                 shown = node.results[:1] if node.op.kind is Kind.VIEW else node.results
                 root.update((v, root[source]) for v in shown)
                 root.update((v, v) for v in node.results[len(shown) :])

@@ -37,6 +37,7 @@ from ..runtimes import DEFAULT, Framework, Runtime, runtime
 from .liveness import Liveness, all_weights, in_memory, last_uses, storage
 
 FORWARD = (Phase.FORWARD, Phase.LOSS)
+"""Phases of the forward pass; what later phases read of them is saved."""
 
 
 class BufferRole(Enum):
@@ -175,6 +176,7 @@ class Storages(Analysis[StorageTable]):
         """Return the buffers of the main graph."""
         kernels, table = am.get(Fuse(self.runtime), module).kernels, runtime(self.runtime)
         copies: frozenset[Node] = frozenset()
+        # only tensors of PyTorch have strides; views of other runtimes are free or kernels
         if table.framework is Framework.TORCH:
             copies = frozenset(am.get(Strides(self.runtime), module).copies)
         return _Walk(module, kernels, table, copies).table()
@@ -182,7 +184,14 @@ class Storages(Analysis[StorageTable]):
 
 @record
 class _Walk:
-    """One module with the kernels it runs as."""
+    """One module with the kernels it runs as.
+
+    Args:
+        module: module of the buffers.
+        kernels: kernels in execution order.
+        runtime: runtime of the kernels.
+        copies: views that strides cannot express, which take a buffer.
+    """
 
     module: Module
     kernels: Sequence[Kernel]
@@ -204,6 +213,7 @@ class _Walk:
         dies: dict[Value, int] = {}
         step = -1
         for node in graph.nodes:
+            # a node in no kernel, such as a view, runs with the kernel before it
             step = at.get(node, step)
             for v in node.inputs:
                 home = owner.get(v) if v is not None else None
@@ -255,9 +265,9 @@ class _Walk:
         # the optimizer may read a gradient through a view, so its owner is compared
         read = {v for n in optimizer for v in n.inputs if v is not None}
         updated = {owner[v] for v in read if v in owner}
-        given = set(graph.inputs)
+        inputs = set(graph.inputs)
         for home, start in born.items():
-            if home in given or home not in used:
+            if home in inputs or home not in used:
                 continue
             end = dies[home]
             role = role_of(home, start, end, phases, updated)
@@ -278,10 +288,10 @@ def role_of(
     """Return the role of a buffer that a kernel writes."""
     if not phases:
         return BufferRole.ACTIVATION
-    made, read = phases[start], phases[min(end, len(phases) - 1)]
-    if made in (Phase.BACKWARD, Phase.LOSS) and home in updated:
+    writing, last_reading = phases[start], phases[min(end, len(phases) - 1)]
+    if writing in (Phase.BACKWARD, Phase.LOSS) and home in updated:
         return BufferRole.GRADIENT
-    if made in FORWARD and read not in FORWARD:
+    if writing in FORWARD and last_reading not in FORWARD:
         return BufferRole.SAVED
     return BufferRole.ACTIVATION
 

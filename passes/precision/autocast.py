@@ -32,6 +32,7 @@ class Policy(Enum):
 
 
 NARROW_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
+"""Kinds that autocast runs in the narrow type: those with matrix units."""
 FIRST_ONLY = frozenset({Kind.VIEW, Kind.POOL, Kind.GATHER, Kind.REDUCTION, Kind.NORMALIZATION})
 """Kinds whose result has the type of the first operand, whatever the parameters' types."""
 
@@ -46,6 +47,7 @@ def policy(kernel: Kernel) -> Policy:
     # PyTorch lists normalizations among the operators in f32
     if kernel.pattern.endswith("_norm"):
         return Policy.WIDE
+    # of an activation written out, PyTorch sees one operator that is in neither list
     if kernel.pattern:
         return Policy.WIDEST
     if isinstance(op, WIDE_INSIDE):
@@ -111,7 +113,7 @@ class Autocast(Analysis[StoredTypes]):
 
 
 def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
-    """Return the type after promotion: that of the widest operand with rank above 0."""
+    """Return the type after promotion: that of the widest operand of several elements."""
     floats = [v for v in kernel.reads if is_wide_float(v.dtype) and _takes_part(v.shape or ())]
     if kernel.anchor.op.kind in FIRST_ONLY:
         floats = floats[:1]
@@ -121,4 +123,5 @@ def widest(kernel: Kernel, types: Mapping[Value, DType]) -> DType:
 
 @lru_cache(maxsize=1 << 12)
 def _takes_part(shape: tuple[Dim, ...]) -> bool:
+    """Return True if an operand takes part in promotion; numbers do not."""
     return any(d != 1 for d in shape)

@@ -83,8 +83,8 @@ class Casting:
         tape.suffix = ".cast"
         nodes: list[Node] = []
         for node in graph.nodes:
-            made = self.node(node, tape)
-            nodes += [*tape.nodes, made]
+            converted = self.node(node, tape)
+            nodes += [*tape.nodes, converted]
             tape.nodes = []
         outputs = tuple(self.values.get(v, v) for v in graph.outputs)
         return Graph(graph.name, graph.inputs, outputs, tuple(nodes), graph.weights)
@@ -112,16 +112,17 @@ class Casting:
 
     def operand(self, v: Value, wanted: DType | None, tape: Tape) -> Value:
         """Return ``v`` or a cast of it, as a node reads it: numbers and integers are never cast."""
-        made = self.values.get(v, v)
-        if wanted is None or made.dtype is wanted:
-            return made
-        if is_scalar(made) or not is_wide_float(made.dtype):
-            return made
-        if made.weight is None:
-            return tape.apply(Cast(to=wanted), made)
-        key = made, wanted
+        current = self.values.get(v, v)
+        if wanted is None or current.dtype is wanted:
+            return current
+        if is_scalar(current) or not is_wide_float(current.dtype):
+            return current
+        if current.weight is None:
+            return tape.apply(Cast(to=wanted), current)
+        # an activation is cast at each use, a parameter once: autocast caches these casts alone
+        key = current, wanted
         if key not in self.cast:
-            self.cast[key] = tape.apply(Cast(to=wanted), made)
+            self.cast[key] = tape.apply(Cast(to=wanted), current)
         return self.cast[key]
 
     def value(self, v: Value) -> Value:

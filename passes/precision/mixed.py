@@ -81,7 +81,7 @@ def on_values(node: Node, ins: Inputs, outs: Inputs, narrow: DType) -> Node:
 
 @entity
 class Mixing:
-    """State of one walk: the replacements of values."""
+    """State of one walk: the narrow type, and the replacements of values."""
 
     narrow: DType
     values: dict[Value, Value] = field(default_factory=dict)

@@ -34,10 +34,13 @@ from .. import Transform
 from ..manager import Analyses
 
 WIDE = ("f64", "f32", "tf32", "f16", "bf16")
+"""Precisions of all tensors and operations."""
 NARROW = ("i8", "f8e4m3", "f8e5m2", "i4", "f4e2m1")
+"""Precisions of products and of stored tensors; all other operations are in f16."""
 AUTOCAST = {"amp-f16": "f16", "amp-bf16": "bf16"}
 """Precisions that are autocast (`mixed`), and the type of their products."""
 MATRIX_KINDS = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION})
+"""Kinds whose multiply–accumulates may have another type than their results."""
 
 
 def precision(name: str) -> DType:
@@ -177,8 +180,8 @@ class Retyping:
         if ins == node.inputs and outs != node.outputs:
             # no operand says the type of its results, which the operator fixes
             return converting(op, None, results)
-        plain = REGISTRY[op.mnemonic]
-        return op if type(op) is plain else _as(op, plain)
+        declared = REGISTRY[op.mnemonic]
+        return op if type(op) is declared else _as(op, declared)
 
     def value(self, v: Value) -> Value:
         """Return the replacement of ``v``; the same object if nothing changes."""
@@ -191,6 +194,7 @@ class Retyping:
         if weight is not None:
             nbytes = type_.nbytes if isinstance(type_, TensorType) else None
             size = nbytes if isinstance(nbytes, int) else None
+            # the digest is that of the bytes in the file, which a retyped tensor has no more
             weight = replace(weight, nbytes=size, digest="")
         self.values[v] = narrowed = Value(v.name, type_, v.known, weight)
         return narrowed
@@ -230,11 +234,13 @@ def operand_positions(node: Node) -> tuple[int, ...]:
     if node.op.signature.repeats:
         first = len(node.inputs)  # an Einsum multiplies however many there are
     else:
+        # queries, keys and values; else data and matrix or filters, without the bias
         first = 3 if node.op.kind is Kind.ATTENTION else 2
     return tuple(i for i, v in enumerate(node.inputs[:first]) if v is not None and _is_matrix(v))
 
 
 def _is_matrix(v: Value) -> bool:
+    """Return True for floats of 16 bits or more with two axes or more."""
     match v.type:
         case TensorType(dtype, shape):
             return is_wide_float(dtype) and shape is not None and len(shape) > 1
@@ -292,6 +298,7 @@ def as_loaded(v: Value, dtype: DType) -> Value:
 def _converting(
     mnemonic: str, executed: DType | None, results: tuple[DType, ...], loaded: Loaded | None
 ) -> type[Op]:
+    """Return the subclass of an operator that `converting` needs; one for each set of types."""
     cls = REGISTRY[mnemonic]
 
     def infer(self: Op, ins: Inputs) -> Types:
@@ -326,6 +333,7 @@ def converting(
 
 
 def _as(op: Op, cls: type[Op]) -> Op:
+    """Return a copy of an operator with another class, whose checks of fields do not run again."""
     copied = object.__new__(cls)
     for f in fields(op):
         object.__setattr__(copied, f.name, getattr(op, f.name))

@@ -93,6 +93,7 @@ class Folding:
         for node in graph.nodes:
             self.node(node, nodes, weights)
         outputs = tuple([self.replaced.get(v, v) for v in graph.outputs])
+        # dead nodes come last: folding is what makes most of them dead
         alive, used = live_nodes(nodes, outputs)
         used_weights = tuple([w for w in dict.fromkeys(weights) if w in used or is_resident(w)])
         if (used_weights, outputs, alive) == (graph.weights, graph.outputs, list(graph.nodes)):
@@ -116,14 +117,15 @@ class Folding:
         if self.changes_nothing(node, ins) and ins[0] is not None:
             self.replaced[node.results[0]] = ins[0]
             return
+        # nodes of a decided branch are folded like any others, as more of them may be known now
         branch = self.decided(node, ins)
         if branch is not None:
             weights.extend(branch.weights)
             for inner in branch.nodes:
                 self.node(inner, nodes, weights)
-            for made, given in zip(node.outputs, branch.outputs, strict=False):
-                if made is not None:
-                    self.replaced[made] = self.replaced.get(given, given)
+            for result, inner_result in zip(node.outputs, branch.outputs, strict=False):
+                if result is not None:
+                    self.replaced[result] = self.replaced.get(inner_result, inner_result)
             return
         if isinstance(node.op, Loop):
             self.varying.update(iterated(node.regions[0]))
@@ -201,8 +203,8 @@ class Folding:
         """Return the branch that an If with a known condition takes."""
         if not isinstance(node.op, If) or len(node.regions) != 2 or ins[0] is None:
             return None
-        taken = ins[0].known.item if ins[0].known is not None else None
-        return None if taken is None else node.regions[0 if taken else 1]
+        decision = ins[0].known.item if ins[0].known is not None else None
+        return None if decision is None else node.regions[0 if decision else 1]
 
 
 def split(node: Node) -> tuple[Node, ...]:

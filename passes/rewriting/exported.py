@@ -50,6 +50,7 @@ def attention(op: Attention, ins: Sequence[Value], tape: Tape, before: Sequence[
     query, key, value, *masks = ins
     _, heads, s, _ = shape_of(query)
     key, value = tape.repeated(key, heads), tape.repeated(value, heads)
+    # the number itself costs nothing: 0.5 stands for the root of the default scale, 1/sqrt(d)
     root = tape.number(op.scale**0.5 if op.scale else 0.5, query.dtype)
     zero = tape.number(0.0, query.dtype)
     keys = tape.mul(tape.swapped(key), root)
@@ -59,8 +60,10 @@ def attention(op: Attention, ins: Sequence[Value], tape: Tape, before: Sequence[
         start = masks[0], zero
         each = (n for n in before if isinstance(n.op, Where) and n.inputs[:2] == start)
         same = next((n.results[0] for n in each), None)
+        # -1e9 stands for minus infinity
         masks = [same or tape.where(*start, tape.number(-1e9, query.dtype))]
     elif op.is_causal:
+        # the export adds a mask of queries by keys; its contents do not matter here
         masks = [tape.expand(zero, (s, shape_of(key)[2]))]
     scores = tape.add(scores, masks[0]) if masks else scores
     shares = tape.apply(Softmax(axis=-1), scores)

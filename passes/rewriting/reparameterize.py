@@ -72,14 +72,15 @@ class LinearBranch(NamedTuple):
 def fold_sums(graph: Graph) -> Graph:
     """Return the graph with one convolution in place of each sum of branches."""
     changes = Rewriter(graph)
-    taken: set[Node] = set()
+    folded: set[Node] = set()
+    # the last addition of a chain first, so that it takes all summands
     for node in reversed(graph.nodes):
-        if not isinstance(node.op, Add) or node in taken:
+        if not isinstance(node.op, Add) or node in folded:
             continue
         sums, summands = _summands(graph, node)
         merged = _merged([_branch(graph, v) for v in summands], node.results[0])
         if merged is not None:
-            taken |= sums
+            folded |= sums
             _replace(changes, node, merged)
     return changes.result()
 
@@ -102,9 +103,9 @@ def _replace(changes: Rewriter, node: Node, convolution: Node) -> None:
     bias = convolution.inputs[2] if len(convolution.inputs) > 2 else None
     result = node.results[0]
     if bias is None and w is not None and w.shape:
-        kind = TensorType(w.dtype, w.shape[:1])
-        nbytes = kind.nbytes if isinstance(kind.nbytes, int) else None
-        bias = Value(f"{result.name}.bias", kind, None, Weight(nbytes))
+        bias_type = TensorType(w.dtype, w.shape[:1])
+        nbytes = bias_type.nbytes if isinstance(bias_type.nbytes, int) else None
+        bias = Value(f"{result.name}.bias", bias_type, None, Weight(nbytes))
         changes.add_weight(bias)
     folded = Node(convolution.op, (x, w, bias), (result,), (), convolution.loc)
     changes.replace_node(node, folded)
@@ -152,8 +153,10 @@ def _merged(branches: Sequence[LinearBranch], result: Value) -> Node | None:
     known = [w for w in windows if w is not None]
     if len(known) != len(windows) or len({w.strides for w in known}) != 1:
         return None
+    # of equal windows the one with fewer groups, as it can hold the filters of more groups
     largest = max(range(len(known)), key=lambda i: (known[i].taps, -known[i].groups))
     chosen = known[largest]
+    # an identity is a filter of one only if the sum has the shape of its operand
     if len(known) < len(branches):
         origin = branches[0].origin.type
         if set(chosen.strides) != {1} or origin != result.type:
@@ -195,6 +198,7 @@ def _window(node: Node) -> FilterExtents | None:
         return None
     if any(d != 1 for d in op.dilations) or any(e % 2 == 0 for e in extents):
         return None
+    # centred: as much padding on both sides as the window reaches beyond its middle
     half = tuple([e // 2 for e in extents])
     if (op.pads or (0,) * (2 * rank)) != half + half:
         return None
@@ -202,6 +206,7 @@ def _window(node: Node) -> FilterExtents | None:
 
 
 def _is_norm(node: Node) -> bool:
+    """Return True for a batch normalization of inference, which is linear."""
     return isinstance(node.op, BatchNormalization) and len(node.results) == 1
 
 

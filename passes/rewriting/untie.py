@@ -58,6 +58,7 @@ def _replacements(
         is_named = all(path and not BLOCK.search(path) for path in paths)
         if len(paths) < 2 or not is_named or not _is_of_modules(w, [n for n, _ in read]):
             continue
+        # the first module keeps the tensor that the file has
         copies = {p: replace(w, name=tape.fresh(name_in(p, w.name))) for p in [*paths][1:]}
         replacements.update(((node, w), copies[path]) for node, path in read if path in copies)
     return replacements
@@ -93,5 +94,6 @@ def _is_of_modules(w: Value, nodes: Sequence[Node]) -> bool:
 
 
 def _reading(node: Node, replacements: dict[tuple[Node, Value], Value]) -> Node:
+    """Return a node that reads the replacements of its operands."""
     inputs: Inputs = tuple(v if v is None else replacements.get((node, v), v) for v in node.inputs)
     return replace(node, inputs=inputs)

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from ..fusion.group import Group
 
 TIERS = {tier: i for i, tier in enumerate(Tier)}
+"""Ranks of tiers: a kernel is as uncertain as its least certain node."""
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV})
+"""Kinds whose factors may be integers behind a dequantization."""
 
 
 def merged_bias(anchor: Node, folded: Sequence[Node]) -> Value | None:
@@ -124,8 +126,8 @@ class Charging:
             written = [self._written(n, c) for n, c in zip(counted, costs, strict=True)]
             written += [self.sizes[v.type] for n in folded for v in n.results if v in self.written]
             is_bound = bool([c for c in costs if c.traffic.is_bound])
-            given = [nbytes for nbytes in written if nbytes]
-            traffic = Traffic(added(tuple(reads.values())), added(given), is_bound)
+            nonzero = [nbytes for nbytes in written if nbytes]
+            traffic = Traffic(added(tuple(reads.values())), added(nonzero), is_bound)
         tiers = [c.tier for c in costs]
         work = self._typed(self._work(costs), group.anchor)
         work = work if bias is None else self._biased(work, group.anchor.results[0].type)
@@ -224,8 +226,10 @@ class Charging:
         shows = self.shows
         for node, cost in zip(nodes, costs, strict=True):
             inputs = node.inputs
-            given = ((2, cost.traffic.read_bytes),) if node in assigned else self._parts(node, cost)
-            for i, nbytes in given:
+            operand_bytes = (
+                ((2, cost.traffic.read_bytes),) if node in assigned else self._parts(node, cost)
+            )
+            for i, nbytes in operand_bytes:
                 v = inputs[i]
                 root = v and shows.get(v, v)
                 if root is None or v is None or root in results:
@@ -233,6 +237,7 @@ class Charging:
                 # a selection reads what its result shows
                 is_part = i == 0 and isinstance(node.op, Slice | Gather)
                 part = node.results[0] if is_part else v
+                # several nodes of the kernel share what one of them loads
                 of_root = parts.setdefault(root, {})
                 before = of_root.get(part, nbytes)
                 of_root[part] = nbytes if before == nbytes else dim_max(before, nbytes)
@@ -249,8 +254,9 @@ class Charging:
         whole = [v for v, nbytes in parts.items() if nbytes == self.sizes[v.type]]
         if root in whole:
             return total
-        is_plain = len(parts) == 1 and not self.unions.is_repeated(next(iter(parts)), root)
-        share = self.unions.share(root, whole) if whole and not is_plain else None
+        # one view that repeats nothing reads its elements once; the union need not be computed
+        is_one_part = len(parts) == 1 and not self.unions.is_repeated(next(iter(parts)), root)
+        share = self.unions.share(root, whole) if whole and not is_one_part else None
         least = [nbytes for v, nbytes in parts.items() if share is None or v not in whole]
         if share is not None:
             least.append(total * share.numerator // share.denominator)
@@ -342,4 +348,5 @@ def added(parts: Sequence[Dim]) -> Dim:
 
 
 def _smaller(a: Dim, b: Dim) -> Dim:
+    """Return the smaller of two extents, without a formula if they are equal."""
     return a if a == b else dim_min(a, b)

@@ -187,7 +187,7 @@ class Memo:
 
 
 class Counting:
-    """Walks graphs; equal applications are counted once."""
+    """Walks graphs; equal applications are counted once. Branches compare at ``defaults``."""
 
     def __init__(self, defaults: Mapping[str, int], memo: Memo | None = None) -> None:
         self.defaults = defaults
@@ -225,13 +225,13 @@ class Counting:
         sides = [Counting(self.defaults, self.memo) for _ in node.regions]
         for side, region in zip(sides, node.regions, strict=True):
             side.graph(region, repeat)
-        most = max(range(len(sides)), key=lambda i: sides[i].price())
-        self.undecided[node] = most
+        dearest = max(range(len(sides)), key=lambda i: sides[i].price())
+        self.undecided[node] = dearest
         for i, side in enumerate(sides):
-            (self.nodes if i == most else self.others).update(side.nodes)
+            (self.nodes if i == dearest else self.others).update(side.nodes)
             self.others.update(side.others)
             self.undecided.update(side.undecided)
-            if i == most:
+            if i == dearest:
                 self.weights.update(side.weights)
 
     def price(self) -> float:
@@ -311,9 +311,9 @@ def executions(node: Node) -> RegionRuns:
     match node.op:
         case If():
             condition = node.inputs[0].known if node.inputs and node.inputs[0] else None
-            taken = condition.item if condition is not None else None
-            if taken is not None and len(node.regions) == 2:
-                return RegionRuns((node.regions[0 if taken else 1],))
+            decision = condition.item if condition is not None else None
+            if decision is not None and len(node.regions) == 2:
+                return RegionRuns((node.regions[0 if decision else 1],))
             return RegionRuns(node.regions, is_choice=len(node.regions) > 1)
         case Loop():
             runs = _surely(node.regions, _trip_count(node), _starts(node))
@@ -328,6 +328,7 @@ def executions(node: Node) -> RegionRuns:
 
 
 def _surely(regions: tuple[Graph, ...], count: Dim | None, least: int = 0) -> RegionRuns:
+    """Return the runs of regions by their count, by its lowest value if only data decides it."""
     if count is None:
         return RegionRuns(regions, least, is_certain=False)
     lo, hi = interval(count)
@@ -344,10 +345,7 @@ def _starts(node: Node) -> int:
 
 
 def _trip_count(node: Node) -> Dim | None:
-    """Return the trip count from the limit, a stacked result's length or the last iteration.
-
-    None if it is unknown.
-    """
+    """Return the trip count by limit, stacked result or last iteration; None if unknown."""
     carried = len(node.inputs) - 2
     for v in node.outputs[max(carried, 0) :]:
         if v is not None and v.shape:
@@ -372,17 +370,18 @@ def _goes_on(node: Node) -> bool:
     body = node.regions[0]
     if not body.outputs:
         return False
-    again = body.outputs[0]
-    source = body.producers.get(again)
+    condition_after = body.outputs[0]
+    source = body.producers.get(condition_after)
     while source is not None and isinstance(source.op, Identity) and source.inputs[0]:
-        again = source.inputs[0]
-        source = body.producers.get(again)
-    if again.known is not None:
-        return bool(again.known.item)
-    return len(body.inputs) > 1 and again is body.inputs[1]
+        condition_after = source.inputs[0]
+        source = body.producers.get(condition_after)
+    if condition_after.known is not None:
+        return bool(condition_after.known.item)
+    return len(body.inputs) > 1 and condition_after is body.inputs[1]
 
 
 def _scan_count(scan: Scan, node: Node) -> Dim | None:
+    """Return the extent that a Scan goes along, times the batch; None if unknown."""
     for i, v in enumerate(node.inputs[len(node.inputs) - scan.num_scan_inputs :]):
         if v is None or not isinstance(v.type, TensorType) or not v.type.shape:
             continue
@@ -396,5 +395,6 @@ def _scan_count(scan: Scan, node: Node) -> Dim | None:
 
 
 def _sequence_length(node: Node) -> Dim | None:
+    """Return the length of the first sequence among the operands whose length is known."""
     lengths = (v.type.length for v in node.inputs if v and isinstance(v.type, SequenceType))
     return next((d for d in lengths if d is not None), None)

@@ -11,7 +11,9 @@ from ..memory.residency import capacity
 from .ceilings import Ceiling, vector_dtype
 
 LEVELS = {"l1": Ceiling.L1, "l2": Ceiling.L2, "device": Ceiling.DEVICE}
+"""Ceiling of each memory level by its name in a target."""
 NUMBERS = (int, float)
+"""Types of one kernel's counts; counts of several kernels are arrays."""
 INTEGERS_AT_ONCE = 4
 """Integer operations per 32-bit lane and cycle on packed bytes."""
 
@@ -57,6 +59,7 @@ class Floors:
         self.entries: dict[tuple[Unit, DType], Peak] = {}
         # the L1 of a CPU keeps data between kernels; that of a GPU does not
         near = 0 if machine.kind == "cuda" else capacity(machine, "l1")
+        # bytes that the caches before a level keep from it
         before = {Ceiling.L1: 0, Ceiling.L2: near, Ceiling.DEVICE: capacity(machine, "l2")}
         self.memory = {
             ceiling: level
@@ -104,11 +107,15 @@ class Floors:
         nbytes = n.read_bytes + written
         if not is_some(nbytes):
             return times
-        far = n.read_bytes * (not is_chosen)
-        for ceiling, bytes_per_s, held in self.levels:
-            least, room = nbytes, held / parts
+        loaded = n.read_bytes * (not is_chosen)
+        for ceiling, bytes_per_s, cache_bytes in self.levels:
+            least, cache_share = nbytes, cache_bytes / parts
             if ceiling is not Ceiling.L1:
-                least = excess(far, room) + excess(written, room) if room else far + written
+                least = (
+                    excess(loaded, cache_share) + excess(written, cache_share)
+                    if cache_share
+                    else loaded + written
+                )
             times[ceiling] = least / bytes_per_s
         return times
 

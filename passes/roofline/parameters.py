@@ -39,7 +39,9 @@ class Role(Enum):
 
 
 ORDER = tuple(Role)
+"""Roles in order of precedence, for a tensor with several."""
 STATISTICS = frozenset({"input_mean", "input_var"})
+"""Operands of a batch normalization that training updates without a gradient."""
 QUANTIZATION = re.compile(r"(?<!norm_)scale|zero_point|absmax")
 """Names of operands that scale or shift a quantised one."""
 SETTINGS = frozenset(data_next_to(__file__)["settings"])
@@ -150,6 +152,7 @@ class Walk:
     def node(self, node: Node) -> None:
         """Assign roles to an operator's operands, or pass them to the readers of its results."""
         op, present = node.op, [v for v in node.inputs if v is not None]
+        # a dequantization never folds, but here it passes its weight on to the readers
         is_stored = op.kind not in NEVER_FOLDED - {Kind.QUANTIZE} and all(
             v in self.stored or (v.known is not None and v.known.is_complete) for v in present
         )
@@ -202,9 +205,14 @@ class Walk:
     def unpack(self, sources: Collection[Value], operand: Value, elements: Dim) -> None:
         """Record the number of logical elements of the stored tensors behind an operand."""
         for w in sources:
-            mine, whole = numel(w), numel(operand)
-            if isinstance(mine, int) and isinstance(whole, int) and isinstance(elements, int):
-                self.elements[w] = mine * elements // whole if whole else 0
+            # a part of an operand, as of a concatenation, has that share of its elements
+            stored, in_operand = numel(w), numel(operand)
+            if (
+                isinstance(stored, int)
+                and isinstance(in_operand, int)
+                and isinstance(elements, int)
+            ):
+                self.elements[w] = stored * elements // in_operand if in_operand else 0
 
 
 def role_of(op: Op, name: str, v: Value) -> Role | None:

@@ -30,8 +30,7 @@ from .efficiency import wave_efficiency
 from .floor import Floors
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
-
-
+"""No values of symbols, as a default that nobody can change."""
 GRAPH_GAP = constants_next_to(__file__)["graph_gap"].number
 """Gap between kernels of a recorded graph as a share of an eager launch."""
 
@@ -61,6 +60,7 @@ class RooflineTable:
 
     @cached_property
     def _numbers(self) -> dict[int, Numbers]:
+        """Return the evaluator of each mapping of symbols, by its identity."""
         return {id(env): Numbers(env) for env in (self.env, *self.envs)}
 
     @cached_property
@@ -148,10 +148,10 @@ def bounds(
     for k, c, charge in zip(table.kernels, counts, charged, strict=True):
         # kernels that differ in names and position alone share their bounds
         key = k.identity, charge
-        twin = bound_of.get(key)
-        if twin is None:
-            twin = bound_of[key] = rates(k.kind).bound(k, c, at(k.repeat), charge, gap_s, at)
-        bounded.append(twin if twin.kernel is k else twin.of(k))
+        bound = bound_of.get(key)
+        if bound is None:
+            bound = bound_of[key] = rates(k.kind).bound(k, c, at(k.repeat), charge, gap_s, at)
+        bounded.append(bound if bound.kernel is k else bound.of(k))
     for other in table.alternatives:
         inner = KernelTable(table.runtime, other.kernels, (), other.alternatives)
         least = math.fsum(k.floor_s for k in bounds(inner, machine, env, tf32=tf32).kernels)
@@ -234,6 +234,7 @@ def weight_floor(
         return 0.0
     kernels = table.once("weighted", {}, lambda: weighted(table))
     is_fixed = table.once("fixed", {}, lambda: all(map(reads_fixed_weights, kernels)))
+    # weights of fixed size are summed once for all sizes
     sized = {} if is_fixed else env
     streamed = table.once("weights", sized, lambda: streamed_weights(table, sizes, env))
     return max(streamed - capacity(machine, "l2"), 0.0) / device.bandwidth.value
@@ -283,8 +284,10 @@ class Rates(Floors):
         """Return lower bounds and sustained times of a kernel, all launches together."""
         dtype = kernel.mac_dtype
         sustained = self.sustained_s(kernel, c, dtype, device_bytes, at)
+        # a list of tensors updated by several launches shares the cache as one launch would
         parts = launches if kernel.kind is Kind.OPTIMIZER else 1
         floor = self.times_s(c, dtype, is_chosen=kernel.kind is Kind.GATHER, parts=parts)
+        # no level without sustained time, as device memory of which a kernel finds all in cache
         floor = {ceiling: t for ceiling, t in floor.items() if ceiling in sustained}
         once = max(sustained.values(), default=0.0)
         # while a kernel runs, the host launches the next one
@@ -325,13 +328,13 @@ class Rates(Floors):
                 times_s[ceiling] = times_s.get(ceiling, 0.0) + time_s
         nbytes = c.read_bytes + c.write_bytes
         for ceiling, level in self.memory.items():
-            all_ = device_bytes if ceiling is Ceiling.DEVICE and nbytes else nbytes
-            if all_:
-                times_s[ceiling] = all_ / (level.sustained or level.nominal).value
+            level_bytes = device_bytes if ceiling is Ceiling.DEVICE and nbytes else nbytes
+            if level_bytes:
+                times_s[ceiling] = level_bytes / (level.sustained or level.nominal).value
         return times_s
 
     def measured(self, unit: Unit, dtype: DType) -> float:
-        """Return operations a second that somebody measured; the rated ones where nobody did."""
+        """Return measured operations per second of a unit, rated ones if none were measured."""
         peak = self.entry(unit, dtype)
         return (peak.sustained or peak.nominal).value
 

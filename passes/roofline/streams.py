@@ -51,6 +51,7 @@ def depends_on(table: KernelTable, graph: Graph) -> list[set[int]]:
             if not table.runtime.is_view(node):
                 sources = frozenset({kernel})
         comes_from.update(dict.fromkeys(node.results, sources))
+    # ``last``: kernel of a region, which runs alone: it waits for all before, all later for it
     last: int | None = None
     writers: dict[Value, int] = {}
     for i, k in enumerate(table.kernels):
@@ -84,8 +85,10 @@ def filled(bound: KernelBound, machine: Machine) -> float:
     results = 8 * counts.write_bytes / max(widths, default=8)
     tiled = kernel.kind in (Kind.MATMUL, Kind.CONV, Kind.ATTENTION)
     threads = machine.device("max_threads_per_sm")
-    each = TILE * TILE if tiled else threads.value if threads is not None else RESIDENT_THREADS
-    return min(math.ceil(results / each) / machine.sm_count, 1.0)
+    results_per_sm = (
+        TILE * TILE if tiled else threads.value if threads is not None else RESIDENT_THREADS
+    )
+    return min(math.ceil(results / results_per_sm) / machine.sm_count, 1.0)
 
 
 class Timeline:
@@ -116,6 +119,7 @@ class Timeline:
         self.ready = [i for i, n in enumerate(self.missing) if not n]
         heapify(self.ready)
         self.free = list(range(max(streams, 1)))
+        # seconds alone that each running kernel still needs
         self.left: dict[int, float] = {}
         self.now = self.launched = 0.0
         count = len(depends)
@@ -131,6 +135,7 @@ class Timeline:
         return max(self.end_s, default=0.0)
 
     def _start(self) -> None:
+        """Start ready kernels in the order of the table, as streams and the host allow."""
         while self.ready and self.free and self.now >= self.launched:
             i = heappop(self.ready)
             self.stream[i] = heappop(self.free)
@@ -141,6 +146,7 @@ class Timeline:
     def _advance(self) -> None:
         """Advance to the next end of a kernel, or to when the next can be launched."""
         columns = zip(*(self.uses[i] for i in self.left), strict=True)
+        # the resource in most demand slows all running kernels by the same factor
         slow = max([1.0, *map(sum, columns)])
         least = min(self.left.values(), default=math.inf)
         until = self.now + least * slow
@@ -157,6 +163,7 @@ class Timeline:
             self._end(i)
 
     def _end(self, i: int) -> None:
+        """Free the stream of a kernel, and make kernels ready that waited for it last."""
         del self.left[i]
         self.end_s[i] = self.now
         heappush(self.free, self.stream[i])

@@ -36,7 +36,7 @@ from ._modes import Steps as Steps
 from ._modes import Tf32 as Tf32
 from ._reader import STRIDED, fields_of, files
 
-DEFAULT = "ort"
+DEFAULT = "ort"  # of a graph where nothing else is given
 SERVING_DEFAULT, LOCAL_DEFAULT = "vllm", "llamacpp"
 """Default runtimes of a language model: that is served, and that one user runs from a GGUF file."""
 MAX_STREAMS = 128
@@ -59,12 +59,15 @@ RANK: Mapping[Kind, int] = {
     Kind.ELEMENTWISE: 1,
     Kind.VIEW: 0,
 }
+"""Weight of each kind, 3 for any other: a kernel is named after its heaviest node, and loops that
+weigh less than a product may be merged."""
 
 TRAINING_DEFAULT, TRAINER = "eager", "trainer"
 """Default runtimes of a training step: of a graph PyTorch; of a configuration what trainers run."""
 CLUSTER_DEFAULT = "cudagraph"
 """Runtime of training steps of graphs on many devices: PyTorch's kernels, launches hidden."""
 ANY_DEVICE: Mapping[str, frozenset[str]] = {"cpu": frozenset(), "cuda": frozenset()}
+"""Kinds of devices with the makers that a runtime is limited to; empty for any maker."""
 
 
 @record
@@ -281,10 +284,10 @@ def canonical(name: str, where: str = "") -> str:
     """
     if name in runtimes():
         return name
-    known = {alias: table.name for table in tables() for alias in (table.name, *table.aliases)}
-    if name in known:
-        return known[name]
-    hint = suggestion(name, known, f"choose one of {', '.join(runtimes())}")
+    by_name = {alias: table.name for table in tables() for alias in (table.name, *table.aliases)}
+    if name in by_name:
+        return by_name[name]
+    hint = suggestion(name, by_name, f"choose one of {', '.join(runtimes())}")
     raise PassError(f"no runtime {name[:32]!r}", hint=hint, where=where)
 
 
@@ -342,16 +345,18 @@ def of_version(table: Runtime, version: tuple[int, ...] | None) -> Runtime:
     if not version:
         return table
     older = (t for t in tables() if t.newest == table.name and t.before is not None)
-    held = (t for t in older if t.before is not None and version < t.before)
-    return min(held, key=lambda t: t.before or (), default=table)
+    matching = (t for t in older if t.before is not None and version < t.before)
+    # of several older tables the one whose versions end first
+    return min(matching, key=lambda t: t.before or (), default=table)
 
 
 def on_device(table: Runtime, machine: Machine) -> Runtime:
     """Return the table of the same framework on a machine; ``table`` itself where none is."""
     device = machine.kind if machine.kind in ANY_DEVICE else "cuda"
-    like = (t for t in tables() if t.framework is table.framework and device in t.stands_for)
-    held = [t for t in like if not t.below or 0 < machine.capability < t.below]
-    best = max(held, key=lambda t: (t.below, t is table), default=table)
+    peers = (t for t in tables() if t.framework is table.framework and device in t.stands_for)
+    matching = [t for t in peers if not t.below or 0 < machine.capability < t.below]
+    # of several the one for the highest compute capabilities, then the given one
+    best = max(matching, key=lambda t: (t.below, t is table), default=table)
     return best if table.stands_for else table
 
 

@@ -87,6 +87,7 @@ class StaticShare:
             return share
         if self.reserve:
             fixed, each = next(s for below, *s in self.reserve if memory_gib < below)
+            # rounded as SGLang's server_args.py does
             return max(round(1 - (fixed + each * ranks) / memory_gib, 3), 0.0)
         usual, few, many = next(s for below, *s in self.sizes if memory_mib < below)
         steps = self.constant + self.token * (tokens or usual) + self.rank * ranks
@@ -262,6 +263,7 @@ class EngineKind:
         rules = dict(_RULES[name])
         version = version or rules.get("assumed", "")
         for later in rules.pop("versions", ()):
+            # infinity: a version without a patch number has the rules of its last patch
             if release(later["from"]) <= (*release(version), math.inf):
                 rules |= {key: v for key, v in later.items() if key not in ("from", "source")}
         for key, read in _READERS.items():
@@ -280,8 +282,8 @@ class EngineKind:
         if not self.budgets or not memory_bytes:
             return self
         is_small = name.startswith(tuple(self.small)) if self.small else False
-        held = (b for b in self.budgets if memory_bytes >= b[0] * (1 << 30) and not is_small)
-        _, tokens, seqs = next(held, self.budgets[-1])
+        fitting = (b for b in self.budgets if memory_bytes >= b[0] * (1 << 30) and not is_small)
+        _, tokens, seqs = next(fitting, self.budgets[-1])
         least, raised = self.items.get(family, (0, 0))
         if tokens >= least:
             return replace(self, token_budget=tokens, max_num_seqs=seqs, items={})
@@ -312,11 +314,12 @@ def release(version: str) -> tuple[float, ...]:
 
 def changes(name: str, newest: str) -> list[str]:
     """Return the versions of a runtime up to one from which some rule differs, oldest first."""
-    each = [later["from"] for later in _RULES[name].get("versions", ())]
-    return [version for version in each if release(version) <= release(newest)]
+    versions = [later["from"] for later in _RULES[name].get("versions", ())]
+    return [version for version in versions if release(version) <= release(newest)]
 
 
 _RULES = data_next_to(__file__)
+"""Fields of each runtime's kind by its name; those of later releases under ``versions``."""
 _READERS: Mapping[str, Any] = {
     "batching": Batching,
     "pool_of": PoolOf,

@@ -15,6 +15,7 @@ from ..fusion.kernel import ConvAlgorithm, Helper
 
 Range = tuple[float, float]
 ANY: Range = (-inf, inf)
+"""Range of a trait that a rule does not limit."""
 
 
 class RuleOperation(Enum):
@@ -136,7 +137,8 @@ def _rule(
     *,
     by_group: bool = False,
 ) -> LaunchRule:
-    first, last = (
+    """Return a rule from a row: names separated by spaces, ranges as ``trait=low..high``."""
+    helpers_before, helpers_after = (
         tuple([Helper[name.upper()] for name in text.split()]) for text in (before, after)
     )
     ranges = (condition.partition("=") for condition in where.split())
@@ -144,8 +146,8 @@ def _rule(
         RuleOperation[operation.upper()],
         frozenset([Arithmetic[name.upper()] for name in types.split()]),
         tuple([(name, _range(text)) for name, _, text in ranges]),
-        first,
-        last,
+        helpers_before,
+        helpers_after,
         ConvAlgorithm[algorithm.upper()] if algorithm else None,
         maker,
         by_group,
@@ -153,6 +155,7 @@ def _rule(
 
 
 def _range(text: str) -> Range:
+    """Return a range from ``low..high``, ``low..``, ``..high``, or one number for both ends."""
     low, dots, high = text.partition("..")
     least = float(low or -inf)
     return least, float(high or inf) if dots else least

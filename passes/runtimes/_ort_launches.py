@@ -1,8 +1,8 @@
 """Launches of cuDNN around the convolutions of ONNX Runtime on CUDA, whose features lie NCHW.
 
 Source: onnxruntime core/providers/cuda/nn/conv.cc: the bias is a separate addition by default
-(``fuse_conv_bias=0``), after depthwise convolutions too; cuDNN converts as for PyTorch. cuDNN 9 is
-uses its heuristic's choice; before, ``cudnn_conv_algo_search=EXHAUSTIVE`` timed all.
+(``fuse_conv_bias=0``), after depthwise convolutions too; cuDNN converts as for PyTorch. With
+cuDNN 9 its heuristic chooses; before, ``cudnn_conv_algo_search=EXHAUSTIVE`` timed all algorithms.
 contrib_ops/cuda/fused_conv.cc: with an activation, one call adds the bias as well.
 """
 
@@ -16,15 +16,18 @@ from ._launch_rules import LaunchRule, rules
 
 def launches() -> tuple[LaunchRule, ...]:
     """Return the rules of a recent release."""
-    plain = [r.without(Helper.BIAS) for r in rules("convolutions")]
+    unbiased = [r.without(Helper.BIAS) for r in rules("convolutions")]
+    # the first rule that matches holds: merged activations before kernels that add a bias
     return (
-        *(replace(r, where=(*r.where, ("merged", (1, 1)))) for r in plain),
-        *(replace(r, after=(*r.after, Helper.BIAS)) for r in plain),
+        *(replace(r, where=(*r.where, ("merged", (1, 1)))) for r in unbiased),
+        *(replace(r, after=(*r.after, Helper.BIAS)) for r in unbiased),
         *rules("products"),
     )
 
 
 def timed() -> tuple[LaunchRule, ...]:
     """Return the rules with algorithms that were timed."""
-    guess, best = ConvAlgorithm.HEURISTIC, ConvAlgorithm.TUNED
-    return tuple([replace(r, algorithm=best) if r.algorithm is guess else r for r in launches()])
+    heuristic, by_timing = ConvAlgorithm.HEURISTIC, ConvAlgorithm.TUNED
+    return tuple(
+        [replace(r, algorithm=by_timing) if r.algorithm is heuristic else r for r in launches()]
+    )

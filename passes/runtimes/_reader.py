@@ -17,6 +17,7 @@ from ._launch_rules import rules
 from ._modes import AttentionKernels, Framework, LaunchMode, Layout, Serving, Steps, Tf32
 
 FOLDER = Path(__file__).parent
+"""Folder of the tables; files that begin with an underscore are no tables."""
 STRIDED = frozenset({"transpose", "slice", "split", "expand", "identity"})
 """Movements that frameworks with strides express as a view of the operand; "strided" in files."""
 IDENTITY = {"title", "aliases", "stands_for", "formats"}
@@ -38,6 +39,7 @@ def fields_of(name: str) -> dict[str, Any]:
     """Return the fields of a table, with those of its base where it has none."""
     table = dict(files()[name])
     base = fields_of(table.pop("base")) if "base" in table else {}
+    # the order counts: earlier patterns are preferred, so the base's stand where "..." does
     patterns = [[p] if p != THOSE_OF_BASE else base["patterns"] for p in table.get("patterns", ())]
     if patterns:
         table["patterns"] = [p for group in patterns for p in group]
@@ -55,10 +57,12 @@ def _by_kind(read: Callable[[str], object]) -> Callable[[Mapping[str, str]], Map
 
 
 def _kinds(words: str) -> frozenset[Kind]:
+    """Return kinds of kernels from their names, as in ``"conv matmul"``."""
     return frozenset([Kind[word.upper()] for word in words.split()])
 
 
 def _views(words: Iterable[str]) -> frozenset[str]:
+    """Return mnemonics of operators; "strided" stands for ``STRIDED``."""
     return frozenset().union(*(STRIDED if word == "strided" else {word} for word in words))
 
 

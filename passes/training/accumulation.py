@@ -39,17 +39,18 @@ def accumulated(
     places: dict[Value, list[int]] = {}
     for i, g in enumerate(gradients):
         places.setdefault(g, []).append(i)
-    more: list[Value] = []
+    further_inputs: list[Value] = []
     for batch in range(2, count + 1):
         renamed: dict[Value, Value] = {v: another(v, batch, tape) for v in inputs}
-        more += renamed.values()
+        further_inputs += renamed.values()
         tape.phase, tape.nodes = Phase.BACKWARD, result
         tape.place, tape.suffix = Loc(f"accumulate.{batch}"), ""
         for node in nodes:
             result.append(repeated(node, renamed, batch, tape))
+            # at once, as autograd does, so that no second gradient of a parameter stays alive
             for i in [i for v in node.results for i in places.get(v, ())]:
                 sums[i] = tape.add(sums[i], renamed[gradients[i]])
-    return Accumulated(result, tuple(more), sums)
+    return Accumulated(result, tuple(further_inputs), sums)
 
 
 def another(v: Value, batch: int, tape: Tape) -> Value:

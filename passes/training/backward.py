@@ -63,8 +63,8 @@ def differentiated(module: Module) -> BothWays:
         seeds = {
             v: Value(tape.fresh(f"{v.name}{SEED}"), v.type) for v in graph.outputs if v.is_real
         }
-        before = handed(graph.inputs)
-        wanted = [*before, *trained(graph.weights)]
+        activations = handed(graph.inputs)
+        wanted = [*activations, *trained(graph.weights)]
         derivatives = differentiate(graph.nodes, seeds, wanted, tape)
         gradients = [derivatives.gradients[v] for v in wanted if v in derivatives.gradients]
         if not gradients:
@@ -75,9 +75,9 @@ def differentiated(module: Module) -> BothWays:
         outputs = tuple(dict.fromkeys((*graph.outputs, *gradients)))
         inputs = (*graph.inputs, *seeds.values())
         both = replace(module, graph=Graph(graph.name, inputs, outputs, tuple(nodes), weights))
-        given = tuple([v for v in before if v in derivatives.gradients])
-        waited = needed(tape.nodes, [derivatives.gradients[v] for v in given])
-        return BothWays(both, given, frozenset(waited))
+        received = tuple([v for v in activations if v in derivatives.gradients])
+        before_previous = needed(tape.nodes, [derivatives.gradients[v] for v in received])
+        return BothWays(both, received, frozenset(before_previous))
 
 
 def handed(values: Iterable[Value]) -> list[Value]:

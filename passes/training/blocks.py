@@ -52,12 +52,12 @@ def module_of(node: Node) -> str | None:
 def crossings(nodes: Sequence[Node], trained: Collection[Value]) -> dict[int, Value]:
     """Return positions behind which only one trained tensor is read, and the tensor."""
     last: dict[Value, int] = {}
-    made: dict[Value, int] = {}
+    made_at: dict[Value, int] = {}
     for i, node in enumerate(nodes):
         for v in node.inputs:
-            if v in made and v is not None:
+            if v in made_at and v is not None:
                 last[v] = i
-        made.update((v, i) for v in node.results if v in trained)
+        made_at.update((v, i) for v in node.results if v in trained)
     open_values: set[Value] = set()
     ends: dict[int, list[Value]] = {}
     for v, end in last.items():
@@ -87,6 +87,7 @@ def blocks_of(nodes: Sequence[Node], trained: Collection[Value]) -> list[Block]:
         inside, boundary = tuple(nodes[start : i + 1]), singles.get(i)
         name = name_of(inside)
         start = i + 1
+        # a stretch without names belongs to the block before it, unless the program marked that one
         joins = name is None and blocks and not blocks[-1].name.startswith(CHECKPOINTED)
         if blocks and (joins or blocks[-1].name == name):
             before = blocks.pop()

@@ -15,6 +15,7 @@ from .differentiate import active
 from .implementation import RecomputePolicy
 
 MATRIX = frozenset({Kind.MATMUL, Kind.CONV, Kind.ATTENTION, Kind.RECURRENT})
+"""Kinds whose results are saved by selective checkpointing, as they take longest to recompute."""
 LEVELS = 512
 """Number of sizes that the search distinguishes."""
 
@@ -126,21 +127,22 @@ class Checkpoints:
         Source: Checkmate, arXiv:1910.02653, and Rotor, arXiv:1911.13214, of chains of blocks.
         """
         options = [self.choices(b) for b in self.blocks]
-        most = sum(max(c.kept_bytes for c in ways) for ways in options)
-        unit = max(most // LEVELS, 1)
+        most_bytes = sum(max(c.kept_bytes for c in block_choices) for block_choices in options)
+        unit = max(most_bytes // LEVELS, 1)
         best: dict[int, CurvePosition] = {0: CurvePosition(0, 0, ())}
-        for ways in options:
+        for block_choices in options:
             after: dict[int, CurvePosition] = {}
-            for so_far in best.values():
-                for way in ways:
+            for prefix in best.values():
+                for choice in block_choices:
                     point = CurvePosition(
-                        so_far.kept_bytes + way.kept_bytes,
-                        so_far.cost_bytes + way.cost_bytes,
-                        (*so_far.policies, way.policy),
+                        prefix.kept_bytes + choice.kept_bytes,
+                        prefix.cost_bytes + choice.cost_bytes,
+                        (*prefix.policies, choice.policy),
                     )
+                    # of points in one level of size the cheapest goes on
                     level = -(-point.kept_bytes // unit)
-                    known = after.get(level)
-                    if known is None or point.cost_bytes < known.cost_bytes:
+                    best_there = after.get(level)
+                    if best_there is None or point.cost_bytes < best_there.cost_bytes:
                         after[level] = point
             best = pareto(after)
         return sorted(best.values(), key=lambda p: p.kept_bytes)
@@ -158,7 +160,7 @@ class Checkpoints:
         if policy is not RecomputePolicy.OPTIMAL:
             named = [b.name != "" for b in self.blocks]
             chosen = named if any(named) else [b.boundary is not None for b in self.blocks]
-            return tuple(policy if is_one else RecomputePolicy.NONE for is_one in chosen)
+            return tuple(policy if is_chosen else RecomputePolicy.NONE for is_chosen in chosen)
         curve = self.curve()
         limit = share * curve[-1].kept_bytes
         fitting = [p for p in curve if p.kept_bytes <= limit] or curve[:1]
@@ -211,6 +213,7 @@ def recomputed(
         for v in node.inputs:
             if v is None or v not in block_of or v in saved or v in copy_of:
                 continue
+            # all results of the block that the backward pass reads, so that it is rerun once
             wanted = {w for w in points.read - saved if block_of[w] == block_of[v]}
             for old in needed(forward, wanted, saved | copy_of.keys()):
                 nodes.append(repeated(old, copy_of, saved, tape))

@@ -46,9 +46,9 @@ def adapted(nodes: Sequence[Node], rank: int, patterns: Sequence[str], tape: Tap
         if w is None or not any(fnmatchcase(w.name, p) for p in patterns):
             result.append(node)
             continue
-        made = with_factors(node, w, rank, tape)
-        result += made.nodes
-        factors += made.factors
+        module = with_factors(node, w, rank, tape)
+        result += module.nodes
+        factors += module.factors
     if not factors:
         names = ", ".join(patterns)
         raise PassError(f"no product has a matrix called {names}", where="--lora")
@@ -82,12 +82,12 @@ def with_factors(node: Node, w: Value, rank: int, tape: Tape) -> LoraModule:
     tape.place, tape.suffix, tape.nodes = Loc(node.name, frames=node.loc.frames), ".lora", []
     down = tape.apply(MatMul(), x, a)
     up = tape.scaled(tape.apply(MatMul(), down, b), ALPHA / rank)
-    plain = Value(tape.fresh(f"{y.name}.base"), y.type)
-    base = Node(node.op, node.inputs, (plain,), (), node.loc)
+    base_result = Value(tape.fresh(f"{y.name}.base"), y.type)
+    base = Node(node.op, node.inputs, (base_result,), (), node.loc)
     loc = Loc(f"{node.name}.lora", "Add", False, node.loc.phase, node.loc.frames)
-    made = [base, *tape.nodes, Node(Add(), (plain, up), (y,), (), loc)]
+    adapted_nodes = [base, *tape.nodes, Node(Add(), (base_result, up), (y,), (), loc)]
     tape.nodes = []
-    return LoraModule(made, [a, b])
+    return LoraModule(adapted_nodes, [a, b])
 
 
 def factor(tape: Tape, w: Value, name: str, shape: tuple[object, ...]) -> Value:

@@ -72,6 +72,6 @@ def fitting(result: Value) -> str:
     except ValueError:
         return "mean"
     last = shape[-1] if shape else 1
-    words = isinstance(last, int) and last >= LEAST_VOCABULARY
-    is_scores = (len(shape) == 2 and last != 1) or (len(shape) == 3 and words)
+    is_vocabulary = isinstance(last, int) and last >= LEAST_VOCABULARY
+    is_scores = (len(shape) == 2 and last != 1) or (len(shape) == 3 and is_vocabulary)
     return "cross-entropy" if is_scores else "mean"

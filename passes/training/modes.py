@@ -17,6 +17,7 @@ def trained_form(nodes: Sequence[Node], tape: Tape) -> list[Node]:
 
 
 def _trained(node: Node, tape: Tape) -> Node:
+    """Return one node in its training mode; itself if it has none."""
     match node.op:
         case BatchNormalization(training_mode=0) as op:
             return replace(node, op=replace(op, training_mode=1))

@@ -89,14 +89,15 @@ class ListOptimizer:
         elif how is OptimizerLaunch.SINGLE:
             steps = self.alone or steps
             size = 1
-        each = [
-            {letter: many[i : i + size] for letter, many in lists.items()}
+        # one group of all parameters, or one group for each
+        groups = [
+            {letter: values[i : i + size] for letter, values in lists.items()}
             for i in range(0, len(trained), size)
         ]
-        for group in each:
+        for group in groups:
             for step in steps:
                 apply(tape, step, group)
-        updated = [v for letter in ("p", *self.states) for group in each for v in group[letter]]
+        updated = [v for letter in ("p", *self.states) for group in groups for v in group[letter]]
         return updated, stored
 
     def narrowed(
@@ -119,23 +120,23 @@ class ListOptimizer:
 def apply(tape: Tape, step: ListKernel, lists: dict[str, list[Value]]) -> None:
     """Write one kernel; the lists that it writes stand for their new contents."""
     ins = tuple(v for letter in step.reads for v in lists[letter])
-    over = [letter for letter in step.writes if letter in step.reads]
+    overwritten = [letter for letter in step.writes if letter in step.reads]
     new = [letter for letter in step.writes if letter not in step.reads]
     op = MultiTensor(
         step.function,
         len(step.reads),
-        tuple(step.reads.index(x) for x in over),
+        tuple(step.reads.index(x) for x in overwritten),
         len(new),
         step.alu,
         step.sfu,
         tuple(map(step.reads.index, step.unread)),
     )
     members = len(ins) // len(step.reads)
-    names = [f"{v.name}.next" for x in over for v in lists[x]]
+    names = [f"{v.name}.next" for x in overwritten for v in lists[x]]
     names += [f"{step.function}.{i}" for _ in new for i in range(members)]
-    made = tape.named(op, ins, names, step.function)
-    for at, letter in enumerate((*over, *new)):
-        lists[letter] = list(made[at * members : (at + 1) * members])
+    results = tape.named(op, ins, names, step.function)
+    for position, letter in enumerate((*overwritten, *new)):
+        lists[letter] = list(results[position * members : (position + 1) * members])
 
 
 def state_like(

@@ -47,7 +47,9 @@ convolutions; parameters under such a name are matrices that it turned over."""
 SCALE = 65536.0
 """PyTorch, torch.amp.GradScaler: the scale that it starts with."""
 UNSCALE = ListKernel("_amp_foreach_non_finite_check_and_unscale_", "g", "g", alu=2)
+"""Kernel that divides gradients by the scale and looks for infinities."""
 COPY = ListKernel("_foreach_copy_", "pw", "p", alu=0, unread="p")
+"""Kernel that copies updated master weights ``w`` to the narrow parameters ``p``."""
 
 
 @frozen
@@ -107,6 +109,7 @@ class Train(Transform):
         nodes = rewritten(
             graph.nodes, graph.outputs, trained, tape, fuses_attention=self.fuses_attention
         )
+        # attention is written out before dropout, which drops probabilities that are a tensor
         tape.phase = Phase.FORWARD
         if not self.is_trainer:
             nodes = unfused(nodes, tape, fuses_attention=self.fuses_attention)
@@ -122,15 +125,16 @@ class Train(Transform):
         if not trained:
             raise PassError("nothing is left to train", where="--freeze", hint="freeze less")
         tape.place, tape.suffix = Loc("loss"), ""
-        ends = head(self.loss, tape, graph.outputs, nodes)
-        loss = self.scaled(ends.loss, tape)
-        before = [*nodes, *tape.nodes]
+        loss_head = head(self.loss, tape, graph.outputs, nodes)
+        loss = self.scaled(loss_head.loss, tape)
+        forward = [*nodes, *tape.nodes]
         tape.phase, tape.suffix, tape.nodes = Phase.BACKWARD, ".grad", []
         seed = tape.number(1.0, loss.dtype)
-        derivatives = differentiate(before, {loss: seed}, trained, tape)
+        derivatives = differentiate(forward, {loss: seed}, trained, tape)
         pairs = self.of_parameters(trained, derivatives, tape)
         backward = self.with_recomputation(module, derivatives.forward, trained, tape)
-        inputs = (*graph.inputs, *ends.inputs)
+        inputs = (*graph.inputs, *loss_head.inputs)
+        # dead nodes go before the passes are repeated for each small batch
         passes = accumulated(
             needed([*derivatives.forward, *backward], [loss, *(g for _, g in pairs)]),
             inputs,
@@ -200,20 +204,20 @@ class Train(Transform):
         """Return the new parameters and states, and the states; gradients where nothing updates."""
         if not self.optimizer:
             return [g for _, g in pairs], []
-        how = OptimizerLaunch.FUSED if self.is_trainer else OptimizerLaunch(self.implementation)
+        launch = OptimizerLaunch.FUSED if self.is_trainer else OptimizerLaunch(self.implementation)
         if self.loss_scaling:
             lists = {"p": [p for p, _ in pairs], "g": [g for _, g in pairs]}
             apply(tape, UNSCALE, lists)
             pairs = list(zip(lists["p"], lists["g"], strict=True))
         narrow = [p for p, _ in pairs if p.dtype.bits < DType.F32.bits]
         if not self.master_weights or not narrow:
-            return optimizer(self.optimizer).update(tape, pairs, how)
+            return optimizer(self.optimizer).update(tape, pairs, launch)
         masters = [state_like(tape, p, "master", DType.F32) for p, _ in pairs]
         rule = optimizer(self.optimizer)
         if self.is_trainer and rule.fused is not None:
             return rule.narrowed(tape, masters, pairs)
-        wide = [widened(tape, g) for _, g in pairs]
-        updated, stored = rule.update(tape, list(zip(masters, wide, strict=True)), how)
+        f32_gradients = [widened(tape, g) for _, g in pairs]
+        updated, stored = rule.update(tape, list(zip(masters, f32_gradients, strict=True)), launch)
         lists = {"p": [p for p, _ in pairs], "w": updated[: len(pairs)]}
         apply(tape, COPY, lists)
         return [*lists["p"], *updated], [*masters, *stored]

@@ -16,6 +16,6 @@ def ragged_attention(at: Adjoint) -> Gradients:
         raise at.error("caches are trained")
     ins = (at.dy, at.result(), *at.node.inputs)
     count = 1 + max([n for n, i in enumerate(RESULTS) if at.has(i) and at.wants(i)], default=0)
-    made = at.tape.several(RaggedAttentionGrad.of(at.op), ins, count)
-    gradients = {i: made[n] for n, i in enumerate(RESULTS) if n < count}
+    results = at.tape.several(RaggedAttentionGrad.of(at.op), ins, count)
+    gradients = {i: results[n] for n, i in enumerate(RESULTS) if n < count}
     return {i: v for i, v in gradients.items() if at.wants(i)}

@@ -25,9 +25,9 @@ def _of(at: Adjoint, ins: list[Value], terms: tuple[str, ...], result: str, inde
     """
     tape, term = at.tape, terms[index]
     others = [i for i in range(len(ins)) if i != index]
-    elsewhere = set("".join([result, *(terms[i] for i in others)]))
+    elsewhere_letters = set("".join([result, *(terms[i] for i in others)]))
     wanted = term.replace(ELLIPSIS, "...") if ELLIPSIS in result else term.replace(ELLIPSIS, "")
-    available = "".join(c for c in wanted if c == "." or c in elsewhere)
+    available = "".join(c for c in wanted if c == "." or c in elsewhere_letters)
     equation = ",".join([result, *(terms[i] for i in others)]) + "->" + available
     operands = (at.dy, *(ins[i] for i in others))
     gradient = (
@@ -37,6 +37,8 @@ def _of(at: Adjoint, ins: list[Value], terms: tuple[str, ...], result: str, inde
         # a letter that only this term has was summed: the gradient is constant along it
         shape = shape_of(ins[index])
         extents = dict(zip(term, shape, strict=True))
-        gradient = tape.reshape(gradient, tuple(extents[c] if c in elsewhere else 1 for c in term))
+        gradient = tape.reshape(
+            gradient, tuple(extents[c] if c in elsewhere_letters else 1 for c in term)
+        )
         return tape.expand(gradient, shape)
     return tape.sum_to(gradient, shape_of(ins[index]))

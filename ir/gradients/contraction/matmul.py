@@ -13,7 +13,7 @@ def matmul(at: Adjoint) -> Gradients:
     if not at.op.is_exactly(MatMul, FusedMatMul):
         raise at.error("what is fused to the product has no rule")
     tape, a, b = at.tape, at.operand(0), at.operand(1)
-    left, right = (bool(getattr(at.op, f"trans{side}", 0)) for side in "AB")
+    is_a_transposed, is_b_transposed = (bool(getattr(at.op, f"trans{side}", 0)) for side in "AB")
     if getattr(at.op, "transBatchA", 0) or getattr(at.op, "transBatchB", 0):
         raise at.error("batches are transposed")
     dy = tape.scaled(at.dy, getattr(at.op, "alpha", 1.0))
@@ -30,14 +30,14 @@ def matmul(at: Adjoint) -> Gradients:
         dy = tape.reshape(dy, (*leading, *rows, *columns))  # type: ignore[arg-type]
     gradients: dict[int, Value | None] = {}
     if at.wants(0):
-        made = _left(at, dy, b, transposed_a=left, transposed_b=right)
-        gradients[0] = tape.reshape(tape.sum_to(made, shape_of(a)), at.shape(0))
+        gradient = _left(at, dy, b, transposed_a=is_a_transposed, transposed_b=is_b_transposed)
+        gradients[0] = tape.reshape(tape.sum_to(gradient, shape_of(a)), at.shape(0))
     if at.wants(1):
-        if len(shape_of(b)) == 2 and len(shape_of(a)) > 2 and not left:
-            made = _of_shared(at, a, dy, transposed=right)
+        if len(shape_of(b)) == 2 and len(shape_of(a)) > 2 and not is_a_transposed:
+            gradient = _of_shared(at, a, dy, transposed=is_b_transposed)
         else:
-            made = _right(at, a, dy, transposed_a=left, transposed_b=right)
-        gradients[1] = tape.reshape(tape.sum_to(made, shape_of(b)), at.shape(1))
+            gradient = _right(at, a, dy, transposed_a=is_a_transposed, transposed_b=is_b_transposed)
+        gradients[1] = tape.reshape(tape.sum_to(gradient, shape_of(b)), at.shape(1))
     return gradients
 
 
@@ -78,19 +78,19 @@ def gemm(at: Adjoint) -> Gradients:
     dy, a, b = at.dy, at.operand(0), at.operand(1)
     gradients: dict[int, Value | None] = {}
     if at.wants(0):
-        made = (
+        product = (
             Gemm(op.alpha, transA=op.transB, transB=1)
             if op.transA
             else Gemm(op.alpha, transB=int(not op.transB))
         )
-        gradients[0] = tape.apply(made, *((b, dy) if op.transA else (dy, b)))
+        gradients[0] = tape.apply(product, *((b, dy) if op.transA else (dy, b)))
     if at.wants(1):
-        made = (
+        product = (
             Gemm(op.alpha, transA=1, transB=op.transA)
             if op.transB
             else Gemm(op.alpha, transA=int(not op.transA))
         )
-        gradients[1] = tape.apply(made, *((dy, a) if op.transB else (a, dy)))
+        gradients[1] = tape.apply(product, *((dy, a) if op.transB else (a, dy)))
     if at.wants(2):
         gradients[2] = tape.scaled(tape.sum_to(dy, at.shape(2)), op.beta)
     return gradients

@@ -25,18 +25,19 @@ def moe(at: Adjoint) -> Gradients | None:
     op = at.op
     if not isinstance(op, MoE) or not op.is_exactly(MoE):
         return None
+    # the forward node changes too, as both passes see the same counts
     op = replace(op, skew=0.0)
     at.node = replace(at.node, op=op)
     ins = (at.dy, *at.node.inputs[: SAVED - 1])
     gradients: dict[int, Value | None] = {}
     if at.wants(0) or at.wants(1):
-        before = at.tape.several(MoEInputGrad.of(op), ins, 2 if at.wants(1) else 1)
-        gradients |= dict(enumerate(before))
+        activation_gradients = at.tape.several(MoEInputGrad.of(op), ins, 2 if at.wants(1) else 1)
+        gradients |= dict(enumerate(activation_gradients))
     wanted = [i for i in range(WEIGHTS, len(ins) - 1) if at.wants(i)]
     if wanted:
         count = max(wanted) - WEIGHTS + 1
         if op.keeps_rows:
             ins = (*ins, *[None] * (SAVED - len(ins)), at.result(1))
-        made = at.tape.several(MoEWeightGrad.of(op), ins, count)
-        gradients |= {i: made[i - WEIGHTS] for i in wanted}
+        weight_gradients = at.tape.several(MoEWeightGrad.of(op), ins, count)
+        gradients |= {i: weight_gradients[i - WEIGHTS] for i in wanted}
     return gradients

@@ -24,6 +24,7 @@ def conv(at: Adjoint) -> Gradients:
     if at.wants(1):
         extents = tape.ints(at.shape(1))
         gradients = {**gradients, 1: tape.apply(ConvFilterGrad(**settings), dy, x, extents)}
+    # the bias is added at every position of every map
     if at.wants(2):
         rank = len(shape_of(dy))
         gradients = {**gradients, 2: tape.sum(dy, (0, *range(2, rank)))}

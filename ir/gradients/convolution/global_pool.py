@@ -16,6 +16,7 @@ def global_average_pool(at: Adjoint) -> Gradients | None:
     if isinstance(total, int):
         share = at.tape.scaled(at.dy, 1 / max(total, 1))
     else:
+        # the number of positions is symbolic: a factor whose content is unknown costs the same
         share = at.tape.mul(at.dy, at.tape.constant((None,), (), at.dy.dtype))
     return {0: at.tape.expand(share, at.shape())}
 
@@ -26,7 +27,7 @@ def global_max_pool(at: Adjoint) -> Gradients | None:
         return None
     dtype = at.dy.dtype
     is_largest = at.tape.apply(Equal(), at.operand(0), at.result())
-    hit = at.tape.where(is_largest, at.tape.number(1, dtype), at.tape.number(0, dtype))
+    hits = at.tape.where(is_largest, at.tape.number(1, dtype), at.tape.number(0, dtype))
     axes = range(2, len(at.shape()))
-    share = at.tape.div(at.dy, at.tape.sum(hit, axes, keepdims=True))
-    return {0: at.tape.mul(hit, share)}
+    share = at.tape.div(at.dy, at.tape.sum(hits, axes, keepdims=True))
+    return {0: at.tape.mul(hits, share)}

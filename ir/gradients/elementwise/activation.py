@@ -10,11 +10,12 @@ from ..derivative import substituted
 from ..tape import Tape
 
 BY_ERF = "0.5*(1 + erf(x*0.7071067811865476)) + x*0.3989422804014327*exp(-0.5*(x*x))"
+"""Derivative of GELU: ``Φ(x) + x φ(x)`` with ``1/sqrt(2)`` and ``1/sqrt(2π)`` as numbers."""
 _INNER = "tanh(0.7978845608028654*(x + 0.044715*x*x*x))"
 BY_TANH = (
     f"0.5*(1 + {_INNER}) + 0.5*x*(1 - {_INNER}*{_INNER})*(0.7978845608028654 + 0.1070322243*x*x)"
 )
-
+"""Derivative of GELU by tanh, with ``sqrt(2/π)`` and ``3 · 0.044715 · sqrt(2/π)`` as numbers."""
 QUICK = 1.702
 """Default ``alpha`` of QuickGelu."""
 

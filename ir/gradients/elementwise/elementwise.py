@@ -38,10 +38,10 @@ min = max
 def clip(at: Adjoint) -> Gradients:
     """Pass the gradient of elements between the limits; the limits get none."""
     inside = {1: "x >= b", 2: "x <= c"}
-    given = [text for i, text in inside.items() if at.has(i)]
-    match given:
-        case [one]:
-            text = f"where({one}, 1, 0)"
+    conditions = [text for i, text in inside.items() if at.has(i)]
+    match conditions:
+        case [limit]:
+            text = f"where({limit}, 1, 0)"
         case [low, high]:
             text = f"where({low}, where({high}, 1, 0), 0)"
         case _:

@@ -16,5 +16,6 @@ def dropout(at: Adjoint) -> Gradients:
         return {0: at.dy}
     ratio = at.node.inputs[1] if at.has(1) else None
     ratio_content = known(at.node.inputs, 1)
+    # a ratio with unknown contents is left out: the kernel scales by one number either way
     ins = (at.dy, at.result(1), *(() if ratio is None or ratio_content is None else (ratio,)))
     return {0: at.tape.apply(DropoutGrad(), *ins)}

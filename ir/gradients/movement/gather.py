@@ -27,5 +27,6 @@ def gather_nd(at: Adjoint) -> Gradients:
 
 
 def _added(at: Adjoint, op: Op, *more: Value) -> Gradients:
+    """Return the gradient of the data from its extents, the indices, dY and ``more`` operands."""
     ins = (at.tape.ints(at.shape()), at.operand(1), at.dy, *more)
     return {0: at.tape.apply(op, *ins)}

@@ -31,6 +31,7 @@ def tile(at: Adjoint) -> Gradients:
     repeats = elements(at.node.inputs, 1)
     if repeats is None or None in repeats:
         raise at.error("its repeats are not known")
+    # an axis of r·d elements as r by d, summed over r
     pairs = [(r, d) for r, d in zip(repeats, at.shape(), strict=True) if r is not None]
     split = at.tape.reshape(at.dy, tuple(d for pair in pairs for d in pair))
     return {0: at.tape.reshape(at.tape.sum(split, range(0, 2 * len(pairs), 2)), at.shape())}
@@ -44,6 +45,7 @@ def depth_to_space(at: Adjoint) -> Gradients:
     b = op.blocksize
     deep = c // (b * b)
     split = at.tape.reshape(at.dy, (n, deep, h, b, w, b))
+    # the two axes of a block lie before the depth (DCR) or after it (CRD)
     order = (0, 3, 5, 1, 2, 4) if op.mode == "DCR" else (0, 1, 3, 5, 2, 4)
     return {0: at.tape.reshape(at.tape.transpose(split, order), (n, c, h, w))}
 

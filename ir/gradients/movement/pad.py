@@ -18,15 +18,16 @@ def pad(at: Adjoint) -> Gradients:
     axes, pads = at.op._axes(at.node.inputs, len(shape)), elements(at.node.inputs, 1)
     if axes is None or pads is None or None in pads:
         raise at.error("its pads are not known")
-    known = [p for p in pads if p is not None]
+    amounts = [p for p in pads if p is not None]
     if at.op.mode != "constant":
-        return {0: _repeated(at, axes, known)}
+        return {0: _repeated(at, axes, amounts)}
     before: list[Dim] = [0] * len(shape)
     after: list[Dim] = [0] * len(shape)
     ranges: dict[int, tuple[Dim, Dim]] = {}
     for i, axis in enumerate(axes):
-        begin, end = known[i], known[i + len(axes)]
+        begin, end = amounts[i], amounts[i + len(axes)]
         total = shape_of(at.dy)[axis]
+        # positive padding is cut off, negative padding had cut off elements, whose gradient is 0
         cut_end = end if not isinstance(end, int) or end > 0 else 0
         cut_begin = begin if not isinstance(begin, int) or begin > 0 else 0
         ranges[axis] = (cut_begin, total - cut_end)
@@ -46,8 +47,8 @@ def _repeated(at: Adjoint, axes: list[int], pads: list[Dim]) -> Value:
         if not (isinstance(begin, int) and isinstance(end, int) and isinstance(extent, int)):
             raise at.error("its extents are not numbers")
         sources = [at.op._source(j - begin, extent) for j in range(begin + extent + end)]
-        taken = at.tape.ints([s for s in sources if s is not None])
+        positions = at.tape.ints([s for s in sources if s is not None])
         extents = shape_of(gradient)
         target = at.tape.ints((*extents[:axis], extent, *extents[axis + 1 :]))
-        gradient = at.tape.apply(GatherGrad(axis=axis), target, taken, gradient)
+        gradient = at.tape.apply(GatherGrad(axis=axis), target, positions, gradient)
     return gradient

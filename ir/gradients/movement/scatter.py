@@ -28,6 +28,7 @@ def _gradients(
     put: ScatterElements | ScatterND,
     reduction: str,
 ) -> Gradients:
+    """Return gradients of data and updates; ``take`` and ``put`` use the indices of the scatter."""
     if reduction not in ("none", "add"):
         raise at.error(f"a reduction by {reduction}")
     gradients: dict[int, Value | None] = {}

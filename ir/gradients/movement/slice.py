@@ -27,7 +27,7 @@ def slice(at: Adjoint) -> Gradients:
     after: list[Dim] = [0] * len(shape)
     dy = at.dy
     for axis, (start, _end, step) in ranges.items():
-        extent, taken = shape[axis], shape_of(dy)[axis]
+        extent, length = shape[axis], shape_of(dy)[axis]
         if start is None or not isinstance(step, int):
             raise at.error("where it starts is not known")
         if step < 0:
@@ -36,14 +36,15 @@ def slice(at: Adjoint) -> Gradients:
             begin = start + extent if isinstance(start, int) and start < 0 else start
             begin = min(begin, last) if isinstance(begin, int) and isinstance(last, int) else begin
             dy, step = at.tape.reversed(dy, axis), -step
-            start = begin - (taken - 1) * step
+            start = begin - (length - 1) * step
         first = start + extent if isinstance(start, int) and start < 0 else start
+        # ONNX clamps a start before the first element
         if isinstance(first, int) and first < 0:
             first = 0
         if step > 1:
             dy = spread(at, dy, axis, step)
-            taken = taken * step
-        before[axis], after[axis] = first, extent - first - taken
+            length = length * step
+        before[axis], after[axis] = first, extent - first - length
     return {0: padded(at, dy, before, after)}
 
 
@@ -51,11 +52,11 @@ def spread(at: Adjoint, v: Value, axis: int, step: int) -> Value:
     """Insert ``step - 1`` zeros after each element along an axis."""
     shape = shape_of(v)
     column = at.tape.reshape(v, (*shape[: axis + 1], 1, *shape[axis + 1 :]))
-    none: list[Dim] = [0] * (len(shape) + 1)
-    behind = list(none)
+    no_padding: list[Dim] = [0] * (len(shape) + 1)
+    behind = list(no_padding)
     behind[axis + 1] = step - 1
-    wide = padded(at, column, none, behind)
-    return at.tape.reshape(wide, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
+    spaced = padded(at, column, no_padding, behind)
+    return at.tape.reshape(spaced, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
 
 
 def split(at: Adjoint) -> Gradients:

@@ -27,8 +27,8 @@ from ..tape import Tape, shape_of
 def _applied(at: Adjoint, op: Op, ins: tuple[Value, ...], results: int) -> Gradients:
     """Return as many gradients of operand, scale and offset as are needed."""
     wanted = [i for i in range(results) if at.wants(i)]
-    made = at.tape.several(op, ins, max(wanted, default=-1) + 1)
-    return {i: at.tape.sum_to(made[i], at.shape(i)) for i in wanted}
+    gradients = at.tape.several(op, ins, max(wanted, default=-1) + 1)
+    return {i: at.tape.sum_to(gradients[i], at.shape(i)) for i in wanted}
 
 
 def layer_norm(at: Adjoint) -> Gradients:
@@ -84,11 +84,11 @@ def lrn(at: Adjoint) -> Gradients:
     before = (op.size - 1) // 2
     after = op.size - 1 - before
     means = _neighbours(tape, tape.mul(x, x), before, after)
-    number = x.dtype
-    base = tape.add(tape.scaled(means, op.alpha), tape.number(op.bias, number))
-    divided = tape.mul(at.dy, tape.apply(Pow(), base, tape.number(-op.beta, number)))
-    felt = tape.div(tape.mul(divided, x), base)
-    shared = tape.mul(x, _neighbours(tape, felt, after, before))
+    dtype = x.dtype
+    base = tape.add(tape.scaled(means, op.alpha), tape.number(op.bias, dtype))
+    divided = tape.mul(at.dy, tape.apply(Pow(), base, tape.number(-op.beta, dtype)))
+    weighted = tape.div(tape.mul(divided, x), base)
+    shared = tape.mul(x, _neighbours(tape, weighted, after, before))
     return {0: tape.sub(divided, tape.scaled(shared, 2 * op.alpha * op.beta))}
 
 

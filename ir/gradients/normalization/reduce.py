@@ -52,11 +52,11 @@ def reduce_mean(at: Adjoint) -> Gradients:
 def reduce_max(at: Adjoint) -> Gradients:
     """Divide the gradient equally among the elements that are the extremum."""
     x, dtype = at.operand(0), at.dy.dtype
-    is_taken = at.tape.apply(Equal(), x, with_reduced_axes(at, at.result()))
+    is_extremum = at.tape.apply(Equal(), x, with_reduced_axes(at, at.result()))
     one, zero = at.tape.number(1, dtype), at.tape.number(0, dtype)
-    hit = at.tape.where(is_taken, one, zero)
-    share = at.tape.div(with_reduced_axes(at, at.dy), at.tape.sum(hit, axes_of(at), keepdims=True))
-    return {0: at.tape.mul(hit, share)}
+    hits = at.tape.where(is_extremum, one, zero)
+    share = at.tape.div(with_reduced_axes(at, at.dy), at.tape.sum(hits, axes_of(at), keepdims=True))
+    return {0: at.tape.mul(hits, share)}
 
 
 reduce_min = reduce_max

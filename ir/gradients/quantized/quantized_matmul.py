@@ -27,12 +27,12 @@ def gemm_float8(at: Adjoint) -> Gradients:
     if at.wants(0) or at.wants(1):
         rounding = QuantizeLinear(output_dtype=x.dtype, block_size=block, axis=-1)
         dy = tape.apply(rounding, at.dy, scale or tape.number(1.0))
-        half = at.dy.dtype
+        result_dtype = at.dy.dtype
         if at.wants(0):
-            made = GemmFloat8Grad(dtype=half, scale_block=block)
+            made = GemmFloat8Grad(dtype=result_dtype, scale_block=block)
             gradients[0] = tape.apply(made, dy, w, None, scale)
         if at.wants(1):
-            made = GemmFloat8Grad(dtype=half, scale_block=block, transA=1)
+            made = GemmFloat8Grad(dtype=result_dtype, scale_block=block, transA=1)
             gradients[1] = tape.apply(made, dy, x, None, scale)
     if at.wants(2):
         gradients[2] = tape.scaled(tape.sum_to(at.dy, at.shape(2)), op.beta or 1.0)

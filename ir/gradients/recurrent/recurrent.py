@@ -13,6 +13,7 @@ def lstm(at: Adjoint) -> Gradients | None:
     op = at.op
     if not isinstance(op, Recurrent) or not op.is_exactly(LSTM, GRU, RNN):
         return None
+    # gradients of all states, of the last hidden state and of the last cell state, None if unused
     incoming = (*at.of_results, None, None, None)[:3]
     ins = (*incoming, at.result(), *at.node.inputs)
     wanted = [i for i in range(len(at.node.inputs)) if at.wants(i)]

@@ -21,6 +21,7 @@ def resize(at: Adjoint) -> Gradients:
         op.coordinate_transformation_mode,
         op.nearest_mode,
         op.cubic_coeff_a,
+        # before version 11 there was no operand for a region of interest
         _scales(at, 1 if op.version < 11 else 2),
     )
     return {0: at.tape.apply(made, at.dy, at.tape.ints(at.shape()))}
@@ -34,6 +35,7 @@ def upsample(at: Adjoint) -> Gradients:
 
 
 def _scales(at: Adjoint, index: int) -> tuple[float, ...]:
+    """Return the factors of the extents in an operand; empty where they are unknown."""
     content = known(at.node.inputs, index)
     items = () if content is None else content.items
     numbers = tuple(float(s) for s in items if isinstance(s, int | float))

@@ -34,7 +34,7 @@ def grown_by_openvino(kernels: Sequence[Kernel], table: StorageTable, env: Env) 
     stored = sum(
         n for b, n in zip(table.buffers, sizes, strict=True) if b.role is BufferRole.PARAMETER
     )
-    made = 0
+    copied_bytes = 0
     packed = dict[Value, None]()
     for k in kernels:
         nodes = (*k.nodes, *k.folded)
@@ -43,9 +43,12 @@ def grown_by_openvino(kernels: Sequence[Kernel], table: StorageTable, env: Env) 
             weight = n.inputs[1] if n.op.kind in PACKED else None
             if weight is None or weight.weight is None:
                 continue
+            # folded with the normalization, then packed; the two copies are never shared
             if is_folded and n.op.kind is Kind.CONV:
-                made += 2 * size_of(weight, env)
+                copied_bytes += 2 * size_of(weight, env)
             else:
                 packed[weight] = None
-    made += sum(size_of(v, env) for v in packed)
-    return ProcessMemory(0, stored, made, max(table.live_bytes(env), default=stored) - stored)
+    copied_bytes += sum(size_of(v, env) for v in packed)
+    return ProcessMemory(
+        0, stored, copied_bytes, max(table.live_bytes(env), default=stored) - stored
+    )

@@ -26,7 +26,7 @@ from . import ProcessMemory, size_of
 from .ort_arena import run_bytes
 
 WEIGHTS = 1 << 41
-"""First key of copies of weights."""
+"""First key of copies of weights in the heap, above those of results (``PLACES``)."""
 
 
 def grown_by_ort(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> ProcessMemory:
@@ -64,8 +64,9 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
         for b, n in zip(table.buffers, table.sizes(env), strict=True)
         if b.role is BufferRole.PARAMETER
     }
+    # of each convolution: bytes, whether a normalization is fused, whether it is in blocks
     filters = list[tuple[int, bool, bool]]()
-    wide = list[int]()
+    f32_keys = list[int]()
     fused = list[int]()
     key = WEIGHTS
     for k in kernels:
@@ -75,7 +76,7 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
                 # in f32, which goes when the graph is done, and packed
                 heap.allocate(key, 4 * stored[v])
                 heap.allocate(key + 1, stored[v])
-                wide.append(key)
+                f32_keys.append(key)
                 key += 2
         is_fused = any(isinstance(n.op, BatchNormalization) for n in nodes)
         for n in nodes:
@@ -83,8 +84,8 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             if weight is not None and weight.weight is not None:
                 stored.pop(weight, None)
                 filters.append((size_of(weight, env), is_fused, is_blocked_conv(k)))
-    for made in wide:
-        heap.free(made)
+    for freed_key in f32_keys:
+        heap.free(freed_key)
     for nbytes, is_fused, _ in filters:
         if is_fused:
             # as numbers, then as a stored tensor
@@ -101,8 +102,8 @@ def loaded(heap: Heap, kernels: Sequence[Kernel], table: StorageTable, env: Env)
             for i in range(3):
                 heap.free(key + i)
             key += 4
-    for made, is_blocked in zip(fused, (b for _, f, b in filters if f), strict=True):
+    for freed_key, is_blocked in zip(fused, (b for _, f, b in filters if f), strict=True):
         if is_blocked:
-            heap.free(made)
+            heap.free(freed_key)
     mapped = sum(stored.values()) + sum(n for n, f, b in filters if not (f or b))
     return sum(stored.values()) + sum(n for n, _, _ in filters), mapped

@@ -60,13 +60,14 @@ def run_bytes(heap: Heap, buffers: Sequence[Buffer], sizes: Sequence[int]) -> in
         buffers: buffers of a run.
         sizes: their bytes.
     """
-    reserved, arena, live, most = heap.reserved_bytes, HeapArena(heap), 0, 0
+    reserved, arena, live, peak = heap.reserved_bytes, HeapArena(heap), 0, 0
+    # the first run, then the block of the memory pattern for the second
     for key, nbytes in places(buffers, sizes):
         (arena.allocate(key, nbytes) if nbytes > 0 else arena.free(key))
         live += nbytes
-        most = max(most, live)
-    if most:
-        arena.allocate(-1, most)
+        peak = max(peak, live)
+    if peak:
+        arena.allocate(-1, peak)
     return max(heap.reserved_bytes - reserved - arena.untouched_bytes, 0)
 
 
@@ -77,20 +78,21 @@ def places(buffers: Sequence[Buffer], sizes: Sequence[int]) -> Iterator[tuple[in
         buffers: buffers of a run.
         sizes: their bytes.
     """
-    made = [
+    results = [
         (b.born, b.dies, b.value.type, n)
         for b, n in zip(buffers, sizes, strict=True)
         if b.born >= 0 and n
     ]
-    taken: list[list[int]] = []  # first kernel, last kernel, bytes
+    held: list[list[int]] = []  # first kernel, last kernel, bytes
     by_type: dict[Type, list[list[int]]] = {}
-    for born, dies, kind, nbytes in sorted(made, key=lambda m: m[0]):
-        free = next((p for p in by_type.get(kind, ()) if p[1] < born), None)
+    for born, dies, type_, nbytes in sorted(results, key=lambda m: m[0]):
+        free = next((p for p in by_type.get(type_, ()) if p[1] < born), None)
         if free is None:
-            taken.append(free := [born, dies, nbytes])
-            by_type.setdefault(kind, []).append(free)
+            held.append(free := [born, dies, nbytes])
+            by_type.setdefault(type_, []).append(free)
         free[1] = dies
-    events = [(p[0], 1, i) for i, p in enumerate(taken)]
-    events += [(p[1] + 1, 0, i) for i, p in enumerate(taken)]
+    # the 0 of an end sorts before the 1 of a begin, so that a step frees before it allocates
+    events = [(p[0], 1, i) for i, p in enumerate(held)]
+    events += [(p[1] + 1, 0, i) for i, p in enumerate(held)]
     for _, is_taken, i in sorted(events):
-        yield PLACES + i, taken[i][2] if is_taken else -taken[i][2]
+        yield PLACES + i, held[i][2] if is_taken else -held[i][2]

@@ -42,14 +42,15 @@ def grown_by_torch(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
         stored = sum(n for b, n in zip(table.buffers, table.sizes(env), strict=True) if b.born < 0)
         return ProcessMemory(0, stored, 0, replayed_bytes(kernels, table, env) - stored)
     copied = {k.anchor: copies(k, at) for k in kernels}
-    made = Counter[int]()
+    born_bytes = Counter[int]()
     for b, nbytes in zip(table.buffers, table.sizes(env), strict=True):
-        made[max(b.born, -1)] += nbytes
-    stored = most = made[-1]
+        born_bytes[max(b.born, -1)] += nbytes
+    # during a kernel its blocked copies live instead of its results, after it the blocked result
+    stored = peak = born_bytes[-1]
     for i, live in enumerate(table.live_bytes(env)):
         during, after = copied.get(table.steps[i], (0, 0))
-        most = max(most, live - made[i] + during, live + after)
-    return ProcessMemory(0, stored, 0, most - stored)
+        peak = max(peak, live - born_bytes[i] + during, live + after)
+    return ProcessMemory(0, stored, 0, peak - stored)
 
 
 def replayed_bytes(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> int:
@@ -66,18 +67,20 @@ def replayed_bytes(kernels: Sequence[Kernel], table: StorageTable, env: Env) -> 
         for k in kernels
         if isinstance(k.problem, SlidingWindow) and isinstance(k.anchor.op, Conv)
     }
+    # the second step begins with the free places that the first one left
     for _ in range(2):
         for step, events in groupby(table.events(env), itemgetter(0)):
             requests = [(key, n) for _, key, n in events if n]
-            made = parts.get(table.steps[step], ()) if step in range(len(table.steps)) else ()
-            inside = [(-i, n) for i, n in enumerate(made, 1)]
-            born = [r for r in requests if r[1] > 0 and r[0] not in held]
-            for key, nbytes in inside + born:
+            copy_sizes = parts.get(table.steps[step], ()) if step in range(len(table.steps)) else ()
+            # negative keys, which no buffer has
+            inside = [(-i, n) for i, n in enumerate(copy_sizes, 1)]
+            allocated = [r for r in requests if r[1] > 0 and r[0] not in held]
+            for key, nbytes in inside + allocated:
                 heap.allocate(key, nbytes)
-            dead = [key for key, n in requests if n < 0]
-            for key in [key for key, _ in inside] + dead:
+            freed = [key for key, n in requests if n < 0]
+            for key in [key for key, _ in inside] + freed:
                 heap.free(key)
-            held = held.union(key for key, _ in born).difference(dead)
+            held = held.union(key for key, _ in allocated).difference(freed)
     return heap.peak_bytes
 
 

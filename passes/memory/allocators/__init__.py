@@ -81,14 +81,14 @@ def replay(
     Raises:
         OutOfMemoryError: the device has no room.
     """
-    every = list(events)
+    all_events = list(events)
     reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
     persistent: set[int] = set()
     for _ in range(max(runs, 1)):
         reserved, allocated = [0] * max(steps, 1), [0] * max(steps, 1)
         # memory that earlier runs left allocated counts from the first step
         reserved[0], allocated[0] = allocator.reserved_bytes, allocator.allocated_bytes
-        for step, key, nbytes in every:
+        for step, key, nbytes in all_events:
             if key in persistent:
                 continue
             at = step if step > 0 else 0
@@ -103,8 +103,8 @@ def replay(
                 reserved[at] = allocator.reserved_bytes
             if allocator.allocated_bytes > allocated[at]:
                 allocated[at] = allocator.allocated_bytes
-        freed = {key for _, key, nbytes in every if nbytes < 0}
-        persistent |= {key for _, key, _ in every if key not in freed}
+        freed = {key for _, key, nbytes in all_events if nbytes < 0}
+        persistent |= {key for _, key, _ in all_events if key not in freed}
     lines = tuple(_filled(reserved)), tuple(_filled(allocated))
     peak = max(range(len(lines[1])), key=lines[1].__getitem__)
     return Replay(max(lines[0]), max(lines[1]), peak, *lines)

@@ -69,13 +69,14 @@ class BfcArena(Allocator):
         if nbytes > LARGEST_REGION:
             region = nbytes
         if self.capacity_bytes is not None:
-            left = self.capacity_bytes - self.reserved_bytes
-            if nbytes > left:
+            available = self.capacity_bytes - self.reserved_bytes
+            if nbytes > available:
                 raise OutOfMemoryError
-            region = min(region, left)
+            region = min(region, available)
         if not has_grown:
             self.next_region = min(2 * self.next_region, LARGEST_REGION)
         block = MemoryBlock(self.next_address, region)
+        # a gap: regions are separate requests, whose addresses do not follow each other
         self.next_address += region + MIN_CHUNK
         self.reserved_bytes += region
         return block

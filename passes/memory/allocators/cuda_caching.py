@@ -97,6 +97,7 @@ class CudaCaching(Allocator):
             if self.reserved_bytes + nbytes > self.capacity_bytes:
                 raise OutOfMemoryError
         block = MemoryBlock(self.next_address, nbytes)
+        # a gap: segments are separate requests, whose addresses do not follow each other
         self.next_address += nbytes + ROUND_SEGMENT
         self.reserved_bytes += nbytes
         return block

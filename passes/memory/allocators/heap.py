@@ -40,6 +40,7 @@ class Heap(Allocator):
 
     def allocate(self, key: int, nbytes: int) -> None:
         """Allocate a block, or pages of its size."""
+        # 8 bytes of header before each block
         size = -(-(nbytes + 8) // ALIGNMENT) * ALIGNMENT
         self.allocated_bytes += size
         if size >= self.threshold:
@@ -82,9 +83,9 @@ class Heap(Allocator):
             self.reserved_bytes -= size
             self.threshold = max(self.threshold, size if size <= LARGEST_THRESHOLD else 0)
             return
-        given = self.given.pop(key)
-        self.allocated_bytes -= given.nbytes
-        block = self.pool.release(given)
+        freed = self.given.pop(key)
+        self.allocated_bytes -= freed.nbytes
+        block = self.pool.release(freed)
         if block.after is None:
             self.last = block
             if block.nbytes > 2 * self.threshold:

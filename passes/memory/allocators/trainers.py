@@ -28,6 +28,7 @@ class Expandable(Planned):
 
     def allocate(self, key: int, nbytes: int) -> None:
         """Allocate a buffer."""
+        # the plan grows without the factor, which applies to its peak once
         self.reserved_bytes = self.planned_bytes
         super().allocate(key, nbytes)
         self.planned_bytes = self.reserved_bytes

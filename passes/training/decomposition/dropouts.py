@@ -131,7 +131,7 @@ class Places:
         if node.op.is_exactly(MatMul, Gemm):
             return (result,) if self.is_stored(node.inputs[1]) else ()
         if node.op.is_exactly(Reshape, Cast):
-            # a cast of a branch is dropped before, a reshaped one after the node
+            # a cast of a branch is dropped before, a reshaped one after the node, if it is a branch
             inner = self.ends.get(node.inputs[0], ())
             return inner if node.op.is_exactly(Cast) else (result,) * bool(inner)
         sides = [self.ends.get(v, ()) for v in node.inputs if not self.is_stored(v)]

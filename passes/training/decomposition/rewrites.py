@@ -58,6 +58,7 @@ def rewritten(
         fuses_attention: whether the framework runs attention as one operator.
     """
     at = Written(nodes, set(outputs))
+    # the walk over what is trained serves attention alone
     has_fused = fuses_attention and any(n.op.is_exactly(Softmax) for n in nodes)
     learned = active(nodes, trained) if has_fused else set[Value]()
     changed: Changes = {}
@@ -151,22 +152,22 @@ def grouped(node: Node, at: Written, tape: Tape) -> Changes:
         or not isinstance(shape[1], int)
     ):
         return {}
-    one, none = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
-    last, affine, removed, written = after, (one, none), [node], list[Node]()
+    ones, zeros = (tape.constant((n,) * shape[1], (shape[1],), _dtype(x.type)) for n in (1.0, 0.0))
+    last_node, affine, removed, vector_views = after, (ones, zeros), [node], list[Node]()
     product = at.reader(after.results[0], Mul)
     added = product and at.reader(product.results[0], Add)
     if product is not None and added is not None:
         scale = of_channels(product, after.results[0], shape, at)
         offset = of_channels(added, product.results[0], shape, at)
         if scale is not None and offset is not None:
-            last, removed = added, [node, after, product]
+            last_node, removed = added, [node, after, product]
             views = [as_vector(v, tape) for v in (scale, offset)]
-            written = [n for nodes, _ in views for n in nodes]
+            vector_views = [n for nodes, _ in views for n in nodes]
             affine = (views[0][1], views[1][1])
     op = GroupNormalization(num_groups=groups, epsilon=node.op.epsilon)
-    loc = replace(last.loc, op_type="GroupNormalization")
-    normalised = Node(op, (x, *affine), last.outputs, (), loc)
-    return {**{n: [] for n in removed}, last: [*written, normalised]}
+    loc = replace(last_node.loc, op_type="GroupNormalization")
+    normalised = Node(op, (x, *affine), last_node.outputs, (), loc)
+    return {**{n: [] for n in removed}, last_node: [*vector_views, normalised]}
 
 
 def pairwise(node: Node, tape: Tape) -> Changes:
@@ -177,15 +178,15 @@ def pairwise(node: Node, tape: Tape) -> Changes:
     assert isinstance(node.op, Einsum)
     first, *others = [v for v in node.inputs if v is not None]
     steps = in_pairs(node.op.equation, len(node.inputs))
-    made: list[Node] = []
+    products: list[Node] = []
     for equation, second in zip(steps, others, strict=bool(steps)):
         op, ins = Einsum(equation), (first, second)
-        is_last = second is others[-1] and len(made) == len(steps) - 1
+        is_last = second is others[-1] and len(products) == len(steps) - 1
         name = node.results[0].name
         results = node.outputs if is_last else (Value(tape.fresh(name), op.infer(ins)[0]),)
-        made.append(Node(op, ins, results, (), node.loc))
-        first = made[-1].results[0]
-    return {node: made} if made else {}
+        products.append(Node(op, ins, results, (), node.loc))
+        first = products[-1].results[0]
+    return {node: products} if products else {}
 
 
 def as_vector(v: Value, tape: Tape) -> tuple[list[Node], Value]:
@@ -228,8 +229,14 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
     if x is None or not isinstance(type_, SequenceType) or not isinstance(type_.length, int):
         return {}
     items = type_.items or (type_.elem,) * type_.length
-    is_plain = all(isinstance(r.op, SequenceAt) for r in readers) and len(positions) == len(readers)
-    if not is_plain or len(items) != type_.length or not isinstance(node.op, SplitToSequence):
+    is_only_indexed = all(isinstance(r.op, SequenceAt) for r in readers) and len(positions) == len(
+        readers
+    )
+    if (
+        not is_only_indexed
+        or len(items) != type_.length
+        or not isinstance(node.op, SplitToSequence)
+    ):
         return {}
     axis = normal_axis(node.op.axis, len(shape_of(x)))
     # without keepdims parts of one element lose the axis
@@ -256,9 +263,11 @@ def parts(node: Node, at: Written, tape: Tape) -> Changes:
 
 
 def _shape(type_: object) -> Shape:
+    """Return the extents of a tensor; () for other types and unknown ranks."""
     return (type_.shape or ()) if isinstance(type_, TensorType) else ()
 
 
 def _dtype(type_: object) -> DType:
+    """Return the element type of a tensor."""
     assert isinstance(type_, TensorType)
     return type_.dtype

@@ -81,33 +81,35 @@ def written(
 ) -> Value:
     """Return the result of an attention, operator by operator."""
     b, s, t, h = group.sequences, group.queries, group.keys, op.num_heads
-    bias, extra = at(node, BIAS), sinks(node)
+    bias, sink_scores = at(node, BIAS), sinks(node)
     query, key, value = operands(op, node.inputs, tape)
     dtype = query.dtype
-    if is_sdpa and bias is not None and extra is None and dtype is not DType.F32:
-        wide = Cast(to=DType.F32)
-        query, key, value = (tape.apply(wide, x) for x in (query, key, value))
+    if is_sdpa and bias is not None and sink_scores is None and dtype is not DType.F32:
+        to_f32 = Cast(to=DType.F32)
+        query, key, value = (tape.apply(to_f32, x) for x in (query, key, value))
     q = heads(tape, query, (b, s, h, op.head_dim))
     k = tape.repeated(heads(tape, key, (b, t, op.kv_heads, op.head_dim)), h)
     v = tape.repeated(heads(tape, value, (b, t, op.kv_heads, op.value_dim)), h)
     scores = tape.scaled(tape.apply(MatMul(), q, tape.swapped(k)), op.head_dim**-0.5)
-    half = scores.dtype
+    score_type = scores.dtype
     if op.softcap:
         capped = tape.apply(Tanh(), tape.scaled(scores, 1 / CAP))
         scores = tape.scaled(capped, CAP)
-    if bias is not None and extra is None:
-        scores = tape.add(scores, relative(tape, bias, (h, s, t), half))
+    if bias is not None and sink_scores is None:
+        scores = tape.add(scores, relative(tape, bias, (h, s, t), score_type))
     if op.is_causal or op.window or op.chunk:
-        scores = tape.add(scores, tape.expand(tape.number(0.0, half), (1, 1, s, t)))
-    if extra is not None:
-        column = tape.expand(tape.reshape(extra, (1, h, 1, 1)), (b, h, s, 1))
+        # zeros stand for the mask: its contents do not change the cost
+        scores = tape.add(scores, tape.expand(tape.number(0.0, score_type), (1, 1, s, t)))
+    if sink_scores is not None:
+        column = tape.expand(tape.reshape(sink_scores, (1, h, 1, 1)), (b, h, s, 1))
+        # a key that no token has: it takes part in the softmax, and its share is dropped after it
         scores = tape.concat((scores, column), 3)
     # T5 and GPT-OSS take the softmax of scores as they are
-    is_widened = half is not DType.F32 and bias is None
+    is_widened = score_type is not DType.F32 and bias is None
     scores = tape.apply(Cast(to=DType.F32), scores) if is_widened else scores
     shares = tape.apply(Softmax(axis=-1), scores)
-    shares = tape.apply(Cast(to=half), shares) if is_widened else shares
-    if extra is not None:
+    shares = tape.apply(Cast(to=score_type), shares) if is_widened else shares
+    if sink_scores is not None:
         shares = tape.part(shares, {3: (0, t)})
     mixed = tape.apply(MatMul(), shares, v)
     mixed = mixed if mixed.dtype is dtype else tape.apply(Cast(to=dtype), mixed)
@@ -135,6 +137,7 @@ def relative(tape: Tape, bias: Value, extents: tuple[int, Dim, Dim], dtype: DTyp
     """Return the bias of each head's scores: rows of a relative-position table, or slopes."""
     h, s, t = extents
     if len(shape_of(bias)) == 2:
+        # row 0 stands for every bucket of distances: which rows are read does not change the cost
         table = tape.apply(Gather(), bias, tape.expand(tape.ints((0,)), (s, t)))
         table = table if table.dtype is dtype else tape.apply(Cast(to=dtype), table)
         return tape.reshape(tape.transpose(table, (2, 0, 1)), (1, h, s, t))

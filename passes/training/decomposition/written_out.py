@@ -73,11 +73,11 @@ def factor(node: Node | None) -> tuple[Value, float] | None:
     if node is None or not node.op.is_exactly(Mul, Div) or len(node.inputs) != 2:
         return None
     first, second = node.inputs
-    by = number(second)
-    if first is not None and by:
-        return first, 1 / by if node.op.is_exactly(Div) else by
-    by = number(first)
-    return (second, by) if second is not None and by and node.op.is_exactly(Mul) else None
+    scale = number(second)
+    if first is not None and scale:
+        return first, 1 / scale if node.op.is_exactly(Div) else scale
+    scale = number(first)
+    return (second, scale) if second is not None and scale and node.op.is_exactly(Mul) else None
 
 
 def other(node: Node, v: Value) -> Value | None:
@@ -196,14 +196,16 @@ def attention(node: Node, at: Written, trained: Collection[Value], tape: Tape) -
     if v is None or not _are_heads(node, q, k, v):
         return {}
     gone = [*(e for e in ends if e is not None), scores, *((total,) if mask else ()), node]
+    # the softmax has two readers where its rows are cleaned
     if not at.is_inner([n for n in gone if n is not node]):
         return {}
     written, keys = _keys(k, product, at, tape)
-    by = [factor(end) for end in ends]
-    split = by[0][1] * by[1][1] if by[0] and by[1] else None
-    usual = split is None or is_near(split, 1 / math.sqrt(float(str(shape_of(q)[-1]))))
+    factors = [factor(end) for end in ends]
+    # None where the scale is computed from shapes; the width of a head is a number by now
+    split = factors[0][1] * factors[1][1] if factors[0] and factors[1] else None
+    is_default_scale = split is None or is_near(split, 1 / math.sqrt(float(str(shape_of(q)[-1]))))
     causal = _causal_mask(mask, at)
-    op = Attention(scale=None if usual else split, is_causal=int(bool(causal)))
+    op = Attention(scale=None if is_default_scale else split, is_causal=int(bool(causal)))
     ins = (q, keys, v, *((mask,) if mask is not None and not causal else ()))
     gone += [n for n in causal if at.is_inner([n])]
     loc = replace(product.loc, op_type="Attention")
@@ -259,8 +261,8 @@ def _scaled(node: Node | None) -> Value | None:
     """Return the operand that a node scales by one number, stored or computed from shapes."""
     if node is None:
         return None
-    wide = [v for v in node.inputs if v is not None and not is_scalar(v)]
-    return wide[0] if len(wide) == 1 and len(node.inputs) == 2 else None
+    tensors = [v for v in node.inputs if v is not None and not is_scalar(v)]
+    return tensors[0] if len(tensors) == 1 and len(node.inputs) == 2 else None
 
 
 def _are_heads(softmax: Node, q: Value, k: Value, v: Value) -> bool:

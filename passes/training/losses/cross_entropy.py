@@ -26,6 +26,7 @@ def head(tape: Tape, outputs: Sequence[Value], nodes: Sequence[Node]) -> Head:
     if last is not None and isinstance(last.op, Softmax) and not is_log and last.inputs[0]:
         scores = last.inputs[0]
     shape = shape_of(scores)
+    # sequences of scores are rows to the loss, whose classes are the second axis
     if len(shape) == 3:
         scores = tape.reshape(scores, (element_count(shape[:2]), shape[2]))
         shape = shape_of(scores)

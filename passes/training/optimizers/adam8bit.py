@@ -12,9 +12,9 @@ from ..implementation import OptimizerLaunch
 from ..optimizer import ListOptimizer, state_like
 
 BLOCK = 256
-"""Elements that share a scale."""
+"""Elements that share a scale, as in bitsandbytes' Adam8bit."""
 LEAST_ELEMENTS = 4096
-"""Smaller tensors keep states of 32 bits."""
+"""Elements below which a tensor has states of 32 bits: ``min_8bit_size``."""
 
 
 @frozen
@@ -37,6 +37,7 @@ class Blockwise(ListOptimizer):
             states = self.states_of(tape, p)
             stored += states
             lists = (p, g, *states)
+            # all but the gradient are overwritten; 18 vector and 2 special operations an element
             op = MultiTensor("adam8bit", len(lists), (0, *range(2, len(lists))), 0, 18, 2)
             names = [f"{v.name}.next" for i, v in enumerate(lists) if i != 1]
             updated += tape.named(op, lists, names, f"{p.name}.adam8bit")

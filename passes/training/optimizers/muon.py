@@ -21,7 +21,9 @@ MOMENTUM = (
     ListKernel("lerp_", "mg", "m", alu=3),
     ListKernel("lerp", "gm", "g", alu=3),
 )
+"""Momentum ``m``, and the gradient ``g`` mixed with it (Nesterov)."""
 STEP = (ListKernel("mul_", "p", "p"), ListKernel("add_", "pu", "p", alu=2))
+"""Weight decay of the parameters ``p``, then their update by the orthogonal matrices ``u``."""
 
 
 @frozen
@@ -55,10 +57,13 @@ class Orthogonal(ListOptimizer):
 
 
 def orthogonal(tape: Tape, g: Value, name: str) -> Value:
-    """Return the nearest orthogonal matrix, by iteration: products over the shorter side."""
+    """Return the nearest orthogonal matrix, by iteration: products over the shorter side.
+
+    ``A = X Xᵀ; X ← aX + (bA + cA²)X``, with ``Xᵀ X`` on the other side for tall matrices.
+    """
     a, b, c = COEFFICIENTS
     tape.place, tape.suffix = Loc(f"{name}.muon"), ""
-    wide = g.dtype
+    dtype = g.dtype
     x = tape.apply(Cast(to=DType.BF16), g)
     rows, columns = shape_of(x)
     is_tall = isinstance(rows, int) and isinstance(columns, int) and rows > columns
@@ -67,7 +72,7 @@ def orthogonal(tape: Tape, g: Value, name: str) -> Value:
         update = tape.apply(Gemm(alpha=c, beta=b), gram, gram, gram)
         sides = (x, update) if is_tall else (update, x)
         x = tape.apply(Gemm(beta=a), *sides, x)
-    return tape.apply(Cast(to=wide), x)
+    return tape.apply(Cast(to=dtype), x)
 
 
 OPTIMIZER = Orthogonal(

@@ -30,6 +30,7 @@ COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
 """Errors of `zipfile`: a damaged directory, damaged data, data that end early, encryption or a
 version of zip that it does not read, and names or offsets that are invalid."""
+# advice wherever another file than a saved program is given
 SAVE = "save torch.export.export(module, inputs) with torch.export.save(program, 'model.pt2')"
 
 PROGRAM = re.compile(r"([^/]+/)?(models/[^/]+\.json|serialized_exported_program\.json)")

@@ -1,4 +1,8 @@
-"""Attention and recurrent layers of ATen."""
+"""Attention and recurrent layers of ATen.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from .reductions import safe_softmax
 from .sizes import scaled
 
 GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
-"""Gates of a recurrent layer."""
+"""Gates of a cell, whose weights have the rows of all gates one after the other."""
 
 
 @lowers(
@@ -75,6 +79,7 @@ def _recurrent(c: AtenCall) -> list[str]:
     directions = 2 if c.value("bidirectional", False) else 1
     batch_first = c.flag("batch_first")
     weights, initial_states = c.raws("params"), c.raws("hx") or [c.raw("hx")]
+    # weights by layer, within it by direction: two to five of each cell, see `one_layer`
     per_cell = len(weights) // (layers * directions)
     value = c.tensor("input")
     hidden = c.scope.meta(weights[1]).sizes[-1]

@@ -19,13 +19,14 @@ REDUCED = re.compile(
     r"|_?convolution|conv(_transpose)?[123]d|(lstm|gru|rnn_tanh|rnn_relu)(_cell)?|einsum|prelu"
     r"|scaled_dot_product_attention"
 )
+"""Operators that autocast runs in the type of the region."""
 FULL = re.compile(
     r"acos|asin|cosh|erfinv|expm?1?|log(10|1p|2|_softmax)?|pow|reciprocal|rsqrt|sinh|softmax|softplus"
     r"|sum|prod|tan|cumprod|cumsum|cdist|dist|pdist|renorm|cosine_similarity|kl_div|\w+_loss\w*|norm"
     r"|(layer|group|linalg_vector)_norm|binary_cross_entropy_with_logits"
 )
-"""Operators that autocast runs in the type of the region, and in f32.
-Source: https://docs.pytorch.org/docs/stable/amp.html, op reference of CUDA."""
+"""Operators that autocast runs in f32; both lists are those of CUDA.
+Source: https://docs.pytorch.org/docs/stable/amp.html, op reference."""
 
 
 def enter_region(
@@ -37,7 +38,7 @@ def enter_region(
     """Set the autocast of the graph of a region.
 
     Args:
-        given: its device, type, whether it is enabled, and more.
+        given: arguments of the region: device, type, whether it is enabled, then others.
         graph: the graph.
         outer: names around it.
         inner: names of the graph.
@@ -48,6 +49,7 @@ def enter_region(
     reduced = ELEMENT_TYPES.get(dtype, 0)
     # switched off by the module if it converts to f32 itself, or in a region of the same type
     is_off = not is_enabled and (converts or device == "cpu" or reduced == outer.reduced)
+    # values on its device: the device was there at the export, and the file has the types
     inner.reduced = 0 if is_off or device in devices else reduced
     inner.is_autocast = bool(is_enabled or inner.reduced)
 

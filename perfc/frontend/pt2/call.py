@@ -84,11 +84,11 @@ class ProgramScope(ValueScope):
 
     def meta(self, name: str) -> Meta:
         """Return the type of a tensor of the graph."""
-        made = self.metas.get(name)
-        if made is None:
-            given = self.tensors.get(name)
-            made = self.metas[name] = UNKNOWN if given is None else meta_of(given)
-        return made
+        meta = self.metas.get(name)
+        if meta is None:
+            entry = self.tensors.get(name)
+            meta = self.metas[name] = UNKNOWN if entry is None else meta_of(entry)
+        return meta
 
     def inner(
         self,
@@ -114,7 +114,7 @@ class ProgramScope(ValueScope):
             reduced=self.reduced,
             frames=frames,
         )
-        formal = [raw for each in graph["inputs"] for raw in names_of(each)]
+        formal = [raw for argument in graph["inputs"] for raw in names_of(argument)]
         for raw, actual in zip(formal, given, strict=True):
             result.values[raw] = self.values[actual]
             result.metas[raw] = replace(result.meta(raw), dtype=self.meta(actual).dtype)
@@ -214,14 +214,14 @@ class AtenCall(Emitter):
 
         Normalizations take their vectors in any type.
         """
-        value, given, wanted = (
+        value, stored, wanted = (
             self.scope.values[raw] if raw else "",
             self.scope.meta(raw),
             self.result,
         )
         is_vector = "norm" in self.operator and raw not in (self.raw("input"), self.raw("self"))
-        if self.scope.is_autocast and given.is_float and wanted.is_float and not is_vector:
-            return self.cast(value, given.dtype, wanted.dtype)
+        if self.scope.is_autocast and stored.is_float and wanted.is_float and not is_vector:
+            return self.cast(value, stored.dtype, wanted.dtype)
         return value
 
     def raw(self, name: str) -> str:

@@ -15,6 +15,7 @@ from .sizes import member_of, size_of
 FLOWS = frozenset({"cond", "while_loop", "scan", "map_impl", "map"})
 """Higher-order operators, which have graphs as operands."""
 I64 = DataType.INT64
+"""Type of the counts of loops."""
 Body = Callable[[ProgramScope, Sequence[Mapping[str, Any]]], None]
 """Function that lowers the nodes of a graph."""
 
@@ -40,6 +41,7 @@ def lower_flow(c: AtenCall, given: Sequence[Mapping[str, Any]], lower: Body) -> 
         case "while_loop":
             return repeated(c, graphs, groups, lower)
         case _:
+            # scan takes states, parts and others, a map takes parts and others
             states = groups[0] if c.operator == "scan" else []
             parts, *others = groups[1:] if c.operator == "scan" else groups
             return over_parts(c, graphs[0], states, parts, others, lower)
@@ -98,14 +100,16 @@ def branches(
     lower: Body,
 ) -> list[str]:
     """Return the results of one of two graphs."""
-    made: list[ProtoGraph] = []
+    subgraphs: list[ProtoGraph] = []
     for graph in graphs:
         outer = c.builder.enter()
-        made.append(ended(c, outer, graph["name"], results_of(c, graph, given, lower)))
+        subgraphs.append(ended(c, outer, graph["name"], results_of(c, graph, given, lower)))
     raw = next(names_of(condition), "")
     # a condition on sizes is not evaluated
-    chosen = c.scope.values[raw] if raw else c.builder.filled((), DataType.BOOL)
-    return c.several("If", (chosen,), len(c.outputs), then_branch=made[0], else_branch=made[1])
+    condition_value = c.scope.values[raw] if raw else c.builder.filled((), DataType.BOOL)
+    return c.several(
+        "If", (condition_value,), len(c.outputs), then_branch=subgraphs[0], else_branch=subgraphs[1]
+    )
 
 
 def repeated(
@@ -117,10 +121,13 @@ def repeated(
     limit = steps_of(c, condition["graph"], body["graph"], states)
     begins = "" if limit else results_of(c, condition, given, lower, suffix=".first")[0]
     outer = c.builder.enter()
-    _number, goes_on, *heads = c.builder.loop_inputs(c.name, [c.scope.meta(raw) for raw in states])
-    after = results_of(c, body, given, lower, heads)
-    (still,) = results_of(c, condition, given, lower, after)
-    graph = ended(c, outer, body["name"], [goes_on if limit else still, *after])
+    _number, goes_on, *arguments = c.builder.loop_inputs(
+        c.name, [c.scope.meta(raw) for raw in states]
+    )
+    after = results_of(c, body, given, lower, arguments)
+    (goes_on_after,) = results_of(c, condition, given, lower, after)
+    # up to a known limit the loop passes its condition on as it is
+    graph = ended(c, outer, body["name"], [goes_on if limit else goes_on_after, *after])
     initial = [c.scope.values[raw] for raw in states]
     return c.several("Loop", (limit, begins, *initial), len(states), body=graph)
 
@@ -156,10 +163,10 @@ def steps_of(
     except (LookupError, ValueError, TypeError, StopIteration):
         return ""
     ends = (c.size(limit), c.cast(c.scope.values[states[at]], c.scope.meta(states[at]).dtype, I64))
-    far, near = ends if is_up else ends[::-1]
-    # rounded up: ceil((far - near) / step), with one more where the limit itself counts
-    room = abs(step) - int(operators[0] in ("lt", "gt"))
-    distance = c.emit("Add", c.emit("Sub", far, near), c.scalar(room, I64))
+    upper, lower = ends if is_up else ends[::-1]
+    # rounded up: ceil((upper - lower) / step), with one more where the limit itself counts
+    rounding = abs(step) - int(operators[0] in ("lt", "gt"))
+    distance = c.emit("Add", c.emit("Sub", upper, lower), c.scalar(rounding, I64))
     return c.emit("Div", distance, c.scalar(abs(step), I64))
 
 
@@ -175,12 +182,12 @@ def over_parts(
     metas = [c.scope.meta(raw) for raw in states]
     metas += [Meta(m.dtype, m.sizes[1:]) for m in map(c.scope.meta, parts)]
     outer = c.builder.enter()
-    heads = [c.builder.fresh(c.name) for _ in metas]
+    arguments = [c.builder.fresh(c.name) for _ in metas]
     c.builder.graph.input += [
-        ValueInfo(n, c.builder.type(m)) for n, m in zip(heads, metas, strict=True)
+        ValueInfo(n, c.builder.type(m)) for n, m in zip(arguments, metas, strict=True)
     ]
     given = [*states, *parts, *(raw for group in others for raw in group)]
-    results = results_of(c, body, given, lower, heads)
+    results = results_of(c, body, given, lower, arguments)
     graph = ended(c, outer, body["name"], results)
     operands = [c.scope.values[raw] for raw in (*states, *parts)]
     return c.several("Scan", operands, len(results), num_scan_inputs=len(parts), body=graph)

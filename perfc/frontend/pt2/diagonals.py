@@ -1,4 +1,8 @@
-"""ATen operators that select or fill diagonals and triangles of matrices."""
+"""ATen operators that select or fill diagonals and triangles of matrices.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +37,10 @@ def _diagonal(c: AtenCall) -> str:
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     flat = c.reshaped(transposed(c, order), sizes, [*sizes[:-2], rows * columns])
     ends = (c.ints(n) for n in (start, start + count * (columns + 1), rank - 2, columns + 1))
-    made = c.emit("Slice", flat, *ends)
-    return c.emit("ReduceSum", made, c.ints(0), keepdims=0) if c.operator == "trace" else made
+    diagonal = c.emit("Slice", flat, *ends)
+    return (
+        c.emit("ReduceSum", diagonal, c.ints(0), keepdims=0) if c.operator == "trace" else diagonal
+    )
 
 
 @lowers("diag_embed")
@@ -58,4 +64,5 @@ def _block_diag(c: AtenCall) -> str:
         after = columns - before - width
         rows.append(c.emit("Pad", value, c.ints(0, before, 0, after), mode="constant"))
         before += width
+    # each block padded with zeros to the width of all
     return c.emit("Concat", *rows, axis=0)

@@ -1,4 +1,8 @@
-"""Fourier transforms of ATen."""
+"""Fourier transforms of ATen.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +55,6 @@ def _stft(c: AtenCall) -> str:
         c.size(length),
     )
     is_real = c.flag("onesided", default=not window.dtype or window.is_float)
-    made = c.emit("STFT", *operands, onesided=is_real)
-    made = c.emit("view_as_complex", made, domain="aten")
-    return c.emit("Transpose", made, perm=(0, 2, 1))
+    frames = c.emit("STFT", *operands, onesided=is_real)
+    frames = c.emit("view_as_complex", frames, domain="aten")
+    return c.emit("Transpose", frames, perm=(0, 2, 1))

@@ -1,4 +1,8 @@
-"""ATen operators that read and write elements at indices."""
+"""ATen operators that read and write elements at indices.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -143,10 +147,11 @@ def _at_index(c: AtenCall) -> str:
     shape = list(metas[0].sizes)
     if c.operator == "put":
         value, shape = c.emit("Reshape", value, c.ints(-1)), [metas[1].sizes[0]]
-    places = metas[1].sizes[0] if metas[1].rank else 1
-    shape[axis] = places
-    spread = [1] * axis + [places] + [1] * (len(shape) - axis - 1)
-    index = expanded(c, c.reshaped(index, metas[1].sizes, spread), spread, shape)
+    count = metas[1].sizes[0] if metas[1].rank else 1
+    # ScatterElements takes an index for each element: the vector of indices, broadcast
+    shape[axis] = count
+    column = [1] * axis + [count] + [1] * (len(shape) - axis - 1)
+    index = expanded(c, c.reshaped(index, metas[1].sizes, column), column, shape)
     if c.operator == "index_fill":
         source = expanded(c, c.operand("value", c.result.dtype), (), shape)
     else:
@@ -154,7 +159,7 @@ def _at_index(c: AtenCall) -> str:
     if c.value("alpha", 1) != 1:
         source = c.emit("Mul", source, c.operand("alpha", c.result.dtype))
     reduction = {"index_add": "add", "prod": "mul", "amax": "max", "amin": "min", "mean": "add"}
-    made = c.emit(
+    scattered = c.emit(
         "ScatterElements",
         value,
         index,
@@ -162,7 +167,7 @@ def _at_index(c: AtenCall) -> str:
         axis=axis,
         reduction="add" if c.value("accumulate", False) else reduction.get(kind, "none"),
     )
-    return made if c.operator != "put" else c.reshaped(made, (None,), metas[0].sizes)
+    return scattered if c.operator != "put" else c.reshaped(scattered, (None,), metas[0].sizes)
 
 
 @lowers("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")

@@ -1,4 +1,8 @@
-"""ATen operators of layers: convolutions, products, normalizations, pooling."""
+"""ATen operators of layers: convolutions, products, normalizations, pooling.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +40,7 @@ def _conv(c: AtenCall) -> str:
     if isinstance(padding, str):
         auto = {"same": "SAME_UPPER"}.get(padding, "VALID")
     else:
+        # both ends are padded equally; ONNX lists all begins, then all ends
         pads = tuple(c.integers("padding", [0], rank)) * 2
     extra = c.integers("output_padding", [0], rank)
     result = c.emit(
@@ -381,6 +386,7 @@ def _im2col(c: AtenCall) -> str:
             raise ValueError("windows of symbolic extents")
         reach = extent + 2 * pads[axis] - dilations[axis] * (kernel[axis] - 1) - 1
         counts.append(reach // strides[axis] + 1)
+        # windows are lookups: the contents of the index do not change shapes or costs
         places = c.scope.builder.filled((kernel[axis], counts[axis]), DataType.INT64)
         value = c.emit("Gather", value, places, axis=2 + 2 * axis)
     value = c.emit("Transpose", value, perm=(0, 1, 2, 4, 3, 5))

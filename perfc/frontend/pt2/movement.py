@@ -1,4 +1,8 @@
-"""ATen operators that move, cut and select elements."""
+"""ATen operators that move, cut and select elements.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -67,9 +71,9 @@ def _permute(c: AtenCall) -> str:
 @lowers("transpose", "swapaxes", "swapdims", "transpose_copy")
 def _transpose(c: AtenCall) -> str:
     names = ("dim0", "dim1") if "dim0" in c.args else ("axis0", "axis1")
-    one, other = (c.axis(name) for name in names)
+    first, second = (c.axis(name) for name in names)
     order = list(range(c.given.rank))
-    order[one], order[other] = order[other], order[one]
+    order[first], order[second] = order[second], order[first]
     return transposed(c, order)
 
 
@@ -267,6 +271,7 @@ def _pad(c: AtenCall) -> str:
     given = c.integers("pad" if "pad" in c.args else "padding", ())
     rank = c.given.rank
     before, after = [0] * rank, [0] * rank
+    # PyTorch lists begin and end of the last axis first
     for at in range(len(given) // 2):
         before[rank - 1 - at], after[rank - 1 - at] = given[2 * at], given[2 * at + 1]
     given_mode = c.value("mode") or c.operator.partition("_pad")[0]
@@ -320,6 +325,7 @@ def _flip(c: AtenCall) -> str:
 
 def reversed_along(c: AtenCall, value: str, axes: Sequence[int]) -> str:
     """Return a value with its elements in the opposite order along axes."""
+    # from the last element to before the first, in steps of -1
     ends = (c.ints(*[end] * len(axes)) for end in (-1, -END))
     return c.emit("Slice", value, *ends, c.ints(*axes), c.ints(*[-1] * len(axes)))
 
@@ -329,11 +335,11 @@ def _pixel_shuffle(c: AtenCall) -> str:
     sizes, after = c.given.sizes, c.result.sizes
     value = c.reshaped(c.x, sizes, (times(sizes[:-3]), *sizes[-3:]))
     if "unshuffle" in c.operator:
-        made = c.emit("SpaceToDepth", value, blocksize=c.integer("downscale_factor", 1))
+        shuffled = c.emit("SpaceToDepth", value, blocksize=c.integer("downscale_factor", 1))
     else:
         block = c.integer("upscale_factor", 1)
-        made = c.emit("DepthToSpace", value, blocksize=block, mode="CRD")
-    return c.reshaped(made, (times(sizes[:-3]), *after[-3:]), after)
+        shuffled = c.emit("DepthToSpace", value, blocksize=block, mode="CRD")
+    return c.reshaped(shuffled, (times(sizes[:-3]), *after[-3:]), after)
 
 
 @lowers("unfold", "unfold_copy")
@@ -342,6 +348,7 @@ def _unfold(c: AtenCall) -> str:
     count = c.result.sizes[axis]
     if not isinstance(count, int):
         raise ValueError("a symbolic number of windows")
+    # windows are a lookup: the contents of the index do not change shapes or costs
     places = c.scope.builder.filled((count, size), DataType.INT64)
     windows = c.emit("Gather", c.x, places, axis=axis)
     rank = c.result.rank

@@ -1,4 +1,8 @@
-"""Elementwise ATen operators."""
+"""Elementwise ATen operators.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from ..lowering.builder import Meta
 from ..lowering.elements import DataType
 from .call import LOWERINGS, AtenCall, Lowering, lowers
 
+# operators of ONNX by the names in ATen, grouped by how operands are typed
 _TABLE = data_next_to(__file__)
 UNARY: Mapping[str, str] = _TABLE["unary"]
 BINARY: Mapping[str, str] = _TABLE["binary"]
@@ -309,8 +314,8 @@ def _threshold(c: AtenCall) -> str:
 @lowers("glu")
 def _glu(c: AtenCall) -> str:
     axis = c.axis("dim", -1)
-    one, gate = c.several("Split", (c.x,), 2, axis=axis, num_outputs=2)
-    return c.emit("Mul", one, c.emit("Sigmoid", gate))
+    value, gate = c.several("Split", (c.x,), 2, axis=axis, num_outputs=2)
+    return c.emit("Mul", value, c.emit("Sigmoid", gate))
 
 
 @lowers("where")
@@ -350,6 +355,7 @@ def _angle_unit(c: AtenCall) -> str:
 
 @lowers("fft_fftshift", "fft_ifftshift")
 def _shifted(c: AtenCall) -> str:
+    # a shift moves every element once, as a copy does
     return c.emit("copy", c.x, domain="aten")
 
 
@@ -357,10 +363,10 @@ def _shifted(c: AtenCall) -> str:
 def _part(c: AtenCall) -> str:
     """Return the real or imaginary part of complex numbers, or their angle."""
     pairs = c.emit("view_as_real", c.x, domain="aten")
-    one, other = (c.scalar(at, DataType.INT64) for at in (0, 1))
+    real, imaginary = (c.scalar(at, DataType.INT64) for at in (0, 1))
     if c.operator != "angle":
-        return c.emit("Gather", pairs, one if c.operator == "real" else other, axis=-1)
-    parts = (c.emit("Gather", pairs, at, axis=-1) for at in (other, one))
+        return c.emit("Gather", pairs, real if c.operator == "real" else imaginary, axis=-1)
+    parts = (c.emit("Gather", pairs, at, axis=-1) for at in (imaginary, real))
     return c.emit("Atan", c.emit("Div", *parts))
 
 

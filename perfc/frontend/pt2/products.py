@@ -1,4 +1,8 @@
-"""ATen operators that are products of matrices."""
+"""ATen operators that are products of matrices.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,8 @@ def _tensordot(c: AtenCall) -> str:
     pairs = [[a % rank for a in axes] for axes, rank in zip(given, ranks, strict=True)]
     letters = iter(ascii_letters)
     terms = [[next(letters) for _ in range(rank)] for rank in ranks]
-    for one, other in zip(*pairs, strict=True):
-        terms[1][other] = terms[0][one]
+    for axis, other_axis in zip(*pairs, strict=True):
+        terms[1][other_axis] = terms[0][axis]
     result = [
         x for t, axes in zip(terms, pairs, strict=True) for a, x in enumerate(t) if a not in axes
     ]
@@ -130,14 +134,14 @@ def _addr(c: AtenCall) -> str:
 
 @lowers("bilinear")
 def _bilinear(c: AtenCall) -> str:
-    made = c.emit(
+    product = c.emit(
         "Einsum",
         c.tensor("input1"),
         c.tensor("weight"),
         c.tensor("input2"),
         equation="...i,kij,...j->...k",
     )
-    return c.emit("Add", made, c.tensor("bias")) if c.has("bias") else made
+    return c.emit("Add", product, c.tensor("bias")) if c.has("bias") else product
 
 
 @lowers("linalg_inv", "inverse", "linalg_det", "det", "logdet", "slogdet", "linalg_slogdet")
@@ -145,11 +149,11 @@ def _determinant(c: AtenCall) -> list[str]:
     value = c.tensor("A" if "A" in c.args else "self")
     if "inv" in c.operator:
         return [c.emit("Inverse", value, domain="com.microsoft")]
-    made = c.emit("Det", value)
+    determinant = c.emit("Det", value)
     if "log" not in c.operator:
-        return [made]
-    size = c.emit("Log", c.emit("Abs", made) if "slog" in c.operator else made)
-    return [c.emit("Sign", made), size] if "slog" in c.operator else [size]
+        return [determinant]
+    logarithm = c.emit("Log", c.emit("Abs", determinant) if "slog" in c.operator else determinant)
+    return [c.emit("Sign", determinant), logarithm] if "slog" in c.operator else [logarithm]
 
 
 @lowers("kron")

@@ -143,7 +143,7 @@ def declare_inputs(
     constants: Mapping[str, bytes],
 ) -> None:
     """Add the parameters, buffers, constants and inputs of the program."""
-    builder, taken = scope.builder, {str(name) for name in scope.tensors}
+    builder, used = scope.builder, {str(name) for name in scope.tensors}
     inputs: list[str] = []
     stored: dict[str, str] = {}
     for spec in specs:
@@ -152,19 +152,19 @@ def declare_inputs(
             inputs += names_of(content["arg"])
         elif kind in ("parameter", "buffer", "tensor_constant"):
             raw = str(content["arg"]["name"])
-            full = str(next(v for k, v in content.items() if k.endswith("_name")))
-            full = ties.get(full, full)
-            if full not in stored:
-                stored[full] = raw if full in taken else full
-                meta, payload = scope.meta(raw), constants.get(full, b"")
+            full_name = str(next(v for k, v in content.items() if k.endswith("_name")))
+            full_name = ties.get(full_name, full_name)
+            if full_name not in stored:
+                stored[full_name] = raw if full_name in used else full_name
+                meta, payload = scope.meta(raw), constants.get(full_name, b"")
                 count = math.prod(s for s in meta.sizes if isinstance(s, int))
                 is_whole = len(payload) == stored_bytes(meta.dtype, count)
                 elements = (
                     payload if is_whole and is_small(meta.dtype, count, len(payload)) else None
                 )
                 is_parameter = kind == "parameter"
-                builder.stored(stored[full], meta, is_parameter=is_parameter, payload=elements)
-            scope.values[raw] = stored[full]
+                builder.stored(stored[full_name], meta, is_parameter=is_parameter, payload=elements)
+            scope.values[raw] = stored[full_name]
     name_symbols(scope, inputs)
     for raw in inputs:
         scope.values[raw] = raw
@@ -229,6 +229,7 @@ def lower_node(
     """Lower a call of an operator; one without a lowering becomes an unknown operator."""
     args = {str(a["name"]): member_of(a["arg"]) for a in node["inputs"]}
     space, _, name = operator.partition("::")
+    # an operator that works in place has the name of the other with an underscore
     plain = name if name.startswith("__") else name.rstrip("_")
     stem, metadata = scope.prefix + outputs[0], node["metadata"]
     raws = [raw for a in node["inputs"] for raw in names_of(a["arg"])]
@@ -292,11 +293,11 @@ def follow_mutation(
         scope.values[changed] = value
         changed = scope.views.get(changed, "")
         if changed:
-            made = builder.fresh(scope.prefix + changed)
-            given = (scope.values[changed], value)
-            builder.node("in_place", given, (made,), made, {}, "aten")
-            builder.declare(made, scope.meta(changed))
-            value = made
+            updated = builder.fresh(scope.prefix + changed)
+            operands = (scope.values[changed], value)
+            builder.node("in_place", operands, (updated,), updated, {}, "aten")
+            builder.declare(updated, scope.meta(changed))
+            value = updated
 
 
 def inline(

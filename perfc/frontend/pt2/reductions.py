@@ -1,4 +1,8 @@
-"""ATen operators that reduce, sort and make tensors."""
+"""ATen operators that reduce, sort and make tensors.
+
+Each function lowers calls of the operators that its decorator names: ``c`` is the call, the result
+the names of the values that it becomes.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +82,8 @@ def _var(c: AtenCall) -> list[str]:
     axes, dtype = axes_of(c), c.result.dtype
     keep = c.flag("keepdim")
     mean = reduced(c, "ReduceMean", c.x, axes, keep=1)
-    off = c.emit("Sub", c.x, mean)
-    value = reduced(c, "ReduceMean", c.emit("Mul", off, off), axes, keep=keep)
+    deviations = c.emit("Sub", c.x, mean)
+    value = reduced(c, "ReduceMean", c.emit("Mul", deviations, deviations), axes, keep=keep)
     correction = c.value("correction", c.flag("unbiased", default=True))
     if correction:
         count = 1
@@ -115,8 +119,10 @@ def _norm(c: AtenCall) -> str:
 def _pairwise(c: AtenCall) -> str:
     if c.number("p", 2.0) != 2.0:
         raise ValueError("another distance than the euclidean one")
-    off = c.emit("Sub", c.tensor("x1"), c.tensor("x2"))
-    return reduced(c, "ReduceL2", off, [c.result.rank - c.flag("keepdim")], keep=c.flag("keepdim"))
+    differences = c.emit("Sub", c.tensor("x1"), c.tensor("x2"))
+    return reduced(
+        c, "ReduceL2", differences, [c.result.rank - c.flag("keepdim")], keep=c.flag("keepdim")
+    )
 
 
 @lowers("nansum", "nanmean", "count_nonzero")
@@ -129,8 +135,8 @@ def _counted(c: AtenCall) -> str:
         value = c.emit("Where", c.emit("IsNaN", value), zero, value)
         name = "ReduceMean" if c.operator == "nanmean" else "ReduceSum"
         return reduced(c, name, value, axes, keep=keep)
-    each = c.cast(c.emit("Not", c.emit("Equal", value, zero)), DataType.BOOL, DataType.INT64)
-    return reduced(c, "ReduceSum", each, axes, keep=keep)
+    is_counted = c.cast(c.emit("Not", c.emit("Equal", value, zero)), DataType.BOOL, DataType.INT64)
+    return reduced(c, "ReduceSum", is_counted, axes, keep=keep)
 
 
 @lowers("linalg_vecdot")
@@ -212,14 +218,14 @@ FILLED = (
     "tril_indices triu_indices logspace hann_window hamming_window blackman_window bartlett_window "
     "fft_fftfreq fft_rfftfreq"
 )
-"""Operators that make elements of no operand."""
+"""Operators that make elements of no operand; any contents are written as one number."""
 
 
 @lowers(*FILLED.split())
 def _full(c: AtenCall) -> str:
     name, dtype = next((n for n in ("fill_value", "value", "s") if c.kind(n)), ""), c.result.dtype
-    one = c.operand(name, dtype) if name else c.scalar(int("ones" in c.operator), dtype)
-    return expanded(c, one, (), c.result.sizes)
+    element = c.operand(name, dtype) if name else c.scalar(int("ones" in c.operator), dtype)
+    return expanded(c, element, (), c.result.sizes)
 
 
 @lowers("arange")
@@ -250,15 +256,19 @@ def _eye(c: AtenCall) -> str:
 def _rand(c: AtenCall) -> str:
     zeros = expanded(c, c.scalar(0, DataType.FLOAT), (), c.result.sizes)
     operator = "RandomNormalLike" if "randn" in c.operator else "RandomUniformLike"
-    made = c.emit(operator, zeros)
-    return c.cast(made, DataType.FLOAT, c.result.dtype)
+    numbers = c.emit(operator, zeros)
+    return c.cast(numbers, DataType.FLOAT, c.result.dtype)
 
 
 @lowers("mse_loss", "l1_loss")
 def _mse_loss(c: AtenCall) -> str:
-    off = c.emit("Sub", c.x, c.tensor("target"))
-    each = c.emit("Abs", off) if "l1" in c.operator else c.emit("Mul", off, off)
-    return over_batch(c, each, c.given)
+    differences = c.emit("Sub", c.x, c.tensor("target"))
+    losses = (
+        c.emit("Abs", differences)
+        if "l1" in c.operator
+        else c.emit("Mul", differences, differences)
+    )
+    return over_batch(c, losses, c.given)
 
 
 def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
@@ -279,18 +289,18 @@ def over_batch(c: AtenCall, each: str, meta: Meta) -> str:
 )
 def _elementwise_loss(c: AtenCall) -> str:
     name = "self" if "self" in c.args else "input"
-    each = c.emit(c.operator, c.tensor(name), c.tensor("target"), domain="aten")
+    losses = c.emit(c.operator, c.tensor(name), c.tensor("target"), domain="aten")
     if c.has("weight"):
-        each = c.emit("Mul", each, c.tensor("weight"))
-    return over_batch(c, each, c.meta(name))
+        losses = c.emit("Mul", losses, c.tensor("weight"))
+    return over_batch(c, losses, c.meta(name))
 
 
 @lowers("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward", "nll_loss2d")
 def _class_loss(c: AtenCall) -> str:
     if c.meta("target").is_float:
         likelihood = c.emit("LogSoftmax", c.x, axis=1)
-        each = c.emit("Neg", c.emit("Mul", likelihood, c.tensor("target")))
-        total = reduced(c, "ReduceSum", each, [1], keep=0)
+        terms = c.emit("Neg", c.emit("Mul", likelihood, c.tensor("target")))
+        total = reduced(c, "ReduceSum", terms, [1], keep=0)
         return over_batch(c, total, Meta(0, c.given.sizes[1:]))
     is_softmax = "cross_entropy" in c.operator
     return c.emit(

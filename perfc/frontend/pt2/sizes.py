@@ -29,6 +29,7 @@ BINARY: Mapping[type[ast.operator], str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
+"""Operations by the operators of Python, as ``str`` writes an expression."""
 
 
 def member_of(union: Mapping[str, Any]) -> tuple[str, Any]:
@@ -93,6 +94,7 @@ def walked(node: Any) -> Size:
             return (OPERATIONS[name], *(walked(a) for a in args))
         case ast.Call(func=ast.Name(id="Pow"), args=[base, power]):
             match walked(power):
+                # a power is written out as a product, so only small ones
                 case int(exponent) if 1 <= exponent <= 4:
                     factor = walked(base)
                     if exponent * sum(1 for _ in leaves_of(factor)) <= MOST_LEAVES:

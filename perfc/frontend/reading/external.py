@@ -59,6 +59,7 @@ def external_path(model_dir: str | os.PathLike[str], location: str) -> Path:
 
 
 def _outside(location: str) -> ModelError:
+    """Return the error of a location that leads out of the model's folder."""
     shown = location if location.isprintable() else ascii(location)
     return ModelError(
         f"external data at {shown!r} is not inside the model's folder",
@@ -94,12 +95,13 @@ def read_contents(
         if total > MOST_BYTES:
             break
         wanted.setdefault(location, []).append((tensor, (location, *part)))
-    every = [one for of_file in wanted.values() for one in of_file]
-    digest, files, contents = contents_of([place for _, place in every], model_dir)
-    for (tensor, place), data in zip(every, contents, strict=True):
+    # by file, so that each is opened once
+    selected = [pair for pairs in wanted.values() for pair in pairs]
+    digest, files, contents = contents_of([place for _, place in selected], model_dir)
+    for (tensor, place), data in zip(selected, contents, strict=True):
         if data is not None:
             tensor.payload, tensor.nbytes = data, place[2]
-    return digest, files, tuple(place for _, place in every)
+    return digest, files, tuple(place for _, place in selected)
 
 
 def contents_of(
@@ -109,13 +111,14 @@ def contents_of(
     digest = hashlib.sha256()
     files: list[str] = []
     contents: list[bytes | None] = []
-    for location, some in groupby(places, key=itemgetter(0)):
+    for location, of_file in groupby(places, key=itemgetter(0)):
         with opened(model_dir, location) as file:
             files += [] if file is None else [location]
-            for _, offset, nbytes in some:
+            for _, offset, nbytes in of_file:
                 data = None if file is None else read_part(file, offset, nbytes)
                 contents.append(data)
                 if data is not None:
+                    # places count too: equal bytes elsewhere are other contents
                     digest.update(f"{location}:{offset}:{nbytes}:".encode("utf-8", "replace"))
                     digest.update(data)
     return digest.hexdigest() if files else "", tuple(files), contents
@@ -123,14 +126,14 @@ def contents_of(
 
 def small_place(tensor: ProtoTensor) -> ExternalData | None:
     """Return the file range of a small tensor's elements; None for an inconsistent entry."""
-    count, given = tensor.element_count, tensor.external
+    count, entry = tensor.element_count, tensor.external
     nbytes = None if count is None else stored_bytes(tensor.data_type, count)
-    if given is None or not nbytes or nbytes > PAYLOAD_CAP_BYTES:
+    if entry is None or not nbytes or nbytes > PAYLOAD_CAP_BYTES:
         return None
     dtype = BY_ONNX.get(tensor.data_type)
     if dtype is None or (dtype.is_float and (count or 0) > MAX_FLOATS):
         return None
-    offset, length = (_number(given.get(key, "")) for key in ("offset", "length"))
+    offset, length = (_number(entry.get(key, "")) for key in ("offset", "length"))
     if offset is None or length is None or length not in (0, nbytes):
         return None
     return ExternalData(offset, nbytes)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from .table import Fields
     from .wire import WireDecoder
 
-# Attributes and types repeat: those as short as this are decoded once and shared.
 SHARED_BYTES = 128
+"""Maximum bytes of attributes and types that are decoded once and shared, as they repeat."""
 
 _SHORT = frozenset({0x42, 0x4A, 0x62, 0x6A})
 """Tags of a tensor's name, elements, documentation and place in another file."""
@@ -73,15 +73,16 @@ def read_node(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) 
 
 
 def _attribute(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> Attribute:
+    """Return an ``AttributeProto``, shared if it is short and has no graph."""
     attribute: Attribute
     message = decoder.messages["AttributeProto"]
     if end - pos > SHARED_BYTES:
         attribute = decoder.decode(message, buf, pos, end, depth)
         return attribute
     key = buf[pos:end]
-    known = decoder.attributes.get(key)
-    if known is not None:
-        return known
+    shared = decoder.attributes.get(key)
+    if shared is not None:
+        return shared
     attribute = decoder.decode(message, buf, pos, end, depth)
     if not attribute.g and not attribute.graphs:
         decoder.attributes[key] = attribute
@@ -124,15 +125,16 @@ def read_value_info(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth:
 
 
 def _type(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> TypeProto:
+    """Return a ``TypeProto``, shared if it is short."""
     key = buf[pos : min(end, pos + SHARED_BYTES + 1)]
-    known = decoder.types.get(key)
-    if known is None:
-        known = _tensor_type(decoder, buf, pos, end)
-        if known is None:
-            known = decoder.decode(decoder.messages["TypeProto"], buf, pos, end, depth)
+    type_proto = decoder.types.get(key)
+    if type_proto is None:
+        type_proto = _tensor_type(decoder, buf, pos, end)
+        if type_proto is None:
+            type_proto = decoder.decode(decoder.messages["TypeProto"], buf, pos, end, depth)
         if end - pos <= SHARED_BYTES:
-            decoder.types[key] = known
-    return known
+            decoder.types[key] = type_proto
+    return type_proto
 
 
 def _tensor_type(decoder: WireDecoder, buf: bytes, pos: int, end: int) -> TypeProto | None:
@@ -225,5 +227,6 @@ def read_entry(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int)
 
 
 def _props(fields: Fields) -> Mapping[str, str]:
+    """Return the metadata of a message by key."""
     pairs = fields.get("metadata_props")
     return dict(pairs) if pairs else NO_PROPS

@@ -52,6 +52,7 @@ def main() -> None:
     """Serve requests until there are none for a while."""
     place = Path(sys.argv[1])
     import_module(sys.argv[2]).prepare()
+    # the collector would write to the framework's objects, whose pages forks share
     gc.freeze()
     place.unlink(missing_ok=True)
     with KeptServer(str(place), KeptRequest) as server:
@@ -68,6 +69,7 @@ def is_run(worker: str, idle_s: str, request: Sequence[Any]) -> bool:
         idle_s: seconds after which it ends.
         request: arguments, standard input, folder, maximum seconds and environment of the process.
     """
+    # another installation or path has another worker
     key = repr((worker, request[-1]["PYTHONPATH"], installation()))
     place = cache_folder("kept") / sha256(key.encode()).hexdigest()[:16]
     try:

@@ -11,6 +11,7 @@ from perfc.errors import ModelError
 HEAD_BYTES = 512
 """Bytes by which a file is recognized: its magic number, or the beginning of its text."""
 
+# advice for files that have weights but no graph
 _EXPORT = "export it with torch.onnx.export(model, inputs, 'model.onnx')"
 
 _STARTS = data_next_to(__file__)
@@ -49,6 +50,7 @@ def recognise(head: bytes, where: str, *, text_suffix: bool = False) -> Form:
         case b"ORTM":
             hint = "give the ONNX model it was made from"
             raise _not_onnx("an ORT-format model", hint, where)
+    # safetensors: the length of a JSON header in 8 bytes, then the header
     if head[8:10] == b'{"' and int.from_bytes(head[:8], "little") < 1 << 30:
         raise _not_onnx("a safetensors file: weights without a graph", _EXPORT, where)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -84,4 +86,5 @@ def plain_text(head: bytes, where: str) -> ModelError:
 
 
 def _not_onnx(what: str, hint: str, where: str) -> ModelError:
+    """Return the error that names what a file is instead."""
     return ModelError(f"not an ONNX model but {what}", hint=hint, where=where)

@@ -50,6 +50,7 @@ def read_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
 
 
 def _bytes(where: str) -> bytes:
+    """Return the bytes of a file, unpacked if it is gzip."""
     try:
         with open(where, "rb") as file:
             if file.read(2) == b"\x1f\x8b":

@@ -23,9 +23,9 @@ def child_environment() -> dict[str, str]:
     It imports nothing from the current folder, which ``python -m`` and an empty part of
     ``PYTHONPATH`` would search before the standard library: the folder may be untrusted.
     """
-    root, here = str(Path(__file__).resolve().parents[3]), os.path.realpath("")
-    given = map(os.path.abspath, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    paths = dict.fromkeys((root, *(p for p in given if os.path.realpath(p) != here)))
+    root, current = str(Path(__file__).resolve().parents[3]), os.path.realpath("")
+    given_paths = map(os.path.abspath, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    paths = dict.fromkeys((root, *(p for p in given_paths if os.path.realpath(p) != current)))
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}
 
 
@@ -61,11 +61,11 @@ def answer_of(
     if is_kept and hasattr(os, "fork") and (idle_s := environment.get(KEEP_S)):
         from .kept import is_run
 
-        given = [arguments, request, os.path.abspath(folder), int(longest_s), environment]
-        if is_run(worker, idle_s, given):
+        fields = [arguments, request, os.path.abspath(folder), int(longest_s), environment]
+        if is_run(worker, idle_s, fields):
             return dict(json.loads(reply.read_text(encoding="utf-8")))
     try:
-        made = subprocess.run(
+        finished = subprocess.run(
             [sys.executable, "-m", worker, *arguments],
             input=request,
             capture_output=True,
@@ -81,8 +81,8 @@ def answer_of(
     try:
         answer: dict[str, Any] = json.loads(reply.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        last = (made.stderr.strip() or f"exit code {made.returncode}").splitlines()[-1]
-        if made.returncode < 0:  # such as a fault of a library, which prints a stack
-            last = signal.strsignal(-made.returncode) or last
+        last = (finished.stderr.strip() or f"exit code {finished.returncode}").splitlines()[-1]
+        if finished.returncode < 0:  # such as a fault of a library, which prints a stack
+            last = signal.strsignal(-finished.returncode) or last
         raise ModelError(f"its process ended: {last[:300]}", where=where) from None
     return answer

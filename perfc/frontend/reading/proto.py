@@ -38,8 +38,9 @@ class _NoProps(Mapping[str, str]):
 
 
 NO_PROPS: Mapping[str, str] = _NoProps()
-
+"""Metadata of messages without any, one immutable object for all of them."""
 Dim = int | str | None
+"""Extent as a number, as a symbol or unknown."""
 
 
 class AttributeType(IntEnum):
@@ -221,6 +222,7 @@ FIELD_OF_TYPE = {
     AttributeType.TYPE_PROTO: "tp",
     AttributeType.TYPE_PROTOS: "type_protos",
 }
+"""Field of `Attribute` that holds the value of each type."""
 
 
 SOURCE = "source"
@@ -275,7 +277,9 @@ class Function:
 
 
 Contents: TypeAlias = tuple[str, tuple[tuple[str, int, int], ...]]
+"""Digest of contents that lie in other files, and their places: file, offset, bytes."""
 NOTHING: Contents = ("", ())
+"""Contents of a model that refers to no other file."""
 
 
 @record

@@ -125,10 +125,10 @@ def file_from(root: str, path: str) -> str:
     >>> file_from("/home/me", "/home/me/pkg/net.py"), file_from("/", "/v/site-packages/timm/a.py")
     ('pkg/net.py', 'timm/a.py')
     """
-    plain = path.replace("\\", "/")
-    if FOREIGN.search(plain):
+    posix_path = path.replace("\\", "/")
+    if FOREIGN.search(posix_path):
         return ""
-    inside, _, installed = plain.rpartition("-packages/")
+    inside, _, installed = posix_path.rpartition("-packages/")
     if inside:
         return installed
-    return plain.removeprefix(f"{root.rstrip('/')}/").removeprefix("./")
+    return posix_path.removeprefix(f"{root.rstrip('/')}/").removeprefix("./")

@@ -56,6 +56,7 @@ def module_of(
             return module
     read = open_model(model, None if isinstance(model, bytes) else data)
     module = lowered(read, options)
+    # a large file that changed while it was read is not the one of the key
     if is_small or file_state(path) == state:
         _EXTERNAL[module] = read.origin.contents
         _BY_CONTENT[key] = module

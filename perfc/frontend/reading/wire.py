@@ -34,7 +34,7 @@ _GROUP_DEPTH = 64
 """Maximum nesting of groups, a deprecated form of messages, which are skipped recursively."""
 _MASK64 = (1 << 64) - 1
 """Varints are 64 bits: a longer one wraps, as in every decoder of protobuf."""
-_VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)
+_VARINT, _FIXED64, _LEN, _GROUP, _GROUP_END, _FIXED32 = range(6)  # wire types
 
 _ELEMENT_WIRE = {FieldKind.INTS: _VARINT, FieldKind.FLOATS: _FIXED32, FieldKind.DOUBLES: _FIXED64}
 """Wire types of repeated numbers that are not packed, as proto2 writes them by default."""
@@ -161,6 +161,7 @@ class WireDecoder:
         return stop
 
     def _overrun(self, message: MessageTable, number: int, excess: int, at: int) -> ModelError:
+        """Return the error of an entry that is longer than its message."""
         spec = message.fields.get(number)
         name = spec.name if spec is not None else f"field {number}"
         return self.fault(f"{message.name}.{name} runs {excess} bytes past its message", at)
@@ -168,6 +169,7 @@ class WireDecoder:
     def _store_number(
         self, spec: Field, fields: Fields, wire: int, value: int, data: bytes
     ) -> None:
+        """Store one number; ``value`` is that of a varint, ``data`` the bytes of any."""
         if spec.kind is FieldKind.INT and wire == _VARINT:
             fields.pop(spec.name, None)
             fields[spec.name] = value - (1 << 64) if value >> 63 else value
@@ -179,6 +181,7 @@ class WireDecoder:
     def _store_bytes(
         self, spec: Field, fields: Fields, buf: bytes, pos: int, stop: int, depth: int
     ) -> None:
+        """Store what lies between two offsets, as the kind of the field says."""
         value: Any
         match spec.kind:
             case FieldKind.MESSAGE:
@@ -289,9 +292,9 @@ class WireDecoder:
         number, wire, j = self.tag(buf, i, stop)
         spec = message.fields.get(number)
         if spec is not None and number < 16 and _ELEMENT_WIRE.get(spec.kind) == wire:
-            taken = _numbers(spec, fields, wire, buf[i : min(stop, i + _RUN_BYTES)])
-            if taken:
-                return pos + taken
+            run_bytes = _numbers(spec, fields, wire, buf[i : min(stop, i + _RUN_BYTES)])
+            if run_bytes:
+                return pos + run_bytes
         if wire != _LEN:
             want = min(INLINE_BYTES if wire == _GROUP else _HEAD_BYTES, end - pos)
             buf, self.base = self.window.at(pos, want)
@@ -314,6 +317,7 @@ class WireDecoder:
     def _long_entry(
         self, spec: Field | None, fields: Fields, start: int, after: int, depth: int
     ) -> None:
+        """Store, walk or skip an entry that is too long for one buffer."""
         if spec is None:
             self.window.skip(start, after)
         elif spec.weight and after - start > PAYLOAD_CAP_BYTES:
@@ -367,10 +371,12 @@ def _collector(spec: Field, fields: Fields) -> Callable[[Any], None]:
 
 
 def _text(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> str:
+    """Return text between two offsets, equal texts as one object."""
     return decoder.strings[buf[pos:end]]
 
 
 def _bytes(decoder: WireDecoder, buf: bytes, pos: int, end: int, depth: int) -> bytes:
+    """Return the bytes between two offsets."""
     return buf[pos:end]
 
 
@@ -381,12 +387,12 @@ def _leave(spec: Field, fields: Fields, offset: int, nbytes: int) -> None:
 
 def _extend(spec: Field, fields: Fields, data: bytes) -> None:
     """Append the wire bytes of numbers; forget a tensor's when they become many."""
-    known = fields.get(spec.name)
-    if known is None:
+    stored = fields.get(spec.name)
+    if stored is None:
         fields[spec.name] = bytearray(data)
-    elif isinstance(known, bytearray):
-        known += data
-        if spec.weight and len(known) > PAYLOAD_CAP_BYTES:
+    elif isinstance(stored, bytearray):
+        stored += data
+        if spec.weight and len(stored) > PAYLOAD_CAP_BYTES:
             fields[spec.name] = Unread(-1, -1)
 
 
